@@ -1,0 +1,225 @@
+"""From what an author handed in to a program that can be asked: copied safely, built in a sandbox, known by its hash."""
+
+import hashlib
+import os
+import re
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from host import places
+from host.bots.languages import LANGUAGES, Step, environment, missing, own_build, tool
+from host.bots.limits import GIB, KIB, MIB, Limits
+from host.bots.sandboxes import Ended, Home, sandboxed
+from host.bots.spec import Spec
+from host.games import GAMES
+from host.problems import Problem, Refused
+from protocols import argv as argv_protocol
+
+BUILDING = Limits(
+    move=120, cpu=120, memory=2 * GIB, tasks=256, output=32 * KIB, files=256 * MIB, open_files=1024, state=0
+)
+ARCHIVING = 20.0  # seconds for a step that may fail
+MOST_FILES, LARGEST_FILE, LARGEST_FOLDER = 1000, 64 * MIB, 256 * MIB
+SCRATCH = 512 * MIB
+WORDS_SHOWN = 30  # lines of a compiler
+
+
+class Bot(NamedTuple):
+    """A bot that can be asked: plain values, the same on every machine that has the folder."""
+
+    name: str
+    language: str
+    protocol: str
+    argv: tuple[str, ...]
+    folder: str  # on the host, read-only for the bot
+    sha256: str  # of everything it was made from
+    env: tuple[tuple[str, str], ...] = ()
+    limits: Limits = Limits()
+    abreast: int = 1
+    tables: bool = False
+    lifetime: str = "fixture"
+    state: str = ""
+    state_lifetime: str = "fixture"
+    author: str = ""
+
+
+def harmless(text: str) -> str:
+    """Return a stranger's text with every control character escaped, for terminals, logs and pages."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a folder's regular files, following no link; raise Refused for what is too much.
+
+    Guests may have written the source: every file is opened once, without following, and looked at through its
+    descriptor. Whatever is no regular file or folder is left behind.
+    """
+    total = count = 0
+    for folder, _folders, names, at in os.fwalk(source, follow_symlinks=False):
+        place = target / Path(folder).relative_to(source)
+        place.mkdir(exist_ok=True)
+        for name in sorted(names):
+            try:
+                descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
+            except OSError:
+                continue  # a link, or gone
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                os.close(descriptor)
+                continue
+            total, count = total + status.st_size, count + 1
+            if status.st_size > LARGEST_FILE or total > LARGEST_FOLDER or count > MOST_FILES:
+                os.close(descriptor)
+                raise Refused([Problem("B016", harmless(name), "too large, or too many files")], 4)
+            copied = place / name
+            with copied.open("xb") as written:
+                written.write(bounded(descriptor))
+            copied.chmod(0o755 if status.st_mode & 0o100 else 0o644)
+            # a class-data archive knows its jar by the time it was written
+            os.utime(copied, ns=(status.st_mtime_ns, status.st_mtime_ns))
+
+
+def bounded(descriptor: int) -> bytes:
+    """Return a file's content, at most the largest allowed: it may grow while it is read."""
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(LARGEST_FILE)
+
+
+def fingerprint(folder: Path) -> Iterator[bytes]:
+    """Yield what makes a folder this folder: names, modes and contents, in one order."""
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(place) / name
+            data = path.read_bytes()
+            yield f"{path.relative_to(folder)}\0{path.stat().st_mode & 0o111}\0{len(data)}\0".encode(
+                errors="surrogateescape"
+            )
+            yield data
+
+
+def protocol_of(spec: Spec) -> str:
+    """Return the protocol a bot speaks: its own, else its game's."""
+    return spec.protocol or (GAMES[spec.game].protocol if spec.game in GAMES else "argv")
+
+
+def question_of(spec: Spec) -> tuple[str, ...]:
+    """Return the arguments of a first question, for the step that archives what it loads."""
+    if protocol_of(spec) != "argv" or spec.game not in GAMES:
+        return ()
+    return tuple(word.decode() for word in argv_protocol.ask(GAMES[spec.game].examples[0]))
+
+
+async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
+    """Return the bot, built inside a sandbox of this level, or found built already.
+
+    Raise Refused: exit code 6 when a toolchain is missing, 4 when it does not build, with the compiler's words.
+    """
+    language = LANGUAGES[spec.language]
+    if lacks := missing(spec):
+        hint = f"apt install {language.package}" if language.package else "install it, or take it out of `needs`"
+        problem = Problem(
+            "S005", spec.name, f"needs {', '.join(lacks)}, not found on {environment(('',))['PATH']}", hint=hint
+        )
+        raise Refused([problem], 6)
+    steps = own_build(spec) if spec.build else language.build(spec, question_of(spec))
+    store = places.cache() / "bots"
+    store.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=store, prefix="making-") as making:
+        workshop = Path(making)
+        workshop.chmod(0o755)
+        staged = workshop / "staged"
+        staged.mkdir()
+        _stage(spec, staged)
+        what = hashlib.sha256(
+            repr((spec._replace(folder=Path(), limits=Limits(), manifest=""), steps, _versions(steps))).encode()
+        )
+        for part in fingerprint(staged):
+            what.update(part)
+        sha256 = what.hexdigest()
+        built = store / sha256[:32]
+        if force and built.exists():
+            shutil.rmtree(built)
+        if not built.exists():
+            if steps:
+                await _run(spec, steps, workshop, staged, level)
+            finished = workshop / "finished"
+            finished.mkdir()
+            copy(staged, finished)
+            if spec.state:
+                (finished / spec.state).touch()  # where the state file is mounted
+            try:
+                finished.rename(built)
+            except OSError:
+                if not built.exists():  # else another process has built the same
+                    raise
+    files = frozenset(os.listdir(built))
+    argv = language.run(spec, files) if not (spec.run and spec.language != "any") else LANGUAGES["any"].run(spec, files)
+    env = environment(argv) | dict(spec.env)
+    return Bot(
+        *(spec.name, spec.language, protocol_of(spec), argv, str(built), sha256, tuple(env.items()), spec.limits),
+        *(spec.abreast, spec.tables, spec.lifetime, spec.state, spec.state_lifetime, spec.author),
+    )
+
+
+def _stage(spec: Spec, staged: Path) -> None:
+    """Copy the bot's own files, following no link."""
+    for name in spec.files:
+        target = staged / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(spec.folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            os.close(descriptor)
+            raise Refused([Problem("B016", harmless(name), "is no regular file")], 4)
+        with target.open("xb") as written:
+            written.write(bounded(descriptor))
+        target.chmod(0o755 if mode & 0o111 else 0o644)
+        os.utime(target, (0, 0))
+
+
+def _versions(steps: list[Step]) -> list[str]:
+    """Return what tells one toolchain from the next: the real path, size and time of every program that builds."""
+    versions = []
+    for step in steps:
+        path = Path(tool(step.command[0]) or step.command[0]).resolve()
+        if path.exists():
+            versions.append(f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}")
+    return versions
+
+
+async def _run(spec: Spec, steps: list[Step], workshop: Path, staged: Path, level: str) -> None:
+    """Run the steps of a build; its log stays in the cache, its words reach the author."""
+    uid, gid = places.sandbox_user()
+    for place, _folders, names in os.walk(staged):
+        os.chown(place, uid, gid)
+        for name in names:
+            os.chown(Path(place) / name, uid, gid)
+    home = Home(staged, writable=True, scratch=SCRATCH)
+    async with sandboxed(level, home, BUILDING) as sandbox:
+        for step in steps:
+            started = time.monotonic()
+            ended = await sandbox.keeper.ask(
+                [word.encode() for word in step.command],
+                environment(step.command),
+                BUILDING,
+                ARCHIVING if step.optional else BUILDING.move,
+            )
+            if step.optional or (ended.status == 0 and not ended.error and not ended.timed_out):
+                continue
+            raise Refused([_does_not_build(spec, step, ended, time.monotonic() - started)], 4)
+
+
+def _does_not_build(spec: Spec, step: Step, ended: Ended, took: float) -> Problem:
+    words = harmless((ended.stderr + ended.output).decode(errors="replace")).replace("/bot/", "")
+    lines = [line[:300] for line in words.splitlines() if line.strip()]
+    first = next((n for n, line in enumerate(lines) if re.search(r"\berror\b", line, re.IGNORECASE)), 0)
+    shown = "\n".join(lines[first : first + WORDS_SHOWN]) or "(the compiler said nothing)"
+    command = " ".join([Path(step.command[0]).name, *step.command[1:]])[:160]
+    how = "took too long" if ended.timed_out else ended.words
+    return Problem("B010", spec.name, f"does not build  ({command}; {how}, {took:.1f} s)", shown)

@@ -1,0 +1,257 @@
+"""A bot that lives on: its questions and answers go through two pipes, a wave of them at a time."""
+
+import os
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+import trio
+
+from host.bots.build import Bot
+from host.bots.limits import Limits
+from host.bots.oneshot import Spent
+from host.bots.sandboxes import Ended, Sandbox
+from host.bots.told import EVIDENCE, Question, Told
+from host.bots.watch import Watched
+from protocols.words import Answer, Fault, FaultKind, Grammar, Protocol
+
+ORDERLY = 0.05  # seconds from the end of a bot's input to the end of its life
+SHORTEST_RESTART = 0.25  # seconds granted to a restart, however fast the first start was
+CHUNK = 1 << 16
+NUMBER = 16  # bytes more that a line may have for its table's number
+LIVES_ON = frozenset({FaultKind.EXCEPTION})
+"""The faults that leave a process as it is: an adapter has reported them (`! TimeoutError` is told from its detail)."""
+
+
+class Conversation:
+    """Talks with one process at a time; a fault kills it, and the next question starts a new one."""
+
+    def __init__(
+        self,
+        bot: Bot,
+        protocol: Protocol,
+        grammar: Grammar,
+        limits: Limits,
+        sandbox: Sandbox,
+        watched: Watched,
+        nursery: trio.Nursery,
+    ) -> None:
+        self._bot, self._protocol, self._grammar, self._limits = bot, protocol, grammar, limits
+        self._sandbox, self._watched, self._nursery = sandbox, watched, nursery
+        self._argv = [word.encode() for word in bot.argv]
+        self.env: dict[str, str] = dict(bot.env)
+        self.spent = Spent()
+        self._input = self._output = -1
+        self._heard = b""  # what has come behind the last whole line
+        self._stderr = bytearray()
+        self._numbers: dict[int, int] = {}  # the process's own number of each open table it has seen
+        self._last_number = 0
+        self._farewells = b""  # `over 17`, sent with the next question
+        self._grace = limits.startup  # seconds more for the first answer of a process
+        self._fresh = False  # whether the process has not answered yet
+        self._table = 0
+        self._one_by_one = 0
+
+    async def exchange(self, questions: Sequence[Question]) -> list[Told]:
+        """Return what the questions brought, in order; at the first fault that ends the process the rest is left unasked."""
+        if self._one_by_one:
+            self._one_by_one -= 1
+            questions = questions[:1]
+        if self._bot.lifetime == "table" and questions[0].table != self._table:
+            await self.rest()
+            self._table = questions[0].table
+        if self._input < 0:
+            error = await self._start()
+            if error:
+                return [Told(Fault(FaultKind.START, os.strerror(error)), ended="could not be started")]
+        elif self._spoke_early():
+            return [await self._failed(Fault(FaultKind.EARLY), self._heard, 0.0)]
+        told: list[Told] = []
+        asked = time.perf_counter()
+        self._watched.allow(self._limits.cpu * len(questions) + (self._limits.startup if self._fresh else 0))
+        fault = await self._converse(questions, told)
+        self._watched.allow(float("inf"))
+        if fault is None:
+            return told
+        if fault.kind is FaultKind.EXTRA:
+            if len(questions) > 1:
+                # Which of them had two lines? Asking one at a time tells, and gives what abreast = 1 gives.
+                await self._end()
+                self._one_by_one = len(questions)
+                return await self.exchange(questions)
+            self._heard = told.pop().raw + b"\n" + self._heard
+        wall = time.perf_counter() - asked - sum(answer.wall for answer in told)
+        told.append(await self._failed(fault, self._heard, wall))
+        return told
+
+    async def over(self, table: int) -> None:
+        """Tell a bot that numbers its tables that one is over, with the next question."""
+        number = self._numbers.pop(table, None)
+        if number is not None:
+            self._farewells += self._protocol.over(number)
+
+    async def rest(self) -> None:
+        """End the process in good order: its input is closed, and a little later everything is killed."""
+        if self._input < 0:
+            return
+        os.close(self._input)
+        self._input = -1
+        with trio.move_on_after(ORDERLY), suppress(BlockingIOError):
+            while True:
+                await trio.lowlevel.wait_readable(self._output)
+                if not os.read(self._output, CHUNK):
+                    break
+        await self._end()
+
+    async def _start(self) -> int:
+        """Start a process; return 0 or the errno that says why not."""
+        reads, self._input = os.pipe()
+        self._output, writes = os.pipe()
+        complaints, complains = os.pipe()
+        for ours in (self._input, self._output, complaints):
+            os.set_blocking(ours, False)
+        self._watched.breach = None
+        self._stderr.clear()
+        self._heard = self._farewells = b""
+        self._numbers.clear()
+        self._last_number = 0
+        self._fresh = True
+        self._nursery.start_soon(self._listen, complaints)
+        try:
+            started = await self._sandbox.keeper.start(self._argv, self.env, self._limits, (reads, writes, complains))
+        finally:
+            for theirs in (reads, writes, complains):
+                os.close(theirs)
+        self.spent = self.spent._replace(starts=self.spent.starts + 1)
+        if started.error:
+            await self._end()
+        return started.error
+
+    async def _listen(self, complaints: int) -> None:
+        """Drain standard error, always; keep its end."""
+        try:
+            while True:
+                await trio.lowlevel.wait_readable(complaints)
+                heard = os.read(complaints, CHUNK)
+                if not heard:
+                    return
+                self._stderr += heard
+                del self._stderr[:-EVIDENCE]
+        finally:
+            os.close(complaints)
+
+    def _spoke_early(self) -> bool:
+        """Return whether the bot has written anything that it was not asked for; it is in `_heard` then."""
+        with suppress(BlockingIOError):
+            self._heard += os.read(self._output, CHUNK)  # the end of the output is for `_read` to judge
+        return bool(self._heard)
+
+    async def _converse(self, questions: Sequence[Question], told: list[Told]) -> Fault | None:
+        """Ask a wave and read its answers into `told`; return the fault that cut it short."""
+        deadline = trio.current_time() + self._limits.move + (self._grace if self._fresh else 0)
+        rest = self._write(self._farewells + b"".join(map(self._spell, questions)))
+        self._farewells = b""
+        if not rest:
+            return await self._read(questions, told, deadline)
+        async with trio.open_nursery() as helpers:  # it does not take its questions in one go
+            helpers.start_soon(self._write_on, rest)
+            fault = await self._read(questions, told, deadline)
+            helpers.cancel_scope.cancel()
+        return fault
+
+    def _spell(self, question: Question) -> bytes:
+        (line,) = self._protocol.ask(question.view)
+        if not self._bot.tables:
+            return line
+        number = self._numbers.get(question.table)
+        if number is None:
+            self._last_number = number = self._last_number + 1
+            self._numbers[question.table] = number
+        return self._protocol.number(number, line)
+
+    def _write(self, data: bytes) -> bytes:
+        """Write what fits; return the rest. A bot that has closed its input is judged by its output."""
+        try:
+            return data[os.write(self._input, data) :]
+        except BlockingIOError:
+            return data
+        except BrokenPipeError:
+            return b""
+
+    async def _write_on(self, data: bytes) -> None:
+        while data:
+            await trio.lowlevel.wait_writable(self._input)
+            data = self._write(data)
+
+    async def _read(self, questions: Sequence[Question], told: list[Told], deadline: float) -> Fault | None:
+        """Read one answer a question; a deadline is each answer's own, in however many pieces it comes.
+
+        What `_heard` holds after a fault is its evidence.
+        """
+        output, wanted, longest = self._output, len(questions), self._limits.output + NUMBER
+        before = time.perf_counter()
+        while True:
+            with trio.CancelScope(deadline=deadline) as scope:
+                await trio.lowlevel.wait_readable(output)
+            if scope.cancelled_caught:
+                return Fault(FaultKind.TIMEOUT)
+            try:
+                heard = os.read(output, CHUNK)
+            except BlockingIOError:
+                continue
+            if not heard:
+                return Fault(FaultKind.EXIT)
+            *lines, self._heard = (self._heard + heard).split(b"\n")
+            now = time.perf_counter()
+            for line in lines:
+                if len(told) == wanted:
+                    self._heard = line + b"\n" + self._heard
+                    return Fault(FaultKind.EXTRA)
+                answer = self._answer(line, questions[len(told)], longest)
+                if isinstance(answer, Fault) and answer.kind not in LIVES_ON and answer.detail != "TimeoutError":
+                    self._heard = line
+                    return answer
+                told.append(Told(answer, line, now - before))
+                before = now
+            if lines:
+                if self._fresh:
+                    self._fresh = False
+                    self._grace = min(self._limits.startup, max(2 * told[0].wall, SHORTEST_RESTART))
+                deadline = trio.current_time() + self._limits.move
+            if len(told) == wanted:
+                return Fault(FaultKind.EXTRA) if self._heard else None
+            if len(self._heard) > longest:
+                return Fault(FaultKind.FLOOD)
+
+    def _answer(self, line: bytes, question: Question, longest: int) -> Answer:
+        if len(line) > longest:
+            return Fault(FaultKind.FLOOD)
+        if not self._bot.tables:
+            return self._protocol.receive(self._grammar, line)
+        number, rest = self._protocol.numbered(line)
+        if number != self._numbers[question.table]:
+            return Fault(FaultKind.UNREADABLE, "table")
+        return self._protocol.receive(self._grammar, rest)
+
+    async def _failed(self, fault: Fault, raw: bytes, wall: float) -> Told:
+        """Return a fault with its evidence, the process dead and reaped."""
+        caught = self._watched.breach
+        # A process that has closed its output is about to exit; one that is cut short is not.
+        ended = await self._end(ORDERLY if fault.kind is FaultKind.EXIT else 0)
+        if caught is not None:
+            fault = Fault(caught)
+        elif fault.kind is FaultKind.EXIT and ended.status:
+            fault = Fault(FaultKind.CRASH)
+        return Told(fault, raw[:EVIDENCE], wall, ended.cpu, ended.words, bytes(self._stderr))
+
+    async def _end(self, patience: float = 0) -> Ended:
+        """Kill the process and all it has started; return how it ended."""
+        ended = await self._sandbox.keeper.sweep(patience)
+        for descriptor in (self._input, self._output):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._input = self._output = -1
+        self._heard = b""
+        memory = max(self.spent.memory, ended.memory, self._watched.peak)
+        self.spent = Spent(self.spent.cpu + ended.cpu, memory, self.spent.starts)
+        return ended

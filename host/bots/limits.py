@@ -1,0 +1,44 @@
+"""What a bot may use up: time in seconds, sizes in bytes."""
+
+import re
+from typing import NamedTuple
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
+BYTES = {"B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB}
+
+
+class Limits(NamedTuple):
+    """The limits of one bot; a manifest may ask for less than the tournament grants, never for more."""
+
+    move: float = 1.0  # seconds of wall clock for one answer
+    startup: float = 10.0  # seconds more, for the first answer of the first process of a fixture
+    cpu: float = 1.0  # seconds of processor time for one answer, the whole process tree
+    memory: int = 512 * MIB
+    tasks: int = 64  # processes and threads
+    output: int = 4 * KIB  # of one answer, on stdout
+    state: int = MIB  # the one file a bot may keep; 0 = none
+    files: int = 16 * MIB  # of one file it writes in its own folder
+    open_files: int = 64
+
+    def at_most(self, other: "Limits") -> "Limits":
+        """Return the smaller of two limits, each by itself."""
+        return Limits(*map(min, self, other))
+
+
+def amount(text: str, units: dict[str, float] | dict[str, int]) -> float:
+    """Return what "1.5 s" or "512 MiB" says in the base unit; raise ValueError naming the units when it has none."""
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)\s*", text)
+    if match is None or match[2] not in units:
+        raise ValueError(f'"{text}" needs a number and a unit ({", ".join(units)})')
+    return float(match[1]) * units[match[2]]
+
+
+def seconds(text: str) -> float:
+    """Return a duration in seconds; raise ValueError when it has no unit."""
+    return amount(text, SECONDS)
+
+
+def size(text: str) -> int:
+    """Return a size in bytes; raise ValueError when it has no unit."""
+    return int(amount(text, BYTES))

@@ -1,0 +1,72 @@
+"""A bot that is started anew for every question."""
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from host.bots.build import Bot
+from host.bots.limits import Limits
+from host.bots.sandboxes import Ended, Sandbox
+from host.bots.sandboxes.keeper import FLOODED, OVER_CPU
+from host.bots.told import Question, Told
+from host.bots.watch import Watched
+from protocols.words import Answer, Fault, FaultKind, Grammar, Protocol
+
+
+class Spent(NamedTuple):
+    """What is known of a bot's processes so far: seconds, bytes, starts."""
+
+    cpu: float = 0.0
+    memory: int = 0
+    starts: int = 0
+
+
+class OneShot:
+    """Asks by starting the program with the question as its arguments."""
+
+    def __init__(
+        self, bot: Bot, protocol: Protocol, grammar: Grammar, limits: Limits, sandbox: Sandbox, watched: Watched
+    ) -> None:
+        self._protocol, self._grammar, self._limits = protocol, grammar, limits
+        self._sandbox, self._watched = sandbox, watched
+        self._argv = [word.encode() for word in bot.argv]
+        self.env: dict[str, str] = dict(bot.env)
+        self.spent = Spent()
+
+    async def exchange(self, questions: Sequence[Question]) -> list[Told]:
+        """Return what every question brought, in order."""
+        return [await self._ask(question) for question in questions]
+
+    async def _ask(self, question: Question) -> Told:
+        words = self._protocol.ask(question.view)
+        self._watched.breach = None
+        ended = await self._sandbox.keeper.ask([*self._argv, *words], self.env, self._limits, self._limits.move)
+        memory = max(ended.memory, self._watched.peak)
+        spent = self.spent
+        self.spent = Spent(spent.cpu + ended.cpu, max(spent.memory, memory), spent.starts + 1)
+        answer = self._judge(ended)
+        return Told(answer, ended.output, ended.wall, ended.cpu, ended.words, ended.stderr)
+
+    def _judge(self, ended: Ended) -> Answer:
+        """Return what a process has answered, or its gravest fault."""
+        if ended.error:
+            return Fault(FaultKind.START, os.strerror(ended.error))
+        if self._watched.breach is not None:
+            return Fault(self._watched.breach)
+        if ended.flags & FLOODED:
+            return Fault(FaultKind.FLOOD)
+        if ended.timed_out:
+            return Fault(FaultKind.TIMEOUT)
+        if ended.flags & OVER_CPU or ended.cpu > self._limits.cpu:
+            return Fault(FaultKind.CPU)
+        if ended.memory > self._limits.memory:
+            return Fault(FaultKind.MEMORY)
+        if ended.output:
+            return self._protocol.receive(self._grammar, ended.output)
+        return Fault(FaultKind.CRASH if ended.status and ended.words != "was stopped" else FaultKind.EXIT)
+
+    async def over(self, table: int) -> None:
+        """Take note that a table is over: a program that has no memory need not know."""
+
+    async def rest(self) -> None:
+        """End the fixture: nothing of it is left running."""

@@ -1,0 +1,334 @@
+/* The keeper: PID 1 of a bot's sandbox. It starts the bot, bounds and returns its output, and sweeps up after it.
+ *
+ * One request on the control socket (SOCK_SEQPACKET) gets one reply; keeper.py is the other end.
+ *   ask    start the bot with these arguments, read its output to the end, kill everything, reply with output and usage
+ *   start  sweep, then start the bot on the three descriptors that came with the request, reply at once
+ *   sweep  give the bot the time asked for to exit, kill everything, reply how it ended and what was used
+ * The end of the socket is the dead man's switch: the keeper exits, and the kernel kills its whole PID namespace.
+ *
+ * Every process in here is presumed to attack. The keeper therefore never reads a file, never allocates for a bot,
+ * never blocks except in poll with a deadline, and believes nothing but wait4 and the clock. As PID 1 it gets no signal
+ * it has no handler for; it has none.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WORDS = 1024, REQUEST = 128 << 10, ANSWER = 64 << 10, COMPLAINT = 8 << 10 };
+enum { ASK = 'A', START = 'S', SWEEP = 'K' };
+enum { TIMED_OUT = 1, FLOODED = 2, OVER_CPU = 4, EXITED = 8, DIRTY = 16 };
+static const int64_t MS = 1000000;
+static const int64_t LINGER = 50 * MS; /* a process that has closed its output may take this long to exit */
+
+struct request {
+    uint32_t kind, words, variables, output; /* output: the most bytes of standard output */
+    int64_t wall, cpu;                       /* nanoseconds */
+};
+struct reply {
+    int32_t status, error;                     /* of wait4; errno of a failed start */
+    uint32_t flags, said, complained, reaped;  /* reaped: processes that ended */
+    int64_t wall, cpu;                         /* nanoseconds */
+    int64_t memory, complaints;                /* the largest process in KiB; all bytes of standard error */
+};
+
+static struct { struct reply head; char text[ANSWER + COMPLAINT]; } out;
+static char answer[ANSWER], complaint[COMPLAINT];
+static char request[REQUEST];
+static pid_t bot; /* 0 when none was started or it is reaped */
+static struct rlimit tasks, files, open_files;
+static int control, children; /* the socket; a signalfd for SIGCHLD */
+
+static int64_t now(clockid_t clock)
+{
+    struct timespec t;
+    if (clock_gettime(clock, &t)) return 0;
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+static void account(pid_t pid, int status, const struct rusage *used)
+{
+    if (WIFSTOPPED(status)) { /* it made us its tracer: no exit, and no way to treat us */
+        kill(pid, SIGKILL);
+        return;
+    }
+    out.head.cpu += (used->ru_utime.tv_sec + used->ru_stime.tv_sec) * 1000000000LL
+                  + (used->ru_utime.tv_usec + used->ru_stime.tv_usec) * 1000LL;
+    if (used->ru_maxrss > out.head.memory) out.head.memory = used->ru_maxrss;
+    out.head.reaped++;
+    if (pid == bot) {
+        out.head.status = status;
+        out.head.flags |= EXITED;
+        bot = 0;
+    }
+}
+
+static void reap(void)
+{
+    struct signalfd_siginfo drained[16];
+    while (read(children, drained, sizeof drained) > 0) {}
+    int status;
+    struct rusage used;
+    for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &used)) > 0;) account(pid, status, &used);
+}
+
+/* Kill everything in this sandbox and wait until it is gone. Only PID 1 may say kill(-1): outside a PID namespace
+ * (--unsafe) that would be everything its user runs; there the bot's process group must do. */
+static void kill_all(void)
+{
+    int status;
+    struct rusage used;
+    if (getpid() != 1) {
+        while (bot) {
+            kill(-bot, SIGKILL);
+            kill(bot, SIGKILL);
+            if (wait4(bot, &status, 0, &used) == bot) account(bot, status, &used);
+        }
+        reap();
+        return;
+    }
+    for (;;) {
+        kill(-1, SIGKILL);
+        pid_t pid = wait4(-1, &status, 0, &used);
+        if (pid > 0) account(pid, status, &used);
+        else if (errno == ECHILD) return;
+    }
+}
+
+/* Wait until the bot has exited by itself, at the most so long: its own status tells more than our signal would. */
+static void await_exit(int64_t patience)
+{
+    int64_t deadline = now(CLOCK_MONOTONIC) + patience;
+    struct pollfd wait = {children, POLLIN, 0};
+    for (int64_t left; bot && (left = deadline - now(CLOCK_MONOTONIC)) > 0; reap())
+        ppoll(&wait, 1, &(struct timespec){left / 1000000000, left % 1000000000}, NULL);
+}
+
+/* Empty /tmp without recursion, however deep it is: folders inside a folder are moved up before it is removed. */
+static void wipe(int top)
+{
+    static unsigned long moved;
+    if (getpid() != 1) return; /* with --unsafe /tmp is the machine's own */
+    for (int again = 1; again;) {
+        again = 0;
+        DIR *outer = fdopendir(openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        if (!outer) return;
+        for (struct dirent *entry; (entry = readdir(outer));) {
+            const char *name = entry->d_name;
+            if (!strcmp(name, ".") || !strcmp(name, "..")) continue;
+            out.head.flags |= DIRTY;
+            if (!unlinkat(top, name, 0)) continue;
+            fchmodat(top, name, 0700, 0);
+            DIR *inner = fdopendir(openat(top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+            if (!inner) continue;
+            for (struct dirent *child; (child = readdir(inner));) {
+                char up[32];
+                if (!strcmp(child->d_name, ".") || !strcmp(child->d_name, "..")) continue;
+                if (!unlinkat(dirfd(inner), child->d_name, 0)) continue;
+                snprintf(up, sizeof up, "moved-%lu", moved++);
+                if (!renameat(dirfd(inner), child->d_name, top, up)) again = 1;
+            }
+            closedir(inner);
+            unlinkat(top, name, AT_REMOVEDIR);
+        }
+        closedir(outer);
+    }
+}
+
+/* Start the bot on three descriptors; return 0 or the errno of the failure. vfork: the child shares our memory until
+ * it has become the bot, which makes a failed exec visible here and a start as cheap as it can be. */
+static int begin(char **argv, char **environment, const int stdio[3])
+{
+    static volatile int failed;
+    failed = 0;
+    bot = vfork();
+    if (bot < 0) {
+        bot = 0;
+        return errno;
+    }
+    if (bot == 0) {
+        sigset_t none;
+        sigemptyset(&none);
+        setsid();
+        for (int fd = 0; fd < 3; fd++)
+            if (dup2(stdio[fd], fd) < 0) goto fail;
+        syscall(SYS_close_range, 3, ~0U, 0);
+        setrlimit(RLIMIT_FSIZE, &files);
+        setrlimit(RLIMIT_NOFILE, &open_files);
+        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+        if (getppid() == 1) setrlimit(RLIMIT_NPROC, &tasks); /* sound only inside an own user namespace */
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        execve(argv[0], argv, environment);
+    fail:
+        failed = errno;
+        _exit(127);
+    }
+    if (failed) {
+        int error = failed, status;
+        waitpid(bot, &status, 0);
+        bot = 0;
+        return error;
+    }
+    return 0;
+}
+
+/* Read what is there; keep the first `room` bytes and count all. Return 0 at the end of the stream. */
+static int drain(int fd, char *kept, uint32_t *length, uint32_t room, int64_t *total)
+{
+    static char bin[64 << 10];
+    ssize_t got = read(fd, bin, sizeof bin);
+    if (got == 0) return 0;
+    if (got < 0) return errno == EAGAIN || errno == EINTR;
+    uint32_t fits = room - *length;
+    if ((uint64_t)got < fits) fits = got;
+    memcpy(kept + *length, bin, fits);
+    *length += fits;
+    *total += got;
+    return 1;
+}
+
+static void ask(const struct request *asked, char **argv, char **environment, int nothing)
+{
+    int said[2], complained[2];
+    if (pipe2(said, O_CLOEXEC) || pipe2(complained, O_CLOEXEC)) _exit(3);
+    fcntl(said[0], F_SETFL, O_NONBLOCK);
+    fcntl(complained[0], F_SETFL, O_NONBLOCK);
+    uint32_t room = asked->output < ANSWER ? asked->output : ANSWER;
+    int64_t started = now(CLOCK_MONOTONIC), deadline = started + asked->wall, total = 0;
+    out.head.error = begin(argv, environment, (int[]){nothing, said[1], complained[1]});
+    close(said[1]);
+    close(complained[1]);
+    clockid_t processor = CLOCK_MONOTONIC;
+    if (bot) clock_getcpuclockid(bot, &processor);
+
+    struct pollfd wait[] = {{said[0], POLLIN, 0}, {complained[0], POLLIN, 0}, {children, POLLIN, 0}, {control, POLLIN, 0}};
+    while (bot) {
+        int64_t left = deadline - now(CLOCK_MONOTONIC), computed = now(processor);
+        if (left <= 0) {
+            if (wait[0].fd >= 0) out.head.flags |= TIMED_OUT;
+            break;
+        }
+        if (computed > asked->cpu) {
+            out.head.flags |= OVER_CPU;
+            break;
+        }
+        int64_t nap = (asked->cpu - computed) / 8 + MS; /* eight threads may burn the rest in an eighth of it */
+        if (nap > left) nap = left;
+        struct timespec until = {nap / 1000000000, nap % 1000000000};
+        if (ppoll(wait, 4, &until, NULL) <= 0) continue;
+        if (wait[3].revents) _exit(0); /* the host has gone, or speaks out of turn */
+        if (wait[0].revents && !drain(said[0], answer, &out.head.said, room, &total)) {
+            wait[0].fd = -1;
+            if (deadline > now(CLOCK_MONOTONIC) + LINGER) deadline = now(CLOCK_MONOTONIC) + LINGER;
+        }
+        if (total > room) break;
+        if (wait[1].revents && !drain(complained[0], complaint, &out.head.complained, COMPLAINT, &out.head.complaints))
+            wait[1].fd = -1;
+        if (wait[2].revents) reap();
+    }
+    out.head.wall = now(CLOCK_MONOTONIC) - started;
+    kill_all();
+    /* What the dead have left in the pipes; nobody can write any more, so this ends. */
+    errno = 0;
+    while (total <= room && drain(said[0], answer, &out.head.said, room, &total) && errno != EAGAIN) errno = 0;
+    errno = 0;
+    while (drain(complained[0], complaint, &out.head.complained, COMPLAINT, &out.head.complaints) && errno != EAGAIN) errno = 0;
+    if (total > room) out.head.flags |= FLOODED;
+    close(said[0]);
+    close(complained[0]);
+}
+
+/* Split the request's text into words; return the place behind them, NULL when it is torn. */
+static char *split(char *text, char *end, char **words, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        char *stop = memchr(text, 0, end - text);
+        if (!stop) return NULL;
+        words[i] = text;
+        text = stop + 1;
+    }
+    words[count] = NULL;
+    return text;
+}
+
+static struct rlimit limit(const char *number)
+{
+    rlim_t value = strtoull(number, NULL, 10);
+    return (struct rlimit){value, value};
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 5) return 2; /* the control socket; tasks, bytes of a file, open files */
+    control = atoi(argv[1]), tasks = limit(argv[2]), files = limit(argv[3]), open_files = limit(argv[4]);
+    prctl(PR_SET_DUMPABLE, 0);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    umask(077);
+    fcntl(control, F_SETFD, FD_CLOEXEC);
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, NULL);
+    children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC), folder = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (children < 0 || nothing < 0) return 3;
+
+    for (;;) {
+        struct pollfd wait[] = {{control, POLLIN, 0}, {children, POLLIN, 0}};
+        if (poll(wait, 2, -1) < 0) continue;
+        if (wait[1].revents) reap();
+        if (!wait[0].revents) continue;
+
+        union { struct cmsghdr head; char room[CMSG_SPACE(3 * sizeof(int))]; } passed;
+        struct iovec text = {request, sizeof request};
+        struct msghdr message = {.msg_iov = &text, .msg_iovlen = 1, .msg_control = &passed, .msg_controllen = sizeof passed};
+        ssize_t length = recvmsg(control, &message, MSG_CMSG_CLOEXEC);
+        if (length <= 0) _exit(0);
+        if (length < (ssize_t)sizeof(struct request) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) _exit(3);
+        struct request *asked = (struct request *)request;
+        static char *words[WORDS + 1], *variables[WORDS + 1];
+        if (asked->words > WORDS || asked->variables > WORDS) _exit(3);
+        char *rest = split(request + sizeof *asked, request + length, words, asked->words);
+        if (!rest || !split(rest, request + length, variables, asked->variables)) _exit(3);
+
+        if (asked->kind == ASK) {
+            memset(&out.head, 0, sizeof out.head);
+            ask(asked, words, variables, nothing);
+        } else {
+            await_exit(asked->wall);
+            kill_all(); /* what the started bot used until now is in out.head already */
+        }
+        wipe(folder);
+        if (asked->kind == START) {
+            struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+            int stdio[3];
+            if (!head || head->cmsg_type != SCM_RIGHTS || head->cmsg_len != CMSG_LEN(sizeof stdio)) _exit(3);
+            memcpy(stdio, CMSG_DATA(head), sizeof stdio);
+            memset(&out.head, 0, sizeof out.head);
+            out.head.error = begin(words, variables, stdio);
+            for (int i = 0; i < 3; i++) close(stdio[i]);
+        }
+        char *end = out.text;
+        if (asked->kind == ASK) {
+            end = mempcpy(end, answer, out.head.said);
+            end = mempcpy(end, complaint, out.head.complained);
+        }
+        if (send(control, &out, end - (char *)&out, MSG_NOSIGNAL) < 0) _exit(0);
+        if (asked->kind == SWEEP) memset(&out.head, 0, sizeof out.head);
+    }
+}

@@ -1,0 +1,157 @@
+"""The host's end of the keeper: what may be asked of it, and how its one small binary comes to be."""
+
+import hashlib
+import os
+import shutil
+import socket
+import struct
+import subprocess
+from array import array
+from collections.abc import Iterable, Mapping
+from functools import cache as once
+from pathlib import Path
+from typing import NamedTuple
+
+import trio
+
+from host import places
+from host.bots.limits import Limits
+from host.problems import Problem, Refused
+
+SOURCE = Path(__file__).with_name("keeper.c")
+REQUEST, REPLY = struct.Struct("=4I2q"), struct.Struct("=2i4I4q")
+TIMED_OUT, FLOODED, OVER_CPU, EXITED, DIRTY = 1, 2, 4, 8, 16
+LONGEST_REPLY = 128 << 10
+PATIENCE = 2.0
+"""Seconds that a keeper may take longer than the limits it was given before it is taken for dead."""
+
+
+class KeeperDied(Exception):
+    """Raised when a keeper ends or falls silent: our fault, or the machine's, until it happens too often."""
+
+
+class Ended(NamedTuple):
+    """How a process ended and what it and its descendants used: seconds, and bytes of the largest process."""
+
+    status: int  # as of wait4
+    error: int  # errno when it could not be started
+    flags: int
+    wall: float
+    cpu: float
+    memory: int
+    output: bytes
+    stderr: bytes
+    complaints: int  # bytes written to stderr in all
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether it was still talking at its deadline."""
+        return bool(self.flags & TIMED_OUT)
+
+    @property
+    def words(self) -> str:
+        """How it ended, for people."""
+        if self.error:
+            return f"could not be started: {os.strerror(self.error)}"
+        if not self.flags & EXITED:
+            return "was stopped"
+        if os.WIFSIGNALED(self.status):
+            return f"killed by signal {os.WTERMSIG(self.status)}"
+        return f"exited with {os.WEXITSTATUS(self.status)}"
+
+
+@once
+def binary() -> Path:
+    """Return the keeper's binary, built by this machine's C compiler and cached by the hash of its source.
+
+    Raise Refused (exit code 6) when there is no compiler or the compiler refuses.
+    """
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    source = SOURCE.read_bytes()
+    folder = places.cache() / "keeper"
+    target = folder / hashlib.sha256(source).hexdigest()[:24]
+    if target.exists():
+        return target
+    if compiler is None:
+        problem = Problem(
+            "S002", "", "no C compiler: croupier builds its keeper with one", hint="apt install gcc libc6-dev"
+        )
+        raise Refused([problem], 6)
+    folder.mkdir(exist_ok=True, mode=0o755)
+    made = folder / f"making-{os.getpid()}"
+    for linking in (["-static"], []):
+        command = [compiler, "-O2", "-std=gnu17", *linking, "-o", str(made), str(SOURCE)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            made.chmod(0o755)
+            made.rename(target)
+            return target
+    raise Refused([Problem("S002", str(SOURCE), "the keeper does not compile", done.stderr[-2000:])], 6)
+
+
+def arguments(control: int, limits: Limits) -> list[str]:
+    """Return the keeper's own arguments: its socket, and the limits that hold for every process it starts.
+
+    The keeper is itself one of the tasks that the kernel counts.
+    """
+    return [str(control), str(limits.tasks + 1), str(max(limits.files, limits.state)), str(limits.open_files)]
+
+
+class Keeper:
+    """A conversation with one keeper; one request at a time."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = trio.socket.from_stdlib_socket(control)
+
+    async def ask(self, argv: Iterable[bytes], env: Mapping[str, str], limits: Limits, wall: float) -> Ended:
+        """Start the program afresh and return its whole output; everything it left behind is dead by then."""
+        return await self._request(b"A", argv, env, limits, wall)
+
+    async def start(
+        self, argv: Iterable[bytes], env: Mapping[str, str], limits: Limits, stdio: tuple[int, int, int]
+    ) -> Ended:
+        """Start the program on three descriptors, in a sandbox swept clean; `error` says why it could not be."""
+        return await self._request(b"S", argv, env, limits, 0, stdio)
+
+    async def sweep(self, patience: float = 0.0) -> Ended:
+        """Kill everything in the sandbox; return how the started program ended and what was used since its start.
+
+        It has `patience` seconds to exit by itself, when it is about to.
+        """
+        return await self._request(b"K", (), {}, Limits(), patience)
+
+    async def _request(
+        self,
+        kind: bytes,
+        argv: Iterable[bytes],
+        env: Mapping[str, str],
+        limits: Limits,
+        wall: float,
+        stdio: tuple[int, ...] = (),
+    ) -> Ended:
+        words = list(argv)
+        variables = [f"{name}={value}".encode() for name, value in env.items()]
+        head = REQUEST.pack(kind[0], len(words), len(variables), limits.output, int(wall * 1e9), int(limits.cpu * 1e9))
+        request = head + b"".join(word + b"\0" for word in (*words, *variables))
+        passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", stdio).tobytes())] if stdio else []
+        try:
+            # Shielded: a keeper that was left in the middle of a reply cannot be asked again.
+            with trio.CancelScope(shield=True, deadline=trio.current_time() + wall + PATIENCE):
+                await self._control.sendmsg([request], passed)
+                reply = await self._control.recv(LONGEST_REPLY)
+                if reply:
+                    return _read(reply)
+        except OSError as broken:
+            raise KeeperDied(f"the keeper has gone: {broken}") from broken
+        raise KeeperDied("the keeper has gone" if trio.current_effective_deadline() else "the keeper is silent")
+
+    def close(self) -> None:
+        """Let go of the dead man's switch: the keeper exits and its whole sandbox with it."""
+        self._control.close()
+
+
+def _read(reply: bytes) -> Ended:
+    status, error, flags, said, complained, _reaped, wall, cpu, memory, complaints = REPLY.unpack_from(reply)
+    output = reply[REPLY.size : REPLY.size + said]
+    stderr = reply[REPLY.size + said : REPLY.size + said + complained]
+    return Ended(status, error, flags, wall / 1e9, cpu / 1e9, memory * 1024, output, stderr, complaints)

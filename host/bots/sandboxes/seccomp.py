@@ -1,0 +1,72 @@
+"""The system calls that no bot needs: what reaches another sandbox, another process, or a wide kernel surface."""
+
+import errno
+import os
+import socket
+import tempfile
+from functools import cache as once
+
+FORBIDDEN = (
+    # other processes, and the host through them
+    *("ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd", "process_madvise"),
+    *("sched_setaffinity", "sched_setscheduler", "sched_setattr", "sched_setparam", "ioprio_set", "migrate_pages"),
+    *("move_pages", "mbind", "set_mempolicy", "set_mempolicy_home_node"),
+    # new namespaces and mounts: full capabilities over a large surface
+    *("unshare", "setns", "mount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount", "fsopen", "fsconfig"),
+    *("fsmount", "fspick", "mount_setattr"),
+    # a filter's blind spots and the kernel's own machinery
+    *("io_uring_setup", "io_uring_enter", "io_uring_register", "bpf", "perf_event_open", "userfaultfd", "kexec_load"),
+    *("kexec_file_load", "init_module", "finit_module", "delete_module", "modify_ldt", "ioperm", "iopl", "syslog"),
+    *("name_to_handle_at", "open_by_handle_at", "lookup_dcookie", "fanotify_init", "quotactl", "quotactl_fd", "acct"),
+    *("swapon", "swapoff", "reboot", "vhangup", "nfsservctl", "uselib", "ustat", "sysfs", "_sysctl", "personality"),
+    *("settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "sethostname", "setdomainname"),
+    # covert channels: keys, queues, shared memory, file locks; of sockets see program()
+    *("add_key", "keyctl", "request_key", "mq_open", "mq_unlink", "mq_timedsend", "mq_timedreceive", "mq_notify"),
+    *("mq_getsetattr", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop", "semtimedop", "semctl", "shmget"),
+    *("shmat", "shmdt", "shmctl", "flock", "inotify_init", "inotify_init1", "inotify_add_watch"),
+    # memory that no limit of memory sees
+    *("memfd_create", "memfd_secret", "vmsplice", "tee"),
+)
+LOCKS = (5, 6, 7, 36, 37, 38)  # fcntl: F_GETLK F_SETLK F_SETLKW and their open-file-description twins
+NAMESPACES = 0x7E020080  # CLONE_NEWNS CGROUP UTS IPC USER PID NET, and NEWTIME's bit
+OWNERS = (8, 10, 15, 1024, 1026, 1031)  # fcntl: F_SETOWN F_SETSIG F_SETOWN_EX F_SETLEASE F_NOTIFY F_SETPIPE_SZ
+
+
+@once
+def program() -> bytes:
+    """Return the filter as BPF, exported by libseccomp. Raise ImportError when that library is missing.
+
+    A forbidden call fails with EPERM; clone3, whose flags no filter can read, with ENOSYS, so that libc uses clone.
+    """
+    import pyseccomp as seccomp
+
+    def forbid(name: str, *conditions: object, error: int = errno.EPERM) -> None:
+        number = seccomp.resolve_syscall(seccomp.Arch.NATIVE, name)
+        if number >= 0:  # an older kernel interface, or another machine's: nothing to forbid
+            rules.add_rule(seccomp.ERRNO(error), name, *conditions)
+
+    rules = seccomp.SyscallFilter(seccomp.ALLOW)
+    for name in FORBIDDEN:
+        forbid(name)
+    forbid("clone3", error=errno.ENOSYS)
+    for bit in range(32):
+        if NAMESPACES >> bit & 1:
+            forbid("clone", seccomp.Arg(0, seccomp.MASKED_EQ, 1 << bit, 1 << bit))
+    forbid("socket", seccomp.Arg(0, seccomp.NE, socket.AF_UNIX))  # AF_VSOCK, for one, knows no namespaces
+    forbid("prlimit64", seccomp.Arg(0, seccomp.NE, 0))
+    for command in (*LOCKS, *OWNERS):
+        forbid("fcntl", seccomp.Arg(1, seccomp.EQ, command))
+    forbid("ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, 0x5412))  # TIOCSTI: types into a terminal
+    forbid("ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, 0x541C))  # TIOCLINUX
+    with tempfile.TemporaryFile() as exported:
+        rules.export_bpf(exported)
+        exported.seek(0)
+        return exported.read()
+
+
+def descriptor() -> int:
+    """Return a descriptor from which bubblewrap can read the filter; the caller closes it."""
+    reader, writer = os.pipe()
+    os.write(writer, program())
+    os.close(writer)
+    return reader

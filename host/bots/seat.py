@@ -1,0 +1,175 @@
+"""A bot at the tables of one fixture: it is shown views and answers, within its limits, and nothing it does is fatal."""
+
+import contextlib
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol as Shape
+
+import trio
+
+from host.bots.build import Bot
+from host.bots.conversation import Conversation
+from host.bots.oneshot import OneShot, Spent
+from host.bots.sandboxes import KeeperDied, Sandbox
+from host.bots.told import BENCHING, EVIDENCE, Evidence, Question, Told, Usage
+from host.bots.watch import Watcher
+from host.games.engine import Game
+from protocols import PROTOCOLS
+from protocols.words import Answer, Fault, FaultKind, View
+
+BENCHED_AFTER = 20  # clock, crash or start faults in one fixture
+KEPT = 5  # pieces of evidence a bot and kind of fault, in one fixture
+WALLS = 26  # buckets of answer times: 2^25 µs is more than half a minute
+
+
+class Talker(Shape):
+    """How a seat reaches its bot: by a process a question, or by one that lives on."""
+
+    env: dict[str, str]
+    spent: Spent
+
+    async def exchange(self, questions: Sequence[Question]) -> list[Told]:
+        """Ask a wave; return what came back, up to the first fault that ends a process."""
+        ...
+
+    async def over(self, table: int) -> None:
+        """Take note that a table is over."""
+        ...
+
+    async def rest(self) -> None:
+        """End in good order."""
+        ...
+
+
+class Seat:
+    """What a match asks; it counts faults, keeps the evidence, and benches a hopeless bot."""
+
+    def __init__(self, bot: Bot, talker: Talker, *, benched: bool = False, charged: bool = False) -> None:
+        self.bot, self.benched = bot, benched
+        self.lost = False  # whether our own part under it has failed
+        self._charged = charged
+        self._ask = PROTOCOLS[bot.protocol].ask
+        self._talker = talker
+        self._grave = 0  # faults that count towards benching
+        self.faults: Counter[str] = Counter()
+        self.evidence: list[Evidence] = []
+        self._slowest: Evidence | None = None
+        self._questions = 0
+        self._wall = 0.0
+        self._walls = [0] * WALLS
+
+    async def decide(self, questions: Sequence[Question]) -> list[Answer]:
+        """Return an answer to every question, in order; when our own part fails, `lost` is set and they mean nothing."""
+        answers: list[Answer] = []
+        while len(answers) < len(questions):
+            if self.benched:
+                left = len(questions) - len(answers)
+                self.faults[FaultKind.BENCHED] += left
+                return answers + [Fault(FaultKind.BENCHED)] * left
+            open_questions = questions[len(answers) :] if answers else questions
+            try:
+                wave = await self._talker.exchange(open_questions)
+            except KeeperDied as died:
+                if not self._charged:
+                    self.lost = True
+                    return answers + [Fault(FaultKind.CRASH)] * (len(questions) - len(answers))
+                # Its keeper has died too often to be our fault; there is no sandbox left to go on in.
+                self.benched = True
+                wave = [Told(Fault(FaultKind.CRASH), ended=str(died))]
+            for question, told in zip(open_questions, wave, strict=False):
+                self._note(question, told)
+                answers.append(told.answer)
+        return answers
+
+    async def over(self, table: int) -> None:
+        """Take note that a table is over."""
+        if not self.benched:
+            await self._talker.over(table)
+
+    def illegal(self, question: Question, answer: Answer) -> None:
+        """Count a well-formed move that the rules do not allow: the game alone can tell."""
+        self._keep(question, Told(answer, raw=str(answer).encode()), FaultKind.ILLEGAL, "")
+
+    def usage(self) -> Usage:
+        """Return what the fixture has cost so far."""
+        cpu, memory, starts = self._talker.spent
+        slowest = self._slowest.wall if self._slowest else 0.0
+        return Usage(self._questions, self._wall, slowest, cpu, memory, starts, tuple(self._walls))
+
+    def all_evidence(self) -> list[Evidence]:
+        """Return the evidence kept, the slowest decision last."""
+        return [*self.evidence, *([self._slowest] if self._slowest else [])]
+
+    def _note(self, question: Question, told: Told) -> None:
+        self._questions += 1
+        self._wall += told.wall
+        self._walls[min(int(told.wall * 1e6).bit_length(), WALLS - 1)] += 1
+        if self._slowest is None or told.wall > self._slowest.wall:
+            self._slowest = self._shown(question, told, "slowest", "")
+        answer = told.answer
+        if isinstance(answer, Fault):
+            self._keep(question, told, answer.kind, answer.detail)
+            # An adapter's fault leaves its process alive; of these only a time-out counts.
+            if answer.kind in BENCHING:
+                self._grave += 1
+                self.benched = self._grave >= BENCHED_AFTER
+
+    def _keep(self, question: Question, told: Told, kind: FaultKind, detail: str) -> None:
+        self.faults[kind] += 1
+        if self.faults[kind] <= KEPT:
+            self.evidence.append(self._shown(question, told, kind, detail))
+
+    def _shown(self, question: Question, told: Told, kind: str, detail: str) -> Evidence:
+        asked = self._spelled(question.view)
+        return Evidence(
+            *(self.bot.name, question.table, question.number, str(kind), detail, asked),
+            *(told.raw[:EVIDENCE], told.stderr[-EVIDENCE:], told.wall, told.cpu, told.ended),
+        )
+
+    def _spelled(self, view: View) -> bytes:
+        return b" ".join(self._ask(view)).rstrip(b"\n")
+
+
+@contextlib.asynccontextmanager
+async def seated(
+    bot: Bot, game: Game, sandbox: Sandbox | None, seed: int, watcher: Watcher, *, charged: bool = False
+) -> AsyncIterator[Seat]:
+    """Seat a bot for one fixture in its sandbox; leaving the block ends it and all it has started.
+
+    `seed` is its CROUPIER_SEED; without a sandbox it sits on the bench. A charged bot's keeper has died before: next
+    time it is the bot's crash.
+    """
+    if sandbox is None:
+        yield Seat(bot, _Nobody(), benched=True)
+        return
+    protocol, limits = PROTOCOLS[bot.protocol], bot.limits
+    async with trio.open_nursery() as nursery:
+        with watcher.watching(sandbox.pid, limits.memory) as watched:
+            talker: Talker
+            if protocol.lives:
+                talker = Conversation(bot, protocol, game.grammar, limits, sandbox, watched, nursery)
+            else:
+                talker = OneShot(bot, protocol, game.grammar, limits, sandbox, watched)
+            talker.env["CROUPIER_SEED"] = str(seed)
+            yield Seat(bot, talker, charged=charged)
+            with contextlib.suppress(KeeperDied):
+                await talker.rest()
+        nursery.cancel_scope.cancel()
+
+
+class _Nobody:
+    """Who sits on the bench: nothing reaches it."""
+
+    def __init__(self) -> None:
+        self.env: dict[str, str] = {}
+        self.spent = Spent()
+
+    async def exchange(self, questions: Sequence[Question]) -> list[Told]:
+        """Answer with the bench."""
+        return [Told(Fault(FaultKind.BENCHED)) for _ in questions]
+
+    async def over(self, table: int) -> None:
+        """Take no note."""
+
+    async def rest(self) -> None:
+        """Rest."""

@@ -1,0 +1,38 @@
+"""A bot as its author handed it in: a folder with bot.toml, or a lone file."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from host.bots.limits import Limits
+
+
+class Spec(NamedTuple):
+    """A bot that is not built yet. Empty means "not said": the language's, the game's or croupier's own default."""
+
+    name: str
+    folder: Path  # where its files lie
+    files: tuple[str, ...]  # what belongs to it, relative to the folder, sorted; regular files only
+    language: str  # a row of LANGUAGES
+    author: str = ""
+    game: str = ""
+    protocol: str = ""
+    sources: tuple[str, ...] = ()  # what is compiled
+    entry: str = ""  # the script or class file that is run
+    main: str = ""  # Java's main class
+    run: tuple[str, ...] = ()
+    build: tuple[str, ...] = ()  # commands, one string each, run by sh
+    compiler: str = ""
+    adapter: str = ""
+    heap: int = 0  # bytes
+    python: str = ""
+    requires: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    needs: tuple[str, ...] = ()
+    abreast: int = 1
+    tables: bool = False
+    lifetime: str = "fixture"
+    warm: bool = False
+    state: str = ""
+    state_lifetime: str = "fixture"
+    limits: Limits = Limits()  # what it asks for
+    manifest: str = ""  # the path of its bot.toml, for messages; empty for a lone file

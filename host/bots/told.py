@@ -1,0 +1,60 @@
+"""What was asked and what came back: the plain values between a seat and whoever keeps records."""
+
+from typing import NamedTuple
+
+from protocols.words import Answer, FaultKind, View
+
+EVIDENCE = 2048
+"""Bytes kept of a question, of an answer and of standard error, each."""
+
+
+class Question(NamedTuple):
+    """One question to a seat: which of the fixture's tables asks, and its how-manieth question that is."""
+
+    table: int
+    number: int
+    view: View
+
+
+class Told(NamedTuple):
+    """What one question brought: the answer, the bytes that said it, and its price."""
+
+    answer: Answer
+    raw: bytes = b""
+    wall: float = 0.0  # seconds
+    cpu: float = 0.0  # seconds; 0 where only the whole wave is known
+    ended: str = ""  # how the process ended, for people; empty when it lives
+    stderr: bytes = b""
+
+
+class Evidence(NamedTuple):
+    """One decision worth showing again: a fault, or the slowest."""
+
+    bot: str
+    table: int
+    number: int
+    kind: str  # of FaultKind, or "slowest"
+    detail: str
+    question: bytes
+    raw: bytes
+    stderr: bytes
+    wall: float
+    cpu: float
+    ended: str
+
+
+class Usage(NamedTuple):
+    """What a bot used in one fixture: seconds and bytes; `walls[i]` counts answers that took below 2^i µs."""
+
+    questions: int
+    wall: float
+    slowest: float
+    cpu: float
+    memory: int
+    starts: int
+    walls: tuple[int, ...]
+
+
+CLOCK_FAULTS = frozenset({FaultKind.TIMEOUT, FaultKind.CPU})
+BENCHING = CLOCK_FAULTS | {FaultKind.CRASH, FaultKind.EXIT, FaultKind.START, FaultKind.MEMORY, FaultKind.FLOOD}
+"""The faults that cost time or a process; too many of them and a bot is benched."""

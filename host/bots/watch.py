@@ -1,0 +1,112 @@
+"""One watcher for all bots: it kills what grows beyond its memory or computes beyond its time where the kernel does not."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+import trio
+
+from protocols.words import FaultKind
+
+PERIOD = 0.02  # seconds between two looks
+
+
+class Watched:
+    """One sandbox under watch: its keeper's process, its limits, and what it was caught at."""
+
+    def __init__(self, keeper: int, memory: int) -> None:
+        self.keeper, self.memory = keeper, memory
+        self.breach: FaultKind | None = None
+        self.peak = 0
+        self._allowed = float("inf")
+        self._before: float | None = None
+
+    def allow(self, cpu: float) -> None:
+        """Allow so many seconds of processor time from now on, infinity while no question is open."""
+        self._allowed, self._before = cpu, None
+
+    def look(self) -> None:
+        """Take one look; kill all there is when a limit is passed."""
+        processes = list(descendants(self.keeper))
+        memory = sum(map(_resident, processes))
+        if memory > self.memory:
+            memory = sum(map(_proportional, processes))  # forked processes share pages: count them once
+        self.peak = max(self.peak, memory)
+        if memory > self.memory:
+            self.breach = FaultKind.MEMORY
+        elif self._computes_too_long(processes):
+            self.breach = FaultKind.CPU
+        else:
+            return
+        for process in processes:
+            with suppress(psutil.Error):
+                process.kill()
+
+    def _computes_too_long(self, processes: "list[psutil.Process]") -> bool:
+        """Return whether the open questions have cost more than allowed, to the ticks of 10 ms and from the first look."""
+        if self._allowed == float("inf"):
+            return False
+        computed = sum(map(_computed, processes))
+        if self._before is None:
+            self._before = computed
+        return computed - self._before > self._allowed
+
+
+def descendants(keeper: int) -> Iterator[psutil.Process]:
+    """Yield everything a keeper has started, and all that came of it: orphans fall to the keeper, so none is missed.
+
+    psutil's own recursive search reads every process of the machine, 2 ms a time.
+    """
+    found = [keeper]
+    for pid in found:
+        with suppress(OSError):
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                found += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
+        if pid != keeper:
+            with suppress(psutil.Error):
+                yield psutil.Process(pid)
+
+
+def _resident(process: psutil.Process) -> int:
+    with suppress(psutil.Error):
+        return int(process.memory_info().rss)
+    return 0
+
+
+def _proportional(process: psutil.Process) -> int:
+    with suppress(psutil.Error):
+        return int(process.memory_full_info().pss)
+    return 0
+
+
+def _computed(process: psutil.Process) -> float:
+    with suppress(psutil.Error):
+        times = process.cpu_times()
+        return float(times.user + times.system + times.children_user + times.children_system)
+    return 0.0
+
+
+class Watcher:
+    """Looks at every watched sandbox every 20 ms while any question is open."""
+
+    def __init__(self) -> None:
+        self._watched: set[Watched] = set()
+
+    @contextmanager
+    def watching(self, keeper: int, memory: int) -> Iterator[Watched]:
+        """Watch one sandbox for the length of the block."""
+        watched = Watched(keeper, memory)
+        self._watched.add(watched)
+        try:
+            yield watched
+        finally:
+            self._watched.discard(watched)
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        while True:
+            await trio.sleep(PERIOD)
+            for watched in tuple(self._watched):
+                watched.look()

@@ -1,0 +1,233 @@
+"""Blackjack for programs that are started anew for every move: the CardShark game of the 2011 King of the Hill.
+
+Sources: the thread "Blackjack KotH" (codegolf.stackexchange.com/questions/2698) and its author's engine. The preset
+`thread` plays the documented game; `engine2011` what the engine really did (cardshark2011.py). Where the thread is
+silent or contradicts itself, `thread` decides so:
+
+BJ-TEN a ten is `T` · BJ-CASE capital letters · BJ-ACES all aces 1, one raised to 11 while the total stays within 21 ·
+BJ-DEALER17 the dealer stands on 17, soft 17 too · BJ-TIE a tie loses · BJ-NATURAL no bonus for two-card 21 · BJ-ORDER
+one move a pass · BJ-DEALORDER players, dealer, players, dealer, but the dealer's pair is shown first · BJ-HIDDEN the
+dealer's second card is hidden · BJ-VISIBLE the list is cleared for every hand · BJ-OWN one's own cards stand in it ·
+BJ-BUYIN who has the 10 chips pays them · BJ-OVERBET, BJ-ZEROBET, BJ-DCHIPS a bet above the chips, of nothing, and a
+double without the chips are forced stands · BJ-FLOAT a bet is cut to an integer · BJ-NEG its absolute value counts ·
+BJ-DFIRST after a bet no double · BJ-GARBAGE, BJ-FAULT what cannot be read, and no answer, is a forced stand ·
+BJ-DEALER-ALLBUST the dealer draws even if all are bust · BJ-SHOE a shoe lasts one round, a new one is opened when a
+card is needed and none is left. (Between rounds: BJ-BROKE, BJ-HISTORY, BJ-SHORT in tournament/pairing.py. BJ-PY2: the
+interpreter and compiler are the bot's own manifest's.)
+"""
+
+import re
+from collections.abc import Generator, Iterator
+from typing import NamedTuple
+
+from host.games import cardshark2011
+from host.games.engine import Game, Play, Request, Scores, Tell
+from host.games.luck import Shuffler
+from protocols.words import Answer, Fault, Grammar, Move
+from protocols.words import View as AnyView
+
+GOAL, DEALER_STANDS = 21, 17
+RANKS, HIDDEN = "A23456789TJQK", "#"
+DECK = RANKS * 4
+POINTS = {rank: min(number, 10) for number, rank in enumerate(RANKS, 1)}
+
+
+class Rules(NamedTuple):
+    """The numbers of a round; `stacks` are the chips each bot sits down with, empty when all bring `chips`."""
+
+    seats: int = 4
+    buy_in: int = 10
+    chips: int = 200
+    hands: int = 5
+    engine: str = "thread"
+    stacks: tuple[int, ...] = ()
+
+
+class View(NamedTuple):
+    """The five arguments of a CardShark bot."""
+
+    score: int
+    hand: str
+    visible: str
+    stake: int
+    chips: int
+
+
+def score(hand: str) -> int:
+    """Return what a hand counts, above 21 too: all aces 1, then one ace 11 if the total stays within 21."""
+    total = sum(map(POINTS.__getitem__, hand))
+    return total + 10 if "A" in hand and total + 10 <= GOAL else total
+
+
+class Player:
+    """A bot at the table: its chips for the round, its cards and stake for the hand."""
+
+    __slots__ = ("chips", "hand", "seat", "stake", "stands")
+
+    def __init__(self, seat: int, chips: int) -> None:
+        self.seat, self.chips = seat, chips
+        self.hand, self.stake, self.stands = "", 0, False
+
+    @property
+    def moves(self) -> bool:
+        """Whether it still has a turn in this hand."""
+        return not self.stands and score(self.hand) <= GOAL
+
+    def bet(self, chips: int) -> None:
+        """Move chips into play."""
+        self.chips -= chips
+        self.stake += chips
+
+
+class Shoe:
+    """One shuffled deck that lasts for a round; a new one is opened when it is empty, and nobody is told."""
+
+    def __init__(self, luck: Shuffler) -> None:
+        self._luck = luck
+        self._cards: Iterator[str] = iter(())
+
+    def draw(self) -> str:
+        """Return the next card."""
+        card = next(self._cards, None)
+        if card is None:
+            self._cards = self._luck.shuffled(DECK)
+            card = next(self._cards)
+        return card
+
+
+def allows(rules: Rules, view: AnyView, move: Move) -> bool:
+    """Return whether a move is legal; one that is not is a forced stand."""
+    if rules.engine == "engine2011":
+        return cardshark2011.allows(rules.buy_in, view, move)
+    _score, hand, _visible, stake, chips = view
+    match move:
+        case Move("B", n):
+            return 1 <= abs(n) <= chips
+        case Move("D"):
+            first = len(hand) == 2 and stake == rules.buy_in
+            return first and chips >= stake
+        case _:
+            return move.verb in ("H", "S")
+
+
+def play_hand(rules: Rules, players: list[Player], shoe: Shoe, tell: Tell) -> Generator[Request, Answer, None]:
+    """Play one hand among those who paid the buy-in."""
+    dealer, shown = "", ""
+    for player in players:
+        player.hand, player.stake, player.stands = "", 0, False
+        player.bet(rules.buy_in)
+    for _ in range(2):
+        for player in players:
+            card = shoe.draw()
+            player.hand += card
+            shown += card
+            if tell:
+                tell("deal", seat=player.seat, card=card)
+        dealer += shoe.draw()
+    shown = dealer[0] + HIDDEN + shown
+    if tell:
+        tell("dealer", card=dealer[0])
+
+    while any(player.moves for player in players):
+        for player in players:
+            if not player.moves:
+                continue
+            view = View(score(player.hand), player.hand, shown, player.stake, player.chips)
+            answer = yield Request(player.seat, view)
+            if isinstance(answer, Fault) or not allows(rules, view, answer):
+                player.stands = True
+                continue
+            match answer:
+                case Move("B", n):
+                    player.bet(abs(n))
+                    continue
+                case Move("S"):
+                    player.stands = True
+                    continue
+                case Move("D"):
+                    player.bet(player.stake)
+                    player.stands = True
+            card = shoe.draw()
+            player.hand += card
+            shown += card
+            if tell:
+                tell("deal", seat=player.seat, card=card)
+
+    while score(dealer) < DEALER_STANDS:
+        dealer += shoe.draw()
+    to_beat = score(dealer) if score(dealer) <= GOAL else 0
+    for player in players:
+        if to_beat < score(player.hand) <= GOAL:
+            player.chips += 2 * player.stake
+    if tell:
+        tell("dealer.plays", hand=dealer, score=to_beat)
+
+
+def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
+    """Play one round: `rules.hands` hands at the same table from one shoe; the scores are the chips left."""
+    stacks = rules.stacks or (rules.chips,) * rules.seats
+    if rules.engine == "engine2011":
+        return (yield from cardshark2011.play(rules.buy_in, rules.hands, stacks, luck, tell))
+    players = [Player(seat, chips) for seat, chips in enumerate(stacks)]
+    shoe = Shoe(luck)
+    for hand in range(1, rules.hands + 1):
+        solvent = [player for player in players if player.chips >= rules.buy_in]
+        if not solvent:
+            break
+        if tell:
+            tell("hand.start", hand=hand, chips=[player.chips for player in players])
+        yield from play_hand(rules, solvent, shoe, tell)
+        if tell:
+            tell(
+                "hand.end",
+                hand=hand,
+                hands=[player.hand if player in solvent else "" for player in players],
+                stakes=[player.stake if player in solvent else 0 for player in players],
+                chips=[player.chips for player in players],
+            )
+    return scores(players)
+
+
+def scores(players: list[Player]) -> Scores:
+    """Return the chips of each seat."""
+    return tuple(player.chips for player in players)
+
+
+GAME = Game(
+    name="cardshark",
+    title="Blackjack KotH",
+    seats=(1, 4),
+    protocol="argv",
+    presets={"thread": Rules(), "engine2011": Rules(engine="engine2011")},
+    grammar=Grammar(
+        pattern=re.compile(r"(?P<verb>[HhSsDd]|[Bb] +(?P<n>[+-]?[0-9]{1,12})(?:\.[0-9]*)?)(?: .*)?"),
+        expected="H, S, D or B <chips>",
+    ),
+    play=play,
+    allows=allows,
+    winners=None,
+    view=View,
+    examples=(
+        View(21, "KJA", "KQKJA3592A", 25, 145),  # the entry check of 2011
+        View(19, "T9", "9#T9", 10, 190),
+        View(11, "56", "9#56", 10, 190),
+        View(12, "AA", "A#AA", 10, 190),
+        View(21, "AK", "T#AK", 10, 190),
+        View(16, "T6", "T#T6", 10, 190),
+        View(4, "22", "2#22", 10, 0),
+        View(13, "A2", "6#A2K9", 10, 5),
+        View(20, "TT", "7#TTKQJ9", 10, 9999),
+        View(12, "2A27", "9#KQJT98762A27", 45, 155),
+        View(17, "A6", "5#A6TT", 20, 180),
+        View(8, "44", "K#44", 10, 10),
+        View(9, "234", "T#T263K4", 10, 190),
+        View(15, "A2A2A2AA22", "4#A2A2A2AA22", 200, 0),
+        View(18, "99", "9#99J8T7Q6", 10, 790),
+        View(10, "46", "3#KQJT46", 10, 2),
+    ),
+    card=(
+        "One fresh process a move, five arguments: <score> <hand> <visible> <stake> <chips>, for example "
+        "`21 KJA KQKJA3592A 25 145`. Cards are A23456789TJQK; the visible list starts with the dealer's up card and `#`. "
+        "Print H (hit), S (stand), D (double, first move only) or B <chips> (bet more and move again)."
+    ),
+)

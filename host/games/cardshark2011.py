@@ -1,0 +1,165 @@
+"""The blackjack of 2011 with its engine's own bugs, for replaying what that engine recorded (preset `engine2011`).
+
+It differs from the documented game: the dealer's two cards are dealt before everybody's; small letters; the visible
+list runs through all five hands, old hidden cards revealed; a hand with an ace scores its other cards + 1; a solvency
+flag decides who pays and is dealt in, bets and doubles set it again; a double never looks at the chips; a bet of
+nothing is allowed. Who is not dealt in is settled with an empty hand, and so loses a stake it never sees again.
+"""
+
+from collections.abc import Generator, Iterator
+from typing import TypeGuard
+
+from host.games.engine import Play, Request, Tell
+from host.games.luck import Shuffler
+from protocols.words import Answer, Fault, FaultKind, Move, View
+
+GOAL, DEALER_STANDS, SOLVENT_ABOVE = 21, 17, 10
+DECK = "a23456789tjqk" * 4
+POINTS = {"a": 1, "t": 10, "j": 10, "q": 10, "k": 10} | {str(n): n for n in range(2, 10)}
+
+
+def score(hand: str) -> int:
+    """Return what a hand counts: with aces, the other cards + 1, however many aces there are."""
+    return sum(POINTS[card] for card in hand if card != "a") + ("a" in hand)
+
+
+def read(output: str) -> Answer:
+    """Return the move that the engine found in a bot's output: any word equal to b, h, d or s, in this order.
+
+    It split at blanks only, so a second line makes one unknown word of two good ones.
+    """
+    words = output.strip().lower().split(" ")
+    if "b" in words:
+        after = words[words.index("b") + 1 :]
+        try:
+            return Move("B", int(after[0]))
+        except (IndexError, ValueError):
+            return Fault(FaultKind.UNREADABLE)
+    for verb in "hds":
+        if verb in words:
+            return Move(verb.upper())
+    return Fault(FaultKind.UNREADABLE)
+
+
+class Player:
+    """A bot at the table, with the flag by which the engine remembers that it can pay."""
+
+    def __init__(self, seat: int, chips: int, solvent: bool) -> None:
+        self.seat, self.chips, self.solvent = seat, chips, solvent
+        self.hand, self.stake, self.stands, self.moved = "", 0, False, False
+
+    def moves(self) -> bool:
+        """Return whether it still has a turn in this hand."""
+        return not self.stands and score(self.hand) <= GOAL
+
+
+def allows(buy_in: int, view: View, move: Move) -> bool:
+    """Return whether the engine carried a move out."""
+    _score, hand, _visible, stake, chips = view
+    match move:
+        case Move("B", n):
+            return abs(n) <= chips
+        case Move("D"):
+            return len(hand) == 2 and stake == buy_in
+        case _:
+            return move.verb in ("H", "S")
+
+
+def legal(buy_in: int, view: View, answer: Answer) -> TypeGuard[Move]:
+    """Return whether an answer is a move that the engine carried out."""
+    return not isinstance(answer, Fault) and allows(buy_in, view, answer)
+
+
+class Shoe:
+    """One shuffled deck for a round; a new one is opened when it is empty."""
+
+    def __init__(self, luck: Shuffler) -> None:
+        self._luck = luck
+        self._cards: Iterator[str] = iter(())
+
+    def draw(self) -> str:
+        """Return the next card."""
+        card = next(self._cards, None)
+        if card is None:
+            self._cards = self._luck.shuffled(DECK)
+            card = next(self._cards)
+        return card
+
+
+def play_hand(
+    buy_in: int, players: list[Player], shoe: Shoe, before: str, tell: Tell
+) -> Generator[Request, Answer, str]:
+    """Play one hand; return every card the engine has shown so far in the round."""
+    for player in players:
+        player.hand, player.stake, player.stands, player.moved = "", 0, False, False
+        if player.solvent:
+            player.chips -= buy_in
+            player.stake = buy_in
+            player.solvent = player.chips > SOLVENT_ABOVE
+    dealer = shoe.draw() + shoe.draw()
+    shown = ""
+    dealt_in = [player for player in players if player.solvent]
+    for _ in range(2):
+        for player in dealt_in:
+            card = shoe.draw()
+            player.hand += card
+            shown += card
+
+    while any(player.moves() for player in dealt_in):
+        for player in dealt_in:
+            if not player.moves():
+                continue
+            visible = before + dealer[0] + "#" + shown
+            view = (score(player.hand), player.hand, visible, player.stake, player.chips)
+            answer = yield Request(player.seat, view)
+            if not legal(buy_in, view, answer) or (answer.verb == "D" and player.moved):
+                player.stands = True
+                continue
+            player.moved = True
+            match answer:
+                case Move("B", n):
+                    player.chips -= abs(n)
+                    player.stake += abs(n)
+                    player.solvent = True
+                    continue
+                case Move("S"):
+                    player.stands = True
+                    continue
+                case Move("D"):
+                    player.chips -= player.stake
+                    player.stake *= 2
+                    player.solvent = True
+                    player.stands = True
+            card = shoe.draw()
+            player.hand += card
+            shown += card
+
+    drawn = ""
+    while score(dealer + drawn) < DEALER_STANDS:
+        drawn += shoe.draw()
+    to_beat = score(dealer + drawn) if score(dealer + drawn) <= GOAL else 0
+    for player in players:
+        if to_beat < score(player.hand) <= GOAL:
+            player.chips += 2 * player.stake
+    if tell:
+        tell("dealer.plays", hand=dealer + drawn, score=to_beat)
+    return before + dealer + shown + drawn
+
+
+def play(buy_in: int, hands: int, stacks: tuple[int, ...], luck: Shuffler, tell: Tell = None) -> Play:
+    """Play one round as the engine did; the scores are the chips left, below 0 too."""
+    players = [Player(seat, chips, chips >= buy_in) for seat, chips in enumerate(stacks)]
+    shoe, shown = Shoe(luck), ""
+    for hand in range(1, hands + 1):
+        if tell:
+            tell("hand.start", hand=hand, chips=[player.chips for player in players])
+        shown = yield from play_hand(buy_in, players, shoe, shown, tell)
+        if tell:
+            tell(
+                "hand.end",
+                hand=hand,
+                hands=[player.hand for player in players],
+                stakes=[player.stake for player in players],
+                chips=[player.chips for player in players],
+            )
+    return tuple(player.chips for player in players)

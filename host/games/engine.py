@@ -1,0 +1,79 @@
+"""A game under way: who is asked what, what was answered, and the scores at the end."""
+
+from collections.abc import Callable, Generator, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from host.games.luck import Shuffler
+from protocols.words import Answer, Grammar, Move, View
+
+Scores = tuple[int, ...]
+Tell = Callable[..., None] | None
+"""Where a game tells what happens to whoever watches: `tell("deal", seat=0, card="K")`; None when nobody does."""
+
+
+class Request(NamedTuple):
+    """The question a table waits on: this seat, shown this."""
+
+    seat: int
+    view: View
+
+
+Play = Generator[Request, Answer, Scores]
+
+
+class Game(NamedTuple):
+    """A kind of game: everything the rest of croupier knows about it.
+
+    `presets` maps names to values of the game's Rules, a NamedTuple with at least `seats`, the bots at one table.
+    """
+
+    name: str
+    title: str
+    seats: tuple[int, int]  # fewest and most bots at a table
+    protocol: str  # what its bots speak when they do not say
+    presets: Mapping[str, Any]  # the first is the default
+    grammar: Grammar
+    play: Callable[[Any, Shuffler, Tell], Play]  # (rules, luck, tell)
+    allows: Callable[[Any, View, Move], bool]  # (rules, view, move)
+    winners: Callable[[Scores], tuple[int, ...]] | None  # the seats that won; None where a game has no winners
+    view: type[Any]  # the NamedTuple that a seat is shown
+    examples: tuple[View, ...]  # questions at the edges of the rules, for `check`
+    card: str  # one paragraph for participants: what is asked, what may be answered
+
+
+class Table:
+    """One playing of a game, from the deal to the scores; seed and answers are its whole state.
+
+    `request` is the open question, None when the game is over; then `scores` holds one number a seat.
+    """
+
+    __slots__ = ("_play", "answers", "game", "illegal", "request", "rules", "scores")
+
+    def __init__(
+        self, game: Game, rules: Any, luck: Shuffler, answers: Iterable[Answer] = (), tell: Tell = None
+    ) -> None:
+        self.game, self.rules = game, rules
+        self.answers: list[Answer] = []
+        self.illegal: list[int] = []  # which answers were well-formed moves that the rules do not allow
+        self.request: Request | None = None
+        self.scores: Scores | None = None
+        self._play = game.play(rules, luck, tell)
+        try:
+            self.request = next(self._play)
+        except StopIteration as over:
+            self.scores = over.value
+        for answer in answers:
+            self.answer(answer)
+
+    def answer(self, answer: Answer) -> None:
+        """Go on with an answer to the open question; raise ValueError when there is none."""
+        request = self.request
+        if request is None:
+            raise ValueError("the game is over: nobody was asked")
+        if type(answer) is Move and not self.game.allows(self.rules, request.view, answer):
+            self.illegal.append(len(self.answers))
+        self.answers.append(answer)
+        try:
+            self.request = self._play.send(answer)
+        except StopIteration as over:
+            self.request, self.scores = None, over.value

@@ -1,0 +1,292 @@
+"""Texas hold'em with an ante and no blinds: the Banksalad Hold'em of PyCon Korea 2018, where a move is an amount.
+
+Sources: the README of Rainist/pycon-2018-banksalad-holdem, the organisers' post with three bots, and the engine (last
+commit of 2018-08-19). The preset `banksalad` plays as the engine did; `standard` ranks hands as poker does (hands.py).
+Where the sources are silent or contradict each other:
+
+HE-START the seats are drawn before every round, the first too, and once more when the game is over, as play.log shows ·
+HE-ANTE the ante is destroyed: no part of the pot, nor of total_bet_amt · HE-OUT1 who cannot pay an ante and have a chip
+left is out, and its last chip is lost · HE-ROYAL royal flushes tie · HE-EVAL hands rank as in the engine unless
+`ranking="standard"` · HE-BOARD community_cards is empty before the flop · HE-LAST the last one living is asked all the
+same, and may throw the pot away · HE-REST the remainder of a divided pot vanishes · HE-FEWER2 who is out ranks by its
+last round, then by its chips (see `scores`) · HE-EXIT whatever goes wrong in a bot costs it the round, and nobody else
+anything. (HE-TOP2 and HE-GROUPS are in tournament/groups.py, HE-1S in the limits of a seat.)
+
+Nobody can bet more than the poorest living player has: every call can be paid, and one pot is enough.
+"""
+
+import re
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from host.games import hands
+from host.games.engine import Game, Play, Request, Scores, Tell
+from host.games.luck import Shuffler
+from protocols.words import Answer, Fault, Grammar, Move
+from protocols.words import View as AnyView
+
+DECK = tuple(hands.CARDS)
+BOARD = (0, 3, 1, 1)  # the cards that open each street
+LEAST_BET = 1  # there is no free check
+GO_ON = 2  # a game ends with so many players left
+RANKINGS: Mapping[str, Callable[[Sequence[int]], hands.Worth]] = {
+    "banksalad": hands.banksalad,
+    "standard": hands.standard,
+}
+
+
+class Rules(NamedTuple):
+    """The numbers of a game."""
+
+    seats: int = 5
+    chips: int = 200
+    rounds: int = 100
+    ante: int = 1
+    ranking: Literal["banksalad", "standard"] = "banksalad"
+
+
+class Other(NamedTuple):
+    """What everybody sees of a player: chips left, chips put in on this street, and whether it is out of the round."""
+
+    chips: int
+    bet_amt: int
+    died: bool
+
+
+class View(NamedTuple):
+    """What a bot is asked, by the names of 2018."""
+
+    my_chips: int
+    my_cards: str
+    bet_players: tuple[Other, ...]  # those who acted since the last raise, the raiser first
+    betting_players: tuple[Other, ...]  # those still to act after me; the dead stay where the queue has them
+    community_cards: str
+    min_bet_amt: int
+    max_bet_amt: int
+    total_bet_amt: int
+
+
+class Player:
+    """A bot at the table: its chips for the game, its cards for the round, its bet for the street."""
+
+    __slots__ = ("bet", "cards", "chips", "died", "last", "seat", "shown")
+
+    def __init__(self, seat: int, chips: int) -> None:
+        self.seat, self.chips = seat, chips
+        self.cards, self.bet, self.died = "", 0, False
+        self.last = 0  # the round after which it was out
+        self.shown = Other(chips, 0, False)
+
+    def put_in(self, chips: int) -> None:
+        """Bet chips."""
+        self.chips -= chips
+        self.bet += chips
+        self.shown = Other(self.chips, self.bet, False)
+
+    def die(self) -> None:
+        """Lose the round and what was put in."""
+        self.died = True
+        self.shown = Other(self.chips, self.bet, True)
+
+    def next_street(self) -> None:
+        """Forget the bet: it is in the pot."""
+        self.bet = 0
+        self.shown = Other(self.chips, 0, self.died)
+
+
+def allows(rules: Rules, view: AnyView, move: Move) -> bool:
+    """Return whether a bet is within its limits, or 0, which folds; whoever bets anything else folds too."""
+    low, high = view[5:7]
+    return move.verb == "BET" and (move.n == 0 or low <= move.n <= high)
+
+
+def bet(players: list[Player], pot: int, board: str, tell: Tell) -> Generator[Request, Answer, int]:
+    """Go once around until everybody has called the highest bet or died; return the pot."""
+    level, todo, done = 0, list(players), list[Player]()
+    while todo:
+        player = todo.pop(0)
+        if player.died:
+            done.append(player)
+            continue
+        low = max(level, LEAST_BET) - player.bet
+        high = max(low, min([p.chips for p in players if not p.died]))
+        others = tuple([p.shown for p in done]), tuple([p.shown for p in todo])
+        if tell:
+            tell("ask", seat=player.seat, min=low, max=high)
+        answer = yield Request(player.seat, View(player.chips, player.cards, *others, board, low, high, pot))
+        match answer:
+            case Move("BET", n) if low <= n <= high:
+                player.put_in(n)
+                pot += n
+                if n > low:
+                    level = player.bet
+                    todo += done
+                    done = []
+                if tell:
+                    tell("bet", seat=player.seat, n=n, bet=player.bet, chips=player.chips, raises=n > low)
+            case Move() | Fault():
+                player.die()
+                if tell:
+                    tell("die", seat=player.seat, answer=answer, min=low, max=high)
+        done.append(player)
+    return pot
+
+
+class Result(NamedTuple):
+    """How a round ended; `worth` has (seat, category, rank) of those who showed their cards."""
+
+    end: str  # all_died, last_player or showdown
+    board: str
+    pot: int
+    all_in: bool
+    winners: tuple[int, ...] = ()
+    share: int = 0
+    worth: tuple[tuple[int, int, int], ...] = ()
+
+
+def showdown(ranking: str, players: list[Player], board: str) -> list[tuple[hands.Worth, Player]]:
+    """Return the living players with what their cards are worth."""
+    value, rank = hands.CARDS, RANKINGS[ranking]
+    shared = [value[board[at : at + 2]] for at in range(0, len(board), 2)]
+    return [(rank([value[p.cards[:2]], value[p.cards[2:]], *shared]), p) for p in players if not p.died]
+
+
+def play_round(
+    rules: Rules, players: list[Player], deck: Iterator[str], tell: Tell
+) -> Generator[Request, Answer, Result]:
+    """Play one round among players in seat order, from the ante to the pot."""
+    for player in players:
+        player.chips -= rules.ante
+        player.cards, player.died = "", False
+    for _ in range(2):
+        for player in players:
+            card = next(deck)
+            player.cards += card
+            if tell:
+                tell("deal", seat=player.seat, card=card)
+    pot, board, all_in = 0, "", False
+    for cards in BOARD:
+        for player in players:
+            player.next_street()
+        for _ in range(cards):
+            card = next(deck)
+            board += card
+            if tell:
+                tell("board", card=card, pot=pot, all_in=all_in)
+        if all_in:
+            continue
+        pot = yield from bet(players, pot, board, tell)
+        if tell:
+            tell("street.end", pot=pot)
+        all_in = 0 in [player.chips for player in players]
+        living = [player for player in players if not player.died]
+        if not living:
+            return Result("all_died", board, pot, all_in)
+        if len(living) == 1:
+            living[0].chips += pot
+            return Result("last_player", board, pot, all_in, (living[0].seat,), pot)
+    shown = showdown(rules.ranking, players, board)
+    best = max(worth for worth, _ in shown)
+    winners = [player for worth, player in shown if worth == best]
+    for winner in winners:
+        winner.chips += pot // len(winners)
+    worth = tuple((player.seat, *worth) for worth, player in shown)
+    return Result("showdown", board, pot, all_in, tuple(w.seat for w in winners), pot // len(winners), worth)
+
+
+def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
+    """Play a game: rounds until two players are left or fewer, or until there were enough."""
+    everybody = [Player(seat, rules.chips) for seat in range(rules.seats)]
+    left, number = everybody, 1
+    while True:
+        players = [everybody[seat] for seat in luck.shuffled([player.seat for player in left])]
+        seats, before = [player.seat for player in players], [player.chips for player in players]
+        if len(players) <= GO_ON or number > rules.rounds:
+            break
+        if tell:
+            tell("round.start", round=number, seats=seats, chips=before, ante=rules.ante)
+        result = yield from play_round(rules, players, luck.shuffled(DECK), tell)
+        for player in players:
+            if player.chips <= rules.ante:
+                player.last = number
+        left = [player for player in left if not player.last]
+        if tell:
+            after, out = [player.chips for player in players], [player.seat for player in players if player.last]
+            tell("round.end", round=number, chips=after, out=out, **result._asdict())
+        number += 1
+    if tell:
+        tell("table.end", round=number, seats=seats, chips=before)
+    return scores(everybody)
+
+
+def scores(players: list[Player]) -> Scores:
+    """Return the chips of who is left, and of who is out minus the number of those who went later: 795, 199, 0, -1, -1.
+
+    Later is in a later round, or in the same round with more chips (HE-FEWER2). Nobody who is left has 0.
+    """
+    out = [(player.last, player.chips) for player in players if player.last]
+    return tuple(
+        -sum(later > (player.last, player.chips) for later in out) if player.last else player.chips
+        for player in players
+    )
+
+
+def chips(scores: Scores) -> tuple[int, ...]:
+    """Return the chips that each seat ended with, for means."""
+    return tuple(max(score, 0) for score in scores)
+
+
+def winners(scores: Scores) -> tuple[int, ...]:
+    """Return the seats with the best score; who advances from a group is the stage's business."""
+    best = max(scores)
+    return tuple(seat for seat, score in enumerate(scores) if score == best)
+
+
+def view_of(line: str) -> View:
+    """Return the view that a question's line spells."""
+
+    def others(field: str) -> tuple[Other, ...]:
+        players = [player.split(":") for player in field.split(",") if player != "-"]
+        return tuple(Other(int(chips), int(bet_amt), died == "1") for chips, bet_amt, died in players)
+
+    mine, cards, bet, betting, board, low, high, total = line.split(" ")
+    board = board.strip("-")
+    return View(int(mine), cards, others(bet), others(betting), board, int(low), int(high), int(total))
+
+
+GAME = Game(
+    name="holdem",
+    title="Banksalad Hold'em",
+    seats=(3, 5),
+    protocol="lines",
+    presets={"banksalad": Rules(), "standard": Rules(ranking="standard")},
+    grammar=Grammar(pattern=re.compile(r"(?P<n>-?[0-9]{1,12})"), expected="a number of chips", verb="BET"),
+    play=play,
+    allows=allows,
+    winners=winners,
+    view=View,
+    examples=(
+        view_of("199 TcJd - 199:0:0,199:0:0,199:0:0,199:0:0 - 1 199 0"),  # the first question of a game
+        view_of("199 2h4d 199:0:1,199:0:1,199:0:1,199:0:1 - - 1 199 0"),  # the last one living is asked all the same
+        view_of("199 Kd5c 0:199:0 199:0:0,199:0:0,199:0:1 - 199 199 199"),  # all or nothing
+        view_of("193 4dAs 188:8:0,188:8:0,188:8:0,200:8:0 - - 7 188 33"),  # raised after a bet of one
+        view_of("930 Qc7s 0:1:0,23:1:0 - - 1 1 2"),  # somebody's last chip is the limit
+        view_of("795 Td4d 15:0:1 180:0:0 - 1 180 0"),  # rich, among three
+        view_of("186 7h9c - 430:0:0,187:0:1,185:0:0 Ks9h3d 1 185 3"),  # first on the flop
+        view_of("199 3c3h 178:10:0,188:0:1 193:0:1,187:1:0 2d2c5c 9 178 45"),  # a raise, and dead players on both sides
+        view_of("1 9c6d - 18:0:0,166:0:0,58:0:0,17:0:0 8hAd2d 1 1 675"),  # first, with the last chip
+        view_of("415 Jd5d 0:167:0 380:0:0 9cTcAs 167 167 170"),  # somebody is all in
+        view_of("160 6s2d 159:1:0,190:1:0,159:1:0 289:0:0 5s7s4s3s 1 159 33"),  # a straight flush on the turn
+        view_of("1 9h8h 188:0:1,187:0:1,188:0:1,0:1:0 - 4s8dQh7s 1 1 431"),  # last on the turn, all in or out
+        view_of("665 Ac6h 100:1:0 138:0:0 JcJd7d2h6s 1 100 37"),  # two pairs on the river
+        view_of("196 Ac6d - 197:0:1,197:0:1,197:0:1,196:0:0 8hTd7s6h3h 1 196 12"),  # first on the river, three dead
+        view_of("151 Ah5d 31:151:0,31:151:0,1:151:0 265:0:1 4hQcAc3s2c 151 151 511"),  # a wheel, a call for everything
+        view_of("177 7c8s 190:0:1,193:0:1,177:0:1 188:0:1 2d2c5cTdQd 1 177 65"),  # everybody else is dead on the river
+    ),
+    card=(
+        "One line asks: <my_chips> <my_cards> <bet_players> <betting_players> <community_cards> <min_bet_amt> "
+        "<max_bet_amt> <total_bet_amt>, for example `193 4dAs 188:8:0,200:8:0 199:0:1 2c7hTh 7 188 33`. "
+        "Cards are joined: rank 23456789TJQKA, suit chds. Players are chips:bet:died, joined by commas. `-` is empty. "
+        "Answer with the chips to put in now: the minimum calls, more raises, up to the maximum; 0 folds."
+    ),
+)

@@ -1,0 +1,129 @@
+"""Tables and seats: views go down, answers come up, many tables abreast."""
+
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import trio
+
+from host.bots.seat import Seat
+from host.bots.told import Question
+from host.games.engine import Game, Scores, Table
+from host.games.luck import Luck
+from protocols.words import Answer
+
+MOST_ABREAST = 128
+
+
+class SeatLost(Exception):
+    """Raised when our own part fails under a bot: nothing is scored, the fixture is played again."""
+
+    def __init__(self, bot: str) -> None:
+        super().__init__(f"the keeper of {bot} has died")
+        self.bot = bot
+
+
+class Sitting(NamedTuple):
+    """One table of a fixture, before it is played: who sits where, under which rules, with which luck."""
+
+    bots: tuple[str, ...]
+    rules: Any
+    path: str
+
+
+class Played(NamedTuple):
+    """One table that has been played."""
+
+    sitting: Sitting
+    scores: Scores
+    answers: tuple[Answer, ...]
+
+
+Sittings = Generator[Sequence[Sitting], Sequence[Scores], None]
+"""A fixture's plan: it yields the tables that may be played now, is sent their scores, and ends when all are played."""
+
+
+def abreast(seats: Iterable[Seat], most: int) -> int:
+    """Return how many tables these bots can bear at once: a process a question has no memory to confuse."""
+    return min(
+        (seat.bot.abreast for seat in seats if seat.bot.protocol != "argv" and not seat.benched),
+        default=most if most else 1,
+    )
+
+
+async def play(
+    game: Game, plan: Sittings, seats: Mapping[str, Seat], root: bytes, most_abreast: int = MOST_ABREAST
+) -> list[Played]:
+    """Play a fixture's tables; return them in the plan's order, which does not depend on how many are abreast."""
+    played: list[Played] = []
+    sittings = next(plan, None)
+    while sittings is not None:
+        now = await play_some(game, sittings, seats, root, most_abreast, len(played))
+        played += now
+        try:
+            sittings = plan.send([table.scores for table in now])
+        except StopIteration:
+            sittings = None
+    return played
+
+
+async def play_some(
+    game: Game, sittings: Sequence[Sitting], seats: Mapping[str, Seat], root: bytes, most_abreast: int, before: int
+) -> list[Played]:
+    """Play tables that do not depend on each other, in waves; `before` is how many the fixture has had."""
+    at_once = max(1, min(most_abreast, abreast(seats.values(), most_abreast)))
+    waiting = iter(enumerate(sittings))
+    finished: dict[int, Played] = {}
+    open_tables: dict[int, Table] = {}
+
+    while True:
+        while len(open_tables) < at_once:
+            nth, sitting = next(waiting, (-1, None))
+            if sitting is None:
+                break
+            table = Table(game, sitting.rules, Luck(root, sitting.path))
+            if table.scores is not None:
+                finished[nth] = Played(sitting, table.scores, ())
+            else:
+                open_tables[nth] = table
+        if not open_tables:
+            return [finished[nth] for nth in range(len(sittings))]
+
+        wave: dict[str, list[tuple[int, Question]]] = {}
+        for nth, table in open_tables.items():
+            request = table.request
+            assert request is not None
+            question = Question(before + nth + 1, len(table.answers) + 1, request.view)
+            wave.setdefault(sittings[nth].bots[request.seat], []).append((nth, question))
+        answers = await ask(wave, seats)
+
+        for name, asked in wave.items():
+            for (nth, question), answer in zip(asked, answers[name], strict=True):
+                table = open_tables[nth]
+                illegal = len(table.illegal)
+                table.answer(answer)
+                if len(table.illegal) > illegal:
+                    seats[name].illegal(question, answer)
+                if table.scores is not None:
+                    finished[nth] = Played(sittings[nth], table.scores, tuple(table.answers))
+                    del open_tables[nth]
+                    for bot in sittings[nth].bots:
+                        await seats[bot].over(question.table)
+
+
+async def ask(wave: Mapping[str, Sequence[tuple[int, Question]]], seats: Mapping[str, Seat]) -> dict[str, list[Answer]]:
+    """Show every seat its questions, all seats at once. Raise SeatLost when a keeper has died."""
+    answers: dict[str, list[Answer]] = {}
+
+    async def one(name: str) -> None:
+        answers[name] = await seats[name].decide([question for _, question in wave[name]])
+
+    if len(wave) == 1:
+        await one(next(iter(wave)))
+    else:
+        async with trio.open_nursery() as nursery:
+            for name in wave:
+                nursery.start_soon(one, name)
+    for name in wave:
+        if seats[name].lost:
+            raise SeatLost(name)
+    return answers

@@ -1,0 +1,32 @@
+"""What is wrong, for people: the thing, the rule and the cure, with a code that `croupier explain` knows."""
+
+from typing import NamedTuple
+
+
+class Problem(NamedTuple):
+    """One finding. `where` is `croupier.toml:14`, a path or a bot's name; `evidence` may have several lines."""
+
+    code: str
+    where: str
+    message: str
+    evidence: str = ""
+    hint: str = ""
+
+    def __str__(self) -> str:
+        text = (
+            f"error[{self.code}] {self.where}: {self.message}" if self.where else f"error[{self.code}] {self.message}"
+        )
+        text += "".join(f"\n  {line}" for line in self.evidence.splitlines())
+        return f"{text}\n  hint: {self.hint}" if self.hint else text
+
+
+class Refused(Exception):
+    """Raised when croupier will not go on: everything that is wrong, all at once, and the exit code it means.
+
+    Exit codes: 2 wrong use · 3 config or manifest wrong · 4 a bot does not build or start · 5 incomplete, can go on ·
+    6 the machine lacks what the config demands.
+    """
+
+    def __init__(self, problems: list[Problem], exit_code: int) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems, self.exit_code = problems, exit_code

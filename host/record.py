@@ -1,0 +1,128 @@
+"""What is played and journalled as a whole, and what comes of it: plain values that travel between processes."""
+
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from host.bots.build import Bot
+from host.bots.told import Evidence, Usage
+from host.games.engine import Scores
+from protocols.words import Answer, Fault, FaultKind, Move
+
+
+class Fixture(NamedTuple):
+    """What is played as a whole: equal fixtures are the same work, and give the same results.
+
+    `plan` names how its tables follow from each other (tournament/plans.py); `path` is its part of the seed. A block of
+    tables is named by its first: `league/NEPTR+Nestor/10001`.
+    """
+
+    game: str
+    rules: Any  # the game's Rules
+    plan: str
+    path: str
+    bots: tuple[str, ...]
+    tables: int
+    first: int = 1
+
+
+class Result(NamedTuple):
+    """What one bot made of a fixture; `final` is its score at the last of its tables."""
+
+    tables: int
+    wins: int
+    score: int
+    low: int
+    high: int
+    final: int
+
+
+class Record(NamedTuple):
+    """A fixture that has been played: who got what, what was answered, what went wrong and what it cost."""
+
+    path: str
+    results: dict[str, Result]
+    faults: dict[str, dict[str, int]]  # by bot, then kind
+    usage: dict[str, Usage]
+    evidence: tuple[Evidence, ...]
+    scores: tuple[Scores, ...]  # table by table
+    answers: bytes  # of all tables, packed
+    benched: tuple[str, ...] = ()
+    replayed: int = 0  # times it was started again because our own part failed
+    seconds: float = 0.0
+
+
+class Setup(NamedTuple):
+    """What a worker must know before the first fixture. The seed travels by pipe only: no command line shows it."""
+
+    game: str
+    rules: Any
+    bots: tuple[Bot, ...]
+    seed: bytes
+    level: str
+    abreast: int = 0  # most tables at once; 0 = croupier's own default
+
+
+class Job(NamedTuple):
+    """A fixture on its way to a worker, and who is benched for its stage."""
+
+    fixture: Fixture
+    benched: tuple[str, ...] = ()
+
+
+class _Spelling(dict[Answer, str]):
+    """How an answer is journalled: `B 15`, `!exception ValueError`; the few there are, are spelled once."""
+
+    def __missing__(self, answer: Answer) -> str:
+        if isinstance(answer, Fault):
+            said = f"!{answer.kind} {answer.detail.replace(',', ';')}".rstrip()
+        else:
+            said = f"{answer.verb} {answer.n}" if answer.n else answer.verb
+        if len(self) > 100_000:
+            self.clear()
+        self[answer] = said
+        return said
+
+
+_spelling = _Spelling()
+
+
+def pack(tables: Iterable[Sequence[Answer]]) -> bytes:
+    """Return answers as they are kept: a line a table, answers split by commas, deflated."""
+    spelled = _spelling.__getitem__
+    return zlib.compress("\n".join(",".join(map(spelled, table)) for table in tables).encode(), 3)
+
+
+def unpack(packed: bytes) -> list[list[Answer]]:
+    """Return each table's answers. Raise ValueError when the bytes are not such."""
+    try:
+        lines = zlib.decompress(packed).decode().split("\n")
+    except (zlib.error, UnicodeDecodeError) as broken:
+        raise ValueError(f"the journalled answers are damaged: {broken}") from broken
+    return [[_read(said) for said in line.split(",")] if line else [] for line in lines]
+
+
+def _read(said: str) -> Answer:
+    word, _, rest = said.partition(" ")
+    if word.startswith("!"):
+        return Fault(FaultKind(word[1:]), rest)
+    return Move(word, int(rest) if rest else 0)
+
+
+encode = msgspec.json.encode
+
+
+def decode_setup(line: bytes, rules_of: Any) -> Setup:
+    """Return a worker's setup; `rules_of` gives the type of a game's rules."""
+    raw = msgspec.json.decode(line)
+    raw[1] = msgspec.convert(raw[1], rules_of(raw[0]))
+    return msgspec.convert(raw, Setup)
+
+
+def decode_job(line: bytes, rules_of: Any) -> Job:
+    """Return one job; `rules_of` gives the type of a game's rules."""
+    raw = msgspec.json.decode(line)
+    raw[0][1] = msgspec.convert(raw[0][1], rules_of(raw[0][0]))
+    return msgspec.convert(raw, Job)

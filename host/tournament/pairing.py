@@ -1,0 +1,116 @@
+"""Who meets whom: pure functions from what has been played to what is played next."""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+Pair = tuple[str, str]
+Tie = tuple[str | None, str | None]
+"""Who meets whom in a round of a cup; None is a bye."""
+
+
+# Tables: Blackjack KotH, section "Competition" of the thread and tourney() of its engine.
+
+
+def solvent(chips: Mapping[str, int], buy_in: int) -> list[str]:
+    """Return the bots that can pay the next buy-in; the others keep their chips as their result (BJ-BROKE)."""
+    return [bot for bot, stack in chips.items() if stack >= buy_in]
+
+
+def form_table(candidates: Sequence[str], rounds: Mapping[str, int], seats: int) -> list[str]:
+    """Return the first at most `seats` of those with the fewest rounds, in the given shuffled order (BJ-SHORT)."""
+    fewest = min((rounds[bot] for bot in candidates), default=0)
+    return [bot for bot in candidates if rounds[bot] == fewest][:seats]
+
+
+# Pairs: the Simple Pazaak league.
+
+
+def round_robin(bots: Sequence[str]) -> list[Pair]:
+    """Return every pair once, first-listed first."""
+    return list(combinations(bots, 2))
+
+
+def seat_order(pair: Pair, table: int) -> Pair:
+    """Return who sits where at a pair's table 1, 2, 3 …: seats alternate, first-listed is player one of table 1."""
+    return pair if table % 2 else (pair[1], pair[0])
+
+
+def by_games_then_hands(won: Mapping[str, tuple[int, int]]) -> list[str]:
+    """Return the bots in order of (games won, hands won), best first; who is equal in both stays in the given order."""
+    return sorted(won, key=won.__getitem__, reverse=True)
+
+
+# The Pazaak Cup: matches of sets, and a full placement bracket.
+
+
+def set_winner(games: tuple[int, int], hands: tuple[int, int]) -> int | None:
+    """Return who won a set, 0 or 1: more games, else more hands; None when it does not count (PZ-CUPTIE)."""
+    one, two = (games[0], hands[0]), (games[1], hands[1])
+    if one == two:
+        return None
+    return 0 if one > two else 1
+
+
+def match_winner(set_winners: Sequence[str | None], first_to: int) -> str | None:
+    """Return who first won `first_to` sets, those that do not count left out; None while nobody has (PZ-CUPSETS)."""
+    sets: dict[str, int] = {}
+    for bot in set_winners:
+        if bot is None:
+            continue
+        sets[bot] = sets.get(bot, 0) + 1
+        if sets[bot] == first_to:
+            return bot
+    return None
+
+
+def padded(ranked: Sequence[str]) -> list[str | None]:
+    """Return a bracket's places, byes added after the last up to a power of two."""
+    size = 1 << max(len(ranked) - 1, 0).bit_length()
+    return [*ranked, *(None,) * (size - len(ranked))]
+
+
+def ties(group: Sequence[str | None]) -> list[Tie]:
+    """Return a group's ties, i against i + n/2 (PZ-CUPSEED)."""
+    half = len(group) // 2
+    return list(zip(group[:half], group[half:], strict=True))
+
+
+def bracket_first_round(ranked: Sequence[str]) -> list[Tie]:
+    """Return the first round of a cup seeded by rank; who meets None has a bye."""
+    return ties(padded(ranked))
+
+
+class Cup(NamedTuple):
+    """A cup under way: the matches due, and every place decided so far, None where it is open."""
+
+    due: list[Pair]
+    places: list[str | None]
+
+
+def cup(ranked: Sequence[str], winner: Callable[[Pair], str | None]) -> Cup:
+    """Return what a full placement bracket plays next; `winner` says who won a match, None while nobody has.
+
+    Winners meet winners and losers meet losers until every place is decided; a bye always loses.
+    """
+    state = placement(padded(ranked), winner)
+    return Cup(state.due, state.places[: len(ranked)])
+
+
+def placement(group: Sequence[str | None], winner: Callable[[Pair], str | None]) -> Cup:
+    """Return the matches due in a group that plays for its places, and the places."""
+    if len(group) == 1:
+        return Cup([], list(group))
+    due: list[Pair] = []
+    winners: list[str | None] = []
+    losers: list[str | None] = []
+    for one, two in ties(group):
+        first = one if two is None else two if one is None else winner((one, two))
+        if one is not None and two is not None and first is None:
+            due.append((one, two))
+        winners.append(first)
+        losers.append(two if first == one else one)
+    if due:
+        return Cup(due, [None] * len(group))
+    above, below = placement(winners, winner), placement(losers, winner)
+    return Cup(above.due + below.due, above.places + below.places)

@@ -1,0 +1,61 @@
+"""How the tables of one fixture follow from each other: pure generators over what has been scored."""
+
+from collections.abc import Callable, Mapping
+
+from host.games.luck import Luck
+from host.match import Sitting, Sittings
+from host.record import Fixture
+from host.tournament.pairing import form_table, solvent
+
+
+def independent(fixture: Fixture, _seed: bytes) -> Sittings:
+    """Yield all tables at once; the seats rotate from table to table, the first-listed bot sits first at table 1."""
+    bots, first = fixture.bots, fixture.first
+    rules = fixture.rules._replace(seats=len(bots))
+    turns = [bots[turn:] + bots[:turn] for turn in range(len(bots))]
+    group = fixture.path.rpartition("/")[0]
+    numbers = range(first, first + fixture.tables)
+    yield [Sitting(turns[(number - 1) % len(bots)], rules, f"{group}/{number}") for number in numbers]
+
+
+def tourney(fixture: Fixture, seed: bytes) -> Sittings:
+    """Yield the tables of one tourney one by one, until every solvent bot has played `fixture.tables` rounds.
+
+    Source: the 2011 engine (rules sheet, section 6): broke bots are dropped, the rest is shuffled, and the first of
+    those with the fewest rounds sit down. Chips are carried from table to table; a broke bot keeps what it has.
+    """
+    rules = fixture.rules
+    draw = Luck(seed, f"{fixture.path}/draw")
+    chips = dict.fromkeys(fixture.bots, rules.chips)
+    rounds = dict.fromkeys(fixture.bots, 0)
+    number = 0
+    while True:
+        candidates = solvent(chips, rules.buy_in)
+        if all(rounds[bot] >= fixture.tables for bot in candidates):
+            return
+        table = form_table(list(draw.shuffled(sorted(candidates))), rounds, rules.seats)
+        number += 1
+        seated = rules._replace(seats=len(table), stacks=tuple(chips[bot] for bot in table))
+        (scores,) = yield [Sitting(tuple(table), seated, f"{fixture.path}/{number}")]
+        for bot, left in zip(table, scores, strict=True):
+            chips[bot] = left
+            rounds[bot] += 1
+
+
+PLANS: Mapping[str, Callable[[Fixture, bytes], Sittings]] = {"independent": independent, "tourney": tourney}
+
+
+def sittings(
+    fixture: Fixture, seed: bytes, scores: "list[tuple[int, ...]] | tuple[tuple[int, ...], ...]"
+) -> list[Sitting]:
+    """Return the tables of a fixture that has been played, from its recorded scores."""
+    plan, seen = PLANS[fixture.plan](fixture, seed), []
+    now = next(plan, None)
+    while now is not None:
+        at = len(seen)
+        seen += now
+        try:
+            now = plan.send(list(scores[at : at + len(now)]))
+        except StopIteration:
+            now = None
+    return seen

@@ -1,0 +1,67 @@
+"""A cup under way: asks each stage what is due, has it played, and journals what comes back."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import trio
+
+from host.executors import Hands
+from host.journal import Journal
+from host.record import Fixture, Job, Record
+from host.tournament.stages import STAGES
+
+BENCHED_FOR_GOOD = 3
+"""Fixtures of a stage in which a bot may be benched before it is benched for the rest of the stage."""
+
+
+class Progress(NamedTuple):
+    """How far a stage is: told after every fixture, and once before the first."""
+
+    stage: str
+    done: int
+    known: int  # fixtures played and due; more may follow in a cup
+    record: Record | None
+
+
+Watch = Callable[[Progress], None]
+
+
+def benched(records: Mapping[str, Record]) -> tuple[str, ...]:
+    """Return the bots that a stage asks no more."""
+    times = Counter(bot for record in records.values() for bot in record.benched)
+    return tuple(sorted(bot for bot, count in times.items() if count >= BENCHED_FOR_GOOD))
+
+
+async def run_stage(
+    stage: Any, blank: Fixture, bots: list[str], journal: Journal, hands: Hands, watch: Watch
+) -> dict[str, Record]:
+    """Play what is due until nothing is; return the stage's records by path.
+
+    `blank` is a fixture with the cup's game and rules; `bots` come best first where an earlier stage has ranked them.
+    Resuming is nothing but calling it again.
+    """
+    due = STAGES[stage.kind]
+    records = {record.path: record for _, record in journal.records(stage.name)}
+    given: dict[str, Fixture] = {}
+    arriving = hands.records()
+    open_fixtures = due(stage, blank, bots, records)
+    watch(Progress(stage.name, len(records), len(records) + len(open_fixtures), None))
+    while open_fixtures:
+        for fixture in open_fixtures:
+            if fixture.path not in given:
+                given[fixture.path] = fixture
+                await hands.give(Job(fixture, benched(records)))
+        record = await anext(arriving)
+        fixture = given[record.path]
+        with trio.CancelScope(shield=True):
+            journal.add(stage.name, record, about(fixture))
+        records[record.path] = record._replace(evidence=(), scores=(), answers=b"")
+        open_fixtures = due(stage, blank, bots, records)
+        watch(Progress(stage.name, len(records), len(records) + len(open_fixtures), record))
+    return records
+
+
+def about(fixture: Fixture) -> dict[str, Any]:
+    """Return what the journal keeps of a fixture so that it can be shown again."""
+    return fixture._asdict() | {"rules": fixture.rules._asdict()}

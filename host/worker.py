@@ -1,0 +1,203 @@
+"""`python -m host.worker`: fixtures in, records out, one JSON line each; the one way bots are played.
+
+The first line is the setup. The end of standard input is the end of everything: whoever gave the work has gone.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import trio
+
+from host import places
+from host.bots.build import Bot
+from host.bots.sandboxes import Home, KeeperDied, Sandbox, sandboxed
+from host.bots.seat import Seat, seated
+from host.bots.watch import Watcher
+from host.games import GAMES
+from host.games.luck import derive
+from host.match import MOST_ABREAST, Played, SeatLost, play
+from host.record import Fixture, Job, Record, Result, Setup, decode_job, decode_setup, encode, pack
+from host.tournament.plans import PLANS
+
+CHARGED_AFTER = 3
+"""Times a keeper may die in one fixture; the last of them is its bot's crash, so that no bot can stop a cup."""
+
+
+def rules_of(game: str) -> type[Any]:
+    """Return the type of a game's rules."""
+    return type(next(iter(GAMES[game].presets.values())))
+
+
+def bot_seed(seed: bytes, bot: str, path: str) -> int:
+    """Return a bot's CROUPIER_SEED for a fixture: 63 bits, from the cup's seed but a domain of its own."""
+    return int.from_bytes(derive(seed, f"bot seed: {bot} {path}")[:8]) >> 1
+
+
+class House:
+    """The sandboxes of one worker: one a bot, made when it first plays, kept from fixture to fixture."""
+
+    def __init__(self, setup: Setup, stack: contextlib.AsyncExitStack, watcher: Watcher) -> None:
+        self.setup, self.game = setup, GAMES[setup.game]
+        self._bots = {bot.name: bot for bot in setup.bots}
+        self._stack, self._watcher = stack, watcher
+        self._made: dict[str, tuple[Sandbox, contextlib.AsyncExitStack, int]] = {}
+
+    async def sandbox(self, bot: Bot) -> Sandbox:
+        """Return the bot's sandbox, its state file empty."""
+        if bot.name not in self._made:
+            own = await self._stack.enter_async_context(contextlib.AsyncExitStack())
+            state, descriptor = None, -1
+            if bot.state and bot.limits.state:
+                descriptor, name = tempfile.mkstemp(dir=_states())
+                own.callback(os.unlink, name)
+                own.callback(os.close, descriptor)
+                os.fchown(descriptor, *places.sandbox_user())
+                state = Path(name)
+            home = Home(Path(bot.folder), state=state, state_name=bot.state)
+            made = await own.enter_async_context(sandboxed(self.setup.level, home, bot.limits))
+            self._made[bot.name] = made, own, descriptor
+        sandbox, _own, descriptor = self._made[bot.name]
+        if descriptor >= 0:
+            os.ftruncate(descriptor, 0)
+        return sandbox
+
+    async def replace(self, name: str) -> None:
+        """Give up a sandbox whose keeper has died; the next fixture gets a new one."""
+        made = self._made.pop(name, None)
+        if made is not None:
+            await made[1].aclose()
+
+    @contextlib.asynccontextmanager
+    async def seats(self, job: Job, charged: set[str]) -> AsyncIterator[dict[str, Seat]]:
+        """Seat the bots of a fixture."""
+        async with contextlib.AsyncExitStack() as stack:
+            seats = {}
+            for name in job.fixture.bots:
+                bot = self._bots[name]
+                sandbox = None if name in job.benched else await self._sandbox_or_lost(bot)
+                seed = bot_seed(self.setup.seed, name, job.fixture.path)
+                block = seated(bot, self.game, sandbox, seed, self._watcher, charged=name in charged)
+                seats[name] = await stack.enter_async_context(block)
+            yield seats
+
+    async def _sandbox_or_lost(self, bot: Bot) -> Sandbox:
+        try:
+            return await self.sandbox(bot)
+        except KeeperDied as died:
+            raise SeatLost(bot.name) from died
+
+    async def play(self, job: Job) -> Record:
+        """Play one fixture; play it again when a keeper dies, for that is not its bot's fault at first."""
+        deaths: Counter[str] = Counter()
+        started = time.monotonic()
+        while True:
+            charged = {name for name, times in deaths.items() if times >= CHARGED_AFTER - 1}
+            try:
+                async with self.seats(job, charged) as seats:
+                    plan = PLANS[job.fixture.plan](job.fixture, self.setup.seed)
+                    most = self.setup.abreast or MOST_ABREAST
+                    played = await play(self.game, plan, seats, self.setup.seed, most)
+            except SeatLost as lost:
+                deaths[lost.bot] += 1
+                if deaths[lost.bot] > CHARGED_AFTER:
+                    raise  # a sandbox that cannot even be made is the machine's failure
+                await self.replace(lost.bot)
+                continue
+            for name in charged:
+                await self.replace(name)
+            record = recorded(job.fixture, played, seats)
+            return record._replace(replayed=deaths.total(), seconds=time.monotonic() - started)
+
+
+def _states() -> Path:
+    folder = places.cache() / "states"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def recorded(fixture: Fixture, played: Sequence[Played], seats: dict[str, Seat]) -> Record:
+    """Return the record of a fixture from its tables and seats."""
+    winners = GAMES[fixture.game].winners
+    results: dict[str, Result] = {}
+    for table in played:
+        won = winners(table.scores) if winners else ()
+        for seat, bot in enumerate(table.sitting.bots):
+            score, wins = table.scores[seat], int(seat in won)
+            before = results.get(bot)
+            if before is None:
+                results[bot] = Result(1, wins, score, score, score, score)
+            else:
+                tables, earlier, total, low, high, _ = before
+                results[bot] = Result(
+                    *(tables + 1, earlier + wins, total + score, min(low, score), max(high, score), score)
+                )
+    return Record(
+        fixture.path,
+        results,
+        {name: {str(kind): n for kind, n in seat.faults.items()} for name, seat in seats.items() if seat.faults},
+        {name: seat.usage() for name, seat in seats.items()},
+        tuple(piece for seat in seats.values() for piece in seat.all_evidence()),
+        tuple(table.scores for table in played),
+        pack(table.answers for table in played),
+        tuple(name for name, seat in seats.items() if seat.benched),
+    )
+
+
+async def lines(descriptor: int) -> AsyncIterator[bytes]:
+    """Yield the lines of a stream."""
+    rest = b""
+    async with trio.lowlevel.FdStream(descriptor) as stream:
+        async for chunk in stream:
+            *whole, rest = (rest + chunk).split(b"\n")
+            for line in whole:
+                yield line
+
+
+async def serve() -> None:
+    """Play fixtures until standard input ends."""
+    jobs, waiting = trio.open_memory_channel[bytes](0)
+    async with trio.open_nursery() as nursery, contextlib.AsyncExitStack() as stack:
+
+        async def read() -> None:
+            async with contextlib.aclosing(lines(os.dup(0))) as heard:
+                async for line in heard:
+                    await jobs.send(line)
+            nursery.cancel_scope.cancel()
+
+        nursery.start_soon(read)
+        watcher = Watcher()
+        nursery.start_soon(watcher.run)
+        house = House(decode_setup(await waiting.receive(), rules_of), stack, watcher)
+        while True:
+            job = decode_job(await waiting.receive(), rules_of)
+            say(encode(await house.play(job)))
+
+
+def say(line: bytes) -> None:
+    """Write one whole line to standard output."""
+    sys.stdout.buffer.write(line + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def main() -> None:
+    """Run a worker; what it cannot cope with is told to whoever gave the work, as one last line."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        trio.run(serve)
+    except BaseException as failed:
+        say(msgspec.json.encode({"failed": "".join(traceback.format_exception(failed))[-4000:]}))
+        raise SystemExit(70) from failed
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,12 @@
+"""What is said between the host and a bot: three protocols, pure and without I/O; README.md is the manual."""
+
+from collections.abc import Mapping
+
+from protocols import argv, jsonlines, lines
+from protocols.words import Protocol
+
+PROTOCOLS: Mapping[str, Protocol] = {
+    "argv": argv.PROTOCOL,
+    "lines": lines.PROTOCOL,
+    "json": jsonlines.PROTOCOL,
+}

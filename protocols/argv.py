@@ -1,0 +1,32 @@
+"""A fresh process for every question: the fields are its arguments, its standard output is the answer."""
+
+from protocols.words import (
+    Answer,
+    Fault,
+    FaultKind,
+    Grammar,
+    Protocol,
+    View,
+    number,
+    numbered,
+    over,
+    read_move,
+    spell,
+    without_line_end,
+)
+
+
+def ask(view: View) -> list[bytes]:
+    """Return the arguments that follow the program's name."""
+    return [spell(field).encode() for field in view]
+
+
+def receive(grammar: Grammar, output: bytes) -> Answer:
+    """Return what a process's whole output says; its one line may lack the line end."""
+    line = without_line_end(output)
+    if b"\n" in line:
+        return Fault(FaultKind.EXTRA)
+    return read_move(grammar, line)
+
+
+PROTOCOL = Protocol("argv", lives=False, ask=ask, receive=receive, number=number, numbered=numbered, over=over)

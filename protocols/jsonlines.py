@@ -1,0 +1,77 @@
+"""One long life, one JSON object a line: the fields go by their names, the answer is `{"move": "B 15"}`."""
+
+import json
+from typing import Any
+
+from protocols.words import (
+    LONGEST_LINE,
+    Answer,
+    Fault,
+    FaultKind,
+    Grammar,
+    Protocol,
+    View,
+    read_move,
+    without_line_end,
+)
+
+
+def named(value: object) -> object:
+    """Return a value as JSON shows it: a NamedTuple is an object, any other tuple a list."""
+    if isinstance(value, tuple):
+        fields = getattr(value, "_fields", None)
+        if fields is not None:
+            return dict(zip(fields, map(named, value), strict=True))
+        return [named(item) for item in value]
+    return value
+
+
+def ask(view: View) -> list[bytes]:
+    """Return the question's one line."""
+    return [json.dumps(named(view), separators=(",", ":")).encode() + b"\n"]
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; raise ValueError when a key stands in it twice."""
+    told = dict(pairs)
+    if len(told) != len(pairs):
+        raise ValueError("a key stands twice")
+    return told
+
+
+def receive(grammar: Grammar, line: bytes) -> Answer:
+    """Return what one line says: the member "move", a text in the game's words or a whole number; others are ignored."""
+    line = without_line_end(line)
+    if len(line) > LONGEST_LINE:
+        return Fault(FaultKind.FLOOD)
+    try:
+        move = json.loads(line.decode("ascii"), object_pairs_hook=once)["move"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return Fault(FaultKind.UNREADABLE)
+    if isinstance(move, int) and not isinstance(move, bool):
+        move = str(move) if abs(move) < 10**12 else ""
+    if not isinstance(move, str):
+        return Fault(FaultKind.UNREADABLE)
+    return read_move(grammar, move.encode("utf-8", "surrogatepass"))
+
+
+def number(table: int, line: bytes) -> bytes:
+    """Return a question with the member "table" in front."""
+    return b'{"table":%d,%b' % (table, line[1:])
+
+
+def numbered(line: bytes) -> tuple[int, bytes]:
+    """Return an answer's member "table", 0 when it has none, and the whole line."""
+    try:
+        table = json.loads(line)["table"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return 0, line
+    return (table if type(table) is int else 0), line
+
+
+def over(table: int) -> bytes:
+    """Return the line that ends a table; it wants no answer."""
+    return b'{"over":%d}\n' % table
+
+
+PROTOCOL = Protocol("json", lives=True, ask=ask, receive=receive, number=number, numbered=numbered, over=over)

@@ -1,0 +1,27 @@
+"""One long life, one line asked, one line answered: the fields of a question are split by one blank."""
+
+from protocols.words import (
+    Answer,
+    Grammar,
+    Protocol,
+    View,
+    number,
+    numbered,
+    over,
+    read_move,
+    spell,
+    without_line_end,
+)
+
+
+def ask(view: View) -> list[bytes]:
+    """Return the question's one line."""
+    return [" ".join(map(spell, view)).encode() + b"\n"]
+
+
+def receive(grammar: Grammar, line: bytes) -> Answer:
+    """Return what one line says, its line end on or off."""
+    return read_move(grammar, without_line_end(line))
+
+
+PROTOCOL = Protocol("lines", lives=True, ask=ask, receive=receive, number=number, numbered=numbered, over=over)

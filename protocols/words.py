@@ -1,0 +1,129 @@
+"""The words of every game: moves, faults, views, how a value is spelled and how a move is read."""
+
+import re
+from collections.abc import Callable
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+LONGEST_LINE = 4096  # bytes, of a question and of an answer alike, line end not counted
+
+
+class Move(NamedTuple):
+    """What a bot does: `Move("B", 15)` is said `B 15`."""
+
+    verb: str
+    n: int = 0
+
+
+class FaultKind(StrEnum):
+    """The ways to fail to answer; each has a rogue in `sample_bots/rogues` that commits it."""
+
+    TIMEOUT = "timeout"  # no whole answer within the wall-clock limit
+    CPU = "cpu"  # more processor time than a move may take
+    MEMORY = "memory"  # more memory than the bot may have
+    FLOOD = "flood"  # more output than a move may have
+    CRASH = "crash"  # killed by a signal, or exit with an error, and no answer
+    EXIT = "exit"  # ended in good order without an answer
+    START = "start"  # could not be started
+    UNREADABLE = "unreadable"  # an answer that the grammar of the game does not know
+    EXTRA = "extra"  # more than one line for one question
+    EARLY = "early"  # spoke before it was asked
+    EXCEPTION = "exception"  # reported by an adapter: `! ClassName`, the process lives
+    ILLEGAL = "illegal"  # a well-formed move that the rules do not allow here
+    BENCHED = "benched"  # not asked any more after too many of the above
+
+
+class Fault(NamedTuple):
+    """A bot's failure to answer, as the rules see it: the evidence is kept by the record."""
+
+    kind: FaultKind
+    detail: str = ""  # what a rule may need to know, "ZeroDivisionError" say
+
+
+Answer = Move | Fault
+View = tuple[Any, ...]
+"""What a seat is shown: a NamedTuple of plain values (int, str, bool, None, tuples of these). Its field order is its line."""
+
+
+class Grammar(NamedTuple):
+    """How a game's moves are written: `pattern` matches a trimmed answer whole and names the groups `verb` and `n`."""
+
+    pattern: re.Pattern[str]
+    expected: str  # for people: "H, S, D or B <chips>"
+    verb: str = ""  # the verb of a game whose moves are bare numbers
+
+
+class Protocol(NamedTuple):
+    """One way to talk: `ask` spells a view, `receive` reads the bytes of one answer, its line end taken off."""
+
+    name: str
+    lives: bool  # whether one process answers many questions
+    ask: Callable[[View], list[bytes]]  # the question's words: an argument each, or one whole line
+    receive: Callable[[Grammar, bytes], Answer]
+    number: Callable[[int, bytes], bytes]  # a question line with its table's number in front
+    numbered: Callable[[bytes], tuple[int, bytes]]  # an answer line's table, 0 when it names none, and the rest of it
+    over: Callable[[int], bytes]  # the line that ends a table and wants no answer
+
+
+def spell(value: object) -> str:
+    """Return one field of a question; an empty one is `-`, so no field is ever missing."""
+    if value is None or value == "" or value == ():
+        return "-"
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    if isinstance(value, tuple):
+        if hasattr(value, "_fields"):
+            return ":".join(map(spell, value))
+        return ",".join(map(spell, value))
+    return str(value)
+
+
+PRINTABLE = re.compile(rb"[\x20-\x7E]*")
+REPORTED = re.compile(r"! ?([A-Za-z_][A-Za-z0-9_.]{0,99})")
+
+
+@lru_cache(maxsize=8192)
+def read_move(grammar: Grammar, line: bytes) -> Answer:
+    """Return the move that one answer line says, or the fault that it is.
+
+    `! TimeoutError` and `! ClassName` are how an adapter reports what happened inside a function of its bot.
+    """
+    if len(line) > LONGEST_LINE:
+        return Fault(FaultKind.FLOOD)
+    if not PRINTABLE.fullmatch(line):
+        return Fault(FaultKind.UNREADABLE)
+    text = line.decode("ascii").strip(" ")
+    if reported := REPORTED.fullmatch(text):
+        name = reported[1]
+        return Fault(FaultKind.TIMEOUT if name == "TimeoutError" else FaultKind.EXCEPTION, name)
+    match = grammar.pattern.fullmatch(text)
+    if match is None:
+        return Fault(FaultKind.UNREADABLE)
+    said = match.groupdict()
+    verb = (said.get("verb") or grammar.verb).partition(" ")[0].upper()
+    return Move(verb, int(said["n"]) if said.get("n") else 0)
+
+
+NUMBERED = re.compile(rb"([1-9][0-9]{0,11}) (.*)", re.DOTALL)
+
+
+def number(table: int, line: bytes) -> bytes:
+    """Return a question line with its table's number in front."""
+    return b"%d %b" % (table, line)
+
+
+def numbered(line: bytes) -> tuple[int, bytes]:
+    """Return an answer line's table and the rest of it; table 0 when it names none."""
+    match = NUMBERED.fullmatch(line)
+    return (int(match[1]), match[2]) if match else (0, line)
+
+
+def over(table: int) -> bytes:
+    """Return the line that ends a table; it wants no answer."""
+    return b"over %d\n" % table
+
+
+def without_line_end(line: bytes) -> bytes:
+    """Return a line without its LF and the one CR that may stand before it."""
+    return line.removesuffix(b"\n").removesuffix(b"\r")

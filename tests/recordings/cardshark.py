@@ -1,0 +1,241 @@
+"""What the blackjack recordings claim, replayed at a Table with their own cards."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from host.games import cardshark2011
+from host.games.cardshark import DECK, GAME, GOAL, Rules, score
+from host.games.engine import Table
+from host.games.luck import Stacked
+from host.tournament.pairing import form_table, solvent
+from protocols.argv import PROTOCOL
+from protocols.words import Answer, Fault
+from recordings import Check, Line, by_fields, fault, same, words
+
+THREAD, ENGINE = GAME.presets["thread"], GAME.presets["engine2011"]
+ACELESS_SHOE = 60  # cards in the first shoe that the recorder gave to tables "no aces in the first shoe"
+
+
+class Watched:
+    """A table whose hands are remembered as they end: what it told, by event."""
+
+    def __init__(self, rules: Rules, decks: list[str]) -> None:
+        self.told: dict[str, list[dict[str, Any]]] = {"hand.start": [], "hand.end": [], "dealer.plays": []}
+        self.decks = [iter(deck) for deck in decks]
+        self.opened = 0
+        self.table = Table(GAME, rules, Stacked(self.counted()), tell=self.tell)
+
+    def counted(self) -> Iterator[Iterator[str]]:
+        """Deal the decks one after another, counting those that were opened."""
+        for deck in self.decks:
+            self.opened += 1
+            yield deck
+
+    def tell(self, event: str, **facts: Any) -> None:
+        """Remember what happens to a hand."""
+        if event in self.told:
+            self.told[event].append(facts)
+
+    def left(self) -> str:
+        """Return the cards that nobody drew."""
+        return "".join("".join(deck) for deck in self.decks)
+
+
+def thread_answer(step: Line) -> Answer:
+    """Return what a recorded step answered, read as our host reads it."""
+    if "fault" in step:
+        return fault(step["fault"])
+    return PROTOCOL.receive(GAME.grammar, step["out"].encode())
+
+
+def engine_answer(step: Line) -> Answer:
+    """Return what a recorded step answered, read as the engine of 2011 read it."""
+    return cardshark2011.read(step["out"])
+
+
+def play(watched: Watched, bots: list[str], steps: list[Line], read: Any) -> None:
+    """Answer as recorded, each question being the recorded one."""
+    for number, step in enumerate(steps, 1):
+        asked = words(watched.table.request)
+        same(f"step {number}, who is asked", bots[watched.table.request.seat], step["bot"])
+        same(f"step {number}, argv", asked, step["argv"])
+        watched.table.answer(read(step))
+        effect = step.get("effect") or step.get("do")
+        if effect:
+            same(f"step {number}, forced stand", forced(watched.table), effect.startswith("forced stand"))
+
+
+def forced(table: Table) -> bool:
+    """Return whether the last answer was no move that the rules allow."""
+    last = len(table.answers) - 1
+    return isinstance(table.answers[last], Fault) or last in table.illegal
+
+
+def results(start: Line, end: Line) -> list[list[Any]]:
+    """Return hand, score (0 = bust or not playing), stake and outcome of each seat after a hand."""
+    return [
+        [hand, score(hand) if score(hand) <= GOAL else 0, stake, outcome(stake, after - before)]
+        for hand, stake, before, after in zip(end["hands"], end["stakes"], start["chips"], end["chips"], strict=True)
+    ]
+
+
+def outcome(stake: int, gained: int) -> str:
+    """Return how a hand ended for a bot that gained so many chips."""
+    return {(False, 0): "-", (True, stake): "win", (True, -stake): "lose"}.get((stake > 0, gained), f"{gained:+}")
+
+
+def settled(watched: Watched, number: int, bots: list[str], hand: Line) -> None:
+    """Claim that a thread hand ended as recorded."""
+    start, end = watched.told["hand.start"][number], watched.told["hand.end"][number]
+    dealer = watched.told["dealer.plays"][number]
+    here = f"hand {number + 1}, "
+    recorded = [
+        [r["bot"], r["hand"], r["score"], r["stake"], r["outcome"]] if isinstance(r, dict) else r
+        for r in hand["results"]
+    ]
+    same(here + "chips before", start["chips"], hand["chips_before"])
+    same(here + "dealer's cards", dealer["hand"], hand["dealer"])
+    same(here + "dealer's score", dealer["score"], hand["dealer_score"])
+    same(here + "results", [[bot, *r] for bot, r in zip(bots, results(start, end), strict=True)], recorded)
+    same(here + "chips after", end["chips"], hand["chips_after"])
+    if "out" in hand:
+        same(here + "out", [bot for bot, stake in zip(bots, end["stakes"], strict=True) if not stake], hand["out"])
+
+
+def scenario(line: Line) -> None:
+    """Check one table made by hand."""
+    bots, hands, shoe = line["bots"], line["hands"], line["shoe"]
+    new_deck = line.get("new_deck_after_cards", len(shoe))
+    nobody_can_pay = not any(chips >= THREAD.buy_in for chips in hands[-1]["chips_after"])
+    rules = THREAD._replace(
+        seats=len(bots), stacks=tuple(line["chips"]), hands=THREAD.hands if nobody_can_pay else len(hands)
+    )
+    watched = Watched(rules, [shoe[:new_deck], shoe[new_deck:]])
+    play(watched, bots, [step for hand in hands for step in hand["steps"]], thread_answer)
+    same("the question after the last", watched.table.request, None)
+    same("hands played", len(watched.told["hand.end"]), len(hands))
+    for number, hand in enumerate(hands):
+        settled(watched, number, bots, hand)
+    same("decks opened", watched.opened, 2 if "new_deck_after_cards" in line else 1)
+    same("scores", list(watched.table.scores), hands[-1]["chips_after"])
+
+
+def engine_hand(line: Line) -> None:
+    """Check one hand of the real engine in which it obeyed the thread."""
+    bots = line["bots"]
+    rules = THREAD._replace(seats=len(bots), stacks=tuple(line["chips_before"]), hands=1)
+    watched = Watched(rules, [line["shoe"]])
+    play(watched, bots, line["steps"], thread_answer)
+    same("the question after the last", watched.table.request, None)
+    settled(watched, 0, bots, line)
+    if line["id"].endswith(".h1"):  # later hands show the engine's uncleared list
+        same(
+            "what the engine passed",
+            [[word.lower() for word in step["argv"]] for step in line["steps"]],
+            line["engine_argv_raw"],
+        )
+
+
+def engine_table(line: Line) -> None:
+    """Check one table of the real engine, bugs and all."""
+    bots, hands, drawn = line["bots"], line["hands"], line["shoe_drawn"].lower()
+    first = ACELESS_SHOE if line["note"].startswith("no aces") else len(DECK)
+    rules = ENGINE._replace(seats=len(bots), stacks=tuple(line["chips_start"]), hands=len(hands))
+    watched = Watched(
+        rules, [drawn[:first], *(drawn[at : at + len(DECK)] for at in range(first, len(drawn), len(DECK)))]
+    )
+    play(watched, bots, [step for hand in hands for step in hand["steps"]], engine_answer)
+    same("the question after the last", watched.table.request, None)
+    same("hands played", len(watched.told["hand.end"]), len(hands))
+    for number, hand in enumerate(hands):
+        engine_settled(watched, number, bots, hand)
+    same("cards in the order dealt", line["shoe_drawn"], "".join(card for hand in hands for _, card in hand["dealt"]))
+    same("cards nobody drew", watched.left(), "")
+    same("decks used", watched.opened, line["decks_used"])
+    same("scores", list(watched.table.scores), line["chips_end"])
+
+
+def engine_settled(watched: Watched, number: int, bots: list[str], hand: Line) -> None:
+    """Claim that an engine hand ended as recorded."""
+    start, end = watched.told["hand.start"][number], watched.told["hand.end"][number]
+    dealer = watched.told["dealer.plays"][number]["hand"]
+    here = f"hand {number + 1}, "
+    dealt = dict.fromkeys([*bots, "D"], "")
+    for receiver, card in hand["dealt"]:
+        dealt[receiver] += card.lower()
+    same(here + "chips before", start["chips"], hand["chips_before"])
+    same(here + "chips after", end["chips"], hand["chips_after"])
+    same(here + "who could pay", [stake > 0 for stake in end["stakes"]], hand["hasDough_before"])
+    same(here + "who got which cards", dict(zip([*bots, "D"], [*end["hands"], dealer], strict=True)), dealt)
+    same(here + "dealer's moves", dealer_moves(dealer), hand["dealer_moves"])
+
+
+def dealer_moves(hand: str) -> list[list[str]]:
+    """Return what the engine's dealer was shown and answered until it had these cards; nobody asks it above 21."""
+    seen = [(cardshark2011.score(hand[:cards]), cards < len(hand)) for cards in range(2, len(hand) + 1)]
+    return [[str(points), "h" if drew else "s"] for points, drew in seen if points <= GOAL]
+
+
+def engine_tourney(line: Line) -> None:
+    """Check which tables the real engine formed in one tourney."""
+    rounds: Counter[str] = Counter(dict.fromkeys(line["bots"], 0))
+    chips = dict.fromkeys(line["bots"], THREAD.chips)
+    for number, entry in enumerate(line["tables"], 1):
+        here, candidates = f"table {number}, ", entry["candidates_in_shuffled_order"]
+        table = form_table(candidates, rounds, THREAD.seats)
+        same(here + "who sits there", table, entry.get("table") or [])
+        if not table:
+            continue
+        same(here + "rounds before", [rounds[bot] for bot in table], entry["rounds_before"])
+        # The engine's own question between 10 and 20 chips is its solvency flag, which is not ours to reproduce.
+        assert {bot for bot in chips if chips[bot] > 20} <= set(candidates) <= set(solvent(chips, THREAD.buy_in)), here
+        rounds.update(table)
+        chips.update(zip(table, entry["chips_after"], strict=True))
+    if line["crash"]:
+        return
+    assert all(rounds[bot] == line["rounds_wanted"] for bot in solvent(chips, 21)), f"rounds played: {rounds}"
+    # A broke bot has a second result, 0, each time the engine skipped it: ours is the one that is left (BJ-HISTORY).
+    same("results", chips, {bot: told[-1] for bot, told in line["history"]})
+
+
+def tables_formed(line: Line) -> None:
+    """Check a tourney's tables, made by hand."""
+    rounds = Counter(dict.fromkeys(line["candidates_in_shuffled_order"][0], 0))
+    formed = []
+    for candidates in line["candidates_in_shuffled_order"]:
+        formed.append(form_table(candidates, rounds, THREAD.seats))
+        rounds.update(formed[-1])
+    same("tables", formed, line["tables"])
+
+
+def table_sizes(line: Line) -> None:
+    """Check how many sit at each table when nobody goes broke."""
+    bots = [f"b{number}" for number in range(line["bots"])]
+    rounds, formed = Counter(dict.fromkeys(bots, 0)), []
+    for _ in line["tables"]:
+        formed.append(form_table(bots, rounds, THREAD.seats))
+        rounds.update(formed[-1])
+    same("sizes of the tables", [len(table) for table in formed], line["tables"])
+
+
+def who_can_pay(line: Line) -> None:
+    """Check who is dropped before tables are formed, and what a dropped bot's result is."""
+    chips = line["candidates"]
+    same("solvent", solvent(chips, THREAD.buy_in), line["solvent"])
+    same("result of B", chips["B"], line["result_of_B"])
+
+
+CHECKS: dict[str, Check] = {
+    "blackjack_scenarios": scenario,
+    "blackjack_engine_hands": engine_hand,
+    "blackjack_engine_tables": engine_table,
+    "blackjack_engine_tourney": engine_tourney,
+}
+COMPETITION: Check = by_fields(
+    {
+        frozenset({"candidates_in_shuffled_order", "tables"}): tables_formed,
+        frozenset({"candidates", "solvent", "result_of_B"}): who_can_pay,
+        frozenset({"bots", "tables"}): table_sizes,
+    }
+)

@@ -1,0 +1,242 @@
+"""What the Pazaak recordings claim, replayed at a Table with their own decks."""
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from math import comb
+from typing import Any
+
+from host.games.engine import Table
+from host.games.luck import Stacked
+from host.games.pazaak import GAME, GOAL, HOUSE, Rules, View
+from host.tournament.pairing import (
+    bracket_first_round,
+    by_games_then_hands,
+    match_winner,
+    round_robin,
+    seat_order,
+    set_winner,
+)
+from protocols.argv import PROTOCOL
+from protocols.words import Answer, Move
+from recordings import Check, Line, by_fields, fault, same, words
+
+THREAD, CONTROLLER = GAME.presets["thread"], GAME.presets["controller2015"]
+FIRST_TO = 4
+STAND = Move("STAND")
+
+
+def view(call: Line) -> View:
+    """Return what a recorded call showed."""
+    return View(
+        *call["wins"],
+        call["isPlayerOne"],
+        tuple(call["yourHand"]),
+        tuple(call["opponentHand"]),
+        tuple(call["yourSideDeck"]),
+        call["opponentSideDeckCount"],
+        call["opponentAction"],
+        call["opponentDidPlay"],
+    )
+
+
+def thread_answer(call: Line) -> Answer:
+    """Return what a recorded call answered, read as our host reads it."""
+    if "fault" in call:
+        return fault(call["fault"])
+    return PROTOCOL.receive(GAME.grammar, call["answer"].encode())
+
+
+def controller_answer(call: Line) -> Answer:
+    """Return what a recorded call answered; the controller's PLAY without a card is said `PLAY 0`."""
+    return thread_answer(call | {"answer": "PLAY 0"} if call.get("answer") == "PLAY" else call)
+
+
+class Watched:
+    """A table with a recording's decks, whose hands are remembered as they end."""
+
+    def __init__(self, rules: Rules, line: Line) -> None:
+        self.ended: list[dict[str, Any]] = []
+        after_the_recording = HOUSE * THREAD.house_copies
+        decks = [*line["side_decks"], *(hand["deck"] for hand in line["hands"]), after_the_recording]
+        self.table = Table(GAME, rules, Stacked(decks), tell=self.tell)
+
+    def tell(self, event: str, **facts: Any) -> None:
+        """Remember how a hand ended."""
+        if event == "hand.end":
+            self.ended.append(facts)
+
+
+def calls(line: Line) -> Iterator[tuple[str, Line]]:
+    """Return every recorded call and where it stands."""
+    for hand_number, hand in enumerate(line["hands"], 1):
+        for number, call in enumerate(hand["calls"], 1):
+            yield f"hand {hand_number}, call {number}, ", call
+
+
+def asked_as_recorded(table: Table, here: str, call: Line, shown: slice) -> None:
+    """Claim that the open question is the recorded call, as far as `shown` goes."""
+    asked = words(table.request)
+    same(here + "who is asked", table.request.seat + 1, call["player"])
+    same(here + "what it is shown", table.request.view[shown], tuple(view(call))[shown])
+    same(here + "argv", asked[shown], [word.decode() for word in PROTOCOL.ask(view(call))][shown])
+
+
+def ended_as_recorded(watched: Watched, line: Line) -> None:
+    """Claim that every hand, and the game where it is complete, ended as recorded."""
+    hands, table = line["hands"], watched.table
+    same("hands played", len(watched.ended), len(hands))
+    for number, (ours, hand) in enumerate(zip(watched.ended, hands, strict=True), 1):
+        here = f"hand {number}, "
+        same(here + "final hands", [list(cards) for cards in ours["hands"]], hand["final_hands"])
+        same(here + "winner", 0 if ours["winner"] is None else ours["winner"] + 1, hand["winner"])
+        same(here + "why", ours["why"], hand["why"])
+        same(here + "wins after", ours["wins"], hand["wins_after"])
+    same("wins", watched.ended[-1]["wins"], line["wins"])
+    if line.get("complete_game", True):
+        same("the question after the last", table.request, None)
+        same("scores", list(table.scores), line["wins"])
+        same("winner of the game", [seat + 1 for seat in GAME.winners(table.scores)], [line["game_winner"]])
+    else:
+        same("scores of a game that goes on", table.scores, None)
+
+
+def replay_by_thread(line: Line, shown: slice = slice(None)) -> Watched:
+    """Answer as recorded by the published rules; on a 20 that the recording was never asked about, STAND."""
+    watched = Watched(THREAD, line)
+    table = watched.table
+    for here, call in calls(line):
+        while stands_unasked(table, call):
+            table.answer(STAND)
+        asked_as_recorded(table, here, call, shown)
+        table.answer(thread_answer(call))
+    while table.request and len(watched.ended) < len(line["hands"]) and sum(table.request.view.your_hand) == GOAL:
+        table.answer(STAND)
+    return watched
+
+
+def stands_unasked(table: Table, call: Line) -> bool:
+    """Return whether a bot on exactly 20 is asked whom the controller did not ask."""
+    return (
+        table.request is not None
+        and sum(table.request.view.your_hand) == GOAL
+        and table.request.view.your_hand != tuple(call["yourHand"])
+    )
+
+
+def replay_by_controller(line: Line) -> Watched:
+    """Answer as recorded by the controller's rules; calls on exactly 20 never took place there."""
+    watched = Watched(CONTROLLER, line)
+    for here, call in calls(line):
+        if sum(call["yourHand"]) == GOAL:
+            same(here + "answer on 20", call["answer"], "STAND")
+            continue
+        asked_as_recorded(watched.table, here, call, slice(None))
+        watched.table.answer(controller_answer(call))
+    return watched
+
+
+def impossible_plays(line: Line) -> list[str]:
+    """Return the recorded answers that play a card which is not in the side deck, or none."""
+    cards = [
+        (call["answer"].partition(" ")[2], call) for _, call in calls(line) if "PLAY" in (call.get("answer") or "")
+    ]
+    return [call["answer"] for card, call in cards if not card or int(card) not in call["yourSideDeck"]]
+
+
+def agreement(replay: Callable[[Line], Watched], line: Line, recorded: bool) -> None:
+    """Claim that a replay reproduces a line where the recording says so, and only there."""
+    try:
+        ended_as_recorded(replay(line), line)
+    except AssertionError as error:
+        same(f"{replay.__name__} ({error})", False, recorded)
+    else:
+        same(replay.__name__, True, recorded)
+
+
+def scenario(line: Line) -> None:
+    """Check one scenario made by hand, by the thread's rules and against what the controller is said to do."""
+    ended_as_recorded(replay_by_thread(line), line)
+    if "real_controller_agrees" in line:
+        agreement(replay_by_controller, line, line["real_controller_agrees"])
+
+
+def engine_game(line: Line) -> None:
+    """Check one game of the real controller by its own rules, and by the thread's as far as they agree."""
+    ended_as_recorded(replay_by_controller(line), line)
+    agreement(replay_by_thread, line, line["agrees_with_thread_preset"])
+    if not line["agrees_with_thread_preset"]:
+        assert impossible_plays(line), "there is no impossible PLAY to disagree about"
+        all_but_did_play = slice(0, -1)
+        ended_as_recorded(replay_by_thread(line, all_but_did_play), line)
+
+
+def seats(line: Line) -> None:
+    """Check who is player one from game to game."""
+    pair, games = tuple(line["pair"]), line["games"]
+    ours = [seat_order(pair, table) for table in range(1, games + 1)]
+    same("player one", [one for one, _ in ours], line["player_one"])
+    assert all(earlier == later[::-1] for earlier, later in pairwise(ours)), ours
+
+
+def size(line: Line) -> None:
+    """Check how much is played in a round robin."""
+    pairs = round_robin([f"bot{number}" for number in range(line["bots"])])
+    same("pairings", len(pairs), line["pairings"])
+    same("pairings", len(pairs), comb(line["bots"], 2))
+    of_one = sum("bot0" in pair for pair in pairs)
+    same("games of a bot", of_one * line["games_per_pairing"], line["games_per_bot"])
+    same("games", len(pairs) * line["games_per_pairing"], line["games_total"])
+
+
+def ranking(line: Line) -> None:
+    """Check who is ranked before whom."""
+    same("columns", line["table_columns"], ["bot", "games won", "hands won"])
+    same("ranking", by_games_then_hands({bot: (games, hands) for bot, games, hands in line["table"]}), line["ranking"])
+
+
+def totals(line: Line) -> None:
+    """Check what games add up to."""
+    ours: dict[str, dict[str, int]] = {}
+    for game in line["games"]:
+        pair = (game["player_one"], game["player_two"])
+        for bot in pair:
+            ours.setdefault(bot, {"games": 0, "hands": 0})
+        for seat in GAME.winners(tuple(game["hand_wins"])):
+            ours[pair[seat]]["games"] += 1
+        for bot, hands in zip(pair, game["hand_wins"], strict=True):
+            ours[bot]["hands"] += hands
+    same("totals", ours, line["totals"])
+
+
+def cup_match(line: Line) -> None:
+    """Check when a match of the cup is over and who has won it."""
+    won = line["set_winners"]
+    decided = [sets for sets in range(1, len(won) + 1) if match_winner(won[:sets], FIRST_TO)]
+    same("winner", match_winner(won, FIRST_TO), line["match_winner"])
+    same("sets played", decided[0] if decided else None, line["sets_played"])
+
+
+def cup_set(line: Line) -> None:
+    """Check who wins one set of the cup."""
+    one, two = line["games"]
+    winner = set_winner((line["games"][one], line["games"][two]), (line["hands"][one], line["hands"][two]))
+    same("winner", None if winner is None else (one, two)[winner], line["set_winner"])
+
+
+def first_round(line: Line) -> None:
+    """Check who meets whom in the first round of the cup; None is a bye."""
+    same("first round", [list(tie) for tie in bracket_first_round(line["ranking"])], line["first_round"])
+
+
+CHECKS: dict[str, Check] = {"pazaak_scenarios": scenario, "pazaak_engine_games": engine_game}
+COMPETITION: Check = by_fields(
+    {
+        frozenset({"pair", "games", "player_one"}): seats,
+        frozenset({"bots", "pairings", "games_per_pairing", "games_per_bot", "games_total"}): size,
+        frozenset({"table", "table_columns", "ranking"}): ranking,
+        frozenset({"games", "totals"}): totals,
+        frozenset({"set_winners", "match_winner", "sets_played"}): cup_match,
+        frozenset({"games", "hands", "set_winner"}): cup_set,
+        frozenset({"ranking", "first_round"}): first_round,
+    }
+)
