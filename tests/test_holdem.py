@@ -37,10 +37,17 @@ convert = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(convert)
 
 FOLD, CRASH = Move("BET", 0), Fault(FaultKind.CRASH)
-ONE_WINS = "Ac 2c 3h 4h 5s  Ad 7c 8h 9h Js  Ks Qd Tc 4s 2d".split()  # seat 0 has the only pair of aces
-TWO_WIN = "Ac As 3h 4h 5s  Kd Kh 8h 9h Js  Ad Qd Tc 6s 2d".split()
-THREE_WIN = "Ac As Ah 4h 5s  3d 3h 6h 9h Js  Ad Qd Tc 7s 2d".split()
-ALL_SHARE = "2c 3c 4c 5h 6h  7s 8s 2d 3d 4d  Ks Kd Qh Qc 9s".split()  # the board's two pairs are everybody's
+
+
+def deck(cards: str) -> list[str]:
+    """Return the cards of a text: a blank between cards, two where a dealing pass ends."""
+    return cards.split()
+
+
+ONE_WINS = deck("Ac 2c 3h 4h 5s  Ad 7c 8h 9h Js  Ks Qd Tc 4s 2d")  # seat 0 has the only pair of aces
+TWO_WIN = deck("Ac As 3h 4h 5s  Kd Kh 8h 9h Js  Ad Qd Tc 6s 2d")
+THREE_WIN = deck("Ac As Ah 4h 5s  3d 3h 6h 9h Js  Ad Qd Tc 7s 2d")
+ALL_SHARE = deck("2c 3c 4c 5h 6h  7s 8s 2d 3d 4d  Ks Kd Qh Qc 9s")  # the board's two pairs are everybody's
 
 Bot = Callable[[View], Answer]
 
@@ -71,10 +78,10 @@ def saying(*answers: Answer | int) -> Bot:
     return bot
 
 
-def one_round(deck: list[str], bots: list[Bot], stacks: list[int] | None = None) -> tuple[list[Player], Result]:
+def one_round(cards: list[str], bots: list[Bot], stacks: list[int] | None = None) -> tuple[list[Player], Result]:
     """Play one round in the order of the bots; return the players and how it ended."""
     players = [Player(seat, had) for seat, had in enumerate(stacks or [200] * len(bots))]
-    game = play_round(Rules(seats=len(bots)), players, iter(deck), None)
+    game = play_round(Rules(seats=len(bots)), players, iter(cards), None)
     request = next(game)
     while True:
         try:
@@ -83,7 +90,7 @@ def one_round(deck: list[str], bots: list[Bot], stacks: list[int] | None = None)
             return players, over.value
 
 
-def asked(deck: list[str], bots: list[Bot], stacks: list[int] | None = None) -> list[Request]:
+def asked(cards: list[str], bots: list[Bot], stacks: list[int] | None = None) -> list[Request]:
     """Return all questions of one round."""
     requests: list[Request] = []
 
@@ -94,7 +101,7 @@ def asked(deck: list[str], bots: list[Bot], stacks: list[int] | None = None) -> 
 
         return bot
 
-    one_round(deck, [noting(seat) for seat in range(len(bots))], stacks)
+    one_round(cards, [noting(seat) for seat in range(len(bots))], stacks)
     return requests
 
 
@@ -107,7 +114,7 @@ def had(players: list[Player]) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("deck", "after"),
+    ("cards", "after"),
     [
         (ONE_WINS, [215, 195, 195, 195, 195]),
         (TWO_WIN, [205, 205, 195, 195, 195]),
@@ -115,12 +122,12 @@ def had(players: list[Player]) -> list[int]:
         (ALL_SHARE, [199] * 5),
     ],
 )
-def test_when_all_only_call_the_winners_share_twenty(deck: list[str], after: list[int]) -> None:
-    assert had(one_round(deck, [call] * 5)[0]) == after
+def test_when_all_only_call_the_winners_share_twenty(cards: list[str], after: list[int]) -> None:
+    assert had(one_round(cards, [call] * 5)[0]) == after
 
 
 def test_nobody_can_bet_more_than_the_poorest_has() -> None:
-    players, result = one_round(list(DECK), [push, call, call], [200, 200, 50])
+    _, result = one_round(list(DECK), [push, call, call], [200, 200, 50])
     assert (result.pot, result.all_in, result.end, len(result.board)) == (147, True, "showdown", 10)
 
 
@@ -150,14 +157,18 @@ def test_the_second_chip_must_be_bet_to_stay() -> None:
 
 
 def test_a_single_chip_is_out_and_lost() -> None:
-    ended: list[Any] = []
-    first, last = ([2, 0, 1], DECK), ([0, 1],)
-    bots = [lambda v: Move("BET", v.max_bet_amt - 1) if not v.community_cards else call(v), call, fold]
-    bots[1] = lambda v: call(v) if not v.community_cards else FOLD
-    table = Table(GAME, Rules(seats=3), Stacked([*first, *last]), tell=lambda e, **f: ended.append((e, f)))
+    out: list[list[int]] = []
+    all_but_one = saying(198)  # then the winner bets its last chip, and who called keeps one and folds
+    bots = [all_but_one, saying(198, FOLD), fold]
+    table = Table(
+        GAME,
+        Rules(seats=3),
+        Stacked([[0, 1, 2], DECK, [0, 2]]),
+        tell=lambda event, **facts: out.append(facts["out"]) if event == "round.end" else None,
+    )
     while table.request:
         table.answer(bots[table.request.seat](table.request.view))
-    assert [facts["out"] for event, facts in ended if event == "round.end"] == [[1]]
+    assert (out, table.scores) == ([[1]], (397, 0, 199))
 
 
 # --- betting ------------------------------------------------------------------------------------------------------
@@ -178,10 +189,8 @@ def test_the_dead_stay_in_the_list_where_the_queue_has_them() -> None:
 
 
 def test_the_last_one_living_is_asked_and_may_throw_the_pot_away() -> None:
-    players, result = one_round(list(DECK), [saying(9), saying(9), saying(9, FOLD), saying(9, FOLD), saying(30, FOLD)])
-    assert result.end != "all_died"
-    players, result = one_round(list(DECK), [saying(9, FOLD), saying(9, FOLD), saying(10, FOLD), fold, fold])
-    assert (result.end, result.winners, had(players)) == ("all_died", (), [190, 190, 189, 199, 199])
+    players, result = one_round(list(DECK), [saying(9, FOLD), saying(9, FOLD), saying(9, FOLD)])
+    assert (result.end, result.winners, had(players)) == ("all_died", (), [190, 190, 190])
 
 
 def test_the_last_player_takes_what_the_dead_have_bet() -> None:
@@ -242,10 +251,9 @@ def test_the_richest_win_the_game() -> None:
 
 
 def test_a_game_of_poker_goes_by_the_kickers() -> None:
-    deck = "Ac Ad 3c 3d  Kc Qd 4h 5h".split()
-    board = "As 9d 7c 6s 2d".split()
+    cards = deck("Ac Ad 3c 3d  Kc Qd 4h 5h  As 9d 7c 6s 2d")
     players = [Player(seat, 200) for seat in range(4)]
-    game = play_round(GAME.presets["standard"], players, iter(deck + board), None)
+    game = play_round(GAME.presets["standard"], players, iter(cards), None)
     next(game)
     with pytest.raises(StopIteration) as over:
         while True:
@@ -366,13 +374,14 @@ games = given(st.integers(0, 2**32), st.integers(3, 6), st.sampled_from(["banksa
 def test_every_question_can_be_answered(seed: int, seats: int, ranking: Any) -> None:
     rules = Rules(seats=seats, ranking=ranking)
     for _, view in questions(wild(seed, seats), rules, Luck(b"any", str(seed))):
-        shown = view.bet_players + view.betting_players
+        others = view.bet_players + view.betting_players
+        known = view.my_cards + view.community_cards
         assert 1 <= view.min_bet_amt <= view.max_bet_amt <= view.my_chips
-        assert all(view.min_bet_amt + other.bet_amt >= other.bet_amt <= view.total_bet_amt for other in shown)
-        assert all(other.chips >= 0 for other in shown) and 2 <= len(shown) < seats
-        assert len(view.my_cards) == 4 and len(view.community_cards) in (0, 6, 8, 10)
-        assert len({*zip(*[iter(view.my_cards + view.community_cards)] * 2, strict=True)}) * 2 == len(
-            view.my_cards + view.community_cards
+        assert 2 <= len(others) < seats and sum(other.bet_amt for other in others) <= view.total_bet_amt
+        assert all(other.died or other.chips >= 0 for other in others)
+        assert (
+            len(known) in (4, 10, 12, 14)
+            and len({known[at : at + 2] for at in range(0, len(known), 2)}) == len(known) / 2
         )
 
 
@@ -405,6 +414,6 @@ def test_seed_and_answers_are_the_whole_game(seed: int, seats: int, ranking: Any
 
 
 def test_nobody_is_shown_another_card() -> None:
-    deck = [*DECK]
-    other = [deck[0], *deck[20:24], deck[5], *deck[30:34]]
-    assert asked(deck[:10] + deck[40:], [call] * 5)[0] == asked(other + deck[40:], [call] * 5)[0]
+    one, board = list(DECK[:10]), list(DECK[40:])
+    another = [one[0], *DECK[20:24], one[5], *DECK[30:34]]  # only the first player's two cards are the same
+    assert asked(one + board, [call] * 5)[0] == asked(another + board, [call] * 5)[0]

@@ -23,7 +23,7 @@ class Limits(NamedTuple):
 
     def at_most(self, other: "Limits") -> "Limits":
         """Return the smaller of two limits, each by itself."""
-        return Limits(*map(min, self, other))
+        return Limits(*(min(mine, theirs) for mine, theirs in zip(self, other, strict=True)))  # type: ignore[arg-type]
 
 
 def amount(text: str, units: dict[str, float] | dict[str, int]) -> float:

@@ -102,7 +102,7 @@ def allows(rules: Rules, view: AnyView, move: Move) -> bool:
     _score, hand, _visible, stake, chips = view
     match move:
         case Move("B", n):
-            return 1 <= abs(n) <= chips
+            return bool(1 <= abs(n) <= chips)
         case Move("D"):
             first = len(hand) == 2 and stake == rules.buy_in
             return first and chips >= stake

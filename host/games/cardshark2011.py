@@ -7,7 +7,6 @@ nothing is allowed. Who is not dealt in is settled with an empty hand, and so lo
 """
 
 from collections.abc import Generator, Iterator
-from typing import TypeGuard
 
 from host.games.engine import Play, Request, Tell
 from host.games.luck import Shuffler
@@ -58,16 +57,11 @@ def allows(buy_in: int, view: View, move: Move) -> bool:
     _score, hand, _visible, stake, chips = view
     match move:
         case Move("B", n):
-            return abs(n) <= chips
+            return bool(abs(n) <= chips)
         case Move("D"):
             return len(hand) == 2 and stake == buy_in
         case _:
             return move.verb in ("H", "S")
-
-
-def legal(buy_in: int, view: View, answer: Answer) -> TypeGuard[Move]:
-    """Return whether an answer is a move that the engine carried out."""
-    return not isinstance(answer, Fault) and allows(buy_in, view, answer)
 
 
 class Shoe:
@@ -112,7 +106,7 @@ def play_hand(
             visible = before + dealer[0] + "#" + shown
             view = (score(player.hand), player.hand, visible, player.stake, player.chips)
             answer = yield Request(player.seat, view)
-            if not legal(buy_in, view, answer) or (answer.verb == "D" and player.moved):
+            if isinstance(answer, Fault) or not allows(buy_in, view, answer) or (answer.verb == "D" and player.moved):
                 player.stands = True
                 continue
             player.moved = True

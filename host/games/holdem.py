@@ -144,11 +144,18 @@ class Result(NamedTuple):
     worth: tuple[tuple[int, int, int], ...] = ()
 
 
-def showdown(ranking: str, players: list[Player], board: str) -> list[tuple[hands.Worth, Player]]:
-    """Return the living players with what their cards are worth."""
+def showdown(ranking: str, players: list[Player], board: str, pot: int, all_in: bool) -> Result:
+    """Divide the pot among the best of the living."""
     value, rank = hands.CARDS, RANKINGS[ranking]
     shared = [value[board[at : at + 2]] for at in range(0, len(board), 2)]
-    return [(rank([value[p.cards[:2]], value[p.cards[2:]], *shared]), p) for p in players if not p.died]
+    shown = [(rank([value[p.cards[:2]], value[p.cards[2:]], *shared]), p) for p in players if not p.died]
+    best = max([worth for worth, _ in shown])
+    winners = [player for worth, player in shown if worth == best]
+    share = pot // len(winners)
+    for winner in winners:
+        winner.chips += share
+    worth = tuple([(player.seat, *worth) for worth, player in shown])
+    return Result("showdown", board, pot, all_in, tuple([winner.seat for winner in winners]), share, worth)
 
 
 def play_round(
@@ -185,13 +192,7 @@ def play_round(
         if len(living) == 1:
             living[0].chips += pot
             return Result("last_player", board, pot, all_in, (living[0].seat,), pot)
-    shown = showdown(rules.ranking, players, board)
-    best = max(worth for worth, _ in shown)
-    winners = [player for worth, player in shown if worth == best]
-    for winner in winners:
-        winner.chips += pot // len(winners)
-    worth = tuple((player.seat, *worth) for worth, player in shown)
-    return Result("showdown", board, pot, all_in, tuple(w.seat for w in winners), pot // len(winners), worth)
+    return showdown(rules.ranking, players, board, pot, all_in)
 
 
 def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:

@@ -272,7 +272,7 @@ def grouping(line: Line) -> None:
     for fact in keys(line) - {"entrants"}:
         match fact, line[fact]:
             case (("groups" | "group_sizes" | "sizes"), list() as sizes):
-                same(fact, sorted(size if isinstance(size, int) else len(size) for size in sizes), sorted(first))
+                same(fact, sorted(first), sorted(size if isinstance(size, int) else len(size) for size in sizes))
             case "groups", int(number):
                 same(fact, len(first), number)
             case "stages", list() as sizes:

@@ -1,0 +1,5 @@
+"""`python -m host` is the command `croupier`."""
+
+from host.cli import main
+
+main()

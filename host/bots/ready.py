@@ -1,0 +1,77 @@
+"""Before the first table: every bot built, started and asked once, so that one that cannot play is never a result."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import trio
+
+from host.bots.build import Bot, build, harmless
+from host.bots.limits import Limits
+from host.bots.sandboxes import Home, KeeperDied, sandboxed
+from host.bots.seat import seated
+from host.bots.spec import Spec
+from host.bots.told import Question
+from host.bots.watch import Watcher
+from host.games.engine import Game
+from host.problems import Problem, Refused
+from protocols.words import Fault, FaultKind
+
+HOPELESS = frozenset({FaultKind.START, FaultKind.CRASH, FaultKind.EXIT})
+
+
+async def ready(
+    specs: Sequence[Spec], game: Game, granted: Limits, level: str, told: Callable[[str], None] = lambda _: None
+) -> list[Bot]:
+    """Return the bots, built and seen to start. Raise Refused with everything that is wrong with any of them.
+
+    `granted` are the tournament's limits; a bot may have asked for less.
+    """
+    problems: list[Problem] = []
+    exit_code = 4
+    bots = []
+    for spec in specs:
+        try:
+            bot = await build(spec._replace(game=game.name), level)
+            bot = bot._replace(limits=granted.at_most(spec.limits))
+            if problem := await started(bot, game, level):
+                problems.append(problem)
+            bots.append(bot)
+            told(spec.name)
+        except Refused as refused:
+            problems += refused.problems
+            exit_code = max(exit_code, refused.exit_code)
+    if problems:
+        raise Refused(problems, exit_code)
+    return bots
+
+
+async def started(bot: Bot, game: Game, level: str) -> Problem | None:
+    """Return what keeps a bot from playing at all: it cannot be started, or ends without a word whatever it is asked.
+
+    A bot that is slow, wrong or unreadable may play: the rules say what that costs.
+    """
+    watcher = Watcher()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(watcher.run)
+        # This is no contest: a bot with a state file finds it empty, and is made to start as in a fixture.
+        home = Home(Path(bot.folder))
+        try:
+            async with (
+                sandboxed(level, home, bot.limits) as sandbox,
+                seated(bot, game, sandbox, 1, watcher) as seat,
+            ):
+                for number, view in enumerate(game.examples[1:3], 1):
+                    (answer,) = await seat.decide([Question(number, 1, view)])
+                    if not (isinstance(answer, Fault) and answer.kind in HOPELESS):
+                        nursery.cancel_scope.cancel()
+                        return None
+        except KeeperDied as died:
+            return Problem("B017", bot.name, f"no sandbox can be made for it: {harmless(str(died))}")
+        finally:
+            nursery.cancel_scope.cancel()
+        piece = seat.evidence[0]
+    stderr = harmless(piece.stderr.decode(errors="replace")).strip()
+    said = f"asked: {harmless(piece.question.decode())}" + (f"\n{stderr}" if stderr else "")
+    if piece.kind == FaultKind.START:
+        return Problem("B018", bot.name, f"cannot be started: {piece.detail}", f"command: {' '.join(bot.argv)[:200]}")
+    return Problem("B035", bot.name, f"{piece.ended} without an answer, whatever it is asked", said)

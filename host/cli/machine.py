@@ -1,0 +1,143 @@
+"""Commands about the machine: doctor, explain, version."""
+
+import os
+import platform
+import shutil
+import time
+
+import click
+import trio
+
+from host import __version__
+from host.cli import Office, print_json
+
+
+@click.command()
+@click.pass_obj
+def version(office: Office) -> None:
+    """Print versions."""
+    facts = {
+        "croupier": __version__,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.release()}",
+    }
+    if office.json:
+        print_json("version", **facts)
+    else:
+        click.echo("  ".join(f"{name} {value}" for name, value in facts.items()))
+
+
+@click.command()
+@click.argument("code")
+@click.pass_obj
+def explain(office: Office, code: str) -> None:
+    """Print what an error code means, the rule behind it and the cure."""
+    import difflib
+
+    from host.codes import CODES
+
+    entry = CODES.get(code.upper())
+    if entry is None:
+        near = difflib.get_close_matches(code.upper(), CODES, 1)
+        raise click.UsageError(f"there is no code {code!r}" + (f"; did you mean {near[0]} ?" if near else ""))
+    title, text = entry
+    if office.json:
+        print_json("explain", code=code.upper(), title=title, text=text)
+    else:
+        click.echo(f"{code.upper()}  {title}\n\n{text}")
+
+
+@click.command()
+@click.pass_obj
+def doctor(office: Office) -> None:
+    """Look at the machine: isolation, clock, toolchains; every lack with its cure. Exit code 6 without a sandbox."""
+    from host.bots.languages import LANGUAGES, tool
+    from host.bots.sandboxes import found
+    from host.executors.processes import usable_cores
+
+    here = found()
+    cores = usable_cores()
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
+    languages, missing = {}, []
+    for row in LANGUAGES.values():
+        lacks = [name for name in row.programs if tool(name) is None]
+        languages[row.name] = not lacks
+        if lacks:
+            missing.append({"language": row.name, "programs": lacks, "cure": f"apt install {row.package}"})
+    lisps = [name for name in ("sbcl", "ecl", "clisp") if tool(name)]
+    measured = _clocks(here.level) if here.level != "none" else None
+    if office.json:
+        print_json(
+            "doctor",
+            croupier=__version__,
+            cores=cores,
+            sandbox=here.level,
+            problems=[problem._asdict() for problem in here.reasons],
+            clocks=measured,
+            languages=languages,
+            missing=missing,
+        )
+        raise click.exceptions.Exit(0 if here.level != "none" else 6)
+
+    click.echo(
+        f"croupier {__version__} · Python {platform.python_version()} · {platform.system()} {platform.release()} · "
+        f"{cores} core{'s' if cores > 1 else ''} · {memory:.0f} GiB"
+    )
+    if here.level == "none":
+        click.echo("isolation none  ✗ bots of strangers cannot be run here")
+        for problem in here.reasons:
+            click.echo(str(problem))
+    else:
+        click.echo(
+            f"isolation {here.level}      ✓ user namespace  ✓ bubblewrap  ✓ seccomp  ✓ keeper;  memory and CPU are watched "
+            "every 20 ms"
+        )
+    if measured:
+        click.echo(
+            f"clocks    a fresh /bin/true by argv: {measured['ask'] * 1e6:.0f} µs, bare spawn {measured['spawn'] * 1e6:.0f} µs; "
+            f"pipe round trip {measured['pipe'] * 1e6:.0f} µs; late wake-up p99 {measured['late'] * 1e6:.0f} µs"
+        )
+    shown = [f"{name} ({', '.join(lisps)})" if name == "lisp" else name for name, good in languages.items() if good]
+    click.echo(f"languages {' · '.join(shown)}")
+    for lack in missing:
+        click.echo(f"missing   {lack['language']}: {', '.join(lack['programs'])}      {lack['cure']}")
+    raise click.exceptions.Exit(0 if here.level != "none" else 6)
+
+
+def _clocks(level: str) -> dict[str, float]:
+    """Return medians, in seconds, of what croupier itself adds to a bot's time."""
+    from pathlib import Path
+
+    from host.bots.limits import Limits
+    from host.bots.sandboxes import Home, sandboxed
+
+    true = shutil.which("true") or "/bin/true"
+
+    async def measure() -> dict[str, float]:
+        asked, late = [], []
+        async with sandboxed(level, Home(Path("/usr/share")), Limits()) as sandbox:
+            for _ in range(40):
+                asked.append((await sandbox.keeper.ask([true.encode()], {}, Limits(), 1.0)).wall)
+        for _ in range(40):
+            started = time.perf_counter()
+            await trio.sleep(0.002)
+            late.append(time.perf_counter() - started - 0.002)
+        spawned = []
+        for _ in range(40):
+            started = time.perf_counter()
+            os.waitpid(os.posix_spawn(true, [true], {}), 0)
+            spawned.append(time.perf_counter() - started)
+        reads, writes = os.pipe()
+        trips = []
+        for _ in range(40):
+            started = time.perf_counter()
+            os.write(writes, b"x")
+            await trio.lowlevel.wait_readable(reads)
+            os.read(reads, 1)
+            trips.append(time.perf_counter() - started)
+        os.close(reads)
+        os.close(writes)
+        middle = [sorted(times)[len(times) // 2] for times in (asked, spawned, trips)]
+        return {"ask": middle[0], "spawn": middle[1], "pipe": middle[2], "late": sorted(late)[-1]}
+
+    return trio.run(measure)

@@ -1,0 +1,96 @@
+"""A table shown again, from its seed and answers: what was dealt, asked and answered, as text."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from host.bots.build import harmless
+from host.bots.told import Evidence
+from host.games import GAMES
+from host.games.engine import Table
+from host.games.luck import Luck
+from host.match import Sitting
+from protocols import PROTOCOLS
+from protocols.words import Answer, Fault
+
+
+class Event(NamedTuple):
+    """One thing that happened at a table; `ev` is its name, `facts` what is known of it."""
+
+    ev: str
+    facts: dict[str, Any]
+
+
+def spelled(answer: Answer) -> str:
+    """Return an answer as people read it."""
+    if isinstance(answer, Fault):
+        return f"({answer.kind}{': ' + harmless(answer.detail) if answer.detail else ''})"
+    return f"{answer.verb} {answer.n}" if answer.n else answer.verb
+
+
+def events(game_name: str, sitting: Sitting, seed: bytes, answers: list[Answer]) -> Iterator[Event]:
+    """Yield what happened, in order: the game's own events, `ask` and `answer`.
+
+    Raise ValueError when the answers do not fit the seed: the journal and the rules disagree.
+    """
+    told: list[Event] = []
+    game = GAMES[game_name]
+    table = Table(game, sitting.rules, Luck(seed, sitting.path), tell=lambda ev, **facts: told.append(Event(ev, facts)))
+    yield Event("table.start", {"table": sitting.path, "bots": list(sitting.bots)})
+    for number, answer in enumerate(answers, 1):
+        yield from told
+        told.clear()
+        request = table.request
+        if request is None:
+            raise ValueError(f"{sitting.path}: answer {number} comes after the end of the game")
+        question = b" ".join(PROTOCOLS["argv"].ask(request.view)).decode()
+        yield Event("ask", {"n": number, "seat": request.seat, "q": question})
+        illegal = len(table.illegal)
+        table.answer(answer)
+        facts = {"n": number, "seat": request.seat, "a": spelled(answer)}
+        yield Event("answer", facts | ({"illegal": True} if len(table.illegal) > illegal else {}))
+    yield from told
+    if table.scores is None:
+        raise ValueError(f"{sitting.path}: the answers end before the game does")
+    yield Event("table.end", {"scores": list(table.scores)})
+
+
+def as_text(happened: Iterator[Event], bots: tuple[str, ...], evidence: list[Evidence]) -> Iterator[str]:
+    """Yield a table as lines of text; faults come with what the bot wrote."""
+    names = [harmless(bot) for bot in bots]
+    width = max(map(len, names))
+    pieces = {piece.number: piece for piece in evidence}
+    question = ""
+    for ev, facts in happened:
+        if ev == "table.start":
+            yield f"{facts['table']}   {' · '.join(f'seat {n} {name}' for n, name in enumerate(names, 1))}"
+        elif ev == "ask":
+            question = facts["q"]
+        elif ev == "answer":
+            mark = "  ✗ not allowed here" if facts.get("illegal") else ""
+            yield f"{facts['n']:>4}  {names[facts['seat']]:<{width}}  {question}  →  {facts['a']}{mark}"
+            piece = pieces.get(facts["n"])
+            if piece is not None and piece.kind != "slowest":
+                yield from _shown(piece)
+        elif ev == "table.end":
+            yield "   ".join(f"{name} {score}" for name, score in zip(names, facts["scores"], strict=True))
+        else:
+            yield "      " + _plain(ev, facts, names)
+
+
+def _shown(piece: Evidence) -> Iterator[str]:
+    yield f"        {piece.kind} after {piece.wall * 1000:.1f} ms; {piece.ended or 'the process lives'}"
+    if piece.raw:
+        yield f"        it wrote: {harmless(piece.raw.decode(errors='replace'))[:200]!r}"
+    for line in harmless(piece.stderr.decode(errors="replace")).splitlines()[-5:]:
+        yield f"        stderr: {line[:200]}"
+
+
+def _plain(ev: str, facts: dict[str, Any], names: list[str]) -> str:
+    """Return one event of a game: its name, and its facts by name; a seat is called by its bot."""
+    told = []
+    for name, fact in facts.items():
+        if name in ("seat", "winner") and isinstance(fact, int) and fact < len(names):
+            told.append(f"{'' if name == 'seat' else name + ' '}{names[fact]}")
+        else:
+            told.append(f"{name} {' '.join(map(str, fact)) if isinstance(fact, (list, tuple)) else fact}")
+    return f"{ev}: {', '.join(told)}"
