@@ -7,7 +7,8 @@ import os
 import platform
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -114,14 +115,10 @@ class Journal:
 
 
 def _squeezed(scores: tuple[tuple[int, ...], ...]) -> bytes:
-    import zlib
-
     return zlib.compress(pack(scores), 3)
 
 
 def _spread(squeezed: bytes) -> tuple[tuple[int, ...], ...]:
-    import zlib
-
     return msgspec.msgpack.decode(zlib.decompress(squeezed), type=tuple[tuple[int, ...], ...])
 
 
@@ -160,10 +157,15 @@ def reading(path: Path) -> Iterator[Journal]:
 
 
 @contextlib.contextmanager
-def writing(path: Path) -> Iterator[Journal]:
-    """Open a journal as its one writer, making it if need be. Raise Refused when somebody else writes it."""
+def writing(path: Path, fresh: Callable[[], None] | None = None) -> Iterator[Journal]:
+    """Open a journal as its one writer, making it if need be. Raise Refused when somebody else writes it.
+
+    `fresh` is called under the lock, before anything is opened, to throw away what was there.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with _locked(path.with_suffix(".lock")):
+        if fresh is not None:
+            fresh()
         if path.exists() and path.stat().st_size:
             _checked(path)
         with contextlib.closing(sqlite3.connect(path, timeout=10)) as database:

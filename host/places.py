@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 SANDBOX_UID = 61_750
-"""The ordinary uid that croupier, when it is root, becomes before it starts anything foreign: nobody's, so it owns nothing."""
+"""The ordinary uid that croupier, when it is root, starts everything foreign as: it is nobody's, so it owns nothing."""
 
 
 def sandbox_user() -> tuple[int, int]:

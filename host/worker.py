@@ -11,7 +11,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +153,7 @@ def recorded(fixture: Fixture, played: Sequence[Played], seats: dict[str, Seat])
     )
 
 
-async def lines(descriptor: int) -> AsyncIterator[bytes]:
+async def lines(descriptor: int) -> AsyncGenerator[bytes, None]:
     """Yield the lines of a stream."""
     rest = b""
     async with trio.lowlevel.FdStream(descriptor) as stream:

@@ -40,7 +40,7 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def receive(grammar: Grammar, line: bytes) -> Answer:
-    """Return what one line says: the member "move", a text in the game's words or a whole number; others are ignored."""
+    """Return what one line says: its member "move" is a text in the game's words, or a whole number."""
     line = without_line_end(line)
     if len(line) > LONGEST_LINE:
         return Fault(FaultKind.FLOOD)

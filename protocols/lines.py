@@ -1,6 +1,7 @@
 """One long life, one line asked, one line answered: the fields of a question are split by one blank."""
 
 from protocols.words import (
+    SPELLING,
     Answer,
     Grammar,
     Protocol,
@@ -9,14 +10,14 @@ from protocols.words import (
     numbered,
     over,
     read_move,
-    spell,
+    spell_other,
     without_line_end,
 )
 
 
 def ask(view: View) -> list[bytes]:
     """Return the question's one line."""
-    return [" ".join(map(spell, view)).encode() + b"\n"]
+    return [f"{' '.join([SPELLING.get(type(field), spell_other)(field) for field in view])}\n".encode()]
 
 
 def receive(grammar: Grammar, line: bytes) -> Answer:

@@ -43,7 +43,7 @@ class Fault(NamedTuple):
 
 Answer = Move | Fault
 View = tuple[Any, ...]
-"""What a seat is shown: a NamedTuple of plain values (int, str, bool, None, tuples of these). Its field order is its line."""
+"""What a seat is shown: a NamedTuple of plain values (int, str, bool, None, tuples of these), in the order of its line."""
 
 
 class Grammar(NamedTuple):
@@ -68,15 +68,29 @@ class Protocol(NamedTuple):
 
 def spell(value: object) -> str:
     """Return one field of a question; an empty one is `-`, so no field is ever missing."""
-    if value is None or value == "" or value == ():
-        return "-"
-    if isinstance(value, bool):
-        return "1" if value else "0"
+    return SPELLING.get(type(value), spell_other)(value)
+
+
+def spell_tuple(values: tuple[object, ...]) -> str:
+    """Return a list, joined by commas."""
+    return ",".join([SPELLING.get(type(value), spell_other)(value) for value in values]) or "-"
+
+
+def spell_other(value: object) -> str:
+    """Return a NamedTuple's fields, joined by colons; raise TypeError for what no view may hold."""
     if isinstance(value, tuple):
-        if hasattr(value, "_fields"):
-            return ":".join(map(spell, value))
-        return ",".join(map(spell, value))
-    return str(value)
+        return ":".join(map(spell, value))
+    raise TypeError(f"a view holds numbers, texts, truths, None and tuples of these, not {value!r}")
+
+
+SPELLING: dict[type, Callable[[Any], str]] = {
+    int: str,
+    str: lambda text: text or "-",
+    bool: lambda truth: "1" if truth else "0",
+    type(None): lambda _: "-",
+    tuple: spell_tuple,
+}
+"""By type, since questions are spelled some hundred thousand times a second."""
 
 
 PRINTABLE = re.compile(rb"[\x20-\x7E]*")

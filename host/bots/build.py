@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from host import places
+from host.bots.adapters import ADAPTERS, adapted, advice, lay
 from host.bots.languages import LANGUAGES, Step, environment, missing, own_build, tool
 from host.bots.limits import GIB, KIB, MIB, Limits
 from host.bots.sandboxes import Ended, Home, sandboxed
@@ -118,8 +119,10 @@ def question_of(spec: Spec) -> tuple[str, ...]:
 async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
     """Return the bot, built inside a sandbox of this level, or found built already.
 
-    Raise Refused: exit code 6 when a toolchain is missing, 4 when it does not build, with the compiler's words.
+    Raise Refused: exit code 6 when a toolchain is missing, 4 when it does not build, with the compiler's words, 3 when
+    its manifest and its adapter do not agree.
     """
+    spec = adapted(spec)
     language = LANGUAGES[spec.language]
     if lacks := missing(spec):
         hint = f"apt install {language.package}" if language.package else "install it, or take it out of `needs`"
@@ -127,7 +130,8 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
             "S005", spec.name, f"needs {', '.join(lacks)}, not found on {environment(('',))['PATH']}", hint=hint
         )
         raise Refused([problem], 6)
-    steps = own_build(spec) if spec.build else language.build(spec, question_of(spec))
+    kind = ADAPTERS[spec.adapter] if spec.adapter else language
+    steps = own_build(spec) if spec.build else kind.build(spec, question_of(spec))
     store = places.cache() / "bots"
     store.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=store, prefix="making-") as making:
@@ -136,6 +140,8 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
         staged = workshop / "staged"
         staged.mkdir()
         _stage(spec, staged)
+        if spec.adapter:
+            lay(spec, staged)
         what = hashlib.sha256(
             repr((spec._replace(folder=Path(), limits=Limits(), manifest=""), steps, _versions(steps))).encode()
         )
@@ -158,8 +164,8 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
             except OSError:
                 if not built.exists():  # else another process has built the same
                     raise
-    files = frozenset(os.listdir(built))
-    argv = language.run(spec, files) if not (spec.run and spec.language != "any") else LANGUAGES["any"].run(spec, files)
+    files = frozenset(path.name for path in built.iterdir())
+    argv = kind.run(spec, files) if not (spec.run and spec.language != "any") else LANGUAGES["any"].run(spec, files)
     env = environment(argv) | dict(spec.env)
     return Bot(
         *(spec.name, spec.language, protocol_of(spec), argv, str(built), sha256, tuple(env.items()), spec.limits),
@@ -222,4 +228,4 @@ def _does_not_build(spec: Spec, step: Step, ended: Ended, took: float) -> Proble
     shown = "\n".join(lines[first : first + WORDS_SHOWN]) or "(the compiler said nothing)"
     command = " ".join([Path(step.command[0]).name, *step.command[1:]])[:160]
     how = "took too long" if ended.timed_out else ended.words
-    return Problem("B010", spec.name, f"does not build  ({command}; {how}, {took:.1f} s)", shown)
+    return Problem("B010", spec.name, f"does not build  ({command}; {how}, {took:.1f} s)", shown, advice(spec, words))

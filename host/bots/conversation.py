@@ -1,6 +1,7 @@
 """A bot that lives on: its questions and answers go through two pipes, a wave of them at a time."""
 
 import os
+import select
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,6 +20,10 @@ ORDERLY = 0.05  # seconds from the end of a bot's input to the end of its life
 SHORTEST_RESTART = 0.25  # seconds granted to a restart, however fast the first start was
 CHUNK = 1 << 16
 NUMBER = 16  # bytes more that a line may have for its table's number
+BRISK = 0.0001  # seconds that a lone question is waited for without giving way: waking up a task costs half of that
+GIVE_WAY = 0.002  # seconds after which others get their turn all the same
+KNOWN = 1000  # answers remembered, of at most 4 KiB each
+SELECTABLE = 1024  # descriptors that select(2) can wait for
 LIVES_ON = frozenset({FaultKind.EXCEPTION})
 """The faults that leave a process as it is: an adapter has reported them (`! TimeoutError` is told from its detail)."""
 
@@ -51,9 +56,11 @@ class Conversation:
         self._fresh = False  # whether the process has not answered yet
         self._table = 0
         self._one_by_one = 0
+        self._known: dict[bytes, Answer] = {}  # answers read before: there are few, and they come by the million
+        self._gave_way = 0.0
 
     async def exchange(self, questions: Sequence[Question]) -> list[Told]:
-        """Return what the questions brought, in order; at the first fault that ends the process the rest is left unasked."""
+        """Return what the questions brought, in order; after a fault that ends the process the rest is left unasked."""
         if self._one_by_one:
             self._one_by_one -= 1
             questions = questions[:1]
@@ -110,6 +117,8 @@ class Conversation:
         complaints, complains = os.pipe()
         for ours in (self._input, self._output, complaints):
             os.set_blocking(ours, False)
+        self._peek = select.poll()
+        self._peek.register(self._output, select.POLLIN)
         self._watched.breach = None
         self._stderr.clear()
         self._heard = self._farewells = b""
@@ -142,7 +151,7 @@ class Conversation:
 
     def _spoke_early(self) -> bool:
         """Return whether the bot has written anything that it was not asked for; it is in `_heard` then."""
-        with suppress(BlockingIOError):
+        if self._peek.poll(0):
             self._heard += os.read(self._output, CHUNK)  # the end of the output is for `_read` to judge
         return bool(self._heard)
 
@@ -189,12 +198,17 @@ class Conversation:
         What `_heard` holds after a fault is its evidence.
         """
         output, wanted, longest = self._output, len(questions), self._limits.output + NUMBER
+        known = None if self._bot.tables else self._known
         before = time.perf_counter()
+        brisk = wanted == 1 and output < SELECTABLE and before - self._gave_way < GIVE_WAY
         while True:
-            with trio.CancelScope(deadline=deadline) as scope:
-                await trio.lowlevel.wait_readable(output)
-            if scope.cancelled_caught:
-                return Fault(FaultKind.TIMEOUT)
+            if not (brisk and select.select((output,), (), (), BRISK)[0]):
+                with trio.CancelScope(deadline=deadline) as scope:
+                    await trio.lowlevel.wait_readable(output)
+                self._gave_way = time.perf_counter()
+                if scope.cancelled_caught:
+                    return Fault(FaultKind.TIMEOUT)
+            brisk = False
             try:
                 heard = os.read(output, CHUNK)
             except BlockingIOError:
@@ -207,7 +221,9 @@ class Conversation:
                 if len(told) == wanted:
                     self._heard = line + b"\n" + self._heard
                     return Fault(FaultKind.EXTRA)
-                answer = self._answer(line, questions[len(told)], longest)
+                answer = known.get(line) if known is not None else None
+                if answer is None:
+                    answer = self._answer(line, questions[len(told)], longest)
                 if isinstance(answer, Fault) and answer.kind not in LIVES_ON and answer.detail != "TimeoutError":
                     self._heard = line
                     return answer
@@ -227,7 +243,10 @@ class Conversation:
         if len(line) > longest:
             return Fault(FaultKind.FLOOD)
         if not self._bot.tables:
-            return self._protocol.receive(self._grammar, line)
+            answer = self._protocol.receive(self._grammar, line)
+            if len(self._known) < KNOWN:
+                self._known[line] = answer
+            return answer
         number, rest = self._protocol.numbered(line)
         if number != self._numbers[question.table]:
             return Fault(FaultKind.UNREADABLE, "table")

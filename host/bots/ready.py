@@ -14,7 +14,7 @@ from host.bots.told import Question
 from host.bots.watch import Watcher
 from host.games.engine import Game
 from host.problems import Problem, Refused
-from protocols.words import Fault, FaultKind
+from protocols.words import Answer, Fault, FaultKind
 
 HOPELESS = frozenset({FaultKind.START, FaultKind.CRASH, FaultKind.EXIT})
 
@@ -45,31 +45,38 @@ async def ready(
     return bots
 
 
+def hopeless(answer: Answer) -> bool:
+    """Return whether a bot ended instead of answering."""
+    return isinstance(answer, Fault) and answer.kind in HOPELESS
+
+
 async def started(bot: Bot, game: Game, level: str) -> Problem | None:
     """Return what keeps a bot from playing at all: it cannot be started, or ends without a word whatever it is asked.
 
     A bot that is slow, wrong or unreadable may play: the rules say what that costs.
     """
     watcher = Watcher()
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(watcher.run)
-        # This is no contest: a bot with a state file finds it empty, and is made to start as in a fixture.
-        home = Home(Path(bot.folder))
-        try:
+    answers: list[Answer] = []
+    lost: Problem | None = None
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(watcher.run)
             async with (
-                sandboxed(level, home, bot.limits) as sandbox,
+                sandboxed(level, Home(Path(bot.folder)), bot.limits) as sandbox,
                 seated(bot, game, sandbox, 1, watcher) as seat,
             ):
                 for number, view in enumerate(game.examples[1:3], 1):
-                    (answer,) = await seat.decide([Question(number, 1, view)])
-                    if not (isinstance(answer, Fault) and answer.kind in HOPELESS):
-                        nursery.cancel_scope.cancel()
-                        return None
-        except KeeperDied as died:
-            return Problem("B017", bot.name, f"no sandbox can be made for it: {harmless(str(died))}")
-        finally:
+                    answers += await seat.decide([Question(number, 1, view)])
+                    if not hopeless(answers[-1]):
+                        break
             nursery.cancel_scope.cancel()
-        piece = seat.evidence[0]
+    except* KeeperDied as died:
+        lost = Problem("B017", bot.name, f"no sandbox can be made for it: {harmless(str(died.exceptions[0]))}")
+    if lost is not None:
+        return lost
+    if not hopeless(answers[-1]):
+        return None
+    piece = seat.evidence[0]
     stderr = harmless(piece.stderr.decode(errors="replace")).strip()
     said = f"asked: {harmless(piece.question.decode())}" + (f"\n{stderr}" if stderr else "")
     if piece.kind == FaultKind.START:

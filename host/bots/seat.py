@@ -1,4 +1,4 @@
-"""A bot at the tables of one fixture: it is shown views and answers, within its limits, and nothing it does is fatal."""
+"""A bot at the tables of one fixture: it is shown views and answers within its limits; nothing it does is fatal."""
 
 import contextlib
 from collections import Counter
@@ -15,7 +15,7 @@ from host.bots.told import BENCHING, EVIDENCE, Evidence, Question, Told, Usage
 from host.bots.watch import Watcher
 from host.games.engine import Game
 from protocols import PROTOCOLS
-from protocols.words import Answer, Fault, FaultKind, View
+from protocols.words import Answer, Fault, FaultKind
 
 BENCHED_AFTER = 20  # clock, crash or start faults in one fixture
 KEPT = 5  # pieces of evidence a bot and kind of fault, in one fixture
@@ -48,7 +48,7 @@ class Seat:
         self.bot, self.benched = bot, benched
         self.lost = False  # whether our own part under it has failed
         self._charged = charged
-        self._ask = PROTOCOLS[bot.protocol].ask
+        self.asked = PROTOCOLS[bot.protocol].ask
         self._talker = talker
         self._grave = 0  # faults that count towards benching
         self.faults: Counter[str] = Counter()
@@ -59,7 +59,7 @@ class Seat:
         self._walls = [0] * WALLS
 
     async def decide(self, questions: Sequence[Question]) -> list[Answer]:
-        """Return an answer to every question, in order; when our own part fails, `lost` is set and they mean nothing."""
+        """Return an answer to every question, in order; when our own part fails, `lost` is set: they mean nothing."""
         answers: list[Answer] = []
         while len(answers) < len(questions):
             if self.benched:
@@ -120,14 +120,11 @@ class Seat:
             self.evidence.append(self._shown(question, told, kind, detail))
 
     def _shown(self, question: Question, told: Told, kind: str, detail: str) -> Evidence:
-        asked = self._spelled(question.view)
+        asked = b" ".join(self.asked(question.view)).rstrip(b"\n")
         return Evidence(
             *(self.bot.name, question.table, question.number, str(kind), detail, asked),
             *(told.raw[:EVIDENCE], told.stderr[-EVIDENCE:], told.wall, told.cpu, told.ended),
         )
-
-    def _spelled(self, view: View) -> bytes:
-        return b" ".join(self._ask(view)).rstrip(b"\n")
 
 
 @contextlib.asynccontextmanager

@@ -1,4 +1,4 @@
-"""One watcher for all bots: it kills what grows beyond its memory or computes beyond its time where the kernel does not."""
+"""One watcher for all bots: it kills what grows beyond its memory or computes beyond its time."""
 
 import os
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ class Watched:
                 process.kill()
 
     def _computes_too_long(self, processes: "list[psutil.Process]") -> bool:
-        """Return whether the open questions have cost more than allowed, to the ticks of 10 ms and from the first look."""
+        """Return whether the open questions have cost more than allowed: from the first look, in ticks of 10 ms."""
         if self._allowed == float("inf"):
             return False
         computed = sum(map(_computed, processes))
@@ -62,7 +62,7 @@ def descendants(keeper: int) -> Iterator[psutil.Process]:
     found = [keeper]
     for pid in found:
         with suppress(OSError):
-            for thread in os.listdir(f"/proc/{pid}/task"):
+            for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - a look must cost microseconds
                 found += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
         if pid != keeper:
             with suppress(psutil.Error):

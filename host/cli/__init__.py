@@ -1,4 +1,4 @@
-"""The command `croupier`: what is known without importing anything heavy; a command's own module is loaded when it runs."""
+"""The command `croupier`: what it knows without importing anything heavy; a command's module is loaded when it runs."""
 
 import importlib
 import json
@@ -131,7 +131,10 @@ def refuse(refused: Refused, as_json: bool) -> int:
 
 
 def main() -> None:
-    """Run the command line and exit with a code of ux: 0 done, 1 negative finding, 2 usage, 3 config, 4 bot, 5 go on, 6 machine."""
+    """Run the command line.
+
+    Exit codes: 0 done, 1 a negative finding, 2 wrong use, 3 config, 4 a bot, 5 can go on, 6 the machine, 70 ours, 130 ^C.
+    """
     as_json = "--json" in sys.argv
     # --json is welcome behind the command too
     arguments = [word for word in sys.argv[1:] if word != "--json"]

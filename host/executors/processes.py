@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import msgspec
@@ -88,7 +88,7 @@ def _read(reply: bytes) -> Record:
 
 
 @contextlib.asynccontextmanager
-async def _worker() -> AsyncIterator[tuple[Callable[[bytes], "trio.abc.Awaitable[None]"], AsyncIterator[bytes]]]:
+async def _worker() -> AsyncIterator[tuple[Callable[[bytes], Awaitable[None]], AsyncIterator[bytes]]]:
     """Start one worker in a session of its own: ^C reaches it through us, as the end of its input."""
     root = str(Path(__file__).parents[2])
     process = subprocess.Popen(
@@ -108,7 +108,7 @@ async def _worker() -> AsyncIterator[tuple[Callable[[bytes], "trio.abc.Awaitable
         with contextlib.suppress(trio.BrokenResourceError):  # a dead worker is seen at the end of its output
             await stdin.send_all(line)
 
-    async def replies() -> AsyncIterator[bytes]:
+    async def replies() -> AsyncGenerator[bytes, None]:
         rest = b""
         async for chunk in stdout:
             *lines, rest = (rest + chunk).split(b"\n")

@@ -17,7 +17,7 @@ class Folder:
         self.seed_file = self.run / "seed"
 
     def seed(self, chosen: str) -> bytes:
-        """Return the cup's seed: the text of the config, or 128 random bits kept in a file that only its owner reads."""
+        """Return the cup's seed: the config's text, or 128 random bits kept in a file that only its owner reads."""
         if chosen != "random":
             return chosen.encode()
         self.run.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,8 @@
 """How the tables of one fixture follow from each other: pure generators over what has been scored."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
+from host.games.engine import Scores
 from host.games.luck import Luck
 from host.match import Sitting, Sittings
 from host.record import Fixture
@@ -45,11 +46,9 @@ def tourney(fixture: Fixture, seed: bytes) -> Sittings:
 PLANS: Mapping[str, Callable[[Fixture, bytes], Sittings]] = {"independent": independent, "tourney": tourney}
 
 
-def sittings(
-    fixture: Fixture, seed: bytes, scores: "list[tuple[int, ...]] | tuple[tuple[int, ...], ...]"
-) -> list[Sitting]:
+def sittings(fixture: Fixture, seed: bytes, scores: Sequence[Scores]) -> list[Sitting]:
     """Return the tables of a fixture that has been played, from its recorded scores."""
-    plan, seen = PLANS[fixture.plan](fixture, seed), []
+    plan, seen = PLANS[fixture.plan](fixture, seed), list[Sitting]()
     now = next(plan, None)
     while now is not None:
         at = len(seen)

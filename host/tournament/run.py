@@ -4,12 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-import trio
-
 from host.executors import Hands
 from host.journal import Journal
 from host.record import Fixture, Job, Record
-from host.tournament.stages import STAGES
+from host.tournament.stages import STAGES, Field
 
 BENCHED_FOR_GOOD = 3
 """Fixtures of a stage in which a bot may be benched before it is benched for the rest of the stage."""
@@ -34,18 +32,17 @@ def benched(records: Mapping[str, Record]) -> tuple[str, ...]:
 
 
 async def run_stage(
-    stage: Any, blank: Fixture, bots: list[str], journal: Journal, hands: Hands, watch: Watch
+    stage: Any, blank: Fixture, field: Field, journal: Journal, hands: Hands, watch: Watch
 ) -> dict[str, Record]:
     """Play what is due until nothing is; return the stage's records by path.
 
-    `blank` is a fixture with the cup's game and rules; `bots` come best first where an earlier stage has ranked them.
-    Resuming is nothing but calling it again.
+    `blank` is a fixture with the cup's game and rules. Resuming is nothing but calling it again.
     """
-    due = STAGES[stage.kind]
+    due = STAGES[stage.kind].due
     records = {record.path: record for _, record in journal.records(stage.name)}
     given: dict[str, Fixture] = {}
     arriving = hands.records()
-    open_fixtures = due(stage, blank, bots, records)
+    open_fixtures = due(stage, blank, field, records)
     watch(Progress(stage.name, len(records), len(records) + len(open_fixtures), None))
     while open_fixtures:
         for fixture in open_fixtures:
@@ -54,10 +51,9 @@ async def run_stage(
                 await hands.give(Job(fixture, benched(records)))
         record = await anext(arriving)
         fixture = given[record.path]
-        with trio.CancelScope(shield=True):
-            journal.add(stage.name, record, about(fixture))
+        journal.add(stage.name, record, about(fixture))
         records[record.path] = record._replace(evidence=(), scores=(), answers=b"")
-        open_fixtures = due(stage, blank, bots, records)
+        open_fixtures = due(stage, blank, field, records)
         watch(Progress(stage.name, len(records), len(records) + len(open_fixtures), record))
     return records
 

@@ -1,7 +1,7 @@
 """The kinds of stage: each a pure function from what has been played to what may be played now."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from host.record import Fixture, Record
 from host.tournament import pairing
@@ -9,11 +9,28 @@ from host.tournament import pairing
 BLOCK = 10_000
 """Tables of one fixture between two bots; never less for speed's sake, or results would depend on it."""
 
+SHARES = 16
+"""Fixtures that a friendly game is cut into, whatever the workers, so that all of them have work."""
+
 Records = Mapping[str, Record]
 """What has been played in a stage, by path."""
 
-Due = Callable[[Any, Fixture, Sequence[str], Records], list[Fixture]]
-"""(stage, a fixture with the cup's game and rules, the bots best first, what has been played) → what may be played."""
+
+class Field(NamedTuple):
+    """Who plays a stage: the bots, best first where an earlier stage has ranked them, and the cup's seed for draws."""
+
+    bots: Sequence[str]
+    seed: bytes
+
+
+class Kind(NamedTuple):
+    """A kind of stage. `due` gives what may be played now, nothing when the stage is over.
+
+    `places` gives the bots in the order of what they have reached so far; None where standings alone rank them.
+    """
+
+    due: Callable[[Any, Fixture, Field, Records], list[Fixture]]  # (stage, cup's game and rules, who, played)
+    places: Callable[[Any, Field, Records], list[str]] | None = None
 
 
 def contestants(bots: Sequence[str]) -> str:
@@ -21,37 +38,94 @@ def contestants(bots: Sequence[str]) -> str:
     return "+".join(sorted(bot.replace("%", "%25").replace("+", "%2B") for bot in bots))
 
 
-def due_tables(stage: Any, blank: Fixture, bots: Sequence[str], records: Records) -> list[Fixture]:
-    """Return every tourney that has not been played: each starts anew, so all may be played at once."""
-    tourneys = (
-        blank._replace(plan="tourney", path=f"{stage.name}/{number}", bots=tuple(sorted(bots)), tables=stage.rounds)
-        for number in range(1, stage.tourneys + 1)
-    )
-    return [tourney for tourney in tourneys if tourney.path not in records]
-
-
-def blocks(blank: Fixture, group: str, bots: Sequence[str], tables: int) -> list[Fixture]:
-    """Return a number of tables between the same bots as fixtures of at most BLOCK tables."""
+def blocks(blank: Fixture, group: str, bots: Sequence[str], tables: int, block: int = BLOCK) -> list[Fixture]:
+    """Return a number of tables between the same bots as fixtures of at most so many."""
     return [
         blank._replace(
             plan="independent",
             path=f"{group}/{first}",
             bots=tuple(bots),
             first=first,
-            tables=min(BLOCK, tables - first + 1),
+            tables=min(block, tables - first + 1),
         )
-        for first in range(1, tables + 1, BLOCK)
+        for first in range(1, tables + 1, block)
     ]
 
 
-def due_round_robin(stage: Any, blank: Fixture, bots: Sequence[str], records: Records) -> list[Fixture]:
+def unplayed(fixtures: Sequence[Fixture], records: Records) -> list[Fixture]:
+    """Return the fixtures that have no record yet."""
+    return [fixture for fixture in fixtures if fixture.path not in records]
+
+
+def due_tables(stage: Any, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
+    """Return every tourney that has not been played: each starts anew, so all may be played at once."""
+    tourney = blank._replace(plan="tourney", bots=tuple(sorted(field.bots)), tables=stage.rounds)
+    paths = (f"{stage.name}/{number}" for number in range(1, stage.tourneys + 1))
+    return unplayed([tourney._replace(path=path) for path in paths], records)
+
+
+def due_round_robin(stage: Any, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
     """Return every pair's blocks that have not been played."""
     return [
         block
-        for pair in pairing.round_robin(sorted(bots))
-        for block in blocks(blank, f"{stage.name}/{contestants(pair)}", pair, stage.tables_per_pair)
-        if block.path not in records
+        for pair in pairing.round_robin(sorted(field.bots))
+        for block in unplayed(blocks(blank, f"{stage.name}/{contestants(pair)}", pair, stage.tables_per_pair), records)
     ]
 
 
-STAGES: Mapping[str, Due] = {"tables": due_tables, "round-robin": due_round_robin}
+def due_independent(stage: Any, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
+    """Return the blocks of a friendly game: the bots in the given order at table 1, changing seats from then on."""
+    share = min(BLOCK, -(-stage.tables // SHARES))
+    group = f"{stage.name}/{contestants(field.bots)}"
+    return unplayed(blocks(blank, group, field.bots, stage.tables, share), records)
+
+
+def due_cup(stage: Any, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
+    """Return the next set of every tie that may be played (the Pazaak Cup: full placement, sets first to `first_to`)."""
+    return [
+        block
+        for tie in pairing.cup(field.bots, lambda pair: tie_winner(stage, pair, records)).due
+        for block in unplayed(set_of(stage, blank, tie, len(sets_won(stage, tie, records)) + 1), records)
+    ]
+
+
+def set_of(stage: Any, blank: Fixture, tie: pairing.Pair, number: int) -> list[Fixture]:
+    """Return the blocks of a tie's set 1, 2, 3 …"""
+    pair = tuple(sorted(tie))
+    return blocks(blank, f"{stage.name}/{contestants(pair)}/set {number}", pair, stage.set)
+
+
+def sets_won(stage: Any, tie: pairing.Pair, records: Records) -> list[str | None]:
+    """Return who won each set that has been played whole; None for one that does not count (PZ-CUPTIE)."""
+    won: list[str | None] = []
+    nothing = Fixture("", None, "", "", (), 0)
+    while True:
+        played = [records.get(block.path) for block in set_of(stage, nothing, tie, len(won) + 1)]
+        if None in played:
+            return won
+        games, hands = (
+            tuple(sum(getattr(record.results[bot], what) for record in played if record) for bot in tie)
+            for what in ("wins", "score")
+        )
+        winner = pairing.set_winner((games[0], games[1]), (hands[0], hands[1]))
+        won.append(None if winner is None else tie[winner])
+
+
+def tie_winner(stage: Any, tie: pairing.Pair, records: Records) -> str | None:
+    """Return who has won a tie; None while nobody has."""
+    return pairing.match_winner(sets_won(stage, tie, records), stage.first_to)
+
+
+def cup_places(stage: Any, field: Field, records: Records) -> list[str]:
+    """Return the places a cup has decided, then those who still play for theirs, in the order of their seeding."""
+    decided = pairing.cup(field.bots, lambda pair: tie_winner(stage, pair, records)).places
+    playing = iter([bot for bot in field.bots if bot not in decided])
+    return [next(playing) if bot is None else bot for bot in decided]
+
+
+STAGES: Mapping[str, Kind] = {
+    "tables": Kind(due_tables),
+    "round-robin": Kind(due_round_robin),
+    "cup": Kind(due_cup, cup_places),
+    "independent": Kind(due_independent),
+}

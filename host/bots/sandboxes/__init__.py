@@ -60,7 +60,7 @@ async def sandboxed(level: str, home: Home, limits: Limits) -> AsyncIterator[San
             command = [str(keeper.binary())]
             working = str(home.folder)
         else:
-            filtered = seccomp.descriptor()
+            filtered = seccomp.descriptor(() if home.writable else seccomp.AT_PLAY)
             closing.append(filtered)
             command = bubblewrap.command(home, keeper.binary(), filtered, tells)
             working = "/"

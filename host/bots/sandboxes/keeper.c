@@ -32,7 +32,7 @@
 
 enum { WORDS = 1024, REQUEST = 128 << 10, ANSWER = 64 << 10, COMPLAINT = 8 << 10 };
 enum { ASK = 'A', START = 'S', SWEEP = 'K' };
-enum { TIMED_OUT = 1, FLOODED = 2, OVER_CPU = 4, EXITED = 8, DIRTY = 16 };
+enum { TIMED_OUT = 1, FLOODED = 2, OVER_CPU = 4, EXITED = 8, STOPPED = 16 };
 static const int64_t MS = 1000000;
 static const int64_t LINGER = 50 * MS; /* a process that has closed its output may take this long to exit */
 
@@ -93,6 +93,7 @@ static void kill_all(void)
 {
     int status;
     struct rusage used;
+    if (bot) out.head.flags |= STOPPED;
     if (getpid() != 1) {
         while (bot) {
             kill(-bot, SIGKILL);
@@ -119,11 +120,15 @@ static void await_exit(int64_t patience)
         ppoll(&wait, 1, &(struct timespec){left / 1000000000, left % 1000000000}, NULL);
 }
 
-/* Empty /tmp without recursion, however deep it is: folders inside a folder are moved up before it is removed. */
+static int taken(int error) { return error == ENOTEMPTY || error == EEXIST || error == ENOTDIR; }
+
+/* Empty /tmp without recursion, however deep it is: folders inside a folder are moved up before it is removed. The bot
+ * may have closed any folder, /tmp too, and have given the names that we move to; and its times are no notebook. */
 static void wipe(int top)
 {
     static unsigned long moved;
     if (getpid() != 1) return; /* with --unsafe /tmp is the machine's own */
+    fchmod(top, 0700);
     for (int again = 1; again;) {
         again = 0;
         DIR *outer = fdopendir(openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -131,7 +136,6 @@ static void wipe(int top)
         for (struct dirent *entry; (entry = readdir(outer));) {
             const char *name = entry->d_name;
             if (!strcmp(name, ".") || !strcmp(name, "..")) continue;
-            out.head.flags |= DIRTY;
             if (!unlinkat(top, name, 0)) continue;
             fchmodat(top, name, 0700, 0);
             DIR *inner = fdopendir(openat(top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -140,14 +144,17 @@ static void wipe(int top)
                 char up[32];
                 if (!strcmp(child->d_name, ".") || !strcmp(child->d_name, "..")) continue;
                 if (!unlinkat(dirfd(inner), child->d_name, 0)) continue;
-                snprintf(up, sizeof up, "moved-%lu", moved++);
-                if (!renameat(dirfd(inner), child->d_name, top, up)) again = 1;
+                fchmodat(dirfd(inner), child->d_name, 0700, 0);
+                do snprintf(up, sizeof up, "moved-%lu", moved++);
+                while (renameat(dirfd(inner), child->d_name, top, up) && taken(errno));
+                again = 1;
             }
             closedir(inner);
             unlinkat(top, name, AT_REMOVEDIR);
         }
         closedir(outer);
     }
+    futimens(top, (struct timespec[2]){0});
 }
 
 /* Start the bot on three descriptors; return 0 or the errno of the failure. vfork: the child shares our memory until
@@ -202,15 +209,16 @@ static int drain(int fd, char *kept, uint32_t *length, uint32_t room, int64_t *t
     return 1;
 }
 
-static void ask(const struct request *asked, char **argv, char **environment, int nothing)
+static void ask(const struct request *asked, char **argv, char **environment)
 {
-    int said[2], complained[2];
-    if (pipe2(said, O_CLOEXEC) || pipe2(complained, O_CLOEXEC)) _exit(3);
+    int said[2], complained[2], nothing = open("/dev/null", O_RDONLY | O_CLOEXEC); /* anew: its flags could be a memory */
+    if (nothing < 0 || pipe2(said, O_CLOEXEC) || pipe2(complained, O_CLOEXEC)) _exit(3);
     fcntl(said[0], F_SETFL, O_NONBLOCK);
     fcntl(complained[0], F_SETFL, O_NONBLOCK);
     uint32_t room = asked->output < ANSWER ? asked->output : ANSWER;
     int64_t started = now(CLOCK_MONOTONIC), deadline = started + asked->wall, total = 0;
     out.head.error = begin(argv, environment, (int[]){nothing, said[1], complained[1]});
+    close(nothing);
     close(said[1]);
     close(complained[1]);
     clockid_t processor = CLOCK_MONOTONIC;
@@ -285,8 +293,8 @@ int main(int argc, char **argv)
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, NULL);
     children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC), folder = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (children < 0 || nothing < 0) return 3;
+    int folder = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (children < 0) return 3;
 
     for (;;) {
         struct pollfd wait[] = {{control, POLLIN, 0}, {children, POLLIN, 0}};
@@ -308,7 +316,7 @@ int main(int argc, char **argv)
 
         if (asked->kind == ASK) {
             memset(&out.head, 0, sizeof out.head);
-            ask(asked, words, variables, nothing);
+            ask(asked, words, variables);
         } else {
             await_exit(asked->wall);
             kill_all(); /* what the started bot used until now is in out.head already */

@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Iterable, Mapping
 from functools import cache as once
 from pathlib import Path
+from signal import SIGKILL
 from typing import NamedTuple
 
 import trio
@@ -20,8 +21,9 @@ from host.problems import Problem, Refused
 
 SOURCE = Path(__file__).with_name("keeper.c")
 REQUEST, REPLY = struct.Struct("=4I2q"), struct.Struct("=2i4I4q")
-TIMED_OUT, FLOODED, OVER_CPU, EXITED, DIRTY = 1, 2, 4, 8, 16
+TIMED_OUT, FLOODED, OVER_CPU, EXITED, STOPPED = 1, 2, 4, 8, 16
 LONGEST_REPLY = 128 << 10
+LINE_END = 2  # bytes that an answer may be longer than its limit
 PATIENCE = 2.0
 """Seconds that a keeper may take longer than the limits it was given before it is taken for dead."""
 
@@ -49,11 +51,16 @@ class Ended(NamedTuple):
         return bool(self.flags & TIMED_OUT)
 
     @property
+    def stopped(self) -> bool:
+        """Whether it was killed by its keeper rather than ended."""
+        return bool(self.flags & STOPPED) and os.WIFSIGNALED(self.status) and os.WTERMSIG(self.status) == SIGKILL
+
+    @property
     def words(self) -> str:
         """How it ended, for people."""
         if self.error:
             return f"could not be started: {os.strerror(self.error)}"
-        if not self.flags & EXITED:
+        if self.stopped or not self.flags & EXITED:
             return "was stopped"
         if os.WIFSIGNALED(self.status):
             return f"killed by signal {os.WTERMSIG(self.status)}"
@@ -131,7 +138,8 @@ class Keeper:
     ) -> Ended:
         words = list(argv)
         variables = [f"{name}={value}".encode() for name, value in env.items()]
-        head = REQUEST.pack(kind[0], len(words), len(variables), limits.output, int(wall * 1e9), int(limits.cpu * 1e9))
+        longest = limits.output + LINE_END
+        head = REQUEST.pack(kind[0], len(words), len(variables), longest, int(wall * 1e9), int(limits.cpu * 1e9))
         request = head + b"".join(word + b"\0" for word in (*words, *variables))
         passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", stdio).tobytes())] if stdio else []
         try:

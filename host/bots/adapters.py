@@ -1,0 +1,176 @@
+"""Kits that let the original submissions play unchanged: what `adapter = "simplepazaak"` in bot.toml adds to a bot."""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from host import samples
+from host.bots.languages import LANGUAGES, Command, Step, java, need
+from host.bots.spec import Spec
+from host.problems import Problem, Refused
+from host.tomlfile import nearest
+
+HOST = Path(__file__).parents[1]
+"""The package host, as a folder."""
+
+
+class Adapter(NamedTuple):
+    """A row: what a bot is that names this adapter, and how it becomes a program together with the adapter's kit.
+
+    The kit is the sources in `sample_bots/adapters/NAME`; they are laid beside the bot's own files.
+    """
+
+    name: str
+    game: str
+    language: str
+    protocol: str
+    build: Callable[[Spec, Command], list[Step]]
+    run: Callable[[Spec, frozenset[str]], Command]
+    lifetime: str = "fixture"
+    words: tuple[tuple[str, str], ...] = ()  # (what a compiler says, a pattern; what we say to it)
+    extra: tuple[tuple[str, str], ...] = ()  # (where in the kit, which file of the package host): ours, and shared
+
+
+def kit(name: str) -> Path:
+    """Return the folder of an adapter's kit."""
+    return samples.folder() / "adapters" / name
+
+
+def adapted(spec: Spec) -> Spec:
+    """Return a bot with all that its adapter says of it; raise Refused when there is none of that name, or it disagrees."""
+    if not spec.adapter:
+        return spec
+    where = spec.manifest or spec.name
+    row = ADAPTERS.get(spec.adapter)
+    if row is None:
+        meant = nearest(spec.adapter, ADAPTERS)
+        hint = f'adapter = "{meant}"' if meant else "one of " + ", ".join(ADAPTERS)
+        raise Refused([Problem("C008", where, f'adapter = "{spec.adapter}" is no adapter', hint=hint)], 3)
+    theirs = (("game", spec.game), ("language", spec.language), ("protocol", spec.protocol))
+    wrong = [
+        Problem("C009", where, f'{key} = "{said}" with adapter = "{row.name}"', hint=f'{key} = "{right}", or no {key}')
+        for (key, said), right in zip(theirs, (row.game, row.language, row.protocol), strict=True)
+        if said not in ("", right)
+    ]
+    if spec.tables:
+        wrong.append(Problem("C009", where, f'tables = true with adapter = "{row.name}"', hint="take it out"))
+    if wrong:
+        raise Refused(wrong, 3)
+    suffixes = LANGUAGES[row.language].sources
+    return spec._replace(
+        game=row.game,
+        language=row.language,
+        protocol=row.protocol,
+        sources=spec.sources or tuple(name for name in spec.files if name.endswith(suffixes)),
+        lifetime=row.lifetime if spec.lifetime == "fixture" else spec.lifetime,
+        abreast=1 if row.lifetime == "table" else spec.abreast,  # one process cannot live one table and be at several
+    )
+
+
+def lay(spec: Spec, staged: Path) -> None:
+    """Lay the kit of a bot's adapter beside its own files; raise Refused rather than overwrite one of them."""
+    row, conflicts = ADAPTERS[spec.adapter], []
+    folder, suffixes = kit(row.name), LANGUAGES[row.language].suffixes
+    sources = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.suffix in suffixes}
+    sources |= {name: HOST / ours for name, ours in row.extra}
+    for name, source in sorted(sources.items()):
+        target = staged / name
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("xb") as laid:
+                laid.write(source.read_bytes())
+        except (FileExistsError, NotADirectoryError):
+            conflicts.append(name)
+            continue
+        target.chmod(0o644)
+        os.utime(target, (0, 0))
+    if conflicts:
+        message = f'has files that adapter = "{row.name}" supplies: {", ".join(conflicts)}'
+        raise Refused([Problem("B019", spec.name, message, hint="hand in the bot alone, without them")], 4)
+
+
+def advice(spec: Spec, words: str) -> str:
+    """Return what an adapter has to say to a compiler's words; empty when nothing."""
+    row = ADAPTERS.get(spec.adapter)
+    return next((ours for theirs, ours in row.words if re.search(theirs, words)), "") if row else ""
+
+
+RUNNER = "croupier.SimplePazaak"
+RETURNING = re.compile(r"\bAction\s+getResponse\s*\(")
+"""How a getResponse is declared that returns its move; the controller's left it in the field `action`."""
+
+
+def simplepazaak(spec: Spec, *options: str) -> Command:
+    """Return the command of a class of 2015; the kit's runner finds it by its name, or because there is no other."""
+    return (*java(spec._replace(main=RUNNER), *options), *([spec.main] if spec.main else []))
+
+
+def build_simplepazaak(spec: Spec, _question: Command) -> list[Step]:
+    """Compile the class and the kit, and start it once, for a class that is not found should be an error of the build."""
+    texts = ((spec.folder / name).read_text(errors="replace") for name in spec.sources)
+    path = "returning:." if any(map(RETURNING.search, texts)) else "."
+    runner = RUNNER.replace(".", "/") + ".java"
+    javac = (need("javac"), "-encoding", "UTF-8", "-nowarn", "-d", "classes", "-sourcepath", path)
+    return [
+        Step((*javac, runner, *spec.sources)),
+        Step((need("jar"), "--create", "--file", "bot.jar", "-C", "classes", ".")),
+        Step(simplepazaak(spec)),
+        Step(simplepazaak(spec, "-XX:ArchiveClassesAtExit=bot.jsa"), optional=True),
+    ]
+
+
+def run_simplepazaak(spec: Spec, files: frozenset[str]) -> Command:
+    """Run the kit's runner, with its class-data archive if the build could make one."""
+    return simplepazaak(spec, *(["-XX:SharedArchiveFile=bot.jsa"] if "bot.jsa" in files else []))
+
+
+BANKSALAD = "runner.py"
+
+
+def build_banksalad(spec: Spec, _question: Command) -> list[Step]:
+    """Load the turn.py once, for one that has no `bet` should be an error of the build, with its file and line."""
+    return [Step((need(spec.python or "python3"), "-B", BANKSALAD, "--check", spec.entry))]
+
+
+def run_banksalad(spec: Spec, _files: frozenset[str]) -> Command:
+    """Run the kit's runner: it loads the turn.py and interrupts a `bet` just before its time is up."""
+    return (need(spec.python or "python3"), "-B", BANKSALAD, spec.entry, f"{spec.limits.move:g}")
+
+
+GET_RESPONSE = (
+    "public void getResponse(int[] wins, boolean isPlayerOne, Collection<Card> yourHand, Collection<Card> opponentHand, "
+    "Collection<Card> yourSideDeck, int opponentSideDeckCount, Action opponentAction, boolean opponentDidPlay)"
+)
+
+BET = (
+    "def bet(my_chips, my_cards, bet_players, betting_players, community_cards, min_bet_amt, max_bet_amt, "
+    "total_bet_amt)"
+)
+
+ADAPTERS: Mapping[str, Adapter] = {
+    row.name: row
+    for row in (
+        Adapter(
+            *("simplepazaak", "pazaak", "java", "lines", build_simplepazaak, run_simplepazaak),
+            words=(
+                (
+                    r"final variable HAND_GOAL",
+                    "the goal is final here: in 2015 a bot won by overwriting it for everybody. It would change nothing "
+                    "outside the bot's own process now; take the assignment out",
+                ),
+                (
+                    r"abstract method getResponse|does not override or implement|getResponse\(.* in Player",
+                    f"a class that extends Player leaves its move in the fields `action` and `cardToPlay` in {GET_RESPONSE}",
+                ),
+                (r"symbol: +(class|variable) Action\b", "outside a class that extends Player it is `Player.Action`"),
+            ),
+        ),
+        Adapter(
+            *("banksalad", "holdem", "python", "lines", build_banksalad, run_banksalad, "table"),
+            words=(("there is no function named bet", f"what is asked is {BET}"),),
+            extra=(("holdem/core/hands.py", "games/hands.py"),),
+        ),
+    )
+}

@@ -1,0 +1,287 @@
+"""Commands of a bot's author: games, check, play, errors, replay."""
+
+import shlex
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+import trio
+
+from host.cli import Office, print_json
+from host.problems import Problem, Refused
+
+
+@click.command()
+@click.argument("name", metavar="[GAME]", required=False)
+@click.pass_obj
+def games(office: Office, name: str | None) -> None:
+    """List the games; with a name, what its bots are asked and may answer, with examples."""
+    from host.cli.common import the_game
+    from host.games import GAMES
+    from protocols import PROTOCOLS
+
+    chosen = [the_game(name)] if name else list(GAMES.values())
+    rows: list[dict[str, Any]] = [
+        {
+            "game": game.name,
+            "title": game.title,
+            "seats": list(game.seats),
+            "protocol": game.protocol,
+            "presets": list(game.presets),
+            "fields": list(game.view._fields),
+            "answers": game.grammar.expected,
+            "examples": [PROTOCOLS["lines"].ask(view)[0].decode().rstrip() for view in game.examples],
+            "json_example": PROTOCOLS["json"].ask(game.examples[0])[0].decode().rstrip(),
+        }
+        for game in chosen
+    ]
+    if office.json:
+        print_json("games", rows=rows)
+        return
+    for row, game in zip(rows, chosen, strict=True):
+        low, high = game.seats
+        seats = f"{low}-{high} bots" if low != high else f"{low} bots"
+        click.echo(f"{game.name:<10} {game.title}   {seats} · {game.protocol} · presets {', '.join(game.presets)}")
+        if name:
+            click.echo(f"\n{game.card}\n\nfields   {' '.join(row['fields'])}\nanswers  {row['answers']}\nexamples")
+            for example in row["examples"]:
+                click.echo(f"  {example}")
+            click.echo(f"json     {row['json_example']}")
+
+
+def named(office: Office, names: tuple[str, ...], game: str | None) -> tuple[Any, list[Any]]:
+    """Return the game and the specs that are meant by folders, files, names and sample:NAME."""
+    from host.bots.spec import find, named_apart
+    from host.cli.common import the_game
+    from host.samples import sample
+    from host.tournament.cup import load
+
+    here = load(office.folder) if (office.folder / "croupier.toml").exists() else None
+    entered = {spec.name: spec for spec in here.specs(office.folder)} if here else {}
+    specs = []
+    for name in names:
+        if name.startswith("sample:"):
+            specs.append(find(sample(name.removeprefix("sample:"), game or (here.game if here else None))))
+        elif (office.folder / name).exists():
+            specs.append(find(office.folder / name))
+        elif name in entered:
+            specs.append(entered[name])
+        else:
+            import difflib
+
+            near = difflib.get_close_matches(name, entered, 1)
+            hint = f"; did you mean {near[0]} ?" if near else "; a bot is a file, a folder, a name here, or sample:NAME"
+            raise click.UsageError(f"there is no bot {name!r}{hint}")
+    said = {spec.game for spec in specs if spec.game}
+    chosen = game or (next(iter(said)) if len(said) == 1 else None) or (here.game if here else None)
+    if chosen is None:
+        raise click.UsageError("which game? The bots do not say it: name it with -g GAME")
+    if wrong := said - {chosen}:
+        raise click.UsageError(f"{', '.join(sorted(wrong))} is not {chosen}: these bots play another game")
+    return the_game(chosen), named_apart(specs)
+
+
+@click.command()
+@click.argument("names", nargs=-1, required=True, metavar="BOT...")
+@click.option("-g", "--game", metavar="GAME", help="default: what the bot's manifest or the tournament says")
+@click.option("--unsafe", is_flag=True, help="without a sandbox")
+@click.pass_obj
+def check(office: Office, names: tuple[str, ...], game: str | None, unsafe: bool) -> None:
+    """Check bots: does each build, start, and answer forty questions in time, legibly and the same way twice?"""
+    from host.bots.check import checked
+    from host.cli.common import level_of
+
+    chosen, specs = named(office, names, game)
+    level = level_of("L3", unsafe)
+    reports = [trio.run(checked, spec, chosen, level) for spec in specs]
+    if office.json:
+        print_json("check", sandbox=level, rows=[report._asdict() for report in reports])
+    else:
+        for report in reports:
+            click.echo(report.text())
+    raise click.exceptions.Exit(0 if all(report.accepted for report in reports) else 1)
+
+
+@click.command()
+@click.argument("names", nargs=-1, required=True, metavar="BOT...")
+@click.option("-n", "tables", type=click.IntRange(1, 10_000_000), default=100, show_default=True, help="tables to play")
+@click.option("-g", "--game", metavar="GAME", help="default: what the bots' manifests or the tournament say")
+@click.option("--seed", help="32 hexadecimal digits, or any text; default: random")
+@click.option(
+    "--preset", metavar="NAME", help="the game's rules; default: the tournament's, or the game's first preset"
+)
+@click.option("--workers", type=click.IntRange(1, 1024), help="worker processes; default: one a core")
+@click.option("--show", is_flag=True, help="show the first table")
+@click.option("--unsafe", is_flag=True, help="no sandbox at all: only for bots you wrote yourself")
+@click.pass_obj
+def play(
+    office: Office,
+    names: tuple[str, ...],
+    tables: int,
+    game: str | None,
+    seed: str | None,
+    preset: str | None,
+    workers: int | None,
+    show: bool,
+    unsafe: bool,
+) -> None:
+    """Let bots play each other, with error bars. It exits with 0 whatever the bots do."""
+    from host.bots.build import harmless
+    from host.bots.limits import Limits
+    from host.cli.common import level_of
+    from host.cli.progress import shown
+    from host.report import text
+    from host.tournament.cup import load
+    from host.tournament.friendly import played
+    from host.tournament.standings import standings, sureness
+
+    chosen, specs = named(office, names, game)
+    low, high = chosen.seats
+    if not low <= len(specs) <= high:
+        seats = f"{low} to {high}" if low != high else str(low)
+        raise click.UsageError(f"a table of {chosen.name} seats {seats} bots; {len(specs)} are named")
+    cup = load(office.folder) if (office.folder / "croupier.toml").exists() else None
+    if preset and preset not in chosen.presets:
+        raise click.UsageError(f"{chosen.name} has no preset {preset!r}  (presets: {', '.join(chosen.presets)})")
+    same_game = cup is not None and cup.game == chosen.name
+    rules = (
+        chosen.presets[preset] if preset else cup.rules if cup and same_game else next(iter(chosen.presets.values()))
+    )
+    level = level_of(cup.level if cup else "L3", unsafe)
+    limits = cup.limits if cup else Limits()
+    journal = _place_of_play(office, cup is not None)
+    started = time.monotonic()
+    with shown("none" if office.json or tables <= 2 else "auto", quiet=office.quiet) as watch:
+        friendly = trio.run(lambda: played(chosen, rules, specs, tables, seed, level, limits, journal, workers, watch))
+    seconds = time.monotonic() - started
+    rows = standings("independent", [], friendly.records, friendly.bots)
+    sure = sureness(rows, friendly.records)
+    if office.json:
+        print_json(
+            "play",
+            game=chosen.name,
+            sandbox=level,
+            seed=friendly.seed.hex(),
+            tables=tables,
+            seconds=round(seconds, 3),
+            journal=str(journal),
+            rows=text.json_rows(rows),
+            sure=sure,
+        )
+        return
+    if show:
+        _show(journal, friendly.records[0].path, 0)
+    count = f"{tables:,}".replace(",", "\u202f")
+    some = f"{count} table{'s' if tables > 1 else ''} in {seconds:.1f} s"
+    words = f"{some} · level {level} · seed {friendly.seed.hex()[:8]}… (the whole of it: --json)"
+    text.print_standings(words, rows, sure, kind="independent")
+    for row in rows:
+        if row.faults:
+            kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(row.faults_by_kind.items()))
+            click.echo(f"{harmless(row.bot)}: {kinds} → croupier errors {shlex.quote(row.bot)}")
+
+
+def _place_of_play(office: Office, tournament: bool) -> Path:
+    """Return where a friendly game is journalled; of those outside a tournament the last 20 are kept."""
+    if tournament:
+        return office.folder / "run" / "play.sqlite"
+    folder = office.folder / ".croupier"
+    folder.mkdir(exist_ok=True)
+    for old in sorted(folder.glob("play-*.sqlite"))[:-19]:
+        for path in folder.glob(old.stem + "*"):
+            path.unlink(missing_ok=True)
+    return folder / f"play-{time.time_ns()}.sqlite"
+
+
+def _latest(office: Office) -> list[Path]:
+    """Return the journals here, the latest first."""
+    places = [office.folder / "run" / "run.sqlite", office.folder / "run" / "play.sqlite"]
+    places += (office.folder / ".croupier").glob("play-*.sqlite")
+    return sorted((path for path in places if path.exists()), key=lambda path: -path.stat().st_mtime)
+
+
+def _nothing() -> Refused:
+    return Refused(
+        [Problem("R006", ".", "nothing has been played here yet", hint="croupier run, or croupier play BOT BOT")], 3
+    )
+
+
+@click.command()
+@click.argument("bot", required=False)
+@click.option("--kind", metavar="KIND", help="one kind of fault only")
+@click.pass_obj
+def errors(office: Office, bot: str | None, kind: str | None) -> None:
+    """Show what went wrong: faults by bot and kind, counted, each with a piece of evidence."""
+    from host.bots.build import harmless
+    from host.journal import reading
+
+    journals = _latest(office)
+    if not journals:
+        raise _nothing()
+    groups: dict[tuple[str, str], dict[str, Any]] = {}
+    with reading(journals[0]) as journal:
+        for _, record in journal.records():
+            for name, kinds in record.faults.items():
+                for what, count in kinds.items():
+                    group = groups.setdefault((name, what), {"bot": name, "kind": what, "count": 0})
+                    group["count"] += count
+        for number, path, piece in journal.evidence("WHERE fault.kind != 'slowest'"):
+            group = groups.setdefault((piece.bot, piece.kind), {"bot": piece.bot, "kind": piece.kind, "count": 1})
+            where = f"{path} table {piece.table} question {piece.number}"
+            if "first" not in group:
+                group |= {
+                    "first": where,
+                    "fault": number,
+                    "question": harmless(piece.question.decode(errors="replace")),
+                    "answer": harmless(piece.raw.decode(errors="replace"))[:200],
+                    "stderr": harmless(piece.stderr.decode(errors="replace"))[-500:],
+                    "milliseconds": round(piece.wall * 1000, 3),
+                    "ended": piece.ended,
+                }
+            group["last"] = where
+    rows = [
+        group
+        for (name, what), group in sorted(groups.items(), key=lambda item: -item[1]["count"])
+        if bot in (None, name) and kind in (None, what)
+    ]
+    if office.json:
+        print_json("errors", journal=str(journals[0]), rows=rows)
+        return
+    if not rows:
+        click.echo("no faults")
+    for group in rows:
+        click.echo(f"{harmless(group['bot'])}  {group['kind']}  ×{group['count']}")
+        if "first" in group:
+            click.echo(f"  first in {group['first']}, last kept in {group['last']}")
+            click.echo(f"  asked    {group['question']}")
+            click.echo(
+                f"  wrote    {group['answer']!r}   after {group['milliseconds']} ms; {group['ended'] or 'the process lives'}"
+            )
+            for line in group["stderr"].splitlines()[-3:]:
+                click.echo(f"  stderr   {line}")
+
+
+@click.command()
+@click.argument("table", default="last")
+@click.pass_obj
+def replay(office: Office, table: str) -> None:
+    """Show a table again: CONTESTANTS/NUMBER as standings and errors name it, or `last`."""
+    from host.cli.replays import find_table, shown_again
+
+    journals = _latest(office)
+    if not journals:
+        raise _nothing()
+    found = find_table(journals, office.folder, table)
+    if office.json:
+        print_json("replay", table=found.sitting.path, events=[{"ev": ev, **facts} for ev, facts in found.events])
+        return
+    for line in shown_again(found):
+        click.echo(line)
+
+
+def _show(journal: Path, fixture: str, nth: int) -> None:
+    from host.cli.replays import load_table, shown_again
+
+    for line in shown_again(load_table(journal, fixture, nth)):
+        click.echo(line)

@@ -1,0 +1,235 @@
+"""Commands of the organiser: new, add, ls, build, run, status, standings."""
+
+import json
+import tempfile
+import time
+from pathlib import Path
+
+import click
+import trio
+
+from host.cli import Office, print_json
+from host.problems import Problem, Refused
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("-g", "--game", required=True, metavar="GAME", help="see  croupier games")
+@click.option("--with-samples", is_flag=True, help="let the sample bots play")
+@click.pass_obj
+def new(office: Office, folder: Path, game: str, with_samples: bool) -> None:
+    """Make a tournament folder, ready to run."""
+    from host.cli.common import the_game
+    from host.samples import samples
+    from host.tournament.cup import template
+
+    the_game(game)
+    place = office.folder / folder
+    if (place / "croupier.toml").exists():
+        raise Refused(
+            [Problem("C005", str(place / "croupier.toml"), "is there already", hint="choose another folder")], 2
+        )
+    (place / "bots").mkdir(parents=True, exist_ok=True)
+    names = sorted(samples(game)) if with_samples else []
+    (place / "croupier.toml").write_text(template(game, with_samples, names))
+    if office.json:
+        print_json("new", folder=str(place), game=game, samples=names)
+    else:
+        click.echo(
+            f"{place}: a {game} tournament" + (f" with {len(names)} sample bots" if names else ", bots go into bots/")
+        )
+        click.echo(f"  croupier -C {place} run")
+
+
+@click.command()
+@click.argument("submissions", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--as", "name", metavar="NAME", help="call it so (one submission only)")
+@click.option("--unsafe", is_flag=True, help="build and start it without a sandbox")
+@click.pass_obj
+def add(office: Office, submissions: tuple[Path, ...], name: str | None, unsafe: bool) -> None:
+    """Take in submissions (a file, a folder, a .zip or .tar): copy, build, start. A refused one leaves nothing behind."""
+    from host.bots.intake import unpacked
+    from host.bots.ready import ready
+    from host.bots.spec import find
+    from host.cli.common import level_of, the_game
+    from host.tournament.cup import load
+
+    if name and len(submissions) > 1:
+        raise click.UsageError("--as names one submission; there are several")
+    cup = load(office.folder)
+    game = the_game(cup.game)
+    level = level_of(cup.level, unsafe)
+    bots = office.folder / "bots"
+    bots.mkdir(exist_ok=True)
+    taken = []
+    for submission in submissions:
+        with tempfile.TemporaryDirectory(dir=bots, prefix=".taking-") as making:
+            copied = unpacked(office.folder / submission, Path(making), name)
+            spec = find(copied)
+            target = bots / copied.name
+            if target.exists():
+                problem = Problem(
+                    "C003", str(target), "is there already", hint="add it --as another name, or remove the old one"
+                )
+                raise Refused([problem], 3)
+            (bot,) = trio.run(ready, [spec], game, cup.limits, level)
+            copied.rename(target)
+        taken.append({"bot": bot.name, "path": str(target), "sha256": bot.sha256, "at": time.time()})
+        if not office.json:
+            click.echo(f"{bot.name}: taken in as {target}  sha256 {bot.sha256[:16]}…")
+    with (bots / ".submissions.jsonl").open("a") as log:
+        log.writelines(json.dumps(entry) + "\n" for entry in taken)
+    if office.json:
+        print_json("add", rows=taken)
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.pass_obj
+def ls(office: Office, names: tuple[str, ...]) -> None:
+    """List the bots of a tournament: language, protocol, what is missing for them."""
+    from host.bots.build import harmless, protocol_of
+    from host.bots.languages import missing
+    from host.cli.common import entrants
+    from host.tournament.cup import load
+
+    cup = load(office.folder)
+    rows = [
+        {
+            "bot": spec.name,
+            "language": spec.language,
+            "protocol": protocol_of(spec._replace(game=cup.game)),
+            "path": str(spec.folder),
+            "author": spec.author,
+            "missing": missing(spec),
+        }
+        for spec in entrants(cup, office.folder, names)
+    ]
+    if office.json:
+        print_json("ls", rows=rows)
+        return
+    for row in rows:
+        lack = f"   ✗ missing {', '.join(row['missing'])}" if row["missing"] else ""
+        click.echo(f"{harmless(str(row['bot'])):<24} {row['language']:<8} {row['protocol']:<6}{lack}")
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option("--force", is_flag=True, help="build again what is built")
+@click.option("--unsafe", is_flag=True, help="build without a sandbox")
+@click.pass_obj
+def build(office: Office, names: tuple[str, ...], force: bool, unsafe: bool) -> None:
+    """Build bots, inside the sandbox; what is built already is not built again."""
+    from host.bots.build import build as build_bot
+    from host.bots.build import harmless
+    from host.cli.common import entrants, level_of
+    from host.tournament.cup import load
+
+    cup = load(office.folder)
+    level = level_of(cup.level, unsafe)
+    problems: list[Problem] = []
+    rows, exit_code = [], 4
+    for spec in entrants(cup, office.folder, names):
+        started = time.monotonic()
+        try:
+            bot = trio.run(lambda spec=spec: build_bot(spec._replace(game=cup.game), level, force=force))
+        except Refused as refused:
+            problems += refused.problems
+            exit_code = max(exit_code, refused.exit_code)
+            continue
+        took = time.monotonic() - started
+        rows.append({"bot": bot.name, "language": bot.language, "sha256": bot.sha256, "seconds": round(took, 3)})
+        if not office.json:
+            click.echo(f"  ✓ {harmless(bot.name):<24} {bot.language:<8} {took:.2f} s")
+    if office.json and not problems:
+        print_json("build", sandbox=level, rows=rows)
+    if problems:
+        raise Refused(problems, exit_code)
+
+
+@click.command()
+@click.argument("config", required=False, type=click.Path(path_type=Path))
+@click.option("--fresh", is_flag=True, help="throw away what has been played and begin anew")
+@click.option("--stage", metavar="NAME", help="stop after this stage")
+@click.option(
+    "--workers", type=click.IntRange(1, 1024), help="worker processes; default: [run] workers, else one a core"
+)
+@click.option("--stop-after", metavar="TIME", help='stop, resumably, after a time such as "10 min"')
+@click.option(
+    "--progress", type=click.Choice(["auto", "live", "plain", "json", "none"]), default="auto", help="how to show it"
+)
+@click.option(
+    "--unsafe", is_flag=True, help="no sandbox at all: only for bots you wrote yourself; recorded in the results"
+)
+@click.pass_obj
+def run(
+    office: Office,
+    config: Path | None,
+    fresh: bool,
+    stage: str | None,
+    workers: int | None,
+    stop_after: str | None,
+    progress: str,
+    unsafe: bool,
+) -> None:
+    """Play the tournament to its standings. ^C loses nothing that is finished; the same command goes on."""
+    from host.bots.limits import seconds
+    from host.cli.common import told_standings
+    from host.cli.progress import shown
+    from host.tournament.office import play_cup
+
+    try:
+        until = seconds(stop_after) if stop_after else None
+    except ValueError as wrong:
+        raise click.UsageError(f"--stop-after: {wrong}") from wrong
+    place = office.folder / config if config else office.folder
+    with shown("none" if office.json and progress == "auto" else progress, quiet=office.quiet) as watch:
+        outcome = trio.run(
+            lambda: play_cup(place, watch, fresh=fresh, last=stage, workers=workers, until=until, unsafe=unsafe)
+        )
+    told_standings(office, place, outcome)
+    if outcome.interrupted:
+        again = "croupier run" if office.folder == Path() else f"croupier -C {office.folder} run"
+        click.echo(f"    stopped: {outcome.words}; standings are valid up to here.\n    go on with:  {again}", err=True)
+        raise click.exceptions.Exit(5)
+
+
+@click.command()
+@click.pass_obj
+def status(office: Office) -> None:
+    """Say how far a run is; from another terminal too, it only reads."""
+    from host.journal import reading
+    from host.tournament.folder import Folder
+
+    folder = Folder(office.folder)
+    with reading(folder.journal) as journal:
+        facts = journal.facts()
+        stages = json.loads(facts.get("stages", "[]"))
+        played = {stage["name"]: len(journal.paths(stage["name"])) for stage in stages}
+    rows = [
+        {
+            "stage": stage["name"],
+            "kind": stage["kind"],
+            "fixtures": played[stage["name"]],
+            "state": facts.get(f"stage {stage['name']}", "waiting"),
+        }
+        for stage in stages
+    ]
+    if office.json:
+        print_json("status", name=facts.get("name"), sandbox=facts.get("level"), state=facts.get("state"), rows=rows)
+        return
+    click.echo(f"{facts.get('name')} · {facts.get('game')} · level {facts.get('level')} · {facts.get('state')}")
+    for row in rows:
+        click.echo(f"  {row['stage']:<16} {row['kind']:<12} {row['fixtures']:>8} fixtures  {row['state']}")
+
+
+@click.command()
+@click.argument("stage", required=False)
+@click.option("--by", type=click.Choice(["bot", "pair"]), default="bot", help="by bot, or every pair")
+@click.option("--csv", "as_csv", is_flag=True, help="comma-separated values")
+@click.pass_obj
+def standings(office: Office, stage: str | None, by: str, as_csv: bool) -> None:
+    """Print who is ahead, with error bars, and how sure that is."""
+    from host.cli.common import print_standings
+
+    print_standings(office, office.folder, stage, by=by, as_csv=as_csv)

@@ -1,0 +1,99 @@
+"""Finding a table in a journal, and showing it again."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import msgspec
+
+from host.bots.told import Evidence
+from host.games import GAMES
+from host.journal import Journal, reading
+from host.match import Sitting
+from host.problems import Problem, Refused
+from host.record import Fixture, Record, unpack
+from host.report.replay import Event, as_text, events
+from host.tournament.folder import Folder
+from host.tournament.plans import sittings
+
+
+class Shown(NamedTuple):
+    """A table found again."""
+
+    sitting: Sitting
+    events: list[Event]
+    evidence: list[Evidence]
+
+
+def fixture_of(about: dict[str, object]) -> Fixture:
+    """Return a fixture from what the journal keeps of it."""
+    rules = type(next(iter(GAMES[str(about["game"])].presets.values())))
+    return msgspec.convert(list((about | {"rules": None}).values()), Fixture)._replace(
+        rules=msgspec.convert(list(about["rules"].values()), rules)  # type: ignore[attr-defined]
+    )
+
+
+def seed_of(journal: Journal) -> bytes:
+    """Return the seed of what a journal holds: a friendly game's own, or the cup's, which only its owner can read."""
+    facts = journal.facts()
+    if "seed" in facts:
+        return bytes.fromhex(facts["seed"])
+    config = msgspec.json.decode(facts["config"])
+    return Folder(journal.path.parent.parent).seed(config["seed"])
+
+
+def find_table(journals: Sequence[Path], folder: Path, name: str) -> Shown:
+    """Return a table by its name, or the last one played. Raise UsageError when there is no such table."""
+    for path in journals:
+        with reading(path) as journal:
+            paths = journal.paths()
+            if name == "last":
+                if paths:
+                    return _shown(journal, paths[-1], -1)
+                continue
+            for fixture in _candidates(paths, name):
+                whole = journal.whole(fixture)
+                assert whole is not None
+                seats = _sittings(journal, *whole)
+                wanted = name.split(":")[0]
+                for nth, sitting in enumerate(seats):
+                    if sitting.path == wanted or sitting.path.endswith("/" + wanted):
+                        return _shown(journal, fixture, nth)
+    raise click.UsageError(f"there is no table {name!r}; `croupier errors` and `croupier replay last` name some")
+
+
+def _candidates(paths: Sequence[str], name: str) -> list[str]:
+    """Return the fixtures in which a table of this name may have been played: its own group's."""
+    group = name.rpartition("/")[0]
+    return [path for path in paths if group and (path.endswith(group) or path.rpartition("/")[0].endswith(group))]
+
+
+def load_table(path: Path, fixture: str, nth: int) -> Shown:
+    """Return a fixture's nth table."""
+    with reading(path) as journal:
+        return _shown(journal, fixture, nth)
+
+
+def _sittings(journal: Journal, record: Record, about: dict[str, object]) -> list[Sitting]:
+    return sittings(fixture_of(about), seed_of(journal), record.scores)
+
+
+def _shown(journal: Journal, fixture: str, nth: int) -> Shown:
+    whole = journal.whole(fixture)
+    assert whole is not None
+    record, about = whole
+    seats = _sittings(journal, record, about)
+    answers = unpack(record.answers)
+    number = nth % len(seats)
+    try:
+        happened = list(events(str(about["game"]), seats[number], seed_of(journal), answers[number]))
+    except ValueError as differs:
+        problem = Problem("R008", str(journal.path), f"the journal does not fit the rules: {differs}")
+        raise Refused([problem], 1) from differs
+    return Shown(seats[number], happened, [piece for piece in record.evidence if piece.table == number + 1])
+
+
+def shown_again(shown: Shown) -> Iterator[str]:
+    """Yield a table as lines of text."""
+    return as_text(iter(shown.events), shown.sitting.bots, shown.evidence)

@@ -1,0 +1,79 @@
+"""Friendly games: some bots, some tables, no tournament; journalled like everything else."""
+
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from host.bots.limits import Limits
+from host.bots.ready import ready
+from host.bots.spec import Spec
+from host.executors.processes import processes, usable_cores
+from host.games.engine import Game
+from host.journal import writing
+from host.record import Fixture, Record, Setup
+from host.tournament.folder import commitment
+from host.tournament.office import Watch
+from host.tournament.run import run_stage
+from host.tournament.stages import Field
+
+
+class Friendly(NamedTuple):
+    """What came of it."""
+
+    seed: bytes
+    records: list[Record]
+    bots: dict[str, dict[str, Any]]
+
+
+class Stage(NamedTuple):
+    """The one stage of a friendly game."""
+
+    tables: int
+    kind: str = "independent"
+    name: str = "play"
+
+
+def seed_from(said: str | None) -> bytes:
+    """Return the seed that is meant by 32 hexadecimal digits or any other text; a random one when nothing is said."""
+    if said is None:
+        return secrets.token_bytes(16)
+    try:
+        return bytes.fromhex(said) if len(said) == 32 else said.encode()
+    except ValueError:
+        return said.encode()
+
+
+async def played(
+    game: Game,
+    rules: Any,
+    specs: Sequence[Spec],
+    tables: int,
+    said: str | None,
+    level: str,
+    limits: Limits,
+    place: Path,
+    workers: int | None,
+    watch: Watch,
+) -> Friendly:
+    """Play so many tables between the bots, who change seats from table to table; the journal is made anew."""
+    bots = await ready(specs, game, limits, level)
+    seed = seed_from(said)
+
+    def forget() -> None:
+        for path in place.parent.glob(place.name + "*"):
+            path.unlink()
+
+    with writing(place, fresh=forget) as journal:
+        facts = {"game": game.name, "name": "friendly", "level": level, "state": "finished"}
+        journal.note(facts | {"seed": seed.hex(), "seed_sha256": commitment(seed), "stages": "[]"})
+        for bot in bots:
+            journal.enter(bot.name, bot.sha256, bot.language, {"author": bot.author, "protocol": bot.protocol})
+        setup = Setup(game.name, rules, tuple(bots), seed, level)
+        blank = Fixture(game.name, rules, "", "", (), 0)
+        count = min(workers or usable_cores(), tables)
+        async with processes(setup, count, watch.say) as hands:
+            field = Field([bot.name for bot in bots], seed)
+            await run_stage(Stage(tables), blank, field, journal, hands, watch.progress)
+        records = [whole[0] for path in journal.paths() if (whole := journal.whole(path))]
+        return Friendly(seed, records, journal.bots())

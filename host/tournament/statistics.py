@@ -1,0 +1,381 @@
+"""How much of a result may be luck: intervals, how sure an order is, Elo, and when a comparison may stop.
+
+The same numbers in give the same numbers out, on every machine: the bootstrap's resamples come from a fixed seed.
+
+Means (chips of a tourney, say): the bootstrap over whole units (Efron & Tibshirani, "An Introduction to the Bootstrap",
+1993). A unit is whatever is independent of the others: a tourney, a fixture, a table. With few units the plain
+percentiles are too narrow, so they are widened to Student's t (Hesterberg, "What Teachers Should Know About the
+Bootstrap", The American Statistician 69, 2015).
+
+Wins: the tables are the units; intervals by Wilson (1927), strengths by Bradley and Terry (1952), stopping by Wald's
+sequential test (1945) in the generalised form of chess programmers (Van den Bergh, "A practical introduction to the
+GSPRT").
+"""
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from operator import itemgetter
+from random import Random
+from statistics import NormalDist
+from typing import NamedTuple, TypeVar
+
+CONFIDENCE = 0.95  # of every interval
+SURE = 0.95  # below this an order is not called one
+RESAMPLES, SEED = 2_000, 1979
+MOST_UNITS = 512  # resampled one by one; more of them are joined into so many blocks
+ALPHA = BETA = 0.05  # how often a sequential test may be wrong, either way
+ELO = 400 / math.log(10)  # Elo points in one unit of log odds
+
+Unit = TypeVar("Unit", bound=Hashable)
+Meeting = TypeVar("Meeting", bound=Hashable)
+
+NORMAL = NormalDist()
+Z = NORMAL.inv_cdf((1 + CONFIDENCE) / 2)
+
+
+class Interval(NamedTuple):
+    """Where the true value lies, 95 % sure."""
+
+    low: float
+    high: float
+
+
+# Means.
+
+
+def mean_interval(values: Sequence[float]) -> Interval | None:
+    """Return the interval of the mean of independent values; None with fewer than two, which say nothing of luck.
+
+    The bootstrap's percentiles, their distance from the mean stretched by sqrt(n / (n - 1)) · t / z (Hesterberg 2015).
+    """
+    if len(values) < 2:
+        return None
+    units = _blocks(values)
+    size = len(units)
+    mean = math.fsum(units) / size
+    means = sorted(_resampled(units))
+    stretch = math.sqrt(size / (size - 1)) * _student_quantile(size - 1) / Z
+    cut = round((1 - CONFIDENCE) / 2 * (RESAMPLES - 1))
+    return Interval(mean + stretch * (means[cut] - mean), mean + stretch * (means[-1 - cut] - mean))
+
+
+def sure_ahead(ours: Mapping[Unit, float], theirs: Mapping[Unit, float]) -> float:
+    """Return how sure it is, 0 to 1, that our mean is above theirs; 0.5 when one of the two has less than two units.
+
+    The paired bootstrap: both are resampled together, unit by unit, so that luck they share (the same tourney) cancels.
+    A unit that only one of them has moves only its mean. The share of resamples in which we are ahead is read as a
+    normal quantile and turned into Student's t, as for the interval: three units never make anybody sure.
+    """
+    fewest = min(len(ours), len(theirs))
+    if fewest < 2:
+        return 0.5
+    units = _blocks(_differences(ours, theirs))
+    means = _resampled(units)
+    nothing = 1e-12 * max(map(abs, units))  # what rounding leaves of a tie
+    lead = sum(mean > nothing for mean in means) - sum(mean < -nothing for mean in means)
+    z = NORMAL.inv_cdf((RESAMPLES + lead + 1) / (2 * RESAMPLES + 2))
+    return _student(z * math.sqrt((fewest - 1) / fewest), fewest - 1)
+
+
+def ratio_units(totals: Sequence[float], sizes: Sequence[int]) -> list[float]:
+    """Return one value a unit of unequal size, so that their mean is sum(totals) / sum(sizes).
+
+    The linear form of a ratio estimator (Cochran, "Sampling Techniques", 1977): a large unit is no good result.
+    """
+    ratio, size = math.fsum(totals) / sum(sizes), sum(sizes) / len(sizes)
+    return [ratio + (total - ratio * of) / size for total, of in zip(totals, sizes, strict=True)]
+
+
+def _differences(ours: Mapping[Unit, float], theirs: Mapping[Unit, float]) -> list[float]:
+    """Return values whose mean is the difference of the means; a - b, unit by unit, when both have the same units."""
+    if ours.keys() == theirs.keys():
+        return [value - theirs[unit] for unit, value in ours.items()]
+    we, they = math.fsum(ours.values()) / len(ours), math.fsum(theirs.values()) / len(theirs)
+    union = dict.fromkeys([*ours, *theirs])
+    our_part, their_part = len(union) / len(ours), len(union) / len(theirs)
+    return [
+        we - they + our_part * (ours.get(unit, we) - we) - their_part * (theirs.get(unit, they) - they)
+        for unit in union
+    ]
+
+
+def _blocks(values: Sequence[float]) -> Sequence[float]:
+    """Return the values, or many of them joined into MOST_UNITS blocks with the same mean."""
+    if len(values) <= MOST_UNITS:
+        return values
+    cuts = [len(values) * block // MOST_UNITS for block in range(MOST_UNITS + 1)]
+    parts = [values[start:end] for start, end in pairwise(cuts)]
+    return ratio_units([math.fsum(part) for part in parts], [len(part) for part in parts])
+
+
+def _resampled(units: Sequence[float]) -> list[float]:
+    """Return the means of all resamples; at least two units."""
+    size = len(units)
+    return [sum(pick(units)) / size for pick in _resamples(size)]
+
+
+@lru_cache(maxsize=2)
+def _resamples(size: int) -> tuple[Callable[[Sequence[float]], tuple[float, ...]], ...]:
+    """Return what picks the units of each resample: the same for all bots, which is what makes them comparable."""
+    draw = Random(SEED).random  # the one stream that Python promises to keep
+    return tuple(itemgetter(*[int(draw() * size) for _ in range(size)]) for _ in range(RESAMPLES))
+
+
+def _student(t: float, freedom: int) -> float:
+    """Return P(T <= t) of Student's t, its freedom a whole number (Abramowitz & Stegun 26.7.3, 26.7.4)."""
+    angle = math.atan(t / math.sqrt(freedom))
+    cosine, even = math.cos(angle), freedom % 2 == 0
+    term = total = 1.0 if even else cosine
+    for k in range(3 - even, freedom - 1, 2):
+        term *= cosine * cosine * (k - 1) / k
+        total += term
+    sine = math.sin(angle)
+    if even:
+        return (1 + sine * total) / 2
+    return 0.5 + (angle + (sine * total if freedom > 1 else 0)) / math.pi
+
+
+@lru_cache
+def _student_quantile(freedom: int) -> float:
+    """Return the t that an interval reaches to, by bisection."""
+    low, high = 0.0, 20.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _student(middle, freedom) < (1 + CONFIDENCE) / 2 else (low, middle)
+    return low
+
+
+# Wins.
+
+
+class Won(NamedTuple):
+    """How many tables a bot has won of those it sat at."""
+
+    tables: int
+    wins: int
+
+
+def wilson(wins: float, tables: int) -> Interval:
+    """Return the interval of a win rate, 0 to 1 (Wilson 1927); a draw may count as half a win."""
+    if not tables:
+        return Interval(0.0, 1.0)
+    rate, z2 = wins / tables, Z * Z
+    centre = (rate + z2 / (2 * tables)) / (1 + z2 / tables)
+    half = Z / (1 + z2 / tables) * math.sqrt(rate * (1 - rate) / tables + z2 / (4 * tables * tables))
+    return Interval(max(0.0, centre - half), min(1.0, centre + half))
+
+
+def sure_by_wins(ours: Mapping[Meeting, Won], theirs: Mapping[Meeting, Won]) -> float:
+    """Return how sure it is, 0 to 1, that our win rate over all tables is above theirs.
+
+    A meeting is all the tables at which the same bots sat. Meetings of both of us count as one, for one's win is the
+    other's loss: var(a/N - b/M) = n (p(1-p)/N² + q(1-q)/M² + 2pq/NM); those of one of us are independent of the other.
+    Four imaginary tables, two wins each, keep few tables from looking like certainty (Agresti & Coull, "Approximate is
+    better than 'exact'", 1998), and Laplace's (wins + 1) / (tables + 2) keeps a clean sweep from having no variance.
+    """
+    imaginary = Won(4, 2)
+    all_of_us = [*ours.values(), imaginary], [*theirs.values(), imaginary]
+    (our_tables, our_rate), (their_tables, their_rate) = map(_rate, all_of_us)
+    variance = (imaginary.tables / 4) * (1 / our_tables + 1 / their_tables) ** 2
+    for meeting in ours.keys() | theirs.keys():
+        we, they = ours.get(meeting), theirs.get(meeting)
+        p, q = _share(we), _share(they)
+        if we is not None:
+            variance += we.tables * p * (1 - p) / our_tables**2
+        if they is not None:
+            variance += they.tables * q * (1 - q) / their_tables**2
+        if we is not None and they is not None:
+            variance += 2 * we.tables * p * q / (our_tables * their_tables)
+    return NORMAL.cdf((our_rate - their_rate) / math.sqrt(variance))
+
+
+def _rate(meetings: Iterable[Won]) -> tuple[int, float]:
+    tables = wins = 0
+    for met in meetings:
+        tables, wins = tables + met.tables, wins + met.wins
+    return tables, wins / tables
+
+
+def _share(won: Won | None) -> float:
+    return (won.wins + 1) / (won.tables + 2) if won else 0.0
+
+
+# Elo.
+
+
+class Elo(NamedTuple):
+    """A strength in Elo points, and half the width of its 95 % interval."""
+
+    points: float
+    error: float
+
+
+def elo_between(won: int, drawn: int, lost: int) -> Elo:
+    """Return by how much one bot is stronger than another, from their own tables; a draw is half a win.
+
+    The logistic curve's inverse, its error by the delta method: Z · ELO · sqrt(variance / n) / (s (1 - s)). Who has won
+    or lost everything is given one more draw, for else it would be infinitely strong or weak.
+    """
+    drawn += 0 if (won or drawn) and (lost or drawn) else 1
+    tables = won + drawn + lost
+    score = (won + drawn / 2) / tables
+    variance = (won * (1 - score) ** 2 + drawn * (0.5 - score) ** 2 + lost * score**2) / tables
+    error = Z * ELO * math.sqrt(variance / tables) / (score * (1 - score))
+    return Elo(ELO * math.log(score / (1 - score)), error)
+
+
+def elo(won: Mapping[tuple[str, str], float]) -> dict[str, Elo]:
+    """Return every bot's strength above the mean of the field, from `won[A, B]` = tables that A won against B.
+
+    A draw is half a win for both. Bradley and Terry's model, P(A beats B) = a / (a + b): the most likely strengths by
+    Hunter's MM iteration ("MM algorithms for generalized Bradley-Terry models", 2004), the errors from the Fisher
+    information. Where they are not finite (Ford 1957: the field falls into two parts, one of which has never won
+    against the other), everybody is given one drawn table against a bot of average strength.
+    """
+    bots = list(dict.fromkeys(bot for pair in won for bot in pair))
+    number = {bot: nth for nth, bot in enumerate(bots)}
+    wins = [[0.0] * len(bots) for _ in bots]
+    for (winner, loser), times in won.items():
+        wins[number[winner]][number[loser]] += times
+    anchor = 0.0 if _each_can_reach_all(wins) else 1.0
+    strength = _most_likely(wins, anchor)
+    errors = _standard_errors(wins, strength, anchor)
+    logs = [math.log(worth) for worth in strength]
+    mean = math.fsum(logs) / max(1, len(logs))
+    return {bot: Elo(ELO * (logs[nth] - mean), Z * ELO * errors[nth]) for bot, nth in number.items()}
+
+
+def _each_can_reach_all(wins: Sequence[Sequence[float]]) -> bool:
+    """Return whether a chain of wins leads from everybody to everybody."""
+
+    def reached(beats: Callable[[int, int], float]) -> int:
+        seen, new = {0}, [0]
+        while new:
+            one = new.pop()
+            found = [other for other in range(len(wins)) if other not in seen and beats(one, other)]
+            seen.update(found)
+            new += found
+        return len(seen)
+
+    return not wins or reached(lambda a, b: wins[a][b]) == reached(lambda a, b: wins[b][a]) == len(wins)
+
+
+def _most_likely(wins: Sequence[Sequence[float]], anchor: float) -> list[float]:
+    """Return the strengths; `anchor` is how many tables each has drawn with a bot of strength one."""
+    met = [
+        [(other, row[other] + wins[other][one]) for other in range(len(wins)) if row[other] + wins[other][one]]
+        for one, row in enumerate(wins)
+    ]
+    total = [sum(row) + anchor / 2 for row in wins]
+    strength = [1.0] * len(wins)
+    for _ in range(10_000):
+        before = strength[:]
+        for one, others in enumerate(met):
+            own = strength[one]
+            shared = sum(tables / (own + strength[other]) for other, tables in others)
+            strength[one] = total[one] / (shared + anchor / (own + 1)) if shared or anchor else 1.0
+        if not anchor:  # only ratios count
+            mean = math.exp(math.fsum(map(math.log, strength)) / len(strength)) if strength else 1.0
+            strength = [worth / mean for worth in strength]
+        if all(abs(new - old) <= 1e-12 * old for new, old in zip(strength, before, strict=True)):
+            break
+    return strength
+
+
+def _standard_errors(wins: Sequence[Sequence[float]], strength: Sequence[float], anchor: float) -> list[float]:
+    """Return the standard error of each log strength above the mean of all."""
+    size = len(wins)
+    information = [[0.0 if anchor else 1 / size] * size for _ in wins]  # without an anchor the mean is held
+    for one in range(size):
+        information[one][one] += anchor * strength[one] / (1 + strength[one]) ** 2
+        for other in range(one):
+            p = strength[one] / (strength[one] + strength[other])
+            known = (wins[one][other] + wins[other][one]) * p * (1 - p)
+            information[one][one] += known
+            information[other][other] += known
+            information[one][other] -= known
+            information[other][one] -= known
+    covariance = _inverse(information)
+    means = [math.fsum(row) / size for row in covariance]
+    mean = math.fsum(means) / size if size else 0.0
+    return [math.sqrt(max(0.0, covariance[one][one] - 2 * means[one] + mean)) for one in range(size)]
+
+
+def _inverse(matrix: Sequence[Sequence[float]]) -> list[list[float]]:
+    """Return the inverse of a positive definite matrix, by Gauss and Jordan; its diagonal is safe to divide by."""
+    size = len(matrix)
+    rows = [[*row, *(float(one == other) for other in range(size))] for one, row in enumerate(matrix)]
+    for nth in range(size):
+        pivot = rows[nth][nth]
+        top = rows[nth] = [value / pivot for value in rows[nth]]
+        for other in range(size):
+            factor = rows[other][nth]
+            if other != nth and factor:
+                rows[other] = [value - factor * above for value, above in zip(rows[other], top, strict=True)]
+    return [row[size:] for row in rows]
+
+
+# Stopping as soon as it is clear.
+
+
+class Verdict(NamedTuple):
+    """A sequential test: it goes on while low < llr < high; `accepted` is "H0" or "H1", empty while undecided."""
+
+    llr: float
+    low: float
+    high: float
+    accepted: str
+
+
+def sequential(won: int, drawn: int, lost: int, bounds: tuple[float, float] = (0.0, 10.0)) -> Verdict:
+    """Return where a test of "stronger by the first bound, in Elo" (H0) against "by the second" (H1) stands.
+
+    Wald's sequential probability ratio test, alpha = beta = 0.05, with the ratio of the two greatest likelihoods of
+    what was seen (win 1, draw ½, loss 0), given that its mean is the score which that Elo means. Without draws this is
+    Wald's own binomial test. Asking after every table is allowed: that is its point.
+    """
+    low, high = math.log(BETA / (1 - ALPHA)), math.log((1 - BETA) / ALPHA)
+    # Nothing is impossible for not having been seen.
+    seen = [(0.0, lost or 0.001), (0.5, drawn or 0.001), (1.0, won or 0.001)]
+    llr = _likelihood(seen, _score(bounds[1])) - _likelihood(seen, _score(bounds[0])) if won + drawn + lost else 0.0
+    return Verdict(llr, low, high, "H1" if llr >= high else "H0" if llr <= low else "")
+
+
+def _score(elo: float) -> float:
+    """Return the mean score that a lead in Elo means."""
+    return 1 / (1 + 10 ** (-elo / 400))
+
+
+def _likelihood(seen: Sequence[tuple[float, float]], mean: float) -> float:
+    """Return the greatest log likelihood of outcomes (value, times) whose true mean is given, up to a constant.
+
+    The likeliest chances are times / n / (1 + x (value - mean)), where x makes their mean right: the root of a falling
+    function, by bisection.
+    """
+    low, high = -1 / (1 - mean), 1 / mean
+    for _ in range(100):
+        x = (low + high) / 2
+        if sum(times * (value - mean) / (1 + x * (value - mean)) for value, times in seen) > 0:
+            low = x
+        else:
+            high = x
+    return -sum(times * math.log(1 + x * (value - mean)) for value, times in seen)
+
+
+# Words.
+
+
+def percent(sure: float) -> str:
+    """Return how sure, for people, never rounded up: "97 %", "99.7 %", ">99.9 %"."""
+    if sure > 0.999:
+        return ">99.9 %"
+    return f"{math.floor(sure * 1000) / 10:.1f} %" if sure >= 0.99 else f"{math.floor(sure * 100)} %"
+
+
+def words(ahead: str, behind: str, sure: float) -> str:
+    """Return the sentence on two neighbours: "A ahead of B, 97 % sure" or "A and B cannot be told apart (61 %)"."""
+    if sure < SURE:
+        return f"{ahead} and {behind} cannot be told apart ({percent(sure)})"
+    return f"{ahead} ahead of {behind}, {percent(sure)} sure"

@@ -1,0 +1,1 @@
+"""Cards, decks and what hands are worth."""

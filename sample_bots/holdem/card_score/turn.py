@@ -1,0 +1,47 @@
+"""Bets on what its two cards add to the board: a pair that everybody has is worth nothing.
+
+Written as a bot of 2018 was, for `adapter = "banksalad"`.
+"""
+
+from typing import List
+
+from .core.cards import Card, Rank
+from .core.madehands import evaluate
+from .player import Other
+
+CATEGORY = 100  # points; the rank counts 2 to 14
+SHARE = {3: 0.04, 4: 0.06, 5: 0.10}  # of its chips for each category gained, by the number of cards on the board
+CHEAP = 0.05  # of its chips: what it pays to see the next card
+
+
+def score(cards: List[Card], community_cards: List[Card]) -> int:
+    category, rank = evaluate(player_cards=cards, community_cards=community_cards)
+    return CATEGORY * category + rank
+
+
+def promising(one: Card, other: Card) -> bool:
+    return one.rank == other.rank or min(one.rank, other.rank) >= Rank.ten or max(one.rank, other.rank) == Rank.ace
+
+
+def bet(
+    my_chips: int,
+    my_cards: List[Card],
+    bet_players: List[Other],
+    betting_players: List[Other],
+    community_cards: List[Card],
+    min_bet_amt: int,
+    max_bet_amt: int,
+    total_bet_amt: int,
+) -> int:
+    cheap = min_bet_amt <= max(1, int(CHEAP * my_chips))
+    if not community_cards:
+        return min_bet_amt if promising(*my_cards) and cheap else 0
+
+    gained = score(my_cards, community_cards) - score([], community_cards)
+    if gained < CATEGORY:  # at most a higher card of the same kind
+        return min_bet_amt if min_bet_amt == 1 and len(community_cards) < 5 else 0
+
+    worth_it = int(my_chips * SHARE[len(community_cards)] * gained / CATEGORY)
+    if worth_it > min_bet_amt:
+        return min(worth_it, max_bet_amt)
+    return min_bet_amt if min_bet_amt <= 3 * worth_it + 1 else 0

@@ -1,0 +1,58 @@
+/* dumb_bold: stands on 19, whatever anybody else holds, and never looks at its side deck.
+ *
+ * In the thread's log the bold one goes on with 2, 8 and 7, a 17, where the cautious one stands, and draws a 6. On 18 two
+ * cards of ten are still good; from 19 on even it has enough.
+ */
+#include <string.h>
+#include <unistd.h>
+
+enum { LIMIT = 19 };
+
+/* What its own hand counts: the fourth field, of "0 0 1 8,3,6 2,8 1,2,4,5 4 END 0" say. */
+static int total(const char *line)
+{
+    for (int blanks = 0; blanks < 3; line++)
+        blanks += *line == ' ';
+    for (int sum = 0, card = 0;; line++) {
+        if (*line >= '0') {
+            card = 10 * card + *line - '0';
+            continue;
+        }
+        sum += card;
+        card = 0;
+        if (*line == ' ')
+            return sum;
+    }
+}
+
+static char *say(char *at, int stand)
+{
+    return stpcpy(at, stand ? "STAND\n" : "END\n");
+}
+
+static int decide(const char *line)
+{
+    return total(line) >= LIMIT;
+}
+
+/* Questions come in waves, up to `abreast` lines at once: a wave is one read, its answers are one write. */
+int main(void)
+{
+    static char in[1 << 16], out[1 << 16];
+    size_t kept = 0;
+    for (ssize_t got; (got = read(0, in + kept, sizeof in - kept)) > 0;) {
+        const char *line = in, *end, *const all = in + kept + got;
+        char *said = out;
+        for (; (end = memchr(line, '\n', all - line)); line = end + 1)
+            said = say(said, decide(line));
+        kept = all - line;
+        memmove(in, line, kept);
+        for (const char *at = out; at < said;) {
+            const ssize_t sent = write(1, at, said - at);
+            if (sent < 0)
+                return 1;
+            at += sent;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,12 @@
+/* Over lines: gives a thousand answers before any question. Verdict: extra, or early where it was slower than the host. */
+#include <stdio.h>
+#include <unistd.h>
+
+int main(void)
+{
+    char question[8192];
+    for (int n = 0; n < 1000; n++) puts("S");
+    fflush(stdout);
+    while (fgets(question, sizeof question, stdin)) {}
+    return 0;
+}

@@ -1,0 +1,2 @@
+# Prints ten empty lines, then its answer. Verdict: extra.
+print("\n" * 10 + "S")

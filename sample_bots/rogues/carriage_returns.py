@@ -1,0 +1,2 @@
+# Hides a second answer behind a carriage return, where str.splitlines() cuts. Verdict: unreadable.
+print("S\rH")

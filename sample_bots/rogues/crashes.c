@@ -1,0 +1,6 @@
+/* Writes where it may not. Verdict: crash. */
+int main(void)
+{
+    *(volatile int *)8 = 1;
+    return 0;
+}

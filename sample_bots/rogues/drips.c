@@ -1,0 +1,16 @@
+/* Over lines: an answer of forty bytes, one every 100 ms, so that something always comes. Verdict: timeout. */
+#include <stdio.h>
+#include <unistd.h>
+
+int main(void)
+{
+    char question[8192];
+    while (fgets(question, sizeof question, stdin)) {
+        for (int n = 0; n < 40; n++) {
+            if (write(1, n ? " " : "S", 1) != 1) return 1;
+            usleep(100000);
+        }
+        if (write(1, "\n", 1) != 1) return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,2 @@
+# Answers with an empty line. Verdict: unreadable.
+print()

@@ -1,0 +1,13 @@
+# Puts a FIFO, a link or another file in the place of its state file. Verdict: harmless, the place is taken.
+import os
+
+done = []
+for attempt in (lambda: os.unlink("memory"), lambda: os.rename("memory", "other"), lambda: os.mkfifo("memory.new"),
+                lambda: os.symlink("/etc/shadow", "link"), lambda: os.rename("/tmp/fifo", "memory")):
+    try:
+        os.path.exists("/tmp/fifo") or os.mkfifo("/tmp/fifo")
+        attempt()
+        done.append(attempt)
+    except OSError:
+        pass
+print("B 666" if done else "S")

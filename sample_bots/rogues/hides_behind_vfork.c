@@ -1,0 +1,11 @@
+/* Waits in the kernel for a vforked child that ignores every signal it can. Verdict: timeout. */
+#include <signal.h>
+#include <unistd.h>
+
+int main(void)
+{
+    for (int number = 1; number < 65; number++) signal(number, SIG_IGN);
+    if (vfork() == 0)
+        for (;;) pause();
+    return 0;
+}

@@ -1,0 +1,3 @@
+#!/bin/sh
+# Leaves in good order and says nothing. Verdict: exit.
+exit 0

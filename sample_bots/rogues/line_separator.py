@@ -1,0 +1,2 @@
+# Hides a second answer behind LINE SEPARATOR, where str.splitlines() cuts. Verdict: unreadable.
+print("S\u2028H")

@@ -1,0 +1,2 @@
+;;;; Says HIT! instead of H. Verdict: unreadable.
+(format t "HIT!~%")

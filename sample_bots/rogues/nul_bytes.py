@@ -1,0 +1,2 @@
+# Hides a NUL byte in its answer. Verdict: unreadable.
+print("S\0")

@@ -1,0 +1,23 @@
+/* Opens every kind of socket there is and lists the network's interfaces. Verdict: harmless, only local ones open. */
+#include <net/if.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+int main(void)
+{
+    int opened = 0, pair[2];
+    for (int family = 0; family < 64; family++)
+        for (int kind = 1; kind < 11; kind++)
+            for (int protocol = 0; protocol < 4; protocol++)
+                if (family != AF_UNIX) {
+                    int made = socket(family, kind, protocol);
+                    if (made >= 0) fprintf(stderr, "socket %d %d %d\n", family, kind, protocol), opened++, close(made);
+                    if (socketpair(family, kind, protocol, pair) == 0) opened++, close(pair[0]), close(pair[1]);
+                }
+    struct if_nameindex *names = if_nameindex();
+    if (names && names[0].if_name) fprintf(stderr, "interface %s\n", names[0].if_name), opened++;
+    puts(opened ? "B 666" : "S");
+    return 0;
+}

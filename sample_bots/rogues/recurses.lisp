@@ -1,0 +1,3 @@
+;;;; Calls itself until the control stack is full. Verdict: crash.
+(defun deeper (n) (1+ (deeper (1+ n))))
+(format t "~a~%" (deeper 0))

@@ -1,0 +1,24 @@
+/* Leaves folders in /tmp that are hard to remove: named as a sweeper might rename them, not empty, and /tmp itself closed.
+ * Verdict: harmless; /tmp is empty each time. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int main(void)
+{
+    char name[64];
+    int there = 0;
+    DIR *folder = opendir("/tmp");
+    while (folder && readdir(folder)) there++;
+    for (int n = 0; n < 100; n++) {
+        snprintf(name, sizeof name, "/tmp/moved-%d", n), mkdir(name, 0700);
+        snprintf(name, sizeof name, "/tmp/moved-%d/inner", n), mkdir(name, 0700);
+        snprintf(name, sizeof name, "/tmp/moved-%d/inner/file", n), close(open(name, O_CREAT | O_WRONLY, 0600));
+        snprintf(name, sizeof name, "/tmp/moved-%d/inner", n), chmod(name, n % 2 ? 0 : 0700);
+    }
+    chmod("/tmp", 0555);
+    puts(there > 2 || !folder ? "B 666" : "S");
+    return 0;
+}

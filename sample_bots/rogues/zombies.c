@@ -1,0 +1,15 @@
+/* Leaves two hundred children unburied. Verdict: harmless; there are never more than its tasks. */
+#include <stdio.h>
+#include <unistd.h>
+
+int main(void)
+{
+    int dead = 0;
+    for (int n = 0; n < 200; n++) {
+        pid_t child = fork();
+        if (child == 0) _exit(0);
+        dead += child > 0;
+    }
+    puts(dead > 64 ? "B 666" : "S");
+    return 0;
+}

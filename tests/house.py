@@ -1,0 +1,245 @@
+"""A house for tests: real bots, really built, really played in this process, and a look at what they leave behind."""
+
+import atexit
+import os
+import shutil
+import stat
+import tempfile
+import textwrap
+import tomllib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import trio
+
+from host import places
+from host.bots.build import Bot, build
+from host.bots.languages import LANGUAGES
+from host.bots.limits import Limits, seconds, size
+from host.bots.sandboxes import found
+from host.bots.spec import Spec
+from host.bots.watch import Watcher, descendants
+from host.games import GAMES
+from host.record import Fixture, Job, Record, Setup, unpack
+from host.worker import House
+from protocols.words import Answer
+
+SAMPLES = Path(__file__).parents[1] / "sample_bots"
+ROGUES = SAMPLES / "rogues"
+SEED = b"a seed for tests"
+AMPLE = Limits(move=10, startup=10, cpu=10)
+"""Limits that no test here means to reach, however loaded the machine is."""
+
+T = TypeVar("T")
+
+
+def _own_cache() -> Path:
+    """Make this test run a cache of its own, which the sandboxes' user may enter and nobody else writes."""
+    folder = Path(tempfile.mkdtemp(prefix="croupier-tests-"))
+    folder.chmod(0o755)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.environ["CROUPIER_CACHE"] = str(folder)
+    return folder
+
+
+CACHE = _own_cache()
+
+
+def run(work: Callable[[], Awaitable[T]]) -> T:
+    """Run asynchronous work to its end."""
+    return trio.run(work)
+
+
+def level() -> str:
+    """Return the strongest sandbox of this machine."""
+    return found().level
+
+
+# Bots.
+
+
+def language_of(path: Path) -> str:
+    """Return the language of a lone file, by its suffix."""
+    return next((row.name for row in LANGUAGES.values() if path.suffix in row.suffixes), "any")
+
+
+def spec_of(source: Path, game: str = "cardshark", **changes: Any) -> Spec:
+    """Return the spec of a lone file, or of a folder with a bot.toml."""
+    told: dict[str, Any] = {}
+    folder, files = source.parent, [source.name]
+    if source.is_dir():
+        told = tomllib.loads((source / "bot.toml").read_text())
+        folder = source
+        files = sorted(str(path.relative_to(source)) for path in source.rglob("*") if path.is_file())
+    limits = {key: (size if "iB" in value else seconds)(value) for key, value in told.pop("limits", {}).items()}
+    language = told.get("language") or language_of(source)
+    known = [name for name in files if Path(name).suffix in LANGUAGES[language].sources]
+    described = {
+        "name": source.stem,
+        "language": language,
+        "game": game,
+        "sources": tuple(known) if language in ("c", "cpp", "java") else (),
+        "entry": known[0] if known else source.name,
+    } | {key: tuple(value) if isinstance(value, list) else value for key, value in told.items()}
+    described["limits"] = Limits()._replace(**limits)
+    if isinstance(described.get("run"), str):
+        described["run"] = tuple(described["run"].split())
+    return Spec(folder=folder, files=tuple(files), **(described | changes))
+
+
+def written(text: str, suffix: str, folder: Path, name: str = "bot") -> Path:
+    """Write a bot's source into a folder; return its path. A file without a suffix of a language is a program."""
+    path = folder / f"{name}{suffix}"
+    path.write_text(textwrap.dedent(text).lstrip("\n"))
+    if language_of(path) == "any":
+        path.chmod(0o755)
+    return path
+
+
+def built(source: Path, game: str = "cardshark", limits: Limits = AMPLE, **changes: Any) -> Bot:
+    """Build a bot from a lone file or a folder; raise Refused when it does not build."""
+    spec = spec_of(source, game, **changes)
+    return trio.run(build, spec, level())._replace(limits=limits)
+
+
+def built_all(specs: Sequence[Spec]) -> dict[str, Bot]:
+    """Build many bots, two at a time."""
+    bots: dict[str, Bot] = {}
+    two = trio.CapacityLimiter(2)
+
+    async def one(spec: Spec) -> None:
+        async with two:
+            bots[spec.name] = await build(spec, level())
+
+    async def all_of_them() -> None:
+        async with trio.open_nursery() as nursery:
+            for spec in specs:
+                nursery.start_soon(one, spec)
+
+    trio.run(all_of_them)
+    return bots
+
+
+# Play.
+
+
+def fixture_of(game: str, bots: Iterable[Bot], tables: int, path: str = "test/1", **rules: Any) -> Fixture:
+    """Return a fixture of independent tables under a game's first preset, its numbers changed as told."""
+    preset = next(iter(GAMES[game].presets.values()))._replace(**rules)
+    return Fixture(game, preset, "independent", path, tuple(bot.name for bot in bots), tables)
+
+
+@asynccontextmanager
+async def opened(game: str, bots: Sequence[Bot], abreast: int = 0) -> AsyncIterator[House]:
+    """Open a worker's house in this process, its watcher watching."""
+    preset = next(iter(GAMES[game].presets.values()))
+    setup = Setup(game, preset, tuple(bots), SEED, level(), abreast)
+    async with trio.open_nursery() as nursery:
+        async with AsyncExitStack() as stack:
+            watcher = Watcher()
+            nursery.start_soon(watcher.run)
+            yield House(setup, stack, watcher)
+        nursery.cancel_scope.cancel()
+
+
+def played(game: str, bots: Sequence[Bot], tables: int, abreast: int = 0, path: str = "test/1", **rules: Any) -> Record:
+    """Play one fixture and close the house."""
+
+    async def work() -> Record:
+        async with opened(game, bots, abreast) as house:
+            return await house.play(Job(fixture_of(game, bots, tables, path, **rules)))
+
+    return trio.run(work)
+
+
+def answers_of(record: Record) -> list[list[Answer]]:
+    """Return each table's answers."""
+    return unpack(record.answers)
+
+
+def faults_of(record: Record, bot: str) -> dict[str, int]:
+    """Return a bot's faults by kind."""
+    return record.faults.get(bot, {})
+
+
+# What is left behind.
+
+
+class Traces(NamedTuple):
+    """Everything of this machine that a bot might leave something in, as far as it can be seen from here."""
+
+    processes: frozenset[int]
+    descriptors: int
+    states: frozenset[str]
+    shared_memory: frozenset[str]
+    mounts: str
+    queues: str
+
+    @classmethod
+    def now(cls) -> "Traces":
+        """Look."""
+        states = CACHE / "states"
+        ipc = [Path("/proc/sysvipc") / name for name in ("shm", "msg", "sem")]
+        return cls(
+            frozenset(process.pid for process in descendants(os.getpid())),
+            len(os.listdir("/proc/self/fd")),
+            frozenset(os.listdir(states)) if states.exists() else frozenset(),
+            frozenset(os.listdir("/dev/shm")),
+            Path("/proc/self/mountinfo").read_text(),
+            "".join(keys_of(path) for path in ipc if path.exists()),
+        )
+
+
+def keys_of(path: Path) -> str:
+    """Return which objects of System V a machine has: key, id and permissions, not their times."""
+    return "".join(" ".join(line.split()[:3]) + "\n" for line in path.read_text().splitlines()[1:])
+
+
+def worlds() -> set[str]:
+    """Return the PID namespaces, other than ours, of everything that this process has started."""
+    own = os.readlink("/proc/self/ns/pid")
+    found_worlds = set()
+    for process in descendants(os.getpid()):
+        try:
+            found_worlds.add(os.readlink(f"/proc/{process.pid}/ns/pid"))
+        except OSError:
+            continue
+    return found_worlds - {own}
+
+
+def inhabitants(of: set[str]) -> list[int]:
+    """Return every process of the machine that lives in one of these PID namespaces, whoever its parent is."""
+    living = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                if os.readlink(f"/proc/{name}/ns/pid") in of:
+                    living.append(int(name))
+            except OSError:
+                continue
+    return living
+
+
+def stray_files(folder: Path) -> list[str]:
+    """Return what is no regular file and no folder below a folder."""
+    return [str(path) for path in folder.rglob("*") if not (stat.S_ISREG(mode := path.lstat().st_mode) or stat.S_ISDIR(mode))]
+
+
+@contextmanager
+def nothing_left_behind() -> Iterator[None]:
+    """Fail when the block leaves a process, a file, a mount, an object of System V or an open descriptor behind."""
+    before = Traces.now()
+    yield
+    after = Traces.now()
+    assert after == before, {
+        field: (was, now)
+        for field, was, now in zip(Traces._fields, before, after, strict=True)
+        if was != now
+    }
+
+
+def sandbox_uid() -> int:
+    """Return the uid that bots run as."""
+    return places.sandbox_user()[0]

@@ -1,0 +1,411 @@
+"""Standings: who is ahead by the rules of each kind of stage, how sure it is, and how it is shown."""
+
+import io
+import json
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import redirect_stdout
+from itertools import combinations
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from host.bots.told import Usage
+from host.games import GAMES
+from host.record import Fixture, Record, Result
+from host.report import text
+from host.tournament import plans
+from host.tournament.standings import Row, by_pair, placed, standings, sureness
+
+IDLE = Usage(0, 0.0, 0.0, 0.0, 0, 0, (0,) * 26)
+
+
+def field(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return what the journal knows of bots."""
+    return {name: {"language": "c", "author": "ada"} for name in names}
+
+
+def played(path: str, results: Mapping[str, Result], **more: Any) -> Record:
+    """Return a record that says only who got what."""
+    return Record(path, dict(results), {}, dict.fromkeys(results, IDLE), (), (), b"")._replace(**more)
+
+
+def tourney(number: int, chips: Mapping[str, int], **more: Any) -> Record:
+    """Return a tourney by what everybody had at its end."""
+    return played(f"tables/{number}", {bot: Result(5, 0, 0, 0, 0, left) for bot, left in chips.items()}, **more)
+
+
+def block(
+    pair: str, wins: tuple[int, int], hands: tuple[int, int] = (0, 0), tables: int = 0, number: int = 1
+) -> Record:
+    """Return tables of two bots, called by a letter each."""
+    tables = tables or sum(wins)
+    results = (Result(tables, won, sum_, 0, 3, 0) for won, sum_ in zip(wins, hands, strict=True))
+    return played(f"league/{pair}/{number}", dict(zip(pair, results, strict=True)))
+
+
+def told(usage: Usage) -> Row:
+    """Return the row of a bot that has used this."""
+    (row,) = standings("tables", ["chips"], [tourney(1, {"A": 200}, usage={"A": usage})], field("A"))
+    return row
+
+
+def usage(walls: Mapping[int, int], slowest: float, cpu: float = 0.0) -> Usage:
+    """Return usage with answers by bucket: `{8: 990}` are 990 answers below 256 µs."""
+    return Usage(sum(walls.values()), 0.0, slowest, cpu, 0, 1, tuple(walls.get(bucket, 0) for bucket in range(26)))
+
+
+def ranking(rows: Iterable[Row]) -> list[tuple[int, str]]:
+    return [(row.rank, row.bot) for row in rows]
+
+
+# Tables.
+
+
+def test_the_mean_over_tourneys_ranks() -> None:
+    records = [tourney(1, {"A": 500, "B": 200}), tourney(2, {"A": 0, "B": 400})]
+    rows = standings("tables", ["chips"], records, field("AB"))
+    assert [(row.bot, row.score) for row in rows] == [("B", 300), ("A", 250)]
+
+
+def test_the_interval_is_about_the_mean() -> None:
+    luck = Random(1)
+    records = [tourney(number, {"A": luck.randrange(400)}) for number in range(100)]
+    (row,) = standings("tables", ["chips"], records, field("A"))
+    assert row.low is not None and row.high is not None and row.score is not None
+    assert row.low < row.score < row.high and row.high - row.low == pytest.approx(2 * 1.96 * 115 / 10, rel=0.15)
+
+
+def test_one_tourney_says_nothing_of_luck() -> None:
+    (row,) = standings("tables", ["chips"], [tourney(1, {"A": 900})], field("A"))
+    assert (row.score, row.low, row.high) == (900, None, None)
+
+
+def test_a_game_without_winners_has_no_wins() -> None:
+    (row,) = standings("tables", ["chips"], [tourney(1, {"A": 900})], field("A"))
+    assert (row.wins, row.rate) == (None, None)
+
+
+@given(st.permutations(range(8)))
+def test_the_order_in_which_fixtures_ended_does_not_matter(order: list[int]) -> None:
+    luck = Random(2)
+    records = [tourney(number, {bot: luck.randrange(400) for bot in "ABC"}) for number in range(8)]
+    mixed = [records[number] for number in order]
+    rows = standings("tables", ["chips"], records, field("ABC"))
+    assert (rows, sureness(rows, records)) == (
+        standings("tables", ["chips"], mixed, field("ABC")),
+        sureness(rows, mixed),
+    )
+
+
+# Round robin.
+
+
+def test_games_rank_before_hands() -> None:
+    records = [block("AX", (10, 10), (41, 40)), block("BX", (12, 8), (40, 41)), block("CX", (10, 10), (44, 40))]
+    rows = standings("round-robin", ["games", "hands"], records, field("ABC"))
+    assert [(row.bot, row.wins, row.score) for row in rows] == [("B", 12, 40), ("C", 10, 44), ("A", 10, 41)]
+
+
+def test_equals_share_a_rank_and_keep_the_given_order() -> None:
+    records = [block("AX", (5, 5)), block("BX", (5, 5)), block("CX", (4, 6)), block("DX", (6, 4))]
+    rows = standings("round-robin", ["games", "hands"], records, field("CBAD"))
+    assert ranking(rows) == [(1, "D"), (2, "B"), (2, "A"), (4, "C")]
+
+
+def test_a_draw_is_a_win_for_nobody() -> None:
+    rows = standings("round-robin", ["games"], [block("AB", (4, 3), tables=10)], field("AB"))
+    assert [(row.tables, row.wins, row.rate) for row in rows] == [(10, 4, 0.4), (10, 3, 0.3)]
+
+
+def test_who_has_played_more_is_not_ahead_for_that() -> None:
+    records = [block("AX", (60, 40)), block("BX", (7, 3))]
+    assert ranking(standings("round-robin", ["games", "hands"], records, field("AB"))) == [(1, "B"), (2, "A")]
+
+
+def test_who_has_not_played_is_last_and_says_so() -> None:
+    rows = standings("round-robin", ["games"], [block("AB", (0, 9))], field("CAB"))
+    assert [(row.bot, row.note) for row in rows] == [("B", ""), ("A", ""), ("C", "has not played yet")]
+
+
+def test_nothing_played_is_no_reason_to_fail() -> None:
+    rows = standings("round-robin", ["games", "hands"], [], field("AB"))
+    assert [row.tables for row in rows] == [0, 0] and sureness(rows, []) == []
+
+
+def test_an_unknown_measure_is_refused() -> None:
+    with pytest.raises(ValueError, match='"games" or "chips", not "elo"'):
+        standings("round-robin", ["elo"], [], {})
+
+
+def test_places_won_elsewhere_rank_and_who_has_none_comes_after() -> None:
+    rows = standings("cup", ["games", "hands"], [block("AB", (9, 1)), block("CX", (8, 2))], field("ABC"))
+    assert ranking(placed(rows, ["B", "C"])) == [(1, "B"), (2, "C"), (3, "A")]
+
+
+# Friendly games.
+
+
+def test_wins_rank_where_the_game_has_winners() -> None:
+    rows = standings("independent", [], [block("AB", (1063, 937))], field("AB"))
+    assert [(row.bot, row.wins) for row in rows] == [("A", 1063), ("B", 937)]
+
+
+def test_seats_rotate_and_every_bot_keeps_its_own_scores() -> None:
+    worth = {"A": 10, "B": 20, "C": 30}
+    blank = Fixture("cardshark", GAMES["cardshark"].presets["thread"], "independent", "play/5", ("A", "B", "C"), 7, 5)
+    (sittings,) = plans.independent(blank, b"")
+    scores = tuple(tuple(worth[bot] for bot in sitting.bots) for sitting in sittings)
+    results = {bot: Result(7, 0, 7 * worth[bot], 0, 30, 0) for bot in sittings[0].bots}
+    rows = standings("independent", ["chips"], [played("play/5", results, scores=scores)], field("ABC"))
+    assert [(row.bot, row.score, row.low, row.high) for row in rows] == [
+        ("C", 30, 30, 30),
+        ("B", 20, 20, 20),
+        ("A", 10, 10, 10),
+    ]
+
+
+def test_without_single_scores_fixtures_count_as_much_as_they_are_large() -> None:
+    results = [Result(30, 0, 300, 0, 0, 0), Result(10, 0, 500, 0, 0, 0)]
+    records = [played(f"play/{number}", {"A": result}) for number, result in enumerate(results)]
+    (row,) = standings("independent", ["chips"], records, field("A"))
+    assert row.score == 20 and row.low is not None and row.low < 20
+
+
+# What it cost.
+
+
+def test_p99_is_the_upper_edge_of_where_99_of_100_answers_lie() -> None:
+    assert told(usage({5: 500, 8: 490, 14: 10}, slowest=0.009)).p99 == 0.000256
+
+
+def test_one_time_out_in_fifty_is_seen_in_p99() -> None:
+    assert told(usage({8: 98, 20: 2}, slowest=1.0004)).p99 == 1.0004
+
+
+def test_p99_is_never_above_the_slowest_answer() -> None:
+    assert told(usage({11: 100}, slowest=0.0011)).p99 == 0.0011
+
+
+def test_cpu_is_told_by_the_decision() -> None:
+    assert told(usage({5: 400}, slowest=0.1, cpu=2.0)).cpu_per_decision == 0.005
+
+
+def test_who_was_never_asked_has_no_times() -> None:
+    assert (told(IDLE).p99, told(IDLE).cpu_per_decision) == (None, None)
+
+
+def test_faults_are_counted_by_kind_over_all_fixtures() -> None:
+    records = [tourney(1, {"A": 0}, faults={"A": {"timeout": 2, "crash": 1}}), tourney(2, {"A": 0}, faults={})]
+    records.append(tourney(3, {"A": 0}, faults={"A": {"crash": 4}}))
+    (row,) = standings("tables", ["chips"], records, field("A"))
+    assert (row.faults, row.faults_by_kind) == (7, {"crash": 5, "timeout": 2})
+
+
+def test_a_benched_bot_is_told() -> None:
+    records = [tourney(number, {"A": 0}, benched=("A",) if number < 3 else ()) for number in range(5)]
+    (row,) = standings("tables", ["chips"], records, field("A"))
+    assert (row.benched, row.note) == (3, "benched in 3 of 5 fixtures")
+
+
+# How sure.
+
+
+def season(strength: Mapping[str, float], tables: int, seed: int = 0) -> list[Record]:
+    """Return a round robin in blocks, won by strength."""
+    luck, records = Random(seed), []
+    for one, other in combinations(strength, 2):
+        chance = strength[one] / (strength[one] + strength[other])
+        wins = sum(luck.random() < chance for _ in range(tables))
+        records.append(block(one + other, (wins, tables - wins), (3 * wins, 3 * (tables - wins))))
+    return records
+
+
+def cup(means: Mapping[str, float], tourneys: int, seed: int = 0) -> list[Record]:
+    """Return tourneys with chips about these means."""
+    luck = Random(seed)
+    return [
+        tourney(number, {bot: max(0, round(luck.gauss(mean, 100))) for bot, mean in means.items()})
+        for number in range(tourneys)
+    ]
+
+
+def said(kind: str, records: list[Record], names: str) -> list[str]:
+    return sureness(standings(kind, [], records, field(names)), records)
+
+
+def test_the_better_is_said_to_be_ahead() -> None:
+    (sentence,) = said("tables", cup({"A": 200, "B": 260}, 100), "AB")
+    assert sentence.startswith("B ahead of A, ") and sentence.endswith(" % sure")
+
+
+def test_the_better_of_a_league_is_said_to_be_ahead() -> None:
+    assert said("round-robin", season({"A": 2, "B": 1}, 2000), "AB") == ["A ahead of B, >99.9 % sure"]
+
+
+def test_those_who_cannot_be_told_apart_are_named_together() -> None:
+    first, second = said("round-robin", season({"A": 9, "B": 3, "C": 3, "D": 3}, 300), "ABCD")
+    assert first.startswith("A ahead of ") and second.endswith(" %)")
+    assert sorted(second.partition(" cannot be told apart (")[0].replace(" and", ",").split(", ")) == ["B", "C", "D"]
+
+
+def test_of_many_only_the_first_and_the_last_are_named() -> None:
+    names = "ABCDEFGH"
+    (sentence,) = said("tables", cup(dict.fromkeys(names, 200), 3), names)
+    assert " (8 bots) cannot be told apart (" in sentence
+
+
+@pytest.mark.parametrize("kind", ["tables", "round-robin"])
+def test_identical_bots_are_rarely_told_apart(kind: str) -> None:
+    ahead = neighbours = 0
+    for seed in range(25):
+        equal = dict.fromkeys("ABCDE", 200.0)
+        records = cup(equal, 25, seed) if kind == "tables" else season(equal, 100, seed)
+        ahead += sum("ahead" in sentence for sentence in said(kind, records, "ABCDE"))
+        neighbours += 4
+    assert ahead <= 0.05 * neighbours
+
+
+# The cross table.
+
+
+def test_a_pair_is_seen_from_both_sides() -> None:
+    pairs = by_pair([block("AB", (60, 30), tables=100), block("AB", (10, 0), number=2)])
+    assert (pairs["A", "B"][:4], pairs["B", "A"][:4]) == ((110, 70, 10, 30), (110, 30, 10, 70))
+
+
+@pytest.mark.parametrize(("wins", "certain"), [((510, 490), False), ((490, 510), False), ((560, 440), True)])
+def test_the_order_of_a_pair_is_certain_or_marked(wins: tuple[int, int], certain: bool) -> None:
+    pairs = by_pair([block("AB", wins)])
+    assert pairs["A", "B"].certain is pairs["B", "A"].certain is certain
+
+
+def test_only_two_at_a_table_are_a_pair() -> None:
+    assert by_pair([tourney(1, {"A": 1, "B": 2, "C": 3})]) == {}
+
+
+# On the screen.
+
+
+def shown(kind: str, rows: list[Row], sure: list[str]) -> str:
+    with redirect_stdout(io.StringIO()) as output:
+        text.print_standings("Mock Cup · 1\u202f063 tables", rows, sure, kind)
+    return output.getvalue()
+
+
+def league(names: Iterable[str]) -> tuple[list[Row], list[Record]]:
+    """Return rows and records of a league of 100 000 tables a pair."""
+    records = [
+        played(
+            f"{one}+{other}", {one: Result(99_999, 60_000, 250_000, 0, 3, 3), other: Result(99_999, 39_999, 0, 0, 3, 3)}
+        )
+        for one, other in combinations(names, 2)
+    ]
+    return standings("round-robin", [], records, field(names)), records
+
+
+def test_thousands_are_set_apart_and_times_have_units() -> None:
+    records = [block("AB", (424_112, 275_888), (1_290_331, 900_000))]
+    records[0] = records[0]._replace(usage={"A": usage({8: 1000}, 0.1, cpu=0.011), "B": IDLE})
+    lines = shown("round-robin", standings("round-robin", [], records, field("AB")), []).splitlines()
+    first = "1  A    c           424_112  60.59 %  0.11  1_290_331       0  256 µs         11 µs"
+    assert lines[2].rstrip() == first.replace("_", text.THIN)
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1), min_size=2, max_size=9, unique=True))
+def test_a_strangers_name_is_harmless_and_the_table_fits(names: list[str]) -> None:
+    rows, records = league(names)
+    with redirect_stdout(io.StringIO()) as output:
+        text.print_standings("head", rows, [], "round-robin")
+        text.print_pairs(names, by_pair(records))
+    lines = output.getvalue().split("\n")
+    assert all(line.replace(text.THIN, " ").isprintable() and cell_len(line) <= 100 for line in lines)
+
+
+def test_markup_in_a_name_is_only_a_name() -> None:
+    rows, _ = league(["[red]x[/red]", "B"])
+    assert "[red]x[/red]" in shown("round-robin", rows, ["[red]x[/red] ahead of B, 99 % sure"])
+
+
+def test_what_is_not_known_is_a_dash_and_not_a_nought() -> None:
+    rows = standings("tables", [], [tourney(1, {"A": 200})], field("AB"))
+    assert shown("tables", rows, []).splitlines()[2].split()[-5:] == ["200.0", "–", "0", "–", "–"]
+
+
+def test_sentences_are_broken_between_them_only() -> None:
+    rows, _ = league("AB")
+    sentence = "A ahead of B, 97 % sure"
+    lines = shown("round-robin", rows, [sentence] * 9).splitlines()[4:]
+    assert " · ".join(lines).split(" · ") == [sentence] * 9 and all(len(line) <= 100 for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.0, "<0.1 µs"),
+        (2e-7, "0.2 µs"),
+        (1.1e-5, "11 µs"),
+        (0.00014, "140 µs"),
+        (0.00099951, "1.0 ms"),
+        (0.0012, "1.2 ms"),
+        (0.3, "300 ms"),
+        (1.0004, "1.0 s"),
+        (10.0, "10 s"),
+        (90_000, "1\u202f500 min"),
+    ],
+)
+def test_a_time_has_a_unit_and_is_never_nought(seconds: float, words: str) -> None:
+    assert text.duration(seconds) == words
+
+
+def test_a_pair_that_is_not_certain_is_starred() -> None:
+    with redirect_stdout(io.StringIO()) as output:
+        text.print_pairs("AB", by_pair([block("AB", (502, 498))]))
+    assert "50.2 ±3.1 *" in output.getvalue() and "* the order of this pair is not certain" in output.getvalue()
+
+
+def test_json_has_what_programs_were_promised() -> None:
+    (row,) = json.loads(json.dumps(text.json_rows(standings("tables", [], [tourney(1, {"A": 9})], field("A")))))
+    promised = {
+        "rank": 1,
+        "bot": "A",
+        "language": "c",
+        "tables": 5,
+        "wins": None,
+        "score": 9,
+        "low": None,
+        "high": None,
+    }
+    assert row.items() >= (promised | {"faults": 0}).items()
+
+
+def test_a_spreadsheet_takes_no_name_for_a_formula() -> None:
+    rows, _ = league(["=1+1", "B"])
+    with redirect_stdout(io.StringIO()) as output:
+        text.write_csv(rows)
+    assert output.getvalue().splitlines()[1].startswith("1,'=1+1,c,ada,99999,60000,")
+
+
+# Speed.
+
+
+def test_large_fields_are_ranked_while_one_looks() -> None:
+    names = [f"bot{number}" for number in range(50)]
+    records = cup({name: 200.0 + 3 * number for number, name in enumerate(names)}, 100)
+    started = time.process_time()
+    rows = standings("tables", [], records, field(names))
+    sureness(rows, records)
+    assert time.process_time() - started < 2  # 0.6 s measured
+
+
+def test_a_whole_season_is_ranked_at_once() -> None:
+    records = [record for number in range(10) for record in season(dict.fromkeys("ABCDEFGH", 1.0), 100, number)]
+    records = [record._replace(path=f"{record.path}/{number}") for number, record in enumerate(records)]
+    started = time.process_time()
+    rows = standings("round-robin", [], records, field("ABCDEFGH"))
+    sureness(rows, records)
+    assert time.process_time() - started < 0.5  # 0.005 s measured

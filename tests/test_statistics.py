@@ -1,0 +1,343 @@
+"""How much may be luck: the intervals hold what they promise, and the sure are right."""
+
+import math
+from itertools import combinations
+from random import Random
+from statistics import fmean, stdev
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from host.tournament.statistics import (
+    ELO,
+    SURE,
+    Interval,
+    Won,
+    _student_quantile,
+    elo,
+    elo_between,
+    mean_interval,
+    percent,
+    ratio_units,
+    sequential,
+    sure_ahead,
+    sure_by_wins,
+    wilson,
+    words,
+)
+
+chips = st.integers(0, 2000)
+
+
+def numbered(values: list[float]) -> dict[int, float]:
+    """Return values as results of tourney 0, 1, 2 …"""
+    return dict(enumerate(values))
+
+
+def told_apart(sure: float) -> bool:
+    """Return whether an order, either way, would be called sure: 10 % of equals are, 5 % either way."""
+    return max(sure, 1 - sure) >= SURE
+
+
+def flipped(luck: Random, tables: int, chance: float = 0.5) -> int:
+    """Return how many of so many tables were won."""
+    return sum(luck.random() < chance for _ in range(tables))
+
+
+# Means.
+
+
+@pytest.mark.parametrize(("tourneys", "at_least"), [(2, 0.90), (3, 0.92), (10, 0.92), (100, 0.92)])
+def test_the_interval_of_a_mean_holds_the_truth_19_times_in_20(tourneys: int, at_least: float) -> None:
+    luck = Random(tourneys)
+    samples = ([luck.gauss(200, 50) for _ in range(tourneys)] for _ in range(300))
+    intervals = [interval for sample in samples if (interval := mean_interval(sample))]
+    assert fmean(low <= 200 <= high for low, high in intervals) >= at_least
+
+
+def test_it_does_so_for_lopsided_results_too() -> None:
+    luck = Random(1)
+    samples = ([luck.expovariate(1 / 200) for _ in range(25)] for _ in range(300))
+    intervals = [interval for sample in samples if (interval := mean_interval(sample))]
+    assert fmean(low <= 200 <= high for low, high in intervals) >= 0.89
+
+
+@pytest.mark.parametrize("values", [[], [200.0]])
+def test_less_than_two_results_say_nothing_of_luck(values: list[float]) -> None:
+    assert mean_interval(values) is None
+
+
+def test_the_same_results_have_the_same_interval_on_every_machine_and_python() -> None:
+    low, high = mean_interval([180, 240, 75, 310, 0, 205, 260, 150, 190, 390]) or Interval(0, 0)
+    assert (round(low, 6), round(high, 6)) == (118.486746, 278.471715)
+
+
+def test_many_results_have_the_interval_that_the_textbook_gives() -> None:
+    luck = Random(2)
+    values = [luck.gauss(200, 50) for _ in range(5_000)]
+    low, high = mean_interval(values) or Interval(0, 0)
+    assert (high - low) / 2 == pytest.approx(1.96 * stdev(values) / math.sqrt(5_000), rel=0.1)
+
+
+@pytest.mark.parametrize(("freedom", "t"), [(1, 12.706), (2, 4.303), (3, 3.182), (10, 2.228), (30, 2.042), (99, 1.984)])
+def test_students_t_is_that_of_the_tables(freedom: int, t: float) -> None:
+    assert _student_quantile(freedom) == pytest.approx(t, abs=0.0006)
+
+
+@given(st.lists(st.tuples(st.integers(-1000, 1000), st.integers(1, 100)), min_size=1))
+def test_a_large_unit_counts_as_much_as_its_size(units: list[tuple[int, int]]) -> None:
+    totals, sizes = zip(*units, strict=True)
+    assert fmean(ratio_units(totals, sizes)) == pytest.approx(sum(totals) / sum(sizes), abs=1e-9)
+
+
+# Who is ahead.
+
+
+@pytest.mark.parametrize("tourneys", [5, 25, 100])
+def test_one_in_ten_pairs_of_equals_is_told_apart_and_no_more(tourneys: int) -> None:
+    luck = Random(tourneys)
+    samples = [[numbered([luck.expovariate(1) for _ in range(tourneys)]) for _ in "AB"] for _ in range(250)]
+    assert fmean(told_apart(sure_ahead(one, other)) for one, other in samples) <= 0.15
+
+
+def test_luck_that_both_share_does_not_count() -> None:
+    luck = Random(3)
+    shared = [luck.gauss(0, 1000) for _ in range(20)]
+    ours = numbered([chance + luck.gauss(3, 1) for chance in shared])
+    assert sure_ahead(ours, numbered([chance + luck.gauss(0, 1) for chance in shared])) > 0.99
+
+
+@given(st.lists(st.tuples(chips, chips), max_size=12))
+def test_what_is_sure_of_one_is_unsure_of_the_other(tourneys: list[tuple[int, int]]) -> None:
+    ours, theirs = (numbered([tourney[bot] for tourney in tourneys]) for bot in (0, 1))
+    assert sure_ahead(ours, theirs) + sure_ahead(theirs, ours) == pytest.approx(1)
+
+
+@given(*[st.dictionaries(st.integers(0, 30), chips, max_size=12)] * 2)
+def test_whatever_both_have_played_somebody_may_be_ahead(ours: dict[int, float], theirs: dict[int, float]) -> None:
+    assert 0 < sure_ahead(ours, theirs) < 1
+
+
+@given(*[st.lists(chips, min_size=3, max_size=3)] * 2)
+def test_three_tourneys_make_nobody_sure(ours: list[float], theirs: list[float]) -> None:
+    assert not told_apart(sure_ahead(numbered(ours), numbered(theirs)))
+
+
+def test_bots_that_missed_a_tourney_of_the_other_are_compared_all_the_same() -> None:
+    luck = Random(4)
+    ours = {tourney: luck.gauss(260, 50) for tourney in range(30)}
+    theirs = {tourney: luck.gauss(200, 50) for tourney in range(5, 40)}
+    assert sure_ahead(ours, theirs) > 0.999
+
+
+def test_bots_that_never_met_are_compared_as_strangers() -> None:
+    luck = Random(5)
+    samples = [
+        [{(bot, tourney): luck.gauss(0, 1) for tourney in range(20)} for bot in "AB"]  # no tourney in common
+        for _ in range(250)
+    ]
+    assert fmean(told_apart(sure_ahead(one, other)) for one, other in samples) <= 0.15
+
+
+# Wins.
+
+
+@pytest.mark.parametrize(
+    ("wins", "tables", "low", "high"),
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_win_rates_have_wilsons_interval(wins: int, tables: int, low: float, high: float) -> None:
+    """Table I of Newcombe, "Two-sided confidence intervals for the single proportion", 1998, method 3."""
+    assert wilson(wins, tables) == pytest.approx((low, high), abs=0.00006)
+
+
+def test_wilsons_interval_holds_the_truth_19_times_in_20_by_the_exact_binomial() -> None:
+    rates, tables = [step / 100 for step in range(5, 96)], 60
+    chance = [
+        sum(
+            math.comb(tables, wins) * rate**wins * (1 - rate) ** (tables - wins)
+            for wins in range(tables + 1)
+            if wilson(wins, tables).low <= rate <= wilson(wins, tables).high
+        )
+        for rate in rates
+    ]
+    assert fmean(chance) == pytest.approx(0.95, abs=0.005) and min(chance) > 0.92
+
+
+def test_nothing_played_may_mean_anything() -> None:
+    assert wilson(0, 0) == (0, 1)
+
+
+@pytest.mark.parametrize("tables", [4, 10, 50, 400])
+def test_one_in_ten_pairs_of_equal_players_is_told_apart_and_no_more(tables: int) -> None:
+    chance = sum(
+        math.comb(tables, wins) / 2**tables
+        for wins in range(tables + 1)
+        if told_apart(sure_by_wins({"": Won(tables, wins)}, {"": Won(tables, tables - wins)}))
+    )
+    assert chance <= 0.125
+
+
+def test_one_in_ten_neighbours_of_a_round_robin_of_equals_is_told_apart_and_no_more() -> None:
+    luck, apart = Random(6), []
+    for _ in range(400):
+        won: dict[str, dict[str, Won]] = {bot: {} for bot in "ABCD"}
+        for one, other in combinations("ABCD", 2):
+            wins = flipped(luck, 40)
+            won[one][one + other], won[other][one + other] = Won(40, wins), Won(40, 40 - wins)
+        apart.append(told_apart(sure_by_wins(won["A"], won["B"])))
+    assert 0.05 <= fmean(apart) <= 0.13
+
+
+@pytest.mark.parametrize(("wins", "sure"), [(3, False), (4, False), (5, True)])
+def test_a_clean_sweep_of_five_is_sure_and_of_three_is_not(wins: int, sure: bool) -> None:
+    assert (sure_by_wins({"": Won(wins, wins)}, {"": Won(wins, 0)}) >= SURE) is sure
+
+
+def test_more_wins_against_others_put_one_ahead_whatever_happened_between_the_two() -> None:
+    ours = {"AB": Won(100, 45), "AC": Won(100, 90)}
+    assert sure_by_wins(ours, {"AB": Won(100, 55), "BC": Won(100, 50)}) > 0.99
+
+
+# Elo.
+
+fields = st.integers(2, 6).flatmap(
+    lambda size: st.fixed_dictionaries(
+        {(str(one), str(other)): st.integers(1, 200) for one in range(size) for other in range(size) if one != other}
+    )
+)
+
+
+def expected(points: dict[str, float], one: str, other: str) -> float:
+    return 1 / (1 + 10 ** ((points[other] - points[one]) / 400))
+
+
+@given(fields)
+def test_elo_expects_everybody_to_win_as_often_as_it_has(won: dict[tuple[str, str], float]) -> None:
+    """That is what the most likely strengths are: the gradient of the likelihood is zero."""
+    points = {bot: rating.points for bot, rating in elo(won).items()}
+    for bot in points:
+        wins = sum(times for (winner, _), times in won.items() if winner == bot)
+        foreseen = sum(
+            (won[bot, other] + won[other, bot]) * expected(points, bot, other) for other in points if other != bot
+        )
+        assert foreseen == pytest.approx(wins, rel=1e-6)
+
+
+@given(fields)
+def test_elo_is_measured_from_the_mean_of_the_field(won: dict[tuple[str, str], float]) -> None:
+    assert math.fsum(rating.points for rating in elo(won).values()) == pytest.approx(0, abs=1e-6)
+
+
+def test_elo_is_that_of_choix() -> None:
+    choix = pytest.importorskip("choix")
+    luck = Random(7)
+    won = {(one, other): luck.randrange(1, 30) for one in range(6) for other in range(6) if one != other}
+    theirs = choix.opt_pairwise(6, [pair for pair, times in won.items() for _ in range(times)], tol=1e-10)
+    ours = elo({(str(one), str(other)): times for (one, other), times in won.items()})
+    assert [ours[str(bot)].points for bot in range(6)] == pytest.approx(
+        [ELO * (theirs[bot] - fmean(theirs)) for bot in range(6)], abs=0.01
+    )
+
+
+def test_the_error_of_elo_holds_the_truth_19_times_in_20() -> None:
+    luck, held = Random(8), []
+    truth = {"A": 150.0, "B": 60.0, "C": 0.0, "D": -60.0, "E": -150.0}
+    for _ in range(200):
+        won: dict[tuple[str, str], float] = {}
+        for one, other in combinations(truth, 2):
+            wins = flipped(luck, 60, expected(truth, one, other))
+            won |= {(one, other): wins, (other, one): 60 - wins}
+        held += [abs(rating.points - truth[bot]) <= rating.error for bot, rating in elo(won).items()]
+    assert fmean(held) == pytest.approx(0.95, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    "won",
+    [
+        {("A", "B"): 10},
+        {("A", "B"): 10, ("C", "D"): 10, ("B", "A"): 5, ("D", "C"): 5},
+        {("A", "B"): 0, ("B", "A"): 0},
+        {("A", "B"): 9, ("B", "C"): 9, ("C", "B"): 1},
+    ],
+    ids=["never lost", "two fields", "never met", "one unbeaten"],
+)
+def test_elo_stays_finite_where_nothing_bounds_it(won: dict[tuple[str, str], float]) -> None:
+    assert all(math.isfinite(rating.points) and 0 < rating.error < 2000 for rating in elo(won).values())
+
+
+def test_nobody_has_no_elo() -> None:
+    assert elo({}) == {}
+
+
+def test_between_two_elo_is_twice_what_it_is_from_their_mean() -> None:
+    pair, field = elo_between(1063, 0, 937), elo({("A", "B"): 1063, ("B", "A"): 937})["A"]
+    assert pair == pytest.approx((2 * field.points, 2 * field.error))
+
+
+def test_1063_of_2000_are_22_elo_give_or_take_15() -> None:
+    assert elo_between(1063, 0, 937) == pytest.approx((22, 15), abs=0.5)
+
+
+def test_draws_make_elo_surer() -> None:
+    assert elo_between(60, 100, 40).error < elo_between(110, 0, 90).error
+
+
+@pytest.mark.parametrize("played", [(7, 0, 0), (0, 0, 7), (0, 7, 0), (0, 0, 0)])
+def test_elo_between_two_is_finite_after_a_clean_sweep(played: tuple[int, int, int]) -> None:
+    assert all(map(math.isfinite, elo_between(*played)))
+
+
+# Stopping.
+
+
+@given(st.integers(0, 3000), st.integers(0, 3000))
+def test_without_draws_the_sequential_test_is_walds(won: int, lost: int) -> None:
+    chance = 1 / (1 + 10 ** (-10 / 400))
+    wald = won * math.log(chance / 0.5) + lost * math.log((1 - chance) / 0.5)
+    assert sequential(won, 0, lost, (0, 10)).llr == pytest.approx(wald, abs=0.01)
+
+
+@pytest.mark.parametrize(("stronger_by", "truth"), [(0, "H0"), (80, "H1")])
+def test_a_sequential_test_errs_once_in_20_though_it_looks_all_the_time(stronger_by: float, truth: str) -> None:
+    luck, accepted = Random(9), []
+    chance = 1 / (1 + 10 ** (-stronger_by / 400))
+    for _ in range(150):
+        tables = won = drawn = 0
+        while not (verdict := sequential(won, drawn, tables - won - drawn, (0, 80))).accepted:
+            drawn_now = flipped(luck, 8, 0.2)
+            tables, drawn, won = tables + 8, drawn + drawn_now, won + flipped(luck, 8 - drawn_now, (chance - 0.1) / 0.8)
+        accepted.append(verdict.accepted)
+    assert accepted.count(truth) >= 0.9 * len(accepted)
+
+
+def test_five_wins_in_a_row_prove_nothing() -> None:
+    assert sequential(5, 0, 0, (0, 10)).accepted == ""
+
+
+@pytest.mark.parametrize(("won", "lost", "accepted"), [(600, 400, "H1"), (400, 600, "H0"), (0, 0, "")])
+def test_a_sequential_test_ends_when_it_is_clear(won: int, lost: int, accepted: str) -> None:
+    assert sequential(won, 100, lost, (0, 10)).accepted == accepted
+
+
+# Words.
+
+
+@pytest.mark.parametrize(
+    ("sure", "said"),
+    [
+        (0.99951, "A ahead of B, >99.9 % sure"),
+        (0.9979, "A ahead of B, 99.7 % sure"),
+        (0.979, "A ahead of B, 97 % sure"),
+        (0.95, "A ahead of B, 95 % sure"),
+        (0.9499, "A and B cannot be told apart (94 %)"),
+        (0.61, "A and B cannot be told apart (61 %)"),
+    ],
+)
+def test_how_sure_is_said_in_words_and_never_rounded_up(sure: float, said: str) -> None:
+    assert words("A", "B", sure) == said
+
+
+def test_1063_of_2000_are_sure_enough_for_three_digits() -> None:
+    assert percent(sure_by_wins({"": Won(2000, 1063)}, {"": Won(2000, 937)})) == "99.7 %"
