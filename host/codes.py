@@ -291,6 +291,11 @@ CODES: Mapping[str, Code] = {
         "The tournament has no stage of this name. Stages are named by `name` in their [[stage]] table; without one, "
         "by their kind.",
     ),
+    "C020": Code(
+        "a setting that this version does not carry out",
+        "The file is right, but this version of croupier cannot do what the key asks for, and will not play as if it "
+        "had not been asked. The hint says what to do without it; CHANGELOG says what each version can.",
+    ),
     # R: runs
     "R001": Code(
         "croupier.toml changed since the run began",

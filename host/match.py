@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import trio
 
+from host.bots.build import Bot
 from host.bots.seat import Seat
 from host.bots.told import Question
 from host.games.engine import Game, Scores, Table
@@ -22,12 +23,17 @@ class SeatLost(Exception):
         self.bot = bot
 
 
+class Muddled(SeatLost):
+    """Raised when a bot cannot be asked for many tables at once: the fixture is played again, one table at a time."""
+
+
 class Sitting(NamedTuple):
     """One table of a fixture, before it is played: who sits where, under which rules, with which luck."""
 
     bots: tuple[str, ...]
     rules: Any
-    path: str
+    path: str  # its name, and its part of the seed unless it shares another's luck
+    luck: str = ""
 
 
 class Played(NamedTuple):
@@ -43,11 +49,16 @@ Sittings = Generator[Sequence[Sitting], Sequence[Scores], None]
 
 
 def abreast(seats: Iterable[Seat], most: int) -> int:
-    """Return how many tables these bots can bear at once: a process a question has no memory to confuse."""
-    return min(
-        (seat.bot.abreast for seat in seats if seat.bot.protocol != "argv" and not seat.benched),
-        default=most if most else 1,
-    )
+    """Return how many tables these bots can bear at once, at the most.
+
+    It is a bot's own word by argv too: four bots that compute at the same time would pay for each other's time.
+    """
+    return min((bears(seat.bot) for seat in seats if not seat.benched), default=most)
+
+
+def bears(bot: Bot) -> int:
+    """Return how many tables one bot can bear: one where tables would meet in its process or its state file."""
+    return 1 if bot.lifetime == "table" or bot.state else bot.abreast
 
 
 async def play(
@@ -80,7 +91,7 @@ async def play_some(
             nth, sitting = next(waiting, (-1, None))
             if sitting is None:
                 break
-            table = Table(game, sitting.rules, Luck(root, sitting.path))
+            table = Table(game, sitting.rules, Luck(root, sitting.luck or sitting.path))
             if table.scores is not None:
                 finished[nth] = Played(sitting, table.scores, ())
             else:
@@ -126,4 +137,6 @@ async def ask(wave: Mapping[str, Sequence[tuple[int, Question]]], seats: Mapping
     for name in wave:
         if seats[name].lost:
             raise SeatLost(name)
+        if seats[name].muddled:
+            raise Muddled(name)
     return answers

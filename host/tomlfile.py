@@ -9,9 +9,10 @@ import stat
 import tomllib
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from host.problems import Problem, Refused
 
@@ -134,6 +135,8 @@ def _no_toml(text: str, name: str, error: str) -> Problem:
     number = int(said[2]) if said[2] else len(lines)
     line = lines[min(number, len(lines)) - 1]
     unquoted = UNQUOTED.fullmatch(line)
+    if unquoted and unquoted[2].replace(".", "").isdecimal():
+        unquoted = None  # a number may stand so
     hint = f'texts stand in quotes: {escaped(unquoted[1])} = "{escaped(unquoted[2])}"' if unquoted else ""
     evidence = escaped(line.strip())[:80]
     return Problem("C005", f"{name}:{number}", f"is not TOML: {escaped(said[1])}", evidence, hint)
@@ -345,13 +348,21 @@ def one_of(choices: Callable[[], Iterable[str]], what: str) -> Said:
 
 def validated(source: Path | Toml, model: type[T]) -> T:
     """Return what a file says as a value of the model, a dataclass; raise Refused with everything wrong in it."""
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     toml = read(source) if isinstance(source, Path) else source
     try:
-        return TypeAdapter(model).validate_python(toml.data)
+        return cast(T, _reader(cast(Any, model)).validate_python(toml.data))
     except ValidationError as error:
         raise Refused(by_line(_problem(toml, model, each) for each in error.errors()), 3) from None
+
+
+@cache
+def _reader(model: Any) -> Any:
+    """Return pydantic's reader of a model, which takes longer to make than most files to read."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(model)
 
 
 def by_line(problems: Iterable[Problem]) -> list[Problem]:

@@ -25,7 +25,7 @@ from host.bots.seat import Seat, seated
 from host.bots.watch import Watcher
 from host.games import GAMES
 from host.games.luck import derive
-from host.match import MOST_ABREAST, Played, SeatLost, play
+from host.match import MOST_ABREAST, Muddled, Played, SeatLost, play
 from host.record import Fixture, Job, Record, Result, Setup, decode_job, decode_setup, encode, pack
 from host.tournament.plans import PLANS
 
@@ -56,19 +56,22 @@ class House:
         """Return the bot's sandbox, its state file empty."""
         if bot.name not in self._made:
             own = await self._stack.enter_async_context(contextlib.AsyncExitStack())
-            state, descriptor = None, -1
-            if bot.state and bot.limits.state:
+            state, descriptor, limits = None, -1, bot.limits
+            if bot.state and limits.state:
+                limits = limits._replace(files=min(limits.files, limits.state))  # the kernel has one for every file
                 descriptor, name = tempfile.mkstemp(dir=_states())
                 own.callback(os.unlink, name)
                 own.callback(os.close, descriptor)
                 os.fchown(descriptor, *places.sandbox_user())
                 state = Path(name)
             home = Home(Path(bot.folder), state=state, state_name=bot.state)
-            made = await own.enter_async_context(sandboxed(self.setup.level, home, bot.limits))
+            made = await own.enter_async_context(sandboxed(self.setup.level, home, limits))
             self._made[bot.name] = made, own, descriptor
         sandbox, _own, descriptor = self._made[bot.name]
         if descriptor >= 0:
             os.ftruncate(descriptor, 0)
+            os.fchmod(descriptor, 0o600)  # its mode and times are not to tell what its content may not
+            os.utime(descriptor, (0, 0))
         return sandbox
 
     async def replace(self, name: str) -> None:
@@ -78,12 +81,14 @@ class House:
             await made[1].aclose()
 
     @contextlib.asynccontextmanager
-    async def seats(self, job: Job, charged: set[str]) -> AsyncIterator[dict[str, Seat]]:
+    async def seats(self, job: Job, charged: set[str], alone: set[str]) -> AsyncIterator[dict[str, Seat]]:
         """Seat the bots of a fixture."""
         async with contextlib.AsyncExitStack() as stack:
             seats = {}
             for name in job.fixture.bots:
                 bot = self._bots[name]
+                if name in alone:
+                    bot = bot._replace(abreast=1)
                 sandbox = None if name in job.benched else await self._sandbox_or_lost(bot)
                 seed = bot_seed(self.setup.seed, name, job.fixture.path)
                 block = seated(bot, self.game, sandbox, seed, self._watcher, charged=name in charged)
@@ -97,16 +102,26 @@ class House:
             raise SeatLost(bot.name) from died
 
     async def play(self, job: Job) -> Record:
-        """Play one fixture; play it again when a keeper dies, for that is not its bot's fault at first."""
+        """Play one fixture; play it again when a keeper dies, for that is not its bot's fault at first.
+
+        It is also played again, one table at a time, when a bot has muddled its answers to many: what comes of it
+        must not depend on how many were open.
+        """
         deaths: Counter[str] = Counter()
+        alone: set[str] = set()
         started = time.monotonic()
         while True:
             charged = {name for name, times in deaths.items() if times >= CHARGED_AFTER - 1}
             try:
-                async with self.seats(job, charged) as seats:
+                async with self.seats(job, charged, alone) as seats:
                     plan = PLANS[job.fixture.plan](job.fixture, self.setup.seed)
                     most = self.setup.abreast or MOST_ABREAST
                     played = await play(self.game, plan, seats, self.setup.seed, most)
+                if muddled := {name for name, seat in seats.items() if seat.muddled}:
+                    raise Muddled(min(muddled))
+            except Muddled as muddle:
+                alone.add(muddle.bot)
+                continue
             except SeatLost as lost:
                 deaths[lost.bot] += 1
                 if deaths[lost.bot] > CHARGED_AFTER:
@@ -195,7 +210,11 @@ def main() -> None:
     try:
         trio.run(serve)
     except BaseException as failed:
-        say(msgspec.json.encode({"failed": "".join(traceback.format_exception(failed))[-4000:]}))
+        why = failed
+        while isinstance(why, BaseExceptionGroup):
+            why = why.exceptions[0]
+        told = "".join(traceback.format_exception(failed))[-8000:]
+        say(msgspec.json.encode({"failed": f"{told}\n{type(why).__name__}: {why}"}))
         raise SystemExit(70) from failed
 
 

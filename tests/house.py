@@ -6,7 +6,6 @@ import shutil
 import stat
 import tempfile
 import textwrap
-import tomllib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
@@ -17,9 +16,9 @@ import trio
 from host import places
 from host.bots.build import Bot, build
 from host.bots.languages import LANGUAGES
-from host.bots.limits import Limits, seconds, size
+from host.bots.limits import Limits
 from host.bots.sandboxes import found
-from host.bots.spec import Spec
+from host.bots.spec import Spec, find
 from host.bots.watch import Watcher, descendants
 from host.games import GAMES
 from host.record import Fixture, Job, Record, Setup, unpack
@@ -60,40 +59,16 @@ def level() -> str:
 # Bots.
 
 
-def language_of(path: Path) -> str:
-    """Return the language of a lone file, by its suffix."""
-    return next((row.name for row in LANGUAGES.values() if path.suffix in row.suffixes), "any")
-
-
 def spec_of(source: Path, game: str = "cardshark", **changes: Any) -> Spec:
-    """Return the spec of a lone file, or of a folder with a bot.toml."""
-    told: dict[str, Any] = {}
-    folder, files = source.parent, [source.name]
-    if source.is_dir():
-        told = tomllib.loads((source / "bot.toml").read_text())
-        folder = source
-        files = sorted(str(path.relative_to(source)) for path in source.rglob("*") if path.is_file())
-    limits = {key: (size if "iB" in value else seconds)(value) for key, value in told.pop("limits", {}).items()}
-    language = told.get("language") or language_of(source)
-    known = [name for name in files if Path(name).suffix in LANGUAGES[language].sources]
-    described = {
-        "name": source.stem,
-        "language": language,
-        "game": game,
-        "sources": tuple(known) if language in ("c", "cpp", "java") else (),
-        "entry": known[0] if known else source.name,
-    } | {key: tuple(value) if isinstance(value, list) else value for key, value in told.items()}
-    described["limits"] = Limits()._replace(**limits)
-    if isinstance(described.get("run"), str):
-        described["run"] = tuple(described["run"].split())
-    return Spec(folder=folder, files=tuple(files), **(described | changes))
+    """Return the spec of a lone file, or of a folder with a bot.toml, some of it changed."""
+    return find(source)._replace(**{"game": game} | changes)
 
 
 def written(text: str, suffix: str, folder: Path, name: str = "bot") -> Path:
     """Write a bot's source into a folder; return its path. A file without a suffix of a language is a program."""
     path = folder / f"{name}{suffix}"
     path.write_text(textwrap.dedent(text).lstrip("\n"))
-    if language_of(path) == "any":
+    if not any(suffix in row.suffixes for row in LANGUAGES.values()):
         path.chmod(0o755)
     return path
 

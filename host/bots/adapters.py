@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from host import samples
-from host.bots.languages import LANGUAGES, Command, Step, java, need
+from host.bots.languages import LANGUAGES, Command, Step, java, need, python
 from host.bots.spec import Spec
 from host.problems import Problem, Refused
-from host.tomlfile import nearest
 
 HOST = Path(__file__).parents[1]
 """The package host, as a folder."""
@@ -39,25 +38,13 @@ def kit(name: str) -> Path:
 
 
 def adapted(spec: Spec) -> Spec:
-    """Return a bot with all that its adapter says of it; raise Refused when there is none of that name, or it disagrees."""
+    """Return a bot with all that its adapter says of it; raise Refused when it is to play another game."""
     if not spec.adapter:
         return spec
-    where = spec.manifest or spec.name
-    row = ADAPTERS.get(spec.adapter)
-    if row is None:
-        meant = nearest(spec.adapter, ADAPTERS)
-        hint = f'adapter = "{meant}"' if meant else "one of " + ", ".join(ADAPTERS)
-        raise Refused([Problem("C008", where, f'adapter = "{spec.adapter}" is no adapter', hint=hint)], 3)
-    theirs = (("game", spec.game), ("language", spec.language), ("protocol", spec.protocol))
-    wrong = [
-        Problem("C009", where, f'{key} = "{said}" with adapter = "{row.name}"', hint=f'{key} = "{right}", or no {key}')
-        for (key, said), right in zip(theirs, (row.game, row.language, row.protocol), strict=True)
-        if said not in ("", right)
-    ]
-    if spec.tables:
-        wrong.append(Problem("C009", where, f'tables = true with adapter = "{row.name}"', hint="take it out"))
-    if wrong:
-        raise Refused(wrong, 3)
+    row = ADAPTERS[spec.adapter]  # that there is one, and what goes with it, bot.toml has been checked for
+    if spec.game not in ("", row.game):
+        message = f'adapter = "{row.name}" is for {row.game}, not for {spec.game}'
+        raise Refused([Problem("C013", spec.manifest or spec.name, message, hint=f'game = "{row.game}"')], 3)
     suffixes = LANGUAGES[row.language].sources
     return spec._replace(
         game=row.game,
@@ -108,7 +95,10 @@ def simplepazaak(spec: Spec, *options: str) -> Command:
 
 
 def build_simplepazaak(spec: Spec, _question: Command) -> list[Step]:
-    """Compile the class and the kit, and start it once, for a class that is not found should be an error of the build."""
+    """Compile the class and the kit, and look for the class, for one that is not found should be an error of the build.
+
+    No object of it is made here: it could leave a file behind.
+    """
     texts = ((spec.folder / name).read_text(errors="replace") for name in spec.sources)
     path = "returning:." if any(map(RETURNING.search, texts)) else "."
     runner = RUNNER.replace(".", "/") + ".java"
@@ -116,8 +106,8 @@ def build_simplepazaak(spec: Spec, _question: Command) -> list[Step]:
     return [
         Step((*javac, runner, *spec.sources)),
         Step((need("jar"), "--create", "--file", "bot.jar", "-C", "classes", ".")),
-        Step(simplepazaak(spec)),
-        Step(simplepazaak(spec, "-XX:ArchiveClassesAtExit=bot.jsa"), optional=True),
+        Step(simplepazaak(spec, "-Dfind=true")),
+        Step(simplepazaak(spec, "-Dfind=true", "-XX:ArchiveClassesAtExit=bot.jsa"), optional=True),
     ]
 
 
@@ -131,12 +121,12 @@ BANKSALAD = "runner.py"
 
 def build_banksalad(spec: Spec, _question: Command) -> list[Step]:
     """Load the turn.py once, for one that has no `bet` should be an error of the build, with its file and line."""
-    return [Step((need(spec.python or "python3"), "-B", BANKSALAD, "--check", spec.entry))]
+    return [Step((need(python(spec)), "-B", BANKSALAD, "--check", spec.entry))]
 
 
 def run_banksalad(spec: Spec, _files: frozenset[str]) -> Command:
     """Run the kit's runner: it loads the turn.py and interrupts a `bet` just before its time is up."""
-    return (need(spec.python or "python3"), "-B", BANKSALAD, spec.entry, f"{spec.limits.move:g}")
+    return (need(python(spec)), "-B", BANKSALAD, spec.entry, f"{spec.limits.move:g}")
 
 
 GET_RESPONSE = (

@@ -7,9 +7,12 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
+
+import trio
 
 from host import places
 from host.bots.adapters import ADAPTERS, adapted, advice, lay
@@ -17,15 +20,23 @@ from host.bots.languages import LANGUAGES, Step, environment, missing, own_build
 from host.bots.limits import GIB, KIB, MIB, Limits
 from host.bots.sandboxes import Ended, Home, sandboxed
 from host.bots.spec import Spec
+from host.bots.watch import a_watcher
 from host.games import GAMES
 from host.problems import Problem, Refused
 from protocols import argv as argv_protocol
+from protocols.words import FaultKind
 
 BUILDING = Limits(
     move=120, cpu=120, memory=2 * GIB, tasks=256, output=32 * KIB, files=256 * MIB, open_files=1024, state=0
 )
 ARCHIVING = 20.0  # seconds for a step that may fail
 MOST_FILES, LARGEST_FILE, LARGEST_FOLDER = 1000, 64 * MIB, 256 * MIB
+DEEPEST = 40  # folders in folders
+HOW = {
+    FaultKind.MEMORY: f"took more than {BUILDING.memory // GIB} GiB of memory",
+    FaultKind.FLOOD: "left far too many files, too large or too deep",
+}
+LONGEST_PATH = 2000  # bytes
 SCRATCH = 512 * MIB
 WORDS_SHOWN = 30  # lines of a compiler
 
@@ -62,7 +73,10 @@ def copy(source: Path, target: Path) -> None:
     """
     total = count = 0
     for folder, _folders, names, at in os.fwalk(source, follow_symlinks=False):
-        place = target / Path(folder).relative_to(source)
+        inside = Path(folder).relative_to(source)
+        if len(inside.parts) > DEEPEST or len(os.fsencode(inside)) > LONGEST_PATH:
+            raise Refused([Problem("B016", harmless(str(inside)[:80]), "lies too deep")], 4)
+        place = target / inside
         place.mkdir(exist_ok=True)
         for name in sorted(names):
             try:
@@ -123,6 +137,7 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
     its manifest and its adapter do not agree.
     """
     spec = adapted(spec)
+    refuse_what_is_missing(spec)
     language = LANGUAGES[spec.language]
     if lacks := missing(spec):
         hint = f"apt install {language.package}" if language.package else "install it, or take it out of `needs`"
@@ -134,9 +149,7 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
     steps = own_build(spec) if spec.build else kind.build(spec, question_of(spec))
     store = places.cache() / "bots"
     store.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=store, prefix="making-") as making:
-        workshop = Path(making)
-        workshop.chmod(0o755)
+    async with _workshop(store) as workshop:
         staged = workshop / "staged"
         staged.mkdir()
         _stage(spec, staged)
@@ -158,7 +171,7 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
             finished.mkdir()
             copy(staged, finished)
             if spec.state:
-                (finished / spec.state).touch()  # where the state file is mounted
+                _lay_state(finished / spec.state)
             try:
                 finished.rename(built)
             except OSError:
@@ -171,6 +184,41 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
         *(spec.name, spec.language, protocol_of(spec), argv, str(built), sha256, tuple(env.items()), spec.limits),
         *(spec.abreast, spec.tables, spec.lifetime, spec.state, spec.state_lifetime, spec.author),
     )
+
+
+def refuse_what_is_missing(spec: Spec) -> None:
+    """Raise Refused for settings that this version reads but does not carry out: silence would be a wrong result."""
+    asked = [
+        ("requires", bool(spec.requires), "put pure Python modules beside the bot, or use Debian's packages"),
+        ("warm = true", spec.warm, "leave it out: every question gets a cold start"),
+        ('state_lifetime = "stage"', spec.state_lifetime == "stage", 'state_lifetime = "fixture"'),
+    ]
+    problems = [
+        Problem("C020", spec.manifest or spec.name, f"{what} is not carried out by this version", hint=hint)
+        for what, is_asked, hint in asked
+        if is_asked
+    ]
+    if problems:
+        raise Refused(problems, 3)
+
+
+@asynccontextmanager
+async def _workshop(store: Path) -> AsyncIterator[Path]:
+    """Have a folder to build in. `rm` empties it afterwards: a guest may have dug deeper than Python can follow."""
+    workshop = Path(tempfile.mkdtemp(dir=store, prefix="making-"))
+    try:
+        workshop.chmod(0o755)
+        yield workshop
+    finally:
+        with trio.CancelScope(shield=True):
+            await trio.run_process(["/bin/rm", "-rf", "--", str(workshop)], check=False)
+
+
+def _lay_state(place: Path) -> None:
+    """Make the file that a state file is mounted on."""
+    if place.is_dir():
+        raise Refused([Problem("B016", harmless(place.name), "is its state file, and its build makes it a folder")], 4)
+    place.touch()
 
 
 def _stage(spec: Spec, staged: Path) -> None:
@@ -207,25 +255,41 @@ async def _run(spec: Spec, steps: list[Step], workshop: Path, staged: Path, leve
         for name in names:
             os.chown(Path(place) / name, uid, gid)
     home = Home(staged, writable=True, scratch=SCRATCH)
-    async with sandboxed(level, home, BUILDING) as sandbox:
-        for step in steps:
-            started = time.monotonic()
-            ended = await sandbox.keeper.ask(
-                [word.encode() for word in step.command],
-                environment(step.command),
-                BUILDING,
-                ARCHIVING if step.optional else BUILDING.move,
-            )
-            if step.optional or (ended.status == 0 and not ended.error and not ended.timed_out):
-                continue
-            raise Refused([_does_not_build(spec, step, ended, time.monotonic() - started)], 4)
+    async with a_watcher() as watcher, sandboxed(level, home, BUILDING) as sandbox:
+        with watcher.watching(sandbox.pid, BUILDING.memory, lambda: bursts(staged)) as watched:
+            for step in steps:
+                started = time.monotonic()
+                ended = await sandbox.keeper.ask(
+                    [word.encode() for word in step.command],
+                    environment(step.command),
+                    BUILDING,
+                    ARCHIVING if step.optional else BUILDING.move,
+                )
+                well = ended.status == 0 and not ended.error and not ended.timed_out
+                if watched.breach is None and (well or step.optional):
+                    continue
+                how = HOW[watched.breach] if watched.breach else "took too long" if ended.timed_out else ended.words
+                raise Refused([_does_not_build(spec, step, ended, how, time.monotonic() - started)], 4)
 
 
-def _does_not_build(spec: Spec, step: Step, ended: Ended, took: float) -> Problem:
+def bursts(folder: Path) -> bool:
+    """Return whether a folder that is being filled has far more in it than anybody may hand in."""
+    total = count = 0
+    for place, folders, names, at in os.fwalk(folder, follow_symlinks=False):
+        count += len(folders) + len(names)
+        for name in names:
+            with suppress(OSError):
+                total += os.stat(name, dir_fd=at, follow_symlinks=False).st_blocks * 512
+        depth = len(Path(place).parts) - len(folder.parts)
+        if total > 2 * LARGEST_FOLDER or count > 10 * MOST_FILES or depth > DEEPEST:
+            return True
+    return False
+
+
+def _does_not_build(spec: Spec, step: Step, ended: Ended, how: str, took: float) -> Problem:
     words = harmless((ended.stderr + ended.output).decode(errors="replace")).replace("/bot/", "")
     lines = [line[:300] for line in words.splitlines() if line.strip()]
     first = next((n for n, line in enumerate(lines) if re.search(r"\berror\b", line, re.IGNORECASE)), 0)
     shown = "\n".join(lines[first : first + WORDS_SHOWN]) or "(the compiler said nothing)"
     command = " ".join([Path(step.command[0]).name, *step.command[1:]])[:160]
-    how = "took too long" if ended.timed_out else ended.words
     return Problem("B010", spec.name, f"does not build  ({command}; {how}, {took:.1f} s)", shown, advice(spec, words))

@@ -4,7 +4,6 @@ import os
 import select
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 
 import trio
 
@@ -12,7 +11,7 @@ from host.bots.build import Bot
 from host.bots.limits import Limits
 from host.bots.oneshot import Spent
 from host.bots.sandboxes import Ended, Sandbox
-from host.bots.told import EVIDENCE, Question, Told
+from host.bots.told import CLOCK_FAULTS, EVIDENCE, Question, Told
 from host.bots.watch import Watched
 from protocols.words import Answer, Fault, FaultKind, Grammar, Protocol
 
@@ -24,6 +23,7 @@ BRISK = 0.0001  # seconds that a lone question is waited for without giving way:
 GIVE_WAY = 0.002  # seconds after which others get their turn all the same
 KNOWN = 1000  # answers remembered, of at most 4 KiB each
 SELECTABLE = 1024  # descriptors that select(2) can wait for
+WRONG_TABLE = Fault(FaultKind.UNREADABLE, "table")
 LIVES_ON = frozenset({FaultKind.EXCEPTION})
 """The faults that leave a process as it is: an adapter has reported them (`! TimeoutError` is told from its detail)."""
 
@@ -56,6 +56,8 @@ class Conversation:
         self._fresh = False  # whether the process has not answered yet
         self._table = 0
         self._one_by_one = 0
+        self._waved = False  # whether the process has been asked for more than one table at once
+        self.muddled = False  # whether it has then written lines that nobody can tell the question of
         self._known: dict[bytes, Answer] = {}  # answers read before: there are few, and they come by the million
         self._gave_way = 0.0
 
@@ -72,20 +74,22 @@ class Conversation:
             if error:
                 return [Told(Fault(FaultKind.START, os.strerror(error)), ended="could not be started")]
         elif self._spoke_early():
+            self.muddled = self._waved
             return [await self._failed(Fault(FaultKind.EARLY), self._heard, 0.0)]
         told: list[Told] = []
         asked = time.perf_counter()
-        self._watched.allow(self._limits.cpu * len(questions) + (self._limits.startup if self._fresh else 0))
+        self._watched.allow(self._limits.cpu * len(questions) + (self._grace if self._fresh else 0))
         fault = await self._converse(questions, told)
         self._watched.allow(float("inf"))
+        self._waved |= len(questions) > 1
         if fault is None:
             return told
+        if len(questions) > 1 and (fault.kind is FaultKind.EXTRA or fault == WRONG_TABLE):
+            # Which of them had two lines? Asking one at a time tells, and gives what abreast = 1 gives.
+            await self._end()
+            self._one_by_one = len(questions)
+            return await self.exchange(questions)
         if fault.kind is FaultKind.EXTRA:
-            if len(questions) > 1:
-                # Which of them had two lines? Asking one at a time tells, and gives what abreast = 1 gives.
-                await self._end()
-                self._one_by_one = len(questions)
-                return await self.exchange(questions)
             self._heard = told.pop().raw + b"\n" + self._heard
         wall = time.perf_counter() - asked - sum(answer.wall for answer in told)
         told.append(await self._failed(fault, self._heard, wall))
@@ -97,18 +101,17 @@ class Conversation:
         if number is not None:
             self._farewells += self._protocol.over(number)
 
-    async def rest(self) -> None:
-        """End the process in good order: its input is closed, and a little later everything is killed."""
+    async def rest(self, patience: float = ORDERLY) -> None:
+        """End the process: its input is closed, and everything is killed when it has exited or patience is at an end."""
         if self._input < 0:
             return
         os.close(self._input)
         self._input = -1
-        with trio.move_on_after(ORDERLY), suppress(BlockingIOError):
-            while True:
-                await trio.lowlevel.wait_readable(self._output)
-                if not os.read(self._output, CHUNK):
-                    break
-        await self._end()
+        try:
+            await self._sweep(patience)
+            self.muddled |= self._waved and self._spoke_early()
+        finally:
+            self._close()
 
     async def _start(self) -> int:
         """Start a process; return 0 or the errno that says why not."""
@@ -124,7 +127,7 @@ class Conversation:
         self._heard = self._farewells = b""
         self._numbers.clear()
         self._last_number = 0
-        self._fresh = True
+        self._fresh, self._waved = True, False
         self._nursery.start_soon(self._listen, complaints)
         try:
             started = await self._sandbox.keeper.start(self._argv, self.env, self._limits, (reads, writes, complains))
@@ -249,7 +252,7 @@ class Conversation:
             return answer
         number, rest = self._protocol.numbered(line)
         if number != self._numbers[question.table]:
-            return Fault(FaultKind.UNREADABLE, "table")
+            return WRONG_TABLE
         return self._protocol.receive(self._grammar, rest)
 
     async def _failed(self, fault: Fault, raw: bytes, wall: float) -> Told:
@@ -259,18 +262,29 @@ class Conversation:
         ended = await self._end(ORDERLY if fault.kind is FaultKind.EXIT else 0)
         if caught is not None:
             fault = Fault(caught)
-        elif fault.kind is FaultKind.EXIT and ended.status:
+        elif fault.kind is FaultKind.EXIT and ended.status and not ended.stopped:
             fault = Fault(FaultKind.CRASH)
+        if self._fresh:  # its first start has had the grace; who had it in vain does not get it again
+            measured = 2 * wall if fault.kind not in CLOCK_FAULTS else 0
+            self._grace = min(self._grace, max(measured, SHORTEST_RESTART))
         return Told(fault, raw[:EVIDENCE], wall, ended.cpu, ended.words, bytes(self._stderr))
 
     async def _end(self, patience: float = 0) -> Ended:
         """Kill the process and all it has started; return how it ended."""
-        ended = await self._sandbox.keeper.sweep(patience)
+        try:
+            return await self._sweep(patience)
+        finally:
+            self._close()
+
+    def _close(self) -> None:
         for descriptor in (self._input, self._output):
             if descriptor >= 0:
                 os.close(descriptor)
         self._input = self._output = -1
         self._heard = b""
+
+    async def _sweep(self, patience: float) -> Ended:
+        ended = await self._sandbox.keeper.sweep(patience)
         memory = max(self.spent.memory, ended.memory, self._watched.peak)
         self.spent = Spent(self.spent.cpu + ended.cpu, memory, self.spent.starts)
         return ended

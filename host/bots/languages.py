@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 from collections.abc import Callable, Mapping
 from functools import cache as once
 from pathlib import Path
@@ -54,6 +55,10 @@ def need(name: str) -> str:
 def missing(spec: Spec) -> list[str]:
     """Return the programs that this bot needs and this machine lacks."""
     wanted = LANGUAGES[spec.language].programs
+    if spec.language == "python":
+        wanted = (python(spec),)
+        if spec.python.startswith(">=") and tool("python3") and version_of("python3") < numbers(spec.python):
+            wanted = (f"python3 {spec.python}",)
     if spec.language == "lisp":
         wanted = (spec.compiler or "sbcl",)
     if spec.language == "any" and spec.run and "/" not in spec.run[0]:
@@ -137,7 +142,26 @@ LINE_BUFFERED = (
 
 def run_python(spec: Spec, _files: frozenset[str]) -> Command:
     """Run a script, its standard output line-buffered."""
-    return (need(spec.python or "python3"), "-B", "-c", LINE_BUFFERED, spec.entry)
+    return (need(python(spec)), "-B", "-c", LINE_BUFFERED, spec.entry)
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version, ">=3.11" or "3.12"."""
+    return tuple(map(int, re.findall("[0-9]+", version)))
+
+
+@once
+def version_of(program: str) -> tuple[int, ...]:
+    """Return the version of an installed Python."""
+    command = [need(program), "-c", "import sys; print(*sys.version_info[:3])"]
+    return numbers(subprocess.run(command, capture_output=True, text=True, check=False, env={}).stdout)
+
+
+def python(spec: Spec) -> str:
+    """Return the program that runs a Python bot: python3, or the one version that its manifest names."""
+    if not spec.python or spec.python.startswith(">="):
+        return "python3"
+    return "python" + ".".join(map(str, numbers(spec.python)[:2]))
 
 
 def no_build(_spec: Spec, _question: Command) -> list[Step]:

@@ -32,15 +32,23 @@ class OneShot:
         self._argv = [word.encode() for word in bot.argv]
         self.env: dict[str, str] = dict(bot.env)
         self.spent = Spent()
+        self.muddled = False
 
     async def exchange(self, questions: Sequence[Question]) -> list[Told]:
-        """Return what every question brought, in order."""
-        return [await self._ask(question) for question in questions]
+        """Return what the questions brought, in order; after a fault the rest is left unasked."""
+        told: list[Told] = []
+        for question in questions:
+            told.append(await self._ask(question))
+            if isinstance(told[-1].answer, Fault):
+                break
+        return told
 
     async def _ask(self, question: Question) -> Told:
         words = self._protocol.ask(question.view)
         self._watched.breach = None
+        self._watched.allow(self._limits.cpu)
         ended = await self._sandbox.keeper.ask([*self._argv, *words], self.env, self._limits, self._limits.move)
+        self._watched.allow(float("inf"))
         memory = max(ended.memory, self._watched.peak)
         spent = self.spent
         self.spent = Spent(spent.cpu + ended.cpu, max(spent.memory, memory), spent.starts + 1)
@@ -63,10 +71,10 @@ class OneShot:
             return Fault(FaultKind.MEMORY)
         if ended.output:
             return self._protocol.receive(self._grammar, ended.output)
-        return Fault(FaultKind.CRASH if ended.status and ended.words != "was stopped" else FaultKind.EXIT)
+        return Fault(FaultKind.CRASH if ended.status and not ended.stopped else FaultKind.EXIT)
 
     async def over(self, table: int) -> None:
         """Take note that a table is over: a program that has no memory need not know."""
 
-    async def rest(self) -> None:
+    async def rest(self, _patience: float = 0.0) -> None:
         """End the fixture: nothing of it is left running."""

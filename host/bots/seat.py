@@ -8,11 +8,11 @@ from typing import Protocol as Shape
 import trio
 
 from host.bots.build import Bot
-from host.bots.conversation import Conversation
+from host.bots.conversation import ORDERLY, Conversation
 from host.bots.oneshot import OneShot, Spent
 from host.bots.sandboxes import KeeperDied, Sandbox
 from host.bots.told import BENCHING, EVIDENCE, Evidence, Question, Told, Usage
-from host.bots.watch import Watcher
+from host.bots.watch import Watcher, bare
 from host.games.engine import Game
 from protocols import PROTOCOLS
 from protocols.words import Answer, Fault, FaultKind
@@ -27,6 +27,7 @@ class Talker(Shape):
 
     env: dict[str, str]
     spent: Spent
+    muddled: bool
 
     async def exchange(self, questions: Sequence[Question]) -> list[Told]:
         """Ask a wave; return what came back, up to the first fault that ends a process."""
@@ -36,8 +37,8 @@ class Talker(Shape):
         """Take note that a table is over."""
         ...
 
-    async def rest(self) -> None:
-        """End in good order."""
+    async def rest(self, patience: float = ORDERLY) -> None:
+        """End in good order, if there is patience for it."""
         ...
 
 
@@ -57,6 +58,11 @@ class Seat:
         self._questions = 0
         self._wall = 0.0
         self._walls = [0] * WALLS
+
+    @property
+    def muddled(self) -> bool:
+        """Whether it was asked for many tables at once and wrote more lines than that: whose answer was whose?"""
+        return self._talker.muddled
 
     async def decide(self, questions: Sequence[Question]) -> list[Answer]:
         """Return an answer to every question, in order; when our own part fails, `lost` is set: they mean nothing."""
@@ -112,7 +118,7 @@ class Seat:
             # An adapter's fault leaves its process alive; of these only a time-out counts.
             if answer.kind in BENCHING:
                 self._grave += 1
-                self.benched = self._grave >= BENCHED_AFTER
+                self.benched |= self._grave >= BENCHED_AFTER
 
     def _keep(self, question: Question, told: Told, kind: FaultKind, detail: str) -> None:
         self.faults[kind] += 1
@@ -140,18 +146,23 @@ async def seated(
         yield Seat(bot, _Nobody(), benched=True)
         return
     protocol, limits = PROTOCOLS[bot.protocol], bot.limits
-    async with trio.open_nursery() as nursery:
-        with watcher.watching(sandbox.pid, limits.memory) as watched:
-            talker: Talker
-            if protocol.lives:
-                talker = Conversation(bot, protocol, game.grammar, limits, sandbox, watched, nursery)
-            else:
-                talker = OneShot(bot, protocol, game.grammar, limits, sandbox, watched)
-            talker.env["CROUPIER_SEED"] = str(seed)
-            yield Seat(bot, talker, charged=charged)
-            with contextlib.suppress(KeeperDied):
-                await talker.rest()
-        nursery.cancel_scope.cancel()
+    with bare():
+        async with trio.open_nursery() as nursery:
+            with watcher.watching(sandbox.pid, limits.memory) as watched:
+                talker: Talker
+                if protocol.lives:
+                    talker = Conversation(bot, protocol, game.grammar, limits, sandbox, watched, nursery)
+                else:
+                    talker = OneShot(bot, protocol, game.grammar, limits, sandbox, watched)
+                talker.env["CROUPIER_SEED"] = str(seed)
+                patience = 0.0
+                try:
+                    yield Seat(bot, talker, charged=charged)
+                    patience = ORDERLY
+                finally:
+                    with trio.CancelScope(shield=True), contextlib.suppress(KeeperDied):
+                        await talker.rest(patience)
+            nursery.cancel_scope.cancel()
 
 
 class _Nobody:
@@ -160,6 +171,7 @@ class _Nobody:
     def __init__(self) -> None:
         self.env: dict[str, str] = {}
         self.spent = Spent()
+        self.muddled = False
 
     async def exchange(self, questions: Sequence[Question]) -> list[Told]:
         """Answer with the bench."""
@@ -168,5 +180,5 @@ class _Nobody:
     async def over(self, table: int) -> None:
         """Take no note."""
 
-    async def rest(self) -> None:
+    async def rest(self, _patience: float = 0.0) -> None:
         """Rest."""

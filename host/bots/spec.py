@@ -314,7 +314,10 @@ class Contents:
         self.modes: dict[str, int] = {}
         self.problems: list[Problem] = []
         self._room, self._left = LARGEST_FOLDER, MOST_FILES
-        self._look(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC), "", 0)
+        try:
+            self._look(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC), "", 0)
+        except OSError as error:
+            self._refuse("", f"cannot be looked at: {error.strerror}")
         self.names = tuple(sorted(self.modes))
 
     def _look(self, at: int, inside: str, depth: int) -> None:
@@ -420,13 +423,12 @@ def find(path: Path, granted: Limits = HOUSE_LIMITS) -> Spec:
 
 def find_all(patterns: Sequence[str], base: Path, game: str = "", granted: Limits = HOUSE_LIMITS) -> list[Spec]:
     """Return the bots that patterns mean, each once, in the order of the patterns; raise Refused with every problem."""
-    found, problems, exit_code = [], [], 0
+    found, problems = [], []
     for place in bots_at(patterns, base, game):
         try:
             spec = find(place, granted)
         except Refused as refused:
             problems += refused.problems
-            exit_code = max(3, *(code for code in (exit_code, refused.exit_code) if code != 2))
             continue
         found.append(spec)
         if game and spec.game not in ("", game):
@@ -439,8 +441,7 @@ def find_all(patterns: Sequence[str], base: Path, game: str = "", granted: Limit
             problems.append(
                 Problem("C003", "", f"{count_word(count)} bots are called {spelled(name)}: {at}", hint=hint)
             )
-    if problems:
-        raise Refused(problems, 3 if any(problem.code[0] == "C" for problem in problems) else exit_code)
+    _refuse_if(problems)
     return found
 
 
@@ -640,6 +641,8 @@ def _entry(contents: Contents, said: Manifest, language: str, toml: Toml) -> tup
         return min(known, key=lambda name: usual.index(PurePosixPath(name).stem)), []
     what = "program" if language == "any" else f"{language} file"
     told = f"has several: which {what} is the bot?" if choice else f"has no {what} to run"
+    if language == "any" and not choice and not toml.data:
+        told = "has no source file of a language that is known, and no program"
     return "", [Problem("B014", toml.name, told, contents.has(), f"{wanted} in bot.toml")]
 
 
@@ -738,13 +741,15 @@ def _run_problems(contents: Contents, said: Manifest, entry: str, toml: Toml) ->
 
 def _how_to_run(first: str, contents: Contents) -> str:
     """Return what the author of a `run` that names nothing probably wants to write."""
-    if near := nearest(PurePosixPath(first).name, (name for name in contents.names if name != MANIFEST)):
-        mine = next((name for name in _languages() if near in _of_language(contents, name)), "")
+    mine, wanted = [name for name in contents.names if name != MANIFEST], PurePosixPath(first).name
+    stems = [name for name in mine if PurePosixPath(name).stem.lower() == wanted.lower()]
+    if near := stems[0] if stems else nearest(wanted, mine):
+        language = next((name for name in _languages() if near in _of_language(contents, name)), "")
         build = next((name for name in contents.names if name in ("build.sh", "make.sh", "Makefile")), "")
-        if not mine:
+        if not language:
             return f'did you mean  run = ["./{near}"] ?'
         if not build:
-            return f'did you mean  language = "{mine}"  in the place of run?'
+            return f'did you mean  language = "{language}"  in the place of run?'
     for name, command in (("build.sh", "sh build.sh"), ("make.sh", "sh make.sh"), ("Makefile", "make")):
         if name in contents.modes:
             return f'did you mean  build = ["{command}"] ?'
@@ -857,7 +862,7 @@ def python_problems(contents: Contents, name: str) -> list[Problem]:
             extra_groups=[] if root else None,
         )
         kind, said, line, text = json.loads(done.stdout[:10_000])
-    except (subprocess.TimeoutExpired, ValueError):
+    except (subprocess.SubprocessError, OSError, ValueError):
         return []  # it compiles, or cannot be looked at so: then its first question will tell
     where, text = f"{contents.where(name)}:{line}", escaped(text.strip())[:80]
     words = f"{kind}: {escaped(said.partition('. Did you mean')[0])}"

@@ -1,8 +1,9 @@
 """One watcher for all bots: it kills what grows beyond its memory or computes beyond its time."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import cache as once
 from pathlib import Path
 
 import psutil
@@ -11,17 +12,19 @@ import trio
 from protocols.words import FaultKind
 
 PERIOD = 0.02  # seconds between two looks
+MOST_NAMES = 10_000  # files in a sandbox's /tmp: each is a KiB of the kernel's memory, and the keeper must remove it
 
 
 class Watched:
     """One sandbox under watch: its keeper's process, its limits, and what it was caught at."""
 
-    def __init__(self, keeper: int, memory: int) -> None:
-        self.keeper, self.memory = keeper, memory
+    def __init__(self, keeper: int, memory: int, bursts: Callable[[], bool]) -> None:
+        self.keeper, self.memory, self._bursts = keeper, memory, bursts
         self.breach: FaultKind | None = None
         self.peak = 0
         self._allowed = float("inf")
         self._before: float | None = None
+        self._tmp = f"/proc/{keeper}/root/tmp"
 
     def allow(self, cpu: float) -> None:
         """Allow so many seconds of processor time from now on, infinity while no question is open."""
@@ -34,15 +37,25 @@ class Watched:
         if memory > self.memory:
             memory = sum(map(_proportional, processes))  # forked processes share pages: count them once
         self.peak = max(self.peak, memory)
-        if memory > self.memory:
+        if memory > self.memory or self._names() > MOST_NAMES:
             self.breach = FaultKind.MEMORY
         elif self._computes_too_long(processes):
             self.breach = FaultKind.CPU
+        elif self._bursts():
+            self.breach = FaultKind.FLOOD
         else:
             return
         for process in processes:
             with suppress(psutil.Error):
                 process.kill()
+
+    def _names(self) -> int:
+        """Return how many files are in the sandbox's own /tmp; 0 where it has none."""
+        try:
+            counted = os.statvfs(self._tmp)
+            return counted.f_files - counted.f_ffree if Path(self._tmp).stat().st_dev != _own_tmp() else 0
+        except OSError:
+            return 0
 
     def _computes_too_long(self, processes: "list[psutil.Process]") -> bool:
         """Return whether the open questions have cost more than allowed: from the first look, in ticks of 10 ms."""
@@ -52,6 +65,11 @@ class Watched:
         if self._before is None:
             self._before = computed
         return computed - self._before > self._allowed
+
+
+@once
+def _own_tmp() -> int:
+    return Path("/tmp").stat().st_dev
 
 
 def descendants(keeper: int) -> Iterator[psutil.Process]:
@@ -76,9 +94,12 @@ def _resident(process: psutil.Process) -> int:
 
 
 def _proportional(process: psutil.Process) -> int:
-    with suppress(psutil.Error):
+    try:
         return int(process.memory_full_info().pss)
-    return 0
+    except psutil.AccessDenied:
+        return _resident(process)  # it hides its pages, so all of them are its own
+    except psutil.Error:
+        return 0
 
 
 def _computed(process: psutil.Process) -> float:
@@ -88,6 +109,18 @@ def _computed(process: psutil.Process) -> float:
     return 0.0
 
 
+@contextmanager
+def bare() -> Iterator[None]:
+    """Take an exception out of the groups that nurseries wrap around it: who called us asked for no nursery."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        inner: BaseException = group
+        while isinstance(inner, BaseExceptionGroup) and len(inner.exceptions) == 1:
+            inner = inner.exceptions[0]
+        raise inner from None
+
+
 class Watcher:
     """Looks at every watched sandbox every 20 ms while any question is open."""
 
@@ -95,9 +128,9 @@ class Watcher:
         self._watched: set[Watched] = set()
 
     @contextmanager
-    def watching(self, keeper: int, memory: int) -> Iterator[Watched]:
-        """Watch one sandbox for the length of the block."""
-        watched = Watched(keeper, memory)
+    def watching(self, keeper: int, memory: int, bursts: Callable[[], bool] = bool) -> Iterator[Watched]:
+        """Watch one sandbox for the length of the block; `bursts` tells whether what it fills on disk is too full."""
+        watched = Watched(keeper, memory, bursts)
         self._watched.add(watched)
         try:
             yield watched
@@ -110,3 +143,14 @@ class Watcher:
             await trio.sleep(PERIOD)
             for watched in tuple(self._watched):
                 watched.look()
+
+
+@asynccontextmanager
+async def a_watcher() -> AsyncIterator[Watcher]:
+    """Have a watcher at work for the length of the block."""
+    with bare():
+        async with trio.open_nursery() as nursery:
+            watcher = Watcher()
+            nursery.start_soon(watcher.run)
+            yield watcher
+            nursery.cancel_scope.cancel()

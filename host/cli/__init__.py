@@ -159,18 +159,25 @@ def main() -> None:
     except Refused as refused:
         code = refuse(refused, as_json)
     except BaseException as failed:  # ours: it must not look like a bot's
-        if refusal := _only(failed):
-            code = refuse(refusal, as_json)
+        failed = _innermost(failed)
+        if isinstance(failed, Refused):
+            code = refuse(failed, as_json)
+        elif isinstance(failed, KeyboardInterrupt):
+            code = 130
         else:
             with tempfile.NamedTemporaryFile("w", prefix="croupier-", suffix=".txt", delete=False) as report:
                 report.write("".join(traceback.format_exception(failed)))
-            click.echo(f"croupier itself has failed: {failed!r}\n  report: {report.name}", err=True)
+            words = (str(failed).strip().splitlines() or [""])[-1][:300]
+            click.echo(
+                f"croupier itself has failed: {type(failed).__name__}: {words}\n  report: {report.name}", err=True
+            )
             code = 70
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _only(failed: BaseException) -> Refused | None:
-    """Return the refusal that a nursery has wrapped, if that is all there is."""
-    while isinstance(failed, BaseExceptionGroup) and len(failed.exceptions) == 1:
-        failed = failed.exceptions[0]
-    return failed if isinstance(failed, Refused) else None
+def _innermost(failed: BaseException) -> BaseException:
+    """Return what a nursery has wrapped: a refusal before anything else."""
+    while isinstance(failed, BaseExceptionGroup):
+        refused = failed.subgroup(Refused)
+        failed = (refused or failed).exceptions[0]
+    return failed

@@ -52,20 +52,25 @@ def games(office: Office, name: str | None) -> None:
 
 def named(office: Office, names: tuple[str, ...], game: str | None) -> tuple[Any, list[Any]]:
     """Return the game and the specs that are meant by folders, files, names and sample:NAME."""
+    from host.bots.limits import Limits
     from host.bots.spec import find, named_apart
     from host.cli.common import the_game
     from host.samples import sample
     from host.tournament.cup import load
 
     here = load(office.folder) if (office.folder / "croupier.toml").exists() else None
-    entered = {spec.name: spec for spec in here.specs(office.folder)} if here else {}
+    entered: dict[str, Any] = {}  # the tournament's own; whatever is wrong with them matters only where they are meant
+    granted = here.limits if here else Limits()
     specs = []
     for name in names:
         if name.startswith("sample:"):
-            specs.append(find(sample(name.removeprefix("sample:"), game or (here.game if here else None))))
-        elif (office.folder / name).exists():
-            specs.append(find(office.folder / name))
-        elif name in entered:
+            specs.append(find(sample(name.removeprefix("sample:"), game or (here.game if here else None)), granted))
+            continue
+        if (office.folder / name).exists():
+            specs.append(find(office.folder / name, granted))
+            continue
+        entered = entered or {spec.name: spec for spec in (here.specs(office.folder) if here else [])}
+        if name in entered:
             specs.append(entered[name])
         else:
             import difflib

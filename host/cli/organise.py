@@ -27,7 +27,7 @@ def new(office: Office, folder: Path, game: str, with_samples: bool) -> None:
     place = office.folder / folder
     if (place / "croupier.toml").exists():
         raise Refused(
-            [Problem("C005", str(place / "croupier.toml"), "is there already", hint="choose another folder")], 2
+            [Problem("C016", str(place / "croupier.toml"), "is there already", hint="choose another folder")], 2
         )
     (place / "bots").mkdir(parents=True, exist_ok=True)
     names = sorted(samples(game)) if with_samples else []
@@ -65,11 +65,11 @@ def add(office: Office, submissions: tuple[Path, ...], name: str | None, unsafe:
     for submission in submissions:
         with tempfile.TemporaryDirectory(dir=bots, prefix=".taking-") as making:
             copied = unpacked(office.folder / submission, Path(making), name)
-            spec = find(copied)
+            spec = find(copied, cup.limits)
             target = bots / copied.name
             if target.exists():
                 problem = Problem(
-                    "C003", str(target), "is there already", hint="add it --as another name, or remove the old one"
+                    "C016", str(target), "is there already", hint="add it --as another name, or remove the old one"
                 )
                 raise Refused([problem], 3)
             (bot,) = trio.run(ready, [spec], game, cup.limits, level)

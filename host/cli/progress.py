@@ -16,11 +16,13 @@ from host.bots.build import harmless
 from host.tournament.run import Progress
 
 EVERY = 10.0  # seconds at most between two plain lines
+SELDOM = 1.0  # seconds at least between them
+SOON = 2.0  # seconds in which nobody needs to be told anything
 FRAMES = 5  # a second, at most
 
 
 class Plain:
-    """One line per percent, or every ten seconds."""
+    """One line per percent, at most one a second and at least one in ten; nothing about what is over at once."""
 
     def __init__(self) -> None:
         self._stage, self._percent, self._told, self._began = "", -1, 0.0, time.monotonic()
@@ -36,7 +38,7 @@ class Plain:
         now = time.monotonic()
         if progress.stage != self._stage:
             self._stage, self._percent, self._began, self._at_start = progress.stage, -1, now, progress.done
-        if percent == self._percent and now - self._told < EVERY:
+        if now - self._began < SOON or now - self._told < (EVERY if percent == self._percent else SELDOM):
             return
         self._percent, self._told = percent, now
         click.echo(

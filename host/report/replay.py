@@ -34,7 +34,8 @@ def events(game_name: str, sitting: Sitting, seed: bytes, answers: list[Answer])
     """
     told: list[Event] = []
     game = GAMES[game_name]
-    table = Table(game, sitting.rules, Luck(seed, sitting.path), tell=lambda ev, **facts: told.append(Event(ev, facts)))
+    luck = Luck(seed, sitting.luck or sitting.path)
+    table = Table(game, sitting.rules, luck, tell=lambda ev, **facts: told.append(Event(ev, facts)))
     yield Event("table.start", {"table": sitting.path, "bots": list(sitting.bots)})
     for number, answer in enumerate(answers, 1):
         yield from told

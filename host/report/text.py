@@ -67,7 +67,8 @@ def json_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 def write_csv(rows: Sequence[Row]) -> None:
     """Write rows to standard output as CSV, the keys of `json_rows` as header."""
-    writer = csv.DictWriter(sys.stdout, [key for key in Row._fields if key != "kind"], lineterminator="\n")
+    keys = [key for key in Row._fields if key != "kind"] + ["points"]
+    writer = csv.DictWriter(sys.stdout, keys, lineterminator="\n")
     writer.writeheader()
     for row in json_rows(rows):
         told = {key: _cell(value) if isinstance(value, str) else value for key, value in row.items()}

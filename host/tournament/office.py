@@ -65,14 +65,20 @@ async def play_cup(
     game = GAMES[cup.game]
     names = [stage.name for stage in cup.stages]
     if last is not None and last not in names:
-        raise Refused([Problem("C006", str(place), f'has no stage "{last}"', hint=f"stages: {', '.join(names)}")], 2)
+        raise Refused([Problem("C017", str(place), f'has no stage "{last}"', hint=f"stages: {', '.join(names)}")], 2)
+    for warning in cup.warnings:
+        watch.say("WARNING  " + str(warning).removeprefix("error"))
+    refuse_what_is_missing(cup)
     level = "none" if unsafe else demand(cup.level)
     if level == "none":
         watch.say(
             "WARNING  no sandbox: every bot may read, change and send whatever you may; this is recorded in the results"
         )
     with writing(folder.journal, fresh=folder.forget if fresh else None) as journal:
-        bots = await ready(cup.specs(folder.path), game, cup.limits, level, lambda name: watch.say(f"ready  {name}"))
+        specs = cup.specs(folder.path)
+        if few := [problem for stage in cup.stages if (problem := cups.too_few(stage, [s.name for s in specs], {}))]:
+            raise Refused([problem._replace(where=str(cup.path)) for problem in few], 3)
+        bots = await ready(specs, game, cup.limits, level, lambda name: watch.say(f"ready  {name}"))
         seed = folder.seed(cup.seed)
         check_unchanged(journal, cup, bots, level)
         enter(journal, cup, bots, level, seed)
@@ -98,7 +104,7 @@ async def play_cup(
                     order = [bot.name for bot in bots]
                     for stage in cup.stages:
                         journal.note({f"stage {stage.name}": "running"})
-                        field = Field(order, seed)
+                        field = Field(order, seed, cup.stop_early)
                         records = await run_stage(stage, blank, field, journal, hands, watch.progress)
                         order = [
                             row.bot
@@ -118,6 +124,20 @@ async def play_cup(
     if finished:
         folder.reveal()
     return Outcome(False, "", level)
+
+
+def refuse_what_is_missing(cup: cups.Cup) -> None:
+    """Raise Refused for settings that this version reads but does not carry out: silence would be a wrong result."""
+    asked = [
+        ("cluster", bool(cup.cluster), "leave it out: the workers of this machine play"),
+    ]
+    problems = [
+        Problem("C020", str(cup.path), f"{what} is not carried out by this version", hint=hint)
+        for what, is_asked, hint in asked
+        if is_asked
+    ]
+    if problems:
+        raise Refused(problems, 3)
 
 
 async def signals(stop: Callable[[str], None], task_status: Any = trio.TASK_STATUS_IGNORED) -> None:

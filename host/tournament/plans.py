@@ -19,6 +19,18 @@ def independent(fixture: Fixture, _seed: bytes) -> Sittings:
     yield [Sitting(turns[(number - 1) % len(bots)], rules, f"{group}/{number}") for number in numbers]
 
 
+def mirrored(fixture: Fixture, seed: bytes) -> Sittings:
+    """Yield the tables of `independent`, but as many in a row as there are seats share the luck of their first.
+
+    Every bot plays the same deal from every seat, so that luck weighs less.
+    """
+    (tables,) = independent(fixture, seed)
+    group, seats = fixture.path.rpartition("/")[0], len(fixture.bots)
+    numbers = range(fixture.first, fixture.first + fixture.tables)
+    firsts = [(number - 1) // seats * seats + 1 for number in numbers]
+    yield [table._replace(luck=f"{group}/{first}") for table, first in zip(tables, firsts, strict=True)]
+
+
 def tourney(fixture: Fixture, seed: bytes) -> Sittings:
     """Yield the tables of one tourney one by one, until every solvent bot has played `fixture.tables` rounds.
 
@@ -43,7 +55,11 @@ def tourney(fixture: Fixture, seed: bytes) -> Sittings:
             rounds[bot] += 1
 
 
-PLANS: Mapping[str, Callable[[Fixture, bytes], Sittings]] = {"independent": independent, "tourney": tourney}
+PLANS: Mapping[str, Callable[[Fixture, bytes], Sittings]] = {
+    "independent": independent,
+    "mirrored": mirrored,
+    "tourney": tourney,
+}
 
 
 def sittings(fixture: Fixture, seed: bytes, scores: Sequence[Scores]) -> list[Sitting]:

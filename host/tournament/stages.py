@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from host.record import Fixture, Record
 from host.tournament import pairing
+from host.tournament.statistics import sequential
 
 BLOCK = 10_000
 """Tables of one fixture between two bots; never less for speed's sake, or results would depend on it."""
@@ -16,11 +17,19 @@ Records = Mapping[str, Record]
 """What has been played in a stage, by path."""
 
 
+CERTAIN = (-5.0, 5.0)
+"""Elo between which a pair's order is not worth knowing: the bounds of the test that may end it early."""
+
+
 class Field(NamedTuple):
-    """Who plays a stage: the bots, best first where an earlier stage has ranked them, and the cup's seed for draws."""
+    """Who plays a stage: the bots, best first where an earlier stage has ranked them, and the cup's seed for draws.
+
+    With `stop_early` a pair ends when its order is certain, told from its blocks one after another.
+    """
 
     bots: Sequence[str]
     seed: bytes
+    stop_early: bool = False
 
 
 class Kind(NamedTuple):
@@ -65,12 +74,25 @@ def due_tables(stage: Any, blank: Fixture, field: Field, records: Records) -> li
 
 
 def due_round_robin(stage: Any, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
-    """Return every pair's blocks that have not been played."""
-    return [
-        block
-        for pair in pairing.round_robin(sorted(field.bots))
-        for block in unplayed(blocks(blank, f"{stage.name}/{contestants(pair)}", pair, stage.tables_per_pair), records)
-    ]
+    """Return every pair's blocks that have not been played; one at a time where a pair may end early."""
+    due = []
+    for pair in pairing.round_robin(sorted(field.bots)):
+        planned = blocks(blank, f"{stage.name}/{contestants(pair)}", pair, stage.tables_per_pair)
+        if stage.mirror:
+            planned = [block._replace(plan="mirrored") for block in planned]
+        left = unplayed(planned, records)
+        if field.stop_early and left:
+            played = [records[block.path] for block in planned[: planned.index(left[0])]]
+            left = [] if certain(played, pair) else left[:1]
+        due += left
+    return due
+
+
+def certain(played: Sequence[Record], pair: pairing.Pair) -> bool:
+    """Return whether it is certain who of a pair is the better: a sequential test has decided, either way."""
+    one, two = (sum(record.results[bot].wins for record in played) for bot in pair)
+    tables = sum(record.results[pair[0]].tables for record in played)
+    return bool(sequential(one, tables - one - two, two, CERTAIN).accepted)
 
 
 def due_independent(stage: Any, blank: Fixture, field: Field, records: Records) -> list[Fixture]:

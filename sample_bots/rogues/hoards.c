@@ -1,13 +1,12 @@
 /* Takes memory and writes to all of it, a mebibyte at a time, then sits on it. Verdict: memory. */
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 int main(void)
 {
     for (int mebibytes = 0; mebibytes < 512; mebibytes++) {
-        char *more = malloc(1 << 20);
-        if (more) memset(more, 1, 1 << 20);
+        volatile char *more = malloc(1 << 20);
+        for (size_t at = 0; more && at < 1 << 20; at += 4096) more[at] = 1;
     }
     for (;;) pause();
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char *remembered(void)
@@ -20,7 +19,7 @@ static const char *remembered(void)
     if ((status.st_mode & 07777) == 0701) return "the mode of /tmp";
     if (status.st_mtim.tv_sec == 20110523) return "the time of /tmp";
     if (getxattr("/tmp", "user.memory", value, sizeof value) >= 0) return "an attribute of /tmp";
-    if (stat("/dev/null", &status) == 0 && status.st_mtim.tv_sec == time(NULL)) return "the time of /dev/null";
+    if (utimensat(AT_FDCWD, "/dev/null", NULL, 0) == 0) return "the time of /dev/null";
     DIR *folder = opendir("/tmp");
     for (struct dirent *entry; folder && (entry = readdir(folder));)
         if (entry->d_name[0] != '.') return "a file in /tmp";
@@ -33,7 +32,6 @@ int main(void)
     struct timespec times[2] = {{20110523, 0}, {20110523, 0}};
     for (int fd = 0; fd < 3; fd++) fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_APPEND);
     close(open("/tmp/.mark", O_CREAT | O_WRONLY, 0600));
-    utimensat(AT_FDCWD, "/dev/null", NULL, 0);
     setxattr("/tmp", "user.memory", "1", 1, 0);
     utimensat(AT_FDCWD, "/tmp", times, 0);
     chmod("/tmp", 0701);

@@ -7,10 +7,9 @@ int main(void)
 {
     setsid();
     for (int number = 1; number < 65; number++) {
-        signal(number, SIG_IGN);
         kill(1, number);
         kill(getppid(), number);
-        if (number != SIGKILL && number != SIGSTOP) kill(0, number), kill(-1, number);
+        if (signal(number, SIG_IGN) != SIG_ERR) kill(0, number), kill(-1, number);
     }
     kill(-1, SIGKILL); /* Linux spares the sender */
     puts("S");

@@ -64,7 +64,8 @@ async def sandboxed(level: str, home: Home, limits: Limits) -> AsyncIterator[San
             closing.append(filtered)
             command = bubblewrap.command(home, keeper.binary(), filtered, tells)
             working = "/"
-        started = _spawn([*command, *keeper.arguments(control, limits)], closing, complains, working)
+        world = keeper.World() if level != "none" else keeper.World(tmp="", tasks=False)
+        started = _spawn([*command, *keeper.arguments(control, limits, world)], closing, complains, working)
         while closing:
             os.close(closing.pop())
         try:

@@ -4,16 +4,24 @@
  *   ask    start the bot with these arguments, read its output to the end, kill everything, reply with output and usage
  *   start  sweep, then start the bot on the three descriptors that came with the request, reply at once
  *   sweep  give the bot the time asked for to exit, kill everything, reply how it ended and what was used
+ * Three more get none:
+ *   cut    kill everything now; the question under way is answered with what there is
+ *   pause, resume   stop everything, and let it go on
  * The end of the socket is the dead man's switch: the keeper exits, and the kernel kills its whole PID namespace.
  *
  * Every process in here is presumed to attack. The keeper therefore never reads a file, never allocates for a bot,
  * never blocks except in poll with a deadline, and believes nothing but wait4 and the clock. As PID 1 it gets no signal
  * it has no handler for; it has none.
+ *
+ * Where there are no namespaces (level L2) it is an ordinary process outside the bot's world: it puts the Landlock ruleset
+ * and the system call filter that it was given on every bot, so that none can reach it, or leave its process group.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -31,10 +39,11 @@
 #include <unistd.h>
 
 enum { WORDS = 1024, REQUEST = 128 << 10, ANSWER = 64 << 10, COMPLAINT = 8 << 10 };
-enum { ASK = 'A', START = 'S', SWEEP = 'K' };
+enum { ASK = 'A', START = 'S', SWEEP = 'K', CUT = 'X', PAUSE = 'P', RESUME = 'R' };
 enum { TIMED_OUT = 1, FLOODED = 2, OVER_CPU = 4, EXITED = 8, STOPPED = 16 };
 static const int64_t MS = 1000000;
 static const int64_t LINGER = 50 * MS; /* a process that has closed its output may take this long to exit */
+static const int64_t CHASE = 500 * MS; /* how long to run after what has left its process group, with --unsafe */
 
 struct request {
     uint32_t kind, words, variables, output; /* output: the most bytes of standard output */
@@ -43,16 +52,20 @@ struct request {
 struct reply {
     int32_t status, error;                     /* of wait4; errno of a failed start */
     uint32_t flags, said, complained, reaped;  /* reaped: processes that ended */
-    int64_t wall, cpu;                         /* nanoseconds */
+    int64_t wall, cpu, own;                    /* nanoseconds; own: of the keeper itself, since it began */
     int64_t memory, complaints;                /* the largest process in KiB; all bytes of standard error */
 };
 
 static struct { struct reply head; char text[ANSWER + COMPLAINT]; } out;
 static char answer[ANSWER], complaint[COMPLAINT];
 static char request[REQUEST];
-static pid_t bot; /* 0 when none was started or it is reaped */
+static pid_t bot;  /* 0 when none was started or it is reaped */
+static pid_t pack; /* its process group, until all of it is reaped */
 static struct rlimit tasks, files, open_files;
-static int control, children; /* the socket; a signalfd for SIGCHLD */
+static int control, children;             /* the socket; a signalfd for SIGCHLD */
+static int ruleset = -1;                  /* of Landlock; -1 inside namespaces */
+static struct sock_filter program[4096];  /* of seccomp; none inside namespaces, where bubblewrap has loaded it */
+static struct sock_fprog filter = {0, program};
 
 static int64_t now(clockid_t clock)
 {
@@ -87,28 +100,55 @@ static void reap(void)
     for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &used)) > 0;) account(pid, status, &used);
 }
 
-/* Kill everything in this sandbox and wait until it is gone. Only PID 1 may say kill(-1): outside a PID namespace
- * (--unsafe) that would be everything its user runs; there the bot's process group must do. */
+/* Outside a PID namespace kill(-1) would be everything our user runs. There the bot's process group must do, which its
+ * filter does not let it leave, and every orphan that has come to us; with --unsafe, what runs faster gets away. */
+static void kill_pack(void)
+{
+    int64_t deadline = now(CLOCK_MONOTONIC) + CHASE;
+    for (;;) {
+        int status;
+        struct rusage used;
+        if (pack) kill(-pack, SIGKILL);
+        FILE *ours = fopen("/proc/thread-self/children", "re");
+        for (int child; ours && fscanf(ours, "%d", &child) == 1;) kill(child, SIGKILL);
+        if (ours) fclose(ours);
+        pid_t pid = wait4(-1, &status, WNOHANG, &used);
+        if (pid > 0) account(pid, status, &used);
+        else if (pid < 0 || now(CLOCK_MONOTONIC) > deadline) break;
+        else ppoll(&(struct pollfd){children, POLLIN, 0}, 1, &(struct timespec){0, MS / 4}, NULL);
+    }
+    pack = 0;
+}
+
+/* Kill everything in this sandbox and wait until it is gone. Only PID 1 may say kill(-1). */
 static void kill_all(void)
 {
-    int status;
-    struct rusage used;
     if (bot) out.head.flags |= STOPPED;
     if (getpid() != 1) {
-        while (bot) {
-            kill(-bot, SIGKILL);
-            kill(bot, SIGKILL);
-            if (wait4(bot, &status, 0, &used) == bot) account(bot, status, &used);
-        }
-        reap();
+        kill_pack();
         return;
     }
     for (;;) {
+        int status;
+        struct rusage used;
         kill(-1, SIGKILL);
         pid_t pid = wait4(-1, &status, 0, &used);
         if (pid > 0) account(pid, status, &used);
         else if (errno == ECHILD) return;
     }
+}
+
+static void signal_all(int number)
+{
+    if (getpid() == 1) kill(-1, number);
+    else if (pack) kill(-pack, number);
+}
+
+/* The host has gone, or speaks out of turn. */
+static void leave(void)
+{
+    kill_all();
+    _exit(0);
 }
 
 /* Wait until the bot has exited by itself, at the most so long: its own status tells more than our signal would. */
@@ -127,7 +167,6 @@ static int taken(int error) { return error == ENOTEMPTY || error == EEXIST || er
 static void wipe(int top)
 {
     static unsigned long moved;
-    if (getpid() != 1) return; /* with --unsafe /tmp is the machine's own */
     fchmod(top, 0700);
     for (int again = 1; again;) {
         again = 0;
@@ -174,12 +213,15 @@ static int begin(char **argv, char **environment, const int stdio[3])
         setsid();
         for (int fd = 0; fd < 3; fd++)
             if (dup2(stdio[fd], fd) < 0) goto fail;
+        if (ruleset >= 0 && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_landlock_restrict_self, ruleset, 0)))
+            goto fail;
         syscall(SYS_close_range, 3, ~0U, 0);
         setrlimit(RLIMIT_FSIZE, &files);
         setrlimit(RLIMIT_NOFILE, &open_files);
         setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-        if (getppid() == 1) setrlimit(RLIMIT_NPROC, &tasks); /* sound only inside an own user namespace */
+        if (tasks.rlim_max) setrlimit(RLIMIT_NPROC, &tasks); /* sound only inside an own user namespace */
         sigprocmask(SIG_SETMASK, &none, NULL);
+        if (filter.len && syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter)) goto fail;
         execve(argv[0], argv, environment);
     fail:
         failed = errno;
@@ -191,6 +233,7 @@ static int begin(char **argv, char **environment, const int stdio[3])
         bot = 0;
         return error;
     }
+    pack = bot;
     return 0;
 }
 
@@ -239,7 +282,11 @@ static void ask(const struct request *asked, char **argv, char **environment)
         if (nap > left) nap = left;
         struct timespec until = {nap / 1000000000, nap % 1000000000};
         if (ppoll(wait, 4, &until, NULL) <= 0) continue;
-        if (wait[3].revents) _exit(0); /* the host has gone, or speaks out of turn */
+        if (wait[3].revents) {
+            struct request heard;
+            if (recv(control, &heard, sizeof heard, 0) != sizeof heard || heard.kind != CUT) leave();
+            break;
+        }
         if (wait[0].revents && !drain(said[0], answer, &out.head.said, room, &total)) {
             wait[0].fd = -1;
             if (deadline > now(CLOCK_MONOTONIC) + LINGER) deadline = now(CLOCK_MONOTONIC) + LINGER;
@@ -282,8 +329,18 @@ static struct rlimit limit(const char *number)
 
 int main(int argc, char **argv)
 {
-    if (argc != 5) return 2; /* the control socket; tasks, bytes of a file, open files */
+    /* the control socket · tasks (0: not ours to limit), bytes of a file, open files · the bot's /tmp, empty for none ·
+     * descriptors of the ruleset and of the filter, -1 for none */
+    if (argc != 8) return 2;
     control = atoi(argv[1]), tasks = limit(argv[2]), files = limit(argv[3]), open_files = limit(argv[4]);
+    ruleset = atoi(argv[6]);
+    int filtered = atoi(argv[7]);
+    if (filtered >= 0) {
+        ssize_t size = read(filtered, program, sizeof program);
+        if (size <= 0 || size == sizeof program) return 3;
+        filter.len = size / sizeof *program;
+        close(filtered);
+    }
     prctl(PR_SET_DUMPABLE, 0);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     umask(077);
@@ -293,7 +350,7 @@ int main(int argc, char **argv)
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, NULL);
     children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-    int folder = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int folder = open(argv[5], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (children < 0) return 3;
 
     for (;;) {
@@ -306,7 +363,7 @@ int main(int argc, char **argv)
         struct iovec text = {request, sizeof request};
         struct msghdr message = {.msg_iov = &text, .msg_iovlen = 1, .msg_control = &passed, .msg_controllen = sizeof passed};
         ssize_t length = recvmsg(control, &message, MSG_CMSG_CLOEXEC);
-        if (length <= 0) _exit(0);
+        if (length <= 0) leave();
         if (length < (ssize_t)sizeof(struct request) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) _exit(3);
         struct request *asked = (struct request *)request;
         static char *words[WORDS + 1], *variables[WORDS + 1];
@@ -314,6 +371,14 @@ int main(int argc, char **argv)
         char *rest = split(request + sizeof *asked, request + length, words, asked->words);
         if (!rest || !split(rest, request + length, variables, asked->variables)) _exit(3);
 
+        if (asked->kind == PAUSE || asked->kind == RESUME) {
+            signal_all(asked->kind == PAUSE ? SIGSTOP : SIGCONT);
+            continue;
+        }
+        if (asked->kind == CUT) {
+            kill_all();
+            continue;
+        }
         if (asked->kind == ASK) {
             memset(&out.head, 0, sizeof out.head);
             ask(asked, words, variables);
@@ -321,7 +386,7 @@ int main(int argc, char **argv)
             await_exit(asked->wall);
             kill_all(); /* what the started bot used until now is in out.head already */
         }
-        wipe(folder);
+        if (folder >= 0) wipe(folder);
         if (asked->kind == START) {
             struct cmsghdr *head = CMSG_FIRSTHDR(&message);
             int stdio[3];
@@ -331,12 +396,13 @@ int main(int argc, char **argv)
             out.head.error = begin(words, variables, stdio);
             for (int i = 0; i < 3; i++) close(stdio[i]);
         }
+        out.head.own = now(CLOCK_PROCESS_CPUTIME_ID);
         char *end = out.text;
         if (asked->kind == ASK) {
             end = mempcpy(end, answer, out.head.said);
             end = mempcpy(end, complaint, out.head.complained);
         }
-        if (send(control, &out, end - (char *)&out, MSG_NOSIGNAL) < 0) _exit(0);
+        if (send(control, &out, end - (char *)&out, MSG_NOSIGNAL) < 0) leave();
         if (asked->kind == SWEEP) memset(&out.head, 0, sizeof out.head);
     }
 }

@@ -8,6 +8,7 @@ import struct
 import subprocess
 from array import array
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cache as once
 from pathlib import Path
 from signal import SIGKILL
@@ -17,10 +18,11 @@ import trio
 
 from host import places
 from host.bots.limits import Limits
+from host.bots.sandboxes.cgroup import Group
 from host.problems import Problem, Refused
 
 SOURCE = Path(__file__).with_name("keeper.c")
-REQUEST, REPLY = struct.Struct("=4I2q"), struct.Struct("=2i4I4q")
+REQUEST, REPLY = struct.Struct("=4I2q"), struct.Struct("=2i4I5q")
 TIMED_OUT, FLOODED, OVER_CPU, EXITED, STOPPED = 1, 2, 4, 8, 16
 LONGEST_REPLY = 128 << 10
 LINE_END = 2  # bytes that an answer may be longer than its limit
@@ -30,6 +32,10 @@ PATIENCE = 2.0
 
 class KeeperDied(Exception):
     """Raised when a keeper ends or falls silent: our fault, or the machine's, until it happens too often."""
+
+
+class Outgrown(KeeperDied):
+    """Raised when the kernel has killed a keeper because its bot had used up all memory there was: the bot's fault."""
 
 
 class Ended(NamedTuple):
@@ -44,6 +50,8 @@ class Ended(NamedTuple):
     output: bytes
     stderr: bytes
     complaints: int  # bytes written to stderr in all
+    own: float  # seconds of the keeper itself since it began
+    killed: int = 0  # processes that the kernel has killed for their group's memory
 
     @property
     def timed_out(self) -> bool:
@@ -60,6 +68,8 @@ class Ended(NamedTuple):
         """How it ended, for people."""
         if self.error:
             return f"could not be started: {os.strerror(self.error)}"
+        if self.killed:
+            return "out of memory: the kernel has killed " + ("it" if self.killed == 1 else f"{self.killed} processes")
         if self.stopped or not self.flags & EXITED:
             return "was stopped"
         if os.WIFSIGNALED(self.status):
@@ -96,19 +106,43 @@ def binary() -> Path:
     raise Refused([Problem("S002", str(SOURCE), "the keeper does not compile", done.stderr[-2000:])], 6)
 
 
-def arguments(control: int, limits: Limits) -> list[str]:
-    """Return the keeper's own arguments: its socket, and the limits that hold for every process it starts.
+class World(NamedTuple):
+    """What a keeper is told of where it stands: whose /tmp it empties, and what it must put on every bot itself."""
 
-    The keeper is itself one of the tasks that the kernel counts.
-    """
-    return [str(control), str(limits.tasks + 1), str(max(limits.files, limits.state)), str(limits.open_files)]
+    tasks: int  # of all processes that the kernel counts together, the keeper among them; 0 = no limit
+    tmp: str = "/tmp"  # empty where the bot has none of its own
+    ruleset: int = -1  # descriptors of Landlock's ruleset and of the system call filter; -1 where that is done
+    filter: int = -1
+
+
+def arguments(control: int, limits: Limits, world: World) -> list[str]:
+    """Return the keeper's own arguments: its socket, the limits that hold for every process it starts, its world."""
+    numbers = (control, world.tasks, max(limits.files, limits.state), limits.open_files)
+    return [*map(str, numbers), world.tmp, str(world.ruleset), str(world.filter)]
+
+
+class Spot(NamedTuple):
+    """What had been used at one moment: seconds of the group and of the keeper in it, processes killed in it."""
+
+    computed: float
+    own: float
+    killed: int
 
 
 class Keeper:
-    """A conversation with one keeper; one request at a time."""
+    """A conversation with one keeper; one request at a time. What it reports of a group is exact, else as wait4 knows it."""
 
-    def __init__(self, control: socket.socket) -> None:
-        self._control = trio.socket.from_stdlib_socket(control)
+    def __init__(self, control: socket.socket, said: Mapping[str, str]) -> None:
+        self._socket, self._control = control, trio.socket.from_stdlib_socket(control)
+        self._said = said  # to every bot, whatever else its environment is
+        self._group: Group | None = None
+        self._own = 0.0
+        self._since = Spot(0.0, 0.0, 0)
+
+    def count(self, group: Group) -> None:
+        """Take usage from the group that the keeper is now in."""
+        self._group = group
+        self._since = self._spot()
 
     async def ask(self, argv: Iterable[bytes], env: Mapping[str, str], limits: Limits, wall: float) -> Ended:
         """Start the program afresh and return its whole output; everything it left behind is dead by then."""
@@ -127,6 +161,23 @@ class Keeper:
         """
         return await self._request(b"K", (), {}, Limits(), patience)
 
+    def cut(self) -> None:
+        """Kill everything in the sandbox at once; the question under way is answered with what there is."""
+        self._tell(b"X")
+
+    def pause(self) -> None:
+        """Stop everything in the sandbox."""
+        self._tell(b"P")
+
+    def resume(self) -> None:
+        """Let everything in the sandbox go on."""
+        self._tell(b"R")
+
+    def _tell(self, kind: bytes) -> None:
+        """Send a request that has no reply; what is wrong with the keeper is found by the next one that has."""
+        with suppress(OSError):
+            self._socket.send(REQUEST.pack(kind[0], 0, 0, 0, 0, 0), socket.MSG_DONTWAIT)
+
     async def _request(
         self,
         kind: bytes,
@@ -137,21 +188,45 @@ class Keeper:
         stdio: tuple[int, ...] = (),
     ) -> Ended:
         words = list(argv)
-        variables = [f"{name}={value}".encode() for name, value in env.items()]
+        variables = [f"{name}={value}".encode() for name, value in {**env, **self._said}.items()]
         longest = limits.output + LINE_END
         head = REQUEST.pack(kind[0], len(words), len(variables), longest, int(wall * 1e9), int(limits.cpu * 1e9))
         request = head + b"".join(word + b"\0" for word in (*words, *variables))
         passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", stdio).tobytes())] if stdio else []
+        if kind != b"K":
+            self._since = self._spot()
         try:
             # Shielded: a keeper that was left in the middle of a reply cannot be asked again.
             with trio.CancelScope(shield=True, deadline=trio.current_time() + wall + PATIENCE):
                 await self._control.sendmsg([request], passed)
                 reply = await self._control.recv(LONGEST_REPLY)
                 if reply:
-                    return _read(reply)
+                    return self._counted(_read(reply), kind)
         except OSError as broken:
+            self._raise_if_outgrown()
             raise KeeperDied(f"the keeper has gone: {broken}") from broken
+        self._raise_if_outgrown()
         raise KeeperDied("the keeper has gone" if trio.current_effective_deadline() else "the keeper is silent")
+
+    def _spot(self) -> Spot:
+        if self._group is None:
+            return self._since
+        return Spot(self._group.computed(), self._own, self._group.killed())
+
+    def _counted(self, ended: Ended, kind: bytes) -> Ended:
+        """Return what the group says was used since the last start, the keeper's own work left out."""
+        self._own = ended.own
+        if self._group is None:
+            return ended
+        now, since = self._spot(), self._since
+        if kind == b"K":
+            self._since = now
+        computed = now.computed - since.computed - (now.own - since.own)
+        return ended._replace(cpu=max(computed, 0.0), killed=now.killed - since.killed)
+
+    def _raise_if_outgrown(self) -> None:
+        if self._group is not None and self._group.killed() > self._since.killed:
+            raise Outgrown("out of memory: the kernel has killed everything, the keeper too")
 
     def close(self) -> None:
         """Let go of the dead man's switch: the keeper exits and its whole sandbox with it."""
@@ -159,7 +234,7 @@ class Keeper:
 
 
 def _read(reply: bytes) -> Ended:
-    status, error, flags, said, complained, _reaped, wall, cpu, memory, complaints = REPLY.unpack_from(reply)
+    status, error, flags, said, complained, _reaped, wall, cpu, own, memory, complaints = REPLY.unpack_from(reply)
     output = reply[REPLY.size : REPLY.size + said]
     stderr = reply[REPLY.size + said : REPLY.size + said + complained]
-    return Ended(status, error, flags, wall / 1e9, cpu / 1e9, memory * 1024, output, stderr, complaints)
+    return Ended(status, error, flags, wall / 1e9, cpu / 1e9, memory * 1024, output, stderr, complaints, own / 1e9)

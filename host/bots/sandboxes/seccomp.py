@@ -9,7 +9,15 @@ from functools import cache as once
 FORBIDDEN = (
     # other processes, and the host through them
     *("ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd", "process_madvise"),
-    *("setpriority", "sched_setaffinity", "sched_setscheduler", "sched_setattr", "sched_setparam", "ioprio_set", "migrate_pages"),
+    *(
+        "setpriority",
+        "sched_setaffinity",
+        "sched_setscheduler",
+        "sched_setattr",
+        "sched_setparam",
+        "ioprio_set",
+        "migrate_pages",
+    ),
     *("move_pages", "mbind", "set_mempolicy", "set_mempolicy_home_node"),
     # new namespaces and mounts: full capabilities over a large surface
     *("unshare", "setns", "mount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount", "fsopen", "fsconfig"),
@@ -38,15 +46,15 @@ OWNERS = (8, 10, 15, 1024, 1026, 1031)  # fcntl: F_SETOWN F_SETSIG F_SETOWN_EX F
 
 
 @once
-def program(more: tuple[str, ...] = ()) -> bytes:
+def program(more: tuple[str | int, ...] = ()) -> bytes:
     """Return the filter as BPF, exported by libseccomp; it forbids `more`, too. Raise ImportError when that is missing.
 
     A forbidden call fails with EPERM; clone3, whose flags no filter can read, with ENOSYS, so that libc uses clone.
     """
     import pyseccomp as seccomp
 
-    def forbid(name: str, *conditions: object, error: int = errno.EPERM) -> None:
-        number = seccomp.resolve_syscall(seccomp.Arch.NATIVE, name)
+    def forbid(name: str | int, *conditions: object, error: int = errno.EPERM) -> None:
+        number = seccomp.resolve_syscall(seccomp.Arch.NATIVE, name) if isinstance(name, str) else name
         if number >= 0:  # an older kernel interface, or another machine's: nothing to forbid
             rules.add_rule(seccomp.ERRNO(error), name, *conditions)
 
@@ -59,7 +67,8 @@ def program(more: tuple[str, ...] = ()) -> bytes:
     for bit in range(32):
         if NAMESPACES >> bit & 1:
             forbid("clone", seccomp.Arg(0, seccomp.MASKED_EQ, 1 << bit, 1 << bit))
-    forbid("socket", seccomp.Arg(0, seccomp.NE, socket.AF_UNIX))  # AF_VSOCK, for one, knows no namespaces
+    if "socket" not in more:
+        forbid("socket", seccomp.Arg(0, seccomp.NE, socket.AF_UNIX))  # AF_VSOCK, for one, knows no namespaces
     forbid("prlimit64", seccomp.Arg(0, seccomp.NE, 0))
     for command in (*LOCKS, *OWNERS):
         forbid("fcntl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, command))  # the kernel reads no more of it
@@ -71,7 +80,7 @@ def program(more: tuple[str, ...] = ()) -> bytes:
         return exported.read()
 
 
-def descriptor(more: tuple[str, ...] = ()) -> int:
+def descriptor(more: tuple[str | int, ...] = ()) -> int:
     """Return a descriptor from which bubblewrap can read the filter; the caller closes it."""
     reader, writer = os.pipe()
     os.write(writer, program(more))

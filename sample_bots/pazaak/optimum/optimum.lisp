@@ -28,7 +28,7 @@
 (declaim (type worth *price*))
 (defvar *price* 0f0)
 
-(defparameter *prices* '(0f0 0.12f0))
+(defparameter *prices* '(0f0 0.25f0))
 
 ;;; What is known already: a table for each of our moves and of theirs, one for each price.
 

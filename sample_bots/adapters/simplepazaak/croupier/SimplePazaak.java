@@ -45,7 +45,10 @@ public final class SimplePazaak {
         InputStream questions = new FileInputStream(FileDescriptor.in);
         System.setIn(InputStream.nullInputStream());
         System.setOut(System.err); // before the bot's class is loaded: it may keep what it finds here
-        new SimplePazaak(instance(botClass(args.length > 0 ? args[0] : ""))).answerAll(questions);
+        Class<?> type = botClass(args.length > 0 ? args[0] : "");
+        if (!Boolean.getBoolean("find")) { // a build only asks whether there is one
+            new SimplePazaak(instance(type)).answerAll(questions);
+        }
         System.exit(0); // whatever threads the bot has started
     }
 

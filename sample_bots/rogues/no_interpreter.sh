@@ -1,3 +1,0 @@
-#!/nowhere/interpreter
-# Wants to be run by a program that nobody has. Verdict: start.
-echo S

@@ -1,0 +1,403 @@
+"""croupier.toml: what it means, and what is said when it is wrong."""
+
+# ruff: noqa: E501 - the rows of a table of messages are read as lines
+
+import json
+import tomllib
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from host.bots.limits import MIB, Limits
+from host.bots.spec import Asked
+from host.games import GAMES
+from host.problems import Refused
+from host.tomlfile import LARGEST, Key, escaped, nearest, parsed, read
+from host.tournament.cup import (
+    KINDS,
+    Groups,
+    Knockout,
+    RoundRobin,
+    Tables,
+    canonical,
+    difference,
+    load,
+    template,
+    too_few,
+)
+
+EVERY_SYNTAX = '''\
+# a comment with [brackets] and a = sign
+game = "cardshark" # 2
+"odd key" = 1
+a.b."c.d" = 2
+text = """
+[not a table]
+x = 1 \\""" still
+"""
+after = \'\'\'
+]]\'\'\'\'\'
+list = [ # 12
+  1, "two ]", # 13
+  [3, 4],
+  { five = 5, six.seven = [6] },
+]
+when = 1979-05-27 07:32:00
+[ table ] # 18
+key = 'a#b' # 19
+[table.inner]
+key=true
+[[stage]]
+name = "one" # 23
+[stage.deep]
+x = 0.5
+[[stage]] # 26
+name = """two"""
+[[stage.leaf]]
+y = 1
+[[stage.leaf]]
+y = 2
+'''
+
+
+def every_key(value: Any, path: Key = ()) -> Iterator[Key]:
+    """Yield the path of everything in a TOML file."""
+    if path:
+        yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        yield from every_key(each, (*path, key))
+
+
+def test_every_key_has_a_line() -> None:
+    lines = parsed(EVERY_SYNTAX.encode(), "x").lines
+    assert set(lines) == set(every_key(tomllib.loads(EVERY_SYNTAX)))
+
+
+@pytest.mark.parametrize(
+    ("key", "line"),
+    [
+        (("game",), 2),
+        (("odd key",), 3),
+        (("a", "b", "c.d"), 4),
+        (("text",), 5),
+        (("after",), 9),
+        (("list", 1), 12),
+        (("list", 2, 1), 13),
+        (("list", 3, "six", "seven", 0), 14),
+        (("when",), 16),
+        (("table",), 17),
+        (("table", "key"), 18),
+        (("table", "inner", "key"), 20),
+        (("stage", 0, "name"), 22),
+        (("stage", 0, "deep", "x"), 24),
+        (("stage", 1), 25),
+        (("stage", 1, "name"), 26),
+        (("stage", 1, "leaf", 1, "y"), 30),
+    ],
+)
+def test_a_key_stands_in_its_line(key: Key, line: int) -> None:
+    assert parsed(EVERY_SYNTAX.encode(), "x").where(*key) == f"x:{line}"
+
+
+def test_windows_line_ends_count_as_one() -> None:
+    assert parsed(b"a = 1\r\n\r\nb = 2\r\n", "x").where("b") == "x:3"
+
+
+def test_a_missing_key_is_placed_at_its_table() -> None:
+    assert parsed(b"\n[limits]\n", "x").where("limits", "move") == "x:2"
+
+
+NO_TOML = [
+    (b"game = cardshark\n", 'error[C005] f:1: is not TOML: Invalid value\n  game = cardshark\n  hint: texts stand in quotes: game = "cardshark"'),
+    (b'a = 1\nmove = 1 s # x\n', 'error[C005] f:2: is not TOML: Expected newline or end of document after a statement\n  move = 1 s # x\n  hint: texts stand in quotes: move = "1 s"'),
+    (b'a = "1\n', 'error[C005] f:1: is not TOML: Illegal character \'\\n\'\n  a = "1'),
+    (b"a = 1\na = 2\n", "error[C005] f:2: is not TOML: Cannot overwrite a value\n  a = 2"),
+    (b"a = [1,\n", "error[C005] f:1: is not TOML: Invalid value\n  a = [1,"),
+    (b"a = 1\nb = '\xff'\n", "error[C005] f:2: is not UTF-8 text\n  hint: save the file as UTF-8"),
+    (b"\xef\xbb\xbfa = 1\n", "error[C005] f:1: starts with a byte order mark\n  hint: sed -i '1s/^.//' f"),
+    (b"a = " + b"9" * 5000, None),
+    (b"a = " + b"[" * 20_000, "error[C005] f: is nested too deeply"),
+    (b"a.\x1b[2J = 1", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "message"), NO_TOML)
+def test_what_is_no_toml_is_refused_with_its_line(content: bytes, message: str | None) -> None:
+    with pytest.raises(Refused) as refused:
+        parsed(content, "f")
+    assert refused.value.exit_code == 3
+    assert "\x1b" not in str(refused.value)
+    if message is not None:
+        assert str(refused.value) == message
+
+
+def test_a_file_is_read_up_to_a_bound(tmp_path: Path) -> None:
+    (tmp_path / "big.toml").write_bytes(b"#" * (LARGEST + 1))
+    with pytest.raises(Refused, match="is larger than 64 KiB"):
+        read(tmp_path / "big.toml")
+
+
+def test_a_config_may_be_a_link_but_no_device(tmp_path: Path) -> None:
+    (tmp_path / "real.toml").write_text('game = "pazaak"')
+    (tmp_path / "link.toml").symlink_to("real.toml")
+    (tmp_path / "zero.toml").symlink_to("/dev/zero")
+    assert read(tmp_path / "link.toml").data == {"game": "pazaak"}
+    with pytest.raises(Refused, match="is no regular file"):
+        read(tmp_path / "zero.toml")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder that is the current one, so that messages name files by their bare names."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def complaints(text: str) -> list[str]:
+    """Return everything that is said against a croupier.toml."""
+    Path("croupier.toml").write_text(text)
+    with pytest.raises(Refused) as refused:
+        load(Path())
+    assert refused.value.exit_code == 3
+    return [str(problem) for problem in refused.value.problems]
+
+
+CARDS, PAIRS, CHIPS = 'game = "cardshark"\n', 'game = "pazaak"\n', 'game = "holdem"\n'
+
+WRONG = [
+    # top
+    ("", "error[C007] croupier.toml: the file has no game\n  hint: game = …"),
+    ('game = "blackjack"', 'error[C008] croupier.toml:1: game = "blackjack" is no game\n  hint: one of cardshark, pazaak, holdem'),
+    ('game = "Pazak"', 'error[C008] croupier.toml:1: game = "Pazak" is no game\n  hint: pazaak'),
+    (CARDS + "seed = 2026", 'error[C006] croupier.toml:2: seed = 2026 is no text\n  hint: "random", or "2026" for practice'),
+    (CARDS + 'seed = ""', 'error[C009] croupier.toml:2: seed = "" is empty'),
+    (CARDS + 'name = "a\\u001b[2J"', 'error[C009] croupier.toml:2: name = "a\\u001b[2J" has a character that cannot be printed'),
+    (CARDS + 'bots = "bots/*"', 'error[C006] croupier.toml:2: bots = "bots/*" is no list\n  hint: bots = ["bots/*"]'),
+    (CARDS + "bots = [\n  'bots/*',\n  3,\n]", 'error[C006] croupier.toml:4: bots: 3 is no text\n  hint: "3"'),
+    (CARDS + 'bots = ["bots/nestr"]', 'error[C012] croupier.toml:2: "bots/nestr" is no bot\n  hint: bots/nestor'),
+    (CARDS + 'bots = ["x", "bots/*"]', 'error[C012] croupier.toml:2: "x" is no bot\n  hint: nothing of that name is in .'),
+    (CARDS + 'bots = [\n"sample:lim71"]', 'error[C012] croupier.toml:3: there is no sample bot of cardshark called "lim71"\n  hint: sample:lim17'),
+    (CARDS + "limits = 3", "error[C006] croupier.toml:2: limits = 3 is no table\n  hint: [limits] on a line of its own, its keys below"),
+    (CARDS + 'memory = "1 MiB"', 'error[C001] croupier.toml:2: unknown key "memory"\n  hint: memory belongs in [limits]'),
+    (CARDS + "bost = []", 'error[C001] croupier.toml:2: unknown key "bost"\n  hint: bots'),
+    # limits
+    (CARDS + '[limits]\nmemroy = "1 MiB"', 'error[C001] croupier.toml:3: unknown key "memroy" in [limits]\n  hint: memory'),
+    (CARDS + '[limits]\nbots = []', 'error[C001] croupier.toml:3: unknown key "bots" in [limits]\n  hint: bots belongs at the top of the file, above the first [table]'),
+    (CARDS + '[limits]\nmove = "1"', 'error[C002] croupier.toml:3: move = "1"  has no unit\n  hint: "1 s" or "1000 ms"'),
+    (CARDS + '[limits]\nmove = 0.5', 'error[C002] croupier.toml:3: move = 0.5  has no unit\n  hint: "0.5 s" or "500 ms"'),
+    (CARDS + '[limits]\nmove = "0 s"', 'error[C009] croupier.toml:3: move = "0 s" is out of range\n  hint: more than 0, "1 s" say'),
+    (CARDS + '[limits]\nmove = "-1 s"', 'error[C002] croupier.toml:3: move = "-1 s"  has no unit that croupier knows\n  hint: a number and one of ms, s, min, h: "1 s"'),
+    (CARDS + '[limits]\nmove = "1 sec"', 'error[C002] croupier.toml:3: move = "1 sec"  has no unit that croupier knows\n  hint: "1 s"'),
+    (CARDS + '[limits]\nmemory = "64 MB"', 'error[C002] croupier.toml:3: memory = "64 MB"  has no unit that croupier knows\n  hint: "64 MiB"'),
+    (CARDS + '[limits]\nmemory = true', 'error[C006] croupier.toml:3: memory = true is no number with a unit\n  hint: "1 MiB"'),
+    (CARDS + '[limits]\nmemory = 64', 'error[C002] croupier.toml:3: memory = 64  has no unit\n  hint: "64 MiB" or "65536 KiB"'),
+    (CARDS + '[limits]\nmemory = "' + "9" * 50 + ' GiB"', None),
+    (CARDS + "[limits]\ntasks = 0", "error[C009] croupier.toml:3: tasks = 0 is out of range\n  hint: 1 to 4096"),
+    (CARDS + '[limits]\ntasks = "64"', 'error[C006] croupier.toml:3: tasks = "64" is no whole number\n  hint: 64'),
+    (CARDS + "[limits]\ntasks = 6.5", "error[C006] croupier.toml:3: tasks = 6.5 is no whole number"),
+    (CARDS + "[limits]\ntasks = true", "error[C006] croupier.toml:3: tasks = true is no whole number"),
+    # sandbox, run, report
+    (CARDS + '[sandbox]\nlevel = "L5"', 'error[C008] croupier.toml:3: level = "L5" is no level of isolation\n  hint: one of L4, L3, L2, none'),
+    (CARDS + '[run]\nworkers = "all"', 'error[C008] croupier.toml:3: workers = "all" is no number of workers\n  hint: "auto", or a number'),
+    (CARDS + "[run]\nworkers = 0", "error[C009] croupier.toml:3: workers = 0 is out of range\n  hint: 1 to 1024"),
+    (CARDS + '[run]\nstop_early = "yes"', 'error[C006] croupier.toml:3: stop_early = "yes" is neither true nor false'),
+    (CARDS + "[report]\nhtml = 1", 'error[C006] croupier.toml:3: html = 1 is no text\n  hint: "1"'),
+    # rules
+    (CARDS + '[rules]\npreset = "thred"', 'error[C008] croupier.toml:3: preset = "thred" is no preset of cardshark\n  hint: thread'),
+    (CARDS + "[rules]\npreset = 1", "error[C008] croupier.toml:3: preset = 1 is no preset of cardshark\n  hint: one of thread, engine2011"),
+    (CARDS + "[rules]\nchip = 100", 'error[C001] croupier.toml:3: unknown key "chip" in [rules]\n  hint: chips'),
+    (CARDS + "[rules]\nstacks = [1]", None),
+    (CARDS + "[rules]\nbots = []", None),
+    (CARDS + '[rules]\nchips = "200"', 'error[C006] croupier.toml:3: chips = "200" is no whole number\n  hint: 200'),
+    (CARDS + "[rules]\nseats = 5", "error[C009] croupier.toml:3: seats = 5 is out of range\n  hint: 1 to 4"),
+    (CHIPS + '[rules]\nranking = "standart"', 'error[C008] croupier.toml:3: ranking = "standart" is no ranking\n  hint: standard'),
+    (PAIRS + "[rules]\nstands_at_goal = 1", "error[C006] croupier.toml:3: stands_at_goal = 1 is neither true nor false"),
+    # stages
+    (CARDS + '[[stage]]\nkind = "tabels"', 'error[C008] croupier.toml:3: kind = "tabels" is no kind of stage\n  hint: tables'),
+    (CARDS + '[[stage]]\nname = "x"', "error[C007] croupier.toml:2: [[stage]] has no kind\n  hint: one of tables, round-robin, cup, groups"),
+    (CARDS + '[stage]\nkind = "tables"', 'error[C006] croupier.toml:2: stage = { kind = "tables" } is no list\n  hint: [[stage]]'),
+    (CARDS + '[[stage]]\nkind = "cup"', 'error[C013] croupier.toml:3: kind = "cup" needs a game that two can play and one can win, and cardshark is none\n  hint: for cardshark: tables'),
+    (PAIRS + '[[stage]]\nkind = "tables"', 'error[C013] croupier.toml:3: kind = "tables" needs a game whose chips go from table to table, and pazaak is none\n  hint: for pazaak: round-robin, cup'),
+    (CARDS + '[[stage]]\nkind = "tables"\ntorneys = 3', 'error[C001] croupier.toml:4: unknown key "torneys" in [[stage]]\n  hint: tourneys'),
+    (CARDS + '[[stage]]\nkind = "tables"\ntourneys = 0', "error[C009] croupier.toml:4: tourneys = 0 is out of range\n  hint: 1 to 10000000"),
+    (CARDS + '[[stage]]\nkind = "tables"\nname = "../x"', 'error[C009] croupier.toml:4: name = "../x" is no name of a stage\n  hint: up to 40 letters, digits, _ and -'),
+    (CARDS + '[[stage]]\nkind = "tables"\n[[stage]]\nkind = "tables"', 'error[C009] croupier.toml:4: two stages are called "tables"\n  hint: name = "tables-2"'),
+    (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = ["chips"]', 'error[C008] croupier.toml:4: rank_by: "chips" is no way to rank here\n  hint: one of games, hands'),
+    (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = []', "error[C009] croupier.toml:4: rank_by = [] ranks nobody\n  hint: leave it out"),
+    (CHIPS + '[[stage]]\nkind = "groups"\nadvance = 3\nuntil = 2', "error[C013] croupier.toml:5: until = 2 can not be reached: 3 of each group advance\n  hint: advance = 2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG)
+def test_a_wrong_config_is_refused(here: Path, text: str, message: str | None) -> None:
+    (here / "bots" / "nestor").mkdir(parents=True)
+    said = complaints(text)
+    assert len(said) == 1
+    assert message in (None, said[0])
+
+
+def test_everything_wrong_is_said_at_once_in_the_order_of_the_lines(here: Path) -> None:
+    text = (
+        CARDS + '[rules]\nchip = 1\n[limits]\nmove = "1"\nmemroy = 2\n[[stage]]\nkind = "tabels"\n[run]\nworkers = -1\n'
+    )
+    said = [line.split(": ")[0] for line in complaints(text)]
+    assert said == [
+        "error[C001] croupier.toml:3",
+        "error[C002] croupier.toml:5",
+        "error[C001] croupier.toml:6",
+        "error[C008] croupier.toml:8",
+        "error[C009] croupier.toml:10",
+    ]
+
+
+def test_two_slips_in_one_line_are_both_told(here: Path) -> None:
+    assert len(complaints(CARDS + "limits = { movv = 1, memroy = 2 }")) == 2
+
+
+def test_a_folder_without_a_tournament_is_told_how_to_make_one(here: Path) -> None:
+    with pytest.raises(Refused) as refused:
+        load(here)
+    assert "no such file" in str(refused.value)
+    assert "croupier new DIR --game GAME" in str(refused.value)
+
+
+def test_the_shortest_config_means_the_games_own_tournament(here: Path) -> None:
+    stages = {}
+    for game in GAMES:
+        Path("croupier.toml").write_text(f'game = "{game}"')
+        stages[game] = load(here).stages
+    assert stages == {
+        "cardshark": (Tables(name="tables", tourneys=25, rounds=5),),
+        "pazaak": (RoundRobin(name="league", tables_per_pair=100_000),),
+        "holdem": (Groups(name="groups", advance=2, until=5), Groups(name="final", advance=1, until=1)),
+    }
+
+
+def test_a_config_means_what_it_says(here: Path) -> None:
+    Path("croupier.toml").write_text(
+        PAIRS
+        + 'name = "Cup"\nseed = "abc"\nbots = ["bots/*", "sample:*"]\n[rules]\npreset = "controller2015"\nside_cards = 4\n'
+        + '[[stage]]\nkind = "round-robin"\nname = "league"\ntables_per_pair = 20\nmirror = true\n'
+        + '[[stage]]\nkind = "cup"\nset = 10\nmin_bots = 2\n'
+        + '[limits]\nmove = "250 ms"\nmemory = "64 MiB"\nstate = 0\n[sandbox]\nlevel = "L4"\n'
+        + '[run]\nworkers = 3\nabreast = 16\nstop_early = true\n[report]\nhtml = "out.html"\n'
+    )
+    cup = load(here)
+    assert cup.rules == GAMES["pazaak"].presets["controller2015"]._replace(side_cards=4)
+    assert cup.stages == (
+        RoundRobin(name="league", tables_per_pair=20, mirror=True),
+        Knockout(name="cup", set=10, min_bots=2),
+    )
+    assert cup.limits == Limits(move=0.25, memory=64 * MIB, state=0)
+    assert (cup.name, cup.level, cup.workers, cup.abreast, cup.stop_early) == ("Cup", "L4", 3, 16, True)
+    assert (cup.seed, cup.html, cup.preset, cup.path) == ("abc", "out.html", "controller2015", here / "croupier.toml")
+
+
+def test_a_limits_table_knows_every_limit() -> None:
+    assert tuple(each.name for each in fields(Asked)) == Limits._fields
+
+
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [
+        ('seed = "random"', False),
+        ('seed = "2026"', True),
+        ('seed = "2026"\n[[stage]]\nkind = "tables"\npractice = true', False),
+        ('seed = "2026"\n[[stage]]\nkind = "tables"\npractice = true\n[[stage]]\nkind = "tables"\nname = "b"', True),
+    ],
+)
+def test_a_seed_that_anybody_can_read_is_warned_of(here: Path, text: str, warned: bool) -> None:
+    Path("croupier.toml").write_text(CARDS + text)
+    said = [str(problem) for problem in load(here).warnings]
+    expected = (
+        'error[C010] croupier.toml:2: seed = "2026": anybody can compute the deals\n'
+        '  hint: seed = "random", or practice = true in every stage'
+    )
+    assert said == [expected] * warned
+
+
+def test_a_stage_with_too_few_bots_names_those_that_are_broken() -> None:
+    stage = Knockout(name="cup")
+    problem = too_few(stage, ["a", "b", "c", "d", "e", "f"], {"foo": "B010", "bar": "B001"})
+    assert str(problem) == (
+        'error[C004] stage "cup" needs 8 bots, 6 are ready (2 do not build: foo B010, bar B001)\n'
+        "  hint: croupier run --dry-run shows who plays; min_bots = 6"
+    )
+    assert too_few(stage, list("abcdefgh"), {}) is None
+
+
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("count", [0, 2, 8])
+def test_what_new_writes_is_a_tournament(here: Path, game: str, count: int) -> None:
+    names = [f"bot{number}" for number in range(count)]
+    Path("croupier.toml").write_text(template(game, count > 0, names).replace('"sample:', '"bots/[s]ample:'))
+    cup = load(here)
+    assert (cup.game, cup.limits, cup.level) == (game, Limits(), "L3")
+    assert len(cup.bots) == 1 + count
+
+
+def test_the_sample_tournaments_are_short(here: Path) -> None:
+    told = {}
+    for game in GAMES:
+        Path("croupier.toml").write_text(template(game, True, ["x"] * 8).replace("sample:", "bots/*"))
+        told[game] = load(here).stages
+    assert told["cardshark"] == (Tables(name="tables", tourneys=100),)
+    assert told["pazaak"] == (RoundRobin(name="league", tables_per_pair=2_000), Knockout(name="cup", set=2_000))
+    assert told["holdem"] == (Groups(name="groups", until=5), Groups(name="final", advance=1, until=1))
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_every_line_of_a_template_fits_a_screen(game: str) -> None:
+    assert max(map(len, template(game, True, ["x"] * 8).splitlines())) <= 110
+
+
+def test_every_kind_of_stage_suits_a_game() -> None:
+    rules = {name: next(iter(game.presets.values())) for name, game in GAMES.items()}
+    assert all(any(kind.suits(game, rules[name]) for name, game in GAMES.items()) for kind in KINDS.values())
+
+
+BEFORE = PAIRS + 'bots = []\n[[stage]]\nkind = "round-robin"\ntables_per_pair = 10\n[limits]\nmove = "1 s"\n'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('move = "1 s"', 'move = "2 s"', "[limits] move: 1 s → 2 s"),
+        ('move = "1 s"', 'move = "1000 ms"', ""),
+        ('move = "1 s"', 'move = "250 ms"\nmemory = "1 GiB"', "[limits] move: 1 s → 250 ms; [limits] memory: 512 MiB → 1 GiB"),
+        ("= 10", "= 20", '[[stage]] "round-robin" tables_per_pair: 10 → 20'),
+        ("[limits]", '[rules]\npreset = "controller2015"\n[limits]', None),
+        ("[limits]", "[rules]\nside_cards = 3\n[limits]", "[rules] side_cards: 4 → 3"),
+        ("bots = []", 'bots = ["bots/*"]\nname = "other"', ""),
+        ("bots = []", 'seed = "x"', "seed: random → x"),
+        ("[limits]", "[run]\nstop_early = true\nworkers = 2\n[limits]", "[run] stop_early: false → true"),
+        ("[limits]", '[[stage]]\nkind = "cup"\n[limits]', None),
+    ],
+)  # fmt: skip
+def test_a_changed_config_names_the_key(here: Path, old: str, new: str, told: str | None) -> None:
+    Path("croupier.toml").write_text(BEFORE)
+    recorded = json.loads(json.dumps(canonical(load(here))))
+    Path("croupier.toml").write_text(BEFORE.replace(old, new))
+    changed = difference(recorded, canonical(load(here)))
+    assert changed == told if told is not None else changed
+
+
+def test_stages_in_another_order_are_a_change() -> None:
+    one, two = {"name": "a", "set": 1}, {"name": "b", "set": 1}
+    assert difference({"stage": [one, two]}, {"stage": [two, one]}) == "the order of the stages"
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"), [("a\x1b[2J\n\u202e\udcff", "a\\x1b[2J\\n\\u202e\\udcff"), ("é – ✓", "é – ✓")]
+)
+def test_what_a_stranger_wrote_is_shown_in_one_harmless_line(text: str, safe: str) -> None:
+    assert escaped(text) == safe
+
+
+@pytest.mark.parametrize(("word", "meant"), [("memroy", "memory"), ("NESTOR", "nestor"), ("xyz", "")])
+def test_the_nearest_word_is_offered(word: str, meant: str) -> None:
+    assert nearest(word, ["memory", "nestor"]) == meant

@@ -1,0 +1,231 @@
+"""Every way to fail has a rogue that fails so, and no rogue gets more than its verdict: nothing escapes, nobody else minds."""
+
+import tomllib
+from functools import cache as once
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import trio
+from house import AMPLE, CACHE, ROGUES, answers_of, built, faults_of, fixture_of, inhabitants, level, nothing_left_behind
+from house import opened, spec_of, stray_files, worlds, written
+
+from host.bots.build import Bot, build, harmless
+from host.bots.limits import Limits, seconds, size
+from host.bots.sandboxes import Home, sandboxed
+from host.problems import Refused
+from host.record import Job, Record
+from protocols.words import FaultKind, Move
+
+OVERSHOOT = 0.25  # seconds that a verdict may come after its limit
+GALLERY = ROGUES / "gallery.toml"
+BROKEN_OUT = Move("B", 666)
+
+
+class Rogue(NamedTuple):
+    """A line of the gallery."""
+
+    name: str
+    file: Path
+    verdict: tuple[str, ...]
+    also: tuple[str, ...]
+    limits: Limits
+    game: str
+    protocol: str
+    numbers: bool
+    abreast: int
+    tables: int
+    beside: str
+    twice: bool
+    long: bool
+
+    def spec_changes(self) -> dict[str, Any]:
+        """Return what the gallery says about a bot that has no manifest to say it."""
+        return {"name": self.name} | ({"protocol": self.protocol} if self.protocol else {})
+
+
+def rogue_of(name: str, told: dict[str, Any]) -> Rogue:
+    """Return a rogue from its table in the gallery."""
+    verdict = told["verdict"]
+    limits = {key: (size if "iB" in value else seconds)(value) for key, value in told.get("limits", {}).items()}
+    return Rogue(
+        name,
+        ROGUES / told["file"],
+        (verdict,) if isinstance(verdict, str) else tuple(verdict),
+        tuple(told.get("also", ())),
+        AMPLE._replace(**limits),
+        told.get("game", "cardshark"),
+        told.get("protocol", ""),
+        told.get("numbers", False),
+        told.get("abreast", 1),
+        told.get("tables", 2),
+        told.get("beside", "quick"),
+        told.get("twice", False),
+        told.get("long", False),
+    )
+
+
+ROGUES_BY_NAME = {name: rogue_of(name, told) for name, told in tomllib.loads(GALLERY.read_text()).items()}
+
+
+def named(rogues: list[Rogue]) -> list[Any]:
+    """Return rogues as parameters, the slow ones marked."""
+    return [
+        pytest.param(rogue, id=rogue.name, marks=[pytest.mark.long] if rogue.long else []) for rogue in rogues
+    ]
+
+
+PLAYERS = [rogue for rogue in ROGUES_BY_NAME.values() if "refused" not in rogue.verdict]
+BUILDERS = [rogue for rogue in ROGUES_BY_NAME.values() if "refused" in rogue.verdict]
+
+# Honest bots to sit beside them.
+
+QUICK = '#include <stdio.h>\n\nint main(void)\n{\n    puts("S");\n    return 0;\n}\n'
+SLOW = 'import time\n\ntime.sleep(0.1)\nprint("S")\n'
+FOLDS = "import sys\n\nfor question in sys.stdin:\n    print(0)\n"
+
+
+@once
+def control(kind: str, name: str = "control") -> Bot:
+    """Return an honest bot."""
+    folder = CACHE / "controls"
+    folder.mkdir(exist_ok=True)
+    if kind == "holdem":
+        return built(written(FOLDS, ".py", folder, name), "holdem", protocol="lines")
+    source = written(SLOW, ".py", folder, "slow") if kind == "slow" else written(QUICK, ".c", folder, "quick")
+    return built(source, name=name)
+
+
+def company(rogue: Rogue, bot: Bot) -> list[Bot]:
+    """Return who sits at a rogue's table, the rogue first."""
+    if rogue.game == "holdem":
+        return [bot, control("holdem", "control"), control("holdem", "another")]
+    twin = [bot._replace(name="twin")] if rogue.twice else []
+    return [bot, *twin, control(rogue.beside)]
+
+
+def played_and_left(game: str, bots: list[Bot], tables: int) -> tuple[Record, list[int]]:
+    """Play, and return also which processes of the sandboxes live on when the house is closed."""
+    rules = {"hands": 1} if game == "cardshark" else {"rounds": 2}
+
+    async def work() -> tuple[Record, set[str]]:
+        async with opened(game, bots) as house:
+            record = await house.play(Job(fixture_of(game, bots, tables, **rules)))
+            return record, worlds()
+
+    record, seen = trio.run(work)
+    return record, inhabitants(seen)
+
+
+@pytest.mark.parametrize("rogue", named(PLAYERS))
+def test_a_rogue_gets_its_verdict_and_leaves_nothing(rogue: Rogue) -> None:
+    bot = built(rogue.file, rogue.game, rogue.limits, **rogue.spec_changes())
+    bot = bot._replace(tables=rogue.numbers, abreast=rogue.abreast)
+    bots = company(rogue, bot)
+
+    with nothing_left_behind():
+        record, survivors = played_and_left(rogue.game, bots, rogue.tables)
+
+    faults = {name: faults_of(record, name) for name in (rogue.name, "twin")}
+    pieces = [piece for piece in record.evidence if piece.bot == rogue.name]
+    told = faults, [(piece.kind, piece.raw, piece.stderr[-300:], piece.ended) for piece in pieces[:3]]
+    assert not survivors
+    assert record.replayed == 0
+    assert record.usage["control"].questions and not faults_of(record, "control"), record.evidence
+    assert BROKEN_OUT not in [answer for table in answers_of(record) for answer in table], told
+    committed = set(faults[rogue.name])
+    if "harmless" in rogue.verdict and not committed:
+        return
+    assert committed & set(rogue.verdict), told
+    assert committed <= {*rogue.verdict, *rogue.also}, told
+    kept = [piece for piece in pieces if piece.kind in committed]
+    assert kept or committed == {"benched"}
+    for piece in kept:
+        assert piece.question
+        assert harmless((piece.raw + piece.stderr).decode(errors="replace")).replace("\n", " ").isprintable()
+        assert len(piece.raw) <= 2048 and len(piece.stderr) <= 2048
+        if piece.kind == FaultKind.TIMEOUT:
+            assert piece.wall <= rogue.limits.move + (rogue.limits.startup if rogue.protocol else 0) + OVERSHOOT
+        if piece.kind == FaultKind.CPU:
+            assert piece.cpu <= rogue.limits.cpu + OVERSHOOT
+        assert piece.wall < AMPLE.move
+
+
+@pytest.mark.parametrize("rogue", named(BUILDERS))
+def test_a_hostile_build_is_refused_in_few_harmless_words(rogue: Rogue) -> None:
+    spec = spec_of(rogue.file, rogue.game, **rogue.spec_changes())
+    trio.run(build, spec_of(ROGUES / "crashes.c"), level())  # so that the folders of the cache are there
+
+    with nothing_left_behind(), pytest.raises(Refused) as refused:
+        trio.run(build, spec, level())
+
+    (problem,) = refused.value.problems
+    words = str(problem)
+    assert refused.value.exit_code == 4
+    assert problem.code in ("B010", "B016")
+    assert len(words.splitlines()) < 40 and len(words) < 12_000
+    assert words.replace("\n", " ").isprintable()
+    assert "root:" not in words
+    assert not list((CACHE / "bots").glob("making-*"))
+
+
+def test_every_fault_has_a_rogue() -> None:
+    assert {kind.value for kind in FaultKind} <= {kind for rogue in PLAYERS for kind in rogue.verdict}
+
+
+def test_every_rogue_is_in_the_gallery_and_says_what_becomes_of_it() -> None:
+    hanging = {rogue.file.name: rogue for rogue in ROGUES_BY_NAME.values()}
+    for path in ROGUES.iterdir():
+        if path == GALLERY or path.name == "README.md":
+            continue
+        rogue = hanging.pop(path.name)
+        files = [path] if path.is_file() else [file for file in path.iterdir() if file.name != "bot.toml"]
+        heads = " ".join(" ".join(file.read_text().splitlines()[:4]) for file in files)
+        assert "Verdict: " in heads, path
+        assert any(kind in heads.partition("Verdict: ")[2] for kind in rogue.verdict), path
+    assert not hanging
+
+
+def test_a_build_leaves_regular_files_only() -> None:
+    bot = built(ROGUES / "leaves_links")
+
+    assert not stray_files(Path(bot.folder))
+
+
+def test_a_folder_in_the_place_of_a_state_file_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    written("print('S')\n", ".py", tmp_path)
+    (tmp_path / "bot.toml").write_text(
+        'name = "b"\ngame = "cardshark"\nlanguage = "python"\nentry = "bot.py"\nstate = "memory"\nbuild = ["mkdir memory"]\n'
+    )
+
+    with pytest.raises(Refused, match="its build makes it a folder"):
+        built(tmp_path)
+
+
+def test_four_rogues_at_one_table_do_not_disturb_an_honest_bot_at_theirs() -> None:
+    names = ("floods", "hydra", "fork_bomb", "signals_everybody")
+    rogues = [ROGUES_BY_NAME[name] for name in names]
+    bots = [built(rogue.file, "cardshark", rogue.limits, **rogue.spec_changes()) for rogue in rogues]
+
+    with nothing_left_behind():
+        record, survivors = played_and_left("cardshark", [*bots, control("quick")], 2)
+
+    assert not survivors
+    assert not faults_of(record, "control")
+
+
+@pytest.mark.long
+def test_no_head_of_the_hydra_survives_a_thousand_decisions() -> None:
+    folder = built(ROGUES / "hydra.c").folder
+
+    async def work() -> int:
+        survivors = 0
+        async with sandboxed(level(), Home(Path(folder)), AMPLE) as sandbox:
+            for _ in range(1000):
+                await sandbox.keeper.ask([b"./bot", b"21"], {}, AMPLE, 1.0)
+                (world,) = worlds()
+                survivors += len(inhabitants({world})) - 1
+        return survivors
+
+    assert trio.run(work) == 0
