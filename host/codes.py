@@ -296,6 +296,12 @@ CODES: Mapping[str, Code] = {
         "The file is right, but this version of croupier cannot do what the key asks for, and will not play as if it "
         "had not been asked. The hint says what to do without it; CHANGELOG says what each version can.",
     ),
+    # H: the host itself
+    "H001": Code(
+        "croupier itself has failed",
+        "This is no fault of yours or of a bot: croupier has met something it does not expect. The report that is named "
+        "says where; please hand it in. What had been played is in the journal, and the same command goes on from there.",
+    ),
     # R: runs
     "R001": Code(
         "croupier.toml changed since the run began",
@@ -336,6 +342,11 @@ CODES: Mapping[str, Code] = {
         "Played again from its seed, a recorded table asks other questions than were answered. Either the record was "
         "changed, or this croupier knows other rules than the one that played it. `croupier version` names yours.",
     ),
+    "R009": Code(
+        "the journal cannot be written",
+        "The folder or its disk does not let croupier write: it is read-only, full, or belongs to somebody else. The "
+        "system's own words are shown. Nothing that had been played is lost; once it is mended, the same command goes on.",
+    ),
     # S: the machine and its sandbox
     "S001": Code(
         "the machine cannot give the level that is demanded",
@@ -363,5 +374,12 @@ CODES: Mapping[str, Code] = {
         "The bot's language, or `needs` in its bot.toml, wants a program that is not on the path of a sandbox, "
         "/usr/local/bin:/usr/bin:/bin. Install it for the whole system: what lies in a home folder does not exist "
         "inside a sandbox.",
+    ),
+    # U: the command line
+    "U001": Code(
+        "wrong use of the command",
+        "The command line cannot be understood: an unknown command, option or name, or a word that is missing. Nothing "
+        "has been done. The nearest that exists is named where something comes close; --help after a command lists its "
+        "options.",
     ),
 }

@@ -45,7 +45,7 @@ class Journal:
 
     def note(self, facts: Mapping[str, str]) -> None:
         """Write facts of the run."""
-        with self._database:
+        with self._written():
             self._database.executemany("INSERT OR REPLACE INTO run VALUES (?, ?)", facts.items())
 
     def bots(self) -> dict[str, dict[str, Any]]:
@@ -55,14 +55,19 @@ class Journal:
 
     def enter(self, name: str, sha256: str, language: str, about: Mapping[str, Any]) -> None:
         """Write down a bot."""
-        with self._database:
+        with self._written():
             row = (name, sha256, language, json.dumps(about))
             self._database.execute("INSERT OR REPLACE INTO bot VALUES (?, ?, ?, ?)", row)
+
+    def strike(self, name: str) -> None:
+        """Strike out a bot that does not play after all."""
+        with self._written():
+            self._database.execute("DELETE FROM bot WHERE name = ?", (name,))
 
     def add(self, stage: str, record: Record, about: Mapping[str, Any]) -> None:
         """Add one fixture, whole; a fixture that is there already stays as it is."""
         summary = record._replace(evidence=(), scores=(), answers=b"")
-        with self._database:
+        with self._written():
             row = (record.path, stage, json.dumps(about), time.time())
             added = self._database.execute(
                 "INSERT OR IGNORE INTO fixture(path, stage, about, at) VALUES (?, ?, ?, ?)", row
@@ -91,7 +96,9 @@ class Journal:
             "WHERE (?1 IS NULL OR stage = ?1) AND fixture.id > ?2 ORDER BY fixture.path"
         )
         for fixture, summary in self._database.execute(query, (stage, since)):
-            yield fixture, msgspec.msgpack.decode(summary, type=Record)
+            with self._legible():
+                record = msgspec.msgpack.decode(summary, type=Record)
+            yield fixture, record
 
     def whole(self, path: str) -> tuple[Record, dict[str, Any]] | None:
         """Return a fixture's record with everything, and what it was about; None when it has not been played."""
@@ -103,15 +110,35 @@ class Journal:
         if row is None:
             return None
         fixture, summary, scores, answers, about = row
-        record = msgspec.msgpack.decode(summary, type=Record)
+        with self._legible():
+            record = msgspec.msgpack.decode(summary, type=Record)._replace(scores=_spread(scores), answers=answers)
         pieces = tuple(piece for _, _, piece in self.evidence("WHERE fixture.id = ?", (fixture,)))
-        return record._replace(scores=_spread(scores), answers=answers, evidence=pieces), json.loads(about)
+        return record._replace(evidence=pieces), json.loads(about)
 
     def evidence(self, where: str = "", values: tuple[Any, ...] = ()) -> Iterator[tuple[int, str, Evidence]]:
         """Yield id, fixture path and evidence of faults and slowest decisions."""
         query = f"SELECT fault.id, path, evidence FROM fault JOIN fixture ON fixture.id = fault.fixture {where} ORDER BY fault.id"
         for number, path, piece in self._database.execute(query, values):
-            yield number, path, msgspec.msgpack.decode(piece, type=Evidence)
+            with self._legible():
+                evidence = msgspec.msgpack.decode(piece, type=Evidence)
+            yield number, path, evidence
+
+    @contextlib.contextmanager
+    def _written(self) -> Iterator[None]:
+        """Commit what the block writes, whole; raise Refused where the machine cannot: its disk is full, say."""
+        try:
+            with self._database:
+                yield
+        except sqlite3.OperationalError as failed:
+            raise Refused([_unwritable(self.path, str(failed))], 6) from failed
+
+    @contextlib.contextmanager
+    def _legible(self) -> Iterator[None]:
+        """Raise Refused when the block cannot make sense of a row that SQLite holds for sound."""
+        try:
+            yield
+        except (msgspec.DecodeError, zlib.error) as damaged:
+            raise Refused([_refusal(self.path, f"is damaged: {damaged}")], 3) from damaged
 
 
 def _squeezed(scores: tuple[tuple[int, ...], ...]) -> bytes:
@@ -125,7 +152,7 @@ def _spread(squeezed: bytes) -> tuple[tuple[int, ...], ...]:
 def _checked(path: Path) -> None:
     """Raise Refused when a file is no journal of ours, is damaged, or is newer than we are; it is not touched."""
     try:
-        with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
+        with _connected(path) as database:
             (application,) = database.execute("PRAGMA application_id").fetchone()
             (version,) = database.execute("PRAGMA user_version").fetchone()
             (health,) = database.execute("PRAGMA quick_check(1)").fetchone()
@@ -141,18 +168,31 @@ def _checked(path: Path) -> None:
         raise Refused([_refusal(path, f"is damaged: {health}")], 3)
 
 
+def _connected(path: Path) -> contextlib.closing[sqlite3.Connection]:
+    """Connect for reading only. A journal that nobody can write now, read-only media say, is read without a lock."""
+    log = path.with_name(path.name + "-wal")
+    still = not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
+    how = "mode=ro&immutable=1" if still else "mode=ro"
+    return contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, timeout=10))
+
+
 def _refusal(path: Path, what: str) -> Problem:
     return Problem("R005", str(path), what, hint="it was left untouched; move it away, or restore it from a copy")
+
+
+def _unwritable(path: Path, why: str) -> Problem:
+    hint = "what was played before is safe; see to the disk and the folder's mode, then go on"
+    return Problem("R009", str(path), f"cannot be written: {why}", hint=hint)
 
 
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[Journal]:
     """Open a journal for reading, while a run may be writing it. Raise Refused when it is none or there is none."""
-    if not path.exists():
+    if not path.exists() or not path.stat().st_size:
         problem = Problem("R006", str(path), "nothing has been played here yet", hint="croupier run")
         raise Refused([problem], 3)
     _checked(path)
-    with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=10)) as database:
+    with _connected(path) as database:
         yield Journal(database, path)
 
 
@@ -162,20 +202,45 @@ def writing(path: Path, fresh: Callable[[], None] | None = None) -> Iterator[Jou
 
     `fresh` is called under the lock, before anything is opened, to throw away what was there.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(path.with_suffix(".lock")):
-        if fresh is not None:
-            fresh()
-        if path.exists() and path.stat().st_size:
-            _checked(path)
-        with contextlib.closing(sqlite3.connect(path, timeout=10)) as database:
-            database.execute("PRAGMA journal_mode = WAL")
+    with contextlib.ExitStack() as stack:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(_locked(path.with_suffix(".lock")))
+            if fresh is not None:
+                fresh()
+            if path.exists() and path.stat().st_size:
+                _checked(path)
+            else:
+                _make(path)
+            database = stack.enter_context(contextlib.closing(sqlite3.connect(path, timeout=10)))
             database.execute("PRAGMA synchronous = NORMAL")
-            if not database.execute("PRAGMA application_id").fetchone()[0]:
-                database.executescript(
-                    f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
-                )
-            yield Journal(database, path)
+        except (OSError, sqlite3.OperationalError) as failed:
+            raise Refused([_unwritable(path, getattr(failed, "strerror", None) or str(failed))], 6) from failed
+        yield Journal(database, path)
+
+
+def _make(path: Path) -> None:
+    """Make an empty journal, whole or not at all: whoever is killed on the way leaves nothing that looks like one."""
+    making = path.with_suffix(".making")
+    log, index = (path.with_name(path.name + end) for end in ("-wal", "-shm"))
+    for stale in (making, *(making.with_name(making.name + end) for end in ("-wal", "-shm")), log, index):
+        stale.unlink(missing_ok=True)  # a log left alone would be played into the new file
+    with contextlib.closing(sqlite3.connect(making)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.executescript(
+            f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
+        )
+    making.rename(path)
+
+
+def holder(path: Path) -> str:
+    """Return who writes a journal at this moment, as its lock says; empty when nobody does. It takes no lock itself."""
+    lock = path.with_suffix(".lock")
+    with contextlib.suppress(OSError):
+        held = f":{lock.stat().st_ino} "
+        if any("FLOCK" in line and held in line for line in Path("/proc/locks").read_text().splitlines()):
+            return lock.read_text().strip()
+    return ""
 
 
 @contextlib.contextmanager

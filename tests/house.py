@@ -17,9 +17,10 @@ from host import places
 from host.bots.build import Bot, build
 from host.bots.languages import LANGUAGES
 from host.bots.limits import Limits
-from host.bots.sandboxes import found
+from host.bots.sandboxes import Home, found, sandboxed
+from host.bots.seat import Seat, seated
 from host.bots.spec import Spec, find
-from host.bots.watch import Watcher, descendants
+from host.bots.watch import a_watcher, descendants
 from host.games import GAMES
 from host.record import Fixture, Job, Record, Setup, unpack
 from host.worker import House
@@ -111,12 +112,8 @@ async def opened(game: str, bots: Sequence[Bot], abreast: int = 0) -> AsyncItera
     """Open a worker's house in this process, its watcher watching."""
     preset = next(iter(GAMES[game].presets.values()))
     setup = Setup(game, preset, tuple(bots), SEED, level(), abreast)
-    async with trio.open_nursery() as nursery:
-        async with AsyncExitStack() as stack:
-            watcher = Watcher()
-            nursery.start_soon(watcher.run)
-            yield House(setup, stack, watcher)
-        nursery.cancel_scope.cancel()
+    async with a_watcher() as watcher, AsyncExitStack() as stack:
+        yield House(setup, stack, watcher)
 
 
 def played(game: str, bots: Sequence[Bot], tables: int, abreast: int = 0, path: str = "test/1", **rules: Any) -> Record:
@@ -127,6 +124,17 @@ def played(game: str, bots: Sequence[Bot], tables: int, abreast: int = 0, path: 
             return await house.play(Job(fixture_of(game, bots, tables, path, **rules)))
 
     return trio.run(work)
+
+
+@asynccontextmanager
+async def seat_of(bot: Bot, game: str = "cardshark", seed: int = 1) -> AsyncIterator[Seat]:
+    """Seat one bot alone, in a sandbox of its own and without a state file."""
+    async with (
+        a_watcher() as watcher,
+        sandboxed(level(), Home(Path(bot.folder)), bot.limits) as sandbox,
+        seated(bot, GAMES[game], sandbox, seed, watcher) as seat,
+    ):
+        yield seat
 
 
 def answers_of(record: Record) -> list[list[Answer]]:
@@ -199,7 +207,11 @@ def inhabitants(of: set[str]) -> list[int]:
 
 def stray_files(folder: Path) -> list[str]:
     """Return what is no regular file and no folder below a folder."""
-    return [str(path) for path in folder.rglob("*") if not (stat.S_ISREG(mode := path.lstat().st_mode) or stat.S_ISDIR(mode))]
+    return [
+        str(path)
+        for path in folder.rglob("*")
+        if not (stat.S_ISREG(mode := path.lstat().st_mode) or stat.S_ISDIR(mode))
+    ]
 
 
 @contextmanager
@@ -209,9 +221,7 @@ def nothing_left_behind() -> Iterator[None]:
     yield
     after = Traces.now()
     assert after == before, {
-        field: (was, now)
-        for field, was, now in zip(Traces._fields, before, after, strict=True)
-        if was != now
+        field: (was, now) for field, was, now in zip(Traces._fields, before, after, strict=True) if was != now
     }
 
 

@@ -7,8 +7,23 @@ from typing import Any, NamedTuple
 
 import pytest
 import trio
-from house import AMPLE, CACHE, ROGUES, answers_of, built, faults_of, fixture_of, inhabitants, level, nothing_left_behind
-from house import opened, spec_of, stray_files, worlds, written
+from house import (
+    AMPLE,
+    CACHE,
+    ROGUES,
+    answers_of,
+    built,
+    faults_of,
+    fixture_of,
+    inhabitants,
+    level,
+    nothing_left_behind,
+    opened,
+    spec_of,
+    stray_files,
+    worlds,
+    written,
+)
 
 from host.bots.build import Bot, build, harmless
 from host.bots.limits import Limits, seconds, size
@@ -70,9 +85,7 @@ ROGUES_BY_NAME = {name: rogue_of(name, told) for name, told in tomllib.loads(GAL
 
 def named(rogues: list[Rogue]) -> list[Any]:
     """Return rogues as parameters, the slow ones marked."""
-    return [
-        pytest.param(rogue, id=rogue.name, marks=[pytest.mark.long] if rogue.long else []) for rogue in rogues
-    ]
+    return [pytest.param(rogue, id=rogue.name, marks=[pytest.mark.long] if rogue.long else []) for rogue in rogues]
 
 
 PLAYERS = [rogue for rogue in ROGUES_BY_NAME.values() if "refused" not in rogue.verdict]

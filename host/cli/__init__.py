@@ -6,13 +6,15 @@ import os
 import sys
 import tempfile
 import traceback
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
 from host import __version__
-from host.problems import Refused
+from host.problems import Problem, Refused
 
 COMMANDS = {
     "doctor": ("machine", "the machine: toolchains, isolation, what is missing and what cures it"),
@@ -62,12 +64,8 @@ class Lazy(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command; one that does not exist brings the nearest that does."""
-        import difflib
-
         if args and args[0] not in COMMANDS:
-            near = difflib.get_close_matches(args[0], COMMANDS, 1)
-            hint = f"  did you mean  croupier {near[0]} ?" if near else "  see  croupier --help"
-            raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx)
+            raise click.UsageError(nothing_called("command", args[0], COMMANDS), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -95,19 +93,31 @@ def group(ctx: click.Context, folder: str, as_json: bool, quiet: bool, verbose: 
         raise click.UsageError(f"-C {folder}: no such folder")
     ctx.obj = Office(place, as_json, quiet, verbose)
     if ctx.invoked_subcommand is None:
-        tournament = (place / "croupier.toml").exists()
-        bot = (place / "bot.toml").exists()
-        next_steps = (
-            ["croupier run", "croupier standings", "croupier ls"]
-            if tournament
-            else ["croupier check .", "croupier play . sample:kelly", "croupier games"]
-            if bot
-            else ["croupier doctor", "croupier new cup --game cardshark --with-samples", "croupier games"]
-        )
-        what = "a tournament" if tournament else "a bot" if bot else "no tournament and no bot"
+        what, steps = around(place)
+        if as_json:
+            print_json("here", croupier=__version__, here=what, rows=[{"command": step} for step in steps])
+            return
         click.echo(f"croupier {__version__}: here is {what}. Likely next:")
-        for step in next_steps:
+        for step in steps:
             click.echo(f"  {step}")
+
+
+def around(place: Path) -> tuple[str, Sequence[str]]:
+    """Return what a folder is, and the three commands that are likely next there."""
+    if (place / "croupier.toml").exists():
+        return "a tournament", ("croupier run", "croupier standings", "croupier ls")
+    if (place / "bot.toml").exists():
+        return "a bot", ("croupier check .", "croupier play . sample:NAME", "croupier games")
+    new = "croupier new cup --game cardshark --with-samples"
+    return "no tournament and no bot", ("croupier doctor", new, "croupier games")
+
+
+def nothing_called(what: str, name: str, known: Iterable[str]) -> str:
+    """Return the message for a name that means nothing, with the nearest that does."""
+    import difflib
+
+    near = difflib.get_close_matches(name, [*known], 1)
+    return f"there is no {what} {name!r}" + (f"; did you mean {near[0]} ?" if near else "")
 
 
 def print_json(schema: str, **facts: Any) -> None:
@@ -118,16 +128,56 @@ def print_json(schema: str, **facts: Any) -> None:
 
 
 def refuse(refused: Refused, as_json: bool) -> int:
-    """Print what is wrong; return the exit code."""
-    for problem in refused.problems:
-        if as_json:
-            path, _, line = problem.where.rpartition(":")
-            known = {"file": path, "line": int(line)} if line.isdigit() else {"file": problem.where, "line": None}
-            told = {"schema": "croupier/error/1", "code": problem.code, "message": problem.message}
-            click.echo(json.dumps(told | known | {"evidence": problem.evidence, "hint": problem.hint}))
-        else:
+    """Print what is wrong, all of it; return the exit code. As JSON it is one object, which says the first at its top."""
+    if as_json:
+        told = [_told(problem) for problem in refused.problems]
+        click.echo(json.dumps({"schema": "croupier/error/1"} | told[0] | {"exit": refused.exit_code, "problems": told}))
+    else:
+        for problem in refused.problems:
             click.echo(str(problem), err=True)
     return refused.exit_code
+
+
+def _told(problem: Problem) -> dict[str, Any]:
+    path, _, line = problem.where.rpartition(":")
+    place = {"file": path, "line": int(line)} if line.isdigit() else {"file": problem.where or None, "line": None}
+    told = {"code": problem.code, "message": problem.message, "evidence": problem.evidence, "hint": problem.hint}
+    return told | place
+
+
+def misused(wrong: click.ClickException) -> Refused:
+    """Return what is wrong with a command line, in our own form: click's is four lines long and changes with it."""
+    message, near = wrong.format_message(), ""
+    if isinstance(wrong, click.NoSuchOption):
+        near = next(iter(wrong.possibilities or ()), "")
+        message = f"there is no option {wrong.option_name!r}" + (f"; did you mean {near} ?" if near else "")
+    elif isinstance(wrong, click.MissingParameter) and wrong.param is not None:
+        parameter = wrong.param
+        name = parameter.human_readable_name if isinstance(parameter, click.Argument) else parameter.opts[-1]
+        message = f"{name} is missing"
+    at = wrong.ctx.command_path if isinstance(wrong, click.UsageError) and wrong.ctx else "croupier"
+    return Refused([Problem("U001", "", message.removesuffix("."), hint=f"{at} --help")], wrong.exit_code)
+
+
+GLOBAL = {"-C": 1, "--json": 0, "-q": 0, "--quiet": 0, "-v": 0, "--verbose": 0, "--color": 1}
+"""The options of every command, and how many words follow each."""
+
+
+def in_front(words: Sequence[str]) -> list[str]:
+    """Return a command line with the global options in front: they are welcome behind the command too."""
+    first: list[str] = []
+    others: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            others += [word, *rest]
+        elif word in GLOBAL:
+            first += [word, *islice(rest, GLOBAL[word])]
+        elif word.startswith("--color="):
+            first.append(word)
+        else:
+            others.append(word)
+    return [*first, *others]
 
 
 def main() -> None:
@@ -135,22 +185,14 @@ def main() -> None:
 
     Exit codes: 0 done, 1 a negative finding, 2 wrong use, 3 config, 4 a bot, 5 can go on, 6 the machine, 70 ours, 130 ^C.
     """
-    as_json = "--json" in sys.argv
-    # --json is welcome behind the command too
-    arguments = [word for word in sys.argv[1:] if word != "--json"]
+    arguments = in_front(sys.argv[1:])
+    as_json = "--json" in arguments
     try:
-        code = group.main(args=["--json", *arguments] if as_json else arguments, standalone_mode=False)
+        code = group.main(args=arguments, prog_name="croupier", standalone_mode=False)
     except click.exceptions.Exit as ended:
         code = ended.exit_code
-    except click.UsageError as wrong:
-        if as_json:
-            click.echo(json.dumps({"schema": "croupier/error/1", "code": "U001", "message": wrong.format_message()}))
-        else:
-            wrong.show()
-        code = 2
     except click.ClickException as wrong:
-        wrong.show()
-        code = wrong.exit_code
+        code = refuse(misused(wrong), as_json)
     except (click.Abort, KeyboardInterrupt):
         code = 130
     except BrokenPipeError:
@@ -168,16 +210,14 @@ def main() -> None:
             with tempfile.NamedTemporaryFile("w", prefix="croupier-", suffix=".txt", delete=False) as report:
                 report.write("".join(traceback.format_exception(failed)))
             words = (str(failed).strip().splitlines() or [""])[-1][:300]
-            click.echo(
-                f"croupier itself has failed: {type(failed).__name__}: {words}\n  report: {report.name}", err=True
-            )
-            code = 70
+            message = f"croupier itself has failed: {type(failed).__name__}: {words}"
+            code = refuse(Refused([Problem("H001", "", message, hint=f"the report is {report.name}")], 70), as_json)
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _innermost(failed: BaseException) -> BaseException:
-    """Return what a nursery has wrapped: a refusal before anything else."""
+    """Return what a nursery has wrapped: a refusal before anything else, and ^C before any failure."""
     while isinstance(failed, BaseExceptionGroup):
-        refused = failed.subgroup(Refused)
-        failed = (refused or failed).exceptions[0]
+        meant = failed.subgroup(Refused) or failed.subgroup(KeyboardInterrupt)
+        failed = (meant or failed).exceptions[0]
     return failed

@@ -107,9 +107,8 @@ def print_standings(
     elif by == "pair":
         text.print_pairs([row.bot for row in rows], by_pair(records))
     else:
-        tables = sum(result.tables for record in records for result in record.results.values())
         head = (
-            f"{facts['name']} · {stage['name']} · {len(records)} fixtures, {tables:,} seats at tables · level {facts['level']} · "
+            f"{facts['name']} · {stage['name']} · {len(records)} fixtures · level {facts['level']} · "
             f"seed sha256 {facts['seed_sha256'][:8]}… · {facts['state']}"
-        ).replace(",", "\u202f")
+        )
         text.print_standings(head, rows, sure, kind=stage["kind"])

@@ -150,7 +150,8 @@ class Live(Plain):
             )
         percent = 100 * progress.done // progress.known if progress.known else 100
         head = Text(f"{progress.stage}  {percent} %  {progress.done} of {progress.known} fixtures{self.left(progress)}")
-        bar = ProgressBar(total=progress.known or 1, completed=progress.done, width=60)
+        bar = Table.grid()
+        bar.add_row(ProgressBar(total=progress.known or 1, completed=progress.done, width=60))
         foot = Text(f"{self._last_fault}   [^C] stop and save".strip(), style="dim")
         return Group(head, bar, table, foot)
 

@@ -1,11 +1,10 @@
 """Where a bot runs: a sandbox made once, with a keeper in it; how strong it is, is found by trying and always said."""
 
 import contextlib
-import json
 import os
 import socket
 import subprocess
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import cache as once
 from pathlib import Path
 from typing import NamedTuple
@@ -14,30 +13,82 @@ import trio
 
 from host import places
 from host.bots.limits import Limits
-from host.bots.sandboxes import bubblewrap, keeper, seccomp
+from host.bots.sandboxes import bubblewrap, cgroup, keeper, landlock, seccomp
 from host.bots.sandboxes.bubblewrap import Home
-from host.bots.sandboxes.keeper import Ended, Keeper, KeeperDied
+from host.bots.sandboxes.cgroup import Group, NoGroup
+from host.bots.sandboxes.keeper import Ended, Keeper, KeeperDied, Outgrown
 from host.problems import Problem, Refused
 
-__all__ = ["LEVELS", "Ended", "Home", "Keeper", "KeeperDied", "Sandbox", "demand", "found", "sandboxed"]
+__all__ = [
+    *("LEVELS", "Ended", "Found", "Home", "Keeper", "KeeperDied", "Mechanism", "Outgrown", "Sandbox"),
+    *("demand", "found", "sandboxed"),
+]
 
 LEVELS = ("none", "L2", "L3", "L4")
 """Weakest first: nothing · Landlock, seccomp and limits · own namespaces and a keeper · a control group as well."""
 
 
 class Sandbox(NamedTuple):
-    """One bot's sandbox under way: its keeper, and the keeper's process id as the host sees it."""
+    """One bot's sandbox under way: its keeper, and at L4 the control group that counts all it uses."""
 
     level: str
     keeper: Keeper
-    pid: int
+    group: Group | None = None
+
+    @property
+    def pid(self) -> int:
+        """The keeper's process id as the host sees it."""
+        return self.keeper.pid
 
 
-class Found(NamedTuple):
-    """What this machine can do: the strongest level, and what stands in the way of the next one."""
+class Way(NamedTuple):
+    """How a keeper is started: a command, where, with which descriptors; what it and every bot are told of their world."""
 
-    level: str
-    reasons: tuple[Problem, ...]
+    command: list[str]
+    folder: str
+    world: keeper.World
+    inherited: tuple[int, ...] = ()
+    said: Mapping[str, str] = {}
+
+
+Lent = contextlib.ExitStack
+"""Descriptors that a keeper inherits, closed here as soon as it has them."""
+
+
+@contextlib.contextmanager
+def _bare(home: Home, _limits: Limits, _lent: Lent) -> Iterator[Way]:
+    """No sandbox at all."""
+    yield Way([str(keeper.binary())], str(home.folder), keeper.World(0, tmp=""))
+
+
+@contextlib.contextmanager
+def _fenced(home: Home, limits: Limits, lent: Lent) -> Iterator[Way]:
+    """Landlock, filter and limits, put on every bot by a keeper that stands outside."""
+    forbidden = (*landlock.FORBIDDEN, *landlock.FORBIDDEN_NUMBERS, *(() if home.writable else seccomp.AT_PLAY))
+    with landlock.room(home) as room:
+        lent.callback(os.close, room.ruleset)
+        filtered = seccomp.descriptor(forbidden)
+        lent.callback(os.close, filtered)
+        tmp = str(room.tmp)
+        world = keeper.World(landlock.brake(limits.tasks), tmp, room.ruleset, filtered)
+        inherited = (room.ruleset, filtered)
+        yield Way([str(keeper.binary())], str(room.folder), world, inherited, {"HOME": tmp, "TMPDIR": tmp})
+
+
+@contextlib.contextmanager
+def _apart(home: Home, limits: Limits, lent: Lent) -> Iterator[Way]:
+    """Namespaces of its own, made by bubblewrap, the keeper their first process."""
+    filtered = seccomp.descriptor(() if home.writable else seccomp.AT_PLAY)
+    lent.callback(os.close, filtered)
+    yield Way(bubblewrap.command(home, keeper.binary(), filtered), "/", keeper.World(limits.tasks + 1), (filtered,))
+
+
+WAYS: Mapping[str, Callable[[Home, Limits, Lent], contextlib.AbstractContextManager[Way]]] = {
+    "none": _bare,
+    "L2": _fenced,
+    "L3": _apart,
+    "L4": _apart,
+}
 
 
 @contextlib.asynccontextmanager
@@ -46,49 +97,87 @@ async def sandboxed(level: str, home: Home, limits: Limits) -> AsyncIterator[San
 
     It must be entered in the main thread: a sandbox dies with the thread that started it.
     """
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    for end in (ours, theirs):
-        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
-    told, tells = os.pipe()
-    complaints, complains = os.pipe()
-    closing = [tells, complains, theirs.detach()]
-    control = closing[-1]
-    started: subprocess.Popen[bytes] | None = None
-    conversation = Keeper(ours)
-    try:
-        if level == "none":
-            command = [str(keeper.binary())]
-            working = str(home.folder)
-        else:
-            filtered = seccomp.descriptor(() if home.writable else seccomp.AT_PLAY)
-            closing.append(filtered)
-            command = bubblewrap.command(home, keeper.binary(), filtered, tells)
-            working = "/"
-        world = keeper.World() if level != "none" else keeper.World(tmp="", tasks=False)
-        started = _spawn([*command, *keeper.arguments(control, limits, world)], closing, complains, working)
-        while closing:
-            os.close(closing.pop())
+    async with _grouped(level, limits) as group, contextlib.AsyncExitStack() as stack:
+        try:
+            started = _start(level, home, limits, stack)
+        except OSError as error:
+            raise KeeperDied(f"no sandbox of level {level} can be made: {error}") from error
+        stack.push_async_callback(_ended, started.process)
+        conversation = Keeper(started.control, started.said)
+        stack.callback(conversation.close)
         try:
             await conversation.sweep()  # the first answer says that it stands
         except KeeperDied as died:
-            os.set_blocking(complaints, False)
-            with contextlib.suppress(BlockingIOError):
-                raise KeeperDied(os.read(complaints, 2000).decode(errors="replace").strip() or str(died)) from died
-            raise
-        pid = started.pid
-        if level != "none":
-            pid = json.loads(os.read(told, 4096))["child-pid"]
-        yield Sandbox(level, conversation, pid)
+            raise KeeperDied(started.complaint() or str(died)) from died
+        if group is not None:
+            # Nothing foreign has run yet; all that the keeper starts will be born into the group.
+            with _our_fault():
+                group.add(conversation.pid)
+            conversation.count(group)
+        yield Sandbox(level, conversation, group)
+
+
+class Started(NamedTuple):
+    """A keeper just started: our end of its socket, its outermost process, where that complains, what bots are told."""
+
+    control: socket.socket
+    process: subprocess.Popen[bytes]
+    complaints: int
+    said: Mapping[str, str]
+
+    def complaint(self) -> str:
+        """Return what has been complained about so far."""
+        os.set_blocking(self.complaints, False)
+        with contextlib.suppress(BlockingIOError):
+            return os.read(self.complaints, 2000).decode(errors="replace").strip()
+        return ""
+
+
+def _start(
+    level: str, home: Home, limits: Limits, stack: contextlib.ExitStack | contextlib.AsyncExitStack
+) -> Started:
+    """Start a keeper; what must be undone when it has ended goes onto the stack. Raise OSError when it cannot be."""
+    with Lent() as lent:
+        complaints, complains = os.pipe()
+        stack.callback(os.close, complaints)
+        lent.callback(os.close, complains)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        stack.callback(ours.close)
+        lent.callback(theirs.close)
+        for end in (ours, theirs):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        way = stack.enter_context(WAYS[level](home, limits, lent))
+        command = [*way.command, *keeper.arguments(theirs.fileno(), limits, way.world)]
+        inherited = (theirs.fileno(), *way.inherited)
+        return Started(ours, _spawn(command, inherited, complains, way.folder), complaints, way.said)
+
+
+@contextlib.asynccontextmanager
+async def _grouped(level: str, limits: Limits) -> AsyncIterator[Group | None]:
+    """Have a control group at level L4; it is removed when its sandbox has ended."""
+    if level != "L4":
+        yield None
+        return
+    with _our_fault():
+        group = Group(cgroup.base(), limits)
+    try:
+        yield group
     finally:
-        conversation.close()
-        for descriptor in (*closing, told, complaints):
-            os.close(descriptor)
-        if started is not None:
-            with trio.CancelScope(shield=True):
-                await _ended(started)
+        with trio.CancelScope(shield=True):
+            for wait in group.waits():
+                await trio.sleep(wait)
 
 
-def _spawn(command: Sequence[str], passed: Sequence[int], stderr: int, folder: str) -> subprocess.Popen[bytes]:
+@contextlib.contextmanager
+def _our_fault() -> Iterator[None]:
+    """Let no sandbox be weaker than it says: without its group it is none."""
+    try:
+        yield
+    except NoGroup as reason:
+        raise KeeperDied(f"no control group: {reason}") from reason
+
+
+def _spawn(command: Sequence[str], inherited: Sequence[int], stderr: int, folder: str) -> subprocess.Popen[bytes]:
     """Start the sandbox's outermost process, as an ordinary user and with nothing in its environment."""
     root = os.geteuid() == 0
     uid, gid = places.sandbox_user()
@@ -99,7 +188,7 @@ def _spawn(command: Sequence[str], passed: Sequence[int], stderr: int, folder: s
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=stderr,
-        pass_fds=passed,
+        pass_fds=inherited,
         start_new_session=True,
         user=uid if root else None,
         group=gid if root else None,
@@ -117,35 +206,106 @@ async def _ended(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
+class Mechanism(NamedTuple):
+    """One of the things that sandboxes are made of: the level it belongs to, whether it works here, its facts."""
+
+    level: str
+    name: str
+    works: bool
+    words: str = ""
+
+
+class Found(NamedTuple):
+    """What this machine can do: the strongest level, what it is made of, and what stands in the way of the next one."""
+
+    level: str
+    reasons: tuple[Problem, ...]
+    mechanisms: tuple[Mechanism, ...] = ()
+
+
 @once
 def found() -> Found:
     """Return the strongest level that works here, by making such a sandbox and running a program in it."""
-    if bubblewrap.program() is None:
-        missing = Problem("S003", "", "bubblewrap is not installed", hint="apt install bubblewrap")
-        return Found("none", (missing,))
+    mechanisms = []
+
+    def tried(level: str, name: str, problem: Problem | None, words: str = "") -> bool:
+        mechanisms.append(Mechanism(level, name, problem is None, words))
+        if problem is not None:
+            problems.append(problem)
+        return problem is None
+
+    problems: list[Problem] = []
+    if not tried("L2", "seccomp", _no_filter()):
+        return Found("none", tuple(problems), tuple(mechanisms))
+    keeper.binary()
+    mechanisms.append(Mechanism("L2", "keeper", True))
+    apart = tried("L3", "bubblewrap", _no_bubblewrap()) and tried("L3", "namespaces", _no_namespaces())
+    if apart and tried("L4", "control group", _no_group(), _group_words()):
+        return Found("L4", (), tuple(mechanisms))
+    if apart:
+        return Found("L3", tuple(problems), tuple(mechanisms))
+    fenced = tried("L2", "Landlock", _no_landlock(), f"ABI {landlock.version()}")
+    return Found("L2" if fenced else "none", tuple(problems), tuple(mechanisms))
+
+
+def _no_filter() -> Problem | None:
     try:
         seccomp.program()
     except (ImportError, OSError) as broken:
-        missing = Problem("S004", "", f"libseccomp does not load: {broken}", hint="apt install libseccomp2")
-        return Found("none", (missing,))
-    keeper.binary()
-    command = bubblewrap.command(Home(Path("/usr")), keeper.binary(), -1, -1)
-    cut = command.index("--seccomp")
-    reader, writer = os.pipe()
-    with os.fdopen(reader) as complaints:
-        trial = _spawn([*command[:cut], "--", bubblewrap.KEEPER], (), writer, "/")
-        os.close(writer)
-        said = complaints.read()
-    if trial.wait() == 2:  # the keeper's word for "no arguments": it stood in its sandbox
-        return Found("L3", ())
-    refusal = Problem(
-        "S001",
-        "",
-        "bubblewrap cannot make a sandbox here",
-        said.strip()[-500:] + _why_no_namespaces(),
-        "sudo sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000; in a container: see docs",
-    )
-    return Found("none", (refusal,))
+        return Problem("S004", "", f"libseccomp does not load: {broken}", hint="apt install libseccomp2")
+    return None
+
+
+def _no_bubblewrap() -> Problem | None:
+    if bubblewrap.program() is None:
+        return Problem("S003", "", "bubblewrap is not installed", hint="apt install bubblewrap")
+    return None
+
+
+def _no_namespaces() -> Problem | None:
+    if said := _refused("L3"):
+        cure = "sudo sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000; in a container: see docs"
+        return Problem("S001", "", "bubblewrap cannot make a sandbox here", said[-500:] + _why_no_namespaces(), cure)
+    return None
+
+
+def _no_landlock() -> Problem | None:
+    if landlock.version() < landlock.WANTED:
+        told = f"Landlock has ABI {landlock.version()} here; {landlock.WANTED} is the first that keeps signals inside"
+        return Problem("S006", "", told, hint="Linux 6.12 or younger, with landlock among its security modules (lsm=…)")
+    if said := _refused("L2"):
+        return Problem("S006", "", "Landlock cannot fence a program in here", said)
+    return None
+
+
+def _no_group() -> Problem | None:
+    try:
+        cgroup.base()
+    except NoGroup as reason:
+        return Problem("S007", "", "no control group can be made here", str(reason), cgroup.cure())
+    return None
+
+
+def _group_words() -> str:
+    with contextlib.suppress(NoGroup):
+        return f"version {cgroup.base().version}"
+    return ""
+
+
+def _refused(level: str) -> str:
+    """Return what keeps a level from working, tried by running a program in such a sandbox; empty when it works."""
+    with contextlib.ExitStack() as stack:
+        try:
+            started = _start(level, Home(Path("/usr/share")), Limits(), stack)
+        except OSError as error:
+            return str(error)
+        stack.callback(started.process.wait)
+        stack.callback(started.control.close)
+        try:
+            ended = keeper.asked_plainly(started.control, [b"/bin/true"])
+        except OSError as error:
+            return started.complaint() or str(error)
+        return "" if ended.status == 0 and not ended.error else ended.words
 
 
 def _why_no_namespaces() -> str:
@@ -163,14 +323,13 @@ def _why_no_namespaces() -> str:
 
 def demand(level: str) -> str:
     """Return the level in force for a demanded minimum; raise Refused (exit code 6) when the machine has less."""
+    if level == "none":
+        return level
     here = found()
-    if LEVELS.index(here.level) < LEVELS.index(level):
-        demanded = Problem(
-            "S001",
-            "",
-            f'[sandbox] level = "{level}" is demanded and this machine gives "{here.level}"',
-            "\n".join(str(reason) for reason in here.reasons),
-            "cure what is named above (croupier doctor), or --unsafe to run everything unprotected, on your own bots only",
-        )
-        raise Refused([demanded], 6)
-    return here.level if level != "none" else "none"
+    if LEVELS.index(here.level) >= LEVELS.index(level):
+        return here.level
+    cure = "cure what is named above (croupier doctor), or --unsafe to run everything unprotected, on your own bots only"
+    if here.level != "none":
+        cure += f'; or level = "{here.level}" in croupier.toml: weaker, so see docs first'
+    told = f'[sandbox] level = "{level}" is demanded and this machine gives "{here.level}"'
+    raise Refused([Problem("S001", "", told, "\n".join(map(str, here.reasons)), cure)], 6)

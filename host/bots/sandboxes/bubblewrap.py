@@ -44,7 +44,7 @@ def system() -> tuple[str, ...]:
     return tuple(mounts)
 
 
-def command(home: Home, keeper: Path, filter_fd: int, info_fd: int) -> list[str]:
+def command(home: Home, keeper: Path, filter_fd: int) -> list[str]:
     """Return the command line that makes the sandbox and runs the keeper in it as PID 1.
 
     No /proc, no /sys, no shared memory: they tell about the host or outlive a process. The environment must be empty:
@@ -62,6 +62,6 @@ def command(home: Home, keeper: Path, filter_fd: int, info_fd: int) -> list[str]
         *("--ro-bind", str(keeper), KEEPER),
         *mounts,
         *("--chdir", BOT, "--remount-ro", "/"),
-        *("--seccomp", str(filter_fd), "--info-fd", str(info_fd)),
+        *("--seccomp", str(filter_fd)),
         *("--", KEEPER),
     ]

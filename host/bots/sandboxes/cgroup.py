@@ -205,6 +205,13 @@ def _remove_stale(folder: Path) -> None:
                 group.rmdir()
 
 
+def cure() -> str:
+    """Return the command that would give croupier a group in which it may make others."""
+    if os.geteuid() == 0:
+        return "systemd-run --scope -p Delegate=yes croupier …; in a container: see docs"
+    return "systemd-run --user --scope -p Delegate=yes croupier …; or run croupier as root"
+
+
 class Mount(NamedTuple):
     """A mounted hierarchy: its controllers, and this process's own group in it."""
 

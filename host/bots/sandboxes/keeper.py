@@ -7,7 +7,7 @@ import socket
 import struct
 import subprocess
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache as once
 from pathlib import Path
@@ -23,6 +23,7 @@ from host.problems import Problem, Refused
 
 SOURCE = Path(__file__).with_name("keeper.c")
 REQUEST, REPLY = struct.Struct("=4I2q"), struct.Struct("=2i4I5q")
+CREDENTIALS = struct.Struct("3i")  # a process, its user and group, as the kernel vouches for them
 TIMED_OUT, FLOODED, OVER_CPU, EXITED, STOPPED = 1, 2, 4, 8, 16
 LONGEST_REPLY = 128 << 10
 LINE_END = 2  # bytes that an answer may be longer than its limit
@@ -133,6 +134,8 @@ class Keeper:
     """A conversation with one keeper; one request at a time. What it reports of a group is exact, else as wait4 knows it."""
 
     def __init__(self, control: socket.socket, said: Mapping[str, str]) -> None:
+        control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        self.pid = 0  # of the keeper as this process sees it, known from its first reply on
         self._socket, self._control = control, trio.socket.from_stdlib_socket(control)
         self._said = said  # to every bot, whatever else its environment is
         self._group: Group | None = None
@@ -187,26 +190,23 @@ class Keeper:
         wall: float,
         stdio: tuple[int, ...] = (),
     ) -> Ended:
-        words = list(argv)
-        variables = [f"{name}={value}".encode() for name, value in {**env, **self._said}.items()]
-        longest = limits.output + LINE_END
-        head = REQUEST.pack(kind[0], len(words), len(variables), longest, int(wall * 1e9), int(limits.cpu * 1e9))
-        request = head + b"".join(word + b"\0" for word in (*words, *variables))
+        request = _packed(kind, argv, {**env, **self._said}, limits, wall)
         passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", stdio).tobytes())] if stdio else []
         if kind != b"K":
             self._since = self._spot()
         try:
             # Shielded: a keeper that was left in the middle of a reply cannot be asked again.
-            with trio.CancelScope(shield=True, deadline=trio.current_time() + wall + PATIENCE):
+            with trio.CancelScope(shield=True, deadline=trio.current_time() + wall + PATIENCE) as scope:
                 await self._control.sendmsg([request], passed)
-                reply = await self._control.recv(LONGEST_REPLY)
+                reply, told, _, _ = await self._control.recvmsg(LONGEST_REPLY, socket.CMSG_SPACE(CREDENTIALS.size))
                 if reply:
+                    self.pid = CREDENTIALS.unpack(told[0][2])[0]
                     return self._counted(_read(reply), kind)
         except OSError as broken:
             self._raise_if_outgrown()
             raise KeeperDied(f"the keeper has gone: {broken}") from broken
         self._raise_if_outgrown()
-        raise KeeperDied("the keeper has gone" if trio.current_effective_deadline() else "the keeper is silent")
+        raise KeeperDied("the keeper is silent" if scope.cancelled_caught else "the keeper has gone")
 
     def _spot(self) -> Spot:
         if self._group is None:
@@ -231,6 +231,24 @@ class Keeper:
     def close(self) -> None:
         """Let go of the dead man's switch: the keeper exits and its whole sandbox with it."""
         self._control.close()
+
+
+def asked_plainly(control: socket.socket, argv: Sequence[bytes]) -> Ended:
+    """Ask a keeper by its bare socket, without an event loop; raise OSError when it does not answer."""
+    control.settimeout(PATIENCE)
+    control.send(_packed(b"A", argv, {}, Limits(), PATIENCE / 2))
+    reply = control.recv(LONGEST_REPLY)
+    if not reply:
+        raise ConnectionResetError("the keeper has gone")
+    return _read(reply)
+
+
+def _packed(kind: bytes, argv: Iterable[bytes], env: Mapping[str, str], limits: Limits, wall: float) -> bytes:
+    words = list(argv)
+    variables = [f"{name}={value}".encode() for name, value in env.items()]
+    longest = limits.output + LINE_END
+    head = REQUEST.pack(kind[0], len(words), len(variables), longest, int(wall * 1e9), int(limits.cpu * 1e9))
+    return head + b"".join(word + b"\0" for word in (*words, *variables))
 
 
 def _read(reply: bytes) -> Ended:

@@ -44,7 +44,7 @@ FORBIDDEN_NUMBERS = (452,)  # fchmodat2, younger than libseccomp's names
 
 
 class Room(NamedTuple):
-    """What one sandbox is given: the ruleset, the folder it starts in, its own /tmp."""
+    """What one sandbox is given: the ruleset, whose descriptor is the taker's to close, a folder to start in, a /tmp."""
 
     ruleset: int
     folder: Path
@@ -92,11 +92,7 @@ def room(home: Home) -> Iterator[Room]:
         if home.state is not None:
             folder = _with_state(home, home.state, own)
             rules += [(folder, LOOK), (home.state, READ_FILE | WRITE_FILE | TRUNCATE)]
-        ruleset = _ruleset(rules)
-        try:
-            yield Room(ruleset, folder, tmp)
-        finally:
-            os.close(ruleset)
+        yield Room(_ruleset(rules), folder, tmp)
     finally:
         subprocess.run(["/bin/rm", "-rf", "--", own], check=False)  # a guest digs deeper than Python can follow
 

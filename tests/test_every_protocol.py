@@ -1,0 +1,301 @@
+"""Every game can be spoken by every protocol: questions keep to the grammar, and answers are read by it, whatever comes."""
+
+import json
+import re
+
+import pytest
+import trio
+from house import CACHE, built, seat_of, written
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from host.bots.build import Bot
+from host.bots.told import Question
+from host.games import GAMES
+from host.games.engine import Game
+from protocols import PROTOCOLS
+from protocols.words import Answer, Fault, FaultKind, Move, Protocol, View
+
+LONGEST = 4096
+
+# The manual's grammar of answers, written down once more and apart from the code.
+SPOKEN = {
+    "cardshark": re.compile(rb" *([HSDhsd]|[Bb] +[+-]?[0-9]{1,12}(\.[0-9]*)?)( [\x20-\x7e]*)?"),
+    "pazaak": re.compile(rb" *([Ee][Nn][Dd]|[Ss][Tt][Aa][Nn][Dd]|[Pp][Ll][Aa][Yy] [0-9]{1,2}) *"),
+    "holdem": re.compile(rb" *-?[0-9]{1,12} *"),
+}
+GOOD = {
+    "cardshark": {b"H": Move("H"), b"s": Move("S"), b"B 15": Move("B", 15), b"B -15.7 and more": Move("B", -15)},
+    "pazaak": {b"END": Move("END"), b"stand": Move("STAND"), b"PLAY 3": Move("PLAY", 3), b" Play 03 ": Move("PLAY", 3)},
+    "holdem": {b"0": Move("BET", 0), b"17": Move("BET", 17), b"-5": Move("BET", -5), b" 007": Move("BET", 7)},
+}
+REPORT = re.compile(rb" *! ?[A-Za-z_][A-Za-z0-9_.]{0,99} *")
+
+COMBINED = [
+    pytest.param(game, protocol, id=f"{game.name}-{protocol.name}")
+    for game in GAMES.values()
+    for protocol in PROTOCOLS.values()
+]
+SPEAKING = pytest.mark.parametrize(("game", "protocol"), COMBINED)
+
+
+def fields_of(protocol: Protocol, view: View) -> list[bytes]:
+    """Return what a question says, field by field."""
+    asked = protocol.ask(view)
+    if not protocol.lives:
+        return asked
+    (line,) = asked
+    assert line.endswith(b"\n") and line.count(b"\n") == 1
+    return line[:-1].split(b" ")
+
+
+def answer_line(protocol: Protocol, said: bytes) -> bytes:
+    """Return an answer as a protocol wraps it, its line end off."""
+    return json.dumps({"move": said.decode("latin-1")}).encode() if protocol.name == "json" else said
+
+
+# Questions.
+
+
+@SPEAKING
+def test_a_question_is_one_line_of_at_most_4096_bytes_without_an_empty_field(game: Game, protocol: Protocol) -> None:
+    for view in game.examples:
+        fields = fields_of(protocol, view)
+        assert all(fields)
+        assert len(b" ".join(fields)) <= LONGEST
+        assert re.fullmatch(rb"[\x20-\x7e]+", b" ".join(fields))
+
+
+@pytest.mark.parametrize("game", GAMES.values(), ids=list(GAMES))
+def test_argv_and_lines_say_the_same_fields_in_the_views_order(game: Game) -> None:
+    for view in game.examples:
+        by_argv = fields_of(PROTOCOLS["argv"], view)
+        assert by_argv == fields_of(PROTOCOLS["lines"], view)
+        assert len(by_argv) == len(view)
+
+
+@pytest.mark.parametrize("game", GAMES.values(), ids=list(GAMES))
+def test_json_says_every_field_by_its_name(game: Game) -> None:
+    for view in game.examples:
+        (line,) = PROTOCOLS["json"].ask(view)
+        said = json.loads(line)
+        assert tuple(said) == game.view._fields
+        assert len(said) == len(view)
+
+
+@pytest.mark.parametrize(
+    "protocol", [p for p in PROTOCOLS.values() if p.lives], ids=[p.name for p in PROTOCOLS.values() if p.lives]
+)
+@pytest.mark.parametrize("game", GAMES.values(), ids=list(GAMES))
+def test_a_numbered_question_says_its_table_first_and_an_answer_repeats_it(game: Game, protocol: Protocol) -> None:
+    for view in game.examples:
+        (line,) = protocol.ask(view)
+        numbered = protocol.number(17, line)
+        said = next(iter(GOOD[game.name]))
+        assert numbered.count(b"\n") == 1
+        if protocol.name == "json":
+            assert json.loads(numbered) == {"table": 17} | json.loads(line)
+            answer = b'{"table":17,"move":"%b"}' % said
+            assert json.loads(protocol.over(17)) == {"over": 17}
+        else:
+            assert numbered == b"17 " + line
+            answer = b"17 " + said
+            assert protocol.over(17) == b"over 17\n"
+        table, rest = protocol.numbered(answer)
+        assert table == 17
+        assert protocol.receive(game.grammar, rest) == GOOD[game.name][said]
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b" 1 S", b"01 S", b"0 S", b"-1 S", b"1", b"1_0 S", b"S", b"1\tS", "١ S".encode(), b"9" * 13 + b" S"]
+)
+def test_an_answer_without_a_plain_number_names_no_table(answer: bytes) -> None:
+    assert PROTOCOLS["lines"].numbered(answer)[0] == 0
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"", b"{}", b'{"table":true}', b'{"table":"1"}', b'{"table":1.0}', b"[1]", b"1", b"[" * 4000, b'{"table":null}'],
+)
+def test_an_object_without_a_whole_number_names_no_table(answer: bytes) -> None:
+    assert PROTOCOLS["json"].numbered(answer)[0] == 0
+
+
+# Answers.
+
+
+@SPEAKING
+def test_an_answer_is_read_with_any_line_end(game: Game, protocol: Protocol) -> None:
+    for said, move in GOOD[game.name].items():
+        line = answer_line(protocol, said)
+        for line_end in (b"", b"\n", b"\r\n"):
+            assert protocol.receive(game.grammar, line + line_end) == move
+
+
+@SPEAKING
+def test_a_second_line_is_no_part_of_an_answer(game: Game, protocol: Protocol) -> None:
+    line = answer_line(protocol, next(iter(GOOD[game.name])))
+    for trailing in (b"\n\n", b"\n" + line, b"\r\n\r\n", b"\n\0", b"\n "):
+        answer = protocol.receive(game.grammar, line + trailing)
+        assert isinstance(answer, Fault)
+        assert answer.kind in ({FaultKind.EXTRA} if not protocol.lives else {FaultKind.UNREADABLE})
+
+
+@SPEAKING
+@pytest.mark.parametrize(
+    "said",
+    [b"", b"\n", b"\0", b"S\0", b"\xef\xbb\xbfS", b"S\x1b[0m", b"S\tH", b"S\x0b", b"S\x7f", b"\r", b"S\rH", b"1_0", b"B 1_0", b"0x10",
+     b"nan", b"inf", b"1e3", b"--1", "B １".encode(), "١".encode(), "PLAY ³".encode(), b"PLAY 3.0", b"PLAY 100", b"PLAY -1", b"!", b"! ",
+     b"! 1x", b"B", b"B ", b"B x", b"B 1234567890123", b"HS", b"HIT", b"S!", b"ENDS", b"STANDING", b"S\x85H", "S\u2028H".encode()],
+)  # fmt: skip
+def test_what_the_grammar_does_not_know_is_unreadable(game: Game, protocol: Protocol, said: bytes) -> None:
+    if SPOKEN[game.name].fullmatch(said):
+        pytest.skip("a move of this game")
+
+    answer = protocol.receive(game.grammar, answer_line(protocol, said))
+
+    assert answer == Fault(FaultKind.UNREADABLE)
+
+
+@SPEAKING
+def test_the_longest_line_is_4096_bytes(game: Game, protocol: Protocol) -> None:
+    line = answer_line(protocol, next(iter(GOOD[game.name])))
+    longest = line + b" " * (LONGEST - len(line))
+
+    assert isinstance(protocol.receive(game.grammar, longest), Move)
+    assert isinstance(protocol.receive(game.grammar, longest + b"\r\n"), Move)
+    assert protocol.receive(game.grammar, longest + b" ") == Fault(FaultKind.FLOOD)
+
+
+@SPEAKING
+def test_an_adapter_reports_an_exception_by_its_class(game: Game, protocol: Protocol) -> None:
+    def read(said: bytes) -> Answer:
+        return protocol.receive(game.grammar, answer_line(protocol, said))
+
+    assert read(b"! ZeroDivisionError") == Fault(FaultKind.EXCEPTION, "ZeroDivisionError")
+    assert read(b"!java.lang.Error") == Fault(FaultKind.EXCEPTION, "java.lang.Error")
+    assert read(b"! TimeoutError") == Fault(FaultKind.TIMEOUT, "TimeoutError")
+
+
+NEARLY = st.sampled_from(
+    [b"H", b"S", b"D", b"B", b"B 1", b"END", b"STAND", b"PLAY ", b"PLAY 3", b"-", b"+", b".", b"5", b"12", b" ", b"!", b"! E", b"\0",
+     b"\r", b"\n", b"\x85", b"\xe2\x80\xa8", b"_", "٣".encode(), "ſ".encode(), b"K", b"{", b"}", b'"move":', b'"', b"\t", b"\\u0053"]
+)  # fmt: skip
+NOISE = st.one_of(
+    st.binary(max_size=40), st.lists(NEARLY, max_size=8).map(b"".join), st.binary(min_size=4090, max_size=4200)
+)
+
+
+@SPEAKING
+@given(data=NOISE)
+@example(data=b'{"move":"S"}')
+@example(data=b'{"move":"S","move":"H"}')
+@example(data=b'\t{"move":"S"}')
+@example(data=b'{"move":5}')
+@example(data=b'{"move":true}')
+@example(data=b'{"move":NaN}')
+@example(data=b'{"move":' + b"9" * 4000 + b"}")
+@example(data=b"[" * 4000)
+@example(data=b'{"move":"\\ud800"}')
+@example(data=b'{"move":"S\\n"}')
+@settings(max_examples=150, deadline=None)
+def test_whatever_comes_is_read_as_a_fault_or_as_the_move_it_spells(
+    game: Game, protocol: Protocol, data: bytes
+) -> None:
+    answer = protocol.receive(game.grammar, data)
+
+    assert isinstance(answer, Move | Fault)
+    if isinstance(answer, Fault) and answer.kind in (FaultKind.EXTRA, FaultKind.FLOOD, FaultKind.UNREADABLE):
+        return
+    line = data.removesuffix(b"\n").removesuffix(b"\r")
+    assert len(line) <= LONGEST
+    assert re.fullmatch(rb"[\x20-\x7e]*", line)
+    if protocol.name == "json":
+        said = json.loads(line)["move"]
+        line = str(said).encode()
+    if isinstance(answer, Fault):
+        assert REPORT.fullmatch(line)
+    else:
+        assert SPOKEN[game.name].fullmatch(line)
+
+
+@pytest.mark.parametrize("game", GAMES.values(), ids=list(GAMES))
+@given(data=NOISE)
+@settings(max_examples=150, deadline=None)
+def test_every_line_that_the_grammar_knows_is_a_move(game: Game, data: bytes) -> None:
+    known = len(data) <= LONGEST and SPOKEN[game.name].fullmatch(data)
+
+    answer = PROTOCOLS["lines"].receive(game.grammar, data)
+
+    assert isinstance(answer, Move) == bool(known)
+
+
+# The same through real pipes, against real bots.
+
+DRIPS = """
+import json, sys, time
+protocol, answers = sys.argv[1], sys.argv[2:]
+for number, question in enumerate(sys.stdin):
+    said = answers[number % len(answers)]
+    line = (json.dumps({"move": said}) if protocol == "json" else said) + "\\r\\n" * (number % 2) + "\\n" * (1 - number % 2)
+    for byte in line:
+        sys.stdout.buffer.raw.write(byte.encode())
+        time.sleep(0.001)
+"""
+
+LIVING = [
+    pytest.param(game, protocol, id=f"{game.name}-{protocol.name}")
+    for game in GAMES.values()
+    for protocol in PROTOCOLS.values()
+    if protocol.lives
+]
+
+
+@pytest.mark.parametrize(("game", "protocol"), LIVING)
+def test_answers_that_drip_byte_by_byte_are_read_as_whole_ones(game: Game, protocol: Protocol) -> None:
+    folder = CACHE / "drips"
+    folder.mkdir(exist_ok=True)
+    bot = built(written(DRIPS, ".py", folder, "drips"), game.name, protocol=protocol.name)
+    said = [said.decode() for said in GOOD[game.name]]
+    bot = bot._replace(argv=(*bot.argv, protocol.name, *said))
+
+    answers = asked(game, bot, list(game.examples[:8]))
+
+    assert answers == (list(GOOD[game.name].values()) * 2)[:8]
+
+
+ECHOES = """
+import sys
+for number, arguments in enumerate(sys.stdin if len(sys.argv) < 3 else [sys.argv[1:]]):
+    print(arguments, end="", file=sys.stderr) if isinstance(arguments, str) else print("\\n".join(arguments), file=sys.stderr)
+    print("?")
+"""
+
+
+@SPEAKING
+def test_a_real_bot_is_asked_in_the_bytes_that_the_protocol_spells(game: Game, protocol: Protocol) -> None:
+    folder = CACHE / "echoes"
+    folder.mkdir(exist_ok=True)
+    bot = built(written(ECHOES, ".py", folder, "echoes"), game.name, protocol=protocol.name)
+
+    for view, (heard, _) in zip(game.examples[:3], heard_by(game, bot, list(game.examples[:3])), strict=True):
+        assert heard == (protocol.ask(view)[0] if protocol.lives else b"\n".join(protocol.ask(view)) + b"\n")
+
+
+def asked(game: Game, bot: Bot, views: list[View]) -> list[Answer]:
+    """Ask a real bot in its sandbox, one question after the other; return its answers."""
+    return [answer for _, answer in heard_by(game, bot, views)]
+
+
+def heard_by(game: Game, bot: Bot, views: list[View]) -> list[tuple[bytes, Answer]]:
+    """Return what a bot had written to its standard error by the time of each answer, and the answers."""
+
+    async def work() -> list[tuple[bytes, Answer]]:
+        told = []
+        async with seat_of(bot, game.name) as seat:
+            for number, view in enumerate(views, 1):
+                (answer,) = await seat.decide([Question(1, number, view)])
+                told.append((seat.evidence[-1].stderr if seat.evidence else b"", answer))
+        return told
+
+    return trio.run(work)

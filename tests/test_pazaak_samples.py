@@ -1,0 +1,99 @@
+"""The sample bots of Pazaak: each builds, answers by the rules, and remembers nothing from one question to the next."""
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import house
+import pytest
+import trio
+from test_simplepazaak import asked
+
+from host.bots.build import Bot, build
+from host.bots.spec import find
+from host.games.engine import Table
+from host.games.luck import Luck
+from host.games.pazaak import GAME, View
+from host.samples import samples
+from protocols.words import Move
+
+NAMES = sorted(samples("pazaak"))
+TABLES = 60
+
+
+@cache
+def bot(name: str) -> Bot:
+    """Return a sample bot, built."""
+    return trio.run(build, find(samples("pazaak")[name]), house.level())._replace(limits=house.AMPLE)
+
+
+def from_tables() -> Iterator[View]:
+    """Yield what is asked at tables where both go on to 14 to 19, and now and then play a card."""
+    for preset in GAME.presets.values():
+        for number in range(TABLES):
+            table = Table(GAME, preset, Luck(b"questions", str(number)))
+            while table.request:
+                view = View(*table.request.view)
+                yield view
+                limit = 14 + (number + len(view.opponent_hand)) % 6
+                plays = number % 3 == 0 and view.your_side_deck
+                stop = Move("PLAY", view.your_side_deck[0]) if plays else Move("STAND")
+                table.answer(Move("END") if sum(view.your_hand) < limit else stop)
+
+
+QUESTIONS = [*GAME.examples, *from_tables()]
+
+
+def test_all_ten_are_there() -> None:
+    assert [
+        *("austin_powers", "bastila", "cincinnati_kid", "dumb_bold", "dumb_cautious"),
+        *("glaucus", "hk_47", "neptr", "nestor", "optimum"),
+    ] == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_question_gets_a_legal_answer(name: str) -> None:
+    rules = GAME.presets["thread"]
+    answers = trio.run(asked, bot(name), QUESTIONS)
+    assert [
+        (view, answer)
+        for view, answer in zip(QUESTIONS, answers, strict=True)
+        if not (isinstance(answer, Move) and GAME.allows(rules, view, answer))
+    ] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_at_a_time_and_128_at_once_the_answers_are_the_same(name: str) -> None:
+    questions = QUESTIONS[:400]
+    assert trio.run(asked, bot(name), questions, 1) == trio.run(asked, bot(name), [*questions, *questions])[400:]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_bears_whole_waves(name: str) -> None:
+    assert bot(name).abreast == 128
+
+
+def test_glaucus_takes_its_chance_from_its_seed() -> None:
+    one, other = (trio.run(asked, bot("glaucus"), QUESTIONS, 128, seed) for seed in (1, 2))
+    assert one != other
+
+
+@pytest.mark.parametrize("dumb", ["dumb_cautious", "dumb_bold"])
+def test_a_side_deck_and_a_look_at_the_opponent_win_most_games(dumb: str) -> None:
+    assert house.played("pazaak", [bot("optimum"), bot(dumb)], 200).results["optimum"].wins > 140
+
+
+def test_both_dumb_bots_stand_on_their_own_hand_alone() -> None:
+    totals = {
+        name: {
+            sum(view.your_hand)
+            for view, answer in zip(QUESTIONS, trio.run(asked, bot(name), QUESTIONS), strict=True)
+            if answer == Move("STAND")
+        }
+        for name in ("dumb_cautious", "dumb_bold")
+    }
+    assert {name: min(stood) for name, stood in totals.items()} == {"dumb_cautious": 16, "dumb_bold": 19}
+
+
+def test_a_sample_is_a_folder_with_a_manifest() -> None:
+    assert all((place / "bot.toml").is_file() for place in map(Path, samples("pazaak").values()))

@@ -1,0 +1,266 @@
+"""The adapter `simplepazaak`: classes written for the controller of 2015, unchanged, really compiled and really asked."""
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+import house
+import pytest
+import trio
+
+from host.bots.build import Bot, build
+from host.bots.limits import Limits
+from host.bots.sandboxes import Home, sandboxed
+from host.bots.seat import seated
+from host.bots.spec import find
+from host.bots.told import Question
+from host.bots.watch import a_watcher
+from host.games.pazaak import GAME, View
+from host.problems import Refused
+from protocols.words import Answer, Fault, FaultKind, Move
+
+EXAMPLES = GAME.examples
+STAND = Move("STAND")
+DECIDES = """
+    public void getResponse(int wins[], boolean isPlayerOne, Collection<Card> yourHand, Collection<Card> opponentHand,
+            Collection<Card> yourSideDeck, int opponentSideDeckCount, Action opponentAction, boolean opponentDidPlay)"""
+
+
+async def asked(bot: Bot, views: Sequence[View], at_once: int = 128, seed: int = 1) -> list[Answer]:
+    """Ask one process, in waves; return its answers."""
+    questions = [Question(1, number, view) for number, view in enumerate(views, 1)]
+    answers: list[Answer] = []
+    async with (
+        a_watcher() as watcher,
+        sandboxed(house.level(), Home(Path(bot.folder)), bot.limits) as sandbox,
+        seated(bot, GAME, sandbox, seed, watcher) as seat,
+    ):
+        for start in range(0, len(questions), at_once):
+            answers += await seat.decide(questions[start : start + at_once])
+    return answers
+
+
+def handed_in(folder: Path, java: str, manifest: str = "", name: str = "Bot") -> Path:
+    """Write a submission: Java as it was in 2015, and a bot.toml that says no more than it must."""
+    head = "package Players;\nimport java.util.*;\nimport Mechanics.*;\n"
+    (folder / f"{name}.java").write_text(head + textwrap.dedent(java))
+    (folder / "bot.toml").write_text(f'name = "{name}"\nadapter = "simplepazaak"\n{manifest}')
+    return folder
+
+
+def built(folder: Path, limits: Limits = house.AMPLE) -> Bot:
+    """Build a submission, found as croupier finds any bot."""
+    return trio.run(build, find(folder), house.level())._replace(limits=limits)
+
+
+def decides(folder: Path, body: str, manifest: str = "", limits: Limits = house.AMPLE) -> Bot:
+    """Build a class whose getResponse does this."""
+    return built(handed_in(folder, f"public class Bot extends Player {{ {DECIDES} {{ {body} }} }}", manifest), limits)
+
+
+def answers(bot: Bot, views: Sequence[View] = EXAMPLES, at_once: int = 128) -> list[Answer]:
+    """Return a bot's answers."""
+    return trio.run(asked, bot, views, at_once)
+
+
+def refusal(folder: Path) -> str:
+    """Return why a submission is not taken, for people."""
+    with pytest.raises(Refused) as refused:
+        built(folder)
+    return str(refused.value)
+
+
+def test_a_class_of_2015_needs_nothing_but_the_adapters_name(tmp_path: Path) -> None:
+    java = f"""
+        public class Bot extends Player {{
+            private Card[] hand;
+            public Bot() {{ super(); this.name = "Bot"; }}
+            @Override {DECIDES} {{
+                hand = yourHand.toArray(new Card[yourHand.size()]);
+                int mine = 0;
+                for (int i = 0; i < hand.length; i++) mine += hand[i].getValue();
+                int lost = isPlayerOne ? wins[1] : wins[0];
+                this.action = mine < PazaakGameMain.HAND_GOAL - 5 + lost ? Action.END : Player.Action.STAND;
+                if (opponentAction == Action.STAND && !opponentDidPlay && yourSideDeck.contains(new Card(1))) {{
+                    cardToPlay = new Card(1);
+                    action = Action.PLAY;
+                }}
+            }}
+        }}"""
+    told = [move.verb[0] + str(move.n) for move in answers(built(handed_in(tmp_path, java))) if isinstance(move, Move)]
+    assert " ".join(told) == "E0 E0 P1 E0 E0 P1 S0 S0 S0 E0 S0 S0 S0 P1 S0 E0"
+
+
+THREE = f"""
+    class Sums {{
+        static int of(Collection<Card> cards) {{ int sum = 0; for (Card c : cards) sum += c.getValue(); return sum; }}
+    }}
+    abstract class Careful extends Player {{
+        abstract int limit();
+        {DECIDES} {{ action = Sums.of(yourHand) < limit() ? Action.END : Action.STAND; }}
+    }}
+    class Low extends Careful {{ int limit() {{ return 1; }} }}
+    class High extends Careful {{ int limit() {{ return 100; }} }}
+"""
+
+
+@pytest.mark.parametrize(("main", "verb"), [("Players.Low", "STAND"), ("High", "END")])
+def test_of_several_classes_in_one_file_the_manifest_names_the_bot(tmp_path: Path, main: str, verb: str) -> None:
+    assert set(answers(built(handed_in(tmp_path, THREE, f'main = "{main}"')))) == {Move(verb)}
+
+
+def test_several_bots_in_one_file_want_a_name(tmp_path: Path) -> None:
+    assert "several classes extend Player (Players.High, Players.Low): name the bot in bot.toml" in refusal(
+        handed_in(tmp_path, THREE)
+    )
+
+
+def test_the_only_class_that_extends_player_needs_no_name(tmp_path: Path) -> None:
+    java = THREE.replace("class High extends Careful { int limit() { return 100; } }", "")
+    assert set(answers(built(handed_in(tmp_path, java)))) == {STAND}
+
+
+def test_a_class_that_is_not_there_is_said_with_those_that_are(tmp_path: Path) -> None:
+    message = 'main = "Players.NEPTR" is none of the classes here that extend Player: Players.High, Players.Low'
+    assert message in refusal(handed_in(tmp_path, THREE, 'main = "Players.NEPTR"'))
+
+
+def test_a_get_response_may_return_its_move(tmp_path: Path) -> None:
+    decided = DECIDES.replace("void", "Action")
+    java = f"""public class Bot extends Player {{ {decided} {{
+        cardToPlay = new Card(2);
+        return yourHand.size() == 1 ? Action.PLAY : yourHand.size() == 2 ? null : Action.END; }} }}"""
+    assert answers(built(handed_in(tmp_path, java)), EXAMPLES[2:5]) == [Move("PLAY", 2), STAND, STAND]
+
+
+def test_no_action_is_stand_and_a_play_without_a_card_is_a_play_of_none(tmp_path: Path) -> None:
+    bot = decides(tmp_path, "action = yourHand.size() == 1 ? Action.PLAY : null;")
+    assert answers(bot, EXAMPLES[2:4]) == [Move("PLAY", 0), STAND]
+
+
+def test_an_action_outlasts_the_turn_but_not_the_hand(tmp_path: Path) -> None:
+    bot = decides(tmp_path, "if (wins[1] == 2) action = Action.END;")
+    one, decided, later = (8,), (8, 7), (8, 7, 1)
+    views = [EXAMPLES[5]._replace(wins_two=n, your_hand=h) for n, h in ((2, decided), (0, later), (0, one))]
+    assert answers(bot, views) == [Move("END"), Move("END"), STAND]
+
+
+def test_cards_are_equal_by_value_and_lists_are_the_bots_own(tmp_path: Path) -> None:
+    bot = decides(
+        tmp_path,
+        "Set<Card> side = new HashSet<>(yourSideDeck); yourHand.clear(); yourSideDeck.removeAll(side);"
+        "action = side.contains(new Card(5)) && yourSideDeck.isEmpty() ? Action.PLAY : Action.END;"
+        'cardToPlay = new Card(Integer.parseInt(new Card(5).toString() + ""));',
+    )
+    assert answers(bot, EXAMPLES[:1] * 2) == [Move("PLAY", 5)] * 2
+
+
+def test_a_written_goal_does_not_compile_and_we_say_why(tmp_path: Path) -> None:
+    java = f"public class Bot extends Player {{ {DECIDES} {{ PazaakGameMain.HAND_GOAL = 12; }} }}"
+    said = refusal(handed_in(tmp_path, java))
+    assert (
+        "cannot assign a value to final variable HAND_GOAL" in said and "hint: the goal is final here: in 2015" in said
+    )
+
+
+def test_the_goal_that_neptr_overwrote_in_2015_changes_in_its_own_process_only(tmp_path: Path) -> None:
+    look = """
+        static java.lang.reflect.Field goal() throws Exception {
+            return Class.forName("Mechanics.PazaakGameMain").getField("HAND_GOAL");
+        }"""
+    tells = f"""{DECIDES} {{
+        action = Action.PLAY;
+        try {{ cardToPlay = new Card(goal().getInt(null)); }} catch (Exception e) {{ throw new IllegalStateException(e); }}
+    }}"""
+    neptr = f"""
+        public class NEPTR extends Player {{
+            {look}
+            public NEPTR() throws Exception {{
+                java.lang.reflect.Field key = sun.misc.Unsafe.class.getDeclaredField("theUnsafe");
+                key.setAccessible(true);
+                sun.misc.Unsafe unsafe = (sun.misc.Unsafe) key.get(null);
+                unsafe.putInt(unsafe.staticFieldBase(goal()), unsafe.staticFieldOffset(goal()), 12);
+            }}
+            {tells}
+        }}"""
+    honest = f"public class Honest extends Player {{ {look} {tells} }}"
+    folders = [tmp_path / name for name in ("NEPTR", "Honest")]
+    for folder, java in zip(folders, (neptr, honest), strict=True):
+        folder.mkdir()
+        handed_in(folder, java, name=folder.name)
+    bots = [built(folder) for folder in folders]
+    first, second = house.answers_of(house.played("pazaak", bots, 2))  # who is asked first changes from table to table
+    told, true = Move("PLAY", 12), Move("PLAY", 20)
+    assert (first[:2], second[:2]) == ([told, true], [true, told])
+
+
+def test_a_class_without_get_response_gets_the_compilers_words_and_ours(tmp_path: Path) -> None:
+    said = refusal(handed_in(tmp_path, 'public class Bot extends Player { public Bot() { name = "Bot"; } }'))
+    assert "Bot is not abstract and does not override abstract method getResponse" in said and (
+        "hint: a class that extends Player leaves its move in the fields `action` and `cardToPlay`" in said
+    )
+
+
+def test_what_is_printed_is_no_answer_and_no_fault(tmp_path: Path) -> None:
+    java = f"""
+        public class Bot extends Player {{
+            static final java.io.PrintStream KEPT = System.out;
+            static {{ System.out.println("END"); }}
+            public Bot() {{ System.out.print("PLAY 3"); }}
+            {DECIDES} {{ KEPT.println("PLAY 5"); System.out.print("deciding..."); System.out.flush(); action = Action.STAND; }}
+        }}"""
+    assert answers(built(handed_in(tmp_path, java))) == [STAND] * len(EXAMPLES)
+
+
+def test_a_bot_cannot_read_the_next_question(tmp_path: Path) -> None:
+    body = "try { action = System.in.read() < 0 ? Action.END : Action.STAND; } catch (java.io.IOException e) { }"
+    assert answers(decides(tmp_path, body)) == [Move("END")] * len(EXAMPLES)
+
+
+def test_an_exception_is_a_fault_and_its_object_lives_on(tmp_path: Path) -> None:
+    java = f"""public class Bot extends Player {{ int asked; {DECIDES} {{
+        action = Action.PLAY;
+        cardToPlay = new Card(++asked);
+        if (asked == 2) cardToPlay = new Card(1 / (asked - 2)); }} }}"""
+    thrown = Fault(FaultKind.EXCEPTION, "ArithmeticException")
+    assert answers(built(handed_in(tmp_path, java)), EXAMPLES[:3]) == [Move("PLAY", 1), thrown, Move("PLAY", 3)]
+
+
+def test_one_object_serves_all_games_of_a_fixture(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("Counts", "Stands")]
+    for folder, body in zip(folders, ("action = Action.PLAY; cardToPlay = new Card(++asked);", ""), strict=True):
+        folder.mkdir()
+        java = f"public class {folder.name} extends Player {{ int asked; {DECIDES} {{ {body} }} }}"
+        handed_in(folder, java, name=folder.name)
+    record = house.played("pazaak", [built(folder) for folder in folders], 5)
+    moves = [move for table in house.answers_of(record) for move in table if isinstance(move, Move)]
+    counted = [move.n for move in moves if move.verb == "PLAY"]
+    assert counted == list(range(1, len(counted) + 1)) and len(counted) >= 15
+
+
+def test_a_bot_that_hangs_or_exits_does_so_at_that_question_however_many_are_asked_at_once(tmp_path: Path) -> None:
+    body = """
+        action = Action.STAND;
+        if (yourHand.contains(new Card(6)) && yourHand.size() == 1) while (true);
+        if (yourSideDeck.isEmpty()) System.exit(3);"""
+    bot = decides(tmp_path, body, "abreast = 128", house.AMPLE._replace(move=1.5))
+    at = [number for number, answer in enumerate(answers(bot)) if answer != STAND]
+    assert [EXAMPLES[number].your_hand for number in at] == [(6,), (10, 7)]
+
+
+def test_files_of_the_kit_are_not_for_bots_to_bring(tmp_path: Path) -> None:
+    (tmp_path / "Mechanics").mkdir()
+    (tmp_path / "Mechanics" / "Card.java").write_text("package Mechanics; public class Card {}")
+    handed_in(tmp_path, THREE)
+    assert 'error[B019] Bot: has files that adapter = "simplepazaak" supplies: Mechanics/Card.java' in refusal(tmp_path)
+
+
+def test_an_unknown_adapter_is_said_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    (tmp_path / "bot.toml").write_text('adapter = "simplepazak"\n')
+    assert 'adapter = "simplepazak" is no adapter\n  hint: simplepazaak' in refusal(tmp_path)
+
+
+def test_a_class_of_2015_plays_no_other_game(tmp_path: Path) -> None:
+    spec = find(handed_in(tmp_path, THREE))
+    with pytest.raises(Refused, match=r"C013.* is for pazaak, not for holdem"):
+        trio.run(build, spec._replace(game="holdem"), house.level())
