@@ -347,6 +347,12 @@ CODES: Mapping[str, Code] = {
         "The folder or its disk does not let croupier write: it is read-only, full, or belongs to somebody else. The "
         "system's own words are shown. Nothing that had been played is lost; once it is mended, the same command goes on.",
     ),
+    "R010": Code(
+        "the seed of the run cannot be used",
+        "A run draws all its luck from run/seed. The file is not there, cannot be read, is no seed, or is not the one "
+        "that the run began with: its hash in the journal tells. With another seed two tournaments would be mixed. Put "
+        "the file back, or start anew with --fresh.",
+    ),
     # S: the machine and its sandbox
     "S001": Code(
         "the machine cannot give the level that is demanded",
@@ -374,6 +380,19 @@ CODES: Mapping[str, Code] = {
         "The bot's language, or `needs` in its bot.toml, wants a program that is not on the path of a sandbox, "
         "/usr/local/bin:/usr/bin:/bin. Install it for the whole system: what lies in a home folder does not exist "
         "inside a sandbox.",
+    ),
+    "S006": Code(
+        "Landlock cannot fence a program in",
+        "Level L2, for containers that give no namespaces, rests on Landlock: version 6 of its interface, Linux 6.12, is "
+        "the first that keeps a bot's signals to itself. The kernel is older, or has Landlock turned off (lsm= on its "
+        "command line). Where user namespaces can be had, L3 needs no Landlock.",
+    ),
+    "S007": Code(
+        "no control group can be made",
+        "Level L4 counts and bounds a bot's whole memory and computing in a control group of the kernel. croupier makes "
+        "groups below its own, and may not do so here. systemd leaves a group to whoever asks for one: `systemd-run "
+        "--user --scope -p Delegate=yes croupier run`. Without it the level is L3: memory and computing are watched every "
+        "20 ms, and a short life in between may go unseen.",
     ),
     # U: the command line
     "U001": Code(

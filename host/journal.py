@@ -40,8 +40,14 @@ class Journal:
         self._database, self.path = database, path
 
     def facts(self) -> dict[str, str]:
-        """Return what is known of the run: game, rules, seed hash, level, versions, stage states."""
-        return dict(self._database.execute("SELECT key, value FROM run"))
+        """Return what is known of the run: game, rules, seed hash, level, versions, stage states.
+
+        A run that nobody is at is interrupted, however it has ended.
+        """
+        facts = dict(self._database.execute("SELECT key, value FROM run"))
+        if facts.get("state") == "running" and not holder(self.path):
+            facts["state"] = "interrupted"
+        return facts
 
     def note(self, facts: Mapping[str, str]) -> None:
         """Write facts of the run."""
@@ -170,7 +176,7 @@ def _checked(path: Path) -> None:
 
 def _connected(path: Path) -> contextlib.closing[sqlite3.Connection]:
     """Connect for reading only. A journal that nobody can write now, read-only media say, is read without a lock."""
-    log = path.with_name(path.name + "-wal")
+    log, _index = beside(path)
     still = not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
     how = "mode=ro&immutable=1" if still else "mode=ro"
     return contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, timeout=10))
@@ -222,8 +228,7 @@ def writing(path: Path, fresh: Callable[[], None] | None = None) -> Iterator[Jou
 def _make(path: Path) -> None:
     """Make an empty journal, whole or not at all: whoever is killed on the way leaves nothing that looks like one."""
     making = path.with_suffix(".making")
-    log, index = (path.with_name(path.name + end) for end in ("-wal", "-shm"))
-    for stale in (making, *(making.with_name(making.name + end) for end in ("-wal", "-shm")), log, index):
+    for stale in (making, *beside(making), *beside(path)):
         stale.unlink(missing_ok=True)  # a log left alone would be played into the new file
     with contextlib.closing(sqlite3.connect(making)) as database:
         database.execute("PRAGMA journal_mode = WAL")
@@ -233,13 +238,23 @@ def _make(path: Path) -> None:
     making.rename(path)
 
 
+def beside(path: Path) -> tuple[Path, Path]:
+    """Return the files that SQLite keeps beside a journal: its log, and the log's index."""
+    return path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
+
+
 def holder(path: Path) -> str:
-    """Return who writes a journal at this moment, as its lock says; empty when nobody does. It takes no lock itself."""
-    lock = path.with_suffix(".lock")
-    with contextlib.suppress(OSError):
-        held = f":{lock.stat().st_ino} "
-        if any("FLOCK" in line and held in line for line in Path("/proc/locks").read_text().splitlines()):
-            return lock.read_text().strip()
+    """Return who writes a journal at this moment, as its lock says; empty when nobody does."""
+    try:
+        descriptor = os.open(path.with_suffix(".lock"), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return os.pread(descriptor, 200, 0).decode(errors="replace").strip() or "somebody"
+    finally:
+        os.close(descriptor)
     return ""
 
 
@@ -248,14 +263,26 @@ def _locked(path: Path) -> Iterator[None]:
     """Hold the run's lock, which says who holds it; the kernel lets go of it with the process."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as taken:
-            holder = os.pread(descriptor, 200, 0).decode(errors="replace").strip()
-            problem = Problem("R003", str(path.parent), f"is in use by {holder}", hint="croupier status")
-            raise Refused([problem], 5) from taken
+        _take(descriptor, path)
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"pid {os.getpid()} on {platform.node()} since {time.strftime('%H:%M:%S')}\n".encode(), 0)
         yield
     finally:
         os.close(descriptor)
+
+
+def _take(descriptor: int, path: Path) -> None:
+    """Take a lock. Whoever only asks who holds it has it for a moment too, so that one refusal is none."""
+    for patience in (0.05, 0.1, None):
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as taken:
+            if patience is None:
+                holds = os.pread(descriptor, 200, 0).decode(errors="replace").strip()
+                raise Refused([in_use(path.parent, holds)], 5) from taken
+            time.sleep(patience)
+
+
+def in_use(place: Path, holds: str) -> Problem:
+    """Return the problem of a run that somebody else is playing."""
+    return Problem("R003", str(place), f"is in use by {holds}", hint="croupier status")

@@ -128,7 +128,7 @@ class House:
                     raise  # a sandbox that cannot even be made is the machine's failure
                 await self.replace(lost.bot)
                 continue
-            for name in charged:
+            for name in charged | {name for name, seat in seats.items() if seat.stranded}:
                 await self.replace(name)
             record = recorded(job.fixture, played, seats)
             return record._replace(replayed=deaths.total(), seconds=time.monotonic() - started)

@@ -167,9 +167,9 @@ class Traces(NamedTuple):
         ipc = [Path("/proc/sysvipc") / name for name in ("shm", "msg", "sem")]
         return cls(
             frozenset(process.pid for process in descendants(os.getpid())),
-            len(os.listdir("/proc/self/fd")),
-            frozenset(os.listdir(states)) if states.exists() else frozenset(),
-            frozenset(os.listdir("/dev/shm")),
+            sum(1 for _ in Path("/proc/self/fd").iterdir()),
+            names_in(states),
+            names_in(Path("/dev/shm")),
             Path("/proc/self/mountinfo").read_text(),
             "".join(keys_of(path) for path in ipc if path.exists()),
         )
@@ -180,13 +180,23 @@ def keys_of(path: Path) -> str:
     return "".join(" ".join(line.split()[:3]) + "\n" for line in path.read_text().splitlines()[1:])
 
 
+def names_in(folder: Path) -> frozenset[str]:
+    """Return the names in a folder; none where there is no folder."""
+    return frozenset(path.name for path in folder.iterdir()) if folder.is_dir() else frozenset()
+
+
+def world_of(process: int | str) -> str:
+    """Return a process's PID namespace."""
+    return str(Path(f"/proc/{process}/ns/pid").readlink())
+
+
 def worlds() -> set[str]:
     """Return the PID namespaces, other than ours, of everything that this process has started."""
-    own = os.readlink("/proc/self/ns/pid")
+    own = world_of("self")
     found_worlds = set()
     for process in descendants(os.getpid()):
         try:
-            found_worlds.add(os.readlink(f"/proc/{process.pid}/ns/pid"))
+            found_worlds.add(world_of(process.pid))
         except OSError:
             continue
     return found_worlds - {own}
@@ -195,10 +205,10 @@ def worlds() -> set[str]:
 def inhabitants(of: set[str]) -> list[int]:
     """Return every process of the machine that lives in one of these PID namespaces, whoever its parent is."""
     living = []
-    for name in os.listdir("/proc"):
+    for name in names_in(Path("/proc")):
         if name.isdigit():
             try:
-                if os.readlink(f"/proc/{name}/ns/pid") in of:
+                if world_of(name) in of:
                     living.append(int(name))
             except OSError:
                 continue

@@ -62,7 +62,9 @@ class Rogue(NamedTuple):
 def rogue_of(name: str, told: dict[str, Any]) -> Rogue:
     """Return a rogue from its table in the gallery."""
     verdict = told["verdict"]
-    limits = {key: (size if "iB" in value else seconds)(value) for key, value in told.get("limits", {}).items()}
+    limits: dict[str, Any] = {
+        key: (size if "iB" in value else seconds)(value) for key, value in told.get("limits", {}).items()
+    }
     return Rogue(
         name,
         ROGUES / told["file"],
@@ -119,7 +121,7 @@ def company(rogue: Rogue, bot: Bot) -> list[Bot]:
 
 def played_and_left(game: str, bots: list[Bot], tables: int) -> tuple[Record, list[int]]:
     """Play, and return also which processes of the sandboxes live on when the house is closed."""
-    rules = {"hands": 1} if game == "cardshark" else {"rounds": 2}
+    rules: dict[str, Any] = {"hands": 1} if game == "cardshark" else {"rounds": 2}
 
     async def work() -> tuple[Record, set[str]]:
         async with opened(game, bots) as house:

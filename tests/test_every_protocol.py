@@ -31,11 +31,9 @@ GOOD = {
 }
 REPORT = re.compile(rb" *! ?[A-Za-z_][A-Za-z0-9_.]{0,99} *")
 
-COMBINED = [
-    pytest.param(game, protocol, id=f"{game.name}-{protocol.name}")
-    for game in GAMES.values()
-    for protocol in PROTOCOLS.values()
-]
+PAIRS = [(game, protocol) for game in GAMES.values() for protocol in PROTOCOLS.values()]
+COMBINED = [pytest.param(*pair, id=f"{pair[0].name}-{pair[1].name}") for pair in PAIRS]
+LIVING = [pytest.param(*pair, id=f"{pair[0].name}-{pair[1].name}") for pair in PAIRS if pair[1].lives]
 SPEAKING = pytest.mark.parametrize(("game", "protocol"), COMBINED)
 
 
@@ -83,10 +81,7 @@ def test_json_says_every_field_by_its_name(game: Game) -> None:
         assert len(said) == len(view)
 
 
-@pytest.mark.parametrize(
-    "protocol", [p for p in PROTOCOLS.values() if p.lives], ids=[p.name for p in PROTOCOLS.values() if p.lives]
-)
-@pytest.mark.parametrize("game", GAMES.values(), ids=list(GAMES))
+@pytest.mark.parametrize(("game", "protocol"), LIVING)
 def test_a_numbered_question_says_its_table_first_and_an_answer_repeats_it(game: Game, protocol: Protocol) -> None:
     for view in game.examples:
         (line,) = protocol.ask(view)
@@ -144,10 +139,13 @@ def test_a_second_line_is_no_part_of_an_answer(game: Game, protocol: Protocol) -
 @SPEAKING
 @pytest.mark.parametrize(
     "said",
-    [b"", b"\n", b"\0", b"S\0", b"\xef\xbb\xbfS", b"S\x1b[0m", b"S\tH", b"S\x0b", b"S\x7f", b"\r", b"S\rH", b"1_0", b"B 1_0", b"0x10",
-     b"nan", b"inf", b"1e3", b"--1", "B １".encode(), "١".encode(), "PLAY ³".encode(), b"PLAY 3.0", b"PLAY 100", b"PLAY -1", b"!", b"! ",
-     b"! 1x", b"B", b"B ", b"B x", b"B 1234567890123", b"HS", b"HIT", b"S!", b"ENDS", b"STANDING", b"S\x85H", "S\u2028H".encode()],
-)  # fmt: skip
+    [
+        *(b"", b"\n", b"\0", b"S\0", b"\xef\xbb\xbfS", b"S\x1b[0m", b"S\tH", b"S\x0b", b"S\x7f", b"\r", b"S\rH"),
+        *(b"1_0", b"B 1_0", b"0x10", b"nan", b"inf", b"1e3", b"--1", "B １".encode(), "١".encode(), "PLAY ³".encode()),
+        *(b"PLAY 3.0", b"PLAY 100", b"PLAY -1", b"!", b"! ", b"! 1x", b"B", b"B ", b"B x", b"B 1234567890123", b"HS"),
+        *(b"HIT", b"S!", b"ENDS", b"STANDING", b"S\x85H", "S\u2028H".encode()),
+    ],
+)
 def test_what_the_grammar_does_not_know_is_unreadable(game: Game, protocol: Protocol, said: bytes) -> None:
     if SPOKEN[game.name].fullmatch(said):
         pytest.skip("a move of this game")
@@ -178,9 +176,12 @@ def test_an_adapter_reports_an_exception_by_its_class(game: Game, protocol: Prot
 
 
 NEARLY = st.sampled_from(
-    [b"H", b"S", b"D", b"B", b"B 1", b"END", b"STAND", b"PLAY ", b"PLAY 3", b"-", b"+", b".", b"5", b"12", b" ", b"!", b"! E", b"\0",
-     b"\r", b"\n", b"\x85", b"\xe2\x80\xa8", b"_", "٣".encode(), "ſ".encode(), b"K", b"{", b"}", b'"move":', b'"', b"\t", b"\\u0053"]
-)  # fmt: skip
+    [
+        *(b"H", b"S", b"D", b"B", b"B 1", b"END", b"STAND", b"PLAY ", b"PLAY 3", b"-", b"+", b".", b"5", b"12", b" "),
+        *(b"!", b"! E", b"\0", b"\r", b"\n", b"\x85", b"\xe2\x80\xa8", b"_", "٣".encode(), "ſ".encode(), b"\t"),
+        *(b"{", b"}", b'"move":', b'"', b"\\u0053"),
+    ]
+)
 NOISE = st.one_of(
     st.binary(max_size=40), st.lists(NEARLY, max_size=8).map(b"".join), st.binary(min_size=4090, max_size=4200)
 )
@@ -242,13 +243,6 @@ for number, question in enumerate(sys.stdin):
         sys.stdout.buffer.raw.write(byte.encode())
         time.sleep(0.001)
 """
-
-LIVING = [
-    pytest.param(game, protocol, id=f"{game.name}-{protocol.name}")
-    for game in GAMES.values()
-    for protocol in PROTOCOLS.values()
-    if protocol.lives
-]
 
 
 @pytest.mark.parametrize(("game", "protocol"), LIVING)

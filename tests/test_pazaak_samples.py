@@ -41,7 +41,7 @@ def from_tables() -> Iterator[View]:
                 table.answer(Move("END") if sum(view.your_hand) < limit else stop)
 
 
-QUESTIONS = [*GAME.examples, *from_tables()]
+QUESTIONS = [*(View(*view) for view in GAME.examples), *from_tables()]
 
 
 def test_all_ten_are_there() -> None:
@@ -97,3 +97,9 @@ def test_both_dumb_bots_stand_on_their_own_hand_alone() -> None:
 
 def test_a_sample_is_a_folder_with_a_manifest() -> None:
     assert all((place / "bot.toml").is_file() for place in map(Path, samples("pazaak").values()))
+
+
+@pytest.mark.parametrize("pair", [NAMES[at : at + 2] for at in range(0, len(NAMES), 2)], ids="+".join)
+def test_a_fixture_is_the_same_with_one_table_abreast_and_with_128(pair: list[str]) -> None:
+    one, many = (house.played("pazaak", [bot(name) for name in pair], 20, abreast) for abreast in (1, 128))
+    assert (one.scores, one.answers) == (many.scores, many.answers)

@@ -19,7 +19,7 @@ from host.games.pazaak import GAME, View
 from host.problems import Refused
 from protocols.words import Answer, Fault, FaultKind, Move
 
-EXAMPLES = GAME.examples
+EXAMPLES = [View(*view) for view in GAME.examples]
 STAND = Move("STAND")
 DECIDES = """
     public void getResponse(int wins[], boolean isPlayerOne, Collection<Card> yourHand, Collection<Card> opponentHand,
@@ -53,14 +53,53 @@ def built(folder: Path, limits: Limits = house.AMPLE) -> Bot:
     return trio.run(build, find(folder), house.level())._replace(limits=limits)
 
 
-def decides(folder: Path, body: str, manifest: str = "", limits: Limits = house.AMPLE) -> Bot:
-    """Build a class whose getResponse does this."""
-    return built(handed_in(folder, f"public class Bot extends Player {{ {DECIDES} {{ {body} }} }}", manifest), limits)
-
-
 def answers(bot: Bot, views: Sequence[View] = EXAMPLES, at_once: int = 128) -> list[Answer]:
     """Return a bot's answers."""
     return trio.run(asked, bot, views, at_once)
+
+
+SITUATIONS = {
+    "no action, or a play without a card": "if (yourHand.size() == 1) action = Action.PLAY;",
+    "an action at the first chance only": "if (yourHand.size() == 2) action = Action.END;",
+    "lists taken apart": """
+        Set<Card> side = new HashSet<>(yourSideDeck);
+        yourHand.clear();
+        yourSideDeck.removeAll(side);
+        action = side.contains(new Card(5)) && yourSideDeck.isEmpty() ? Action.PLAY : Action.END;
+        cardToPlay = new Card(Integer.parseInt(new Card(5).toString()));""",
+    "reads": "try { action = System.in.read() < 0 ? Action.END : null; } catch (java.io.IOException e) { }",
+    "prints": """
+        KEPT.println("PLAY 5");
+        System.out.print("deciding...");
+        System.out.flush();""",
+    "throws": """
+        action = Action.PLAY;
+        cardToPlay = new Card(++asked);
+        if (asked == 2) cardToPlay = new Card(1 / (asked - 2));""",
+    "hangs or exits": """
+        if (yourHand.contains(new Card(6)) && yourHand.size() == 1) while (true);
+        if (yourSideDeck.isEmpty()) System.exit(3);""",
+}
+
+
+@pytest.fixture(scope="module")
+def moody(tmp_path_factory: pytest.TempPathFactory) -> Bot:
+    """Build a class that takes player one's hand wins for the number of a situation."""
+    cases = "\n".join(f"case {number}: {body} break;" for number, body in enumerate(SITUATIONS.values()))
+    java = f"""
+        public class Bot extends Player {{
+            static final java.io.PrintStream KEPT = System.out;
+            static {{ System.out.println("END"); }}
+            int asked;
+            public Bot() {{ System.out.print("PLAY 3"); }}
+            {DECIDES} {{ switch (wins[0]) {{ {cases} }} }}
+        }}"""
+    return built(handed_in(tmp_path_factory.mktemp("moody"), java))
+
+
+def in_situation(name: str, views: Sequence[View]) -> list[View]:
+    """Return questions that put the moody class into a situation."""
+    return [view._replace(wins_one=list(SITUATIONS).index(name)) for view in views]
 
 
 def refusal(folder: Path) -> str:
@@ -133,26 +172,23 @@ def test_a_get_response_may_return_its_move(tmp_path: Path) -> None:
     assert answers(built(handed_in(tmp_path, java)), EXAMPLES[2:5]) == [Move("PLAY", 2), STAND, STAND]
 
 
-def test_no_action_is_stand_and_a_play_without_a_card_is_a_play_of_none(tmp_path: Path) -> None:
-    bot = decides(tmp_path, "action = yourHand.size() == 1 ? Action.PLAY : null;")
-    assert answers(bot, EXAMPLES[2:4]) == [Move("PLAY", 0), STAND]
+def test_no_action_is_stand_and_a_play_without_a_card_is_a_play_of_none(moody: Bot) -> None:
+    views = in_situation("no action, or a play without a card", [EXAMPLES[3], EXAMPLES[2]])
+    assert answers(moody, views) == [STAND, Move("PLAY", 0)]
 
 
-def test_an_action_outlasts_the_turn_but_not_the_hand(tmp_path: Path) -> None:
-    bot = decides(tmp_path, "if (wins[1] == 2) action = Action.END;")
-    one, decided, later = (8,), (8, 7), (8, 7, 1)
-    views = [EXAMPLES[5]._replace(wins_two=n, your_hand=h) for n, h in ((2, decided), (0, later), (0, one))]
-    assert answers(bot, views) == [Move("END"), Move("END"), STAND]
+def test_an_action_outlasts_the_turn_but_not_the_hand(moody: Bot) -> None:
+    hands = [(8, 7), (8, 7, 1), (9,)]
+    views = [EXAMPLES[1]._replace(your_hand=hand) for hand in hands]
+    assert answers(moody, in_situation("an action at the first chance only", views)) == [
+        Move("END"),
+        Move("END"),
+        STAND,
+    ]
 
 
-def test_cards_are_equal_by_value_and_lists_are_the_bots_own(tmp_path: Path) -> None:
-    bot = decides(
-        tmp_path,
-        "Set<Card> side = new HashSet<>(yourSideDeck); yourHand.clear(); yourSideDeck.removeAll(side);"
-        "action = side.contains(new Card(5)) && yourSideDeck.isEmpty() ? Action.PLAY : Action.END;"
-        'cardToPlay = new Card(Integer.parseInt(new Card(5).toString() + ""));',
-    )
-    assert answers(bot, EXAMPLES[:1] * 2) == [Move("PLAY", 5)] * 2
+def test_cards_are_equal_by_value_and_lists_are_the_bots_own(moody: Bot) -> None:
+    assert answers(moody, in_situation("lists taken apart", EXAMPLES[:1] * 2)) == [Move("PLAY", 5)] * 2
 
 
 def test_a_written_goal_does_not_compile_and_we_say_why(tmp_path: Path) -> None:
@@ -201,29 +237,24 @@ def test_a_class_without_get_response_gets_the_compilers_words_and_ours(tmp_path
     )
 
 
-def test_what_is_printed_is_no_answer_and_no_fault(tmp_path: Path) -> None:
-    java = f"""
-        public class Bot extends Player {{
-            static final java.io.PrintStream KEPT = System.out;
-            static {{ System.out.println("END"); }}
-            public Bot() {{ System.out.print("PLAY 3"); }}
-            {DECIDES} {{ KEPT.println("PLAY 5"); System.out.print("deciding..."); System.out.flush(); action = Action.STAND; }}
-        }}"""
-    assert answers(built(handed_in(tmp_path, java))) == [STAND] * len(EXAMPLES)
+def test_what_is_printed_is_no_answer_and_no_fault(moody: Bot) -> None:
+    assert answers(moody, in_situation("prints", EXAMPLES)) == [STAND] * len(EXAMPLES)
 
 
-def test_a_bot_cannot_read_the_next_question(tmp_path: Path) -> None:
-    body = "try { action = System.in.read() < 0 ? Action.END : Action.STAND; } catch (java.io.IOException e) { }"
-    assert answers(decides(tmp_path, body)) == [Move("END")] * len(EXAMPLES)
+def test_a_bot_cannot_read_the_next_question(moody: Bot) -> None:
+    assert answers(moody, in_situation("reads", EXAMPLES)) == [Move("END")] * len(EXAMPLES)
 
 
-def test_an_exception_is_a_fault_and_its_object_lives_on(tmp_path: Path) -> None:
-    java = f"""public class Bot extends Player {{ int asked; {DECIDES} {{
-        action = Action.PLAY;
-        cardToPlay = new Card(++asked);
-        if (asked == 2) cardToPlay = new Card(1 / (asked - 2)); }} }}"""
+def test_an_exception_is_a_fault_and_its_object_lives_on(moody: Bot) -> None:
     thrown = Fault(FaultKind.EXCEPTION, "ArithmeticException")
-    assert answers(built(handed_in(tmp_path, java)), EXAMPLES[:3]) == [Move("PLAY", 1), thrown, Move("PLAY", 3)]
+    assert answers(moody, in_situation("throws", EXAMPLES[:3])) == [Move("PLAY", 1), thrown, Move("PLAY", 3)]
+
+
+def test_a_bot_that_hangs_or_exits_does_so_at_that_question_however_many_are_asked_at_once(moody: Bot) -> None:
+    bot = moody._replace(limits=house.AMPLE._replace(move=1.5))
+    told = answers(bot, in_situation("hangs or exits", EXAMPLES))
+    at = [EXAMPLES[number].your_hand for number, answer in enumerate(told) if answer != STAND]
+    assert at == [(6,), (10, 7)]
 
 
 def test_one_object_serves_all_games_of_a_fixture(tmp_path: Path) -> None:
@@ -236,16 +267,6 @@ def test_one_object_serves_all_games_of_a_fixture(tmp_path: Path) -> None:
     moves = [move for table in house.answers_of(record) for move in table if isinstance(move, Move)]
     counted = [move.n for move in moves if move.verb == "PLAY"]
     assert counted == list(range(1, len(counted) + 1)) and len(counted) >= 15
-
-
-def test_a_bot_that_hangs_or_exits_does_so_at_that_question_however_many_are_asked_at_once(tmp_path: Path) -> None:
-    body = """
-        action = Action.STAND;
-        if (yourHand.contains(new Card(6)) && yourHand.size() == 1) while (true);
-        if (yourSideDeck.isEmpty()) System.exit(3);"""
-    bot = decides(tmp_path, body, "abreast = 128", house.AMPLE._replace(move=1.5))
-    at = [number for number, answer in enumerate(answers(bot)) if answer != STAND]
-    assert [EXAMPLES[number].your_hand for number in at] == [(6,), (10, 7)]
 
 
 def test_files_of_the_kit_are_not_for_bots_to_bring(tmp_path: Path) -> None:

@@ -101,10 +101,10 @@ def build_simplepazaak(spec: Spec, _question: Command) -> list[Step]:
     """
     texts = ((spec.folder / name).read_text(errors="replace") for name in spec.sources)
     path = "returning:." if any(map(RETURNING.search, texts)) else "."
-    runner = RUNNER.replace(".", "/") + ".java"
+    ours = (RUNNER.replace(".", "/") + ".java", "Mechanics/PazaakGameMain.java")  # what these need is found by itself
     javac = (need("javac"), "-encoding", "UTF-8", "-nowarn", "-d", "classes", "-sourcepath", path)
     return [
-        Step((*javac, runner, *spec.sources)),
+        Step((*javac, *ours, *spec.sources)),
         Step((need("jar"), "--create", "--file", "bot.jar", "-C", "classes", ".")),
         Step(simplepazaak(spec, "-Dfind=true")),
         Step(simplepazaak(spec, "-Dfind=true", "-XX:ArchiveClassesAtExit=bot.jsa"), optional=True),

@@ -1,8 +1,11 @@
 """Is a bot accepted, and if not, why not: built, started, asked the edges of the rules, and asked again."""
 
+import re
 import time
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from itertools import cycle, islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import trio
@@ -10,15 +13,16 @@ import trio
 from host.bots.build import build, harmless
 from host.bots.limits import Limits
 from host.bots.sandboxes import Home, KeeperDied, sandboxed
-from host.bots.seat import seated
+from host.bots.seat import Seat, seated
 from host.bots.spec import Spec
-from host.bots.told import Question
+from host.bots.told import Evidence, Question
 from host.bots.watch import Watcher
 from host.games.engine import Game
 from host.problems import Problem, Refused
 from protocols.words import Answer, Fault, FaultKind
 
 QUESTIONS = 40
+GIVEN_UP_AFTER = 5  # faults for which it is not accepted
 TOLERATED = frozenset({FaultKind.ILLEGAL, FaultKind.EXCEPTION})
 """What is a note and no refusal: the rules say what an illegal move costs, an adapter's exception leaves its process."""
 
@@ -73,17 +77,11 @@ async def checked(spec: Spec, game: Game, level: str, limits: Limits | None = No
     try:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(watcher.run)
-            from pathlib import Path
-
             async with sandboxed(level, Home(Path(bot.folder)), bot.limits) as sandbox:
-                first: list[Answer] = []
                 async with seated(bot, game, sandbox, 1, watcher) as seat:
-                    for question in questions:
-                        first += await seat.decide([question])
+                    first = await _asked(seat, questions)
                 async with seated(bot, game, sandbox, 1, watcher) as again:
-                    second: list[Answer] = []
-                    for question in questions[: len(game.examples)]:
-                        second += await again.decide([question])
+                    second = [] if _grave(first) else await _asked(again, questions[: len(game.examples)])
             nursery.cancel_scope.cancel()
     except (KeeperDied, ExceptionGroup) as failed:
         return report(False, Problem("B017", spec.name, f"no sandbox can be made for it: {harmless(str(failed))}"))
@@ -92,23 +90,22 @@ async def checked(spec: Spec, game: Game, level: str, limits: Limits | None = No
     rules: Any = next(iter(game.presets.values()))
     illegal = [
         (question, answer)
-        for question, answer in zip(questions, first, strict=True)
+        for question, answer in zip(questions, first, strict=False)
         if not isinstance(answer, Fault) and not game.allows(rules, question.view, answer)
     ]
     faults = Counter(answer.kind for answer in first if isinstance(answer, Fault))
     moves = Counter(answer.verb for answer in first if not isinstance(answer, Fault))
-    grave = {kind: count for kind, count in faults.items() if kind not in TOLERATED}
+    grave = _grave(first)
     said = "  ".join(f"{verb} {count}" for verb, count in moves.most_common())
-    lines.append(Line("✗" if grave else "✓", f"{QUESTIONS} questions", f"{moves.total()} answers: {said}"))
+    lines.append(Line("✗" if grave else "✓", f"{len(first)} questions", f"{moves.total()} answers: {said}"))
     for kind, count in faults.items():
-        lines.append(Line("✗" if kind in grave else "!", str(kind), f"{count} of {QUESTIONS}"))
+        lines.append(Line("✗" if kind in grave else "!", str(kind), f"{count} of {len(first)}"))
     if illegal:
-        shown = b" ".join(seat.asked(illegal[0][0].view)).decode()
-        lines.append(
-            Line(
-                "!", "illegal", f"{len(illegal)} of {QUESTIONS} moves are not allowed, e.g. {illegal[0][1]} to {shown}"
-            )
-        )
+        question, move = illegal[0]
+        code = "B028" if move.verb == "PLAY" else "B026"
+        said = f"{move.verb} {move.n}" if move.n else move.verb
+        shown = f"{said} to {b' '.join(seat.asked(question.view)).decode().strip()}"
+        lines.append(Line("!", "illegal", f"{len(illegal)} of {len(first)} moves, e.g. {shown}    note {code}"))
     same = sum(one == two for one, two in zip(first, second, strict=False))
     if not grave:
         mark = "✓" if same == len(second) else "!"
@@ -118,32 +115,63 @@ async def checked(spec: Spec, game: Game, level: str, limits: Limits | None = No
         Line("✓", "limits", f"{slowest} · {usage.memory / (1 << 20):.1f} MiB of {bot.limits.memory >> 20} MiB")
     )
     lines.append(Line("✓" if level != "none" else "!", "sandbox", f"level {level}"))
-    problems = [
-        Problem(
-            CODES.get(piece.kind, "B030"),
-            spec.name,
-            f"{piece.kind} after {piece.wall * 1000:.1f} ms: {piece.ended or 'the process lives'}",
-            f"asked: {harmless(piece.question.decode(errors='replace'))}\n"
-            f"wrote: {harmless(piece.raw.decode(errors='replace'))[:200]!r}"
-            + "".join(
-                f"\nstderr: {line[:200]}" for line in harmless(piece.stderr.decode(errors="replace")).splitlines()[-5:]
-            ),
-            HINTS.get(piece.kind, f"expected one of  {game.grammar.expected}"),
-        )
-        for kind in grave
-        for piece in [next(piece for piece in seat.evidence if piece.kind == kind)]
+    return report(not grave, *(problem_of(spec.name, game, piece) for piece in first_of_each(seat.evidence, grave)))
+
+
+async def _asked(seat: Seat, questions: Sequence[Question]) -> list[Answer]:
+    """Return the answers to questions, one after another; no more are asked of a bot that fails again and again."""
+    answers: list[Answer] = []
+    for question in questions:
+        answers += await seat.decide([question])
+        if _grave(answers).total() >= GIVEN_UP_AFTER:
+            break
+    return answers
+
+
+def _grave(answers: Sequence[Answer]) -> Counter[FaultKind]:
+    """Return the faults for which a bot is not accepted, counted."""
+    return Counter(answer.kind for answer in answers if isinstance(answer, Fault) and answer.kind not in TOLERATED)
+
+
+def first_of_each(evidence: Sequence[Evidence], kinds: Iterable[str]) -> list[Evidence]:
+    """Return the first piece of evidence of each kind of fault that has left any."""
+    pieces = {piece.kind: piece for piece in reversed(evidence)}
+    return [pieces[kind] for kind in kinds if kind in pieces]
+
+
+def problem_of(name: str, game: Game, piece: Evidence) -> Problem:
+    """Return what a fault is, with the question, the answer and the last words of standard error."""
+    stderr = harmless(piece.stderr.decode(errors="replace"))
+    shown = [
+        f"asked: {harmless(piece.question.decode(errors='replace'))}",
+        f"wrote: {harmless(piece.raw.decode(errors='replace'))[:200]!r}",
+        *(f"stderr: {line[:200]}" for line in stderr.splitlines()[-5:]),
     ]
-    return report(not grave, *problems)
+    code = CODES.get(piece.kind, "B030")
+    if piece.kind == FaultKind.TIMEOUT and piece.raw and not piece.raw.endswith(b"\n"):
+        code = "B025"
+    elif piece.kind in (FaultKind.EXIT, FaultKind.CRASH) and re.search("debugger", stderr, re.IGNORECASE):
+        code = "B036"
+    message = f"{piece.kind} after {piece.wall * 1000:.1f} ms: {piece.ended or 'the process lives'}"
+    hint = HINTS.get(code, f"expected  {game.grammar.expected}")
+    return Problem(code, name, message, "\n".join(shown), hint)
 
 
 CODES = {
     "timeout": "B031", "cpu": "B032", "memory": "B033", "crash": "B034", "exit": "B035", "flood": "B038",
     "extra": "B022", "unreadable": "B023", "early": "B024", "start": "B018",
 }  # fmt: skip
+FLUSHES = "C: fflush(stdout) · Java: out.flush() · Python: print(…, flush=True) · Lisp: (finish-output)"
 HINTS = {
-    "timeout": "does it flush?  C: fflush(stdout) · Java: out.flush() · Python: print(…, flush=True) · Lisp: (finish-output)",
-    "cpu": "it computes too long for one move",
-    "memory": "it needs more memory than it may have",
-    "early": "it must not speak before it is asked",
-    "extra": "one line an answer; debug text belongs to stderr",
+    "B018": "does it need a file or a library that is not in its folder?",
+    "B022": "one line an answer; debug text belongs to stderr",
+    "B024": "it must not speak before it is asked",
+    "B025": "the answer ends with a line end, and is flushed",
+    "B031": f"does it flush?  {FLUSHES}",
+    "B032": "it computes too long for one move",
+    "B033": "it needs more memory than it may have",
+    "B034": "croupier errors shows the rest; build with -g and run the question by hand",
+    "B035": "a bot answers before it exits; one that lives on reads until its input ends",
+    "B036": "sbcl --script, or --disable-debugger (the preset does it)",
+    "B038": "an answer is one short line; remarks belong to stderr",
 }

@@ -80,10 +80,12 @@ class Conversation:
         asked = time.perf_counter()
         self._watched.allow(self._limits.cpu * len(questions) + (self._grace if self._fresh else 0))
         fault = await self._converse(questions, told)
-        self._watched.allow(float("inf"))
+        caught = self._watched.settle(time.perf_counter() - asked)
         self._waved |= len(questions) > 1
         if fault is None:
-            return told
+            if caught is None:
+                return told
+            self._heard, fault = told.pop().raw, Fault(caught)
         if len(questions) > 1 and (fault.kind is FaultKind.EXTRA or fault == WRONG_TABLE):
             # Which of them had two lines? Asking one at a time tells, and gives what abreast = 1 gives.
             await self._end()
@@ -122,7 +124,7 @@ class Conversation:
             os.set_blocking(ours, False)
         self._peek = select.poll()
         self._peek.register(self._output, select.POLLIN)
-        self._watched.breach = None
+        self._watched.forget()
         self._stderr.clear()
         self._heard = self._farewells = b""
         self._numbers.clear()
@@ -262,6 +264,8 @@ class Conversation:
         ended = await self._end(ORDERLY if fault.kind is FaultKind.EXIT else 0)
         if caught is not None:
             fault = Fault(caught)
+        elif ended.killed:
+            fault = Fault(FaultKind.MEMORY)
         elif fault.kind is FaultKind.EXIT and ended.status and not ended.stopped:
             fault = Fault(FaultKind.CRASH)
         if self._fresh:  # its first start has had the grace; who had it in vain does not get it again

@@ -1,45 +1,75 @@
 """Taking in a stranger's submission: regular files only, no link followed, nothing outside its own folder."""
 
+import bz2
+import gzip
+import lzma
 import os
 import shutil
 import stat
 import tarfile
+import tempfile
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
+from typing import IO, Any
 
-from host.bots.build import LARGEST_FILE, LARGEST_FOLDER, MOST_FILES, bounded, harmless
+from host.bots.build import bounded, harmless
+from host.bots.limits import MIB
+from host.bots.spec import LARGEST_FILE, LARGEST_FOLDER, LEFT_OUT, MOST_FILES, bot_name
 from host.problems import Problem, Refused
+from host.tomlfile import Wrong
 
-ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+UNPACKERS: Mapping[str, Callable[[Path], Any] | None] = {
+    ".zip": None,
+    ".tar": lambda path: path.open("rb"),
+    ".tar.gz": gzip.open,
+    ".tgz": gzip.open,
+    ".tar.bz2": bz2.open,
+    ".tar.xz": lzma.open,
+}
+"""The archives that are taken in, and what opens the tar inside."""
+
+BROKEN = (zipfile.BadZipFile, tarfile.TarError, RuntimeError, EOFError, OSError, ValueError, zlib.error, lzma.LZMAError)
+"""What the libraries raise over a damaged archive, or one that is encrypted or packed in a way they do not know."""
 
 
 def unpacked(submission: Path, target: Path, name: str | None) -> Path:
     """Copy a file, a folder or an archive below `target`; return the copy. Raise Refused, naming what is not taken."""
     try:
         status = submission.lstat()
-    except FileNotFoundError as missing:
+    except OSError as missing:
         raise refusal(submission, "no such file") from missing
     if stat.S_ISLNK(status.st_mode):
         raise refusal(submission, "is a link; submissions are files, folders and archives")
-    stem = submission.resolve().name
-    archive = next((suffix for suffix in ARCHIVES if stem.lower().endswith(suffix)), None)
+    full = submission.resolve().name
+    archive = next((suffix for suffix in UNPACKERS if full.lower().endswith(suffix)), None)
     if stat.S_ISDIR(status.st_mode):
-        copy = target / (name or stem)
+        copy = target / _called(submission, name or full)
         _write(copy, _from_folder(submission))
-    elif archive and stat.S_ISREG(status.st_mode):
-        copy = target / (name or stem[: -len(archive)])
-        _write(copy, _from_zip(submission) if archive == ".zip" else _from_tar(submission))
+    elif not stat.S_ISREG(status.st_mode):
+        raise refusal(submission, f"is {kind_of(status.st_mode)}; submissions are files, folders and archives")
+    elif archive:
+        if status.st_size > LARGEST_FOLDER:
+            raise refusal(submission, f"is larger than {LARGEST_FOLDER // MIB} MiB")
+        copy = target / _called(submission, name or full[: -len(archive)])
+        _write(copy, _from_tar(submission, opened) if (opened := UNPACKERS[archive]) else _from_zip(submission))
         _lift(copy)
-    elif stat.S_ISREG(status.st_mode):
-        copy = target / (name + submission.suffix if name else stem)
+    else:
+        copy = target / f"{_called(submission, name or submission.stem)}{submission.suffix}"
         if status.st_size > LARGEST_FILE:
-            raise refusal(submission, f"is larger than {LARGEST_FILE >> 20} MiB")
+            raise refusal(submission, f"is larger than {LARGEST_FILE // MIB} MiB")
         copy.write_bytes(bounded(os.open(submission, os.O_RDONLY | os.O_NOFOLLOW)))
         copy.chmod(0o755 if status.st_mode & 0o111 else 0o644)
-    else:
-        raise refusal(submission, f"is {kind_of(status.st_mode)}; submissions are files, folders and archives")
     return copy
+
+
+def _called(submission: Path, name: str) -> str:
+    """Return what a submission is called; raise Refused for a name that no bot may have."""
+    try:
+        return bot_name(name)
+    except Wrong as wrong:
+        raise refusal(submission, f"its name {wrong.message}") from None
 
 
 def refusal(path: Path | str, why: str) -> Refused:
@@ -61,15 +91,16 @@ File = tuple[str, bytes, bool]
 def _from_folder(folder: Path) -> Iterator[File]:
     for place, folders, names, at in os.fwalk(folder, follow_symlinks=False):
         inside = Path(place).relative_to(folder)
+        folders[:] = [name for name in folders if name not in LEFT_OUT]
         for name in sorted(folders):
             if stat.S_ISLNK(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
                 raise refusal(inside / name, "is a link")
-        for name in sorted(names):
+        for name in sorted(set(names) - LEFT_OUT):
             status = os.stat(name, dir_fd=at, follow_symlinks=False)
             if not stat.S_ISREG(status.st_mode):
                 raise refusal(inside / name, f"is {kind_of(status.st_mode)}")
             if status.st_size > LARGEST_FILE:
-                raise refusal(inside / name, f"is larger than {LARGEST_FILE >> 20} MiB")
+                raise refusal(inside / name, f"is larger than {LARGEST_FILE // MIB} MiB")
             descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at)
             yield str(inside / name), bounded(descriptor), bool(status.st_mode & 0o111)
 
@@ -79,32 +110,51 @@ def _from_zip(path: Path) -> Iterator[File]:
         with zipfile.ZipFile(path) as archive:
             for entry in archive.infolist():
                 mode = entry.external_attr >> 16
-                if entry.is_dir():
+                if entry.is_dir() or _left_out(entry.filename):
                     continue
-                if mode and not stat.S_ISREG(mode) and stat.S_IFMT(mode):
+                if stat.S_IFMT(mode) and not stat.S_ISREG(mode):
                     raise refusal(entry.filename, f"is {kind_of(mode)}")
                 if entry.file_size > LARGEST_FILE:
-                    raise refusal(entry.filename, f"is larger than {LARGEST_FILE >> 20} MiB")
+                    raise refusal(entry.filename, f"is larger than {LARGEST_FILE // MIB} MiB")
                 with archive.open(entry) as file:  # its size is what it claims: read no more than allowed
                     yield entry.filename, file.read(LARGEST_FILE + 1), bool(mode & 0o111)
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as broken:
-        raise refusal(path, f"cannot be unpacked: {broken}") from broken
+    except BROKEN as broken:
+        raise refusal(path, f"cannot be unpacked: {harmless(str(broken))[:200]}") from broken
 
 
-def _from_tar(path: Path) -> Iterator[File]:
+def _from_tar(path: Path, opened: Callable[[Path], Any]) -> Iterator[File]:
     try:
-        with tarfile.open(path) as archive:
-            for entry in archive:
-                if entry.isdir():
-                    continue
-                file = archive.extractfile(entry) if entry.isreg() else None
-                if file is None:
-                    raise refusal(entry.name, "is a link or a device")
-                if entry.size > LARGEST_FILE:
-                    raise refusal(entry.name, f"is larger than {LARGEST_FILE >> 20} MiB")
-                yield entry.name, file.read(LARGEST_FILE + 1), bool(entry.mode & 0o111)
-    except (tarfile.TarError, EOFError, OSError) as broken:
-        raise refusal(path, f"cannot be unpacked: {broken}") from broken
+        with tempfile.TemporaryFile() as plain:
+            _spread(path, opened, plain)
+            with tarfile.open(fileobj=plain, mode="r:") as archive:
+                for entry in archive:
+                    if entry.isdir() or _left_out(entry.name):
+                        continue
+                    file = archive.extractfile(entry) if entry.isreg() else None
+                    if file is None:
+                        raise refusal(entry.name, "is a link or a device")
+                    if entry.size > LARGEST_FILE:
+                        raise refusal(entry.name, f"is larger than {LARGEST_FILE // MIB} MiB")
+                    yield entry.name, file.read(LARGEST_FILE + 1), bool(entry.mode & 0o111)
+    except BROKEN as broken:
+        raise refusal(path, f"cannot be unpacked: {harmless(str(broken))[:200]}") from broken
+
+
+def _spread(path: Path, opened: Callable[[Path], Any], plain: IO[bytes]) -> None:
+    """Unpack a tar, bounded, before anybody reads it: its headers too may claim to be of any size."""
+    room = LARGEST_FOLDER + MOST_FILES * 4096
+    with opened(path) as packed:
+        while chunk := packed.read(MIB):
+            room -= len(chunk)
+            if room < 0:
+                raise refusal(path, f"unpacks to more than {LARGEST_FOLDER // MIB} MiB")
+            plain.write(chunk)
+    plain.seek(0)
+
+
+def _left_out(name: str) -> bool:
+    """Return whether a file is what tools leave in folders and archives, no part of a bot."""
+    return bool({*PurePosixPath(name).parts} & {*LEFT_OUT, "__MACOSX"})
 
 
 def _write(copy: Path, files: Iterator[File]) -> None:
@@ -114,15 +164,22 @@ def _write(copy: Path, files: Iterator[File]) -> None:
     for count, (name, content, executable) in enumerate(files, 1):
         path = PurePosixPath(name.replace("\\", "/"))
         total += len(content)
-        if path.is_absolute() or ".." in path.parts or not name.isprintable():
-            raise refusal(name, "leads out of its folder, or has control characters in its name")
+        if path.is_absolute() or ".." in path.parts:
+            raise refusal(name, "leads out of its folder")
+        if not name.isprintable():
+            raise refusal(name, "has a character in its name that cannot be printed")
         if count > MOST_FILES or total > LARGEST_FOLDER or len(content) > LARGEST_FILE:
-            raise refusal(name, f"makes it more than {MOST_FILES} files or {LARGEST_FOLDER >> 20} MiB")
+            raise refusal(name, f"makes it more than {MOST_FILES} files or {LARGEST_FOLDER // MIB} MiB")
         target = copy / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("xb") as written:
-            written.write(content)
-        target.chmod(0o755 if executable else 0o644)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("xb") as written:
+                written.write(content)
+            target.chmod(0o755 if executable else 0o644)
+        except (FileExistsError, NotADirectoryError, IsADirectoryError) as twice:
+            raise refusal(name, "is in it twice, or is a file and a folder at once") from twice
+        except OSError as failed:
+            raise refusal(name[:200], f"cannot be written: {failed.strerror}") from failed
 
 
 def _lift(folder: Path) -> None:

@@ -133,16 +133,29 @@ def run_java(spec: Spec, files: frozenset[str]) -> Command:
     return java(spec, *(["-XX:SharedArchiveFile=bot.jsa"] if "bot.jsa" in files else []))
 
 
-LINE_BUFFERED = (
-    "import sys; sys.stdout.reconfigure(line_buffering=True); del sys.argv[0]; __file__ = sys.argv[0]; "
+STARTER = (
+    "import builtins, sys; builtins.exit = builtins.quit = sys.exit; sys.path += {packages!r}; "
+    "sys.stdout.reconfigure(line_buffering=True); del sys.argv[0]; __file__ = sys.argv[0]; "
     "exec(compile(open(__file__, 'rb').read(), __file__, 'exec'))"
 )
-"""Starts a Python bot so that each line it prints leaves at once, and in one piece: -u makes a `print` two writes."""
+"""Starts a Python bot so that each line it prints leaves at once, and in one piece: -u makes a `print` two writes.
+
+-S, without what `site` would do but its folders of packages and its exit(), halves the time that a start takes.
+"""
+
+
+@once
+def packages(program: str) -> tuple[str, ...]:
+    """Return the folders in which an installed Python keeps its packages, those that sandboxes can see."""
+    command = [need(program), "-I", "-c", "import site; print(*site.getsitepackages(), sep=chr(10))"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False, env={}).stdout
+    return tuple(folder for folder in told.splitlines() if folder.startswith("/usr/") and Path(folder).is_dir())
 
 
 def run_python(spec: Spec, _files: frozenset[str]) -> Command:
     """Run a script, its standard output line-buffered."""
-    return (need(python(spec)), "-B", "-c", LINE_BUFFERED, spec.entry)
+    program = python(spec)
+    return (need(program), "-B", "-S", "-c", STARTER.format(packages=[*packages(program)]), spec.entry)
 
 
 def numbers(version: str) -> tuple[int, ...]:

@@ -45,10 +45,10 @@ class OneShot:
 
     async def _ask(self, question: Question) -> Told:
         words = self._protocol.ask(question.view)
-        self._watched.breach = None
+        self._watched.forget()
         self._watched.allow(self._limits.cpu)
         ended = await self._sandbox.keeper.ask([*self._argv, *words], self.env, self._limits, self._limits.move)
-        self._watched.allow(float("inf"))
+        self._watched.settle(0.0)  # what it has used in all comes with its end
         memory = max(ended.memory, self._watched.peak)
         spent = self.spent
         self.spent = Spent(spent.cpu + ended.cpu, max(spent.memory, memory), spent.starts + 1)
@@ -61,13 +61,15 @@ class OneShot:
             return Fault(FaultKind.START, os.strerror(ended.error))
         if self._watched.breach is not None:
             return Fault(self._watched.breach)
+        if ended.killed:
+            return Fault(FaultKind.MEMORY)
         if ended.flags & FLOODED:
             return Fault(FaultKind.FLOOD)
         if ended.timed_out:
             return Fault(FaultKind.TIMEOUT)
         if ended.flags & OVER_CPU or ended.cpu > self._limits.cpu:
             return Fault(FaultKind.CPU)
-        if ended.memory > self._limits.memory:
+        if self._sandbox.group is None and ended.memory > self._limits.memory:
             return Fault(FaultKind.MEMORY)
         if ended.output:
             return self._protocol.receive(self._grammar, ended.output)

@@ -17,14 +17,21 @@ from host.problems import Problem, Refused
 from protocols.words import Answer, Fault, FaultKind
 
 HOPELESS = frozenset({FaultKind.START, FaultKind.CRASH, FaultKind.EXIT})
+ENDS = "B035"
 
 
 async def ready(
-    specs: Sequence[Spec], game: Game, granted: Limits, level: str, told: Callable[[str], None] = lambda _: None
+    specs: Sequence[Spec],
+    game: Game,
+    granted: Limits,
+    level: str,
+    told: Callable[[str], None] = lambda _: None,
+    warn: Callable[[str], None] | None = None,
 ) -> list[Bot]:
     """Return the bots, built and seen to start. Raise Refused with everything that is wrong with any of them.
 
-    `granted` are the tournament's limits; a bot may have asked for less.
+    `granted` are the tournament's limits; a bot may have asked for less. With `warn`, one that does start but ends
+    whatever it is asked is let through with a warning: among friends that is a result like any other.
     """
     problems: list[Problem] = []
     exit_code = 4
@@ -34,7 +41,10 @@ async def ready(
             bot = await build(spec._replace(game=game.name), level)
             bot = bot._replace(limits=granted.at_most(spec.limits))
             if problem := await started(bot, game, level):
-                problems.append(problem)
+                if warn is None or problem.code != ENDS:
+                    problems.append(problem)
+                else:
+                    warn(f"WARNING  {problem.where}: {problem.message}")
             bots.append(bot)
             told(spec.name)
         except Refused as refused:
@@ -81,4 +91,4 @@ async def started(bot: Bot, game: Game, level: str) -> Problem | None:
     said = f"asked: {harmless(piece.question.decode())}" + (f"\n{stderr}" if stderr else "")
     if piece.kind == FaultKind.START:
         return Problem("B018", bot.name, f"cannot be started: {piece.detail}", f"command: {' '.join(bot.argv)[:200]}")
-    return Problem("B035", bot.name, f"{piece.ended} without an answer, whatever it is asked", said)
+    return Problem(ENDS, bot.name, f"{piece.ended} without an answer, whatever it is asked", said)

@@ -10,7 +10,7 @@ import trio
 from host.bots.build import Bot
 from host.bots.conversation import ORDERLY, Conversation
 from host.bots.oneshot import OneShot, Spent
-from host.bots.sandboxes import KeeperDied, Sandbox
+from host.bots.sandboxes import KeeperDied, Outgrown, Sandbox
 from host.bots.told import BENCHING, EVIDENCE, Evidence, Question, Told, Usage
 from host.bots.watch import Watcher, bare
 from host.games.engine import Game
@@ -48,6 +48,7 @@ class Seat:
     def __init__(self, bot: Bot, talker: Talker, *, benched: bool = False, charged: bool = False) -> None:
         self.bot, self.benched = bot, benched
         self.lost = False  # whether our own part under it has failed
+        self.stranded = False  # whether its sandbox has died of the bot
         self._charged = charged
         self.asked = PROTOCOLS[bot.protocol].ask
         self._talker = talker
@@ -76,12 +77,13 @@ class Seat:
             try:
                 wave = await self._talker.exchange(open_questions)
             except KeeperDied as died:
-                if not self._charged:
+                outgrown = isinstance(died, Outgrown)
+                if not (self._charged or outgrown):
                     self.lost = True
                     return answers + [Fault(FaultKind.CRASH)] * (len(questions) - len(answers))
-                # Its keeper has died too often to be our fault; there is no sandbox left to go on in.
-                self.benched = True
-                wave = [Told(Fault(FaultKind.CRASH), ended=str(died))]
+                # Its keeper has died of it, or too often to be our fault; there is no sandbox left to go on in.
+                self.benched = self.stranded = True
+                wave = [Told(Fault(FaultKind.MEMORY if outgrown else FaultKind.CRASH), ended=str(died))]
             for question, told in zip(open_questions, wave, strict=False):
                 self._note(question, told)
                 answers.append(told.answer)
@@ -148,7 +150,7 @@ async def seated(
     protocol, limits = PROTOCOLS[bot.protocol], bot.limits
     with bare():
         async with trio.open_nursery() as nursery:
-            with watcher.watching(sandbox.pid, limits.memory) as watched:
+            with watcher.watching(sandbox, limits.memory) as watched:
                 talker: Talker
                 if protocol.lives:
                     talker = Conversation(bot, protocol, game.grammar, limits, sandbox, watched, nursery)

@@ -576,7 +576,7 @@ def _from_folder(folder: Path, contents: Contents, granted: Limits) -> Spec:
         files=contents.names,
         language=language,
         author=said.author,
-        game=said.game,
+        game=said.game or (adapter.game if (adapter := adapter_of(said)) else ""),
         protocol=said.protocol,
         sources=sources,
         entry=entry,

@@ -1,4 +1,4 @@
-"""One watcher for all bots: it kills what grows beyond its memory or computes beyond its time."""
+"""One watcher for all bots: it has killed what grows beyond its memory or computes beyond its time."""
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -9,45 +9,60 @@ from pathlib import Path
 import psutil
 import trio
 
+from host.bots.sandboxes import Sandbox
+from host.bots.sandboxes.cgroup import Group
 from protocols.words import FaultKind
 
 PERIOD = 0.02  # seconds between two looks
+INSTANT = 0.001  # seconds in which nobody passes a limit: to look after each such answer would cost more than it took
 MOST_NAMES = 10_000  # files in a sandbox's /tmp: each is a KiB of the kernel's memory, and the keeper must remove it
 
 
 class Watched:
-    """One sandbox under watch: its keeper's process, its limits, and what it was caught at."""
+    """One sandbox under watch: its keeper's processes, its limits, and what they were caught at."""
 
-    def __init__(self, keeper: int, memory: int, bursts: Callable[[], bool]) -> None:
-        self.keeper, self.memory, self._bursts = keeper, memory, bursts
+    def __init__(self, sandbox: Sandbox, memory: int, bursts: Callable[[], bool]) -> None:
+        self.sandbox, self.memory, self._bursts = sandbox, memory, bursts
         self.breach: FaultKind | None = None
         self.peak = 0
         self._allowed = float("inf")
         self._before: float | None = None
-        self._tmp = f"/proc/{keeper}/root/tmp"
+        self._tmp = f"/proc/{sandbox.pid}/root/tmp"
+
+    def forget(self) -> None:
+        """Forget what was caught: everything is dead, and something new is about to start."""
+        self.breach = None
 
     def allow(self, cpu: float) -> None:
-        """Allow so many seconds of processor time from now on, infinity while no question is open."""
+        """Allow so many seconds of processor time from now on."""
         self._allowed, self._before = cpu, None
+
+    def settle(self, _wall: float) -> FaultKind | None:
+        """Allow whatever it takes while no question is open; return what the answers of `wall` seconds were caught at."""
+        self._allowed = float("inf")
+        return self.breach
 
     def look(self) -> None:
         """Take one look; kill all there is when a limit is passed."""
-        processes = list(descendants(self.keeper))
+        breach = self._too_much()
+        if breach is None and self._names() > MOST_NAMES:
+            breach = FaultKind.MEMORY
+        if breach is None and self._bursts():
+            breach = FaultKind.FLOOD
+        if breach is not None:
+            self.breach = breach
+            self.sandbox.keeper.cut()
+
+    def _too_much(self) -> FaultKind | None:
+        """Return the limit that is passed, as far as one look at every process can tell."""
+        processes = list(descendants(self.sandbox.pid))
         memory = sum(map(_resident, processes))
         if memory > self.memory:
             memory = sum(map(_proportional, processes))  # forked processes share pages: count them once
         self.peak = max(self.peak, memory)
-        if memory > self.memory or self._names() > MOST_NAMES:
-            self.breach = FaultKind.MEMORY
-        elif self._computes_too_long(processes):
-            self.breach = FaultKind.CPU
-        elif self._bursts():
-            self.breach = FaultKind.FLOOD
-        else:
-            return
-        for process in processes:
-            with suppress(psutil.Error):
-                process.kill()
+        if memory > self.memory:
+            return FaultKind.MEMORY
+        return FaultKind.CPU if self._computes_too_long(processes) else None
 
     def _names(self) -> int:
         """Return how many files are in the sandbox's own /tmp; 0 where it has none."""
@@ -65,6 +80,40 @@ class Watched:
         if self._before is None:
             self._before = computed
         return computed - self._before > self._allowed
+
+
+class Counted(Watched):
+    """A sandbox with a control group: the kernel counts, and it is the kernel that keeps the memory in bounds."""
+
+    def __init__(self, group: Group, sandbox: Sandbox, memory: int, bursts: Callable[[], bool]) -> None:
+        super().__init__(sandbox, memory, bursts)
+        self._group, self._start = group, 0.0
+        self._killed = group.killed()
+
+    def forget(self) -> None:
+        """Forget what was caught: everything is dead, and something new is about to start."""
+        super().forget()
+        self._killed = self._group.killed()
+
+    def allow(self, cpu: float) -> None:
+        """Allow so many seconds of processor time from now on."""
+        self._allowed, self._start = cpu, self._group.computed()
+
+    def settle(self, wall: float) -> FaultKind | None:
+        """Allow whatever it takes while no question is open; return what the answers of `wall` seconds were caught at."""
+        if wall > INSTANT and self.breach is None:
+            self.breach = self._passed()
+        self._allowed = float("inf")
+        return self.breach
+
+    def _too_much(self) -> FaultKind | None:
+        self.peak = max(self.peak, self._group.used())
+        return self._passed()
+
+    def _passed(self) -> FaultKind | None:
+        if self._group.killed() > self._killed:
+            return FaultKind.MEMORY
+        return FaultKind.CPU if self._group.computed() - self._start > self._allowed else None
 
 
 @once
@@ -128,9 +177,13 @@ class Watcher:
         self._watched: set[Watched] = set()
 
     @contextmanager
-    def watching(self, keeper: int, memory: int, bursts: Callable[[], bool] = bool) -> Iterator[Watched]:
+    def watching(self, sandbox: Sandbox, memory: int, bursts: Callable[[], bool] = bool) -> Iterator[Watched]:
         """Watch one sandbox for the length of the block; `bursts` tells whether what it fills on disk is too full."""
-        watched = Watched(keeper, memory, bursts)
+        watched = (
+            Watched(sandbox, memory, bursts)
+            if sandbox.group is None
+            else Counted(sandbox.group, sandbox, memory, bursts)
+        )
         self._watched.add(watched)
         try:
             yield watched

@@ -124,7 +124,14 @@ def print_json(schema: str, **facts: Any) -> None:
     """Print one JSON object with its schema, `croupier/NAME/1`."""
     import msgspec
 
-    click.echo(msgspec.json.format(msgspec.json.encode({"schema": f"croupier/{schema}/1"} | facts), indent=1).decode())
+    click.echo(msgspec.json.format(msgspec.json.encode({"schema": f"croupier/{schema}/1"} | facts), indent=1))
+
+
+def print_json_line(schema: str, **facts: Any) -> None:
+    """Print one JSON object with its schema on one line, the last of many."""
+    import msgspec
+
+    click.echo(msgspec.json.encode({"schema": f"croupier/{schema}/1"} | facts))
 
 
 def refuse(refused: Refused, as_json: bool) -> int:

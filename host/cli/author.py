@@ -8,7 +8,7 @@ from typing import Any
 import click
 import trio
 
-from host.cli import Office, print_json
+from host.cli import Office, nothing_called, print_json
 from host.problems import Problem, Refused
 
 
@@ -17,7 +17,7 @@ from host.problems import Problem, Refused
 @click.pass_obj
 def games(office: Office, name: str | None) -> None:
     """List the games; with a name, what its bots are asked and may answer, with examples."""
-    from host.cli.common import the_game
+    from host.cli.common import filled, the_game
     from host.games import GAMES
     from protocols import PROTOCOLS
 
@@ -44,7 +44,9 @@ def games(office: Office, name: str | None) -> None:
         seats = f"{low}-{high} bots" if low != high else f"{low} bots"
         click.echo(f"{game.name:<10} {game.title}   {seats} · {game.protocol} · presets {', '.join(game.presets)}")
         if name:
-            click.echo(f"\n{game.card}\n\nfields   {' '.join(row['fields'])}\nanswers  {row['answers']}\nexamples")
+            click.echo(
+                f"\n{filled(game.card)}\n\nfields   {' '.join(row['fields'])}\nanswers  {row['answers']}\nexamples"
+            )
             for example in row["examples"]:
                 click.echo(f"  {example}")
             click.echo(f"json     {row['json_example']}")
@@ -58,13 +60,16 @@ def named(office: Office, names: tuple[str, ...], game: str | None) -> tuple[Any
     from host.samples import sample
     from host.tournament.cup import load
 
+    if game:
+        the_game(game)
     here = load(office.folder) if (office.folder / "croupier.toml").exists() else None
     entered: dict[str, Any] = {}  # the tournament's own; whatever is wrong with them matters only where they are meant
     granted = here.limits if here else Limits()
     specs = []
     for name in names:
         if name.startswith("sample:"):
-            specs.append(find(sample(name.removeprefix("sample:"), game or (here.game if here else None)), granted))
+            place = sample(name, game or (here.game if here else None))
+            specs.append(find(place, granted)._replace(game=place.parent.name))
             continue
         if (office.folder / name).exists():
             specs.append(find(office.folder / name, granted))
@@ -73,17 +78,15 @@ def named(office: Office, names: tuple[str, ...], game: str | None) -> tuple[Any
         if name in entered:
             specs.append(entered[name])
         else:
-            import difflib
-
-            near = difflib.get_close_matches(name, entered, 1)
-            hint = f"; did you mean {near[0]} ?" if near else "; a bot is a file, a folder, a name here, or sample:NAME"
-            raise click.UsageError(f"there is no bot {name!r}{hint}")
+            told = nothing_called("bot", name, entered)
+            other = "" if "did you mean" in told else "; a bot is a file, a folder, a name here, or sample:NAME"
+            raise click.UsageError(told + other)
     said = {spec.game for spec in specs if spec.game}
     chosen = game or (next(iter(said)) if len(said) == 1 else None) or (here.game if here else None)
     if chosen is None:
         raise click.UsageError("which game? The bots do not say it: name it with -g GAME")
-    if wrong := said - {chosen}:
-        raise click.UsageError(f"{', '.join(sorted(wrong))} is not {chosen}: these bots play another game")
+    if others := [f"{spec.name} plays {spec.game}" for spec in specs if spec.game not in ("", chosen)]:
+        raise click.UsageError(f"{', '.join(others)}, and this is {chosen}")
     return the_game(chosen), named_apart(specs)
 
 
@@ -136,6 +139,7 @@ def play(
     from host.bots.limits import Limits
     from host.cli.common import level_of
     from host.cli.progress import shown
+    from host.executors.processes import processes, usable_cores
     from host.report import text
     from host.tournament.cup import load
     from host.tournament.friendly import played
@@ -148,7 +152,8 @@ def play(
         raise click.UsageError(f"a table of {chosen.name} seats {seats} bots; {len(specs)} are named")
     cup = load(office.folder) if (office.folder / "croupier.toml").exists() else None
     if preset and preset not in chosen.presets:
-        raise click.UsageError(f"{chosen.name} has no preset {preset!r}  (presets: {', '.join(chosen.presets)})")
+        told = nothing_called(f"preset of {chosen.name}", preset, chosen.presets)
+        raise click.UsageError(f"{told}  (presets: {', '.join(chosen.presets)})")
     same_game = cup is not None and cup.game == chosen.name
     rules = (
         chosen.presets[preset] if preset else cup.rules if cup and same_game else next(iter(chosen.presets.values()))
@@ -156,9 +161,12 @@ def play(
     level = level_of(cup.level if cup else "L3", unsafe)
     limits = cup.limits if cup else Limits()
     journal = _place_of_play(office, cup is not None)
+    hands = min(workers or usable_cores(), tables)
     started = time.monotonic()
     with shown("none" if office.json or tables <= 2 else "auto", quiet=office.quiet) as watch:
-        friendly = trio.run(lambda: played(chosen, rules, specs, tables, seed, level, limits, journal, workers, watch))
+        friendly = trio.run(
+            lambda: played(chosen, rules, specs, tables, seed, level, limits, journal, processes, hands, watch)
+        )
     seconds = time.monotonic() - started
     rows = standings("independent", [], friendly.records, friendly.bots)
     sure = sureness(rows, friendly.records)
@@ -176,14 +184,15 @@ def play(
         )
         return
     if show:
-        _show(journal, friendly.records[0].path, 0)
+        first = min(friendly.records, key=lambda record: int(record.path.rpartition("/")[2]))
+        _show(journal, first.path, 0)
     count = f"{tables:,}".replace(",", "\u202f")
     some = f"{count} table{'s' if tables > 1 else ''} in {seconds:.1f} s"
-    words = f"{some} · level {level} · seed {friendly.seed.hex()[:8]}… (the whole of it: --json)"
+    words = f"{some} · level {level} · the same again: --seed {friendly.seed.hex()}"
     text.print_standings(words, rows, sure, kind="independent")
     for row in rows:
         if row.faults:
-            kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(row.faults_by_kind.items()))
+            kinds = ", ".join(f"{times} {kind}" for kind, times in sorted(row.faults_by_kind.items()))
             click.echo(f"{harmless(row.bot)}: {kinds} → croupier errors {shlex.quote(row.bot)}")
 
 
@@ -214,18 +223,24 @@ def _nothing() -> Refused:
 
 @click.command()
 @click.argument("bot", required=False)
-@click.option("--kind", metavar="KIND", help="one kind of fault only")
+@click.option("--kind", metavar="KIND", help="one kind of fault only: timeout, illegal …")
 @click.pass_obj
 def errors(office: Office, bot: str | None, kind: str | None) -> None:
     """Show what went wrong: faults by bot and kind, counted, each with a piece of evidence."""
     from host.bots.build import harmless
     from host.journal import reading
+    from protocols.words import FaultKind
 
+    kinds_known = [str(each) for each in FaultKind]
+    if kind is not None and kind not in kinds_known:
+        told = nothing_called("kind of fault", kind, kinds_known)
+        raise click.UsageError(told if "did you mean" in told else f"{told}; there are {', '.join(kinds_known)}")
     journals = _latest(office)
     if not journals:
         raise _nothing()
     groups: dict[tuple[str, str], dict[str, Any]] = {}
     with reading(journals[0]) as journal:
+        bots = journal.bots()
         for _, record in journal.records():
             for name, kinds in record.faults.items():
                 for what, count in kinds.items():
@@ -245,6 +260,8 @@ def errors(office: Office, bot: str | None, kind: str | None) -> None:
                     "ended": piece.ended,
                 }
             group["last"] = where
+    if bot is not None and bot not in bots:
+        raise click.UsageError(nothing_called("bot", bot, bots))
     rows = [
         group
         for (name, what), group in sorted(groups.items(), key=lambda item: -item[1]["count"])

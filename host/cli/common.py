@@ -1,25 +1,25 @@
 """What several commands need: the game, the level, the bots that are meant, standings on the screen."""
 
+import contextlib
 import json
+import shutil
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import click
 
 from host.bots.spec import Spec
-from host.cli import Office, print_json
+from host.cli import Office, nothing_called, print_json, print_json_line
 from host.games import GAMES
 from host.games.engine import Game
+from host.problems import Problem, Refused
 
 
 def the_game(name: str) -> Game:
     """Return a game by name; a wrong one brings the nearest."""
-    import difflib
-
     if name not in GAMES:
-        near = difflib.get_close_matches(name, GAMES, 1)
-        hint = f"; did you mean {near[0]} ?" if near else ""
-        raise click.UsageError(f"there is no game {name!r}{hint}  (games: {', '.join(GAMES)})")
+        raise click.UsageError(f"{nothing_called('game', name, GAMES)}  (games: {', '.join(GAMES)})")
     return GAMES[name]
 
 
@@ -33,10 +33,14 @@ def level_of(demanded: str, unsafe: bool) -> str:
     return demand(demanded)
 
 
+def filled(text: str) -> str:
+    """Return prose in lines that fit a terminal, and 100 columns."""
+    width = min(100, shutil.get_terminal_size((100, 24)).columns)
+    return "\n".join(textwrap.fill(line, width, break_long_words=False) for line in text.splitlines())
+
+
 def entrants(cup: Any, folder: Path, names: tuple[str, ...]) -> list[Spec]:
     """Return the cup's bots, or those that are named."""
-    import difflib
-
     specs: list[Spec] = cup.specs(folder)
     if not names:
         return specs
@@ -44,15 +48,29 @@ def entrants(cup: Any, folder: Path, names: tuple[str, ...]) -> list[Spec]:
     chosen = []
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            raise click.UsageError(f"there is no bot {name!r} here" + (f"; did you mean {near[0]} ?" if near else ""))
+            raise click.UsageError(nothing_called("bot", name, known))
         chosen.append(known[name])
     return chosen
 
 
-def told_standings(office: Office, folder: Path, outcome: Any) -> None:
+def told_standings(office: Office, folder: Path, outcome: Any, *, on_one_line: bool = False) -> None:
     """Print the standings of the last stage that has any; as JSON with how the run ended."""
-    print_standings(office, folder if folder.is_dir() else folder.parent, None, interrupted=outcome.interrupted)
+    place = folder if folder.is_dir() else folder.parent
+    if on_one_line:
+        office = office._replace(json=True)
+    with contextlib.suppress(Refused) if outcome.interrupted else contextlib.nullcontext():
+        print_standings(office, place, None, interrupted=outcome.interrupted, on_one_line=on_one_line)
+
+
+def the_stage(journal: Any, name: str | None) -> dict[str, Any]:
+    """Return a stage by name, or the last in which anything has been played. Raise Refused when nothing is known."""
+    stages: list[dict[str, Any]] = json.loads(journal.facts().get("stages", "[]"))
+    if not stages:
+        raise Refused([Problem("R006", str(journal.path), "nothing has been played here yet", hint="croupier run")], 3)
+    wanted = [stage for stage in stages if name in (None, stage["name"])]
+    if not wanted:
+        raise click.UsageError(nothing_called("stage", str(name), [stage["name"] for stage in stages]))
+    return next((stage for stage in reversed(wanted) if journal.paths(stage["name"])), wanted[0])
 
 
 def print_standings(
@@ -63,10 +81,9 @@ def print_standings(
     by: str = "bot",
     as_csv: bool = False,
     interrupted: bool = False,
+    on_one_line: bool = False,
 ) -> None:
     """Print a stage's standings; by default those of the last stage in which anything has been played."""
-    import difflib
-
     from host.journal import reading
     from host.report import text
     from host.tournament.folder import Folder
@@ -74,25 +91,21 @@ def print_standings(
     from host.tournament.standings import by_pair, placed, standings, sureness
 
     with reading(Folder(place).journal) as journal:
+        stage = the_stage(journal, stage_name)
         facts, bots = journal.facts(), journal.bots()
-        stages = json.loads(facts["stages"])
-        if stage_name is not None and stage_name not in [stage["name"] for stage in stages]:
-            near = difflib.get_close_matches(stage_name, [stage["name"] for stage in stages], 1)
-            raise click.UsageError(
-                f"there is no stage {stage_name!r}" + (f"; did you mean {near[0]} ?" if near else "")
-            )
-        wanted = [stage for stage in stages if stage_name in (None, stage["name"])]
-        stage = next((stage for stage in reversed(wanted) if journal.paths(stage["name"])), wanted[0])
         records = [record for _, record in journal.records(stage["name"])]
     rows = standings(stage["kind"], stage["rank_by"], records, bots)
     if (order := facts.get(f"order {stage['name']}")) and STAGES[stage["kind"]].places:
         rows = placed(rows, json.loads(order))
     sure = sureness(rows, records)
+    pairs = by_pair(records) if by == "pair" else {}
     if as_csv:
         text.write_csv(rows)
     elif office.json:
-        print_json(
-            "standings",
+        met = [{"bot": one, "against": other, **pair._asdict()} for (one, other), pair in pairs.items()]
+        show = print_json_line if on_one_line else print_json
+        show(
+            "pairs" if by == "pair" else "standings",
             run=facts["name"],
             game=facts["game"],
             sandbox=facts["level"],
@@ -101,14 +114,21 @@ def print_standings(
             interrupted=interrupted,
             stage=stage["name"],
             fixtures=len(records),
-            rows=text.json_rows(rows),
+            rows=met if by == "pair" else text.json_rows(rows),
             sure=sure,
         )
     elif by == "pair":
-        text.print_pairs([row.bot for row in rows], by_pair(records))
+        if pairs:
+            text.print_pairs([row.bot for row in rows], pairs)
+        else:
+            click.echo(f"no two bots have met alone at a table of stage {stage['name']}")
     else:
+        some = f"{len(records)} fixture{'' if len(records) == 1 else 's'}"
         head = (
-            f"{facts['name']} · {stage['name']} · {len(records)} fixtures · level {facts['level']} · "
+            f"{facts['name']} · {stage['name']} · {some} · level {facts['level']} · "
             f"seed sha256 {facts['seed_sha256'][:8]}… · {facts['state']}"
         )
-        text.print_standings(head, rows, sure, kind=stage["kind"])
+        if records:
+            text.print_standings(head, rows, sure, kind=stage["kind"])
+        else:
+            click.echo(f"{text.one_line(head)}\nno fixture is finished yet, so nobody is ahead")

@@ -9,7 +9,7 @@ import click
 import trio
 
 from host import __version__
-from host.cli import Office, print_json
+from host.cli import Office, nothing_called, print_json
 
 
 @click.command()
@@ -32,19 +32,16 @@ def version(office: Office) -> None:
 @click.pass_obj
 def explain(office: Office, code: str) -> None:
     """Print what an error code means, the rule behind it and the cure."""
-    import difflib
-
+    from host.cli.common import filled
     from host.codes import CODES
 
-    entry = CODES.get(code.upper())
-    if entry is None:
-        near = difflib.get_close_matches(code.upper(), CODES, 1)
-        raise click.UsageError(f"there is no code {code!r}" + (f"; did you mean {near[0]} ?" if near else ""))
-    title, text = entry
+    if code.upper() not in CODES:
+        raise click.UsageError(nothing_called("code", code.upper(), CODES))
+    title, text = CODES[code.upper()]
     if office.json:
         print_json("explain", code=code.upper(), title=title, text=text)
     else:
-        click.echo(f"{code.upper()}  {title}\n\n{text}")
+        click.echo(f"{code.upper()}  {title}\n\n{filled(text)}")
 
 
 @click.command()

@@ -1,15 +1,23 @@
 """Commands of the organiser: new, add, ls, build, run, status, standings."""
 
+import contextlib
+import glob
 import json
+import os
+import shlex
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import trio
 
 from host.cli import Office, print_json
 from host.problems import Problem, Refused
+
+if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
+    from host.tournament.cup import Cup
 
 
 @click.command()
@@ -29,9 +37,12 @@ def new(office: Office, folder: Path, game: str, with_samples: bool) -> None:
         raise Refused(
             [Problem("C016", str(place / "croupier.toml"), "is there already", hint="choose another folder")], 2
         )
-    (place / "bots").mkdir(parents=True, exist_ok=True)
     names = sorted(samples(game)) if with_samples else []
-    (place / "croupier.toml").write_text(template(game, with_samples, names))
+    try:
+        (place / "bots").mkdir(parents=True, exist_ok=True)
+        (place / "croupier.toml").write_text(template(game, with_samples, names))
+    except OSError as failed:
+        raise click.UsageError(f"{place} cannot be made: {failed.strerror}") from failed
     if office.json:
         print_json("new", folder=str(place), game=game, samples=names)
     else:
@@ -50,37 +61,57 @@ def add(office: Office, submissions: tuple[Path, ...], name: str | None, unsafe:
     """Take in submissions (a file, a folder, a .zip or .tar): copy, build, start. A refused one leaves nothing behind."""
     from host.bots.intake import unpacked
     from host.bots.ready import ready
-    from host.bots.spec import find
+    from host.bots.spec import bots_at, find_all
     from host.cli.common import level_of, the_game
     from host.tournament.cup import load
 
     if name and len(submissions) > 1:
         raise click.UsageError("--as names one submission; there are several")
     cup = load(office.folder)
-    game = the_game(cup.game)
     level = level_of(cup.level, unsafe)
     bots = office.folder / "bots"
+    new = not bots.exists()
     bots.mkdir(exist_ok=True)
     taken = []
-    for submission in submissions:
-        with tempfile.TemporaryDirectory(dir=bots, prefix=".taking-") as making:
-            copied = unpacked(office.folder / submission, Path(making), name)
-            spec = find(copied, cup.limits)
-            target = bots / copied.name
-            if target.exists():
-                problem = Problem(
-                    "C016", str(target), "is there already", hint="add it --as another name, or remove the old one"
-                )
-                raise Refused([problem], 3)
-            (bot,) = trio.run(ready, [spec], game, cup.limits, level)
-            copied.rename(target)
-        taken.append({"bot": bot.name, "path": str(target), "sha256": bot.sha256, "at": time.time()})
-        if not office.json:
-            click.echo(f"{bot.name}: taken in as {target}  sha256 {bot.sha256[:16]}…")
-    with (bots / ".submissions.jsonl").open("a") as log:
-        log.writelines(json.dumps(entry) + "\n" for entry in taken)
+    try:
+        for submission in submissions:
+            with tempfile.TemporaryDirectory(dir=bots, prefix=".taking-") as making:
+                copied = unpacked(office.folder / submission, Path(making), name)
+                target = bots / copied.name
+                (spec,) = find_all([glob.escape(copied.name)], Path(making), cup.game, cup.limits)
+                refuse_twins(cup, office.folder, target, spec.name)
+                (bot,) = trio.run(ready, [spec], the_game(cup.game), cup.limits, level)
+                copied.rename(target)
+            entry = {"bot": bot.name, "path": str(target), "sha256": bot.sha256, "at": time.time()}
+            with (bots / ".submissions.jsonl").open("a") as log:
+                log.write(json.dumps(entry) + "\n")
+            plays = target.absolute() in bots_at(cup.bots, office.folder, cup.game)
+            taken.append(entry | {"plays": plays})
+            if not office.json:
+                click.echo(f"{bot.name}: taken in as {target}  sha256 {bot.sha256[:16]}…")
+            if not plays:
+                click.echo(f"WARNING  {target} does not play: `bots` in {cup.path} does not name it", err=True)
+    finally:
+        if new and not taken:
+            bots.rmdir()
     if office.json:
-        print_json("add", rows=taken)
+        print_json("add", sandbox=level, rows=taken)
+
+
+def refuse_twins(cup: "Cup", folder: Path, target: Path, name: str) -> None:
+    """Raise Refused when there is a file, or a bot, of this name already."""
+    from host.bots.spec import bots_at, find
+
+    if os.path.lexists(target):
+        hint = "add it --as another name, or remove the old one"
+        raise Refused([Problem("C016", str(target), "is there already", hint=hint)], 3)
+    twins = []
+    for place in bots_at(cup.bots, folder, cup.game):
+        with contextlib.suppress(Refused):  # whatever is wrong with others is told when they are to play
+            twins += [place] if find(place).name == name else []
+    if twins:
+        told = f'a bot called "{name}" is there already: {twins[0]}'
+        raise Refused([Problem("C003", str(target), told, hint="name = … in bot.toml")], 3)
 
 
 @click.command()
@@ -99,7 +130,7 @@ def ls(office: Office, names: tuple[str, ...]) -> None:
             "bot": spec.name,
             "language": spec.language,
             "protocol": protocol_of(spec._replace(game=cup.game)),
-            "path": str(spec.folder),
+            "path": str(spec.folder if spec.manifest or len(spec.files) > 1 else spec.folder / spec.files[0]),
             "author": spec.author,
             "missing": missing(spec),
         }
@@ -154,7 +185,7 @@ def build(office: Office, names: tuple[str, ...], force: bool, unsafe: bool) -> 
 @click.option(
     "--workers", type=click.IntRange(1, 1024), help="worker processes; default: [run] workers, else one a core"
 )
-@click.option("--stop-after", metavar="TIME", help='stop, resumably, after a time such as "10 min"')
+@click.option("--stop-after", metavar="TIME", help='play so long, "10 min" say, and stop, resumably')
 @click.option(
     "--progress", type=click.Choice(["auto", "live", "plain", "json", "none"]), default="auto", help="how to show it"
 )
@@ -176,6 +207,7 @@ def run(
     from host.bots.limits import seconds
     from host.cli.common import told_standings
     from host.cli.progress import shown
+    from host.executors.processes import processes
     from host.tournament.office import play_cup
 
     try:
@@ -185,12 +217,17 @@ def run(
     place = office.folder / config if config else office.folder
     with shown("none" if office.json and progress == "auto" else progress, quiet=office.quiet) as watch:
         outcome = trio.run(
-            lambda: play_cup(place, watch, fresh=fresh, last=stage, workers=workers, until=until, unsafe=unsafe)
+            lambda: play_cup(
+                place, watch, processes, fresh=fresh, last=stage, workers=workers or 0, until=until, unsafe=unsafe
+            )
         )
-    told_standings(office, place, outcome)
+    told_standings(office, place, outcome, on_one_line=progress == "json")
     if outcome.interrupted:
-        again = "croupier run" if office.folder == Path() else f"croupier -C {office.folder} run"
-        click.echo(f"    stopped: {outcome.words}; standings are valid up to here.\n    go on with:  {again}", err=True)
+        words = ["croupier", *(["-C", str(office.folder)] if office.folder != Path() else []), "run"]
+        words += [*([str(config)] if config else []), *(["--stage", stage] if stage else [])]
+        words += ["--unsafe"] if unsafe else []
+        told = f"    stopped: {outcome.words}; what is finished is saved, standings are valid up to here."
+        click.echo(f"{told}\n    go on with:  {shlex.join(words)}", err=True)
         raise click.exceptions.Exit(5)
 
 
@@ -198,29 +235,37 @@ def run(
 @click.pass_obj
 def status(office: Office) -> None:
     """Say how far a run is; from another terminal too, it only reads."""
-    from host.journal import reading
+    from host.cli.common import the_stage
+    from host.journal import holder, reading
     from host.tournament.folder import Folder
 
     folder = Folder(office.folder)
     with reading(folder.journal) as journal:
+        the_stage(journal, None)
         facts = journal.facts()
-        stages = json.loads(facts.get("stages", "[]"))
+        stages = json.loads(facts["stages"])
         played = {stage["name"]: len(journal.paths(stage["name"])) for stage in stages}
     rows = [
         {
             "stage": stage["name"],
             "kind": stage["kind"],
             "fixtures": played[stage["name"]],
-            "state": facts.get(f"stage {stage['name']}", "waiting"),
+            "known": int(facts.get(f"known {stage['name']}", 0)),
+            "state": facts.get(f"stage {stage['name']}", "waiting").replace("running", facts["state"]),
         }
         for stage in stages
     ]
     if office.json:
-        print_json("status", name=facts.get("name"), sandbox=facts.get("level"), state=facts.get("state"), rows=rows)
+        told = {key: facts[key] for key in ("name", "game", "state", "seed_sha256")}
+        print_json("status", **told, sandbox=facts["level"], by=holder(folder.journal), rows=rows)
         return
-    click.echo(f"{facts.get('name')} · {facts.get('game')} · level {facts.get('level')} · {facts.get('state')}")
+    who = holder(folder.journal)
+    click.echo(
+        f"{facts['name']} · {facts['game']} · level {facts['level']} · {facts['state']}" + (f" by {who}" if who else "")
+    )
     for row in rows:
-        click.echo(f"  {row['stage']:<16} {row['kind']:<12} {row['fixtures']:>8} fixtures  {row['state']}")
+        some = f"{row['fixtures']} of {row['known']} fixtures" if row["known"] else ""
+        click.echo(f"  {row['stage']:<16} {row['kind']:<12} {some:<24} {row['state']}")
 
 
 @click.command()

@@ -44,10 +44,16 @@ def seed_of(journal: Journal) -> bytes:
 
 
 def find_table(journals: Sequence[Path], folder: Path, name: str) -> Shown:
-    """Return a table by its name, or the last one played. Raise UsageError when there is no such table."""
+    """Return a table by its name, or the last one played; its bots may be named in any order.
+
+    Raise UsageError when there is no such table, Refused when nothing has been played.
+    """
+    played = False
+    name = _in_order(name.split(":")[0])
     for path in journals:
         with reading(path) as journal:
             paths = journal.paths()
+            played = played or bool(paths)
             if name == "last":
                 if paths:
                     return _shown(journal, paths[-1], -1)
@@ -56,11 +62,17 @@ def find_table(journals: Sequence[Path], folder: Path, name: str) -> Shown:
                 whole = journal.whole(fixture)
                 assert whole is not None
                 seats = _sittings(journal, *whole)
-                wanted = name.split(":")[0]
                 for nth, sitting in enumerate(seats):
-                    if sitting.path == wanted or sitting.path.endswith("/" + wanted):
+                    if sitting.path == name or sitting.path.endswith("/" + name):
                         return _shown(journal, fixture, nth)
+    if not played:
+        raise Refused([Problem("R006", str(folder), "nothing has been played here yet", hint="croupier run")], 3)
     raise click.UsageError(f"there is no table {name!r}; `croupier errors` and `croupier replay last` name some")
+
+
+def _in_order(name: str) -> str:
+    """Return a table's name with its contestants as seed paths have them: sorted."""
+    return "/".join("+".join(sorted(part.split("+"))) for part in name.split("/"))
 
 
 def _candidates(paths: Sequence[str], name: str) -> list[str]:

@@ -29,7 +29,8 @@ def usable_cores() -> int:
 class Processes:
     """Hands made of worker processes."""
 
-    def __init__(self) -> None:
+    def __init__(self, words: str) -> None:
+        self.words = words
         self._jobs, self.waiting = trio.open_memory_channel[Job](100_000)
         self.done, self._records = trio.open_memory_channel[Record](0)
 
@@ -44,9 +45,13 @@ class Processes:
 
 
 @contextlib.asynccontextmanager
-async def processes(setup: Setup, workers: int, on_lost: Callable[[str], None] = print) -> AsyncIterator[Processes]:
-    """Start workers; leaving the block ends them and every bot. Raise WorkerFailed when croupier itself fails."""
-    hands = Processes()
+async def processes(setup: Setup, on_lost: Callable[[str], None], workers: int) -> AsyncIterator[Processes]:
+    """Start workers, 0 for one a core; leaving the block ends them and every bot.
+
+    Raise WorkerFailed when croupier itself fails.
+    """
+    workers = workers or usable_cores()
+    hands = Processes(f"{workers} worker{'s' if workers > 1 else ''}")
     lost: Counter[str] = Counter()
     first = encode(setup) + b"\n"
 

@@ -63,7 +63,7 @@ def as_text(happened: Iterator[Event], bots: tuple[str, ...], evidence: list[Evi
     question = ""
     for ev, facts in happened:
         if ev == "table.start":
-            yield f"{facts['table']}   {' · '.join(f'seat {n} {name}' for n, name in enumerate(names, 1))}"
+            yield f"{harmless(facts['table'])}   {' · '.join(f'seat {n} {name}' for n, name in enumerate(names, 1))}"
         elif ev == "ask":
             question = facts["q"]
         elif ev == "answer":

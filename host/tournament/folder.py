@@ -1,10 +1,13 @@
 """A tournament's folder: its config, its bots, and everything a run writes."""
 
-import contextlib
 import hashlib
 import os
+import re
 import secrets
 from pathlib import Path
+
+from host.journal import beside
+from host.problems import Problem, Refused
 
 
 class Folder:
@@ -16,16 +19,34 @@ class Folder:
         self.journal = self.run / "run.sqlite"
         self.seed_file = self.run / "seed"
 
+    def draw(self) -> None:
+        """Draw a seed, 128 random bits in a file that only its owner reads, unless there is one."""
+        if self.seed_file.exists():
+            return
+        self.run.mkdir(parents=True, exist_ok=True)
+        drawn = self.seed_file.with_suffix(".drawn")
+        drawn.unlink(missing_ok=True)
+        descriptor = os.open(drawn, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_hex(16) + "\n")
+        drawn.rename(self.seed_file)  # whole or not at all: an empty seed would be everybody's
+
     def seed(self, chosen: str) -> bytes:
-        """Return the cup's seed: the config's text, or 128 random bits kept in a file that only its owner reads."""
+        """Return the cup's seed: the config's text, or what has been drawn. Raise Refused when that cannot be had."""
         if chosen != "random":
             return chosen.encode()
-        self.run.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileExistsError):
-            descriptor = os.open(self.seed_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w") as file:
-                file.write(secrets.token_hex(16) + "\n")
-        return bytes.fromhex(self.seed_file.read_text())
+        try:
+            text = self.seed_file.read_text().strip()
+        except (OSError, UnicodeDecodeError) as failed:
+            why = getattr(failed, "strerror", None) or "it is no text"
+            raise self._refused(f"cannot be read: {why}") from failed
+        if not re.fullmatch("[0-9a-f]{32}", text):
+            raise self._refused("is no seed, which has 32 hexadecimal digits")
+        return bytes.fromhex(text)
+
+    def _refused(self, why: str) -> Refused:
+        hint = "restore it from a copy, or start anew with  croupier run --fresh"
+        return Refused([Problem("R010", str(self.seed_file), why, hint=hint)], 3)
 
     def reveal(self) -> None:
         """Let everybody read the seed: the cup is over."""
@@ -34,8 +55,12 @@ class Folder:
 
     def forget(self) -> None:
         """Throw away what has been played, and its seed: only `--fresh` asks for that."""
-        for name in ("run.sqlite", "run.sqlite-wal", "run.sqlite-shm", "seed"):
-            (self.run / name).unlink(missing_ok=True)
+        for path in (
+            self.journal,
+            *beside(self.journal),
+            self.seed_file,
+        ):  # the journal first: it is nothing without it
+            path.unlink(missing_ok=True)
 
 
 def commitment(seed: bytes) -> str:

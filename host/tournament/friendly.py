@@ -1,5 +1,7 @@
 """Friendly games: some bots, some tables, no tournament; journalled like everything else."""
 
+import hashlib
+import re
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,13 +10,12 @@ from typing import Any, NamedTuple
 from host.bots.limits import Limits
 from host.bots.ready import ready
 from host.bots.spec import Spec
-from host.executors.processes import processes, usable_cores
 from host.games.engine import Game
 from host.journal import writing
 from host.record import Fixture, Record, Setup
 from host.tournament.folder import commitment
 from host.tournament.office import Watch
-from host.tournament.run import run_stage
+from host.tournament.run import Executor, run_stage
 from host.tournament.stages import Field
 
 
@@ -35,13 +36,15 @@ class Stage(NamedTuple):
 
 
 def seed_from(said: str | None) -> bytes:
-    """Return the seed that is meant by 32 hexadecimal digits or any other text; a random one when nothing is said."""
+    """Return the 128 bits that 32 hexadecimal digits or any other text mean; random ones when nothing is said.
+
+    Whatever was said, the digits of the seed say the same again.
+    """
     if said is None:
         return secrets.token_bytes(16)
-    try:
-        return bytes.fromhex(said) if len(said) == 32 else said.encode()
-    except ValueError:
-        return said.encode()
+    if re.fullmatch("[0-9a-fA-F]{32}", said):
+        return bytes.fromhex(said)
+    return hashlib.sha256(said.encode()).digest()[:16]
 
 
 async def played(
@@ -53,11 +56,12 @@ async def played(
     level: str,
     limits: Limits,
     place: Path,
-    workers: int | None,
+    executor: Executor,
+    workers: int,
     watch: Watch,
 ) -> Friendly:
     """Play so many tables between the bots, who change seats from table to table; the journal is made anew."""
-    bots = await ready(specs, game, limits, level)
+    bots = await ready(specs, game, limits, level, warn=watch.say)
     seed = seed_from(said)
 
     def forget() -> None:
@@ -71,8 +75,7 @@ async def played(
             journal.enter(bot.name, bot.sha256, bot.language, {"author": bot.author, "protocol": bot.protocol})
         setup = Setup(game.name, rules, tuple(bots), seed, level)
         blank = Fixture(game.name, rules, "", "", (), 0)
-        count = min(workers or usable_cores(), tables)
-        async with processes(setup, count, watch.say) as hands:
+        async with executor(setup, watch.say, workers) as hands:
             field = Field([bot.name for bot in bots], seed)
             await run_stage(Stage(tables), blank, field, journal, hands, watch.progress)
         records = [whole[0] for path in journal.paths() if (whole := journal.whole(path))]

@@ -4,7 +4,8 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -13,17 +14,18 @@ import trio
 from host import __version__
 from host.bots.build import Bot
 from host.bots.ready import ready
-from host.bots.sandboxes import demand
-from host.executors.processes import processes, usable_cores
+from host.bots.sandboxes import LEVELS, demand
 from host.games import GAMES
-from host.journal import Journal, writing
+from host.journal import Journal, holder, in_use, reading, writing
 from host.problems import Problem, Refused
 from host.record import Fixture, Setup
 from host.tournament import cup as cups
 from host.tournament.folder import Folder, commitment
-from host.tournament.run import Progress, run_stage
+from host.tournament.run import Executor, Hands, Progress, run_stage
 from host.tournament.stages import STAGES, Field
 from host.tournament.standings import standings
+
+WONDER = 1.0  # seconds after which silence looks like a fault
 
 
 class Watch(Protocol):
@@ -49,10 +51,11 @@ class Outcome(NamedTuple):
 async def play_cup(
     place: Path,
     watch: Watch,
+    executor: Executor,
     *,
     fresh: bool = False,
     last: str | None = None,
-    workers: int | None = None,
+    workers: int = 0,
     until: float | None = None,
     unsafe: bool = False,
 ) -> Outcome:
@@ -62,68 +65,99 @@ async def play_cup(
     """
     cup = cups.load(place)
     folder = Folder(place if place.is_dir() else place.parent)
-    game = GAMES[cup.game]
     names = [stage.name for stage in cup.stages]
     if last is not None and last not in names:
         raise Refused([Problem("C017", str(place), f'has no stage "{last}"', hint=f"stages: {', '.join(names)}")], 2)
     for warning in cup.warnings:
         watch.say("WARNING  " + str(warning).removeprefix("error"))
     refuse_what_is_missing(cup)
-    level = "none" if unsafe else demand(cup.level)
+    level = "none" if unsafe else level_of(cup, folder, fresh)
     if level == "none":
         watch.say(
             "WARNING  no sandbox: every bot may read, change and send whatever you may; this is recorded in the results"
         )
-    with writing(folder.journal, fresh=folder.forget if fresh else None) as journal:
-        specs = cup.specs(folder.path)
-        if few := [problem for stage in cup.stages if (problem := cups.too_few(stage, [s.name for s in specs], {}))]:
-            raise Refused([problem._replace(where=str(cup.path)) for problem in few], 3)
-        bots = await ready(specs, game, cup.limits, level, lambda name: watch.say(f"ready  {name}"))
-        seed = folder.seed(cup.seed)
-        check_unchanged(journal, cup, bots, level)
-        enter(journal, cup, bots, level, seed)
-        count = workers or cup.workers or usable_cores()
-        watch.say(
-            f"{cup.name} · {cup.game} · {len(bots)} bots · level {level} · {count} workers · seed sha256 {commitment(seed)[:16]}…"
-        )
-        setup = Setup(cup.game, cup.rules, tuple(bots), seed, level, cup.abreast or 0)
-        blank = Fixture(cup.game, cup.rules, "", "", (), 0)
-        why = ""
-        with trio.CancelScope() as scope:
-            if until is not None:
-                scope.deadline = trio.current_time() + until
-            async with trio.open_nursery() as nursery:
+    if holds := holder(folder.journal):
+        raise Refused([in_use(folder.run, holds)], 5)
+    specs = cup.specs(folder.path)
+    if few := [problem for stage in cup.stages if (problem := cups.too_few(stage, [s.name for s in specs], {}))]:
+        raise Refused([problem._replace(where=str(cup.path)) for problem in few], 3)
+    async with stoppable(watch.say) as stop:
+        bots = await ready(specs, GAMES[cup.game], cup.limits, level, slow_ones(watch.say))
+        with writing(folder.journal, fresh=folder.forget if fresh else None) as journal:
+            seed = begin(journal, folder, cup, bots, level)
+            setup = Setup(cup.game, cup.rules, tuple(bots), seed, level, cup.abreast)
+            async with executor(setup, watch.say, workers or cup.workers) as hands:
+                watch.say(
+                    f"{cup.name} · {cup.game} · {len(bots)} bots · level {level} · {hands.words} · "
+                    f"seed sha256 {commitment(seed)[:16]}…"
+                )
+                if until is not None:
+                    stop.scope.deadline = trio.current_time() + until
+                await play_stages(cup, last, setup, journal, hands, watch)
+            finished = last is None or last == names[-1]
+            journal.note({"state": "finished" if finished else "interrupted"})
+        if finished:
+            folder.reveal()
+    stopped = stop.scope.cancelled_caught
+    return Outcome(stopped, stop.words if stopped else "", level)
 
-                def stop(words: str) -> None:
-                    nonlocal why
-                    why = words
-                    scope.cancel()
 
-                await nursery.start(signals, stop)
-                async with processes(setup, count, watch.say) as hands:
-                    order = [bot.name for bot in bots]
-                    for stage in cup.stages:
-                        journal.note({f"stage {stage.name}": "running"})
-                        field = Field(order, seed, cup.stop_early)
-                        records = await run_stage(stage, blank, field, journal, hands, watch.progress)
-                        order = [
-                            row.bot
-                            for row in standings(stage.kind, stage.rank_by, list(records.values()), journal.bots())
-                        ]
-                        if places := STAGES[stage.kind].places:
-                            order = places(stage, field, records)
-                        journal.note({f"stage {stage.name}": "finished", f"order {stage.name}": json.dumps(order)})
-                        if stage.name == last:
-                            break
-                nursery.cancel_scope.cancel()
-        if scope.cancelled_caught:
-            journal.note({"state": "interrupted"})
-            return Outcome(True, why or "its time is up", level)
-        finished = last is None or last == names[-1]
-        journal.note({"state": "finished" if finished else "interrupted"})
-    if finished:
-        folder.reveal()
-    return Outcome(False, "", level)
+def level_of(cup: cups.Cup, folder: Folder, fresh: bool) -> str:
+    """Return the level to play at: the strongest here, or that with which the run began where it is good enough.
+
+    Raise Refused (exit code 6) when the machine has less than the config demands.
+    """
+    here = demand(cup.level)
+    if fresh or not folder.journal.exists():
+        return here
+    with reading(folder.journal) as journal:
+        began = journal.facts().get("level", here) if journal.paths() else here
+    return began if LEVELS.index(cup.level) <= LEVELS.index(began) <= LEVELS.index(here) else here
+
+
+async def play_stages(
+    cup: cups.Cup, last: str | None, setup: Setup, journal: Journal, hands: Hands, watch: Watch
+) -> None:
+    """Play what is left of the stages up to the last one wanted, each with the field in the order of the one before."""
+    blank = Fixture(cup.game, cup.rules, "", "", (), 0)
+    order = [bot.name for bot in setup.bots]
+    for stage in cup.stages:
+        journal.note({f"stage {stage.name}": "running"})
+        field = Field(order, setup.seed, cup.stop_early)
+        records = await run_stage(stage, blank, field, journal, hands, watch.progress)
+        rows = standings(stage.kind, stage.rank_by, list(records.values()), journal.bots())
+        places = STAGES[stage.kind].places
+        order = places(stage, field, records) if places else [row.bot for row in rows]
+        journal.note({f"stage {stage.name}": "finished", f"order {stage.name}": json.dumps(order)})
+        if stage.name == last:
+            return
+
+
+def slow_ones(say: Callable[[str], None]) -> Callable[[str], None]:
+    """Return what tells of a bot that is ready, if that has taken long enough for somebody to wonder."""
+    before = time.monotonic()
+
+    def told(name: str) -> None:
+        nonlocal before
+        took, before = time.monotonic() - before, time.monotonic()
+        if took > WONDER:
+            say(f"ready  {name}  {took:.1f} s")
+
+    return told
+
+
+def begin(journal: Journal, folder: Folder, cup: cups.Cup, bots: list[Bot], level: str) -> bytes:
+    """Write down what the run is and who plays, or see that it is still what was written; return its seed."""
+    check_unchanged(journal, cup, bots, level)
+    if cup.seed == "random" and not journal.paths():
+        folder.draw()
+    seed = folder.seed(cup.seed)
+    if journal.paths() and journal.facts()["seed_sha256"] != commitment(seed):
+        told = "is not the seed that this run began with"
+        hint = "put the old one back, or croupier run --fresh"
+        raise Refused([Problem("R010", str(folder.seed_file), told, hint=hint)], 3)
+    enter(journal, cup, bots, level, seed)
+    return seed
 
 
 def refuse_what_is_missing(cup: cups.Cup) -> None:
@@ -140,7 +174,44 @@ def refuse_what_is_missing(cup: cups.Cup) -> None:
         raise Refused(problems, 3)
 
 
-async def signals(stop: Callable[[str], None], task_status: Any = trio.TASK_STATUS_IGNORED) -> None:
+class Stop:
+    """What a run is stopped by in good order: its scope, and the words that say why."""
+
+    def __init__(self) -> None:
+        self.scope = trio.CancelScope()
+        self.words = "its time is up"
+
+
+@asynccontextmanager
+async def stoppable(say: Callable[[str], None]) -> AsyncIterator[Stop]:
+    """Run a block that ^C, SIGTERM or a deadline may stop: what is finished stays, what is in flight is dropped.
+
+    A Refused comes out of it as it was raised.
+    """
+    stop = Stop()
+    refused: Refused | None = None
+    try:
+        with stop.scope:
+            async with trio.open_nursery() as nursery:
+                await nursery.start(signals, stop, say)
+                yield stop
+                nursery.cancel_scope.cancel()
+    except* Refused as wrapped:
+        refused = next(leaves(wrapped))
+    if refused is not None:
+        raise refused
+
+
+def leaves(group: BaseExceptionGroup[Refused]) -> Iterator[Refused]:
+    """Yield what nurseries have wrapped."""
+    for inner in group.exceptions:
+        if isinstance(inner, BaseExceptionGroup):
+            yield from leaves(inner)
+        else:
+            yield inner
+
+
+async def signals(stop: Stop, say: Callable[[str], None], task_status: Any = trio.TASK_STATUS_IGNORED) -> None:
     """Stop in good order at the first ^C or SIGTERM, at once at the second: the journal is whole either way."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
         task_status.started()
@@ -149,7 +220,9 @@ async def signals(stop: Callable[[str], None], task_status: Any = trio.TASK_STAT
             count += 1
             if count > 1:
                 os._exit(130)
-            stop(f"{signal.Signals(number).name}; the fixtures in flight are dropped")
+            stop.words = "^C" if number == signal.SIGINT else signal.Signals(number).name
+            say(f"{stop.words}  dropping the fixtures in flight; what is finished is saved")
+            stop.scope.cancel()
 
 
 def check_unchanged(journal: Journal, cup: cups.Cup, bots: list[Bot], level: str) -> None:
@@ -195,6 +268,8 @@ def enter(journal: Journal, cup: cups.Cup, bots: list[Bot], level: str, seed: by
             "began": journal.facts().get("began", str(time.time())),
         }
     )
+    for name in journal.bots().keys() - {bot.name for bot in bots}:
+        journal.strike(name)
     for bot in bots:
         about = {"author": bot.author, "protocol": bot.protocol, "limits": bot.limits._asdict()}
         journal.enter(bot.name, bot.sha256, bot.language, about)

@@ -1,12 +1,12 @@
 """A cup under way: asks each stage what is due, has it played, and journals what comes back."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, NamedTuple, Protocol
 
-from host.executors import Hands
 from host.journal import Journal
-from host.record import Fixture, Job, Record
+from host.record import Fixture, Job, Record, Setup
 from host.tournament.stages import STAGES, Field
 
 BENCHED_FOR_GOOD = 3
@@ -21,6 +21,24 @@ class Progress(NamedTuple):
     known: int  # fixtures played and due; more may follow in a cup
     record: Record | None
 
+
+class Hands(Protocol):
+    """An executor under way; `words` say what it is: "2 workers"."""
+
+    words: str
+
+    async def give(self, job: Job) -> None:
+        """Hand over one fixture; wait while every worker is busy."""
+        ...
+
+    def records(self) -> AsyncIterator[Record]:
+        """Yield records as they come."""
+        ...
+
+
+Executor = Callable[[Setup, Callable[[str], None], int], AbstractAsyncContextManager[Hands]]
+"""What plays (host/executors): it is told the setup, whom to tell of what it has lost, and its workers, 0 for its own
+choice. Whoever runs a cup names one."""
 
 Watch = Callable[[Progress], None]
 
@@ -42,8 +60,16 @@ async def run_stage(
     records = {record.path: record for _, record in journal.records(stage.name)}
     given: dict[str, Fixture] = {}
     arriving = hands.records()
+    known = 0
+
+    def tell(record: Record | None) -> None:
+        nonlocal known
+        if known != (known := len(records) + len(open_fixtures)):
+            journal.note({f"known {stage.name}": str(known)})
+        watch(Progress(stage.name, len(records), known, record))
+
     open_fixtures = due(stage, blank, field, records)
-    watch(Progress(stage.name, len(records), len(records) + len(open_fixtures), None))
+    tell(None)
     while open_fixtures:
         for fixture in open_fixtures:
             if fixture.path not in given:
@@ -54,7 +80,7 @@ async def run_stage(
         journal.add(stage.name, record, about(fixture))
         records[record.path] = record._replace(evidence=(), scores=(), answers=b"")
         open_fixtures = due(stage, blank, field, records)
-        watch(Progress(stage.name, len(records), len(records) + len(open_fixtures), record))
+        tell(record)
     return records
 
 

@@ -1,7 +1,7 @@
-/* Makes the compiler complain a hundred thousand times. Verdict: refused at the build; thirty lines are shown. */
+/* Makes the compiler complain ten thousand times. Verdict: refused at the build; thirty lines are shown. */
 #define TEN(x) x x x x x x x x x x
 #define MANY(x) TEN(TEN(TEN(TEN(x))))
 int main(void)
 {
-    MANY(TEN(nobody_knows(this_name "\033[2J");))
+    MANY(nobody_knows(this_name "\033[2J");)
 }

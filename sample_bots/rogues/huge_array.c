@@ -1,7 +1,7 @@
 /* Makes the compiler write a program of 1.5 GB. Verdict: refused at the build. */
-static char big[1500000000] = {1};
+char big[1500000000] = {1};
 
-int main(void)
+int main(int words, char **arguments)
 {
-    return big[7];
+    return big[words + (arguments[0] != 0)];
 }

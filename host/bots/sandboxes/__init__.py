@@ -19,10 +19,8 @@ from host.bots.sandboxes.cgroup import Group, NoGroup
 from host.bots.sandboxes.keeper import Ended, Keeper, KeeperDied, Outgrown
 from host.problems import Problem, Refused
 
-__all__ = [
-    *("LEVELS", "Ended", "Found", "Home", "Keeper", "KeeperDied", "Mechanism", "Outgrown", "Sandbox"),
-    *("demand", "found", "sandboxed"),
-]
+__all__ = ["LEVELS", "Ended", "Found", "Home", "Keeper", "KeeperDied", "Mechanism", "Outgrown", "Sandbox"]
+__all__ += ["demand", "found", "sandboxed"]
 
 LEVELS = ("none", "L2", "L3", "L4")
 """Weakest first: nothing · Landlock, seccomp and limits · own namespaces and a keeper · a control group as well."""
@@ -133,9 +131,7 @@ class Started(NamedTuple):
         return ""
 
 
-def _start(
-    level: str, home: Home, limits: Limits, stack: contextlib.ExitStack | contextlib.AsyncExitStack
-) -> Started:
+def _start(level: str, home: Home, limits: Limits, stack: contextlib.ExitStack | contextlib.AsyncExitStack) -> Started:
     """Start a keeper; what must be undone when it has ended goes onto the stack. Raise OSError when it cannot be."""
     with Lent() as lent:
         complaints, complains = os.pipe()
@@ -328,7 +324,7 @@ def demand(level: str) -> str:
     here = found()
     if LEVELS.index(here.level) >= LEVELS.index(level):
         return here.level
-    cure = "cure what is named above (croupier doctor), or --unsafe to run everything unprotected, on your own bots only"
+    cure = "cure what is named above (croupier doctor), or --unsafe to run all unprotected, on your own bots only"
     if here.level != "none":
         cure += f'; or level = "{here.level}" in croupier.toml: weaker, so see docs first'
     told = f'[sandbox] level = "{level}" is demanded and this machine gives "{here.level}"'

@@ -85,21 +85,18 @@ class Group:
             for at, file, value in base.words.limits(limits.memory + KEEPER, limits.tasks + 1):
                 path = self._folders[at] / file
                 if file not in SWAP or path.exists():
-                    path.write_text(str(value))
+                    _write(path, str(value))
             words = base.words
             for word in (words.computed, words.used, words.of_which, words.killed):
                 self._open[word] = os.open(self._folders[word[0]] / word[1], os.O_RDONLY | os.O_CLOEXEC)
-        except OSError as error:
+        except (OSError, NoGroup) as error:
             self.remove()
-            raise NoGroup(f"{error.filename}: {error.strerror}") from error
+            raise NoGroup(str(error)) from error
 
     def add(self, pid: int) -> None:
         """Move a process into the group; raise NoGroup when the kernel refuses."""
         for folder in self._folders.values():
-            try:
-                (folder / "cgroup.procs").write_text(str(pid))
-            except OSError as error:
-                raise NoGroup(f"{folder}/cgroup.procs: {error.strerror}") from error
+            _write(folder / "cgroup.procs", str(pid))
 
     def computed(self) -> float:
         """Return the seconds of processor time of everything that ever was in the group. It costs a microsecond."""
@@ -224,8 +221,8 @@ def mounts(mountinfo: str, own: str) -> tuple[list[Mount], list[Mount]]:
     """Return the mounted hierarchies of version 1 and of version 2, from /proc/self/mountinfo and /proc/self/cgroup."""
     paths: dict[frozenset[str], str] = {}
     for line in own.splitlines():
-        _, controllers, path = line.split(":", 2)
-        paths[frozenset(filter(None, controllers.split(",")))] = path
+        _, names, path = line.split(":", 2)
+        paths[frozenset(filter(None, names.split(",")))] = path
     versions: dict[str, list[Mount]] = {"cgroup": [], "cgroup2": []}
     for line in mountinfo.splitlines():
         place, _, device = line.partition(" - ")
@@ -236,7 +233,7 @@ def mounts(mountinfo: str, own: str) -> tuple[list[Mount], list[Mount]]:
         for controllers, path in paths.items():
             mounted = not controllers if kind == "cgroup2" else controllers and controllers <= set(options.split(","))
             inside = os.path.relpath(path, shown)
-            if mounted and not inside.startswith(".."):
+            if mounted and not shown.startswith("/..") and not inside.startswith(".."):
                 versions[kind].append(Mount(controllers, Path(point, inside), inside == "."))
     return versions["cgroup"], versions["cgroup2"]
 
@@ -284,25 +281,32 @@ def _delegated() -> Base:
     leaf = own / LEAF
     try:
         leaf.mkdir(exist_ok=True)
-        (leaf / "cgroup.procs").write_text("0")
-        try:
-            _enable(own)
-        except OSError:
-            if not (_is_delegated(own) or (second[0].outermost and (own / "cgroup.type").exists())):
-                (own / "cgroup.procs").write_text("0")
-                leaf.rmdir()
-                raise
-            for pid in _line(own / "cgroup.procs").split():
-                with contextlib.suppress(ProcessLookupError):
-                    (leaf / "cgroup.procs").write_text(pid)
-            _enable(own)
     except OSError as error:
-        raise NoGroup(f"{error.filename} (version 2): {error.strerror}") from error
+        raise NoGroup(f"{error} (version 2)") from error
+    _write(leaf / "cgroup.procs", "0")
+    try:
+        _enable(own)
+    except NoGroup:  # there are others in it
+        if not (_is_delegated(own) or (second[0].outermost and (own / "cgroup.type").exists())):
+            _write(own / "cgroup.procs", "0")
+            leaf.rmdir()
+            raise
+        for pid in _line(own / "cgroup.procs").split():
+            with contextlib.suppress(NoGroup):  # it has ended
+                _write(leaf / "cgroup.procs", pid)
+        _enable(own)
     return _ready(own)
 
 
 def _enable(own: Path) -> None:
-    (own / "cgroup.subtree_control").write_text("+memory +pids")
+    _write(own / "cgroup.subtree_control", "+memory +pids")
+
+
+def _write(path: Path, words: str) -> None:
+    try:
+        path.write_text(words)
+    except OSError as error:
+        raise NoGroup(f"{path}: {error.strerror}") from error
 
 
 def _ready(folder: Path) -> Base:

@@ -237,8 +237,9 @@ static int begin(char **argv, char **environment, const int stdio[3])
     return 0;
 }
 
-/* Read what is there; keep the first `room` bytes and count all. Return 0 at the end of the stream. */
-static int drain(int fd, char *kept, uint32_t *length, uint32_t room, int64_t *total)
+/* Read what is there; keep the first `room` bytes, in their last `latest` the latest; count all. Return 0 at the end of
+ * the stream. */
+static int drain(int fd, char *kept, uint32_t *length, uint32_t room, uint32_t latest, int64_t *total)
 {
     static char bin[64 << 10];
     ssize_t got = read(fd, bin, sizeof bin);
@@ -248,6 +249,12 @@ static int drain(int fd, char *kept, uint32_t *length, uint32_t room, int64_t *t
     if ((uint64_t)got < fits) fits = got;
     memcpy(kept + *length, bin, fits);
     *length += fits;
+    uint32_t over = got - fits < latest ? got - fits : latest;
+    if (over) {
+        char *end = kept + room;
+        memmove(end - latest, end - latest + over, latest - over);
+        memcpy(end - over, bin + got - over, over);
+    }
     *total += got;
     return 1;
 }
@@ -287,12 +294,12 @@ static void ask(const struct request *asked, char **argv, char **environment)
             if (recv(control, &heard, sizeof heard, 0) != sizeof heard || heard.kind != CUT) leave();
             break;
         }
-        if (wait[0].revents && !drain(said[0], answer, &out.head.said, room, &total)) {
+        if (wait[0].revents && !drain(said[0], answer, &out.head.said, room, 0, &total)) {
             wait[0].fd = -1;
             if (deadline > now(CLOCK_MONOTONIC) + LINGER) deadline = now(CLOCK_MONOTONIC) + LINGER;
         }
         if (total > room) break;
-        if (wait[1].revents && !drain(complained[0], complaint, &out.head.complained, COMPLAINT, &out.head.complaints))
+        if (wait[1].revents && !drain(complained[0], complaint, &out.head.complained, COMPLAINT, COMPLAINT / 2, &out.head.complaints))
             wait[1].fd = -1;
         if (wait[2].revents) reap();
     }
@@ -300,9 +307,9 @@ static void ask(const struct request *asked, char **argv, char **environment)
     kill_all();
     /* What the dead have left in the pipes; nobody can write any more, so this ends. */
     errno = 0;
-    while (total <= room && drain(said[0], answer, &out.head.said, room, &total) && errno != EAGAIN) errno = 0;
+    while (total <= room && drain(said[0], answer, &out.head.said, room, 0, &total) && errno != EAGAIN) errno = 0;
     errno = 0;
-    while (drain(complained[0], complaint, &out.head.complained, COMPLAINT, &out.head.complaints) && errno != EAGAIN) errno = 0;
+    while (drain(complained[0], complaint, &out.head.complained, COMPLAINT, COMPLAINT / 2, &out.head.complaints) && errno != EAGAIN) errno = 0;
     if (total > room) out.head.flags |= FLOODED;
     close(said[0]);
     close(complained[0]);

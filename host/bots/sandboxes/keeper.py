@@ -70,7 +70,7 @@ class Ended(NamedTuple):
         if self.error:
             return f"could not be started: {os.strerror(self.error)}"
         if self.killed:
-            return "out of memory: the kernel has killed " + ("it" if self.killed == 1 else f"{self.killed} processes")
+            return f"out of memory: the kernel has killed {self.killed} process{'es' if self.killed > 1 else ''} of it"
         if self.stopped or not self.flags & EXITED:
             return "was stopped"
         if os.WIFSIGNALED(self.status):

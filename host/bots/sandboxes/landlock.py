@@ -65,7 +65,7 @@ def brake(tasks: int) -> int:
 @once
 def version() -> int:
     """Return the version of Landlock's ABI; 0 where the kernel has none, or has it turned off."""
-    return max(_libc().syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(ASK_VERSION)), 0)
+    return max(int(_libc().syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(ASK_VERSION))), 0)
 
 
 @once

@@ -5,6 +5,7 @@
  * And a good hand is bet in proportion to the edge it has (J. L. Kelly, 1956), because what everybody can call is lost
  * at one go: ten chips of edge are no reason to risk two hundred.
  *
+ * It is at the table to go on to the next one: two of five do. So it is bolder with its own bets than with those of others.
  * Chance comes from the question alone, so the same question always gets the same answer.
  */
 #include <stdint.h>
@@ -13,18 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifndef SAMPLES
-#define SAMPLES 400
-#endif
-#ifndef KELLY
-#define KELLY 0.5
-#endif
-#ifndef MARGIN
-#define MARGIN 1.1
-#endif
-#ifndef TIGHT
-#define TIGHT 1.0
-#endif
+enum { SAMPLES = 400 };            /* deals a question */
+static const double KELLY = 0.5;   /* of what Kelly would bet: his bets win most, and swing most */
+static const double MARGIN = 1.1;  /* a call must promise so much more than it costs, */
+static const double BEHIND = 0.05; /* and so much more for everyone who is still to come, */
+static const double MUCH = 0.05;   /* and if it costs more than this share of our chips */
+static const double DEAR = 1.4;    /* so many times as much: who is out cannot win it back */
 
 /* A card counts one in its suit and one in its rank, so a sum of cards counts all suits and ranks of a hand: four bits a
  * suit at the bottom, three bits a rank above, the lowest rank being the ace below the two. */
@@ -188,15 +183,15 @@ static double equity(const Question *q)
         Hand theirs[OTHERS], end = board;
         for (int n = 0; n < OTHERS; n++) {
             int best = -1;
-            int a0 = 0, b0 = 0;
+            uint64_t chosen = used;
             for (int attempt = 0; attempt < tries[n]; attempt++) { /* the best of so many hands, by what it is now */
                 uint64_t taken = used;
                 int a = draw(&taken), b = draw(&taken);
                 Hand hand = plus(deck[a], deck[b]);
                 int value = tries[n] > 1 ? worth(plus(board, hand)) * 64 + a / 4 + b / 4 + 3 * (a % 4 == b % 4) : 0;
-                if (value > best) best = value, theirs[n] = hand, a0 = a, b0 = b;
+                if (value > best) best = value, theirs[n] = hand, chosen = taken;
             }
-            if (tries[n]) used |= UINT64_C(1) << a0 | UINT64_C(1) << b0;
+            used = chosen;
         }
         for (int n = q->cards; n < 5; n++) end = plus(end, deck[draw(&used)]);
         int ours = worth(plus(end, mine)), sharing = 1;
@@ -221,9 +216,8 @@ static int answer(const Question *q)
     int bet = (int)(KELLY * edge * (q->chips + q->before)) - q->before;
     if (bet > q->low) return bet < q->high ? bet : q->high;
     double later = q->cards < 5 && q->low < 3 ? to_come + 1 : 0; /* they mostly call a small bet too */
-    double price = q->low * (MARGIN + 0.05 * to_come) * TIGHT;
-    if (e * (q->total + q->low + later * q->low) >= price) return q->low;
-    return 0;
+    double price = q->low * (MARGIN + BEHIND * to_come) * (q->low > MUCH * q->chips ? DEAR : 1);
+    return e * (q->total + q->low + later * q->low) >= price ? q->low : 0;
 }
 
 int main(void)

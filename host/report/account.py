@@ -1,0 +1,471 @@
+"""What a run has come to, gathered from its journal: plain values for pages and for programs."""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from host.bots.told import Evidence, Usage
+from host.games import GAMES
+from host.journal import Journal
+from host.record import Fixture, Record
+from host.report.text import one_line
+from host.tournament import pairing
+from host.tournament.stages import STAGES, Field, sets_won, tie_winner
+from host.tournament.standings import Pair, Row, by_pair, placed, standings, sureness
+from host.tournament.statistics import Won, sure_by_wins, wilson
+
+SAMPLES = 3  # pieces of evidence shown of one bot's one kind of fault
+LONGEST = 600  # characters of one piece of evidence
+CHAIN = "cannot be told apart"
+
+
+class Sample(NamedTuple):
+    """One decision worth showing. Of a stage under way the words are withheld: they would show cards."""
+
+    bot: str
+    table: str  # empty while withheld
+    number: int
+    kind: str
+    detail: str
+    question: str
+    raw: str
+    stderr: str
+    wall: float  # seconds
+    cpu: float
+    ended: str
+
+
+class Faults(NamedTuple):
+    """One bot's faults of one kind."""
+
+    bot: str
+    kind: str
+    count: int
+    samples: tuple[Sample, ...]
+
+
+class Spent(NamedTuple):
+    """What a bot used in all; `walls` are (from, below, answers), in seconds."""
+
+    questions: int
+    starts: int
+    memory: int  # bytes, at most
+    cpu: float  # seconds a decision
+    slowest: float
+    walls: tuple[tuple[float, float, int], ...]
+    limit: float | None  # seconds a move may take
+
+
+class Entrant(NamedTuple):
+    """A bot: who it is, how it fared, what it used."""
+
+    number: int  # from 1, in the order of entry
+    name: str
+    language: str
+    author: str
+    protocol: str
+    sha256: str
+    rows: tuple[tuple[str, Row], ...]  # stage, row
+    opponents: tuple[tuple[str, Pair], ...]  # of the stage that tells most
+    faults: tuple[Faults, ...]
+    slowest: tuple[Sample, ...]
+    spent: Spent | None
+
+
+class Tie(NamedTuple):
+    """Two bots that meet in a cup; None is a bye or still open, the sets are those won so far."""
+
+    bots: tuple[str | None, str | None]
+    sets: tuple[int, int]
+    winner: str | None
+
+
+class Bracket(NamedTuple):
+    """One round of a cup in one part of the field: the ties that play for places `first` to `last`."""
+
+    round: int
+    first: int
+    last: int
+    ties: tuple[Tie, ...]
+
+
+class Group(NamedTuple):
+    """Bots that sat at the same tables, and their mean scores, best first."""
+
+    name: str
+    tables: int
+    scores: tuple[tuple[str, float], ...]
+
+
+class Stage(NamedTuple):
+    """A stage so far. `open` are fixtures known to be due, None where that cannot be told."""
+
+    name: str
+    kind: str
+    state: str  # waiting, running or finished
+    fixtures: int
+    open: int | None
+    tables: int | None  # None where a fixture is a whole tourney
+    rows: tuple[Row, ...]
+    sure: tuple[str, ...]
+    pairs: Mapping[tuple[str, str], Pair]
+    pairs_by: str  # what a pair's rate is a share of: "games" or "tourneys"
+    bracket: tuple[Bracket, ...]
+    groups: tuple[Group, ...]
+
+
+class Account(NamedTuple):
+    """A run, told. Nothing of a stage under way is in it that a bot or its author could use."""
+
+    name: str
+    game: str
+    title: str
+    state: str
+    level: str
+    seed: str  # hexadecimal; empty as long as it is secret
+    seed_sha256: str
+    version: str
+    began: float | None  # seconds since 1970
+    ended: float | None
+    machine: str
+    sentence: str
+    config: Mapping[str, Any]
+    rules: Mapping[str, Any]
+    stages: tuple[Stage, ...]
+    bots: tuple[Entrant, ...]
+    newest: int  # id of the newest fixture
+
+    @property
+    def stage(self) -> Stage | None:
+        """The last stage in which anything has been played."""
+        return next((stage for stage in reversed(self.stages) if stage.fixtures), None)
+
+    @property
+    def faults(self) -> list[Faults]:
+        """All faults, the most frequent first."""
+        return sorted((group for bot in self.bots for group in bot.faults), key=lambda group: -group.count)
+
+    @property
+    def number(self) -> Mapping[str, int]:
+        """The numbers of the bots by name."""
+        return {bot.name: bot.number for bot in self.bots}
+
+
+def account(journal: Journal, seed: bytes | None = None) -> Account:
+    """Return what a journal tells; the seed only gets in when the run is finished."""
+    facts, bots = journal.facts(), journal.bots()
+    config: dict[str, Any] = json.loads(facts.get("config", "{}"))
+    over = facts.get("state") == "finished"
+    asked: dict[str, Any] = {stage["name"]: stage for stage in config.get("stage", [])}
+    stages, everything, newest = [], list[tuple[str, Record]](), 0
+    order = list(bots)
+    for said in stages_of(facts):
+        name = said["name"]
+        read = list(journal.records(name))
+        newest = max([newest, *(number for number, _ in read)])
+        records = [record for _, record in read]
+        everything += [(name, record) for record in records]
+        stages.append(_stage(said, facts, asked.get(name), order, records, bots))
+        order = json.loads(facts.get(f"order {name}", "[]")) or order
+    shown = {stage.name for stage in stages if stage.state == "finished"}
+    entrants = _entrants(journal, bots, stages, everything, shown)
+    if not over:
+        config = {key: value for key, value in config.items() if key != "seed"}
+    game = GAMES.get(facts.get("game", ""))
+    rules = config.pop("rules", None) or _rules(journal)
+    last = next((stage for stage in reversed(stages) if stage.fixtures), None)
+    title = "A friendly game" if facts.get("name") == "friendly" and not config else facts.get("name", "")
+    return Account(
+        name=one_line(title),
+        game=facts.get("game", ""),
+        title=game.title if game else facts.get("game", ""),
+        state=facts.get("state", ""),
+        level=facts.get("level", ""),
+        seed=seed.hex() if seed is not None and over else "",
+        seed_sha256=facts.get("seed_sha256", ""),
+        version=facts.get("version", ""),
+        began=float(facts["began"]) if "began" in facts else None,
+        ended=journal.path.stat().st_mtime if journal.path.exists() else None,
+        machine=facts.get("machine", ""),
+        sentence=_sentence(one_line(title), over, last),
+        config=config,
+        rules=rules,
+        stages=tuple(stages),
+        bots=tuple(entrants),
+        newest=newest,
+    )
+
+
+def stages_of(facts: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return name, kind and rank_by of each stage; a friendly game is one stage that nobody has configured."""
+    said: list[dict[str, Any]] = json.loads(facts.get("stages", "[]"))
+    return said or [{"name": "play", "kind": "independent", "rank_by": []}]
+
+
+def state_of(stage: str, facts: Mapping[str, str]) -> str:
+    """Return how far a stage is: waiting, running (or interrupted, to be resumed) or finished."""
+    if facts.get("state") == "finished":
+        return "finished"
+    return facts.get(f"stage {stage}", "waiting")
+
+
+def _stage(
+    said: Mapping[str, Any],
+    facts: Mapping[str, str],
+    asked: Mapping[str, Any] | None,
+    order: Sequence[str],
+    records: Sequence[Record],
+    bots: Mapping[str, Mapping[str, Any]],
+) -> Stage:
+    name, kind = said["name"], said["kind"]
+    rows = standings(kind, said["rank_by"], records, bots)
+    sure = sureness(rows, records)
+    known = STAGES.get(kind)
+    if known is not None and known.places and (places := json.loads(facts.get(f"order {name}", "[]"))):
+        rows, sure = placed(rows, places), []  # places were won in ties, not by the rate over all of them
+    by_two = all(len(record.results) == 2 for record in records)
+    tables = [next(iter(record.results.values())).tables for record in records if record.results]
+    return Stage(
+        name=name,
+        kind=kind,
+        state=state_of(name, facts),
+        fixtures=len(records),
+        open=_open(kind, asked, order, records),
+        tables=None if kind == "tables" else sum(tables),
+        rows=tuple(rows),
+        sure=tuple(sure),
+        pairs=by_pair(records) if by_two else ahead(records),
+        pairs_by="games" if by_two else "tourneys" if kind == "tables" else "fixtures",
+        bracket=_bracket(asked, order, records) if kind == "cup" and asked else (),
+        groups=_groups(records) if kind == "groups" else (),
+    )
+
+
+def _open(kind: str, asked: Mapping[str, Any] | None, order: Sequence[str], records: Sequence[Record]) -> int | None:
+    """Return how many fixtures are due, as far as anybody knows."""
+    if asked is None or kind not in ("tables", "round-robin"):
+        return None
+    nothing = Fixture("", None, "", "", (), 0)
+    played = {record.path: record for record in records}
+    return len(STAGES[kind].due(SimpleNamespace(**asked), nothing, Field(order, b""), played))
+
+
+def ahead(records: Sequence[Record]) -> dict[tuple[str, str], Pair]:
+    """Return for every two bots in how many of the fixtures that both played, a tourney say, the one ended ahead."""
+    met: dict[tuple[str, str], list[int]] = {}
+    for record in records:
+        for one, ours in record.results.items():
+            for other, theirs in record.results.items():
+                if one == other or not (ours.tables and theirs.tables):
+                    continue
+                mine, its = _worth(ours, record), _worth(theirs, record)
+                so_far = met.setdefault((one, other), [0, 0, 0])
+                so_far[:] = so_far[0] + 1, so_far[1] + (mine > its), so_far[2] + (mine < its)
+    pairs = {}
+    for pair, (count, won, lost) in sorted(met.items()):
+        sure = sure_by_wins({"": Won(count, won)}, {"": Won(count, lost)})
+        pairs[pair] = Pair(count, won, count - won - lost, lost, won / count, *wilson(won, count), sure)
+    return pairs
+
+
+def _worth(result: Any, record: Record) -> float:
+    """Return what a bot made of a fixture: its chips at the end of a tourney, else its mean score."""
+    carried = len({each.tables for each in record.results.values()}) > 1 or result.tables == 1
+    return float(result.final) if carried else result.score / result.tables
+
+
+def _groups(records: Sequence[Record]) -> tuple[Group, ...]:
+    """Return the tables of groups, in the order in which they were named."""
+    found: dict[str, dict[str, list[int]]] = {}
+    for record in records:
+        sums = found.setdefault(record.path.rpartition("/")[0], {})
+        for bot, result in record.results.items():
+            so_far = sums.setdefault(bot, [0, 0])
+            so_far[:] = so_far[0] + result.score, so_far[1] + result.tables
+    groups = []
+    for name, sums in sorted(found.items()):
+        scores = sorted(((bot, score / tables) for bot, (score, tables) in sums.items()), key=lambda one: -one[1])
+        groups.append(Group(name, max(tables for _, tables in sums.values()), tuple(scores)))
+    return tuple(groups)
+
+
+def _bracket(asked: Mapping[str, Any], order: Sequence[str], records: Sequence[Record]) -> tuple[Bracket, ...]:
+    """Return a cup's rounds, as far as they are drawn (pairing.placement, followed down)."""
+    stage = SimpleNamespace(**asked)
+    played = {record.path: record for record in records}
+    found: list[Bracket] = []
+
+    def follow(group: list[str | None], number: int, first: int, real: bool) -> None:
+        if len(group) < 2 or not any(group):
+            return
+        ties, winners, losers = [], list[str | None](), list[str | None]()
+        for one, two in pairing.ties(group):
+            winner, sets = one or two, (0, 0)
+            if one is not None and two is not None:
+                won = sets_won(stage, (one, two), played)
+                sets, winner = (won.count(one), won.count(two)), tie_winner(stage, (one, two), played)
+            ties.append(Tie((one, two), sets, winner))
+            winners.append(winner)
+            losers.append(None if winner is None else two if winner == one else one)
+        last = min(first + len(group) - 1, len(order))
+        if first < last:
+            found.append(Bracket(number, first, last, tuple(ties)))
+        if all(tie.winner is not None or not any(tie.bots) for tie in ties) and real:
+            follow(winners, number + 1, first, real)
+            follow(losers, number + 1, first + len(group) // 2, real)
+
+    follow(pairing.padded(order), 1, 1, True)
+    return tuple(sorted(found, key=lambda part: (part.round, part.first)))
+
+
+def _rules(journal: Journal) -> dict[str, Any]:
+    """Return the rules that the first fixture was played by."""
+    for path in journal.paths()[:1]:
+        if whole := journal.whole(path):
+            return dict(whole[1].get("rules", {}))
+    return {}
+
+
+def _sentence(name: str, over: bool, stage: Stage | None) -> str:
+    """Return the result in a sentence, with how sure it is."""
+    if stage is None or not (rows := [row for row in stage.rows if row.tables]):
+        return "Nothing has been played yet."
+    first = rows[0]
+    bot = one_line(first.bot)
+    what = f"{name} " if name and name != "A friendly game" else ""
+    if not stage.sure and stage.bracket:
+        return f"{bot} {'wins' if over else 'is ahead in'} {what}after a cup in which every place was played out."
+    if first.rate is not None:
+        figure = f"with {100 * first.rate:.1f} % of its games won"
+    else:
+        figure = f"with {first.score or 0:,.0f} chips on average".replace(",", "\u202f")
+    certain = stage.sure[0] if stage.sure else ""
+    if CHAIN in certain:
+        verb = "is first in" if over else "is ahead in"
+        return f"{bot} {verb} {what or 'it '}{figure}, but that may be luck: {one_line(certain)}."
+    verb = "wins" if over else "is ahead in"
+    if not what:
+        return f"{bot} {'wins' if over else 'is ahead'} {figure}; {one_line(certain)}."
+    return f"{bot} {verb} {what}{figure}; {one_line(certain)}." if certain else f"{bot} {verb} {what}{figure}."
+
+
+# Bots.
+
+
+def _entrants(
+    journal: Journal,
+    bots: Mapping[str, Mapping[str, Any]],
+    stages: Sequence[Stage],
+    everything: Sequence[tuple[str, Record]],
+    shown: set[str],
+) -> list[Entrant]:
+    stage_of = {record.path: name for name, record in everything}
+    kinds = {stage.name: stage.kind for stage in stages}
+    samples: dict[tuple[str, str], list[Sample]] = {}
+    for _, path, piece in journal.evidence():
+        kept = samples.setdefault((piece.bot, piece.kind), [])
+        if piece.kind == "slowest" or len(kept) < SAMPLES:
+            stage = stage_of.get(path, "")
+            kept.append(_sample(piece, table_of(kinds.get(stage, ""), path, piece.table), stage in shown))
+        if piece.kind == "slowest":
+            kept[:] = sorted(kept, key=lambda sample: -sample.wall)[:SAMPLES]
+    telling = max(stages, key=lambda stage: len(stage.pairs), default=None)
+    entrants = []
+    for number, (name, about) in enumerate(bots.items(), 1):
+        counts = Counter[str]()
+        for _, record in everything:
+            counts.update(record.faults.get(name, {}))
+        pairs = telling.pairs if telling else {}
+        entrants.append(
+            Entrant(
+                number=number,
+                name=name,
+                language=str(about.get("language", "")),
+                author=str(about.get("author", "")),
+                protocol=str(about.get("protocol", "")),
+                sha256=str(about.get("sha256", "")),
+                rows=tuple((stage.name, row) for stage in stages for row in stage.rows if row.bot == name),
+                opponents=tuple((other, pair) for (one, other), pair in pairs.items() if one == name),
+                faults=tuple(
+                    Faults(name, kind, count, tuple(samples.get((name, kind), [])))
+                    for kind, count in counts.most_common()
+                ),
+                slowest=tuple(samples.get((name, "slowest"), [])),
+                spent=_spent(
+                    [record.usage[name] for _, record in everything if name in record.usage],
+                    about.get("limits", {}).get("move"),
+                ),
+            )
+        )
+    return entrants
+
+
+def table_of(kind: str, path: str, number: int) -> str:
+    """Return the name of a fixture's nth table, from 1: those of a tourney lie below it, others stand beside it."""
+    if kind == "tables":
+        return f"{path}/{number}"
+    group, _, first = path.rpartition("/")
+    return f"{group}/{int(first) + number - 1}" if first.isdigit() else path
+
+
+def _sample(piece: Evidence, table: str, shown: bool) -> Sample:
+    def text(said: bytes) -> str:
+        return "" if not shown else _cut(said.decode(errors="replace"))
+
+    return Sample(
+        bot=piece.bot,
+        table=table if shown else "",
+        number=piece.number,
+        kind=piece.kind,
+        detail=_cut(piece.detail) if shown else "",
+        question=text(piece.question),
+        raw=text(piece.raw),
+        stderr=text(piece.stderr).strip(),
+        wall=piece.wall,
+        cpu=piece.cpu,
+        ended=_cut(piece.ended),
+    )
+
+
+def _cut(text: str) -> str:
+    """Return a stranger's text, harmless, its end if it is long."""
+    clean = "\n".join(one_line(line) for line in text.split("\n"))
+    return clean if len(clean) <= LONGEST else f"… {clean[-LONGEST:]}"
+
+
+def _spent(usages: Sequence[Usage], limit: float | None) -> Spent | None:
+    questions = sum(usage.questions for usage in usages)
+    if not questions:
+        return None
+    walls = [sum(counts) for counts in zip(*(usage.walls for usage in usages), strict=True)]
+    return Spent(
+        questions=questions,
+        starts=sum(usage.starts for usage in usages),
+        memory=max(usage.memory for usage in usages),
+        cpu=sum(usage.cpu for usage in usages) / questions,
+        slowest=max(usage.slowest for usage in usages),
+        walls=tuple((2 ** (at - 1) / 1e6 if at else 0.0, 2**at / 1e6, count) for at, count in enumerate(walls)),
+        limit=limit,
+    )
+
+
+def as_json(told: Account) -> dict[str, Any]:
+    """Return an account as plain JSON values."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return {key: plain(getattr(value, key)) for key in value._fields}
+        if isinstance(value, Mapping):
+            return {"\t".join(key) if isinstance(key, tuple) else str(key): plain(each) for key, each in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [plain(each) for each in value]
+        return value
+
+    facts: dict[str, Any] = plain(told)
+    for stage in facts["stages"]:
+        pairs = stage["pairs"].items()
+        stage["pairs"] = [dict(zip(("bot", "opponent"), key.split("\t"), strict=True)) | pair for key, pair in pairs]
+    return facts | {"made": time.time()}

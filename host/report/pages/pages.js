@@ -1,0 +1,113 @@
+"use strict";
+// The pages around the casino: one section at a time, sortable tables, dark or light, and news while a run goes on.
+document.documentElement.classList.add("js");
+const remembered = {
+  get(key) { try { return localStorage.getItem(key); } catch { return null; } },
+  set(key, value) { try { localStorage.setItem(key, value); } catch { /* a file may not remember */ } },
+};
+if (remembered.get("theme")) document.documentElement.dataset.theme = remembered.get("theme");
+
+const isDark = () => document.documentElement.dataset.theme
+  ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+
+function route(moved) {
+  const hash = location.hash.slice(1);
+  const wanted = /^r=/.test(hash) ? "casino" : hash;
+  const pages = [...document.querySelectorAll("section.page")];
+  const page = pages.find((each) => each.id === wanted) || pages[0];
+  for (const each of pages) each.classList.toggle("here", each === page);
+  for (const link of document.querySelectorAll(".top nav a")) {
+    const here = link.hash.slice(1) === (page.dataset.up || page.id);
+    if (here) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+    if (here && moved) link.scrollIntoView({ block: "nearest", inline: "center" });
+  }
+  const title = page.querySelector("h1");
+  document.title = `${page.id === "result" ? "" : `${title.textContent} · `}${document.title.split(" · ").slice(-2).join(" · ")}`;
+  if (moved && page.id !== "casino") scrollTo(0, 0);
+  if (page.id === "casino" && window.casino) window.casino(hash);
+}
+
+function sortable(table) {
+  const head = table.tHead.rows[0];
+  for (const [column, cell] of [...head.cells].entries()) {
+    if (cell.hasAttribute("data-fixed") || cell.querySelector("button")) continue;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = cell.textContent;
+    cell.replaceChildren(button);
+    button.addEventListener("click", () => {
+      const down = cell.getAttribute("aria-sort") !== "descending";
+      for (const other of head.cells) other.removeAttribute("aria-sort");
+      cell.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const value = (row) => {
+        const text = row.cells[column].dataset.v || row.cells[column].textContent.trim();
+        const number = parseFloat(text.replace(/[\u202f\s]/g, ""));
+        return Number.isNaN(number) ? text.toLowerCase() : number;
+      };
+      const rows = [...table.tBodies[0].rows].sort((one, two) => {
+        const [a, b] = [value(one), value(two)];
+        return (typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) : typeof a === "number" ? -1 : 1) * (down ? -1 : 1);
+      });
+      table.tBodies[0].append(...rows);
+    });
+  }
+}
+
+function dressed() {
+  for (const table of document.querySelectorAll("table.sortable")) sortable(table);
+}
+
+// While a run goes on the server says that something is new; the page is fetched again and its sections replaced.
+// What comes was escaped by the server, and its scripts, had it any, would not run: the policy forbids them.
+function live() {
+  const said = document.getElementById("live");
+  let busy = false, again = false;
+  async function fetched() {
+    if (busy) { again = true; return; }
+    busy = true;
+    try {
+      const answer = await fetch("/", { cache: "no-cache" });
+      if (!answer.ok) throw new Error(`the server says ${answer.status}`);
+      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const here = document.querySelector("section.page.here");
+      for (const old of document.querySelectorAll("[data-fresh]")) {
+        const now = fresh.getElementById(old.id);
+        if (now && now.innerHTML !== old.innerHTML) { old.replaceChildren(...now.childNodes); old.dataset.changed = "1"; }
+      }
+      const known = new Set([...document.querySelectorAll("section.page")].map((each) => each.id));
+      for (const page of fresh.querySelectorAll("section.page")) if (!known.has(page.id)) {
+        page.classList.remove("here");
+        document.getElementById("about")?.before(page);
+      }
+      document.querySelector(".top nav").replaceChildren(...fresh.querySelector(".top nav").childNodes);
+      dressed();
+      route(false);
+      if (here) said.textContent = `live · ${new Date().toLocaleTimeString()}`;
+    } catch (error) {
+      said.textContent = `the server does not answer: ${error.message}`;
+    } finally {
+      busy = false;
+      if (again) { again = false; setTimeout(fetched, 500); }
+    }
+  }
+  const news = new EventSource("/api/events");
+  news.addEventListener("news", fetched);
+  news.addEventListener("open", () => { said.textContent = "live"; });
+  news.addEventListener("error", () => { said.textContent = "waiting for the server …"; });
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  const theme = document.getElementById("theme");
+  const named = () => { theme.textContent = isDark() ? "Light" : "Dark"; theme.setAttribute("aria-label", `Switch to ${isDark() ? "light" : "dark"} colours`); };
+  theme.hidden = false;
+  named();
+  theme.addEventListener("click", () => {
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    remembered.set("theme", document.documentElement.dataset.theme);
+    named();
+  });
+  dressed();
+  addEventListener("hashchange", () => route(true));
+  route(false);
+  if (document.documentElement.dataset.live) live();
+});

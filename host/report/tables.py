@@ -1,0 +1,222 @@
+"""Tables found again in a journal, and packed small for the casino on a page."""
+
+import base64
+import gzip
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from host.bots.told import Evidence
+from host.games import GAMES
+from host.journal import Journal
+from host.match import Sitting
+from host.problems import Problem, Refused
+from host.record import Fixture, unpack
+from host.report.account import stages_of, state_of, table_of
+from host.report.replay import Event, events, spelled
+from host.report.text import one_line
+from host.tournament.folder import Folder
+from host.tournament.plans import sittings
+from protocols.words import Fault, Move
+
+KEPT = 1000  # characters of an answer and of standard error beside a replay
+
+
+class Place(NamedTuple):
+    """Where a table lies in a journal, and why somebody may want to see it."""
+
+    name: str
+    fixture: str
+    nth: int  # from 0
+    why: str
+
+
+class Shown(NamedTuple):
+    """A table found again."""
+
+    game: str
+    sitting: Sitting
+    events: list[Event]
+    evidence: list[Evidence]
+
+    @property
+    def bots(self) -> list[str]:
+        """The bots by seat, as pages may show them."""
+        return [one_line(bot) for bot in self.sitting.bots]
+
+
+def fixture_of(about: Mapping[str, Any]) -> Fixture:
+    """Return a fixture from what the journal keeps of it."""
+    rules = type(next(iter(GAMES[about["game"]].presets.values())))
+    blank = msgspec.convert(list((dict(about) | {"rules": None}).values()), Fixture)
+    return blank._replace(rules=msgspec.convert(list(about["rules"].values()), rules))
+
+
+def known_seed(journal: Journal) -> bytes | None:
+    """Return a run's seed as far as we may read it; None where we may not. Nothing is ever written."""
+    facts = journal.facts()
+    if "seed" in facts:
+        return bytes.fromhex(facts["seed"])
+    chosen = json.loads(facts.get("config", "{}")).get("seed", "random")
+    try:
+        seed = (
+            chosen.encode()
+            if chosen != "random"
+            else bytes.fromhex(Folder(journal.path.parent.parent).seed_file.read_text())
+        )
+    except (OSError, ValueError):
+        return None
+    return seed if hashlib.sha256(seed).hexdigest() == facts.get("seed_sha256") else None
+
+
+def watchable(journal: Journal) -> set[str]:
+    """Return the stages whose tables may be shown to everybody: those that are finished."""
+    facts = journal.facts()
+    return {stage["name"] for stage in stages_of(facts) if state_of(stage["name"], facts) == "finished"}
+
+
+def worth_seeing(journal: Journal, most: int) -> list[Place]:
+    """Return tables of finished stages: where something went wrong, the last ones, and some of everybody's."""
+    finished, facts = watchable(journal), journal.facts()
+    kinds = {stage["name"]: stage["kind"] for stage in stages_of(facts)}
+    stage_of = {path: name for name in kinds if name in finished for path in journal.paths(name)}
+    found: dict[str, Place] = {}
+
+    def add(path: str, nth: int, why: str) -> None:
+        place = Place(table_of(kinds[stage_of[path]], path, nth + 1), path, nth, why)
+        if len(found) < most:
+            found.setdefault(place.name, place)
+
+    paths = list(stage_of)
+    if paths:
+        add(paths[-1], 0, "the last fixture")
+    wrong, slow = dict[tuple[str, str], Evidence](), dict[str, Evidence]()
+    at: dict[int, str] = {}
+    for _, path, piece in journal.evidence():
+        if path in stage_of and piece.kind != "slowest" and (piece.bot, piece.kind) not in wrong:
+            wrong[piece.bot, piece.kind] = piece
+            at[id(piece)] = path
+        if path in stage_of and piece.kind == "slowest" and piece.wall > slow.get(piece.bot, piece._replace(wall=0)).wall:
+            slow[piece.bot] = piece
+            at[id(piece)] = path
+    for piece in list(wrong.values())[: most // 2]:
+        add(at[id(piece)], piece.table - 1, f"{one_line(piece.bot)}: {piece.kind}")
+    for piece in sorted(slow.values(), key=lambda piece: -piece.wall)[: max(1, most // 10)]:
+        add(at[id(piece)], piece.table - 1, f"the slowest answer of {one_line(piece.bot)}")
+    seen: set[str] = set()
+    for path in reversed(paths):  # a later stage is the greater one
+        group = path if kinds[stage_of[path]] == "tables" else path.rpartition("/")[0]
+        if group not in seen:
+            seen.add(group)
+            add(path, 0, stage_of[path])
+    for path in reversed(paths):
+        add(path, 0, stage_of[path])
+    for path in paths:
+        if len(found) < most and (whole := journal.whole(path)):
+            for nth in range(1, len(whole[0].scores)):
+                add(path, nth, stage_of[path])
+    return list(found.values())
+
+
+def find(journal: Journal, name: str) -> Place | None:
+    """Return where the table of this whole name lies; None when there is none."""
+    facts = journal.facts()
+    for stage in stages_of(facts):
+        for path in journal.paths(stage["name"]):
+            if stage["kind"] == "tables":
+                group, _, number = name.rpartition("/")
+                if group == path and number.isdigit() and number != "0":
+                    return Place(name, path, int(number) - 1, "")
+            elif path.rpartition("/")[0] == name.rpartition("/")[0]:
+                first, number = path.rpartition("/")[2], name.rpartition("/")[2]
+                whole = journal.whole(path) if first.isdigit() and number.isdigit() else None
+                if whole and int(first) <= int(number) < int(first) + len(whole[0].scores):
+                    return Place(name, path, int(number) - int(first), "")
+    return None
+
+
+def load(journal: Journal, seed: bytes, fixture: str, wanted: Sequence[int] | None = None) -> Iterator[Shown]:
+    """Yield tables of a fixture (all without `wanted`), played again. Raise Refused when the journal does not fit."""
+    whole = journal.whole(fixture)
+    if whole is None:
+        raise Refused([Problem("R006", fixture, "has not been played", hint="croupier status")], 3)
+    record, about = whole
+    try:
+        seats, answers = sittings(fixture_of(about), seed, record.scores), unpack(record.answers)
+        for nth in range(len(seats)) if wanted is None else wanted:
+            happened = list(events(about["game"], seats[nth], seed, answers[nth]))
+            kept = [piece for piece in record.evidence if piece.table == nth + 1]
+            yield Shown(about["game"], seats[nth], happened, kept)
+    except (ValueError, IndexError, KeyError) as differs:
+        problem = Problem("R008", str(journal.path), f"the journal does not fit the rules: {differs}")
+        raise Refused([problem], 1) from differs
+
+
+# The form in which a page gets a table: events by shape, questions by column. It gzips to a third of plain events.
+
+
+def packed(table: Shown, why: str = "") -> dict[str, Any]:
+    """Return a table for the casino; what its picture can work out again is left out."""
+    shapes: list[list[str]] = []
+    rows: list[list[Any]] = []
+    questions: list[list[str]] = []
+    for ev, facts in table.events:
+        if ev in ("table.start", "die", "bet") or (ev == "ask" and "q" not in facts) or (ev == "table.end" and "round" in facts):
+            continue
+        if ev == "ask":
+            questions.append(facts["q"].split(" "))
+        kept = {key: plain(value) for key, value in facts.items() if key not in ("q", "n") or ev not in ("ask", "answer")}
+        shape = [ev, *kept]
+        if shape not in shapes:
+            shapes.append(shape)
+        rows.append([shapes.index(shape), *kept.values()])
+    names = table.bots
+    pieces = {piece.number: evidence(piece) for piece in sorted(table.evidence, key=lambda piece: piece.kind != "slowest")}
+    return {
+        "v": 1,
+        "table": one_line(table.sitting.path),
+        "game": table.game,
+        "bots": names,
+        "rules": plain(table.sitting.rules._asdict()),
+        "why": why,
+        "shapes": shapes,
+        "rows": rows,
+        "questions": ["\n".join(column) for column in zip(*questions, strict=True)],
+        "kept": pieces,
+    }
+
+
+def plain(value: Any) -> Any:
+    """Return a fact as JSON has it; an answer as people read it."""
+    if isinstance(value, (Move, Fault)):
+        return spelled(value)
+    if isinstance(value, tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    return value
+
+
+def evidence(piece: Evidence) -> dict[str, Any]:
+    """Return what is kept of one decision, times in microseconds."""
+
+    def text(said: bytes) -> str:
+        return "\n".join(map(one_line, said.decode(errors="replace")[-KEPT:].split("\n")))
+
+    return {
+        "kind": piece.kind,
+        "us": round(piece.wall * 1e6),
+        "cpu_us": round(piece.cpu * 1e6),
+        "raw": text(piece.raw),
+        "stderr": text(piece.stderr),
+        "ended": one_line(piece.ended),
+    }
+
+
+def squeezed(table: Mapping[str, Any]) -> str:
+    """Return a packed table as text for a page: gzip, base64."""
+    raw = json.dumps(table, separators=(",", ":"), ensure_ascii=False).encode()
+    return base64.b64encode(gzip.compress(raw, 9, mtime=0)).decode()

@@ -1,0 +1,68 @@
+"""A headless Chromium for tests: fresh for each, alone with a file or a server, its console listened to."""
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+PROGRAMS = ("chromium", "chromedriver")
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-default-apps",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+    "--force-color-profile=srgb",
+    "--lang=en",
+)
+NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+
+
+def missing() -> list[str]:
+    """Return the programs that are not installed here."""
+    return [program for program in PROGRAMS if shutil.which(program) is None]
+
+
+@contextlib.contextmanager
+def browser(width: int = 1280, height: int = 900, dark: bool = False) -> Iterator[Any]:
+    """Start a browser; its profile is thrown away."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or ""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        wishes = [NO_NETWORK, f"--user-data-dir={profile}", f"--window-size={width},{height}"]
+        for flag in (*FLAGS, *wishes, *(["--blink-settings=preferredColorScheme=0"] if dark else [])):
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver") or ""))
+        try:
+            driver.execute_cdp_cmd(
+                "Emulation.setDeviceMetricsOverride",
+                {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600},
+            )
+            yield driver
+        finally:
+            driver.quit()
+
+
+def complaints(driver: Any) -> list[str]:
+    """Return what the page has said on its console since the last look, warnings and worse."""
+    return [entry["message"] for entry in driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+
+
+def picture(driver: Any, path: Path) -> None:
+    """Keep what the browser shows, with few colours so that the file stays small."""
+    driver.save_screenshot(str(path))
+    with contextlib.suppress(ImportError):
+        from PIL import Image
+
+        Image.open(path).convert("RGB").quantize(255, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(path, optimize=True)

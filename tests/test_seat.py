@@ -1,0 +1,645 @@
+"""A bot's life and end: its grace, its faults and its bench, its state and seed, its waves, and what happens when we fail it."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import trio
+from house import (
+    AMPLE,
+    CACHE,
+    ROGUES,
+    SEED,
+    answers_of,
+    built,
+    faults_of,
+    fixture_of,
+    nothing_left_behind,
+    opened,
+    played,
+    seat_of,
+    written,
+)
+
+from host.bots.build import Bot
+from host.bots.told import Question
+from host.bots.watch import descendants
+from host.games import GAMES
+from host.record import Job, Record
+from host.worker import CHARGED_AFTER, bot_seed
+from protocols.words import Answer, Fault, FaultKind, Move
+
+STAND = Move("S")
+TABLES = 25  # more than a bot is asked when it fails every time
+
+Make = Callable[..., Bot]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """Return what builds a bot of this test from a text."""
+
+    def make(text: str, suffix: str = ".py", name: str = "bot", **changes: Any) -> Bot:
+        tables, abreast = changes.pop("tables", False), changes.pop("abreast", 1)
+        limits, game = changes.pop("limits", AMPLE), changes.pop("game", "cardshark")
+        bot = built(written(text, suffix, tmp_path, name), game, limits, **changes)
+        return bot._replace(tables=tables, abreast=abreast)
+
+    return make
+
+
+def alone(bot: Bot, tables: int, path: str = "test/1") -> Record:
+    """Play one-handed tables with one bot only; a bot that stands is asked once a table."""
+    return played("cardshark", [bot], tables, path=path, hands=1)
+
+
+def kinds_of(record: Record) -> list[str]:
+    """Return what came of every question to the only bot, in order."""
+    told = [answer for table in answers_of(record) for answer in table]
+    return [answer.kind if isinstance(answer, Fault) else "move" for answer in told]
+
+
+# Faults and the bench.
+
+
+@pytest.mark.parametrize("abreast", [1, 4, 0])
+def test_a_hopeless_bot_is_benched_after_twenty_faults_however_many_tables_are_open(abreast: int, make: Make) -> None:
+    bot = make("raise SystemExit(1)\n")
+
+    record = played("cardshark", [bot], TABLES, abreast, hands=1)
+
+    assert kinds_of(record) == ["crash"] * 20 + ["benched"] * 5
+    assert record.benched == ("bot",)
+    assert record.usage["bot"].questions == 20
+
+
+def test_a_hopeless_bot_over_lines_is_benched_after_twenty_faults(make: Make) -> None:
+    bot = make("raise SystemExit(1)\n", protocol="lines", abreast=8)
+
+    assert kinds_of(alone(bot, TABLES)) == ["crash"] * 20 + ["benched"] * 5
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"), [("HIT!", "unreadable"), ("B 999", "illegal"), ("! ValueError", "exception"), ("S\\nS", "extra")]
+)
+def test_who_answers_wrongly_is_never_benched(said: str, kind: str, make: Make) -> None:
+    bot = make(f"import sys\nfor question in sys.stdin:\n    print('{said}')\n", protocol="lines")
+
+    record = alone(bot, TABLES)
+
+    assert faults_of(record, "bot") == {kind: TABLES}
+    assert not record.benched
+
+
+@pytest.mark.parametrize(("said", "starts"), [("HIT!", 5), ("B 999", 1), ("! ValueError", 1), ("! TimeoutError", 1)])
+def test_only_an_illegal_move_and_an_adapters_report_leave_the_process_alive(
+    said: str, starts: int, make: Make
+) -> None:
+    bot = make(f"import sys\nfor question in sys.stdin:\n    print('{said}')\n", protocol="lines")
+
+    assert alone(bot, 5).usage["bot"].starts == starts
+
+
+def test_an_adapters_timeouts_lead_to_the_bench(make: Make) -> None:
+    bot = make("import sys\nfor question in sys.stdin:\n    print('! TimeoutError')\n", protocol="lines")
+
+    assert kinds_of(alone(bot, TABLES)) == ["timeout"] * 20 + ["benched"] * 5
+
+
+def test_a_benched_bot_is_not_asked_at_all(make: Make) -> None:
+    bot = make("print('S')\n")
+
+    async def work() -> Record:
+        async with opened("cardshark", [bot]) as house:
+            return await house.play(Job(fixture_of("cardshark", [bot], 3, hands=1), benched=("bot",)))
+
+    record = trio.run(work)
+
+    assert kinds_of(record) == ["benched"] * 3
+    assert record.usage["bot"].starts == 0
+
+
+@pytest.mark.parametrize("protocol", ["argv", "lines"])
+def test_a_crash_keeps_its_question_and_its_last_words(protocol: str, make: Make) -> None:
+    bot = make("import sys\nprint('X' * 10_000, file=sys.stderr)\n1 / 0\n", protocol=protocol)
+
+    (piece, _slowest) = alone(bot, 1).evidence
+
+    assert (piece.kind, piece.table, piece.number, piece.ended) == ("crash", 1, 1, "exited with 1")
+    assert piece.question.count(b" ") == 4
+    assert piece.stderr.endswith(b"ZeroDivisionError: division by zero\n")
+    assert len(piece.stderr) == 2048
+
+
+def test_of_every_kind_of_fault_only_the_first_few_are_kept(make: Make) -> None:
+    record = alone(make("print('HIT!')\n"), TABLES)
+
+    assert [piece.kind for piece in record.evidence] == ["unreadable"] * 5 + ["slowest"]
+
+
+# Starting.
+
+WAITS = """
+    import os, sys, time
+    from pathlib import Path
+
+    times = Path("memory").read_text()
+    Path("memory").write_text(times + "x")
+    time.sleep({first} if not times else {later})
+    for question in sys.stdin:
+        print("S", flush=True)
+        sys.exit(1) if {dies} else None
+"""
+
+
+def test_the_first_start_has_its_grace(make: Make) -> None:
+    limits = AMPLE._replace(move=0.2, startup=3)
+    bot = make(WAITS.format(first=0.5, later=0, dies=False), protocol="lines", state="memory", limits=limits)
+
+    assert kinds_of(alone(bot, 3)) == ["move"] * 3
+
+
+def test_a_restart_may_take_as_long_as_the_first_start_did(make: Make) -> None:
+    limits = AMPLE._replace(move=0.2, startup=3)
+    bot = make(WAITS.format(first=0.5, later=0.5, dies=True), protocol="lines", state="memory", limits=limits)
+
+    assert kinds_of(alone(bot, 3)) == ["move", "crash", "move"]
+
+
+def test_a_restart_has_no_grace_beyond_that(make: Make) -> None:
+    limits = AMPLE._replace(move=0.2, startup=5)
+    bot = make(WAITS.format(first=0, later=3, dies=True), protocol="lines", state="memory", limits=limits)
+
+    assert kinds_of(alone(bot, 3)) == ["move", "crash", "timeout"]
+
+
+def test_who_has_had_the_grace_in_vain_does_not_get_it_again(make: Make) -> None:
+    bot = make("import time\ntime.sleep(3600)\n", protocol="lines", limits=AMPLE._replace(move=0.1, startup=0.6))
+
+    walls = [piece.wall for piece in alone(bot, 4).evidence if piece.kind == "timeout"]
+
+    assert 0.6 < walls[0] < 0.7 + 0.25
+    assert max(walls[1:]) < 0.1 + 0.25 + 0.25
+
+
+def test_a_bot_that_cannot_be_started_is_no_exception(make: Make) -> None:
+    bot = built(ROGUES / "half_a_program", protocol="lines")
+
+    record = alone(bot, 2)
+
+    assert kinds_of(record) == ["start"] * 2
+    assert record.evidence[0].detail == "Exec format error"
+
+
+# Waves.
+
+PAZAAK = """
+    import sys
+
+    misdeed, numbered, remembers = sys.argv[1], sys.argv[2] == "1", sys.argv[3] == "1"
+    seen = {}
+    for line in sys.stdin:
+        if line.startswith("over"):
+            del seen[line.split()[1]]
+            continue
+        number, question = line.split(" ", 1) if numbered else ("", line)
+        seen[number] = seen.get(number, 0) + 1
+        draw = sum(question.encode())
+        answer = "STAND" if draw % 3 == 0 or remembers and seen[number] % 3 == 0 else "END"
+        head = number + " " if numbered else ""
+        if draw % 11 == 0:
+            match misdeed:
+                case "mumble": answer = "HIT!"
+                case "die": sys.exit(1)
+                case "leave": sys.exit(0)
+                case "twice": answer += "\\n" + head + "END"
+                case "cheat": answer = "PLAY 9"
+                case "report": answer = "! ValueError"
+                case "flood": answer = "X" * 5000
+                case "stray": head = "99999 "
+        if misdeed == "always_twice":
+            answer += "\\n" + head + "END"
+        print(head + answer, flush=True)
+"""
+MISDEEDS = ("none", "mumble", "die", "leave", "twice", "always_twice", "cheat", "report", "flood")
+WAVES = [(misdeed, False) for misdeed in MISDEEDS] + [(misdeed, True) for misdeed in (*MISDEEDS, "stray")]
+
+
+@pytest.mark.parametrize(("misdeed", "numbered"), WAVES)
+def test_what_comes_of_a_fixture_does_not_depend_on_how_many_tables_are_abreast(
+    misdeed: str, numbered: bool, make: Make
+) -> None:
+    remembers = numbered and misdeed in ("none", "cheat", "report")  # a table's memory dies with its process
+    rogue = make(PAZAAK, name="rogue", game="pazaak", tables=numbered, abreast=16)
+    rogue = rogue._replace(argv=(*rogue.argv, misdeed, str(int(numbered)), str(int(remembers))))
+    other = make(PAZAAK, name="other", game="pazaak", tables=True, abreast=16)
+    other = other._replace(argv=(*other.argv, "none", "1", "1"))
+
+    with nothing_left_behind():
+        one, many = (played("pazaak", [rogue, other], 12, abreast, hands_to_win=1) for abreast in (1, 16))
+
+    assert answers_of(many) == answers_of(one)
+    assert many.faults == one.faults
+    assert faults_of(many, "other") == {}
+    assert faults_of(one, "rogue") or misdeed == "none"
+    assert many.replayed == 0
+
+
+def test_a_slow_answer_in_a_wave_has_its_own_deadline(make: Make) -> None:
+    source = """
+        import sys, time
+
+        for question in sys.stdin:
+            time.sleep(0.1)
+            print("S", flush=True)
+    """
+    bot = make(source, protocol="lines", abreast=16, limits=AMPLE._replace(move=0.9))
+
+    assert kinds_of(alone(bot, 16)) == ["move"] * 16
+
+
+def test_who_drips_is_late_in_a_wave_too_and_the_rest_is_asked_again(make: Make) -> None:
+    source = """
+        import sys, time
+
+        for number, question in enumerate(sys.stdin):
+            if question.startswith("1"):
+                for byte in "S" + 100 * " ":
+                    time.sleep(0.05)
+                    print(byte, end="", flush=True)
+            print("S", flush=True)
+    """
+    bot = make(source, protocol="lines", abreast=16, limits=AMPLE._replace(move=0.3, startup=0.1))
+
+    started = time.monotonic()
+    record = alone(bot, 8)
+    took = time.monotonic() - started
+
+    late = sum(question.startswith(b"1") for question in questions_of(record, 8))
+    assert kinds_of(record).count("timeout") == late > 0
+    assert kinds_of(record).count("move") == 8 - late
+    assert took < 3 + late * (0.4 + 0.25)
+
+
+def questions_of(record: Record, tables: int) -> list[bytes]:
+    """Return how each of some one-question tables asked, as an honest bot is told it."""
+    from host.games.engine import Table
+    from host.games.luck import Luck
+
+    game = GAMES["cardshark"]
+    rules = game.presets["thread"]._replace(seats=1, hands=1)
+    asked = [Table(game, rules, Luck(SEED, f"test/{number}")).request for number in range(1, tables + 1)]
+    return [b" ".join(str(field).encode() for field in request.view) for request in asked if request]
+
+
+COUNTS = """
+    import sys
+
+    asked = overs = 0
+    for line in sys.stdin:
+        if line.startswith("over"):
+            overs += 1
+            continue
+        asked += 1
+        number, question = line.split(" ", 1) if {numbered} else ("", line)
+        first = question.split(" ")[3] == "10"
+        print(number, f"B {{{counted}}}" if first else "S", flush=True)
+"""
+
+
+def bets_of(record: Record) -> list[int]:
+    """Return what was bet at each table, first."""
+    return [table[0].n for table in answers_of(record) if isinstance(table[0], Move)]
+
+
+def test_a_bot_that_numbers_its_tables_hears_when_each_is_over(make: Make) -> None:
+    bot = make(COUNTS.format(numbered=True, counted="overs + 1"), protocol="lines", tables=True)
+
+    assert bets_of(alone(bot, 5)) == [1, 2, 3, 4, 5]
+
+
+def test_a_bot_without_table_numbers_hears_nothing_but_questions(make: Make) -> None:
+    bot = make(COUNTS.format(numbered=False, counted="asked"), protocol="lines")
+
+    assert bets_of(alone(bot, 4)) == [1, 3, 5, 7]
+
+
+def test_table_numbers_count_from_one_in_every_process(make: Make) -> None:
+    source = """
+        import sys
+
+        for line in sys.stdin:
+            if not line.startswith("over"):
+                number, question = line.split(" ", 1)
+                print(number, f"B {number}" if question.split(" ")[3] == "10" else sys.exit(1), flush=True)
+    """
+    bot = make(source, protocol="lines", tables=True)
+
+    assert bets_of(alone(bot, 4)) == [1, 1, 1, 1]
+
+
+def test_a_life_may_last_for_one_table(make: Make) -> None:
+    bot = make(COUNTS.format(numbered=False, counted="asked"), protocol="lines", abreast=16, lifetime="table")
+
+    record = alone(bot, 4)
+
+    assert bets_of(record) == [1, 1, 1, 1]
+    assert record.usage["bot"].starts == 4
+
+
+# State, seed, environment.
+
+
+def test_a_state_file_is_kept_within_a_fixture_and_empty_in_the_next(make: Make) -> None:
+    source = """
+        import sys
+        from pathlib import Path
+
+        memory = Path("memory")
+        if sys.argv[4] == "10":
+            memory.write_text(memory.read_text() + "x")
+        print("B", len(memory.read_text())) if sys.argv[4] == "10" else print("S")
+    """
+
+    assert fixtures(make(source, state="memory"), 2, 3) == [[1, 2, 3], [1, 2, 3]]
+
+
+def test_a_state_files_mode_tells_the_next_fixture_nothing(make: Make) -> None:
+    source = """
+        import sys
+        from pathlib import Path
+
+        memory = Path("memory")
+        print("S" if sys.argv[4] != "10" else "B 2" if memory.stat().st_mode & 0o100 else "B 1")
+        memory.chmod(0o700)
+    """
+
+    assert fixtures(make(source, state="memory"), 2, 2) == [[1, 2], [1, 2]]
+
+
+def test_two_state_files_are_two(make: Make) -> None:
+    source = """
+        import sys
+        from pathlib import Path
+
+        memory = Path("memory")
+        memory.write_text(memory.read_text() + "x")
+        print("B", len(memory.read_text())) if sys.argv[4] == "10" else print("S")
+    """
+    bots = [make(source, state="memory", name=name) for name in ("one", "two")]
+
+    record = played("cardshark", bots, 1, hands=1)
+
+    assert [answer for answer in answers_of(record)[0] if answer == Move("B", 1)] == [Move("B", 1)] * 2
+
+
+def fixtures(bot: Bot, count: int, tables: int) -> list[list[int]]:
+    """Play some fixtures in one house; return the bets of each."""
+
+    async def work() -> list[list[int]]:
+        async with opened("cardshark", [bot]) as house:
+            jobs = [Job(fixture_of("cardshark", [bot], tables, f"test/{number}", hands=1)) for number in range(count)]
+            return [bets_of(await house.play(job)) for job in jobs]
+
+    return trio.run(work)
+
+
+def test_a_state_file_is_gone_with_its_house(make: Make) -> None:
+    bot = make("print('S')\n", state="memory")
+
+    with nothing_left_behind():
+        alone(bot, 1)
+
+    assert not list((CACHE / "states").iterdir())
+
+
+TELLS = """
+    #include <stdio.h>
+
+    int main(int count, char **words, char **environment)
+    {
+        for (; *environment; environment++) fprintf(stderr, "%s\\n", *environment);
+        return 1;
+    }
+"""
+
+
+def environment_of(bot: Bot, path: str = "test/1") -> dict[str, str]:
+    """Return the environment that a bot finds, from its own last words."""
+    (piece, _slowest) = alone(bot, 1, path).evidence
+    return dict(line.split("=", 1) for line in piece.stderr.decode().splitlines())
+
+
+@pytest.mark.parametrize("protocol", ["argv", "lines"])
+def test_a_bots_environment_is_small_and_fixed(protocol: str, make: Make) -> None:
+    os.environ["CROUPIER_TEST_SECRET"] = "not for bots"
+    bot = make(TELLS, ".c", protocol=protocol)
+
+    assert environment_of(bot) == {
+        "LANG": "C.UTF-8",
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": "/tmp",
+        "CROUPIER_SEED": str(bot_seed(SEED, "bot", "test/1")),
+    }
+
+
+def test_a_manifests_own_variables_are_added(make: Make) -> None:
+    bot = make(TELLS, ".c", env=(("STYLE", "bold"), ("LANG", "C")))
+
+    assert environment_of(bot) | {"CROUPIER_SEED": ""} == {
+        "LANG": "C", "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp", "CROUPIER_SEED": "", "STYLE": "bold",
+    }  # fmt: skip
+
+
+def test_the_seed_is_the_same_for_the_same_path_and_bot_and_no_other(make: Make) -> None:
+    one, two = make(TELLS, ".c", "one"), make(TELLS, ".c", "two")
+
+    seeds = [environment_of(bot, path)["CROUPIER_SEED"] for bot in (one, two) for path in ("a/1", "a/1", "a/2")]
+
+    assert seeds[0] == seeds[1] and seeds[3] == seeds[4]
+    assert len({seeds[0], seeds[2], seeds[3], seeds[5]}) == 4
+    assert all(0 <= int(seed) < 2**63 for seed in seeds)
+
+
+# The end.
+
+
+def test_an_orderly_end_gives_fifty_milliseconds_to_say_goodbye(make: Make) -> None:
+    source = """
+        import sys, time
+        from pathlib import Path
+
+        for question in sys.stdin:
+            print("S", flush=True)
+        time.sleep(0.015)
+        Path("memory").write_text("goodbye")
+    """
+    bot = make(source, protocol="lines", state="memory")
+
+    async def work() -> list[str]:
+        async with opened("cardshark", [bot]) as house:
+            await house.play(Job(fixture_of("cardshark", [bot], 2, hands=1)))
+            return [state.read_text() for state in (CACHE / "states").iterdir()]
+
+    assert trio.run(work) == ["goodbye"]
+
+
+def test_an_end_takes_no_longer_than_that(make: Make) -> None:
+    source = "import sys, time\nfor question in sys.stdin:\n    print('S', flush=True)\ntime.sleep(3600)\n"
+    bot = make(source, protocol="lines")
+
+    async def work() -> float:
+        async with seat_of(bot) as seat:
+            await seat.decide([Question(1, 1, GAMES["cardshark"].examples[0])])
+            asked = trio.current_time()
+        return trio.current_time() - asked
+
+    assert 0.05 <= trio.run(work) < 0.05 + 0.25
+
+
+def test_after_a_fault_nobody_waits(make: Make) -> None:
+    source = """
+        import atexit, signal, sys, time
+
+        atexit.register(time.sleep, 3600)
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        for question in sys.stdin:
+            print("HIT!", flush=True)
+    """
+    bot = make(source, protocol="lines")
+
+    async def work() -> float:
+        async with seat_of(bot) as seat:
+            await seat.decide([Question(1, 1, GAMES["cardshark"].examples[0])])
+            asked = trio.current_time()
+            await seat.decide([Question(1, 2, GAMES["cardshark"].examples[1])])
+        return trio.current_time() - asked
+
+    assert trio.run(work) < 0.25
+
+
+def test_a_bot_that_closed_its_output_but_lives_on_has_left(make: Make) -> None:
+    bot = built(ROGUES / "turns_away.c", protocol="lines")
+
+    piece = alone(bot, 1).evidence[0]
+
+    assert (piece.kind, piece.ended) == ("exit", "was stopped")
+
+
+def test_cancelling_a_fixture_leaves_nothing(make: Make) -> None:
+    bot = make("import sys\nfor question in sys.stdin:\n    import time; time.sleep(3600)\n", protocol="lines")
+
+    async def work() -> None:
+        async with opened("cardshark", [bot]) as house:
+            with trio.move_on_after(0.3):
+                await house.play(Job(fixture_of("cardshark", [bot], 2, hands=1)))
+
+    with nothing_left_behind():
+        trio.run(work)
+
+
+# When our own part fails.
+
+LIVELY = """
+    import sys, time
+
+    for question in sys.stdin:
+        time.sleep(0.01)
+        print("S" if int(question.split()[0]) > 15 else "H", flush=True)
+"""
+
+
+async def kill_keepers_of(program: str, times: int) -> None:
+    """Kill the keeper over a program as soon as it runs, and the next one, so many times."""
+    dead: set[int] = set()
+    while len(dead) < times:
+        await trio.sleep(0.02)
+        for process in descendants(os.getpid()):
+            with suppress(psutil.Error):
+                if not any(program in word for word in process.cmdline()) or process.ppid() in dead:
+                    continue
+                await trio.sleep(0.05)
+                os.kill(process.ppid(), signal.SIGKILL)
+                dead.add(process.ppid())
+
+
+def played_with_dying_keepers(bots: list[Bot], times: int) -> Record:
+    """Play while the first bot's keeper is killed so many times."""
+
+    async def work() -> Record:
+        async with opened("cardshark", bots) as house, trio.open_nursery() as nursery:
+            nursery.start_soon(kill_keepers_of, f"{bots[0].name}.py", times)
+            record = await house.play(Job(fixture_of("cardshark", bots, 10, hands=1)))
+            nursery.cancel_scope.cancel()
+        return record
+
+    return trio.run(work)
+
+
+@pytest.mark.parametrize("times", [1, CHARGED_AFTER - 1])
+def test_a_fixture_whose_keeper_dies_is_played_again_and_nobody_is_blamed(times: int, make: Make) -> None:
+    bots = [make(LIVELY, name=name, protocol="lines") for name in ("lively", "quiet")]
+    undisturbed = played("cardshark", bots, 10, hands=1)
+
+    with nothing_left_behind():
+        record = played_with_dying_keepers(bots, times)
+
+    assert record.replayed == times
+    assert answers_of(record) == answers_of(undisturbed)
+    assert record.faults == {}
+
+
+def test_the_third_time_it_is_the_bots_own_crash_and_the_fixture_goes_on_without_it(make: Make) -> None:
+    bots = [make(LIVELY, name=name, protocol="lines") for name in ("lively", "quiet")]
+
+    with nothing_left_behind():
+        record = played_with_dying_keepers(bots, CHARGED_AFTER)
+
+    assert record.replayed == CHARGED_AFTER - 1
+    assert faults_of(record, "lively")["crash"] == 1
+    assert set(faults_of(record, "lively")) <= {"crash", "benched"}
+    assert faults_of(record, "quiet") == {}
+    assert record.results["quiet"].tables == 10
+
+
+def test_the_next_fixture_gets_a_new_sandbox(make: Make) -> None:
+    bot = make(LIVELY, name="lively", protocol="lines")
+
+    async def work() -> list[Record]:
+        async with opened("cardshark", [bot]) as house:
+            first = await house.play(Job(fixture_of("cardshark", [bot], 2, hands=1)))
+            os.kill((await house.sandbox(bot)).pid, signal.SIGKILL)
+            return [first, await house.play(Job(fixture_of("cardshark", [bot], 2, hands=1)))]
+
+    first, second = trio.run(work)
+
+    assert answers_of(second) == answers_of(first)
+    assert second.replayed == 1
+
+
+def test_a_usage_counts_what_it_says() -> None:
+    record = alone(built(ROGUES / "closes_output.c"), 3)
+
+    usage = record.usage["closes_output"]
+    assert (usage.questions, usage.starts, sum(usage.walls)) == (3, 3, 3)
+    assert usage.slowest <= usage.wall
+    assert answers_of(record) == [[STAND]] * 3
+
+
+def in_order(answers: list[list[Answer]]) -> list[str]:
+    """Return fault kinds and verbs, for messages."""
+    return [answer.kind if isinstance(answer, Fault) else answer.verb for table in answers for answer in table]
+
+
+def test_a_fault_is_nobody_elses(make: Make) -> None:
+    rogue, honest = built(ROGUES / "crashes.c"), make("print('S')\n")
+
+    record = played("cardshark", [rogue, honest], 4, hands=1)
+
+    assert sorted(in_order(answers_of(record))) == ["S"] * 4 + [FaultKind.CRASH] * 4
