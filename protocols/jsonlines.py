@@ -5,6 +5,7 @@ from typing import Any
 
 from protocols.words import (
     LONGEST_LINE,
+    PRINTABLE,
     Answer,
     Fault,
     FaultKind,
@@ -44,6 +45,8 @@ def receive(grammar: Grammar, line: bytes) -> Answer:
     line = without_line_end(line)
     if len(line) > LONGEST_LINE:
         return Fault(FaultKind.FLOOD)
+    if not PRINTABLE.fullmatch(line):
+        return Fault(FaultKind.UNREADABLE)
     try:
         move = json.loads(line.decode("ascii"), object_pairs_hook=once)["move"]
     except (ValueError, KeyError, TypeError, RecursionError):

@@ -17,7 +17,7 @@ from host import places
 from host.bots.build import Bot, build
 from host.bots.languages import LANGUAGES
 from host.bots.limits import Limits
-from host.bots.sandboxes import Home, found, sandboxed
+from host.bots.sandboxes import Home, cgroup, found, sandboxed
 from host.bots.seat import Seat, seated
 from host.bots.spec import Spec, find
 from host.bots.watch import a_watcher, descendants
@@ -53,8 +53,8 @@ def run(work: Callable[[], Awaitable[T]]) -> T:
 
 
 def level() -> str:
-    """Return the strongest sandbox of this machine."""
-    return found().level
+    """Return the level that everything is tested at: CROUPIER_TEST_LEVEL, else the strongest of this machine."""
+    return os.environ.get("CROUPIER_TEST_LEVEL") or found().level
 
 
 # Bots.
@@ -156,6 +156,8 @@ class Traces(NamedTuple):
     processes: frozenset[int]
     descriptors: int
     states: frozenset[str]
+    rooms: frozenset[str]
+    groups: frozenset[str]
     shared_memory: frozenset[str]
     mounts: str
     queues: str
@@ -163,16 +165,26 @@ class Traces(NamedTuple):
     @classmethod
     def now(cls) -> "Traces":
         """Look."""
-        states = CACHE / "states"
         ipc = [Path("/proc/sysvipc") / name for name in ("shm", "msg", "sem")]
         return cls(
             frozenset(process.pid for process in descendants(os.getpid())),
             sum(1 for _ in Path("/proc/self/fd").iterdir()),
-            names_in(states),
-            names_in(Path("/dev/shm")),
-            Path("/proc/self/mountinfo").read_text(),
+            names_in(CACHE / "states"),
+            names_in(CACHE / "rooms"),
+            groups(),
+            frozenset(path.name for path in Path("/dev/shm").iterdir() if path.lstat().st_uid == sandbox_uid()),
+            "".join(line for line in Path("/proc/self/mountinfo").read_text().splitlines() if CACHE.name in line),
             "".join(keys_of(path) for path in ipc if path.exists()),
         )
+
+
+def groups() -> frozenset[str]:
+    """Return the control groups that this process has made."""
+    try:
+        folders = cgroup.base().folders.values()
+    except cgroup.NoGroup:
+        return frozenset()
+    return frozenset(str(group) for folder in folders for group in folder.glob(f"{cgroup.PREFIX}{os.getpid()}-*"))
 
 
 def keys_of(path: Path) -> str:

@@ -74,19 +74,21 @@ class Conversation:
             if error:
                 return [Told(Fault(FaultKind.START, os.strerror(error)), ended="could not be started")]
         elif self._spoke_early():
-            self.muddled = self._waved
+            self.muddled |= self._waved
             return [await self._failed(Fault(FaultKind.EARLY), self._heard, 0.0)]
         told: list[Told] = []
         asked = time.perf_counter()
         self._watched.allow(self._limits.cpu * len(questions) + (self._grace if self._fresh else 0))
         fault = await self._converse(questions, told)
         caught = self._watched.settle(time.perf_counter() - asked)
-        self._waved |= len(questions) > 1
+        before, self._waved = self._waved, self._waved or len(questions) > 1
         if fault is None:
             if caught is None:
                 return told
             self._heard, fault = told.pop().raw, Fault(caught)
-        if len(questions) > 1 and (fault.kind is FaultKind.EXTRA or fault == WRONG_TABLE):
+        if before and fault.kind is FaultKind.EXTRA:
+            self.muddled = True  # for how many waves?
+        elif len(questions) > 1 and (fault.kind is FaultKind.EXTRA or fault == WRONG_TABLE):
             # Which of them had two lines? Asking one at a time tells, and gives what abreast = 1 gives.
             await self._end()
             self._one_by_one = len(questions)

@@ -124,14 +124,14 @@ def print_json(schema: str, **facts: Any) -> None:
     """Print one JSON object with its schema, `croupier/NAME/1`."""
     import msgspec
 
-    click.echo(msgspec.json.format(msgspec.json.encode({"schema": f"croupier/{schema}/1"} | facts), indent=1))
+    click.echo(msgspec.json.format(msgspec.json.encode({"schema": f"croupier/{schema}/1"} | facts), indent=1).decode())
 
 
 def print_json_line(schema: str, **facts: Any) -> None:
     """Print one JSON object with its schema on one line, the last of many."""
     import msgspec
 
-    click.echo(msgspec.json.encode({"schema": f"croupier/{schema}/1"} | facts))
+    click.echo(msgspec.json.encode({"schema": f"croupier/{schema}/1"} | facts).decode())
 
 
 def refuse(refused: Refused, as_json: bool) -> int:
@@ -187,12 +187,12 @@ def in_front(words: Sequence[str]) -> list[str]:
     return [*first, *others]
 
 
-def main() -> None:
-    """Run the command line.
+def main(words: Sequence[str] | None = None) -> None:
+    """Run the command line: these words, or the process's own.
 
     Exit codes: 0 done, 1 a negative finding, 2 wrong use, 3 config, 4 a bot, 5 can go on, 6 the machine, 70 ours, 130 ^C.
     """
-    arguments = in_front(sys.argv[1:])
+    arguments = in_front(sys.argv[1:] if words is None else words)
     as_json = "--json" in arguments
     try:
         code = group.main(args=arguments, prog_name="croupier", standalone_mode=False)

@@ -1,5 +1,6 @@
 """Commands of a bot's author: games, check, play, errors, replay."""
 
+import json
 import shlex
 import time
 from pathlib import Path
@@ -229,6 +230,7 @@ def errors(office: Office, bot: str | None, kind: str | None) -> None:
     """Show what went wrong: faults by bot and kind, counted, each with a piece of evidence."""
     from host.bots.build import harmless
     from host.journal import reading
+    from host.report.account import table_of
     from protocols.words import FaultKind
 
     kinds_known = [str(each) for each in FaultKind]
@@ -241,6 +243,7 @@ def errors(office: Office, bot: str | None, kind: str | None) -> None:
     groups: dict[tuple[str, str], dict[str, Any]] = {}
     with reading(journals[0]) as journal:
         bots = journal.bots()
+        stages = {stage["name"]: stage["kind"] for stage in json.loads(journal.facts().get("stages", "[]"))}
         for _, record in journal.records():
             for name, kinds in record.faults.items():
                 for what, count in kinds.items():
@@ -248,7 +251,7 @@ def errors(office: Office, bot: str | None, kind: str | None) -> None:
                     group["count"] += count
         for number, path, piece in journal.evidence("WHERE fault.kind != 'slowest'"):
             group = groups.setdefault((piece.bot, piece.kind), {"bot": piece.bot, "kind": piece.kind, "count": 1})
-            where = f"{path} table {piece.table} question {piece.number}"
+            where = f"{table_of(stages.get(path.split('/')[0], ''), path, piece.table)}:{piece.number}"
             if "first" not in group:
                 group |= {
                     "first": where,
@@ -275,7 +278,8 @@ def errors(office: Office, bot: str | None, kind: str | None) -> None:
     for group in rows:
         click.echo(f"{harmless(group['bot'])}  {group['kind']}  ×{group['count']}")
         if "first" in group:
-            click.echo(f"  first in {group['first']}, last kept in {group['last']}")
+            table = shlex.quote(group["first"])
+            click.echo(f"  first at {group['first']}, last kept at {group['last']}   croupier replay {table}")
             click.echo(f"  asked    {group['question']}")
             click.echo(
                 f"  wrote    {group['answer']!r}   after {group['milliseconds']} ms; {group['ended'] or 'the process lives'}"

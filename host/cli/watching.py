@@ -1,5 +1,6 @@
 """Commands of whoever watches: report, serve, export, import."""
 
+import contextlib
 import webbrowser
 from pathlib import Path
 
@@ -35,10 +36,8 @@ def where_to(office: Office, chosen: Path | None, usual: str) -> Path:
     if (office.folder / "croupier.toml").exists():
         from host.tournament.cup import load
 
-        try:
+        with contextlib.suppress(Refused):  # a report can be made of what was played whatever the config has become
             usual = load(office.folder).html or usual
-        except Refused:
-            pass  # a report can be made of what has been played whatever the config has become
     return office.folder / usual
 
 
@@ -50,7 +49,7 @@ def write(path: Path, text: str) -> None:
         making.replace(path)
     except OSError as failed:
         hint = "-o FILE names another place"
-        raise Refused([Problem("U002", str(path), f"cannot be written: {failed.strerror}", hint=hint)], 2) from failed
+        raise Refused([Problem("R013", str(path), f"cannot be written: {failed.strerror}", hint=hint)], 2) from failed
 
 
 @click.command()
@@ -75,3 +74,110 @@ def report(office: Office, journal: Path | None, output: Path | None, replays: i
         click.echo(f"{path}: {size / 1000:,.0f} kB, {kept} replays".replace(",", "\u202f"))
     if show:
         webbrowser.open(path.resolve().as_uri())
+
+
+@click.command()
+@click.argument("form", type=click.Choice(["csv", "jsonl", "playlog"]))
+@click.argument("selection", required=False, metavar="[STAGE|TABLE|last]")
+@JOURNAL
+@click.option("-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="default: standard output")
+@click.option("--spoilers", is_flag=True, help="also what is still being played: cards, and all that follows from them")
+@click.pass_obj
+def export(
+    office: Office, form: str, selection: str | None, journal: Path | None, output: Path | None, spoilers: bool
+) -> None:
+    """Write what has been played for other programs: a row a seat, an event a line, or the play.log of 2018."""
+    import io
+    import sys
+
+    from host.journal import reading
+    from host.report.export import one_playlog, write_csv, write_events
+
+    with reading(the_journal(office, journal)) as book:
+        if output is None:
+            if form == "playlog":
+                click.echo(one_playlog(book, selection or "last", spoilers), nl=False)
+            else:
+                (write_csv if form == "csv" else write_events)(book, selection, spoilers, sys.stdout)
+            return
+        if form == "playlog":
+            text, count = one_playlog(book, selection or "last", spoilers), 1
+        else:
+            file = io.StringIO()
+            count = (write_csv if form == "csv" else write_events)(book, selection, spoilers, file)
+            text = file.getvalue()
+    write(output, text)
+    if office.json:
+        print_json("export", path=str(output), form=form, count=count)
+    elif not office.quiet:
+        things = "rows" if form == "csv" else "table" if count == 1 else "tables"
+        click.echo(f"{output}: {count:,} {things}".replace(",", "\u202f"))
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("-o", "output", metavar="FILE.html", type=click.Path(path_type=Path), help="default: beside the file")
+@click.option("--open", "show", is_flag=True, help="show it in the browser")
+@click.pass_obj
+def import_(office: Office, file: Path, output: Path | None, show: bool) -> None:
+    """Take in a play.log, croupier's or one of 2018, and write a page that shows the game."""
+    from host.report.export import told_playlog
+    from host.report.files import casino_of
+
+    try:
+        text = file.read_text()
+    except (OSError, UnicodeDecodeError) as failed:
+        what = failed.strerror if isinstance(failed, OSError) else "is no text"
+        raise Refused([Problem("R013", str(file), f"cannot be read: {what}")], 2) from failed
+    told = told_playlog(text, str(file))
+    path = output or file.with_name(f"{file.name.removesuffix('.log').removesuffix('.play')}.html")
+    write(path, casino_of(file.name, text))
+    if office.json:
+        print_json("import", path=str(path), **told)
+    else:
+        left = ", ".join(f"{name} {chips}" for name, chips in told["left"].items())
+        click.echo(
+            f"{file}: {told['rounds']} rounds, {len(told['players'])} players, {told['faults']} faults; left: {left}"
+        )
+        click.echo(f"  {path}")
+    if show:
+        webbrowser.open(path.resolve().as_uri())
+
+
+@click.command()
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@JOURNAL
+@click.option("--bind", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="port 0: any free one")
+@click.pass_obj
+def serve(office: Office, folder: Path | None, journal: Path | None, bind: str) -> None:
+    """Show a run live in the browser: read-only, in a process of its own, cards withheld while a stage runs."""
+    import trio
+
+    try:
+        from host.web.server import listening, served
+    except ImportError as lacking:
+        hint = 'pip install "croupier[web]"'
+        raise Refused([Problem("S008", "", f"serve needs the extra web: {lacking}", hint=hint)], 6) from lacking
+
+    place = office._replace(folder=office.folder / folder) if folder else office
+    try:
+        path = the_journal(place, journal)
+    except Refused:
+        if journal is not None:
+            raise
+        path = place.folder / "run" / "run.sqlite"  # a spectator may come before the first table
+    socket = listening(bind)
+    host, port = socket.getsockname()[:2]
+    url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+    if office.json:
+        print_json("serve", url=url, journal=str(path))
+    else:
+        click.echo(f"{path} at {url}   (^C stops it; the tournament goes on)")
+    trio.run(served, path, socket)
+
+
+def __getattr__(name: str) -> click.Command:
+    """Return the command that Python does not let us name as people do."""
+    if name == "import":
+        return import_
+    raise AttributeError(name)

@@ -38,10 +38,9 @@ class Processes:
         """Hand over one fixture."""
         await self._jobs.send(job)
 
-    async def records(self) -> AsyncIterator[Record]:
-        """Yield records as they come."""
-        async for record in self._records:
-            yield record
+    async def take(self) -> Record:
+        """Return the next record, whichever fixture ends first."""
+        return await self._records.receive()
 
 
 @contextlib.asynccontextmanager

@@ -43,7 +43,7 @@ class Faults(NamedTuple):
 
     bot: str
     kind: str
-    count: int
+    times: int
     samples: tuple[Sample, ...]
 
 
@@ -146,7 +146,7 @@ class Account(NamedTuple):
     @property
     def faults(self) -> list[Faults]:
         """All faults, the most frequent first."""
-        return sorted((group for bot in self.bots for group in bot.faults), key=lambda group: -group.count)
+        return sorted((group for bot in self.bots for group in bot.faults), key=lambda group: -group.times)
 
     @property
     def number(self) -> Mapping[str, int]:

@@ -4,8 +4,9 @@ from typing import Any
 
 from host.journal import Journal
 from host.report.account import account
-from host.report.page import rendered
+from host.report.page import empty_account, rendered
 from host.report.tables import known_seed, load, packed, worth_seeing
+from host.report.text import one_line
 
 
 def report_of(journal: Journal, most: int) -> tuple[str, int]:
@@ -19,3 +20,8 @@ def report_of(journal: Journal, most: int) -> tuple[str, int]:
             tables[place.name] = packed(table, place.why)
     text = rendered(account(journal, seed), places, tables, live=False)
     return text, text.count('<script type="application/octet-stream"')
+
+
+def casino_of(name: str, playlog: str) -> str:
+    """Return a page with one play.log on it, and nothing else."""
+    return rendered(empty_account(one_line(name)), [], {}, live=False, playlog=(one_line(name), playlog))

@@ -206,7 +206,9 @@ def bars(spent: Spent) -> Bars:
         late = spent.limit is not None and start >= spent.limit
         drawn.append(Bar(round(10 + (at - first) * width, 1), 150 - height, round(width - 3, 1), height, title, late))
     every = max(1, round((last - first) / 7))
-    ticks = [(round(10 + (at - first) * width, 1), dur(2 ** (at - 1) / 1e6)) for at in range(first + 1, last + 1, every)]
+    ticks = [
+        (round(10 + (at - first) * width, 1), dur(2 ** (at - 1) / 1e6)) for at in range(first + 1, last + 1, every)
+    ]
     limit = None
     if spent.limit is not None:
         limit = round(10 + (math.log2(spent.limit * 1e6) + 1 - first) * width, 1)
@@ -274,8 +276,18 @@ def machine() -> str:
     return f"{platform.system()} {platform.release()}, {platform.machine()}, Python {platform.python_version()}"
 
 
-def rendered(told: Account, replays: Sequence[Place], tables: Mapping[str, Mapping[str, Any]], *, live: bool) -> str:
-    """Return the page; a file carries its tables with it, up to MOST_DATA, a served page fetches them."""
+def rendered(
+    told: Account,
+    replays: Sequence[Place],
+    tables: Mapping[str, Mapping[str, Any]],
+    *,
+    live: bool,
+    playlog: tuple[str, str] | None = None,
+) -> str:
+    """Return the page; a file carries its tables with it, up to MOST_DATA, a served page fetches them.
+
+    With a play.log, name and text, the page opens with that game.
+    """
     data: list[tuple[str, str]] = []
     size = 0
     for called, table in tables.items():
@@ -292,32 +304,37 @@ def rendered(told: Account, replays: Sequence[Place], tables: Mapping[str, Mappi
     menu += [("bots", "Bots"), ("faults", "Faults")] if told.stages else []
     menu += [("casino", "Casino")]
     menu += [("about", "About")] if told.stages else []
-    return environment().get_template("page.html").render(
-        account=told,
-        live=live,
-        policy="" if live else file_policy(),
-        style=Markup(asset("style.css")),
-        pages=Markup(asset("pages.js")),
-        casino=Markup(asset("casino.js")),
-        menu=menu,
-        paired=paired,
-        replays=kept,
-        kept={place.name for place in kept},
-        data=data,
-        kinds=KINDS,
-        isolation=ISOLATION.get(told.level, told.level),
-        machine=machine(),
-        version=__version__,
-        commands=_commands(told),
-        withheld=_withheld(told),
+    return (
+        environment()
+        .get_template("page.html")
+        .render(
+            account=told,
+            live=live,
+            policy="" if live else file_policy(),
+            style=Markup(asset("style.css")),
+            pages=Markup(asset("pages.js")),
+            casino=Markup(asset("casino.js")),
+            menu=menu,
+            paired=paired,
+            replays=kept,
+            kept={place.name for place in kept},
+            data=data,
+            playlog=(playlog[0], squeezed(playlog[1])) if playlog else None,
+            kinds=KINDS,
+            isolation=ISOLATION.get(told.level, told.level),
+            machine=machine(),
+            version=__version__,
+            commands=_commands(told),
+            withheld=_withheld(told),
+        )
     )
 
 
 def _commands(told: Account) -> str:
     if not told.config:
         return f"croupier play BOT BOT … -g {told.game} --seed {told.seed or 'SEED'}\ncroupier replay last"
-    lines = ["croupier run --fresh" + ("        # with this seed in run/seed" if told.seed else ""), "croupier standings"]
-    return "\n".join([*lines, "croupier verify", "croupier replay TABLE"])
+    again = [f"mkdir run && echo {told.seed} > run/seed", "croupier run"] if told.seed else []
+    return "\n".join([*again, "croupier standings", "croupier verify", "croupier replay TABLE"])
 
 
 def _withheld(told: Account) -> str:

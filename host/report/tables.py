@@ -99,7 +99,11 @@ def worth_seeing(journal: Journal, most: int) -> list[Place]:
         if path in stage_of and piece.kind != "slowest" and (piece.bot, piece.kind) not in wrong:
             wrong[piece.bot, piece.kind] = piece
             at[id(piece)] = path
-        if path in stage_of and piece.kind == "slowest" and piece.wall > slow.get(piece.bot, piece._replace(wall=0)).wall:
+        if (
+            path in stage_of
+            and piece.kind == "slowest"
+            and piece.wall > slow.get(piece.bot, piece._replace(wall=0)).wall
+        ):
             slow[piece.bot] = piece
             at[id(piece)] = path
     for piece in list(wrong.values())[: most // 2]:
@@ -164,17 +168,25 @@ def packed(table: Shown, why: str = "") -> dict[str, Any]:
     rows: list[list[Any]] = []
     questions: list[list[str]] = []
     for ev, facts in table.events:
-        if ev in ("table.start", "die", "bet") or (ev == "ask" and "q" not in facts) or (ev == "table.end" and "round" in facts):
+        if (
+            ev in ("table.start", "die", "bet")
+            or (ev == "ask" and "q" not in facts)
+            or (ev == "table.end" and "round" in facts)
+        ):
             continue
         if ev == "ask":
             questions.append(facts["q"].split(" "))
-        kept = {key: plain(value) for key, value in facts.items() if key not in ("q", "n") or ev not in ("ask", "answer")}
+        kept = {
+            key: plain(value) for key, value in facts.items() if key not in ("q", "n") or ev not in ("ask", "answer")
+        }
         shape = [ev, *kept]
         if shape not in shapes:
             shapes.append(shape)
         rows.append([shapes.index(shape), *kept.values()])
     names = table.bots
-    pieces = {piece.number: evidence(piece) for piece in sorted(table.evidence, key=lambda piece: piece.kind != "slowest")}
+    pieces = {
+        piece.number: evidence(piece) for piece in sorted(table.evidence, key=lambda piece: piece.kind != "slowest")
+    }
     return {
         "v": 1,
         "table": one_line(table.sitting.path),
@@ -216,7 +228,7 @@ def evidence(piece: Evidence) -> dict[str, Any]:
     }
 
 
-def squeezed(table: Mapping[str, Any]) -> str:
-    """Return a packed table as text for a page: gzip, base64."""
+def squeezed(table: Mapping[str, Any] | str) -> str:
+    """Return a packed table, or a file's text, for a page: JSON, gzip, base64."""
     raw = json.dumps(table, separators=(",", ":"), ensure_ascii=False).encode()
     return base64.b64encode(gzip.compress(raw, 9, mtime=0)).decode()

@@ -1,26 +1,37 @@
-"""From any number of bots to five finalists: groups of three to five, the first two of each go on.
+"""From any number of bots to a few: random groups of three to five, the best of each go on, until so many are left.
 
 Source: the README of Banksalad Hold'em (random groups of five, two advance, repeated until five finalists). Where it is
-silent: HE-GROUPS groups are as equal as possible; a stage that would leave fewer than five also takes the best third
+silent: HE-GROUPS groups are as equal as possible; a round that would leave fewer than five also takes the best third
 places by chips · HE-TOP2 equals are ranked by a lot drawn from the seed · HE-FEWER2 is in the scores (games/holdem.py).
+
+With several games a group, who came among the first more often is ahead, then who had more chips. Every draw has a path
+of its own in the seed: the groups of a round, the lot of a round, the lot of a game.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from host.games.engine import Scores
-from host.games.luck import Shuffler
+from host.games.luck import Luck, Shuffler
+from host.record import Fixture, Record
 
 FEWEST, MOST = 3, 5  # bots in a group
 FINALISTS, ADVANCE = 5, 2
 
+Group = tuple[str, ...]
+
 
 class Place(NamedTuple):
-    """A bot where it came in its group, with its chips: a mean of several games, perhaps."""
+    """A bot where it came in its group: the games in which it advanced, and its mean chips."""
 
     bot: str
     chips: float
+    advanced: int = 0
+
+
+# The arithmetic.
 
 
 def groups_of(entrants: int) -> tuple[int, ...]:
@@ -35,7 +46,7 @@ def groups_of(entrants: int) -> tuple[int, ...]:
     return (size + 1,) * larger + (size,) * (groups - larger)
 
 
-def drawn(bots: Sequence[str], luck: Shuffler) -> list[tuple[str, ...]]:
+def drawn(bots: Sequence[str], luck: Shuffler) -> list[Group]:
     """Return random groups of the bots."""
     order = luck.shuffled(bots)
     return [tuple(islice(order, size)) for size in groups_of(len(bots))]
@@ -46,11 +57,140 @@ def placing(scores: Scores, lot: Iterable[int]) -> list[int]:
     return sorted(lot, key=scores.__getitem__, reverse=True)
 
 
-def advancing(groups: Sequence[Sequence[Place]], lot: Sequence[str]) -> list[str]:
-    """Return who goes on from several groups, each given best first: at least five.
+def shares(scores: Scores, advance: int = ADVANCE) -> list[float]:
+    """Return how much of a game each seat has advanced in: 1 or 0, or its chance in the lot. They sum up to `advance`.
 
-    Third places go on by their chips, equals in the order of the lot (all bots, as drawn).
+    This is for statistics: over many games it is the rate of advancing, without the luck of the lots.
     """
-    ahead = [place.bot for group in groups for place in group[:ADVANCE]]
-    thirds = sorted((group[ADVANCE] for group in groups), key=lambda third: (-third.chips, lot.index(third.bot)))
-    return ahead + [third.bot for third in thirds[: max(0, FINALISTS - len(ahead))]]
+    last = sorted(scores, reverse=True)[:advance][-1]
+    sure, tied = sum(score > last for score in scores), scores.count(last)
+    return [1.0 if score > last else (advance - sure) / tied if score == last else 0.0 for score in scores]
+
+
+def in_order(groups: Sequence[Sequence[Place]], lot: Sequence[str]) -> list[str]:
+    """Return all bots of several groups, each given best first: all the firsts, then the seconds, and so on.
+
+    Those who came in the same place are ordered by their chips, equals by the lot (all bots, as drawn).
+    """
+    ranked = [
+        (nth, -place.chips, lot.index(place.bot), place.bot) for group in groups for nth, place in enumerate(group)
+    ]
+    return [bot for *_, bot in sorted(ranked)]
+
+
+def going_on(groups: int, entrants: int, advance: int, until: int) -> int:
+    """Return how many go on from a round: fewer than entered, and never so few that they are too few for what follows.
+
+    One group is the last: it leaves `until`. Of several groups somebody stays behind in each.
+    """
+    if groups == 1:
+        return until
+    return max(groups * min(advance, entrants // groups - 1), until, FEWEST)
+
+
+def advancing(groups: Sequence[Sequence[Place]], lot: Sequence[str]) -> list[str]:
+    """Return who goes on from several groups, each given best first: at least five, so perhaps the best thirds too."""
+    return in_order(groups, lot)[: going_on(len(groups), len(lot), ADVANCE, FINALISTS)]
+
+
+# The stage.
+
+
+class Contest(NamedTuple):
+    """A stage of groups: what it is told to be, who enters, the cup's seed, and what has been played, by path.
+
+    `named` says how a path names who plays. The stage has a name, advance, repeat and until.
+    """
+
+    stage: Any
+    bots: Sequence[str]
+    seed: bytes
+    records: Mapping[str, Record]
+    named: Callable[[Sequence[str]], str]
+
+    def luck(self, number: int, draw: str) -> Luck:
+        """Return the luck of a round's draw."""
+        return Luck(self.seed, f"{self.stage.name}/{number}/{draw}")
+
+
+class Round(NamedTuple):
+    """One round: its groups, and all its bots in the order that decides who goes on; None until all has been played."""
+
+    number: int
+    groups: list[Group]
+    order: list[str] | None
+    ahead: list[str]  # who goes on
+
+
+def paths(contest: Contest, number: int, group: Group) -> list[str]:
+    """Return the paths of a group's games: `groups/1/A+B+C+D+E/1`."""
+    games = range(1, contest.stage.repeat + 1)
+    return [f"{contest.stage.name}/{number}/{contest.named(group)}/{game}" for game in games]
+
+
+def rounds(contest: Contest) -> list[Round]:
+    """Return the rounds up to the one that is being played; none when nobody needs to be left behind."""
+    so_far: list[Round] = []
+    entrants, until = sorted(contest.bots), contest.stage.until
+    while len(entrants) > until:
+        number = len(so_far) + 1
+        groups = drawn(entrants, contest.luck(number, "draw"))
+        order = ranked(contest, number, groups)
+        count = going_on(len(groups), len(entrants), contest.stage.advance, until)
+        so_far.append(Round(number, groups, order, order[:count] if order else []))
+        if order is None:
+            break
+        entrants = sorted(order[:count])
+    return so_far
+
+
+def ranked(contest: Contest, number: int, groups: Sequence[Group]) -> list[str] | None:
+    """Return all bots of a round, the best first; None while a game is missing."""
+    if any(path not in contest.records for group in groups for path in paths(contest, number, group)):
+        return None
+    lot = list(contest.luck(number, "lot").shuffled(sorted(bot for group in groups for bot in group)))
+    return in_order([places_of(contest, number, group, lot) for group in groups], lot)
+
+
+def places_of(contest: Contest, number: int, group: Group, lot: Sequence[str]) -> list[Place]:
+    """Return a group that has played all its games, the best first."""
+    advanced, chips, score = Counter[str](), Counter[str](), Counter[str]()
+    for path in paths(contest, number, group):
+        final = {bot: result.final for bot, result in contest.records[path].results.items()}
+        seats = Luck(contest.seed, f"{path}/lot").shuffled(range(len(group)))
+        first = placing(tuple(final[bot] for bot in group), seats)[: contest.stage.advance]
+        advanced.update(group[seat] for seat in first)
+        for bot in group:
+            chips[bot] += max(final[bot], 0)
+            score[bot] += final[bot]
+    order = sorted(group, key=lambda bot: (-advanced[bot], -chips[bot], -score[bot], lot.index(bot)))
+    return [Place(bot, chips[bot] / contest.stage.repeat, advanced[bot]) for bot in order]
+
+
+def due(contest: Contest, blank: Fixture) -> list[Fixture]:
+    """Return the games of the round under way that have not been played; nothing when the stage is over."""
+    for now in rounds(contest)[-1:]:
+        return [
+            blank._replace(plan="independent", path=path, bots=group, first=game, tables=1)
+            for group in now.groups
+            for game, path in enumerate(paths(contest, now.number, group), 1)
+            if path not in contest.records
+        ]
+    return []
+
+
+def places(contest: Contest) -> list[str]:
+    """Return all bots in the order of how far they have come: who is still in, then the last round's others, and so on."""
+    order = list(contest.bots)
+    for played in rounds(contest):
+        if played.order:
+            order[: len(played.order)] = played.order
+    return order
+
+
+def left(contest: Contest) -> list[str]:
+    """Return who is in for what comes after the stage, or still in while it is played; the best first."""
+    still_in = list(contest.bots)
+    for played in rounds(contest):
+        still_in = played.ahead or still_in
+    return still_in

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -108,9 +109,10 @@ def level_of(cup: cups.Cup, folder: Folder, fresh: bool) -> str:
     Raise Refused (exit code 6) when the machine has less than the config demands.
     """
     here = demand(cup.level)
-    if fresh or not folder.journal.exists():
+    if fresh or not folder.journal.exists() or not folder.journal.stat().st_size:
         return here
     with reading(folder.journal) as journal:
+        deque(journal.records(), 0)  # a damaged one is found before anything is played, or written
         began = journal.facts().get("level", here) if journal.paths() else here
     return began if LEVELS.index(cup.level) <= LEVELS.index(began) <= LEVELS.index(here) else here
 

@@ -1,7 +1,7 @@
 """A cup under way: asks each stage what is due, has it played, and journals what comes back."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple, Protocol
 
@@ -31,8 +31,8 @@ class Hands(Protocol):
         """Hand over one fixture; wait while every worker is busy."""
         ...
 
-    def records(self) -> AsyncIterator[Record]:
-        """Yield records as they come."""
+    async def take(self) -> Record:
+        """Return the next record, whichever fixture ends first."""
         ...
 
 
@@ -59,7 +59,6 @@ async def run_stage(
     due = STAGES[stage.kind].due
     records = {record.path: record for _, record in journal.records(stage.name)}
     given: dict[str, Fixture] = {}
-    arriving = hands.records()
     known = 0
 
     def tell(record: Record | None) -> None:
@@ -75,7 +74,7 @@ async def run_stage(
             if fixture.path not in given:
                 given[fixture.path] = fixture
                 await hands.give(Job(fixture, benched(records)))
-        record = await anext(arriving)
+        record = await hands.take()
         fixture = given[record.path]
         journal.add(stage.name, record, about(fixture))
         records[record.path] = record._replace(evidence=(), scores=(), answers=b"")

@@ -62,7 +62,7 @@ def _bare(home: Home, _limits: Limits, _lent: Lent) -> Iterator[Way]:
 @contextlib.contextmanager
 def _fenced(home: Home, limits: Limits, lent: Lent) -> Iterator[Way]:
     """Landlock, filter and limits, put on every bot by a keeper that stands outside."""
-    forbidden = (*landlock.FORBIDDEN, *landlock.FORBIDDEN_NUMBERS, *(() if home.writable else seccomp.AT_PLAY))
+    forbidden = (*landlock.forbidden(home), *(() if home.writable else seccomp.AT_PLAY))
     with landlock.room(home) as room:
         lent.callback(os.close, room.ruleset)
         filtered = seccomp.descriptor(forbidden)

@@ -108,14 +108,14 @@ static void kill_pack(void)
     for (;;) {
         int status;
         struct rusage used;
+        pid_t pid;
+        while ((pid = wait4(-1, &status, WNOHANG, &used)) > 0) account(pid, status, &used);
+        if (pid < 0 || now(CLOCK_MONOTONIC) > deadline) break;
         if (pack) kill(-pack, SIGKILL);
         FILE *ours = fopen("/proc/thread-self/children", "re");
         for (int child; ours && fscanf(ours, "%d", &child) == 1;) kill(child, SIGKILL);
         if (ours) fclose(ours);
-        pid_t pid = wait4(-1, &status, WNOHANG, &used);
-        if (pid > 0) account(pid, status, &used);
-        else if (pid < 0 || now(CLOCK_MONOTONIC) > deadline) break;
-        else ppoll(&(struct pollfd){children, POLLIN, 0}, 1, &(struct timespec){0, MS / 4}, NULL);
+        ppoll(&(struct pollfd){children, POLLIN, 0}, 1, &(struct timespec){0, MS / 4}, NULL);
     }
     pack = 0;
 }

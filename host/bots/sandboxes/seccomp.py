@@ -34,12 +34,18 @@ FORBIDDEN = (
     *("shmat", "shmdt", "shmctl", "flock", "inotify_init", "inotify_init1", "inotify_add_watch"),
     # what outlives a process at an inode that the next one sees: /tmp itself, the state file
     *("setxattr", "lsetxattr", "fsetxattr"),
+    # whether a page of the system has been read before; anybody may have read it
+    "preadv2",
     # memory that no limit of memory sees
     *("memfd_create", "memfd_secret", "vmsplice", "tee"),
 )
 AT_PLAY = ("utime", "utimes", "futimesat", "utimensat")
 """Also forbidden to bots, but not to builds: whoever may write a device may set its times, and every sandbox sees them."""
-NEWER = range(463, 512)  # calls younger than these lists, the same numbers on all machines: setxattrat and what follows
+NEWER = (449, 451, 454, 455, 456, *range(463, 512))
+"""Calls younger than libseccomp's names, the same numbers on all machines: the new futexes and cachestat, which reach
+other sandboxes through files that all can see, setxattrat, and whatever comes after these lists."""
+WAKERS = (1, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13)
+"""futex: all but to wait. Not private, it goes by the file that is mapped: whoever maps the same may be woken."""
 LOCKS = (5, 6, 7, 36, 37, 38)  # fcntl: F_GETLK F_SETLK F_SETLKW and their open-file-description twins
 NAMESPACES = 0x7E020080  # CLONE_NEWNS CGROUP UTS IPC USER PID NET, and NEWTIME's bit
 OWNERS = (8, 10, 15, 1024, 1026, 1031)  # fcntl: F_SETOWN F_SETSIG F_SETOWN_EX F_SETLEASE F_NOTIFY F_SETPIPE_SZ
@@ -70,6 +76,8 @@ def program(more: tuple[str | int, ...] = ()) -> bytes:
     if "socket" not in more:
         forbid("socket", seccomp.Arg(0, seccomp.NE, socket.AF_UNIX))  # AF_VSOCK, for one, knows no namespaces
     forbid("prlimit64", seccomp.Arg(0, seccomp.NE, 0))
+    for command in WAKERS:
+        forbid("futex", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFF, command))
     for command in (*LOCKS, *OWNERS):
         forbid("fcntl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, command))  # the kernel reads no more of it
     forbid("ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, 0x5412))  # TIOCSTI: types into a terminal

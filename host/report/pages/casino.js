@@ -399,7 +399,7 @@ function playLog(text) {
     ended = players.every((one) => !one.cards.length);
     const state = { hand: look.round, pot: look.acc_chips, board: look.community_cards.map(spelled), players, order, winners: [], share: 0, end: "", actor: -1 };
     const said = deaths.length ? deaths.join(" ") : ended ? "The game is over." : `Round ${look.round}, pot ${look.acc_chips}.`;
-    events.push({ ev: "look", state, text: said, fault: deaths.length > 0, hand: look.round });
+    events.push({ ev: "look", state, text: said, fault: deaths.some((death) => !death.includes(" tried to bet 0 chips. ")), hand: look.round });
     deaths = [];
   }
   if (torn) throw bad(lines.length, "is torn: it has no end. The first part of the game is not shown, because nobody knows what is missing");
@@ -442,7 +442,7 @@ function stepsOf(table) {
     }
     if (ev.ev === "table.end") step.text += `The game is over: ${table.bots.map((bot, seat) => `${bot} ${ev.scores[seat]}`).join(", ")}.`;
     const told = game.say(ev, table);
-    if (told && !(ev.ev === "deal" && step.events.length > 2 && table.game !== "pazaak" && !step.answer)) step.text += `${told} `;
+    if (told && !(ev.ev === "deal" && /start$/.test(step.events[0].ev))) step.text += `${told} `;
     if (game.lead(ev) && (!table.looks || state.board.length === 0)) {
       const worth = game.worth(state);
       const best = Math.max(...worth);
@@ -604,6 +604,7 @@ async function fetched(name) {
 
 async function found(name) {
   if (dropped.has(name)) return dropped.get(name);
+  if ($("playlog")?.dataset.name === name) return given(name, await unzipped($("playlog").textContent));
   const place = [...document.querySelectorAll("script.table")].find((each) => each.dataset.name === name);
   if (place) return unpacked(await unzipped(place.textContent));
   if (document.documentElement.dataset.live) return fetched(name);
@@ -612,9 +613,10 @@ async function found(name) {
 
 window.casino = async (hash) => {
   const said = new URLSearchParams(hash.replace(/\+/g, "%2B"));
-  const name = said.get("r");
-  if (!name) { $("drop").hidden = false; return; }
+  const carried = $("playlog");
+  const name = said.get("r") || (carried && !shown ? carried.dataset.name : null);
   $("drop").hidden = false;
+  if (!name) return;
   if (shown && shown.table.table === name) {
     if (said.has("s")) go(Number(said.get("s")) || 0);
     return;
@@ -628,13 +630,17 @@ window.casino = async (hash) => {
   } catch (error) { trouble(error instanceof Trouble ? error.message : `this table is damaged: ${error.message}`); }
 };
 
+function given(name, text) {
+  const table = text.trimStart().startsWith("{") ? exported(text) : playLog(text);
+  if (table.looks) table.table = name;
+  dropped.set(table.table, table);
+  return table;
+}
+
 async function took(file) {
   if (file.size > 200e6) { trouble(`${file.name} is larger than 200 MB: this is no play.log`); return; }
   try {
-    const text = await file.text();
-    const table = text.trimStart().startsWith("{") ? exported(text) : playLog(text);
-    table.table = table.looks ? file.name : table.table;
-    dropped.set(table.table, table);
+    const table = given(file.name, await file.text());
     if (!document.querySelector("#casino.here")) location.hash = "casino";
     open(table, 0, -1);
   } catch (error) { trouble(`${file.name}: ${error instanceof Trouble ? error.message : `cannot be read (${error.message})`}`); }

@@ -1,0 +1,95 @@
+"""What seven cards are worth, a million times: our evaluation beside treys, eval7 and phevaluator on the same hands.
+
+    python benchmarks/hands.py [--hands 50000] [--rounds 5]
+
+Everybody is given the cards in the form of its own, made before the clock runs. `banksalad` is the ranking of 2018 and
+`standard` that of poker; both remember what ranks alone are worth, so `cold` has forgotten it before every round. Who is
+not installed is left out (`pip install 'croupier[bench]'`).
+"""
+
+import argparse
+import importlib
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
+from rounds import Contender, measured, shown
+
+from host.games import hands
+
+Names = Sequence[str]
+"""A hand by the names of its cards: As, Kd …"""
+
+
+def each(evaluate: Callable[[Any], Any], dealt: Sequence[Any]) -> Callable[[], int]:
+    """Return work: every hand evaluated."""
+
+    def work() -> int:
+        for hand in dealt:
+            evaluate(hand)
+        return len(dealt)
+
+    return work
+
+
+def forget() -> None:
+    """Empty the memories of both rankings."""
+    hands._unsuited.cache_clear()
+    hands._poker.cache_clear()
+
+
+def ours(dealt: Sequence[Names]) -> list[Contender]:
+    """Return our rankings."""
+    numbers = [[hands.CARDS[name] for name in hand] for hand in dealt]
+    return [
+        Contender("croupier banksalad", each(hands.banksalad, numbers)),
+        Contender("croupier banksalad, cold", each(hands.banksalad, numbers), forget),
+        Contender("croupier standard", each(hands.standard, numbers)),
+        Contender("croupier standard, cold", each(hands.standard, numbers), forget),
+    ]
+
+
+def eval7(library: Any, dealt: Sequence[Names]) -> Contender:
+    """Return eval7: C, a list of its own cards."""
+    return Contender("eval7", each(library.evaluate, [[library.Card(name) for name in hand] for hand in dealt]))
+
+
+def treys(library: Any, dealt: Sequence[Names]) -> Contender:
+    """Return treys: pure Python, own cards and the board apart."""
+    evaluate = library.Evaluator().evaluate
+    split = [([*map(library.Card.new, hand[:2])], [*map(library.Card.new, hand[2:])]) for hand in dealt]
+    return Contender("treys", each(lambda hand: evaluate(*hand), split))
+
+
+def phevaluator(library: Any, dealt: Sequence[Names]) -> Contender:
+    """Return phevaluator: C, cards as numbers."""
+    evaluate = library.evaluate_cards
+    numbers = [[4 * hands.RANKS.index(name[0]) + "cdhs".index(name[1]) for name in hand] for hand in dealt]
+    return Contender("phevaluator", each(lambda hand: evaluate(*hand), numbers))
+
+
+LIBRARIES = (treys, eval7, phevaluator)
+
+
+def main() -> None:
+    """Deal, let everybody evaluate, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--hands", type=int, default=50_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    asked = parser.parse_args()
+    chance, deck = Random(2018), sorted(hands.CARDS)
+    dealt = [chance.sample(deck, 7) for _ in range(asked.hands)]
+    contenders, missing = ours(dealt), []
+    for library in LIBRARIES:
+        try:
+            contenders.append(library(importlib.import_module(library.__name__), dealt))
+        except ImportError:
+            missing.append(library.__name__)
+    print(f"{asked.hands} hands of seven cards, {asked.rounds} rounds; time for one hand")
+    print(shown(measured(contenders, asked.rounds)))
+    if missing:
+        print(f"not installed: {', '.join(missing)}")
+
+
+if __name__ == "__main__":
+    main()

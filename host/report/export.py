@@ -1,0 +1,147 @@
+"""What has been played, for other programs: a row a seat, an event a line, or the play.log of 2018 (docs/export.md)."""
+
+import csv
+import json
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+from host.games import GAMES
+from host.games.luck import Luck
+from host.journal import Journal
+from host.problems import Problem, Refused
+from host.record import unpack
+from host.report.account import stages_of
+from host.report.playlog import Death, Look, playlog, read_playlog
+from host.report.tables import Place, Shown, evidence, find, fixture_of, known_seed, load, plain, watchable
+from host.report.text import one_line
+from host.tournament.plans import sittings
+
+COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won")
+FOLDED = " tried to bet 0 chips. "
+FORMULA = ("=", "+", "-", "@", "\t")
+
+
+def the_seed(journal: Journal) -> bytes:
+    """Return the seed; raise Refused where we may not read it."""
+    seed = known_seed(journal)
+    if seed is None:
+        what = "its seed cannot be read from here, and without it nobody can deal the cards again"
+        raise Refused([Problem("R010", str(journal.path), what, hint="the seed lies in run/seed beside it")], 3)
+    return seed
+
+
+def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[tuple[str, str, list[int] | None]]:
+    """Yield stage, fixture and tables (all without any) of what is meant: everything, a stage, a table or `last`.
+
+    Raise Refused for what does not exist, and for a stage under way: its cards are nobody's business yet.
+    """
+    stages = [stage["name"] for stage in stages_of(journal.facts())]
+    meant = stages if selection is None else [stage for stage in stages if stage == selection]
+    place: Place | None = None
+    if selection == "last" and (paths := journal.paths()):
+        place = Place(paths[-1], paths[-1], -1, "")
+    elif selection is not None and not meant:
+        place = find(journal, selection)
+    if place is None and not meant:
+        hint = f"a stage ({', '.join(stages)}), a table, or last"
+        raise Refused([Problem("U001", "", f"there is no table and no stage {selection!r}", hint=hint)], 2)
+    shown = set(stages) if spoilers else watchable(journal)
+    for stage in stages:
+        paths = journal.paths(stage)
+        wanted: list[tuple[str, list[int] | None]] = [(path, None) for path in paths if stage in meant]
+        if place is not None and place.fixture in paths:
+            wanted = [(place.fixture, [place.nth])]
+        if wanted and stage not in shown:
+            hint = "--spoilers, and keep what comes to yourself"
+            raise Refused([Problem("R011", stage, "this stage is not over: its cards are still secret", hint=hint)], 5)
+        for path, tables in wanted:
+            yield stage, path, tables
+
+
+def write_csv(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
+    """Write a row for each seat at each table; return how many."""
+    seed, meant = the_seed(journal), list(chosen(journal, selection, spoilers))
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    rows = 0
+    for stage, path, tables in meant:
+        whole = journal.whole(path)
+        assert whole is not None
+        record, about = whole
+        winners = GAMES[about["game"]].winners
+        seats = sittings(fixture_of(about), seed, record.scores)
+        for nth in range(len(seats)) if tables is None else tables:
+            scores, won = record.scores[nth], winners(record.scores[nth]) if winners else ()
+            for seat, bot in enumerate(seats[nth].bots):
+                row = (stage, path, seats[nth].path, seat, bot, scores[seat], int(seat in won) if winners else "")
+                writer.writerow([cell(each) if isinstance(each, str) else each for each in row])
+                rows += 1
+    return rows
+
+
+def cell(text: str) -> str:
+    """Return a stranger's text for a spreadsheet, which would take `=…` for a formula and run it."""
+    return f"'{one_line(text)}" if text.startswith(FORMULA) else one_line(text)
+
+
+def write_events(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
+    """Write an event a line; return how many tables."""
+    seed, tables = the_seed(journal), 0
+    for _, path, wanted in list(chosen(journal, selection, spoilers)):
+        for table in load(journal, seed, path, wanted):
+            tables += 1
+            for event in lines(table):
+                file.write(json.dumps({"v": 1} | event, separators=(",", ":"), ensure_ascii=False) + "\n")
+    return tables
+
+
+def lines(table: Shown) -> Iterator[dict[str, Any]]:
+    """Yield a table's events as JSON has them; an answer comes with its price and evidence where they are kept."""
+    kept = {piece.number: evidence(piece) for piece in sorted(table.evidence, key=lambda one: one.kind != "slowest")}
+    about = {"game": table.game, "rules": plain(table.sitting.rules._asdict())}
+    for ev, facts in table.events:
+        if (ev == "ask" and "q" not in facts) or (ev == "table.end" and "round" in facts):
+            continue  # a game's own: `ask` and `table.end` are said once
+        told = {"ev": ev} | {key: plain(value) for key, value in facts.items()}
+        if ev == "table.start":
+            told |= about
+        if ev == "answer" and facts["n"] in kept:
+            told |= kept[facts["n"]]
+        yield told
+
+
+def one_playlog(journal: Journal, selection: str, spoilers: bool) -> str:
+    """Return the play.log of one table of hold'em. Raise Refused for another game."""
+    seed = the_seed(journal)
+    for _, path, tables in chosen(journal, selection, spoilers):
+        whole = journal.whole(path)
+        assert whole is not None
+        record, about = whole
+        if about["game"] != "holdem":
+            hint = "croupier export jsonl"
+            raise Refused([Problem("U001", path, f"play.log is hold'em's; this is {about['game']}", hint=hint)], 2)
+        if tables is None and len(record.scores) > 1:
+            hint = f"name one: {path}"
+            raise Refused([Problem("U001", selection, "a play.log holds one table, this is more", hint=hint)], 2)
+        nth = tables[0] if tables else 0
+        seat = sittings(fixture_of(about), seed, record.scores)[nth]
+        names = list(map(one_line, seat.bots))
+        return playlog(seat.rules, Luck(seed, seat.luck or seat.path), unpack(record.answers)[nth], names)
+    raise Refused([Problem("R006", str(journal.path), "nothing has been played yet", hint="croupier run")], 3)
+
+
+def told_playlog(text: str, name: str) -> dict[str, Any]:
+    """Return what a play.log says, in short. Raise Refused, with its line, when it is torn or foreign."""
+    try:
+        read = read_playlog(text)
+    except ValueError as wrong:
+        hint = "a play.log is written by the engine of 2018, or by croupier export playlog"
+        raise Refused([Problem("R012", name, one_line(str(wrong)), hint=hint)], 1) from wrong
+    looks = [line for line in read if isinstance(line, Look)]
+    return {
+        "rounds": looks[-1].round - 1,
+        "players": [one_line(player.name) for player in looks[0].players],
+        "left": {one_line(player.name): player.chips for player in looks[-1].players},
+        "looks": len(looks),
+        "faults": sum(isinstance(line, Death) and FOLDED not in line.text for line in read),
+    }

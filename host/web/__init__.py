@@ -1,0 +1,1 @@
+"""A run watched live in the browser, read-only."""

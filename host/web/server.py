@@ -1,0 +1,184 @@
+"""The server: a page, its two scripts, a stream of news and some JSON. It reads a journal and writes nothing."""
+
+import json
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from functools import partial
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import trio
+from hypercorn.config import Config
+from hypercorn.trio import serve
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from host.problems import Problem, Refused
+from host.report.page import ASSETS, LIVE_POLICY, asset
+from host.web.news import KEEPING, Newsroom
+
+MOST_LISTENERS = 500
+HEADERS = {
+    "content-security-policy": LIVE_POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+}
+LOCAL = ("localhost", "127.0.0.1", "::1")
+
+Scope = MutableMapping[str, Any]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Any, Send], Awaitable[None]]
+
+
+def application(room: Newsroom, local: bool) -> App:
+    """Return the application; a `local` one answers only to this machine's own names (DNS rebinding)."""
+    listeners = 0
+
+    async def page(request: Request) -> Response:
+        return zipped(request, room.edition.page, f'"{room.edition.number}"', "text/html; charset=utf-8")
+
+    async def file(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in ASSETS:
+            return refusal(404, "there is no such file")
+        return Response(asset(name), media_type=ASSETS[name], headers={"cache-control": "no-cache"})
+
+    async def figures(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in room.edition.api:
+            return refusal(404, f"there is no such address; there are {', '.join(room.edition.api)}, replay and events")
+        return Response(room.edition.api[name], media_type="application/json", headers={"cache-control": "no-cache"})
+
+    async def replay(request: Request) -> Response:
+        try:
+            return Response(await room.replay(request.query_params.get("table", "")), media_type="application/json")
+        except Refused as refused:
+            return refusal(403 if refused.exit_code == 5 else 404, refused.problems[0].message)
+
+    async def events(_request: Request) -> Response:
+        if listeners >= MOST_LISTENERS:
+            return refusal(503, "too many are listening")
+        return StreamingResponse(told(), media_type="text/event-stream", headers={"cache-control": "no-store"})
+
+    async def told() -> AsyncIterator[bytes]:
+        nonlocal listeners
+        listeners += 1
+        try:
+            number = room.edition.number
+            yield b"retry: 2000\n\n" + room.edition.news
+            while True:
+                with trio.move_on_after(KEEPING):
+                    while room.edition.number == number:
+                        await room.changed.wait()
+                yield room.edition.news if room.edition.number != number else b": still here\n\n"
+                number = room.edition.number
+        finally:
+            listeners -= 1
+
+    routes = [
+        Route("/", page),
+        Route("/assets/{name}", file),
+        Route("/api/events", events),
+        Route("/api/replay", replay),
+        Route("/api/{name}", figures),
+    ]
+    return partial(guarded, Starlette(routes=routes), local)
+
+
+async def guarded(app: App, local: bool, scope: Scope, receive: Any, send: Send) -> None:
+    """Put our headers on every answer; turn away who calls a local server by another name."""
+    if scope["type"] != "http":
+        await app(scope, receive, send)
+        return
+
+    async def with_headers(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            ours = [(key.encode(), value.encode()) for key, value in HEADERS.items()]
+            message["headers"] = [*message.get("headers", []), *ours]
+        await send(message)
+
+    named = next((value for key, value in scope["headers"] if key == b"host"), b"").decode("latin-1")
+    if local and hostname(named) not in LOCAL:
+        await refusal(421, "this server answers to localhost only")(scope, receive, with_headers)
+        return
+    await app(scope, receive, with_headers)
+
+
+def hostname(host: str) -> str:
+    """Return a Host header without its port: `[::1]:80` is ::1."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0].lower()
+
+
+def zipped(request: Request, body: bytes, tag: str, kind: str) -> Response:
+    """Return a gzipped body, or only that it is still the same."""
+    import gzip
+
+    headers = {"etag": tag, "cache-control": "no-cache", "vary": "accept-encoding"}
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(body, media_type=kind, headers=headers | {"content-encoding": "gzip"})
+    return Response(gzip.decompress(body), media_type=kind, headers=headers)
+
+
+def refusal(status: int, words: str) -> Response:
+    """Return why not, as JSON."""
+    return Response(json.dumps({"message": words}), status_code=status, media_type="application/json")
+
+
+def listening(bind: str) -> socket.socket:
+    """Return a socket that listens at `host:port`. Raise Refused where that is not to be had."""
+    host, _, port = bind.rpartition(":")
+    host = host.strip("[]") or "127.0.0.1"
+    made: socket.socket | None = None
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)[0]
+        made = socket.socket(family, kind)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        made.listen(200)
+    except (OSError, ValueError, OverflowError) as failed:
+        if made is not None:
+            made.close()
+        why = failed.strerror if isinstance(failed, OSError) else "it must be HOST:PORT"
+        problem = Problem("U001", f"--bind {bind}", f"cannot listen there: {why}", hint="--bind 127.0.0.1:0")
+        raise Refused([problem], 2) from failed
+    made.setblocking(False)
+    return made
+
+
+def is_local(made: socket.socket) -> bool:
+    """Return whether only this machine can reach a socket."""
+    return ip_address(made.getsockname()[0]).is_loopback
+
+
+async def served(path: Path, made: socket.socket) -> None:
+    """Serve a journal until ^C or SIGTERM."""
+    import signal
+
+    config = Config()
+    config.bind = [f"fd://{made.fileno()}"]
+    config.accesslog = None
+    config.errorlog = None
+    config.include_server_header = False
+    config.graceful_timeout = 0.2
+    config.shutdown_timeout = 1.0
+    config.h11_max_incomplete_size = 16 * 1024
+    room = await trio.to_thread.run_sync(Newsroom, path)
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
+
+        async def stop() -> None:
+            await anext(received)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(room.follow)
+            await serve(application(room, is_local(made)), config, shutdown_trigger=stop)  # type: ignore[arg-type]
+            nursery.cancel_scope.cancel()

@@ -1,0 +1,134 @@
+"""The command line as tests use it: in this process where that is enough, as a process of its own where it is killed."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import house
+
+from host.cli import main
+from host.journal import reading
+
+ROOT = Path(__file__).parents[1]
+CROUPIER = [sys.executable, "-P", "-m", "host"]
+MEASURED = ("p99", "cpu_per_decision")  # what two runs never have in common
+
+
+class Done(NamedTuple):
+    """How a command ended, and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Its standard output, as the one JSON object that it must be."""
+        return json.loads(self.out)
+
+    @property
+    def first(self) -> str:
+        """The first line of what is wrong."""
+        return self.err.partition("\n")[0]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Return the environment of a command of its own: croupier from this clone, and this test run's cache."""
+    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))} | more
+
+
+def croupier(*words: object, cwd: Path | None = None) -> Done:
+    """Run a command in this process."""
+    out, err = StringIO(), StringIO()
+    before = Path.cwd()
+    try:
+        if cwd is not None:
+            os.chdir(cwd)
+        with redirect_stdout(out), redirect_stderr(err):
+            main([str(word) for word in words])
+    except SystemExit as ended:
+        code = ended.code
+    finally:
+        os.chdir(before)
+    assert isinstance(code, int)
+    return Done(code, out.getvalue(), err.getvalue())
+
+
+def croupier_process(
+    *words: object, cwd: Path | None = None, env: Mapping[str, str] | None = None, **more: Any
+) -> Done:
+    """Run a command as a process of its own."""
+    command = [*CROUPIER, *map(str, words)]
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env=environment() if env is None else env,
+        capture_output=True,
+        timeout=120,
+        check=False,
+        **more,
+    )
+    return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+CUP = """\
+game = "cardshark"
+name = "Cup of tests"
+seed = "a seed for tests"
+bots = [{bots}]
+[[stage]]
+name = "tables"
+kind = "tables"
+tourneys = {tourneys}
+rounds = {rounds}
+practice = true
+[limits]
+move = "10 s"
+cpu = "10 s"
+"""
+
+FAST = ("davey.c", "cautious.c", "basic.cpp")
+"""Sample bots that answer in a millisecond or two."""
+
+
+def cup_in(place: Path, bots: Sequence[str] = FAST, tourneys: int = 4, rounds: int = 5, more: str = "") -> Path:
+    """Make a tournament folder whose bots are copies of sample bots; return it."""
+    (place / "bots").mkdir(parents=True)
+    for name in bots:
+        copied = place / "bots" / name
+        copied.write_bytes((house.SAMPLES / "cardshark" / name).read_bytes())
+    (place / "croupier.toml").write_text(CUP.format(bots='"bots/*"', tourneys=tourneys, rounds=rounds) + more)
+    return place
+
+
+class Result(NamedTuple):
+    """What must be the same however a cup was played: its standings, and every answer and score of every fixture."""
+
+    standings: dict[str, Any]
+    fixtures: dict[str, Any]
+
+
+def result_of(cup: Path) -> Result:
+    """Return what has come of a cup."""
+    told = croupier("standings", "-C", cup, "--json").json
+    told["rows"] = [{key: value for key, value in row.items() if key not in MEASURED} for row in told["rows"]]
+    return Result(told, answers_in(cup / "run" / "run.sqlite"))
+
+
+def answers_in(path: Path) -> dict[str, Any]:
+    """Return scores, answers and faults of every fixture of a journal."""
+    fixtures = {}
+    with reading(path) as journal:
+        for fixture in journal.paths():
+            whole = journal.whole(fixture)
+            assert whole is not None
+            record, _ = whole
+            fixtures[fixture] = (record.scores, record.answers, record.results, record.faults, record.benched)
+    return fixtures

@@ -1,0 +1,404 @@
+"""The adapter `banksalad`: turn.py files as they were written in 2018, unchanged, really loaded and really asked."""
+
+import gzip
+import json
+import subprocess
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+import house
+import pytest
+import trio
+from conftest import OUR_VECTORS
+
+from host.bots.adapters import adapted, lay
+from host.bots.build import Bot, build
+from host.bots.languages import need
+from host.bots.limits import Limits
+from host.bots.spec import Spec, find
+from host.bots.told import Question, Usage
+from host.games.holdem import GAME, View
+from host.problems import Refused
+from protocols.words import Answer, Fault, FaultKind, Move
+
+EXAMPLES = [View(*view) for view in GAME.examples]
+FLOP = next(view for view in EXAMPLES if len(view.community_cards) == 6)
+SOON = '[limits]\nmove = "300 ms"\n'  # what the adapter is told; the host of these tests is more patient
+HEAD = """\
+from typing import List
+from .player import Other
+from .core.cards import Card, Rank, Suit
+from .core.madehands import evaluate
+"""
+BET = "def bet(my_chips, my_cards, bet_players, betting_players, community_cards, min_bet_amt, max_bet_amt, total_bet_amt):"
+
+
+def handed_in(folder: Path, body: str, top: str = "", manifest: str = "") -> Path:
+    """Write a submission: what `bet` does, what stands before it, and a bot.toml that says no more than it must."""
+    body = textwrap.indent(textwrap.dedent(body).strip("\n"), "    ")
+    (folder / "turn.py").write_text(f"{HEAD}\n{textwrap.dedent(top)}\n{BET}\n{body}\n")
+    (folder / "bot.toml").write_text(f'name = "Turn"\nadapter = "banksalad"\n{manifest}')
+    return folder
+
+
+def built(folder: Path, limits: Limits = house.AMPLE) -> Bot:
+    """Build a submission, found as croupier finds any bot."""
+    return trio.run(build, find(folder), house.level())._replace(limits=limits)
+
+
+def asked(bot: Bot, views: Sequence[View], tables: Sequence[int] = ()) -> tuple[list[Answer], Usage]:
+    """Ask one question after the other, all at table 1 unless told; return the answers and what they cost."""
+
+    async def work() -> tuple[list[Answer], Usage]:
+        async with house.seat_of(bot, "holdem") as seat:
+            answers: list[Answer] = []
+            for number, (view, table) in enumerate(zip(views, tables or [1] * len(views), strict=True), 1):
+                answers += await seat.decide([Question(table, number, view)])
+            return answers, seat.usage()
+
+    return trio.run(work)
+
+
+def answers(folder: Path, body: str, views: Sequence[View] = (FLOP, FLOP), top: str = "") -> list[Answer]:
+    """Return what a bot with this body answers; its process must have lived through it all."""
+    told, usage = asked(built(handed_in(folder, body, top)), views)
+    assert usage.starts == 1
+    return told
+
+
+def in_the_kit(folder: Path, code: str, given: str = "") -> str:
+    """Return what a program prints that runs where the kit lies, in the Python that runs such bots."""
+    lay(adapted(Spec("kit", folder, (), "python", adapter="banksalad")), folder)
+    command = [need("python3"), "-B", "-c", textwrap.dedent(code)]
+    return subprocess.run(command, cwd=folder, input=given, check=True, capture_output=True, text=True).stdout
+
+
+# What a bot imports.
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Card(Rank.ace, Suit.spade) == Card(rank=Rank.ace, suit=Suit.spade) == Card(14, 4)",
+        "len({Card(rank, suit) for rank in Rank for suit in Suit} | {Card(Rank.two, Suit.club)}) == 52",
+        "Card(Rank.two, Suit.club) != Card(Rank.two, Suit.heart)",
+        "[*Suit] == [1, 2, 3, 4] and Suit.club < Suit.heart < Suit.diamond < Suit.spade",
+        "[*Rank] == [*range(2, 15)] and Rank.ace - Rank.two == 12 and 100 * Rank.ten + 1 == 1001",
+        "[rank for rank in Rank if rank != Rank.one_ace] == [*Rank]",
+        "not isinstance(Card(Rank.two, Suit.club), tuple) and 'two' in repr(Card(Rank.two, Suit.club))",
+        "Other(199, 1, False) == Other(chips=199, bet_amt=1, died=False)",
+        "evaluate([Card(Rank.ace, Suit.club), Card(Rank.ace, Suit.heart)], []) == (2, 14)",
+        "evaluate(player_cards=[], community_cards=[Card(Rank.two, Suit.club)] * 3) == (4, 2)",
+        "evaluate(community_cards=[], player_cards=[Card(Rank.two, Suit.club)]) == (1, Rank.two)",
+        "evaluate([], [Card(rank, Suit.club) for rank in range(2, 7)]) == (MadeHands.straight_flush, Rank.six)",
+        "evaluate([], [Card(rank, Suit.club) for rank in Rank] * 4)[0] == MadeHands.four_of_a_kind",
+        "evaluate([Twin(14, 1), Twin(14, 2)], [Card(Rank.two, Suit.club)]) == (MadeHands.pair, 14)",
+        "100 * evaluate([Card(9, 1)], [])[0] + evaluate([Card(9, 1)], [])[1] == 109",
+        "holdem.core.cards.Card is Card and deck.init().cards[0] == Card(Rank.two, Suit.club)",
+        "deck.draw(deck.flop(deck.shuffle(deck.init())))[1].community_cards[0] in deck.init().cards",
+        "raised(lambda: setattr(Card(Rank.two, Suit.club), 'rank', Rank.ace), AttributeError)",
+        "raised(lambda: evaluate([], []), IndexError)",
+    ],
+)
+def test_the_package_is_what_bots_of_2018_know(claim: str, tmp_path: Path) -> None:
+    code = f"""
+        from collections import namedtuple
+        import holdem.core.cards
+        from holdem.core import deck
+        from holdem.core.cards import Card, Rank, Suit
+        from holdem.core.madehands import MadeHands, evaluate
+        from holdem.player import Other
+        from holdem.timeout import Timeout
+        Twin = namedtuple("Twin", "rank suit")
+        def raised(work, error):
+            try:
+                work()
+            except error:
+                return True
+        print({claim})
+    """
+    assert in_the_kit(tmp_path, code) == "True\n"
+
+
+def test_every_recorded_evaluation_is_reproduced_by_the_module_that_bots_import(tmp_path: Path) -> None:
+    with gzip.open(OUR_VECTORS / "holdem_evals.jsonl.gz", "rt") as recorded:
+        told = in_the_kit(tmp_path, RECORDED, recorded.read())
+    checked, wrong = json.loads(told)
+    assert (checked > 1000, wrong) == (True, [])
+
+
+RECORDED = """
+    import json, sys
+    from holdem.core.cards import Card, Rank, Suit
+    from holdem.core.madehands import MadeHands, evaluate
+    def cards(names):
+        at = range(0, len(names), 2)
+        return [Card(Rank("23456789TJQKA".index(names[n]) + 2), Suit("chds".index(names[n + 1]) + 1)) for n in at]
+    wrong, lines = [], [json.loads(line) for line in sys.stdin]
+    for line in lines:
+        worth = evaluate(cards(line["hand"]), cards(line["board"]))
+        if worth != (line["category"], line["rank"]) or [*map(type, worth)] != [MadeHands, Rank]:
+            wrong.append(line["id"])
+    print(json.dumps([len(lines), wrong]))
+"""
+
+
+def test_a_bot_may_have_modules_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "tables.py").write_text("from .core.cards import Rank\nBEST = Rank.ace\n")
+    top = "from .tables import BEST\nfrom holdem.core.cards import Card as Same\nassert Same is Card"
+    assert answers(tmp_path, "return BEST - 13", top=top) == [Move("BET", 1)] * 2
+
+
+# What it is asked.
+
+
+def test_bet_gets_the_eight_things_that_the_engine_gave_it(tmp_path: Path) -> None:
+    view = next(view for view in EXAMPLES if view.bet_players and view.betting_players and view.community_cards)
+    body = """
+        def named(cards):
+            return "".join("23456789TJQKA"[card.rank - 2] + "chds"[card.suit - 1] for card in cards)
+        def told(others):
+            return [(other.chips, other.bet_amt, other.died) for other in others]
+        mine = (my_chips, named(my_cards), told(bet_players), told(betting_players), named(community_cards))
+        types = {type(other.died) for other in bet_players} | {type(my_cards), type(my_cards[0].rank)}
+        assert types == {bool, list, Rank}, types
+        return hash(repr((*mine, min_bet_amt, max_bet_amt, total_bet_amt))) == hash(WANTED)
+    """
+    wanted = tuple([tuple(other) for other in field] if type(field) is tuple else field for field in view)
+    assert answers(tmp_path, body, [view], f"WANTED = {wanted!r}\nWANTED = repr(WANTED)") == [Move("BET", 1)]
+
+
+@pytest.mark.parametrize("view", EXAMPLES, ids=lambda view: f"{view.my_cards}-{view.community_cards}")
+def test_the_cards_of_every_question_can_be_evaluated(view: View, tmp_path: Path) -> None:
+    told = answers(tmp_path, "return evaluate(my_cards, community_cards)[0]", [view])
+    assert isinstance(told[0], Move) and 1 <= told[0].n <= 10
+
+
+def test_lists_that_a_bot_takes_apart_are_whole_again_in_the_next_question(tmp_path: Path) -> None:
+    body = """
+        seen = len(my_cards) + len(community_cards) + len(bet_players + betting_players)
+        for other in bet_players + betting_players:
+            seen += 10 * other.died
+            other.chips, other.died = 0, True
+        my_cards[:] = [Card(Rank.ace, Suit.spade)] * 2
+        community_cards.clear()
+        bet_players.append(betting_players)
+        object.__setattr__(my_cards[0], "rank", Rank.two)
+        return seen
+    """
+    first, second, third = answers(tmp_path, body, [FLOP] * 3)
+    assert first == second == third == Move("BET", 2 + 3 + 3)
+
+
+@pytest.mark.parametrize(
+    "cheat",
+    [
+        "frame, found = sys._getframe(), []\nwhile frame:\n    found += [*frame.f_locals.values()]\n    frame = frame.f_back",
+        "found = gc.get_objects()",
+        "found = [each for module in sys.modules.values() for each in vars(module).values()]",
+    ],
+    ids=["frames", "objects", "modules"],
+)
+def test_a_look_around_finds_no_cards_but_its_own(cheat: str, tmp_path: Path) -> None:
+    body = f"""
+        known = my_cards + community_cards
+        {textwrap.indent(cheat, " " * 8).strip()}
+        for _ in range(3):
+            found += [part for each in found if type(each) in (list, tuple, dict) for part in each]
+        cards = {{card for card in found if type(card) is Card}}
+        return 1 + len(cards - {{*known}})
+    """
+    assert answers(tmp_path, body, [*EXAMPLES[:3], FLOP], "import gc, sys") == [Move("BET", 1)] * 4
+
+
+# What it answers.
+
+
+@pytest.mark.parametrize(
+    ("returned", "answer"),
+    [
+        ("7", Move("BET", 7)),
+        ("7.9", Move("BET", 7)),
+        ("True", Move("BET", 1)),
+        ("' 7 '", Move("BET", 7)),
+        ("0", Move("BET", 0)),
+        ("-3", Move("BET", -3)),
+        ("10 ** 40", Move("BET", 10**12 - 1)),
+        ("Rank.ten", Move("BET", 10)),
+        ("'7.0'", Fault(FaultKind.EXCEPTION, "ValueError")),
+        ("None", Fault(FaultKind.EXCEPTION, "TypeError")),
+        ("[7]", Fault(FaultKind.EXCEPTION, "TypeError")),
+        ("float('nan')", Fault(FaultKind.EXCEPTION, "ValueError")),
+        ("float('inf')", Fault(FaultKind.EXCEPTION, "OverflowError")),
+        ("sys.exit(3)", Fault(FaultKind.EXCEPTION, "SystemExit")),
+        ("exit()", Fault(FaultKind.EXCEPTION, "SystemExit")),
+        ("1 / 0", Fault(FaultKind.EXCEPTION, "ZeroDivisionError")),
+        ("min([other.bet_amt for other in bet_players])", Fault(FaultKind.EXCEPTION, "ValueError")),
+        ("input()", Fault(FaultKind.EXCEPTION, "EOFError")),
+        ("bet(*[1] * 8)", Fault(FaultKind.EXCEPTION, "RecursionError")),
+    ],
+)
+def test_what_bet_returns_is_a_number_as_in_2018(returned: str, answer: Answer, tmp_path: Path) -> None:
+    first = next(view for view in EXAMPLES if not view.bet_players)
+    assert answers(tmp_path, f"return {returned}", [first, first], "import sys") == [answer] * 2
+
+
+@pytest.mark.parametrize(
+    "error",
+    ["AssertionError", "KeyboardInterrupt", "GeneratorExit", "SystemExit", "MemoryError", "StopIteration", "Odd"],
+)
+def test_an_exception_costs_this_answer_and_nothing_else(error: str, tmp_path: Path) -> None:
+    body = "N.append(1)\nif len(N) == 2: raise " + error + "\nreturn len(N)"
+    told = answers(tmp_path, body, [FLOP] * 3, "N = []\nclass Odd(BaseException): pass")
+    assert told == [Move("BET", 1), Fault(FaultKind.EXCEPTION, error), Move("BET", 3)]
+
+
+def test_a_bot_that_ends_its_process_is_started_again(tmp_path: Path) -> None:
+    body = "N.append(1)\nif len(N) == 2: os._exit(0)\nreturn len(N)"
+    told, usage = asked(built(handed_in(tmp_path, body, "import os\nN = []")), [FLOP] * 3)
+    assert (told, usage.starts) == ([Move("BET", 1), Fault(FaultKind.EXIT), Move("BET", 1)], 2)
+
+
+NOISE = """
+    print("3")
+    print("3", file=sys.__stdout__, flush=True)
+    os.write(1, b"3\\n")
+    os.system("echo 3")
+    subprocess.run([sys.executable, "-c", "print(3)"])
+    libc = ctypes.CDLL(None)
+    libc.puts(b"3")
+    libc.fflush(None)
+    return 7
+"""
+
+
+def test_whatever_it_prints_by_whatever_way_is_no_answer(tmp_path: Path) -> None:
+    assert answers(tmp_path, NOISE, top="import ctypes, os, subprocess, sys\nprint('3')") == [Move("BET", 7)] * 2
+
+
+def test_what_it_prints_is_evidence(tmp_path: Path) -> None:
+    bot = built(handed_in(tmp_path, "print('thinking', my_chips)\nos._exit(1)", "import os"))
+
+    async def work() -> bytes:
+        async with house.seat_of(bot, "holdem") as seat:
+            await seat.decide([Question(1, 1, FLOP)])
+            return seat.all_evidence()[0].stderr
+
+    assert f"thinking {FLOP.my_chips}\n".encode() in trio.run(work)
+
+
+def test_what_a_module_remembers_lives_for_one_game(tmp_path: Path) -> None:
+    bot = built(handed_in(tmp_path, "N.append(1)\nreturn len(N)", "N = []"))
+    told, usage = asked(bot, [FLOP] * 7, [1, 1, 1, 2, 2, 1, 1])
+    assert ([answer.n for answer in told], usage.starts) == ([1, 2, 3, 1, 2, 1, 2], 3)
+
+
+def test_it_is_at_one_table_at_a_time_whatever_its_manifest_says(tmp_path: Path) -> None:
+    bot = built(handed_in(tmp_path, "return 1"))
+    assert (bot.lifetime, bot.abreast, bot.protocol) == ("table", 1, "lines")
+
+
+# Its time.
+
+
+def test_who_takes_too_long_gets_the_exception_of_2018_and_lives_on(tmp_path: Path) -> None:
+    body = """
+        N.append(1)
+        if len(N) == 2:
+            try:
+                while True:
+                    pass
+            finally:
+                N.append(1)
+        return len(N)
+    """
+    told, usage = asked(built(handed_in(tmp_path, body, "N = []", SOON)), [FLOP] * 3)
+    assert told == [Move("BET", 1), Fault(FaultKind.TIMEOUT, "TimeoutError"), Move("BET", 4)]
+    assert usage.starts == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "answer"),
+    [
+        ("time.sleep(60)", Fault(FaultKind.TIMEOUT, "TimeoutError")),
+        ("return Slow()", Fault(FaultKind.TIMEOUT, "TimeoutError")),
+        ("raise TimeoutError('my own')", Fault(FaultKind.TIMEOUT, "TimeoutError")),
+        ("try:\n    time.sleep(60)\nexcept TimeoutError:\n    return 5", Move("BET", 5)),
+        ("try:\n    time.sleep(60)\nexcept TimeoutError:\n    raise KeyError", Fault(FaultKind.EXCEPTION, "KeyError")),
+        ("signal.signal(signal.SIGALRM, signal.SIG_IGN)\nreturn 5", Move("BET", 5)),
+        ("with Timeout(0.01):\n    time.sleep(60)", Fault(FaultKind.TIMEOUT, "TimeoutError")),
+    ],
+)
+def test_the_alarm_of_2018_can_be_felt_and_caught(body: str, answer: Answer, tmp_path: Path) -> None:
+    top = """
+        import signal, time
+        from .timeout import Timeout
+        class Slow:
+            def __int__(self):
+                time.sleep(60)
+    """
+    told, usage = asked(built(handed_in(tmp_path, body, top, SOON)), [FLOP] * 2)
+    assert (told, usage.starts) == ([answer] * 2, 1)
+
+
+def test_who_swallows_the_exception_is_killed_by_the_host(tmp_path: Path) -> None:
+    body = """
+        N.append(1)
+        while len(N) == 2:
+            try:
+                time.sleep(60)
+            except BaseException:
+                pass
+        return len(N)
+    """
+    limits = house.AMPLE._replace(move=1.0)
+    told, usage = asked(built(handed_in(tmp_path, body, "import time\nN = []", SOON), limits), [FLOP] * 3)
+    assert (told, usage.starts) == ([Move("BET", 1), Fault(FaultKind.TIMEOUT), Move("BET", 1)], 2)
+
+
+def test_twenty_time_outs_bench_it_and_twenty_exceptions_do_not(tmp_path: Path) -> None:
+    bot = built(handed_in(tmp_path, "raise (TimeoutError, KeyError)[my_chips % 2]"))
+    even, odd = (next(view for view in EXAMPLES if view.my_chips % 2 == rest) for rest in (0, 1))
+    told, _ = asked(bot, [odd] * 21 + [even] * 21)
+    faults = [answer.kind for answer in told if isinstance(answer, Fault)]
+    assert faults == [FaultKind.EXCEPTION] * 21 + [FaultKind.TIMEOUT] * 20 + [FaultKind.BENCHED]
+
+
+# What cannot play.
+
+
+@pytest.mark.parametrize(
+    ("source", "where"),
+    [
+        ("x = 1\ndef always_bet(chips):\n    return 1\n", "turn.py:2: error: there is no function named bet"),
+        ("bet = 7\n", "turn.py:1: error: there is no function named bet"),
+        ("import os\ndef bet(:\n    return 1\n", "turn.py:2"),
+        ("def bet(*_): return 1\n\nfrom .core.cards import Joker\n", "turn.py:3: error: ImportError"),
+        ("def f():\n    raise KeyError('x')\nf()\ndef bet(*_): return 1\n", "turn.py:2: error: KeyError"),
+        ("import sys\nsys.exit(0)\n", "turn.py:2: error: SystemExit"),
+    ],
+)
+def test_a_file_without_a_bet_is_refused_with_its_line(source: str, where: str, tmp_path: Path) -> None:
+    folder = handed_in(tmp_path, "return 1")
+    (folder / "turn.py").write_text(source)
+    with pytest.raises(Refused) as refused:
+        built(folder)
+    assert where in str(refused.value)
+
+
+def test_a_bet_may_come_from_another_module(tmp_path: Path) -> None:
+    folder = handed_in(tmp_path, "return 1")
+    (folder / "strategy.py").write_text((folder / "turn.py").read_text())
+    (folder / "turn.py").write_text("from .strategy import bet\n")
+    (folder / "bot.toml").write_text('name = "Turn"\nadapter = "banksalad"\nentry = "turn.py"\n')
+    assert asked(built(folder), [FLOP])[0] == [Move("BET", 1)]
+
+
+def test_whoever_hands_the_package_in_too_is_told_to_leave_it_out(tmp_path: Path) -> None:
+    folder = handed_in(tmp_path, "return 1")
+    (folder / "holdem").mkdir()
+    (folder / "holdem" / "player.py").write_text("class Other: pass\n")
+    (folder / "bot.toml").write_text('name = "Turn"\nadapter = "banksalad"\nentry = "turn.py"\n')
+    with pytest.raises(Refused, match=r"holdem/player\.py"):
+        built(folder)

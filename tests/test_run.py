@@ -1,0 +1,548 @@
+"""A run: whatever stops it, killed processes included, the same command goes on and ends with the same result."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import CROUPIER, Result, answers_in, croupier, croupier_process, cup_in, environment, result_of
+from house import inhabitants
+
+from host.bots.watch import descendants
+from host.journal import VERSION, writing
+
+SOON = 20.0  # seconds that nothing here takes, however loaded the machine is
+TOURNEYS = 12
+
+
+class Running:
+    """`croupier run` as a process of its own, and what it has told so far."""
+
+    def __init__(self, cup: Path, workers: int, *more: str) -> None:
+        self.told, self.errors = cup.with_name("told"), cup.with_name("errors")
+        command = [*CROUPIER, "-C", str(cup), "run", "--progress", "json", "--workers", str(workers), *more]
+        with self.told.open("wb") as out, self.errors.open("wb") as err:
+            self.process = subprocess.Popen(command, stdout=out, stderr=err, env=environment(), start_new_session=True)
+
+    def events(self) -> list[dict[str, Any]]:
+        """Return the whole lines that it has written."""
+        return [json.loads(line) for line in self.told.read_bytes().split(b"\n")[:-1]]
+
+    def finished(self) -> list[str]:
+        """Return the fixtures that it says it has finished."""
+        return [event["fixture"] for event in self.events() if "fixture" in event]
+
+    def wait(self, seconds: float) -> bool:
+        """Wait at most so long; return whether it has ended."""
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def wait_until(self, ready: Callable[[], object]) -> bool:
+        """Wait until something is true; return whether that came before the end."""
+        deadline = time.monotonic() + SOON
+        while not ready():
+            if self.wait(0.01):
+                return False
+            assert time.monotonic() < deadline, self.told.read_text() + self.errors.read_text()
+        return True
+
+    def children(self, *names: str) -> list[int]:
+        """Return everything it has started that runs one of these programs."""
+        return [process for process in (each.pid for each in descendants(self.process.pid)) if runs(process, names)]
+
+
+def runs(process: int, names: tuple[str, ...]) -> bool:
+    """Return whether a process runs one of these programs, named by the end of one of its words."""
+    try:
+        words = Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return False
+    return any(word.endswith(names) for word in words[:4])
+
+
+@contextmanager
+def running(cup: Path, workers: int = 2, *more: str) -> Iterator[Running]:
+    """Run a cup for the length of the block; nothing of it lives on."""
+    run = Running(cup, workers, *more)
+    try:
+        yield run
+    finally:
+        run.process.kill()
+        run.process.wait()
+
+
+def worlds_of(process: int) -> set[str]:
+    """Return the PID namespaces of everything a process has started, other than our own."""
+    own, found = Path("/proc/self/ns/pid").readlink(), set[Path]()
+    for each in descendants(process):
+        with suppress(OSError):
+            found.add(Path(f"/proc/{each.pid}/ns/pid").readlink())
+    return set(map(str, found - {own}))
+
+
+def births(processes: list[int]) -> dict[int, str]:
+    """Return when processes were born, which tells them from later ones of the same number."""
+    born = {}
+    for process in processes:
+        try:
+            born[process] = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[19]
+        except OSError:
+            continue
+    return born
+
+
+def gone(process: int, born: str) -> bool:
+    """Return whether a process has ended: it may still wait for somebody to take note."""
+    try:
+        facts = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return True
+    return facts[19] != born or facts[0] == "Z"
+
+
+def played_whole(cup: Path) -> set[str]:
+    """Return the fixtures of a journal that must be sound."""
+    path = cup / "run" / "run.sqlite"
+    if not path.exists():
+        return set()
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        whole = "SELECT path FROM fixture JOIN record ON record.fixture = fixture.id"
+        paths = [path for (path,) in database.execute(whole)]
+        assert database.execute("SELECT count(*) FROM fixture").fetchone() == (len(paths),)
+    return set(paths)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """Return what comes of the cup when nothing happens to it."""
+    cup = cup_in(tmp_path_factory.mktemp("whole") / "cup", tourneys=TOURNEYS)
+    assert croupier("run", "-C", cup, "--workers", 2).code == 0
+    return result_of(cup)
+
+
+# Stopped in good order.
+
+
+def test_one_worker_gives_the_same_result_as_two(uninterrupted: Result, tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", tourneys=TOURNEYS)
+    assert croupier("run", "-C", cup, "--workers", 1).code == 0
+    assert result_of(cup) == uninterrupted
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_interrupted_says_how_to_go_on_and_ends_the_same(
+    number: signal.Signals, uninterrupted: Result, tmp_path: Path
+) -> None:
+    cup = cup_in(tmp_path / "cup", tourneys=TOURNEYS)
+    with running(cup) as run:
+        run.wait_until(lambda: len(run.finished()) >= 2)
+        run.process.send_signal(number)
+        assert run.wait(SOON)
+        assert run.process.returncode == 5
+        assert run.errors.read_text().endswith(f"    go on with:  croupier -C {cup} run\n")
+        *_, last = run.events()
+        assert last["schema"] == "croupier/standings/1"
+        assert last["interrupted"] is True
+        assert last["state"] == "interrupted"
+        assert set(run.finished()) <= played_whole(cup) < set(uninterrupted.fixtures)
+    assert croupier("status", "-C", cup, "--json").json["state"] == "interrupted"
+    assert croupier("run", "-C", cup).code == 0
+    assert result_of(cup) == uninterrupted
+
+
+def test_a_run_that_is_interrupted_while_its_bots_are_built_can_go_on(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", ["davey.c", "cautious.c"], tourneys=1)
+    slow = cup / "bots" / "slow"
+    slow.mkdir()
+    shutil.copy(cup / "bots" / "davey.c", slow)
+    (slow / "bot.toml").write_text('language = "c"\nrun = ["./bot"]\nbuild = ["sleep 3; cc -o bot davey.c -lm"]\n')
+    with running(cup) as run:
+        run.wait_until(lambda: run.children("sleep"))
+        run.process.send_signal(signal.SIGINT)
+        assert run.wait(SOON)
+    assert run.process.returncode == 5
+    assert "go on with:" in run.errors.read_text()
+    assert croupier("run", "-C", cup).code == 0
+
+
+def test_stop_after_stops_and_can_go_on(uninterrupted: Result, tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", tourneys=TOURNEYS)
+    done = croupier("run", "-C", cup, "--stop-after", "600 ms", "--workers", 1)
+    assert done.code == 5
+    assert "go on with:" in done.err
+    assert len(played_whole(cup)) < TOURNEYS
+    assert croupier("run", "-C", cup).code == 0
+    assert result_of(cup) == uninterrupted
+
+
+def test_the_command_to_go_on_with_is_the_one_that_was_given(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "a cup", ["davey.c", "cautious.c"], tourneys=50)
+    (cup / "croupier.toml").rename(cup / "other.toml")
+    done = croupier("run", "other.toml", "--unsafe", "-C", cup, "--stop-after", "100 ms", "--stage", "tables")
+    assert done.err.splitlines()[-1] == f"    go on with:  croupier -C '{cup}' run other.toml --stage tables --unsafe"
+
+
+# Killed.
+
+
+def kill_the_run(run: Running, _chance: random.Random) -> bool:
+    """Kill the parent of everything."""
+    run.process.kill()
+    return True
+
+
+def kill_a_worker(run: Running, chance: random.Random) -> bool:
+    """Kill one of the workers."""
+    return kill_one_of(run.children("host.worker"), chance)
+
+
+def kill_a_keeper(run: Running, chance: random.Random) -> bool:
+    """Kill something that a sandbox is made of: bubblewrap's process, or the keeper."""
+    return kill_one_of(run.children("bwrap", "keeper"), chance)
+
+
+def kill_one_of(processes: list[int], chance: random.Random) -> bool:
+    """Kill one of these processes; return whether there was one."""
+    if not processes:
+        return False
+    try:
+        os.kill(chance.choice(processes), signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+KILLS = {"the run": kill_the_run, "a worker": kill_a_worker, "a keeper": kill_a_keeper}
+
+
+def killed_again_and_again(cup: Path, chance: random.Random, what: list[str], longest: float) -> int:
+    """Run a cup to its end, killing something at random moments; return how many kills it took."""
+    kills = 0
+    before: set[str] = set()
+    while True:
+        with running(cup, chance.choice([1, 2])) as run:
+            workers_killed, lost = 0, 0
+            while not run.wait(chance.uniform(0.02, longest)):
+                if not played_whole(cup) and not run.events():
+                    continue  # it is still starting
+                name = chance.choice(what)
+                seen = set(run.finished())
+                below = births([process.pid for process in descendants(run.process.pid)])
+                worlds = worlds_of(run.process.pid)
+                if not KILLS[name](run, chance):
+                    continue
+                kills += 1
+                workers_killed += name == "a worker"
+                if name == "the run":
+                    assert run.wait(SOON)
+                    nobody_survives(below, worlds)
+                    assert seen <= played_whole(cup)
+            lost = sum("is played again" in event.get("text", "") for event in run.events())
+            assert lost <= workers_killed  # a worker holds one fixture, and no other is played again
+            code = run.process.returncode
+            told = run.errors.read_text()
+        after = played_whole(cup)
+        assert before <= after
+        before = after
+        if code == 0:
+            return kills
+        assert code == -signal.SIGKILL, told
+
+
+def nobody_survives(processes: dict[int, str], worlds: set[str]) -> None:
+    """Fail when a process, or anything in its sandboxes, lives for two seconds longer than its run."""
+    deadline = time.monotonic() + 2
+    while left := [each for each, born in processes.items() if not gone(each, born)] + inhabitants(worlds):
+        assert time.monotonic() < deadline, [Path(f"/proc/{each}/cmdline").read_bytes() for each in left]
+
+
+@pytest.mark.parametrize("what", KILLS)
+def test_what_is_killed_at_a_random_moment_changes_nothing(what: str, uninterrupted: Result, tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", tourneys=TOURNEYS)
+    killed_again_and_again(cup, random.Random(f"kill {what}"), [what], 1.5)
+    assert result_of(cup) == uninterrupted
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("round_", range(20))
+def test_whatever_is_killed_at_whatever_moment_changes_nothing(
+    round_: int, uninterrupted: Result, tmp_path: Path
+) -> None:
+    cup = cup_in(tmp_path / "cup", tourneys=TOURNEYS)
+    killed_again_and_again(cup, random.Random(round_), [*KILLS], 1.0)
+    assert result_of(cup) == uninterrupted
+
+
+@pytest.mark.long
+def test_a_run_may_be_killed_before_it_has_begun(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", tourneys=2)
+    chance = random.Random(1)
+    for _ in range(20):
+        with running(cup) as run:
+            run.wait(chance.uniform(0.3, 1.2))
+    assert croupier("run", "-C", cup).code == 0
+    assert len(played_whole(cup)) == 2
+
+
+# Begun, and begun again.
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a small cup that has been played, not to be changed."""
+    cup = cup_in(tmp_path_factory.mktemp("finished") / "cup", ["davey.c", "cautious.c"], tourneys=2, rounds=1)
+    (cup / "croupier.toml").write_text(
+        (cup / "croupier.toml").read_text().replace('seed = "a seed for tests"', 'seed = "random"')
+    )
+    done = croupier("run", "-C", cup)
+    assert done.code == 0, done.err
+    return cup
+
+
+@pytest.fixture
+def cup(finished: Path, tmp_path: Path) -> Path:
+    """Return a copy of that cup."""
+    shutil.copytree(finished, tmp_path / "cup")
+    return tmp_path / "cup"
+
+
+def test_a_cup_that_is_over_is_not_played_again(cup: Path) -> None:
+    before = (cup / "run" / "run.sqlite").stat().st_mtime_ns, result_of(cup)
+    done = croupier("run", "-C", cup, "--progress", "json")
+    assert done.code == 0
+    assert '"fixture"' not in done.out
+    assert result_of(cup) == before[1]
+
+
+def test_fresh_begins_anew_with_another_seed(cup: Path) -> None:
+    before = result_of(cup)
+    assert croupier("run", "-C", cup, "--fresh").code == 0
+    after = result_of(cup)
+    assert after.fixtures.keys() == before.fixtures.keys()
+    assert after.standings["seed_sha256"] != before.standings["seed_sha256"]
+
+
+def test_fresh_throws_nothing_away_when_it_cannot_begin(cup: Path) -> None:
+    before = answers_in(cup / "run" / "run.sqlite")
+    (cup / "bots" / "broken.c").write_text("int main(")
+    assert croupier("run", "-C", cup, "--fresh").code == 4
+    assert answers_in(cup / "run" / "run.sqlite") == before
+
+
+def change(path: Path, old: str, new: str) -> None:
+    """Change a text file."""
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def limits(cup: Path) -> None:
+    """Change a limit."""
+    change(cup / "croupier.toml", 'move = "10 s"', 'move = "2 s"')
+
+
+def stage(cup: Path) -> None:
+    """Change a stage."""
+    change(cup / "croupier.toml", "rounds = 1", "rounds = 2")
+
+
+def source(cup: Path) -> None:
+    """Change a bot."""
+    with (cup / "bots" / "davey.c").open("a") as file:
+        file.write("// better\n")
+
+
+def join(cup: Path) -> None:
+    """Have a bot more."""
+    shutil.copy(cup / "bots" / "davey.c", cup / "bots" / "late.c")
+
+
+def leave(cup: Path) -> None:
+    """Have a bot less."""
+    (cup / "bots" / "davey.c").unlink()
+
+
+def lose_the_seed(cup: Path) -> None:
+    """Lose the seed."""
+    (cup / "run" / "seed").unlink()
+
+
+def change_the_seed(cup: Path) -> None:
+    """Put another seed in its place."""
+    (cup / "run" / "seed").write_text("0" * 32 + "\n")
+
+
+def empty_the_seed(cup: Path) -> None:
+    """Leave nothing of the seed."""
+    (cup / "run" / "seed").write_text("")
+
+
+CHANGES = [
+    (limits, "error[R001] {cup}/croupier.toml: changed since this run began ([limits] move: 10 s → 2 s)"),
+    (stage, 'error[R001] {cup}/croupier.toml: changed since this run began ([[stage]] "tables" rounds: 1 → 2)'),
+    (source, "error[R002] davey: changed since this run began (sha256 "),
+    (join, "error[R004] {cup}/croupier.toml: the field has changed since this run began: late came"),
+    (leave, "error[R004] {cup}/croupier.toml: the field has changed since this run began: davey left"),
+    (lose_the_seed, "error[R010] {cup}/run/seed: cannot be read: No such file or directory"),
+    (change_the_seed, "error[R010] {cup}/run/seed: is not the seed that this run began with"),
+    (empty_the_seed, "error[R010] {cup}/run/seed: is no seed, which has 32 hexadecimal digits"),
+]
+
+
+@pytest.mark.parametrize(("change", "told"), [pytest.param(*each, id=each[0].__name__) for each in CHANGES])
+def test_a_run_does_not_go_on_as_another(change: Callable[[Path], None], told: str, cup: Path) -> None:
+    before = answers_in(cup / "run" / "run.sqlite")
+    change(cup)
+    done = croupier("run", "-C", cup)
+    assert (done.code, done.first[: len(told.format(cup=cup))]) == (3, told.format(cup=cup))
+    assert answers_in(cup / "run" / "run.sqlite") == before
+
+
+def test_a_run_does_not_go_on_unprotected(cup: Path) -> None:
+    done = croupier("run", "-C", cup, "--unsafe")
+    began = croupier("status", "-C", cup, "--json").json["sandbox"]
+    assert done.code == 3
+    told = f"error[R007] {cup}/croupier.toml: this run began at level {began}, and would go on at none"
+    assert done.first == told
+
+
+def test_two_do_not_play_one_cup_at_once(cup: Path) -> None:
+    with writing(cup / "run" / "run.sqlite"):
+        done = croupier("run", "-C", cup)
+        status = croupier("status", "-C", cup, "--json").json
+    assert (done.code, done.first.partition(" since")[0]) == (
+        5,
+        f"error[R003] {cup}/run: is in use by pid {os.getpid()} on {os.uname().nodename}",
+    )
+    assert status["by"].startswith(f"pid {os.getpid()} on ")
+
+
+def test_who_only_looks_keeps_nobody_from_playing(cup: Path) -> None:
+    with writing(cup / "run" / "run.sqlite"):
+        assert croupier("standings", "-C", cup).code == 0
+        assert croupier("replay", "last", "-C", cup).code == 0
+
+
+# Journals that are none of ours.
+
+
+def garbage(path: Path) -> None:
+    """Put something else in a journal's place."""
+    path.write_bytes(b"all that glitters is not gold\n" * 1000)
+
+
+def foreign(path: Path) -> None:
+    """Put somebody's database in a journal's place."""
+    path.unlink()
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE recipes (name TEXT)")
+
+
+def newer(path: Path) -> None:
+    """Say that a newer croupier has written a journal."""
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(f"PRAGMA user_version = {VERSION + 1}")
+
+
+def cut(path: Path) -> None:
+    """Cut a journal short."""
+    path.write_bytes(path.read_bytes()[:5000])
+
+
+def overwritten(path: Path) -> None:
+    """Overwrite the middle of a journal."""
+    content = bytearray(path.read_bytes())
+    content[4096:20_000] = bytes(255 - byte for byte in content[4096:20_000])
+    path.write_bytes(content)
+
+
+def scratched(path: Path) -> None:
+    """Change what SQLite does not look into: a record."""
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE record SET summary = x'ff00'")
+
+
+DAMAGES = [
+    (garbage, "is no journal: file is not a database"),
+    (foreign, "is a database, but not a journal of croupier"),
+    (newer, f"was written by a newer croupier (format {VERSION + 1}, this one knows {VERSION})"),
+    (cut, "is "),
+    (overwritten, "is "),
+    (scratched, "is damaged: "),
+]
+
+
+@pytest.mark.parametrize(("damage", "told"), [pytest.param(*each, id=each[0].__name__) for each in DAMAGES])
+@pytest.mark.parametrize("command", ["run", "standings", "errors", "replay"])
+def test_a_journal_that_cannot_be_used_is_refused_and_left_untouched(
+    damage: Callable[[Path], None], told: str, command: str, cup: Path
+) -> None:
+    journal = cup / "run" / "run.sqlite"
+    for beside in journal.parent.glob("run.sqlite-*"):
+        beside.unlink()
+    damage(journal)
+    before = journal.read_bytes()
+    done = croupier(command, "-C", cup)
+    assert (done.code, done.first[: len(f"error[R005] {journal}: {told}")]) == (3, f"error[R005] {journal}: {told}")
+    assert journal.read_bytes() == before
+
+
+def test_an_empty_file_is_a_journal_in_which_nothing_has_been_played(cup: Path) -> None:
+    journal = cup / "run" / "run.sqlite"
+    journal.write_bytes(b"")
+    done = croupier("standings", "-C", cup)
+    assert (done.code, done.first) == (3, f"error[R006] {journal}: nothing has been played here yet")
+    assert croupier("run", "-C", cup).code == 0
+
+
+def test_a_journal_that_cannot_be_written_says_why(cup: Path) -> None:
+    (cup / "run" / "run.lock").unlink()
+    (cup / "run" / "run.lock").mkdir()
+    done = croupier("run", "-C", cup)
+    told = f"error[R009] {cup}/run/run.sqlite: cannot be written: Is a directory"
+    assert (done.code, done.first) == (6, told)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: cannot become somebody else")
+def test_somebody_elses_journal_can_be_read_and_not_written(cup: Path) -> None:
+    python = shutil.which("python3", path="/usr/bin")
+    env = environment(CROUPIER_CACHE=str(cup.parent / "cache"), PYTHONDONTWRITEBYTECODE="1")
+    env["PYTHONPATH"] += os.pathsep + os.pathsep.join(
+        path for path in __import__("sys").path if "site-packages" in path
+    )
+    probe = [python or "", "-c", "import host.cli, msgspec, trio"]
+    if not python or subprocess.run(probe, env=env, user=65534, capture_output=True, check=False).returncode:
+        pytest.skip("NO PYTHON that everybody may run has croupier's packages")
+    for folder in (cup.parent, cup.parent.parent, cup.parent.parent.parent):
+        folder.chmod(0o755)
+    (cup.parent / "cache").mkdir(mode=0o777)
+    (cup.parent / "cache").chmod(0o777)
+    for path in (cup / "run").glob("run.sqlite-*"):
+        path.unlink()
+
+    def as_nobody(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [python or "", "-P", "-m", "host", "-C", str(cup), *words]
+        return subprocess.run(command, env=env, user=65534, group=65534, capture_output=True, text=True, check=False)
+
+    assert as_nobody("standings", "--json").returncode == 0
+    done = as_nobody("run")
+    told = f"error[R009] {cup}/run/run.sqlite: cannot be written: Permission denied"
+    assert (done.returncode, done.stderr.partition("\n")[0]) == (6, told)
+
+
+def test_a_run_as_a_process_of_its_own_ends_with_0(cup: Path) -> None:
+    done = croupier_process("run", "-C", cup, "--fresh", "--progress", "none")
+    assert (done.code, done.err) == (0, "")
