@@ -29,6 +29,7 @@ class Running:
 
     def __init__(self, cup: Path, workers: int, *more: str) -> None:
         self.told, self.errors = cup.with_name("told"), cup.with_name("errors")
+        self.spared = 0  # fixtures that had been finished when a keeper was killed last
         command = [*CROUPIER, "-C", str(cup), "run", "--progress", "json", "--workers", str(workers), *more]
         with self.told.open("wb") as out, self.errors.open("wb") as err:
             self.process = subprocess.Popen(command, stdout=out, stderr=err, env=environment(), start_new_session=True)
@@ -210,8 +211,23 @@ def kill_a_worker(run: Running, chance: random.Random) -> bool:
 
 
 def kill_a_keeper(run: Running, chance: random.Random) -> bool:
-    """Kill something that a sandbox is made of: bubblewrap's process, or the keeper."""
-    return kill_one_of(run.children("bwrap", "keeper"), chance)
+    """Kill something that a sandbox is made of: bubblewrap's process, or the keeper. The third in a fixture is charged
+    to its bot, so that a fixture is spared which may have lost one already.
+    """
+    if len(run.finished()) < run.spared + 2:
+        return False
+    run.spared = len(run.finished())
+    keepers = [process for process in run.children("keeper") if is_first(process)]
+    return kill_one_of(run.children("bwrap") + keepers, chance)
+
+
+def is_first(process: int) -> bool:
+    """Return whether a process is the first of its own world: the keeper, and no bot that is about to be started."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return False
+    return next(line for line in status.splitlines() if line.startswith("NSpid:")).split()[-1] == "1"
 
 
 def kill_one_of(processes: list[int], chance: random.Random) -> bool:

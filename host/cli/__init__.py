@@ -202,8 +202,8 @@ def main(words: Sequence[str] | None = None) -> None:
         code = refuse(misused(wrong), as_json)
     except (click.Abort, KeyboardInterrupt):
         code = 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except SystemExit:  # click's word for a pipe that nobody reads any more: `croupier games | head -1`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         code = 0
     except Refused as refused:
         code = refuse(refused, as_json)

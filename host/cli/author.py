@@ -150,7 +150,8 @@ def play(
     low, high = chosen.seats
     if not low <= len(specs) <= high:
         seats = f"{low} to {high}" if low != high else str(low)
-        raise click.UsageError(f"a table of {chosen.name} seats {seats} bots; {len(specs)} are named")
+        many = f"{len(specs)} {'is' if len(specs) == 1 else 'are'} named"
+        raise click.UsageError(f"a table of {chosen.name} seats {seats} bots; {many}")
     cup = load(office.folder) if (office.folder / "croupier.toml").exists() else None
     if preset and preset not in chosen.presets:
         told = nothing_called(f"preset of {chosen.name}", preset, chosen.presets)
@@ -216,10 +217,9 @@ def _latest(office: Office) -> list[Path]:
     return sorted((path for path in places if path.exists()), key=lambda path: -path.stat().st_mtime)
 
 
-def _nothing() -> Refused:
-    return Refused(
-        [Problem("R006", ".", "nothing has been played here yet", hint="croupier run, or croupier play BOT BOT")], 3
-    )
+def _nothing(office: Office) -> Refused:
+    hint = "croupier run, or croupier play BOT BOT"
+    return Refused([Problem("R006", str(office.folder), "nothing has been played here yet", hint=hint)], 3)
 
 
 @click.command()
@@ -239,7 +239,7 @@ def errors(office: Office, bot: str | None, kind: str | None) -> None:
         raise click.UsageError(told if "did you mean" in told else f"{told}; there are {', '.join(kinds_known)}")
     journals = _latest(office)
     if not journals:
-        raise _nothing()
+        raise _nothing(office)
     groups: dict[tuple[str, str], dict[str, Any]] = {}
     with reading(journals[0]) as journal:
         bots = journal.bots()
@@ -297,7 +297,7 @@ def replay(office: Office, table: str) -> None:
 
     journals = _latest(office)
     if not journals:
-        raise _nothing()
+        raise _nothing(office)
     found = find_table(journals, office.folder, table)
     if office.json:
         print_json("replay", table=found.sitting.path, events=[{"ev": ev, **facts} for ev, facts in found.events])

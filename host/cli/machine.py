@@ -69,6 +69,7 @@ def doctor(office: Office) -> None:
             croupier=__version__,
             cores=cores,
             sandbox=here.level,
+            mechanisms=[mechanism._asdict() for mechanism in here.mechanisms],
             problems=[problem._asdict() for problem in here.reasons],
             clocks=measured,
             languages=languages,
@@ -80,15 +81,21 @@ def doctor(office: Office) -> None:
         f"croupier {__version__} · Python {platform.python_version()} · {platform.system()} {platform.release()} · "
         f"{cores} core{'s' if cores > 1 else ''} · {memory:.0f} GiB"
     )
+    marks = [
+        f"{'✓' if works else '!'} {' '.join(filter(None, (name, words)))}" for name, works, words in here.mechanisms
+    ]
+    click.echo(f"isolation {here.level:<4}    {'  '.join(marks)}")
     if here.level == "none":
-        click.echo("isolation none  ✗ bots of strangers cannot be run here")
+        click.echo("          ✗ bots of strangers cannot be run here")
         for problem in here.reasons:
             click.echo(str(problem))
-    else:
-        click.echo(
-            f"isolation {here.level}      ✓ user namespace  ✓ bubblewrap  ✓ seccomp  ✓ keeper;  memory and CPU are watched "
-            "every 20 ms"
-        )
+    elif here.level != "L4":
+        click.echo("          memory and computing are watched, every 20 ms: short lives in between go unseen")
+        if here.level == "L2":
+            click.echo('          weaker than the default: only with level = "L2" under [sandbox] in croupier.toml')
+        for problem in here.reasons:
+            click.echo(f"          {problem.message}{': ' if problem.evidence else ''}{problem.evidence}")
+            click.echo(f"          a higher level by: {problem.hint}")
     if measured:
         click.echo(
             f"clocks    a fresh /bin/true by argv: {measured['ask'] * 1e6:.0f} µs, bare spawn {measured['spawn'] * 1e6:.0f} µs; "

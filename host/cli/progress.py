@@ -29,8 +29,8 @@ class Plain:
         self._at_start = 0
 
     def say(self, text: str) -> None:
-        """Show one line."""
-        click.echo(text)
+        """Show one line; a warning must not be lost in a pipe."""
+        click.echo(text, err=text.startswith("WARNING"))
 
     def progress(self, progress: Progress) -> None:
         """Show how far a stage is, when that is news."""

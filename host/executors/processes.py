@@ -13,7 +13,7 @@ import trio
 
 from host.record import Job, Record, Setup, encode
 
-LOST_AFTER = 3
+LOST_AFTER = 10
 """Times one fixture may lose its worker before it stops the run: it is our fault, and looks like one."""
 
 

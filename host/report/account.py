@@ -311,8 +311,8 @@ def _bracket(asked: Mapping[str, Any], order: Sequence[str], records: Sequence[R
             winners.append(winner)
             losers.append(None if winner is None else two if winner == one else one)
         last = min(first + len(group) - 1, len(order))
-        if first < last:
-            found.append(Bracket(number, first, last, tuple(ties)))
+        if any(None not in tie.bots for tie in ties):
+            found.append(Bracket(number, first, last, tuple(tie for tie in ties if any(tie.bots))))
         if all(tie.winner is not None or not any(tie.bots) for tie in ties) and real:
             follow(winners, number + 1, first, real)
             follow(losers, number + 1, first + len(group) // 2, real)

@@ -1,25 +1,31 @@
 """A report as one file: the page, and the tables that go with it."""
 
-from typing import Any
-
 from host.journal import Journal
 from host.report.account import account
 from host.report.page import empty_account, rendered
-from host.report.tables import known_seed, load, packed, worth_seeing
+from host.report.tables import known_seed, load, packed, squeezed, worth_seeing
 from host.report.text import one_line
+
+MOST = 990_000
+"""Bytes of one report: replays that do not fit any more are left out."""
 
 
 def report_of(journal: Journal, most: int) -> tuple[str, int]:
     """Return the report of a journal, and how many replays it carries, at most so many."""
     seed = known_seed(journal)
+    told = account(journal, seed)
     places = worth_seeing(journal, most) if seed is not None else []
-    tables: dict[str, dict[str, Any]] = {}
+    room = MOST - len(rendered(told, places, {}, live=False).encode())
+    data: dict[str, str] = {}
     for place in places:
         assert seed is not None
-        for table in load(journal, seed, place.fixture, [place.nth]):
-            tables[place.name] = packed(table, place.why)
-    text = rendered(account(journal, seed), places, tables, live=False)
-    return text, text.count('<script type="application/octet-stream"')
+        (table,) = load(journal, seed, place.fixture, [place.nth])
+        small = squeezed(packed(table, place.why))
+        needed = len(small) + 2 * len(place.name) + 200
+        if needed <= room:
+            data[place.name] = small
+            room -= needed
+    return rendered(told, [place for place in places if place.name in data], data, live=False), len(data)
 
 
 def casino_of(name: str, playlog: str) -> str:

@@ -27,9 +27,6 @@ LIVE_POLICY = (
 )
 """What a served page may do: nothing that stands in the page itself is ever run."""
 
-MOST_DATA = 760_000
-"""Characters of replays in one report, so that the file stays below 1 MB."""
-
 ISOLATION: Mapping[str, str] = {
     "L4": "namespaces, system call filter, cgroups",
     "L3": "namespaces, system call filter, limits watched",
@@ -279,23 +276,15 @@ def machine() -> str:
 def rendered(
     told: Account,
     replays: Sequence[Place],
-    tables: Mapping[str, Mapping[str, Any]],
+    data: Mapping[str, str],
     *,
     live: bool,
     playlog: tuple[str, str] | None = None,
 ) -> str:
-    """Return the page; a file carries its tables with it, up to MOST_DATA, a served page fetches them.
+    """Return the page: a file carries its tables with it, squeezed, by name; a served page fetches them.
 
     With a play.log, name and text, the page opens with that game.
     """
-    data: list[tuple[str, str]] = []
-    size = 0
-    for called, table in tables.items():
-        small = squeezed(table)
-        if size + len(small) <= MOST_DATA:
-            size += len(small)
-            data.append((called, small))
-    kept = [place for place in replays if live or place.name in dict(data)]
     paired = [stage for stage in told.stages if len(stage.pairs) > 0 and stage.kind != "cup"]
     menu = [("result", "Result"), ("standings", "Standings")] if told.stages else []
     menu += [("pairs", "Pairs")] if paired else []
@@ -316,8 +305,8 @@ def rendered(
             casino=Markup(asset("casino.js")),
             menu=menu,
             paired=paired,
-            replays=kept,
-            kept={place.name for place in kept},
+            replays=replays,
+            kept=set(data),
             data=data,
             playlog=(playlog[0], squeezed(playlog[1])) if playlog else None,
             kinds=KINDS,

@@ -127,18 +127,17 @@ def worth_seeing(journal: Journal, most: int) -> list[Place]:
 
 def find(journal: Journal, name: str) -> Place | None:
     """Return where the table of this whole name lies; None when there is none."""
-    facts = journal.facts()
-    for stage in stages_of(facts):
+    group, _, said = name.rpartition("/")
+    number = int(said) if said.isascii() and said.isdecimal() and len(said) < 10 else 0
+    for stage in stages_of(journal.facts()):
         for path in journal.paths(stage["name"]):
+            beside, _, first = path.rpartition("/")
             if stage["kind"] == "tables":
-                group, _, number = name.rpartition("/")
-                if group == path and number.isdigit() and number != "0":
-                    return Place(name, path, int(number) - 1, "")
-            elif path.rpartition("/")[0] == name.rpartition("/")[0]:
-                first, number = path.rpartition("/")[2], name.rpartition("/")[2]
-                whole = journal.whole(path) if first.isdigit() and number.isdigit() else None
-                if whole and int(first) <= int(number) < int(first) + len(whole[0].scores):
-                    return Place(name, path, int(number) - int(first), "")
+                nth = number - 1 if path == group else -1
+            else:
+                nth = number - int(first) if beside == group and first.isdecimal() else -1
+            if nth >= 0 and (whole := journal.whole(path)) and nth < len(whole[0].scores):
+                return Place(name, path, nth, "")
     return None
 
 
@@ -162,36 +161,33 @@ def load(journal: Journal, seed: bytes, fixture: str, wanted: Sequence[int] | No
 # The form in which a page gets a table: events by shape, questions by column. It gzips to a third of plain events.
 
 
+SPARED = {"board": ("pot", "all_in"), "round.start": ("ante",), "round.end": ("board", "all_in", "out")}
+"""What a picture can work out again, by event."""
+
+
 def packed(table: Shown, why: str = "") -> dict[str, Any]:
-    """Return a table for the casino; what its picture can work out again is left out."""
+    """Return a table for the casino: a question and its answer are one row, `turn`; what a picture knows is left out."""
     shapes: list[list[str]] = []
     rows: list[list[Any]] = []
     questions: list[list[str]] = []
     for ev, facts in table.events:
-        if (
-            ev in ("table.start", "die", "bet")
-            or (ev == "ask" and "q" not in facts)
-            or (ev == "table.end" and "round" in facts)
-        ):
+        if ev in ("table.start", "die", "bet") or (ev == "table.end" and "round" in facts):
             continue
         if ev == "ask":
-            questions.append(facts["q"].split(" "))
-        kept = {
-            key: plain(value) for key, value in facts.items() if key not in ("q", "n") or ev not in ("ask", "answer")
-        }
-        shape = [ev, *kept]
+            questions += [facts["q"].split(" ")] if "q" in facts else []
+            continue
+        spared = ("n",) if ev == "answer" else SPARED.get(ev, ())
+        kept = {key: plain(value) for key, value in facts.items() if key not in spared}
+        shape = ["turn" if ev == "answer" else ev, *kept]
         if shape not in shapes:
             shapes.append(shape)
         rows.append([shapes.index(shape), *kept.values()])
-    names = table.bots
-    pieces = {
-        piece.number: evidence(piece) for piece in sorted(table.evidence, key=lambda piece: piece.kind != "slowest")
-    }
+    pieces = {piece.number: evidence(piece) for piece in sorted(table.evidence, key=lambda one: one.kind != "slowest")}
     return {
         "v": 1,
         "table": one_line(table.sitting.path),
         "game": table.game,
-        "bots": names,
+        "bots": table.bots,
         "rules": plain(table.sitting.rules._asdict()),
         "why": why,
         "shapes": shapes,

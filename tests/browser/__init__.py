@@ -65,4 +65,5 @@ def picture(driver: Any, path: Path) -> None:
     with contextlib.suppress(ImportError):
         from PIL import Image
 
-        Image.open(path).convert("RGB").quantize(255, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(path, optimize=True)
+        few = Image.open(path).convert("RGB").quantize(255, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+        few.save(path, optimize=True)

@@ -203,9 +203,8 @@ async def _ended(process: subprocess.Popen[bytes]) -> None:
 
 
 class Mechanism(NamedTuple):
-    """One of the things that sandboxes are made of: the level it belongs to, whether it works here, its facts."""
+    """One of the things that sandboxes are made of, whether it works here, and what else is known of it."""
 
-    level: str
     name: str
     works: bool
     words: str = ""
@@ -222,26 +221,27 @@ class Found(NamedTuple):
 @once
 def found() -> Found:
     """Return the strongest level that works here, by making such a sandbox and running a program in it."""
-    mechanisms = []
+    mechanisms: list[Mechanism] = []
+    problems: list[Problem] = []
 
-    def tried(level: str, name: str, problem: Problem | None, words: str = "") -> bool:
-        mechanisms.append(Mechanism(level, name, problem is None, words))
+    def works(name: str, problem: Problem | None, words: str = "") -> bool:
+        mechanisms.append(Mechanism(name, problem is None, words))
         if problem is not None:
             problems.append(problem)
         return problem is None
 
-    problems: list[Problem] = []
-    if not tried("L2", "seccomp", _no_filter()):
-        return Found("none", tuple(problems), tuple(mechanisms))
+    def so(level: str) -> Found:
+        return Found(level, tuple(problems), tuple(mechanisms))
+
+    if not works("seccomp", _no_filter()):
+        return so("none")
     keeper.binary()
-    mechanisms.append(Mechanism("L2", "keeper", True))
-    apart = tried("L3", "bubblewrap", _no_bubblewrap()) and tried("L3", "namespaces", _no_namespaces())
-    if apart and tried("L4", "control group", _no_group(), _group_words()):
-        return Found("L4", (), tuple(mechanisms))
-    if apart:
-        return Found("L3", tuple(problems), tuple(mechanisms))
-    fenced = tried("L2", "Landlock", _no_landlock(), f"ABI {landlock.version()}")
-    return Found("L2" if fenced else "none", tuple(problems), tuple(mechanisms))
+    works("keeper", None)
+    version = landlock.version()
+    if works("bubblewrap", _no_bubblewrap()) and works("user namespace", _no_namespaces()):
+        mechanisms.append(Mechanism("landlock", version >= landlock.WANTED, str(version)))
+        return so("L4" if works("cgroup", _no_group(), _group_words()) else "L3")
+    return so("L2" if works("landlock", _no_landlock(), str(version)) else "none")
 
 
 def _no_filter() -> Problem | None:
@@ -284,7 +284,7 @@ def _no_group() -> Problem | None:
 
 def _group_words() -> str:
     with contextlib.suppress(NoGroup):
-        return f"version {cgroup.base().version}"
+        return str(cgroup.base().version)
     return ""
 
 

@@ -27,6 +27,7 @@ CREDENTIALS = struct.Struct("3i")  # a process, its user and group, as the kerne
 TIMED_OUT, FLOODED, OVER_CPU, EXITED, STOPPED = 1, 2, 4, 8, 16
 LONGEST_REPLY = 128 << 10
 LINE_END = 2  # bytes that an answer may be longer than its limit
+TRIAL = 20.0  # seconds that a trial may take: a busy machine is not one without sandboxes
 PATIENCE = 2.0
 """Seconds that a keeper may take longer than the limits it was given before it is taken for dead."""
 
@@ -235,8 +236,8 @@ class Keeper:
 
 def asked_plainly(control: socket.socket, argv: Sequence[bytes]) -> Ended:
     """Ask a keeper by its bare socket, without an event loop; raise OSError when it does not answer."""
-    control.settimeout(PATIENCE)
-    control.send(_packed(b"A", argv, {}, Limits(), PATIENCE / 2))
+    control.settimeout(TRIAL + PATIENCE)
+    control.send(_packed(b"A", argv, {}, Limits(), TRIAL))
     reply = control.recv(LONGEST_REPLY)
     if not reply:
         raise ConnectionResetError("the keeper has gone")

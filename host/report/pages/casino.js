@@ -14,7 +14,7 @@ function el(tag, facts = {}, ...inside) {
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
     else made.setAttribute(key, value === true ? "" : value);
   }
-  made.append(...inside.flat().filter((each) => each !== null && each !== undefined && each !== false));
+  made.append(...inside.flat(Infinity).filter((each) => each !== null && each !== undefined && each !== false));
   return made;
 }
 
@@ -244,13 +244,13 @@ const holdem = {
   unit: "round",
   start: (table) => ({ hand: 0, pot: 0, board: [], actor: -1, said: null, winners: [], share: 0, order: [], end: "",
     players: table.bots.map(() => ({ chips: table.rules.chips || 0, bet: 0, cards: [], died: false, out: false, allIn: false, worth: "" })) }),
-  apply(state, ev) {
+  apply(state, ev, table) {
     const player = state.players[ev.seat];
     switch (ev.ev) {
       case "round.start":
         Object.assign(state, { hand: ev.round, pot: 0, board: [], actor: -1, winners: [], share: 0, order: ev.seats, end: "" });
         for (const each of state.players) Object.assign(each, { out: true, cards: [], bet: 0, died: false, allIn: false, worth: "" });
-        ev.seats.forEach((seat, nth) => Object.assign(state.players[seat], { out: false, chips: ev.chips[nth] - ev.ante }));
+        ev.seats.forEach((seat, nth) => Object.assign(state.players[seat], { out: false, chips: ev.chips[nth] - (table.rules.ante ?? 1) }));
         break;
       case "deal": player.cards.push(ev.card); break;
       case "board":
@@ -335,14 +335,14 @@ async function unzipped(text) {
 function unpacked(packed) {
   if (packed.v !== 1 || !GAMES[packed.game]) throw new Trouble(`this table is of a kind that this page does not know (version ${packed.v}, game ${packed.game}): a newer croupier wrote it`);
   const columns = packed.questions.map((column) => column.split("\n"));
-  let asked = 0, answered = 0;
-  const events = packed.rows.map(([shape, ...values]) => {
+  let n = 0;
+  const events = packed.rows.flatMap(([shape, ...values]) => {
     const [name, ...keys] = packed.shapes[shape];
     const ev = { ev: name };
     keys.forEach((key, nth) => { ev[key] = values[nth]; });
-    if (name === "ask") { ev.q = columns.map((column) => column[asked]); asked += 1; ev.n = asked; }
-    if (name === "answer") { answered += 1; ev.n = answered; }
-    return ev;
+    if (name !== "turn") return ev;
+    n += 1;
+    return [{ ev: "ask", n, seat: ev.seat, q: columns.map((column) => column[n - 1]) }, { ...ev, ev: "answer", n }];
   });
   return { ...packed, events };
 }
@@ -636,6 +636,8 @@ function given(name, text) {
   dropped.set(table.table, table);
   return table;
 }
+
+window.casino.shown = () => shown; // what is on the table, for whoever looks into this page
 
 async function took(file) {
   if (file.size > 200e6) { trouble(`${file.name} is larger than 200 MB: this is no play.log`); return; }

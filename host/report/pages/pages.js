@@ -19,7 +19,7 @@ function route(moved) {
   for (const link of document.querySelectorAll(".top nav a")) {
     const here = link.hash.slice(1) === (page.dataset.up || page.id);
     if (here) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
-    if (here && moved) link.scrollIntoView({ block: "nearest", inline: "center" });
+    if (here) link.parentElement.scrollLeft = link.offsetLeft - link.parentElement.offsetLeft - 60;
   }
   const title = page.querySelector("h1");
   document.title = `${page.id === "result" ? "" : `${title.textContent} · `}${document.title.split(" · ").slice(-2).join(" · ")}`;
@@ -77,8 +77,10 @@ function live() {
       const known = new Set([...document.querySelectorAll("section.page")].map((each) => each.id));
       for (const page of fresh.querySelectorAll("section.page")) if (!known.has(page.id)) {
         page.classList.remove("here");
-        document.getElementById("about")?.before(page);
+        document.getElementById("casino").before(page);
       }
+      document.querySelector(".brand span").textContent = fresh.querySelector(".brand span").textContent;
+      document.title = fresh.title;
       document.querySelector(".top nav").replaceChildren(...fresh.querySelector(".top nav").childNodes);
       dressed();
       route(false);

@@ -1,0 +1,232 @@
+"""What a sandbox costs: decisions by fresh processes and over lines at every level, beside no sandbox in the same run.
+
+    python benchmarks/argv.py [--rounds 9] [--hydra 1000]
+
+The floor of a decision is a bare posix_spawn, a read to the end and a wait, of the same program with the same arguments.
+All contenders take turns, round by round, since machines are shared; read the ratios.
+"""
+
+import argparse
+import contextlib
+import os
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+
+import trio
+from rounds import Measured, duration, shown, table
+
+from host.bots.build import Bot, build
+from host.bots.languages import LANGUAGES, tool
+from host.bots.limits import Limits
+from host.bots.sandboxes import LEVELS, Home, Sandbox, found, landlock, sandboxed
+from host.bots.seat import Seat, seated
+from host.bots.spec import Spec
+from host.bots.told import Question
+from host.bots.watch import a_watcher, descendants
+from host.games import GAMES
+
+GAME = GAMES["cardshark"]
+QUESTION = GAME.examples[0]
+ARGUMENTS = ("21", "KJA", "KQKJA3592A", "25", "145")
+LIMITS = Limits(move=10, cpu=10)
+A_ROUND = {"c": 100, "python": 20, "java": 4, "lisp": 20}  # decisions
+PROMISED = {"c": 1.35, "python": 1.15, "java": 1.15, "lisp": 1.15}  # at L3, times the floor
+LINES = '#include <stdio.h>\nint main(void) { for (int c; (c = getchar()) >= 0;) if (c == 10) puts("S"), fflush(stdout); }\n'
+HYDRA = r"""
+#include <stdio.h>
+#include <unistd.h>
+
+int main(void)
+{
+    if (fork() == 0) {
+        setsid();
+        close(0), close(1), close(2);
+        for (;;) {
+            usleep(1000);
+            if (fork() != 0) _exit(0);
+        }
+    }
+    puts("S");
+    return 0;
+}
+"""
+
+Work = Callable[[], Awaitable[int]]
+
+
+async def measured(contenders: Mapping[str, Work], rounds: int) -> list[Measured]:
+    """Return what everybody's decisions took, one round of each after the other."""
+    results = [Measured(name, []) for name in contenders]
+    for _ in range(rounds):
+        for work, result in zip(contenders.values(), results, strict=True):
+            started = time.perf_counter()
+            decisions = await work()
+            result.seconds.append((time.perf_counter() - started) / decisions)
+    return results
+
+
+async def written(text: str, suffix: str, language: str) -> Bot:
+    """Build a bot from its text."""
+    with tempfile.TemporaryDirectory() as folder:
+        name = f"Hello{suffix}"
+        Path(folder, name).write_text(text)
+        sources = (name,) if language in ("c", "java") else ()
+        spec = Spec("Hello", Path(folder), (name,), language, game="cardshark", sources=sources, entry=name)
+        return await build(spec, found().level)
+
+
+def spawned(bot: Bot, times: int) -> Work:
+    """Return the floor: the same program without any host."""
+
+    async def work() -> int:
+        os.chdir(bot.folder)
+        for _ in range(times):
+            reads, writes = os.pipe()
+            actions = [(os.POSIX_SPAWN_DUP2, writes, 1), (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)]
+            pid = os.posix_spawn(bot.argv[0], [*bot.argv, *ARGUMENTS], dict(bot.env), file_actions=actions)
+            os.close(writes)
+            while os.read(reads, 4096):
+                pass
+            os.close(reads)
+            os.waitpid(pid, 0)
+        return times
+
+    return work
+
+
+def asked(seat: Seat, times: int) -> Work:
+    """Return decisions of a seated bot, all that croupier does for one included."""
+
+    async def work() -> int:
+        for number in range(times):
+            await seat.decide([Question(number, 1, QUESTION)])
+        assert not seat.faults, seat.evidence
+        return times
+
+    return work
+
+
+async def decisions(level: Sequence[str], rounds: int) -> None:
+    """Print what a decision by a fresh process costs, for each language."""
+    for language, times in A_ROUND.items():
+        row = LANGUAGES[language]
+        if any(tool(program) is None for program in row.programs):
+            print(f"{language}: not installed")
+            continue
+        bot = (await written(row.hello, row.suffixes[0], language))._replace(limits=LIMITS, protocol="argv")
+        async with contextlib.AsyncExitStack() as stack:
+            watcher = await stack.enter_async_context(a_watcher())
+            contenders = {"bare spawn": spawned(bot, times)}
+            for name in level:
+                sandbox = await stack.enter_async_context(sandboxed(name, Home(Path(bot.folder)), LIMITS))
+                seat = await stack.enter_async_context(seated(bot, GAME, sandbox, 1, watcher))
+                contenders[name] = asked(seat, times)
+            results = await measured(contenders, rounds)
+        print(f"\nA decision by a fresh process, {language} (promised at L3: {PROMISED[language]} times the spawn)")
+        print(shown(results))
+        print("a second: " + ", ".join(f"{result.name} {1 / result.median:.0f}" for result in results))
+
+
+async def starts(level: Sequence[str], rounds: int) -> None:
+    """Print how long it takes from nothing to the first answer, and from the last to nothing."""
+    bot = await written(LANGUAGES["c"].hello, ".c", "c")
+    rows = []
+    for name in level:
+        up, down = [], []
+        for _ in range(3 * rounds):
+            started = time.perf_counter()
+            async with sandboxed(name, Home(Path(bot.folder)), LIMITS) as sandbox:
+                await sandbox.keeper.ask([word.encode() for word in bot.argv], {}, LIMITS, 10)
+                up.append(time.perf_counter() - started)
+                ending = time.perf_counter()
+            down.append(time.perf_counter() - ending)
+        rows.append((name, duration(median(up)), duration(max(up)), duration(median(down))))
+    print("\nA sandbox (promised: the first answer within 15 ms)")
+    print(table(("level", "first answer", "at worst", "torn down"), rows))
+
+
+async def lines(level: Sequence[str], rounds: int) -> None:
+    """Print what a move over lines costs, one at a time, with a bot that lives on."""
+    bot = (await written(LINES, ".c", "c"))._replace(limits=LIMITS, protocol="lines")
+    async with contextlib.AsyncExitStack() as stack:
+        watcher = await stack.enter_async_context(a_watcher())
+        contenders = {}
+        for name in ("none", *level):
+            sandbox = await stack.enter_async_context(sandboxed(name, Home(Path(bot.folder)), LIMITS))
+            seat = await stack.enter_async_context(seated(bot, GAME, sandbox, 1, watcher))
+            contenders[name] = asked(seat, 2000)
+        results = await measured(contenders, rounds)
+    print("\nA move over lines, C (promised: less than 5 µs more than without a sandbox)")
+    print(shown(results))
+    floor = results[0].median
+    print("more than without: " + ", ".join(f"{r.name} {(r.median - floor) * 1e6:+.1f} µs" for r in results[1:]))
+
+
+async def hydra(level: Sequence[str], times: int) -> None:
+    """Print what is left of a bot whose every process lives a millisecond and forks its successor first."""
+    bot = await written(HYDRA, ".c", "c")
+    rows = []
+    for name in level:
+        survivors, took = 0, []
+        async with sandboxed(name, Home(Path(bot.folder)), LIMITS) as sandbox:
+            for _ in range(times):
+                started = time.perf_counter()
+                ended = await sandbox.keeper.ask([word.encode() for word in bot.argv], {}, LIMITS, 10)
+                took.append(time.perf_counter() - started)
+                assert ended.output == b"S\n", ended
+                survivors += alive(sandbox)
+        rows.append((name, f"{times}", f"{survivors}", duration(median(took)), duration(max(took))))
+    print("\nA hydra")
+    print(table(("level", "decisions", "survivors", "median", "at worst"), rows))
+
+
+def alive(sandbox: Sandbox) -> int:
+    """Return how many processes a sandbox holds besides its keeper: orphans fall to it, so none is missed."""
+    return sum(1 for _ in descendants(sandbox.pid))
+
+
+async def deadlines(level: Sequence[str], rounds: int) -> None:
+    """Print how long after its limit a bot that never answers is dead and reaped."""
+    rows = []
+    for name in level:
+        late = []
+        async with sandboxed(name, Home(Path("/usr/share")), LIMITS) as sandbox:
+            for _ in range(20 * rounds):
+                started = time.perf_counter()
+                ended = await sandbox.keeper.ask([b"/bin/sleep", b"9"], {}, LIMITS, 0.02)
+                late.append(time.perf_counter() - started - 0.02)
+                assert ended.timed_out
+        late.sort()
+        rows.append((name, duration(median(late)), duration(late[int(len(late) * 0.99)]), duration(late[-1])))
+    print("\nDead and reaped after its limit (promised: 5 ms in 99 of 100 on an idle machine)")
+    print(table(("level", "median", "99 of 100", "at worst"), rows))
+
+
+async def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--hydra", type=int, default=1000, help="decisions")
+    parser.add_argument("--only", choices=["decisions", "starts", "lines", "deadlines", "hydra"])
+    given = parser.parse_args()
+    here = LEVELS.index(found().level)
+    level = ["L2"] if landlock.version() >= landlock.WANTED else []
+    level += [name for name in ("L3", "L4") if here >= LEVELS.index(name)]
+    print(f"levels here: {', '.join(level)} · load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    parts = {
+        "decisions": lambda: decisions(level, given.rounds),
+        "starts": lambda: starts(level, given.rounds),
+        "lines": lambda: lines(level, given.rounds),
+        "deadlines": lambda: deadlines(level, given.rounds),
+        "hydra": lambda: hydra(level, given.hydra),
+    }
+    for name, part in parts.items():
+        if given.only in (None, name):
+            await part()
+
+
+if __name__ == "__main__":
+    trio.run(main)

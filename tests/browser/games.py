@@ -1,0 +1,167 @@
+"""Journals of games that small functions play, in this process: real tables, real records, no bots to build."""
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from host.bots.told import Evidence, Usage
+from host.games import GAMES
+from host.games.engine import Table
+from host.games.luck import Luck
+from host.journal import writing
+from host.match import Sitting
+from host.record import Fixture, Record, Result, pack
+from host.tournament.folder import commitment
+from host.tournament.plans import PLANS
+from host.tournament.run import about
+from protocols.words import Answer, Fault, FaultKind, Move
+
+SEED = bytes(range(16))
+EVIL = '<script>window.evil=1;alert("x")<'
+ANSI = b"\x1b[31mred\x1b[0m\x07 </script><script>window.evil=2</script>\n<img src=x onerror=window.evil=3>"
+WALLS = 24
+
+
+def cardshark(view: Any, luck: Random) -> Answer:
+    """Hit below 17; now and then bet all or double."""
+    if view.stake == 10 and view.chips and luck.random() < 0.1:
+        return Move("B", view.chips)
+    return Move("H" if view.score < 17 else "S")
+
+
+def pazaak(view: Any, luck: Random) -> Answer:
+    """Stand from 16, play a side card that makes 20."""
+    total = sum(view.your_hand)
+    if 20 - total in view.your_side_deck:
+        return Move("PLAY", 20 - total)
+    return Move("STAND" if total >= 16 or luck.random() < 0.1 else "END")
+
+
+def holdem(view: Any, luck: Random) -> Answer:
+    """Call, raise, fold and go all in as it comes."""
+    chance = luck.random()
+    if chance < 0.12:
+        return Move("BET", 0)
+    if chance < 0.3:
+        return Move("BET", min(view.max_bet_amt, view.min_bet_amt + 5))
+    return Move("BET", view.max_bet_amt if chance > 0.985 else view.min_bet_amt)
+
+
+def patient(view: Any, _luck: Random) -> Answer:
+    """Call, and call again: the longest game of hold'em there is."""
+    return Move("BET", view.min_bet_amt)
+
+
+PLAYERS: dict[str, Callable[[Any, Random], Answer]] = {"cardshark": cardshark, "pazaak": pazaak, "holdem": holdem}
+
+
+def recorded(fixture: Fixture, player: Callable[[Any, Random], Answer] | None = None, seed: bytes = SEED) -> Record:
+    """Play a fixture; the bot called EVIL fails every 25th time, and says so in colours."""
+    game, chosen = GAMES[fixture.game], player or PLAYERS[fixture.game]
+    plan = PLANS[fixture.plan](fixture, seed)
+    results: dict[str, Result] = {}
+    faults: dict[str, dict[str, int]] = {}
+    evidence, scores, answers = [], [], []
+    asked = dict.fromkeys(fixture.bots, 0)
+    now: Iterable[Sitting] | None = next(plan, None)
+    while now is not None:
+        these = []
+        for sitting in now:
+            table, luck = Table(game, sitting.rules, Luck(seed, sitting.path)), Random(sitting.path)
+            while table.request:
+                bot = sitting.bots[table.request.seat]
+                asked[bot] += 1
+                answer = chosen(table.request.view, luck)
+                kind = "slowest" if asked[bot] == 7 else ""
+                if bot == EVIL and asked[bot] % 25 == 3:
+                    answer, kind = Fault(FaultKind.CRASH, "signal 11"), "crash"
+                    faults.setdefault(bot, {}).setdefault("crash", 0)
+                    faults[bot]["crash"] += 1
+                if kind:
+                    question = f"question {asked[bot]} of {fixture.path}".encode()
+                    piece = (bot, len(scores) + len(these) + 1, len(table.answers) + 1, kind, "signal 11", question)
+                    evidence.append(Evidence(*piece, b"<b>H", ANSI, 0.0123, 0.0045, "killed by signal 11"))
+                table.answer(answer)
+            assert table.scores is not None
+            won = game.winners(table.scores) if game.winners else ()
+            for seat, bot in enumerate(sitting.bots):
+                score, was = table.scores[seat], results.get(bot, Result(0, 0, 0, 10**9, -(10**9), 0))
+                low, high = min(was.low, score), max(was.high, score)
+                results[bot] = Result(was.tables + 1, was.wins + (seat in won), was.score + score, low, high, score)
+            these.append(table.scores)
+            answers.append(table.answers)
+        scores += these
+        try:
+            now = plan.send(these)
+        except StopIteration:
+            now = None
+    walls = {
+        bot: tuple(count if at == 12 else count // 9 * (at == 14) for at in range(WALLS))
+        for bot, count in asked.items()
+    }
+    usage = {bot: Usage(n, n * 0.003, 0.0123, n * 0.001, 9 << 20, 3, walls[bot]) for bot, n in asked.items() if n}
+    return Record(fixture.path, results, faults, usage, tuple(evidence), tuple(scores), pack(answers))
+
+
+def fixtures(game: str, stage: str, bots: tuple[str, ...], count: int, **rules: Any) -> list[Fixture]:
+    """Return fixtures: tourneys of cardshark, pairs of pazaak, blocks of hold'em."""
+    chosen = next(iter(GAMES[game].presets.values()))._replace(**rules)
+    blank = Fixture(game, chosen, "independent", "", bots, count)
+    if game == "cardshark":
+        return [blank._replace(plan="tourney", tables=2, path=f"{stage}/{number}") for number in range(1, count + 1)]
+    if game == "pazaak":
+        pairs = [(one, two) for at, one in enumerate(bots) for two in bots[at + 1 :]]
+        return [blank._replace(bots=pair, path=f"{stage}/{'+'.join(sorted(pair))}/1") for pair in pairs]
+    group = f"{stage}/{'+'.join(sorted(bots))}"
+    return [blank._replace(tables=1, path=f"{group}/{number}", first=number) for number in range(1, count + 1)]
+
+
+KINDS = {"cardshark": "tables", "pazaak": "round-robin", "holdem": "independent"}
+
+
+def begin(path: Path, game: str, bots: tuple[str, ...], state: str = "finished", seed: bytes = SEED) -> None:
+    """Begin a journal: the run's facts and its bots."""
+    stage = {"name": "league", "kind": KINDS[game], "rank_by": ["games", "hands"] if game == "pazaak" else []}
+    with writing(path) as journal:
+        facts = {"game": game, "name": f"A {game} cup", "level": "L3", "state": state, "version": "0.1.0"}
+        facts |= {"seed_sha256": commitment(seed), "began": "1700000000.0", "stage league": state}
+        config = json.dumps({"game": game, "seed": "random", "limits": {"move": "1 s"}, "stage": []})
+        journal.note(facts | {"stages": json.dumps([stage]), "config": config})
+        for bot in bots:
+            about_it = {
+                "author": 'Zoë "><img src=x onerror=window.evil=4>',
+                "protocol": "lines",
+                "limits": {"move": 1.0},
+            }
+            journal.enter(bot, "ab" * 32, "c", about_it)
+    (path.parent / "seed").write_text(seed.hex() + "\n")
+
+
+def add(path: Path, some: Iterable[Fixture], player: Callable[[Any, Random], Answer] | None = None) -> None:
+    """Play fixtures and write them down."""
+    with writing(path) as journal:
+        for fixture in some:
+            journal.add("league", recorded(fixture, player), about(fixture))
+
+
+def finish(path: Path) -> None:
+    """Declare a run finished."""
+    with writing(path) as journal:
+        journal.note({"state": "finished", "stage league": "finished"})
+
+
+BOTS = {
+    "cardshark": (EVIL, "kelly", "davey", "lim17", "basic"),
+    "pazaak": (EVIL, "nestor", "neptr", "glaucus"),
+    "holdem": (EVIL, "odds", "tight", "careful", "ehs"),
+}
+
+
+def played(folder: Path, game: str, count: int = 3, state: str = "finished", **rules: Any) -> Path:
+    """Return a folder's journal with a whole small run of a game in it."""
+    path = folder / "run" / "run.sqlite"
+    begin(path, game, BOTS[game], state)
+    add(path, fixtures(game, "league", BOTS[game], count, **rules))
+    return path

@@ -1,0 +1,497 @@
+"""What spectators really see: the report, the casino and the live page in a headless Chromium."""
+
+import contextlib
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from host.journal import reading
+from host.report.export import one_playlog, write_events
+from host.report.files import casino_of, report_of
+from tests.browser import browser, complaints, games, missing
+from tests.browser.games import EVIL
+
+pytest.importorskip("selenium")
+pytestmark = pytest.mark.skipif(bool(missing()), reason=f"not installed: {', '.join(missing())}")
+
+ROOT = Path(__file__).parents[1]
+DROP = """((name, text) => {
+    const files = new DataTransfer();
+    files.items.add(new File([text], name));
+    const facts = {dataTransfer: files, bubbles: true, cancelable: true};
+    return document.body.dispatchEvent(new DragEvent("drop", facts)) || true; })(...arguments)"""
+SAT_WRONG = """window.casino.shown().steps.flatMap((step, nth, steps) => {
+    if (!step.ask) return [];
+    const before = steps[nth - 1].state, [chips, cards, , , board, , , pot] = step.ask.q;
+    const player = before.players[step.ask.seat];
+    const said = [player.chips, player.cards.join(""), before.board.join("") || "-", before.pot].map(String);
+    return said.join() === [chips, cards, board, pot].join() ? [] : [[nth, said, step.ask.q]]; })"""
+HELD_WRONG = """window.casino.shown().steps.flatMap((step, nth) => {
+    if (!step.ask) return [];
+    const [, , , mine, theirs, side] = step.ask.q, seat = step.ask.seat, {players} = step.state;
+    const played = step.events.some((ev) => ev.ev === "play");
+    const hand = (player) => player.cards.map(([card]) => card);
+    const now = hand(players[seat]).slice(0, played ? -1 : undefined).join() || "-";
+    const other = hand(players[1 - seat]).join() || "-", left = players[seat].side.join() || "-";
+    return now === mine && other === theirs && (played || left === side) ? [] : [[nth, now, other, left, step.ask.q]]; })"""
+LOOK_AS = """((seat) => {
+    const eyes = document.getElementById("eyes");
+    eyes.value = seat;
+    return eyes.dispatchEvent(new Event("change")); })(...arguments)"""
+PHONE, DESK = (390, 844), (1280, 900)
+
+
+class Page:
+    """A browser and what we ask of it."""
+
+    def __init__(self, driver: Any) -> None:
+        self.driver = driver
+
+    def open(self, url: str) -> "Page":
+        """Go somewhere, anew even when only the part behind # differs."""
+        self.driver.get("about:blank")
+        self.driver.get(url)
+        return self
+
+    def js(self, script: str, *values: Any) -> Any:
+        """Return what a script returns."""
+        return self.driver.execute_script(f"return {script}", *values)
+
+    def text(self, selector: str) -> str:
+        """Return an element's text."""
+        return str(self.js("document.querySelector(arguments[0]).innerText", selector))
+
+    def wait(self, script: str, patience: float = 20.0) -> Any:
+        """Wait until a script returns something that counts; fail when it does not."""
+        until = time.monotonic() + patience
+        while not (found := self.js(script)):
+            assert time.monotonic() < until, f"waited in vain for {script}; complaints: {complaints(self.driver)}"
+            time.sleep(0.05)
+        return found
+
+    def press(self, key: str, times: int = 1) -> None:
+        """Press a key, as somebody who uses no mouse."""
+        self.js(
+            "Array.from({length: arguments[1]}, () => document.body.dispatchEvent("
+            "new KeyboardEvent('keydown', {key: arguments[0], bubbles: true, cancelable: true}))).length",
+            key,
+            times,
+        )
+
+    def drop(self, name: str, text: str) -> None:
+        """Drop a file on the page."""
+        self.js(DROP, name, text)
+
+    @property
+    def where(self) -> str:
+        """Return where the replay is: "hand 2 · step 13 of 49"."""
+        return self.text("#where")
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[Any]:
+    """Start a browser for all tests here."""
+    with browser(*DESK) as started:
+        yield started
+
+
+@pytest.fixture
+def page(driver: Any) -> Iterator[Page]:
+    """Return the browser; afterwards its console must be empty and no bot's script have run."""
+    driver.get_log("browser")
+    found = Page(driver)
+    yield found
+    assert complaints(driver) == [] and found.js("window.evil") is None
+
+
+class Reported:
+    """A run's journal and its report."""
+
+    def __init__(self, folder: Path, game: str) -> None:
+        self.game, rules = game, {"rounds": 8} if game == "holdem" else {}
+        self.journal = games.played(folder, game, **rules)
+        with reading(self.journal) as book:
+            text, self.kept = report_of(book, 20)
+        self.path = folder / "report.html"
+        self.path.write_text(text)
+        self.url = self.path.as_uri()
+
+
+@pytest.fixture(scope="module", params=tuple(games.KINDS))
+def reported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Reported:
+    """Return a report of each game."""
+    return Reported(tmp_path_factory.mktemp(request.param), request.param)
+
+
+@pytest.fixture(scope="module")
+def holdem(tmp_path_factory: pytest.TempPathFactory) -> Reported:
+    """Return a report of hold'em."""
+    return Reported(tmp_path_factory.mktemp("log"), "holdem")
+
+
+def first_replay(page: Page, reported: Reported) -> None:
+    """Open the first table that a report keeps."""
+    page.open(f"{reported.url}#casino")
+    page.wait("document.querySelector('.shelf a').click() || true")
+    page.wait("document.querySelector('#picture .felt')")
+
+
+# The report.
+
+
+def test_every_page_opens_from_a_file_and_says_something(page: Page, reported: Reported) -> None:
+    page.open(reported.url)
+    for link in page.js("[...document.querySelectorAll('.top nav a')].map((link) => link.hash)"):
+        page.js("(location.hash = arguments[0]) && true", link)
+        page.wait(f"document.querySelector('section.here').id === {json.dumps(link[1:])}")
+        assert len(page.text("section.here")) > 40
+
+
+def test_a_page_of_a_bot_called_script_shows_its_name(page: Page, reported: Reported) -> None:
+    page.open(f"{reported.url}#bot-1")
+    assert page.text("#bot-1 h1") == EVIL
+
+
+def test_only_one_page_shows_at_a_time(page: Page, reported: Reported) -> None:
+    page.open(f"{reported.url}#standings")
+    assert page.js("[...document.querySelectorAll('section.page')].filter((each) => each.offsetHeight).length") == 1
+
+
+def test_without_script_everything_but_replays_can_be_read(driver: Any, reported: Reported) -> None:
+    page = Page(driver)
+    driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        page.open(reported.url)
+        text = page.text("body")
+    finally:
+        driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    assert all(word in text for word in ("Standings", EVIL, "Faults", "About this run", "JavaScript"))
+
+
+def test_standings_sort_by_what_is_clicked(page: Page, reported: Reported) -> None:
+    page.open(f"{reported.url}#standings")
+    page.js("document.querySelector('.standings th:nth-child(2) button').click() || 1")
+    names = page.js(
+        "[...document.querySelectorAll('.standings tbody th a')].map((each) => each.innerText.toLowerCase())"
+    )
+    assert names == sorted(names, reverse=True)
+
+
+def test_the_colours_change_and_stay(page: Page, reported: Reported) -> None:
+    page.open(reported.url)
+    was = page.js("getComputedStyle(document.body).backgroundColor")
+    page.js("document.getElementById('theme').click() || 1")
+    assert page.js("getComputedStyle(document.body).backgroundColor") != was
+
+
+# The casino.
+
+
+def test_a_replay_is_stepped_through_to_the_scores_of_the_record(page: Page, reported: Reported) -> None:
+    first_replay(page, reported)
+    steps = page.js("window.casino.shown().steps.length")
+    page.press("ArrowRight", steps + 3)
+    assert page.where.endswith(f"step {steps} of {steps}")
+    assert "The game is over" in page.text("#saying")
+
+
+def test_the_chips_on_the_table_are_those_the_bots_were_asked_with(page: Page, holdem: Reported) -> None:
+    first_replay(page, holdem)
+    assert page.js(SAT_WRONG) == []
+
+
+def test_the_hands_on_the_table_are_those_the_bots_were_asked_with(page: Page, tmp_path: Path) -> None:
+    first_replay(page, Reported(tmp_path, "pazaak"))
+    assert page.js(HELD_WRONG) == []
+
+
+def test_a_deep_link_opens_the_step(page: Page, reported: Reported) -> None:
+    first_replay(page, reported)
+    name = page.js("window.casino.shown().table.table")
+    page.open(f"{reported.url}#r={quote(name)}&s=12&as=1")
+    page.wait("document.querySelector('#picture .felt')")
+    assert "step 13 of" in page.where and page.js("document.getElementById('eyes').value") == "1"
+
+
+def test_where_one_is_stands_in_the_address(page: Page, reported: Reported) -> None:
+    first_replay(page, reported)
+    page.press("ArrowRight", 5)
+    assert page.js("location.hash").endswith("&s=5")
+
+
+def test_it_plays_by_itself(page: Page, reported: Reported) -> None:
+    first_replay(page, reported)
+    page.js("(document.getElementById('speed').selectedIndex = 3) && 1")
+    page.press(" ")
+    page.wait("window.casino.shown().at > 2")
+    page.press(" ")
+    assert page.js("window.casino.shown().timer") is None
+
+
+def test_hand_by_hand_lands_on_a_deal(page: Page, reported: Reported) -> None:
+    first_replay(page, reported)
+    page.press("ArrowDown")
+    assert page.js("(() => { const now = window.casino.shown(); return Boolean(now.steps[now.at].first); })()")
+
+
+def test_a_mark_stands_for_every_fault(page: Page, reported: Reported) -> None:
+    first_replay(page, reported)
+    faults, marks = page.js(
+        "(() => { const now = window.casino.shown(); return [now.table.events.filter((ev) => ev.ev === 'answer' && "
+        "(ev.a.startsWith('(') || ev.illegal)).length, document.querySelectorAll('.marks .fault').length]; })()"
+    )
+    assert faults == marks
+
+
+def test_a_fault_comes_with_what_the_bot_wrote(page: Page, reported: Reported) -> None:
+    page.open(f"{reported.url}#faults")
+    page.wait("document.querySelector('#faults .sample a').click() || true")
+    page.wait("document.querySelector('#decision dd')")
+    assert r"\x1b[31mred" in page.text("#decision") and "12.3 ms, CPU 4.5 ms" in page.text("#decision")
+
+
+def test_who_looks_through_one_bots_eyes_sees_no_other_cards(page: Page, holdem: Reported) -> None:
+    first_replay(page, holdem)
+    page.press("ArrowRight", 2)
+    open_cards = "document.querySelectorAll('.oval .seat .card:not(.back)').length"
+    everything = page.js(open_cards)
+    page.js(LOOK_AS, "2")
+    assert (everything, page.js(open_cards)) == (10, 2)
+
+
+def test_a_screen_reader_is_told_every_step(page: Page, reported: Reported) -> None:
+    first_replay(page, reported)
+    silent = "window.casino.shown().steps.filter((step) => !step.text.trim()).length"
+    assert page.js(silent) == 0 and page.js("document.getElementById('saying').ariaLive") == "polite"
+
+
+@pytest.fixture(scope="module")
+def log(holdem: Reported) -> str:
+    """Return a play.log."""
+    with reading(holdem.journal) as book:
+        return one_playlog(book, "last", False)
+
+
+def test_a_dropped_playlog_is_shown(page: Page, holdem: Reported, log: str) -> None:
+    page.open(holdem.url)
+    page.drop("mine.play.log", log)
+    page.wait("document.querySelector('#picture .felt')")
+    page.press("End")
+    assert "game is over" in page.text("#saying") and page.text("#what") == "mine.play.log"
+
+
+def test_a_chosen_file_is_shown_too(page: Page, holdem: Reported, log: str, tmp_path: Path) -> None:
+    (tmp_path / "chosen.play.log").write_text(log)
+    page.open(f"{holdem.url}#casino")
+    page.driver.find_element("id", "file").send_keys(str(tmp_path / "chosen.play.log"))
+    assert page.wait("document.querySelector('#what')?.innerText") == "chosen.play.log"
+
+
+def test_the_recording_of_2018_is_shown(page: Page, holdem: Reported) -> None:
+    import gzip
+
+    recording = gzip.decompress((ROOT / "tests/vectors/holdem_playlogs/g005.play.log.gz").read_bytes()).decode()
+    page.open(holdem.url)
+    page.drop("g005.play.log", recording)
+    assert page.wait("window.casino.shown()?.steps.length") > 20
+
+
+def test_dropped_events_are_shown(page: Page, reported: Reported) -> None:
+    import io
+
+    file = io.StringIO()
+    with reading(reported.journal) as book:
+        write_events(book, "last", False, file)
+    page.open(reported.url)
+    page.drop("events.jsonl", file.getvalue())
+    page.wait("document.querySelector('#picture .felt')")
+    page.press("End")
+    assert "The game is over" in page.text("#saying")
+
+
+TORN = {
+    "torn": (lambda log: log[: len(log) // 2], "torn"),
+    "cut off": (lambda log: "\n".join(log.split("\n")[:20]) + "\n", "cut off"),
+    "foreign": (lambda _: "Dear diary,\ntoday\n", "is this a play.log"),
+    "empty": (lambda _: "", "empty"),
+    "other JSON": (lambda _: '{"a": 1}\n', 'has no "ev"'),
+    "another's look": (lambda _: 'INFO:root:{"round": "<img src=x onerror=window.evil=5>"}\n', "foreign"),
+    "null": (lambda _: "INFO:root:null\n", "foreign"),
+    "no game": (lambda _: '{"v":1,"ev":"table.start","game":"chess","bots":[]}\n', "no game called chess"),
+    "wrong events": (
+        lambda _: '{"v":1,"ev":"table.start","game":"holdem","bots":["A"]}\n{"v":1,"ev":"deal","seat":7,"card":"2c"}\n',
+        "do not fit the game",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", TORN)
+def test_a_torn_or_foreign_file_brings_a_message_on_the_page(page: Page, holdem: Reported, log: str, how: str) -> None:
+    spoil, words = TORN[how]
+    page.open(f"{holdem.url}#casino")
+    page.drop("bad.play.log", spoil(log))
+    page.wait("!document.getElementById('trouble').hidden")
+    assert words in page.text("#trouble") and page.js("document.getElementById('player').hidden")
+
+
+def test_a_missing_replay_brings_a_message_on_the_page(page: Page, reported: Reported) -> None:
+    page.open(f"{reported.url}#r=nothing/1")
+    page.wait("!document.getElementById('trouble').hidden")
+    assert "does not carry the table nothing/1" in page.text("#trouble")
+
+
+def test_a_damaged_replay_brings_a_message_on_the_page(page: Page, reported: Reported, tmp_path: Path) -> None:
+    text = reported.path.read_text()
+    at = text.index('class="table" data-name="') + 300
+    (tmp_path / "damaged.html").write_text(text[:at] + "AAAAAAAA" + text[at + 8 :])
+    page.open((tmp_path / "damaged.html").as_uri() + "#casino")
+    page.wait("document.querySelector('.shelf a').click() || true")
+    page.wait("!document.getElementById('trouble').hidden")
+    assert "damaged" in page.text("#trouble")
+
+
+def test_an_imported_playlog_opens_by_itself(page: Page, log: str, tmp_path: Path) -> None:
+    (tmp_path / "log.html").write_text(casino_of("my.play.log", log))
+    page.open((tmp_path / "log.html").as_uri())
+    assert page.wait("document.querySelector('#what')?.innerText") == "my.play.log"
+
+
+# On any screen, for everybody.
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return axe-core, which npm brings; skip where it cannot."""
+    folder = tmp_path_factory.mktemp("axe")
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not installed")
+    command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(folder), "axe-core@4"]
+    if subprocess.run(command, capture_output=True, timeout=120).returncode:
+        pytest.skip("npm cannot bring axe-core here")
+    return (folder / "node_modules/axe-core/axe.min.js").read_text()
+
+
+def pages(page: Page) -> list[str]:
+    """Return the pages of a report, one of a bot and a replay among them."""
+    links: list[str] = page.js("[...document.querySelectorAll('.top nav a')].map((link) => link.hash)")
+    return [*links, "#bot-1", page.js("document.querySelector('.shelf a').hash") + "&s=9"]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_nothing_that_keeps_anybody_out(axe: str, reported: Reported, dark: bool) -> None:
+    found = []
+    with browser(*DESK, dark=dark) as driver:
+        page = Page(driver).open(reported.url)
+        for link in pages(page):
+            page.open(f"{reported.url}{link}")
+            if link.startswith("#r="):
+                page.wait("document.querySelector('#picture .felt')")
+                time.sleep(0.4)  # cards on their way are half transparent
+            driver.execute_cdp_cmd("Runtime.evaluate", {"expression": axe})
+            told = driver.execute_async_script("axe.run(document).then((told) => arguments[0](told.violations))")
+            found += [(link, each["id"], each["nodes"][0]["html"][:200], len(each["nodes"])) for each in told]
+    assert found == []
+
+
+def test_no_page_is_wider_than_a_phone(reported: Reported) -> None:
+    with browser(*PHONE) as driver:
+        page = Page(driver).open(reported.url)
+        wide = []
+        for link in pages(page):
+            page.open(f"{reported.url}{link}")
+            if link.startswith("#r="):
+                page.wait("document.querySelector('#picture .felt')")
+            if page.js("document.documentElement.scrollWidth > innerWidth"):
+                wide.append(link)
+    assert wide == []
+
+
+def test_a_large_report_is_painted_within_a_second(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "run" / "run.sqlite"
+    bots = tuple(f"bot {number}" for number in range(8))
+    games.begin(path, "pazaak", bots)
+    games.add(path, games.fixtures("pazaak", "league", bots, 20))
+    with reading(path) as book:
+        text, kept = report_of(book, 20)
+    (tmp_path / "large.html").write_text(text)
+    page.open((tmp_path / "large.html").as_uri())
+    painted = page.wait(
+        "performance.getEntriesByType('paint').find((each) => each.name === 'first-contentful-paint')?.startTime"
+    )
+    assert kept == 20 and painted < 1000
+
+
+# Live.
+
+
+@contextlib.contextmanager
+def serving(journal: Path) -> Iterator[str]:
+    """Serve a journal; return the address."""
+    pytest.importorskip("hypercorn")
+    from tests.test_web import SERVE
+
+    with subprocess.Popen([sys.executable, "-c", SERVE, str(journal)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        try:
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}/"
+        finally:
+            process.terminate()
+
+
+def test_a_served_replay_is_fetched_and_shown(page: Page, reported: Reported) -> None:
+    with serving(reported.journal) as url:
+        page.open(f"{url}#casino")
+        page.wait("document.querySelector('.shelf a').click() || true")
+        page.wait("document.querySelector('#picture .felt')")
+        page.press("End")
+        assert "The game is over" in page.text("#saying")
+        page.open("about:blank")
+
+
+def test_the_scoreboard_moves_while_a_run_goes_on(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "run" / "run.sqlite"
+    games.begin(path, "pazaak", games.BOTS["pazaak"], "running")
+    some = games.fixtures("pazaak", "league", games.BOTS["pazaak"], 4)
+    with serving(path) as url:
+        page.open(f"{url}#standings")
+        page.wait("document.getElementById('live').innerText.startsWith('live')")
+        seen = []
+        for fixture in some[:3]:
+            games.add(path, [fixture])
+            count = f"document.querySelector('#standings h2')?.innerText.match(/· ({4 * len(seen) + 4}) tables/)?.[1]"
+            seen.append(page.wait(count))
+        games.finish(path)
+        page.wait("document.querySelector('#shelf a')")
+        page.open("about:blank")
+    assert seen == ["4", "8", "12"]
+
+
+def test_a_real_tournament_is_watched_to_its_end(page: Page, tmp_path: Path) -> None:
+    from host.bots.sandboxes import found
+
+    if found().level == "none":
+        pytest.skip("no sandbox here")
+    croupier = [sys.executable, "-m", "host", "-C", str(tmp_path)]
+    subprocess.run([*croupier, "new", "cup", "--game", "cardshark"], check=True, capture_output=True, cwd=ROOT)
+    config = tmp_path / "cup" / "croupier.toml"
+    bots = 'bots = ["sample:davey", "sample:cautious"]\n'
+    lines = [line for line in config.read_text().splitlines() if not line.startswith("bots")]
+    text = "\n".join(lines).replace("tourneys = 25", "tourneys = 30")
+    config.write_text(f"{bots}{text}\n")
+    with serving(tmp_path / "cup" / "run" / "run.sqlite") as url:
+        page.open(url)
+        command = [sys.executable, "-m", "host", "-C", str(tmp_path / "cup"), "run", "--progress", "none"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT) as run:
+            page.wait("document.querySelectorAll('.podium li').length === 2", 60)
+            assert run.wait(120) == 0, run.stdout and run.stdout.read()
+        page.wait("document.querySelector('.state')?.innerText.toLowerCase() === 'finished'", 30)
+        assert "30 " in page.text("#result .facts")
+        page.open("about:blank")

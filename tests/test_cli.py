@@ -1,0 +1,512 @@
+"""The command line: every command's words and exit code, as people and as programs meet them."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import CROUPIER, Done, croupier, croupier_process, cup_in, environment
+from house import ROGUES, SAMPLES, level
+
+from host.cli import COMMANDS, in_front
+from host.games import GAMES
+from host.samples import samples
+
+DAVEY, BASIC = "sample:davey", "sample:cautious"
+
+
+NOISY = r"""#!/bin/sh
+[ "$1" = 19 ] && echo S && exit
+printf '\033[2J\033]0;title\007 <b>bold</b>' >&2
+kill -SEGV $$
+"""
+"""Answers once, so that it may play; then it takes hold of the terminal and crashes."""
+
+
+@pytest.fixture(scope="module")
+def cup(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a small cup that has been played, not to be changed; one of its bots crashes, one writes escapes."""
+    cup = cup_in(tmp_path_factory.mktemp("cup") / "cup", ["davey.c", "cautious.c"], tourneys=2, rounds=1)
+    shutil.copy(ROGUES / "escapes.py", cup / "bots" / "escapes.py")
+    shutil.copy(ROGUES / "markup.py", cup / "bots" / "<script>.py")
+    (cup / "bots" / "noisy").write_text(NOISY)
+    (cup / "bots" / "noisy").chmod(0o755)
+    done = croupier("run", "-C", cup)
+    assert done.code == 0, done.err
+    return cup
+
+
+@pytest.fixture(scope="module")
+def friends(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder in which one bot has played another, and crashed."""
+    folder = tmp_path_factory.mktemp("friends")
+    assert croupier("play", DAVEY, ROGUES / "crashes.c", "-g", "cardshark", "-n", 4, "-C", folder).code == 0
+    return folder
+
+
+# What is wrong is said in one line, with its cure.
+
+NOTHING = "error[U001] there is no"
+WRONG = [
+    # the command line
+    ("rnu", 2, f"{NOTHING} command 'rnu'; did you mean run ?"),
+    ("frobnicate", 2, f"{NOTHING} command 'frobnicate'"),
+    ("run --frsh", 2, f"{NOTHING} option '--frsh'; did you mean --fresh ?"),
+    ("run --workers 0", 2, "error[U001] Invalid value for '--workers': 0 is not in the range 1<=x<=1024"),
+    ("run --stop-after 5", 2, "error[U001] --stop-after: "),
+    ("run --stop-after soon", 2, "error[U001] --stop-after: "),
+    ("play", 2, "error[U001] BOT... is missing"),
+    ("new x", 2, "error[U001] --game is missing"),
+    ("new x -g cardshrk", 2, f"{NOTHING} game 'cardshrk'; did you mean cardshark ?  (games: {', '.join(GAMES)})"),
+    ("new {cup} -g pazaak", 2, "error[C016] {cup}/croupier.toml: is there already"),
+    ("new /proc/none -g pazaak", 2, "error[U001] /proc/none cannot be made: No such file or directory"),
+    ("games poker", 2, f"{NOTHING} game 'poker'  (games: {', '.join(GAMES)})"),
+    ("explain B0100", 2, f"{NOTHING} code 'B0100'; did you mean B010 ?"),
+    ("-C nowhere run", 2, "error[U001] -C nowhere: no such folder"),
+    ("run -C nowhere", 2, "error[U001] -C nowhere: no such folder"),
+    # no tournament, nothing played
+    ("run -C {empty}", 3, "error[C011] {empty}/croupier.toml: no such file: there is no tournament here"),
+    ("ls -C {empty}", 3, "error[C011] {empty}/croupier.toml: no such file: there is no tournament here"),
+    ("add x -C {empty}", 3, "error[C011] {empty}/croupier.toml: no such file: there is no tournament here"),
+    ("run croupier.tmol -C {cup}", 3, "error[C011] {cup}/croupier.tmol: no such file: there is no tournament here"),
+    ("status -C {empty}", 3, "error[R006] {empty}/run/run.sqlite: nothing has been played here yet"),
+    ("standings -C {empty}", 3, "error[R006] {empty}/run/run.sqlite: nothing has been played here yet"),
+    ("errors -C {empty}", 3, "error[R006] {empty}: nothing has been played here yet"),
+    ("replay last -C {empty}", 3, "error[R006] {empty}: nothing has been played here yet"),
+    # names
+    ("play davey cautious -g cardshark -C {empty}", 2, f"{NOTHING} bot 'davey'; a bot is a file, a folder, a name "
+     "here, or sample:NAME"),
+    ("play davye cautious -C {cup}", 2, f"{NOTHING} bot 'davye'; did you mean davey ?"),
+    ("play sample:dayvey davey -C {cup}", 2, 'error[C012] there is no sample bot of cardshark called "dayvey"'),
+    ("check davye -C {cup}", 2, f"{NOTHING} bot 'davye'; did you mean davey ?"),
+    ("ls davye -C {cup}", 2, f"{NOTHING} bot 'davye'; did you mean davey ?"),
+    ("build davye -C {cup}", 2, f"{NOTHING} bot 'davye'; did you mean davey ?"),
+    ("errors davye -C {cup}", 2, f"{NOTHING} bot 'davye'; did you mean davey ?"),
+    ("errors --kind crsh -C {cup}", 2, f"{NOTHING} kind of fault 'crsh'; did you mean crash ?"),
+    ("standings tabels -C {cup}", 2, f"{NOTHING} stage 'tabels'; did you mean tables ?"),
+    ("run --stage tabels -C {cup}", 2, 'error[C017] {cup}: has no stage "tabels"'),
+    ("replay tables/1/99 -C {cup}", 2, f"{NOTHING} table 'tables/1/99'; `croupier errors` and `croupier replay last` "
+     "name some"),
+    ("replay none -C {cup}", 2, f"{NOTHING} table 'none'; `croupier errors` and `croupier replay last` name some"),
+    ("play davey cautious --preset thraed -C {cup}", 2, f"{NOTHING} preset of cardshark 'thraed'; did you mean thread ?"
+     "  (presets: thread, engine2011)"),
+    # games
+    ("play {davey} {davey} -C {empty}", 2, "error[U001] which game? The bots do not say it: name it with -g GAME"),
+    ("check {davey} -C {empty}", 2, "error[U001] which game? The bots do not say it: name it with -g GAME"),
+    ("play sample:davey sample:neptr -C {empty} -g cardshark", 2, "error[C012] there is no sample bot of cardshark "
+     'called "neptr"'),
+    ("play sample:davey sample:neptr -C {empty}", 2, "error[U001] which game? The bots do not say it: name it with "
+     "-g GAME"),
+    ("play sample:neptr -C {empty}", 2, "error[U001] a table of pazaak seats 2 bots; 1 is named"),
+    ("play davey davey davey davey davey -C {cup}", 2, "error[U001] a table of cardshark seats 1 to 4 bots; 5 are named"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "code", "first"), WRONG)
+def test_what_is_wrong_is_said_in_one_line(words: str, code: int, first: str, cup: Path, tmp_path: Path) -> None:
+    named = {"cup": str(cup), "empty": str(tmp_path), "davey": str(SAMPLES / "cardshark" / "davey.c")}
+    done = croupier(*(word.format_map(named) for word in words.split()))
+    told = first.format_map(named)
+    assert (done.code, done.first[: len(told)] if told.endswith(": ") else done.first) == (code, told)
+    assert done.out == ""
+    assert max(map(len, done.err.replace(str(tmp_path), "").replace(str(cup), "").splitlines())) <= 130
+
+
+@pytest.mark.parametrize(("words", "code", "first"), [each for each in WRONG if "{" not in each[0]][:6])
+def test_what_is_wrong_is_told_to_programs(words: str, code: int, first: str) -> None:
+    done = croupier(*words.split(), "--json")
+    told = done.json
+    assert (done.code, told["exit"], done.err) == (code, code, "")
+    assert told["schema"] == "croupier/error/1"
+    assert f"error[{told['code']}] {told['message']}".startswith(first)
+    assert [told[key] for key in ("code", "message", "hint")] == [
+        told["problems"][0][key] for key in ("code", "message", "hint")
+    ]
+
+
+def test_everything_that_is_wrong_with_a_config_is_one_object(tmp_path: Path) -> None:
+    (tmp_path / "croupier.toml").write_text('game = "chess"\n[limits]\nmemroy = 1\n')
+    done = croupier("run", "-C", tmp_path, "--json")
+    assert done.code == 3
+    assert [(problem["code"], problem["line"]) for problem in done.json["problems"]] == [("C008", 1), ("C001", 3)]
+    assert (done.json["file"], done.json["line"]) == (str(tmp_path / "croupier.toml"), 1)
+
+
+def test_a_bot_that_does_not_build_ends_with_4_and_the_compilers_words(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", ["davey.c"])
+    (cup / "bots" / "broken.c").write_text("int main(void) { return nothing; }\n")
+    for command in ("build", "run"):
+        done = croupier(command, "-C", cup)
+        assert done.code == 4
+        assert done.first.startswith("error[B010] broken: does not build  (cc -O2 ")
+        assert "broken.c:1:25: error: 'nothing' undeclared" in done.err.replace("\u2018", "'").replace("\u2019", "'")
+    done = croupier("check", cup / "bots" / "broken.c", "-C", cup)
+    assert done.code == 1
+    assert "error[B010] broken: does not build" in done.out
+
+
+def test_a_manifest_that_is_wrong_ends_with_3_naming_file_and_line(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", ["davey.c"])
+    (cup / "bots" / "mine").mkdir()
+    (cup / "bots" / "mine" / "bot.toml").write_text('name = "mine"\nlangauge = "c"\n')
+    done = croupier("ls", "-C", cup)
+    assert (done.code, done.first) == (
+        3,
+        f'error[C001] {cup}/bots/mine/bot.toml:2: unknown key "langauge"',
+    )
+    assert "hint: language" in done.err
+
+
+# What programs read.
+
+
+def test_every_command_exists() -> None:
+    for command in COMMANDS:
+        done = croupier(command, "--help")
+        assert done.code == 0
+        assert done.out.startswith(f"Usage: croupier {command} ")
+
+
+def test_help_says_what_every_command_is_for() -> None:
+    done = croupier("--help")
+    assert done.code == 0
+    assert all(f"  {command} " in done.out for command in COMMANDS)
+
+
+JSON = {
+    "version": "version",
+    "doctor": "doctor",
+    "games": "games cardshark",
+    "explain": "explain B010",
+    "new": "new {tmp} -g cardshark --with-samples",
+    "add": "add {davey} --as other -C {cup2}",
+    "ls": "ls -C {cup}",
+    "build": "build -C {cup}",
+    "check": "check davey -C {cup}",
+    "play": "play davey cautious -n 2 -C {cup2}",
+    "run": "run -C {cup}",
+    "status": "status -C {cup}",
+    "standings": "standings -C {cup}",
+    "errors": "errors -C {cup}",
+    "replay": "replay last -C {cup}",
+}
+"""A command line for every command, and its schema."""
+NO_JSON = frozenset[str]()
+"""Commands that others test."""
+
+
+@pytest.mark.parametrize("command", [command for command in COMMANDS if command in JSON])
+def test_every_command_speaks_json(command: str, cup: Path, tmp_path: Path) -> None:
+    named = {"cup": str(cup), "cup2": str(tmp_path / "cup2"), "tmp": str(tmp_path / "new")}
+    named["davey"] = str(SAMPLES / "cardshark" / "davey.c")
+    if "{cup2}" in JSON[command]:
+        shutil.copytree(cup, tmp_path / "cup2")
+    done = croupier(*(word.format_map(named) for word in JSON[command].split()), "--json")
+    assert (done.code, done.err) == (0, "")
+    schema = "standings" if command == "run" else command
+    assert done.json["schema"] == f"croupier/{schema}/1"
+
+
+def test_bare_croupier_tells_what_is_here(cup: Path, tmp_path: Path) -> None:
+    assert "here is a tournament" in croupier("-C", cup).out
+    assert "here is no tournament and no bot" in croupier("-C", tmp_path).out
+    (tmp_path / "bot.toml").touch()
+    assert "croupier check ." in croupier("-C", tmp_path).out
+    assert croupier("-C", tmp_path, "--json").json["schema"] == "croupier/here/1"
+
+
+def rows_are_whole(told: dict[str, Any], bots: list[str]) -> None:
+    """Fail when the rows of standings are not what a program may rely on."""
+    assert told["sandbox"] == level()
+    assert sorted(row["bot"] for row in told["rows"]) == sorted(bots)
+    assert [row["rank"] for row in told["rows"]] == sorted(row["rank"] for row in told["rows"])
+    for row in told["rows"]:
+        assert {"rank", "bot", "language", "tables", "wins", "score", "low", "high", "faults"} <= row.keys()
+        assert row["low"] <= row["score"] <= row["high"]
+        assert row["faults"] == sum(row["faults_by_kind"].values())
+
+
+def test_play_counts_everything(friends: Path) -> None:
+    done = croupier("play", DAVEY, BASIC, "-n", 6, "-g", "cardshark", "--json", "-C", friends)
+    rows_are_whole(done.json, ["davey", "cautious"])
+    assert [row["tables"] for row in done.json["rows"]] == [6, 6]
+    assert [row["wins"] for row in done.json["rows"]] == [None, None]
+
+
+def test_play_counts_wins_where_a_game_has_winners(tmp_path: Path) -> None:
+    done = croupier("play", "sample:dumb_bold", "sample:glaucus", "-n", 200, "--json", "-C", tmp_path)
+    assert done.json["game"] == "pazaak"
+    rows_are_whole(done.json, ["dumb_bold", "glaucus"])
+    assert sum(row["wins"] for row in done.json["rows"]) == 200
+
+
+def test_standings_count_everything(cup: Path) -> None:
+    told = croupier("standings", "-C", cup, "--json").json
+    rows_are_whole(told, ["davey", "cautious", "escapes", "<script>", "noisy"])
+    assert (told["state"], told["interrupted"], told["fixtures"], told["stage"]) == ("finished", False, 2, "tables")
+
+
+def test_a_bot_may_play_itself(friends: Path) -> None:
+    done = croupier("play", DAVEY, DAVEY, "-n", 2, "--json", "-C", friends)
+    assert {row["bot"] for row in done.json["rows"]} == {"davey", "davey#2"}
+
+
+def test_the_same_seed_gives_the_same_play_with_any_number_of_workers(tmp_path: Path) -> None:
+    def play(*words: object) -> Any:
+        done = croupier("play", DAVEY, BASIC, "-n", 12, "--json", "-C", tmp_path, *words)
+        return [(row["bot"], row["score"], row["low"], row["high"]) for row in done.json["rows"]], done.json["seed"]
+
+    one, seed = play("--workers", 1, "--seed", "abc")
+    assert play("--workers", 2, "--seed", "abc") == (one, seed)
+    assert play("--seed", seed) == (one, seed)
+    assert len(seed) == 32
+    assert play()[1] != seed
+
+
+def test_the_last_twenty_friendly_games_are_kept(tmp_path: Path) -> None:
+    for number in range(25):
+        place = tmp_path / ".croupier" / f"play-{number:03}.sqlite"
+        place.parent.mkdir(exist_ok=True)
+        place.touch()
+        place.with_suffix(".lock").touch()
+    assert croupier("play", DAVEY, "-n", 1, "-C", tmp_path).code == 0
+    kept = sorted((tmp_path / ".croupier").glob("*.sqlite"))
+    assert (len(kept), kept[0].name) == (20, "play-006.sqlite")
+    assert len(list((tmp_path / ".croupier").glob("*.lock"))) == 20
+
+
+def test_play_ends_with_0_whatever_the_bots_do(friends: Path) -> None:
+    done = croupier("play", DAVEY, ROGUES / "crashes.c", "-g", "cardshark", "-n", 2, "-C", friends)
+    assert done.code == 0
+    assert "WARNING  crashes: killed by signal 11 without an answer, whatever it is asked" in done.err
+    assert "crashes: 10 crash → croupier errors crashes" in done.out
+
+
+def test_errors_count_and_show(friends: Path) -> None:
+    folder = friends / "own"
+    folder.mkdir()
+    croupier("play", DAVEY, ROGUES / "crashes.c", "-g", "cardshark", "-n", 4, "-C", folder)
+    (group,) = croupier("errors", "-C", folder, "--json").json["rows"]
+    assert (group["bot"], group["kind"], group["count"], group["ended"]) == (
+        *("crashes", "crash", 20, "killed by signal 11"),
+    )
+    shown = croupier("replay", group["first"], "-C", folder)
+    assert shown.code == 0
+    assert "(crash)" in shown.out
+    assert "killed by signal 11" in shown.out
+    assert croupier("errors", "davey", "-C", folder).out == "no faults\n"
+    assert croupier("errors", "--kind", "timeout", "-C", folder).out == "no faults\n"
+
+
+def test_a_table_is_named_by_its_bots_in_any_order(friends: Path) -> None:
+    folder = friends / "order"
+    folder.mkdir()
+    croupier("play", DAVEY, BASIC, "-n", 3, "-C", folder)
+    one, other = (
+        croupier("replay", "davey+cautious/3", "-C", folder),
+        croupier("replay", "cautious+davey/3", "-C", folder),
+    )
+    assert one.out.startswith("play/cautious+davey/3 ")
+    assert one == other
+
+
+def test_show_shows_the_first_table(tmp_path: Path) -> None:
+    done = croupier("play", DAVEY, BASIC, "-n", 5, "--show", "-C", tmp_path)
+    assert done.out.startswith("play/cautious+davey/1 ")
+
+
+def test_progress_as_json_is_one_object_a_line(cup: Path, tmp_path: Path) -> None:
+    shutil.copytree(cup, tmp_path / "cup")
+    done = croupier("run", "-C", tmp_path / "cup", "--fresh", "--progress", "json")
+    events = [json.loads(line) for line in done.out.splitlines()]
+    assert {event["fixture"] for event in events if "fixture" in event} == {"tables/1", "tables/2"}
+    assert events[-1]["schema"] == "croupier/standings/1"
+
+
+# What guests write.
+
+
+@pytest.mark.parametrize("words", ["standings", "errors", "replay tables/1/1", "replay last", "ls", "status"])
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_what_guests_write_reaches_no_terminal(words: str, form: list[str], cup: Path) -> None:
+    done = croupier(*words.split(), *form, "-C", cup)
+    assert done.code == 0
+    assert not {c for c in done.out + done.err if not c.isprintable()} - {"\n"}
+
+
+def test_what_guests_write_is_shown_escaped(cup: Path) -> None:
+    shown = croupier("errors", "-C", cup).out
+    assert r"\x1b[2J\x1b]0;title\x07 <b>bold</b>" in shown
+    assert "<script>" in shown
+
+
+# The sandbox.
+
+
+def test_unsafe_is_loud_and_recorded(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", ["davey.c"], tourneys=1, rounds=1)
+    done = croupier("run", "-C", cup, "--unsafe", "--json")
+    assert (done.code, done.json["sandbox"]) == (0, "none")
+    assert done.err.startswith("WARNING  no sandbox")
+    assert croupier("standings", "-C", cup, "--json").json["sandbox"] == "none"
+    assert "level none" in croupier("standings", "-C", cup).out
+    assert croupier("status", "-C", cup, "--json").json["sandbox"] == "none"
+    done = croupier("play", DAVEY, "-n", 1, "--unsafe", "--json", "-C", cup)
+    assert (done.json["sandbox"], done.err.startswith("WARNING  no sandbox")) == ("none", True)
+
+
+def without(program: str, folder: Path) -> dict[str, str]:
+    """Return an environment in which a program is not found."""
+    folder.mkdir()
+    for place in ("/usr/local/bin", "/usr/bin", "/bin"):
+        for path in Path(place).glob("*"):
+            if path.name != program and not (folder / path.name).exists():
+                (folder / path.name).symlink_to(path)
+    return environment(PATH=str(folder))
+
+
+def test_without_bubblewrap_it_refuses_and_names_the_package(cup: Path, tmp_path: Path) -> None:
+    bare = without("bwrap", tmp_path / "bin")
+    for words in (["run", "-C", cup], ["play", DAVEY, BASIC, "-C", cup], ["check", DAVEY, "-C", cup]):
+        done = croupier_process(*words, env=bare)
+        assert done.code == 6
+        assert done.first.startswith('error[S001] [sandbox] level = "L3" is demanded and this machine gives ')
+        assert "apt install bubblewrap" in done.err
+    problems = croupier_process("doctor", "--json", env=bare).json["problems"]
+    assert "apt install bubblewrap" in [problem["hint"] for problem in problems]
+
+
+# The process.
+
+
+def test_the_command_line_knows_nothing_heavy() -> None:
+    heavy = ["trio", "pydantic", "rich", "msgspec", "sqlite3", "psutil", "asyncio"]
+    told = f"import sys, host.cli; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", told], env=environment(), capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_help_imports_nothing_heavy() -> None:
+    told = "import sys, host.cli\ntry: host.cli.main(['--help'])\nfinally: print('trio' in sys.modules, 'rich' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", told], env=environment(), capture_output=True, text=True, check=False)
+    assert done.stdout.endswith("False False\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        (["run", "-C", "x", "--json"], ["-C", "x", "--json", "run"]),
+        (["play", "a", "-q", "b", "--color", "never"], ["-q", "--color", "never", "play", "a", "b"]),
+        (["play", "--color=never", "--", "-C", "--json"], ["--color=never", "play", "--", "-C", "--json"]),
+        (["run", "-C"], ["-C", "run"]),
+    ],
+)
+def test_global_options_are_welcome_behind_the_command(words: list[str], first: list[str]) -> None:
+    assert in_front(words) == first
+
+
+@pytest.mark.parametrize("env", [{"NO_COLOR": "1", "FORCE_COLOR": ""}, {}])
+def test_a_pipe_gets_no_colours(env: dict[str, str], cup: Path) -> None:
+    assert "\x1b" not in croupier_process("standings", "-C", cup, env=environment(**env)).out
+
+
+def on_a_terminal(words: list[str], env: dict[str, str]) -> str:
+    """Return what a command writes to a terminal."""
+    main, terminal = os.openpty()
+    process = subprocess.Popen([*CROUPIER, *words], stdin=terminal, stdout=terminal, stderr=terminal, env=env)
+    os.close(terminal)
+    said = b""
+    while True:
+        try:
+            chunk = os.read(main, 65536)
+        except OSError:  # everybody has closed it
+            break
+        if not chunk:
+            break
+        said += chunk
+    os.close(main)
+    assert process.wait() == 0
+    return said.decode()
+
+
+def test_a_terminal_gets_colours_unless_somebody_minds(cup: Path) -> None:
+    words = ["standings", "-C", str(cup)]
+    colourful = environment(TERM="xterm-256color")
+    colourful.pop("NO_COLOR", None)
+    assert "\x1b[" in on_a_terminal(words, colourful)
+    assert "\x1b[3" not in on_a_terminal(words, colourful | {"NO_COLOR": "1"})
+    assert "\x1b[3" not in on_a_terminal([*words, "--color", "never"], colourful)
+
+
+def test_a_live_view_ends_with_the_standings(cup: Path, tmp_path: Path) -> None:
+    shutil.copytree(cup, tmp_path / "cup")
+    shown = on_a_terminal(["run", "--fresh", "-C", str(tmp_path / "cup")], environment(TERM="xterm-256color"))
+    assert "[^C] stop and save" in shown
+    assert "finished" in shown
+
+
+def test_a_pipe_that_closes_is_no_failure() -> None:
+    with subprocess.Popen([*CROUPIER, "games", "holdem"], env=environment(), stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.wait() == 0
+
+
+def interrupted(words: list[str], begun: Callable[[subprocess.Popen[bytes]], bool]) -> Done:
+    """Interrupt a command once it has begun."""
+    process = subprocess.Popen(
+        [*CROUPIER, *words], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+    while not begun(process):
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    return Done(process.returncode, out.decode(), err.decode())
+
+
+def test_a_friendly_game_that_is_interrupted_ends_with_130(tmp_path: Path) -> None:
+    def begun(_process: subprocess.Popen[bytes]) -> bool:
+        return any((tmp_path / ".croupier").glob("play-*.sqlite"))
+
+    done = interrupted(["play", DAVEY, BASIC, "-n", "100000", "-C", str(tmp_path)], begun)
+    assert (done.code, "Traceback" in done.err, "failed" in done.err) == (130, False, False)
+
+
+def test_a_fault_of_croupier_itself_is_no_bots(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", ["davey.c"], tourneys=1)
+    broken = environment(CROUPIER_CACHE="/dev/null/none")
+    done = croupier_process("run", "-C", cup, env=broken)
+    assert done.code == 70
+    assert done.first.startswith("error[H001] croupier itself has failed: ")
+    report = Path(done.err.splitlines()[-1].rpartition(" ")[2])
+    assert "Traceback" in report.read_text()
+    report.unlink()
+
+
+# Examples people follow.
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_new_tournament_is_ready_to_run(game: str, tmp_path: Path) -> None:
+    assert croupier("new", tmp_path / "cup", "-g", game, "--with-samples").code == 0
+    rows = croupier("ls", "-C", tmp_path / "cup", "--json").json["rows"]
+    assert sorted(Path(row["path"]).stem for row in rows) == sorted(samples(game))
+    assert "bots/*" in (tmp_path / "cup" / "croupier.toml").read_text()
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_games_card_fits_the_screen(game: str) -> None:
+    shown = croupier("games", game).out
+    prose, _, examples = shown.partition("fields ")
+    assert max(map(len, prose.splitlines())) <= 100
+    assert len(examples.splitlines()) > 5
+
+
+def test_an_explanation_fits_the_screen() -> None:
+    assert max(map(len, croupier("explain", "b010").out.splitlines())) <= 100

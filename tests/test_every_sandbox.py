@@ -1,0 +1,864 @@
+"""A sandbox is as strong as it says: a short attack catalogue at every level that this machine has."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import cache as once
+from pathlib import Path
+
+import pytest
+import trio
+from house import (
+    AMPLE,
+    CACHE,
+    built,
+    control_groups,
+    inhabitants,
+    nothing_left_behind,
+    sandbox_uid,
+    spec_of,
+    worlds,
+    written,
+)
+
+from host.bots.build import Bot, build
+from host.bots.languages import LANGUAGES, Language, tool
+from host.bots.limits import MIB, Limits
+from host.bots.sandboxes import Home, Sandbox, cgroup, demand, found, landlock, sandboxed
+from host.bots.sandboxes.keeper import Ended, KeeperDied
+from host.bots.seat import Seat, seated
+from host.bots.told import Question
+from host.bots.watch import a_watcher, descendants
+from host.games import GAMES
+from host.problems import Refused
+from protocols.words import Answer, Fault, FaultKind, Move
+
+GAME = GAMES["cardshark"]
+STANDS = Move("S")
+WORKS = {mechanism.name: mechanism.works for mechanism in found().mechanisms}
+
+
+def levels() -> list[str]:
+    """Return the levels that work here; of the others it is said that they were not tested."""
+    here = ["L2"] if landlock.version() >= landlock.WANTED else []
+    here += ["L3"] if WORKS.get("user namespace") else []
+    return here + (["L4"] if WORKS.get("cgroup") else [])
+
+
+at_every_level = pytest.mark.parametrize("level", levels())
+at_own_world_levels = pytest.mark.parametrize("level", [level for level in levels() if level != "L2"])
+only_counted = pytest.mark.skipif("L4" not in levels(), reason="NO CONTROL GROUPS HERE: level L4 is not tested")
+only_fenced = pytest.mark.skipif("L2" not in levels(), reason="NO LANDLOCK HERE: level L2 is not tested")
+
+
+def test_this_machine_has_a_sandbox() -> None:
+    assert levels() or found().level == "none"
+
+
+# Asking.
+
+
+@once
+def bot_of(source: str, suffix: str = ".c") -> Bot:
+    """Build a bot from its text, once for all levels."""
+    folder = CACHE / "attackers"
+    folder.mkdir(exist_ok=True)
+    return built(written(source, suffix, folder, f"attacker{abs(hash(source))}"))
+
+
+async def decided(level: str, bot: Bot, limits: Limits, questions: int = 1) -> tuple[list[Answer], Seat, Sandbox]:
+    """Seat a bot in a sandbox of a level and ask it."""
+    home = Home(Path(bot.folder))
+    async with (
+        a_watcher() as watcher,
+        sandboxed(level, home, limits) as sandbox,
+        seated(bot._replace(limits=limits), GAME, sandbox, 1, watcher) as seat,
+    ):
+        answers = []
+        for number in range(1, questions + 1):
+            answers += await seat.decide([Question(number, 1, GAME.examples[0])])
+    return answers, seat, sandbox
+
+
+def answer_of(level: str, source: str, limits: Limits = AMPLE, suffix: str = ".c") -> tuple[Answer, Seat]:
+    """Return what an attacker answers at a level, and its seat; whatever it does, nothing is left behind."""
+    bot = bot_of(source, suffix)
+    with nothing_left_behind():
+        answers, seat, _ = trio.run(decided, level, bot, limits)
+    return answers[0], seat
+
+
+def told(level: str, script: str, limits: Limits = AMPLE) -> str:
+    """Return what a shell script says in an empty folder's sandbox, both its outputs."""
+
+    async def ask() -> Ended:
+        async with sandboxed(level, Home(empty()), limits) as sandbox:
+            words = [b"/bin/sh", b"-c", script.encode()]
+            return await sandbox.keeper.ask(words, {"PATH": "/usr/bin:/bin"}, limits._replace(output=32000), 10)
+
+    with nothing_left_behind():
+        ended = trio.run(ask)
+    return (ended.output + ended.stderr).decode(errors="replace")
+
+
+@once
+def empty() -> Path:
+    """Return an empty folder that sandboxes can see."""
+    folder = CACHE / "nothing"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+# What a sandbox says, and what a bot in it is.
+
+
+@at_every_level
+def test_a_sandbox_is_of_the_level_it_says(level: str) -> None:
+    async def look() -> tuple[str, bool]:
+        async with sandboxed(level, Home(empty()), AMPLE) as sandbox:
+            return sandbox.level, sandbox.group is not None
+
+    assert trio.run(look) == (level, level == "L4")
+
+
+def test_a_demanded_level_is_a_minimum() -> None:
+    assert demand("L2") == demand("L3") == found().level
+
+
+@pytest.mark.skipif("L3" not in levels() or "L2" not in levels(), reason="needs L3 and L2")
+def test_a_machine_that_has_only_l2_refuses_l3_and_says_how_to_go_on() -> None:
+    # No bubblewrap on its path makes this machine such a one.
+    said = elsewhere(
+        "from host.bots.sandboxes import demand, found; print(found().level); demand('L3')", PATH="/nowhere"
+    )
+
+    assert said.stdout == "L2\n"
+    assert "Refused" in said.stderr and 'level = "L2"' in said.stderr and "bubblewrap is not installed" in said.stderr
+
+
+def elsewhere(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a script in a Python of its own."""
+    env = {"CROUPIER_CACHE": str(CACHE), "PYTHONPATH": os.pathsep.join(sys.path), **environment}
+    return subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row.name) for row in LANGUAGES.values()])
+@at_every_level
+def test_every_language_is_built_and_plays(level: str, row: Language, tmp_path: Path) -> None:
+    if lacks := [name for name in row.programs if tool(name) is None]:
+        pytest.skip(f"NOT INSTALLED: {', '.join(lacks)}")
+    source = written(row.hello, row.suffixes[0] if row.suffixes else "", tmp_path, "Hello")
+
+    bot = trio.run(lambda: build(spec_of(source, protocol="argv"), level, force=True))
+
+    with nothing_left_behind():
+        answers, seat, _ = trio.run(decided, level, bot, AMPLE, 2)
+    assert answers == [STANDS, STANDS], seat.evidence
+
+
+@at_every_level
+def test_nobody_is_root_inside(level: str) -> None:
+    assert told(level, "id -u; id -g; id -G").split() == [str(sandbox_uid())] * 3
+
+
+@at_every_level
+def test_the_environment_is_what_it_is_given(level: str) -> None:
+    names = set(re.findall(r"^(\w+)=", told(level, "env"), re.MULTILINE))
+
+    assert names <= {"PATH", "PWD", "_", "SHLVL", "OLDPWD"} | ({"HOME", "TMPDIR"} if level == "L2" else set())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: a keeper's environment cannot be looked at")
+@at_every_level
+def test_no_keeper_carries_the_hosts_environment(level: str) -> None:
+    async def look() -> bytes:
+        async with sandboxed(level, Home(empty()), AMPLE) as sandbox:
+            own = Path(f"/proc/{sandbox.pid}")
+            parent = re.search(r"PPid:\t(\d+)", (own / "status").read_text())
+            assert parent is not None
+            outer = b"" if parent[1] == str(os.getpid()) else Path(f"/proc/{parent[1]}/environ").read_bytes()
+            return (own / "environ").read_bytes() + outer
+
+    assert trio.run(look) in (b"", b"PWD=/bot\0")  # bubblewrap says where it has gone
+
+
+# What it cannot reach.
+
+
+@pytest.mark.parametrize(
+    "secret", ["/etc/shadow", "/etc/passwd", "/proc/1/environ", "/proc/self/maps", "/root/.bashrc"]
+)
+@at_every_level
+def test_files_that_are_none_of_its_business_cannot_be_read(level: str, secret: str) -> None:
+    said = told(level, f"cat {secret} && echo READ")
+
+    assert "READ" not in said and ("denied" in said or "No such file" in said)
+
+
+@pytest.mark.parametrize("folder", ["/root", "/home", "/var", "/proc", "/sys", "/work", str(CACHE), "/dev/shm", "/run"])
+@at_every_level
+def test_folders_that_are_none_of_its_business_cannot_be_listed(level: str, folder: str) -> None:
+    listed = told(level, f"ls {folder} && echo LISTED")
+
+    # A sandbox's own /run holds its keeper's program and nothing else.
+    assert "LISTED" not in listed or listed == "keeper\nLISTED\n"
+
+
+@at_every_level
+def test_nothing_can_be_written_but_a_tmp_of_its_own(level: str) -> None:
+    places = ". / /etc /usr /usr/lib /dev /run /var/tmp"
+
+    said = told(
+        level, f"for place in {places}; do : > $place/mark && echo WRITTEN $place; done; : > /tmp/mark; ls /tmp"
+    )
+
+    assert "WRITTEN" not in said
+    assert not Path("/tmp/mark").exists()
+
+
+NETWORK = r"""
+    #include <arpa/inet.h>
+    #include <stdio.h>
+    #include <sys/socket.h>
+    #include <unistd.h>
+
+    int main(void)
+    {
+        struct sockaddr_in host = {AF_INET, htons(%d), {htonl(INADDR_LOOPBACK)}};
+        int families[] = {AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, 40, 38, 16};
+        for (int n = 0; n < 7; n++) {
+            int fd = socket(families[n], families[n] == AF_PACKET ? SOCK_RAW : SOCK_STREAM, 0);
+            if (fd >= 0 && families[n] == AF_INET && connect(fd, (void *)&host, sizeof host) == 0) return puts("B 666"), 0;
+            if (fd >= 0) return puts("B 665"), 0;
+        }
+        puts("S");
+        return 0;
+    }
+"""
+
+
+@at_every_level
+def test_there_is_no_network(level: str) -> None:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        answer, _ = answer_of(level, NETWORK % server.getsockname()[1])
+
+    assert answer == STANDS
+
+
+SIGNALS = r"""
+    #include <errno.h>
+    #include <signal.h>
+    #include <stdio.h>
+    #include <unistd.h>
+
+    int main(void)
+    {
+        int reached = 0;
+        for (int pid = 1; pid < %d; pid++)
+            if (pid != getpid() && (getppid() != 1 || pid != 1) && kill(pid, 0) == 0) reached++;
+        if (getppid() > 1 && kill(getppid(), SIGKILL) == 0) reached++;
+        kill(getppid(), SIGKILL);
+        kill(getppid(), SIGSTOP);
+        puts(reached ? "B 666" : "S");
+        return 0;
+    }
+"""
+
+
+@at_every_level
+def test_no_other_process_can_be_signalled(level: str) -> None:
+    answer, _ = answer_of(level, SIGNALS % 70_000)
+
+    assert answer == STANDS
+
+
+@at_every_level
+def test_the_keeper_lives_on_whatever_it_is_sent(level: str) -> None:
+    source = """
+        #include <signal.h>
+        #include <stdio.h>
+        #include <sys/syscall.h>
+        #include <unistd.h>
+
+        int main(void)
+        {
+            for (int number = 1; number <= 64; number++) {
+                kill(getppid(), number);
+                if (number != SIGKILL && number != SIGSTOP) continue;
+                syscall(SYS_tgkill, getppid(), getppid(), number);
+            }
+            puts("S");
+            return 0;
+        }
+    """
+
+    with nothing_left_behind():
+        answers, _, _ = trio.run(decided, level, bot_of(source), AMPLE, 3)
+
+    assert answers == [STANDS] * 3
+
+
+@at_every_level
+def test_forbidden_doors_are_closed(level: str) -> None:
+    source = r"""
+        #define _GNU_SOURCE
+        #include <fcntl.h>
+        #include <sched.h>
+        #include <stdio.h>
+        #include <sys/ptrace.h>
+        #include <sys/resource.h>
+        #include <sys/shm.h>
+        #include <sys/syscall.h>
+        #include <unistd.h>
+
+        int main(void)
+        {
+            int open = 0;
+            struct rlimit limit = {3, 3};
+            open += unshare(CLONE_NEWUSER) == 0;
+            open += shmget(IPC_PRIVATE, 4096, 0600) >= 0;
+            open += syscall(SYS_memfd_create, "m", 0) >= 0;
+            open += syscall(425, 8, NULL) >= 0; /* io_uring_setup */
+            open += syscall(SYS_bpf, 0, NULL, 0) >= 0;
+            open += prlimit(getppid(), RLIMIT_NOFILE, &limit, NULL) == 0;
+            open += ptrace(PTRACE_TRACEME, 0, 0, 0) == 0;
+            open += setpriority(PRIO_PROCESS, getppid(), 19) == 0;
+            printf(open ? "B %d\n" : "S\n", open);
+            return 0;
+        }
+    """
+
+    assert answer_of(level, source)[0] == STANDS
+
+
+# What it cannot use up.
+
+EIGHT_CHILDREN = r"""
+    #include <stdio.h>
+    #include <string.h>
+    #include <sys/mman.h>
+    #include <sys/wait.h>
+    #include <unistd.h>
+
+    int main(void)
+    {
+        for (int child = 0; child < 8; child++)
+            if (fork() == 0) {
+                char *room = mmap(NULL, 50 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                memset(room, 1, 50 << 20);
+                sleep(1);
+                _exit(0);
+            }
+        while (wait(NULL) > 0) {}
+        puts("S");
+        return 0;
+    }
+"""
+SHARED = r"""
+    #include <stdio.h>
+    #include <string.h>
+    #include <sys/mman.h>
+    #include <unistd.h>
+
+    int main(void)
+    {
+        char *room = mmap(NULL, 300 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        memset(room, 1, 300 << 20);
+        sleep(1);
+        puts("S");
+        return 0;
+    }
+"""
+SCARCE = AMPLE._replace(memory=128 * MIB)
+
+
+@pytest.mark.parametrize("source", [EIGHT_CHILDREN, SHARED], ids=["eight children", "shared"])
+@at_every_level
+def test_all_memory_counts_whoever_has_it(level: str, source: str) -> None:
+    answer, seat = answer_of(level, source, SCARCE)
+
+    assert isinstance(answer, Fault) and answer.kind is FaultKind.MEMORY, (answer, seat.evidence)
+
+
+@at_every_level
+def test_memory_within_the_limit_is_no_fault(level: str) -> None:
+    assert answer_of(level, EIGHT_CHILDREN, AMPLE._replace(memory=600 * MIB))[0] == STANDS
+
+
+@only_counted
+def test_a_bot_whose_child_was_killed_for_its_memory_is_at_fault_however_it_answers() -> None:
+    source = SHARED.replace("sleep(1)", "_exit(0)").replace(
+        "char *room", 'if (fork()) { sleep(1); puts("S"); return 0; }\n    char *room'
+    )
+
+    answer, seat = answer_of("L4", source, SCARCE)
+
+    assert answer == Fault(FaultKind.MEMORY)
+    assert "the kernel has killed 1 process" in seat.evidence[0].ended
+
+
+@only_counted
+def test_a_keeper_that_dies_of_its_bots_memory_is_the_bots_fault() -> None:
+    # Many processes smaller than any keeper fill the kernel's own memory with pipes: one of those killed may be the keeper.
+    source = r"""
+        #define _GNU_SOURCE
+        #include <fcntl.h>
+        #include <stdio.h>
+        #include <sys/wait.h>
+        #include <unistd.h>
+
+        int main(void)
+        {
+            static char page[65536];
+            for (int child = 0; child < 60; child++)
+                if (fork() == 0) {
+                    int ends[2];
+                    while (pipe2(ends, O_NONBLOCK) == 0)
+                        while (write(ends[1], page, sizeof page) > 0) {}
+                    for (;;) pause();
+                }
+            sleep(2);
+            puts("S");
+            return 0;
+        }
+    """
+    with nothing_left_behind():
+        answers, seat, _ = trio.run(decided, "L4", bot_of(source), AMPLE._replace(memory=8 * MIB), 1)
+
+    assert answers == [Fault(FaultKind.MEMORY)] and not seat.lost, seat.evidence
+
+
+UNSEEN = r"""
+    #include <signal.h>
+    #include <stdio.h>
+    #include <time.h>
+    #include <unistd.h>
+
+    int main(void)
+    {
+        int watched[2];
+        char end;
+        signal(SIGCHLD, SIG_IGN);
+        for (int child = 0; child < 20; child++) {
+            pipe(watched);
+            if (fork() == 0) {
+                clock_t until = clock() + CLOCKS_PER_SEC / 50;
+                while (clock() < until) {}
+                _exit(0);
+            }
+            close(watched[1]);
+            read(watched[0], &end, 1); /* until the child has gone */
+            close(watched[0]);
+        }
+        puts("S");
+        return 0;
+    }
+"""
+
+
+@only_counted
+def test_computing_in_children_that_nobody_waits_for_is_counted() -> None:
+    answer, seat = answer_of("L4", UNSEEN)
+
+    assert answer == STANDS
+    assert 0.4 <= seat.usage().cpu <= 0.5
+
+
+@only_counted
+def test_computing_in_children_that_nobody_waits_for_is_limited() -> None:
+    answer, seat = answer_of("L4", UNSEEN, AMPLE._replace(cpu=0.2))
+
+    assert answer == Fault(FaultKind.CPU)
+    assert seat.usage().cpu < 0.3
+
+
+@only_counted
+def test_a_bot_that_lives_on_is_held_to_its_computing_exactly() -> None:
+    source = """
+        import sys, time
+
+        for asked, line in enumerate(sys.stdin):
+            until = time.process_time() + 0.3 * asked
+            while time.process_time() < until:
+                pass
+            print("S", flush=True)
+    """
+    bot = bot_of(source, ".py")._replace(protocol="lines")
+    with nothing_left_behind():
+        answers, _, _ = trio.run(decided, "L4", bot, AMPLE._replace(cpu=0.29), 2)
+
+    assert answers == [STANDS, Fault(FaultKind.CPU)]
+
+
+def test_usage_of_a_bot_that_lives_on_is_all_that_it_used() -> None:
+    source = """
+        import sys, time
+
+        for line in sys.stdin:
+            until = time.process_time() + 0.05
+            while time.process_time() < until:
+                pass
+            print("S", flush=True)
+    """
+    bot = bot_of(source, ".py")._replace(protocol="lines")
+    for level in levels():
+        answers, seat, _ = trio.run(decided, level, bot, AMPLE, 4)
+        assert answers == [STANDS] * 4
+        assert 0.2 <= seat.usage().cpu <= 0.35, level
+
+
+HYDRA = r"""
+    #include <stdio.h>
+    #include <unistd.h>
+
+    int main(void)
+    {
+        for (int heads = 0; heads < 4; heads++)
+            if (fork() == 0) {
+                setsid();
+                close(0), close(1), close(2);
+                for (;;) {
+                    usleep(1000);
+                    if (fork() != 0) _exit(0);
+                }
+            }
+        puts("S");
+        return 0;
+    }
+"""
+
+
+@at_every_level
+def test_of_a_hydra_no_head_survives_its_decision(level: str) -> None:
+    bot = bot_of(HYDRA)
+
+    async def ask() -> int:
+        survivors = 0
+        async with sandboxed(level, Home(Path(bot.folder)), AMPLE) as sandbox:
+            seen = worlds()
+            for _ in range(50):
+                ended = await sandbox.keeper.ask([b"./bot"], {}, AMPLE, 5)
+                assert ended.output == b"S\n"
+                survivors += len(list(descendants(sandbox.pid)))
+                survivors += len(inhabitants(seen)) - 1 if seen else 0
+        return survivors
+
+    with nothing_left_behind():
+        assert trio.run(ask) == 0
+
+
+@at_every_level
+def test_a_daemon_dies_with_the_decision_that_made_it(level: str) -> None:
+    mark = f"29{os.getpid()}"
+
+    told(level, f"(setsid sleep {mark} &) ; nohup sleep {mark} >/dev/null 2>&1 & echo gone")
+
+    assert not [pid for pid in processes() if mark in pid]
+
+
+def processes() -> Iterator[str]:
+    """Yield the command lines of all processes."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            yield path.read_text().replace("\0", " ")
+        except OSError:
+            continue
+
+
+@at_every_level
+def test_tmp_is_empty_for_every_process(level: str) -> None:
+    async def ask() -> bytes:
+        async with sandboxed(level, Home(empty()), AMPLE) as sandbox:
+            await sandbox.keeper.ask([b"/bin/sh", b"-c", b"mkdir -p $HOME/a/b /tmp/a/b; : > /tmp/c"], {}, AMPLE, 5)
+            return (
+                await sandbox.keeper.ask([b"/bin/sh", b"-c", b"ls -A $HOME /tmp"], {"HOME": "/tmp"}, AMPLE, 5)
+            ).output
+
+    with nothing_left_behind():
+        assert not re.search(rb"^[ac]$", trio.run(ask), re.MULTILINE)
+
+
+@at_own_world_levels
+def test_no_more_tasks_than_allowed(level: str) -> None:
+    said = told(
+        level, "i=0; while [ $i -lt 20 ]; do sleep 1 & i=$((i+1)); done; wait; echo ALL", AMPLE._replace(tasks=6)
+    )
+
+    assert "ALL" not in said
+
+
+# What the host can do with it.
+
+
+@at_every_level
+def test_a_question_can_be_cut_short(level: str) -> None:
+    async def ask() -> Ended:
+        async with sandboxed(level, Home(empty()), AMPLE) as sandbox, trio.open_nursery() as nursery:
+
+            async def cut() -> None:
+                while not list(descendants(sandbox.pid)):
+                    await trio.sleep(0.001)
+                sandbox.keeper.cut()
+
+            nursery.start_soon(cut)
+            ended = await sandbox.keeper.ask([b"/bin/sleep", b"9"], {}, AMPLE, 9)
+            assert (await sandbox.keeper.ask([b"/bin/echo", b"on"], {}, AMPLE, 9)).output == b"on\n"
+            return ended
+
+    with nothing_left_behind():
+        ended = trio.run(ask)
+    assert ended.stopped and not ended.timed_out and ended.wall < 5
+
+
+@at_every_level
+def test_what_is_paused_does_not_compute_and_then_goes_on(level: str) -> None:
+    async def ask() -> tuple[float, float]:
+        reads, writes = os.pipe()
+        async with sandboxed(level, Home(empty()), AMPLE) as sandbox:
+            words = [b"/bin/sh", b"-c", b"while :; do :; done"]
+            await sandbox.keeper.start(words, {}, AMPLE, (reads, writes, writes))
+            (spinner,) = descendants(sandbox.pid)
+
+            async def computed(seconds: float) -> float:
+                before = sum(spinner.cpu_times()[:2])
+                with trio.move_on_after(seconds):
+                    while sum(spinner.cpu_times()[:2]) - before < 0.02:
+                        await trio.sleep(0.01)
+                return sum(spinner.cpu_times()[:2]) - before
+
+            await computed(9)
+            sandbox.keeper.pause()
+            while spinner.status() != "stopped":
+                await trio.sleep(0.001)
+            paused = await computed(0.2)
+            sandbox.keeper.resume()
+            resumed = await computed(9)
+        os.close(reads)
+        os.close(writes)
+        return paused, resumed
+
+    with nothing_left_behind():
+        paused, resumed = trio.run(ask)
+    assert paused == 0 and resumed > 0
+
+
+@at_every_level
+def test_whoever_is_killed_takes_its_sandboxes_along(level: str) -> None:
+    mark = f"28{os.getpid()}"
+    script = f"""
+import os, trio
+from pathlib import Path
+from host.bots.limits import Limits
+from host.bots.sandboxes import Home, sandboxed
+async def main():
+    async with sandboxed({level!r}, Home(Path({str(empty())!r})), Limits()) as sandbox:
+        reads, writes = os.pipe()
+        words = [b"/bin/sh", b"-c", b"sleep {mark} & sleep {mark}"]
+        await sandbox.keeper.start(words, {{}}, Limits(), (reads, writes, writes))
+        print("up", flush=True)
+        await trio.sleep(60)
+trio.run(main)
+"""
+    env = {"CROUPIER_CACHE": str(CACHE), "PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.environ["PATH"]}
+    with subprocess.Popen([sys.executable, "-c", script], env=env, stdout=subprocess.PIPE) as host:
+        assert host.stdout is not None and host.stdout.readline() == b"up\n"
+        host.kill()
+    deadline = time.monotonic() + 5
+    while any(mark in line for line in processes()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+    assert not [line for line in processes() if mark in line]
+    if level == "L4":  # nobody was left to remove its group: whoever comes next does
+        elsewhere("from host.bots.sandboxes import cgroup; cgroup.base()")
+        assert not groups_of(host.pid)
+
+
+def groups_of(pid: int) -> list[Path]:
+    """Return the groups that a croupier has left."""
+    return [group for folder in cgroup.base().folders.values() for group in folder.glob(f"{cgroup.PREFIX}{pid}-*")]
+
+
+@at_every_level
+def test_a_sandbox_that_cannot_be_made_is_our_failure_and_leaves_nothing(level: str, tmp_path: Path) -> None:
+    async def make() -> None:
+        async with sandboxed(level, Home(tmp_path / "not there"), AMPLE):
+            raise AssertionError("it was made")
+
+    with nothing_left_behind(), pytest.raises(KeeperDied):
+        trio.run(make)
+
+
+@at_every_level
+def test_a_state_file_is_the_one_thing_that_stays(level: str, tmp_path: Path) -> None:
+    state = CACHE / f"state-{level}"
+    state.touch()
+    os.chown(state, sandbox_uid(), sandbox_uid())
+    shown = CACHE / f"with-state-{level}"
+    shown.mkdir()
+    (shown / "memory.bin").touch()
+    (shown / "other.txt").write_text("as handed in")
+
+    async def ask() -> list[bytes]:
+        async with sandboxed(level, Home(shown, state=state, state_name="memory.bin"), AMPLE) as sandbox:
+            said = []
+            for script in (b"cat other.txt", b"echo x >> memory.bin; echo x > other.txt", b"cat memory.bin"):
+                said.append((await sandbox.keeper.ask([b"/bin/sh", b"-c", script], {}, AMPLE, 5)).output)
+            return said
+
+    with nothing_left_behind():
+        assert trio.run(ask) == [b"as handed in", b"", b"x\n"]
+    assert state.read_text() == "x\n" and (shown / "other.txt").read_text() == "as handed in"
+
+
+@at_every_level
+def test_ten_sandboxes_come_and_go_and_leave_nothing(level: str) -> None:
+    async def many() -> None:
+        for _ in range(5):
+            async with sandboxed(level, Home(empty()), AMPLE) as one, sandboxed(level, Home(empty()), AMPLE) as two:
+                for sandbox in (one, two):
+                    assert (await sandbox.keeper.ask([b"/bin/true"], {}, AMPLE, 5)).status == 0
+
+    with nothing_left_behind():
+        trio.run(many)
+    assert not [name for name in control_groups() if f"-{os.getpid()}-" in name]
+
+
+# Landlock alone.
+
+
+@only_fenced
+def test_names_and_owners_are_no_way_around_landlock(tmp_path: Path) -> None:
+    mine = CACHE / "owned"
+    mine.write_text("mine")
+    os.chown(mine, sandbox_uid(), sandbox_uid())
+    mine.chmod(0o644)
+    before = mine.stat()
+
+    told("L2", f"chmod 777 {mine}; touch -d 2011-05-23 {mine}; chgrp 0 {mine}; rm {mine}; : > {mine}")
+
+    after = mine.stat()
+    assert (after.st_mode, after.st_mtime, after.st_gid, after.st_size) == (
+        before.st_mode,
+        before.st_mtime,
+        before.st_gid,
+        4,
+    )
+
+
+@only_fenced
+def test_nobody_leaves_its_process_group(tmp_path: Path) -> None:
+    source = """
+        #include <stdio.h>
+        #include <sys/wait.h>
+        #include <unistd.h>
+
+        int main(void)
+        {
+            if (fork()) return wait(NULL) < 0;
+            puts(setsid() < 0 && setpgid(0, 0) < 0 ? "S" : "B 666");
+            return 0;
+        }
+    """
+
+    assert answer_of("L2", source)[0] == STANDS
+
+
+@only_fenced
+def test_a_socket_with_a_path_is_out_of_reach() -> None:
+    import socket
+
+    path = CACHE / "socket"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        path.chmod(0o777)
+        server.listen()
+        said = told(
+            "L2", f"python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect('{path}'); print('MET')\""
+        )
+    path.unlink()
+
+    assert "MET" not in said
+
+
+# Control groups.
+
+
+@only_counted
+def test_a_group_can_be_told_by_what_is_in_it() -> None:
+    async def look() -> tuple[float, int]:
+        async with sandboxed("L4", Home(empty()), AMPLE) as sandbox:
+            assert sandbox.group is not None
+            await sandbox.keeper.ask([b"/bin/true"], {}, AMPLE, 5)
+            return sandbox.group.computed(), sandbox.group.used()
+
+    computed, used = trio.run(look)
+    assert 0 < computed < 0.5 and used < cgroup.KEEPER
+
+
+def test_the_groups_of_dead_croupiers_are_removed_and_those_of_the_living_are_not(tmp_path: Path) -> None:
+    living = tmp_path / f"{cgroup.PREFIX}{os.getpid()}-{cgroup._began(os.getpid())}-1"
+    dead = [tmp_path / f"{cgroup.PREFIX}{os.getpid()}-1-1", tmp_path / f"{cgroup.PREFIX}999999999-17-3"]
+    others = [tmp_path / "croupier-x", tmp_path / "croupier-a-b-c", tmp_path / cgroup.LEAF]
+    for folder in (living, *dead, *others):
+        folder.mkdir()
+
+    cgroup._remove_stale(tmp_path)
+
+    assert set(tmp_path.iterdir()) == {living, *others}
+
+
+HERE = """\
+30 23 0:27 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
+31 23 0:28 / /sys/fs/cgroup/cpu\\040and rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct
+32 23 0:29 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw
+33 23 0:30 / / rw - ext4 /dev/root rw
+"""
+
+
+def test_both_versions_may_be_mounted() -> None:
+    first, second = cgroup.mounts(HERE, "4:memory:/jobs/7\n3:cpu,cpuacct:/\n0::/user.slice/a b.scope\n")
+
+    assert {mount.own for mount in first} == {Path("/sys/fs/cgroup/memory/jobs/7"), Path("/sys/fs/cgroup/cpu and")}
+    assert [(mount.own, mount.outermost) for mount in second] == [
+        (Path("/sys/fs/cgroup/unified/user.slice/a b.scope"), False)
+    ]
+
+
+def test_a_container_that_shows_its_part_of_a_hierarchy() -> None:
+    shown = "30 23 0:27 /docker/abc /sys/fs/cgroup rw - cgroup2 cgroup rw\n"
+
+    assert cgroup.mounts(shown, "0::/docker/abc\n")[1][0].own == Path("/sys/fs/cgroup")
+    assert cgroup.mounts(shown, "0::/elsewhere\n") == ([], [])
+
+
+def test_a_mount_from_outside_a_namespace_is_not_ours() -> None:
+    assert cgroup.mounts("30 23 0:27 /../.. /sys/fs/cgroup rw - cgroup2 cgroup rw\n", "0::/\n") == ([], [])
+
+
+# Without any.
+
+
+def test_no_sandbox_is_never_given_for_a_demand() -> None:
+    assert found().level == "none" or demand("L2") != "none"
+    assert demand("none") == "none"
+
+
+def test_without_a_sandbox_the_sweep_catches_what_it_can() -> None:
+    mark = f"27{os.getpid()}"
+
+    told("none", f"(setsid sleep {mark} &) ; sleep {mark} & echo gone")
+
+    assert not [line for line in processes() if mark in line]
+
+
+def test_a_demand_that_cannot_be_met_is_refused_with_exit_code_6() -> None:
+    if found().level == "L4":
+        pytest.skip("this machine gives every level")
+    with pytest.raises(Refused) as refusal:
+        demand("L4")
+    assert refusal.value.exit_code == 6

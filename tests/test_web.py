@@ -1,0 +1,219 @@
+"""The server: it reads, keeps its secrets, and answers nobody who calls it by a stranger's name."""
+
+import contextlib
+import gzip
+import http.client
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from tests.browser import games
+from tests.browser.games import SEED
+
+pytest.importorskip("hypercorn")
+pytest.importorskip("starlette")
+
+SERVE = "import sys, trio; from pathlib import Path; from host.web.server import listening, served; "
+SERVE += "s = listening('127.0.0.1:0'); print(s.getsockname()[1], flush=True); trio.run(served, Path(sys.argv[1]), s)"
+
+
+class Server:
+    """A server in a process of its own."""
+
+    def __init__(self, port: int, process: "subprocess.Popen[str]") -> None:
+        self.port, self.process = port, process
+        self.url = f"http://127.0.0.1:{port}/"
+
+    def get(self, path: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
+        """Ask for an address, exactly as it is spelled."""
+        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        with contextlib.closing(line):
+            line.putrequest("GET", path, skip_host=True, skip_accept_encoding=True)
+            for key, value in ({"host": f"127.0.0.1:{self.port}"} | headers).items():
+                line.putheader(key.replace("_", "-"), value)
+            line.endheaders()
+            answer = line.getresponse()
+            return answer.status, {key.lower(): value for key, value in answer.getheaders()}, answer.read()
+
+    def json(self, path: str) -> dict[str, object]:
+        """Return what an address of the API tells."""
+        told: dict[str, object] = json.loads(self.get(path)[2])
+        return told
+
+    @contextlib.contextmanager
+    def news(self) -> Iterator[Iterator[dict[str, object]]]:
+        """Listen to the news."""
+        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        with contextlib.closing(line):
+            line.request("GET", "/api/events")
+            answer = line.getresponse()
+            yield (json.loads(each[6:]) for each in iter(answer.readline, b"") if each.startswith(b"data: "))
+
+
+@contextlib.contextmanager
+def serving(journal: Path) -> Iterator[Server]:
+    """Start a server; it ends in good order, with exit code 0."""
+    command = [sys.executable, "-c", SERVE, str(journal)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        server = Server(int(process.stdout.readline()), process)
+        try:
+            yield server
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) == 0
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Serve a finished run."""
+    with serving(games.played(tmp_path_factory.mktemp("finished"), "pazaak")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Serve a run that goes on."""
+    with serving(games.played(tmp_path_factory.mktemp("running"), "pazaak", state="running")) as server:
+        yield server
+
+
+API = ("run.json", "standings.json", "pairs.json", "bots.json", "faults.json", "replays.json")
+
+
+@pytest.mark.parametrize("name", API)
+def test_every_address_of_the_api_names_its_schema(finished: Server, name: str) -> None:
+    assert finished.json(f"/api/{name}")["schema"] == f"croupier/{name.removesuffix('.json')}/1"
+
+
+def test_the_page_is_the_reports(finished: Server) -> None:
+    status, headers, page = finished.get("/")
+    assert status == 200 and b"A pazaak cup" in page and headers["content-type"].startswith("text/html")
+
+
+def test_a_page_that_has_not_changed_is_not_sent_again(finished: Server) -> None:
+    tag = finished.get("/")[1]["etag"]
+    assert finished.get("/", if_none_match=tag)[0] == 304
+
+
+def test_the_page_comes_gzipped_to_who_can_read_that(finished: Server) -> None:
+    _, headers, page = finished.get("/", accept_encoding="gzip")
+    assert headers["content-encoding"] == "gzip" and b"A pazaak cup" in gzip.decompress(page)
+
+
+@pytest.mark.parametrize("path", ["/", "/assets/style.css", "/api/run.json", "/nothing", "/api/nothing"])
+def test_every_answer_forbids_scripts_that_are_not_ours(finished: Server, path: str) -> None:
+    policy = finished.get(path)[1]["content-security-policy"]
+    assert "script-src 'self'" in policy and "unsafe" not in policy and "default-src 'none'" in policy
+
+
+def test_a_served_page_has_no_script_within(finished: Server) -> None:
+    scripts = re.findall(rb"<script[^>]*>", finished.get("/")[2])
+    assert scripts == [b'<script src="/assets/pages.js">', b'<script src="/assets/casino.js" defer>']
+
+
+PATHS = [
+    "/../../../etc/passwd",
+    "/assets/../server.py",
+    "/assets/..%2f..%2f..%2fpyproject.toml",
+    "/assets/%2e%2e/%2e%2e/journal.py",
+    "/assets//etc/passwd",
+    "/assets/page.html",
+    "/run/seed",
+    "/api/..%2frun%2fseed",
+    "/assets/\x2e\x2e\x5cpage.html",
+    "/%00",
+]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_no_path_leads_out_of_the_server(finished: Server, path: str) -> None:
+    assert finished.get(path)[0] in (400, 404)
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", ""])
+def test_a_local_server_turns_strangers_names_away(finished: Server, host: str) -> None:
+    assert finished.get("/api/run.json", host=host)[0] in (400, 421)
+
+
+@pytest.mark.parametrize("host", ["localhost:80", "127.0.0.1", "[::1]:8080", "LOCALHOST"])
+def test_a_local_server_answers_to_its_own_names(finished: Server, host: str) -> None:
+    assert finished.get("/api/run.json", host=host)[0] == 200
+
+
+def test_a_finished_table_is_shown(finished: Server) -> None:
+    rows = finished.json("/api/replays.json")["rows"]
+    assert isinstance(rows, list)
+    assert finished.json(f"/api/replay?table={quote(rows[0]['table'])}")["v"] == 1
+
+
+@pytest.mark.parametrize("name", ["", "..%2F..%2Fetc%2Fpasswd", "league%2F1", "%00"])
+def test_a_table_that_does_not_exist_is_said_to_be_missing(finished: Server, name: str) -> None:
+    status, _, body = finished.get(f"/api/replay?table={name}")
+    assert status == 404 and "no such table" in json.loads(body)["message"]
+
+
+def test_a_running_stage_keeps_its_tables_to_itself(running: Server) -> None:
+    status, _, body = running.get("/api/replay?table=league%2Fglaucus%2Bnestor%2F1")
+    assert status == 403 and "withheld" in json.loads(body)["message"]
+
+
+@pytest.mark.parametrize("path", ["/", *(f"/api/{name}" for name in API)])
+def test_no_seed_card_or_table_of_a_running_stage_is_told(running: Server, path: str) -> None:
+    body = running.get(path)[2].decode()
+    assert SEED.hex() not in body and "question 3 of" not in body and "#r=" not in body and "league/" not in body
+
+
+def test_only_reading_is_allowed(finished: Server) -> None:
+    line = http.client.HTTPConnection("127.0.0.1", finished.port, timeout=10)
+    with contextlib.closing(line):
+        line.request("POST", "/", body="x")
+        assert line.getresponse().status == 405
+
+
+def test_what_is_new_is_told_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "run.sqlite"
+    games.begin(path, "pazaak", games.BOTS["pazaak"], "running")
+    some = games.fixtures("pazaak", "league", games.BOTS["pazaak"], 2)
+    with serving(path) as server, server.news() as news:
+        first = next(news)
+        games.add(path, some[:1])
+        second = next(news)
+        assert (first["newest"], second["newest"]) == (0, 1)
+
+
+def test_a_server_may_start_before_the_tournament(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "run.sqlite"
+    with serving(path) as server, server.news() as news:
+        next(news)
+        early = server.get("/")[2]
+        games.played(tmp_path, "pazaak", state="running")
+        told = next(each for each in news if each["newest"])
+        assert b"nothing has been played" in early and told["state"] != "finished"
+
+
+def test_a_journal_of_a_newer_version_is_a_message_on_the_page(tmp_path: Path) -> None:
+    import sqlite3
+
+    path = games.played(tmp_path, "pazaak")
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA user_version = 99")
+    with serving(path) as server:
+        assert b"newer croupier" in server.get("/")[2]
+
+
+def test_reading_changes_nothing(tmp_path: Path) -> None:
+    path = games.played(tmp_path, "pazaak")
+    before = path.read_bytes()
+    with serving(path) as server:
+        server.get("/")
+        server.get("/api/replay?table=league%2Fglaucus%2Bnestor%2F1")
+    assert path.read_bytes() == before and time.time() > path.stat().st_mtime
