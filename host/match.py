@@ -10,7 +10,7 @@ from host.bots.seat import Seat
 from host.bots.told import Question
 from host.games.engine import Game, Scores, Table
 from host.games.luck import Luck
-from protocols.words import Answer
+from protocols.words import Answer, View
 
 MOST_ABREAST = 128
 
@@ -34,6 +34,26 @@ class Sitting(NamedTuple):
     rules: Any
     path: str  # its name, and its part of the seed unless it shares another's luck
     luck: str = ""
+
+
+class Open:
+    """A table under way, its question open: the nth of those that were given together."""
+
+    __slots__ = ("game", "nth", "sitting", "table")
+
+    def __init__(self, nth: int, table: int, sitting: Sitting, game: Table) -> None:
+        self.nth, self.table, self.sitting, self.game = nth, table, sitting, game
+
+    @property
+    def number(self) -> int:
+        """Which of the table's questions is open, from 1."""
+        return len(self.game.answers) + 1
+
+    @property
+    def view(self) -> View:
+        """What the seat that is asked is shown."""
+        assert self.game.request is not None
+        return self.game.request.view
 
 
 class Played(NamedTuple):
@@ -84,7 +104,7 @@ async def play_some(
     at_once = max(1, min(most_abreast, abreast(seats.values(), most_abreast)))
     waiting = iter(enumerate(sittings))
     finished: dict[int, Played] = {}
-    open_tables: dict[int, Table] = {}
+    open_tables: list[Open] = []
 
     while True:
         while len(open_tables) < at_once:
@@ -95,38 +115,44 @@ async def play_some(
             if table.scores is not None:
                 finished[nth] = Played(sitting, table.scores, ())
             else:
-                open_tables[nth] = table
+                open_tables.append(Open(nth, before + nth + 1, sitting, table))
         if not open_tables:
             return [finished[nth] for nth in range(len(sittings))]
 
-        wave: dict[str, list[tuple[int, Question]]] = {}
-        for nth, table in open_tables.items():
-            request = table.request
-            assert request is not None
-            question = Question(before + nth + 1, len(table.answers) + 1, request.view)
-            wave.setdefault(sittings[nth].bots[request.seat], []).append((nth, question))
+        wave: dict[str, list[Open]] = {}
+        for one in open_tables:
+            asked = one.sitting.bots[one.game.request[0]]  # type: ignore[index]  # it is open
+            if asked in wave:
+                wave[asked].append(one)
+            else:
+                wave[asked] = [one]
         answers = await ask(wave, seats)
 
-        for name, asked in wave.items():
-            for (nth, question), answer in zip(asked, answers[name], strict=True):
-                table = open_tables[nth]
-                illegal = len(table.illegal)
-                table.answer(answer)
-                if len(table.illegal) > illegal:
-                    seats[name].illegal(question, answer)
-                if table.scores is not None:
-                    finished[nth] = Played(sittings[nth], table.scores, tuple(table.answers))
-                    del open_tables[nth]
-                    for bot in sittings[nth].bots:
-                        await seats[bot].over(question.table)
+        ended = 0
+        for name, questions in wave.items():
+            for one, answer in zip(questions, answers[name], strict=True):
+                game_under_way = one.game
+                request, illegal = game_under_way.request, len(game_under_way.illegal)
+                game_under_way.answer(answer)
+                if len(game_under_way.illegal) > illegal:
+                    assert request is not None
+                    asked_then = Question(one.table, len(game_under_way.answers), request.view)
+                    seats[name].illegal(asked_then, answer)
+                if game_under_way.scores is not None:
+                    ended += 1
+                    finished[one.nth] = Played(one.sitting, game_under_way.scores, tuple(game_under_way.answers))
+                    for bot in one.sitting.bots:
+                        await seats[bot].over(one.table)
+        if ended:
+            open_tables = [one for one in open_tables if one.game.request is not None]
 
 
-async def ask(wave: Mapping[str, Sequence[tuple[int, Question]]], seats: Mapping[str, Seat]) -> dict[str, list[Answer]]:
+async def ask(wave: Mapping[str, Sequence[Open]], seats: Mapping[str, Seat]) -> dict[str, list[Answer]]:
     """Show every seat its questions, all seats at once. Raise SeatLost when a keeper has died."""
     answers: dict[str, list[Answer]] = {}
 
     async def one(name: str) -> None:
-        answers[name] = await seats[name].decide([question for _, question in wave[name]])
+        answers[name] = await seats[name].decide(wave[name])
 
     if len(wave) == 1:
         await one(next(iter(wave)))

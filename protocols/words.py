@@ -71,9 +71,16 @@ def spell(value: object) -> str:
     return SPELLING.get(type(value), spell_other)(value)
 
 
-def spell_tuple(values: tuple[object, ...]) -> str:
-    """Return a list, joined by commas."""
-    return ",".join([SPELLING.get(type(value), spell_other)(value) for value in values]) or "-"
+class _Lists(dict[tuple[object, ...], str]):
+    """How lists are spelled, joined by commas: the same few lists of numbers come again and again."""
+
+    def __missing__(self, values: tuple[object, ...]) -> str:
+        spelled = ",".join([SPELLING.get(type(value), spell_other)(value) for value in values]) or "-"
+        if len(self) > 100_000:
+            self.clear()
+        if all(type(value) in (int, bool, str) for value in values):  # 1 and True are equal, and spelled alike
+            self[values] = spelled
+        return spelled
 
 
 def spell_other(value: object) -> str:
@@ -88,7 +95,7 @@ SPELLING: dict[type, Callable[[Any], str]] = {
     str: lambda text: text or "-",
     bool: lambda truth: "1" if truth else "0",
     type(None): lambda _: "-",
-    tuple: spell_tuple,
+    tuple: _Lists().__getitem__,
 }
 """By type, since questions are spelled some hundred thousand times a second."""
 

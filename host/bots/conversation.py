@@ -11,9 +11,9 @@ from host.bots.build import Bot
 from host.bots.limits import Limits
 from host.bots.oneshot import Spent
 from host.bots.sandboxes import Ended, Sandbox
-from host.bots.told import CLOCK_FAULTS, EVIDENCE, Question, Told
+from host.bots.told import CLOCK_FAULTS, EVIDENCE, Asked, Told, Wave
 from host.bots.watch import Watched
-from protocols.words import Answer, Fault, FaultKind, Grammar, Protocol
+from protocols.words import Answer, Fault, FaultKind, Grammar, Move, Protocol
 
 ORDERLY = 0.05  # seconds from the end of a bot's input to the end of its life
 SHORTEST_RESTART = 0.25  # seconds granted to a restart, however fast the first start was
@@ -23,6 +23,7 @@ BRISK = 0.0001  # seconds that a lone question is waited for without giving way:
 GIVE_WAY = 0.002  # seconds after which others get their turn all the same
 KNOWN = 1000  # answers remembered, of at most 4 KiB each
 SELECTABLE = 1024  # descriptors that select(2) can wait for
+ZEROS = (0.0,) * 1024
 WRONG_TABLE = Fault(FaultKind.UNREADABLE, "table")
 LIVES_ON = frozenset({FaultKind.EXCEPTION})
 """The faults that leave a process as it is: an adapter has reported them (`! TimeoutError` is told from its detail)."""
@@ -58,10 +59,10 @@ class Conversation:
         self._one_by_one = 0
         self._waved = False  # whether the process has been asked for more than one table at once
         self.muddled = False  # whether it has then written lines that nobody can tell the question of
-        self._known: dict[bytes, Answer] = {}  # answers read before: there are few, and they come by the million
+        self._known: dict[bytes, Move] = {}  # moves read before: there are few, and they come by the million
         self._gave_way = 0.0
 
-    async def exchange(self, questions: Sequence[Question]) -> list[Told]:
+    async def exchange(self, questions: Sequence[Asked]) -> Wave:
         """Return what the questions brought, in order; after a fault that ends the process the rest is left unasked."""
         if self._one_by_one:
             self._one_by_one -= 1
@@ -69,23 +70,25 @@ class Conversation:
         if self._bot.lifetime == "table" and questions[0].table != self._table:
             await self.rest()
             self._table = questions[0].table
+        wave = Wave([], [], [], [])
         if self._input < 0:
             error = await self._start()
             if error:
-                return [Told(Fault(FaultKind.START, os.strerror(error)), ended="could not be started")]
+                failed = Told(Fault(FaultKind.START, os.strerror(error)), ended="could not be started")
+                return wave._replace(failed=failed)
         elif self._spoke_early():
             self.muddled |= self._waved
-            return [await self._failed(Fault(FaultKind.EARLY), self._heard, 0.0)]
-        told: list[Told] = []
+            return wave._replace(failed=await self._failed(Fault(FaultKind.EARLY), self._heard, 0.0))
         asked = time.perf_counter()
         self._watched.allow(self._limits.cpu * len(questions) + (self._grace if self._fresh else 0))
-        fault = await self._converse(questions, told)
+        fault = await self._converse(questions, wave)
         caught = self._watched.settle(time.perf_counter() - asked)
         before, self._waved = self._waved, self._waved or len(questions) > 1
         if fault is None:
             if caught is None:
-                return told
-            self._heard, fault = told.pop().raw, Fault(caught)
+                return wave
+            wave.answers.pop()
+            self._heard, fault = wave.raws.pop(), Fault(caught)
         if before and fault.kind is FaultKind.EXTRA:
             self.muddled = True  # for how many waves?
         elif len(questions) > 1 and (fault.kind is FaultKind.EXTRA or fault == WRONG_TABLE):
@@ -94,10 +97,11 @@ class Conversation:
             self._one_by_one = len(questions)
             return await self.exchange(questions)
         if fault.kind is FaultKind.EXTRA:
-            self._heard = told.pop().raw + b"\n" + self._heard
-        wall = time.perf_counter() - asked - sum(answer.wall for answer in told)
-        told.append(await self._failed(fault, self._heard, wall))
-        return told
+            wave.answers.pop()
+            self._heard = wave.raws.pop() + b"\n" + self._heard
+        del wave.walls[len(wave.answers) :]
+        wall = time.perf_counter() - asked - sum(wave.walls)
+        return wave._replace(failed=await self._failed(fault, self._heard, wall))
 
     async def over(self, table: int) -> None:
         """Tell a bot that numbers its tables that one is over, with the next question."""
@@ -162,20 +166,20 @@ class Conversation:
             self._heard += os.read(self._output, CHUNK)  # the end of the output is for `_read` to judge
         return bool(self._heard)
 
-    async def _converse(self, questions: Sequence[Question], told: list[Told]) -> Fault | None:
-        """Ask a wave and read its answers into `told`; return the fault that cut it short."""
+    async def _converse(self, questions: Sequence[Asked], wave: Wave) -> Fault | None:
+        """Ask a wave and read its answers into it; return the fault that cut it short."""
         deadline = trio.current_time() + self._limits.move + (self._grace if self._fresh else 0)
         rest = self._write(self._farewells + b"".join(map(self._spell, questions)))
         self._farewells = b""
         if not rest:
-            return await self._read(questions, told, deadline)
+            return await self._read(questions, wave, deadline)
         async with trio.open_nursery() as helpers:  # it does not take its questions in one go
             helpers.start_soon(self._write_on, rest)
-            fault = await self._read(questions, told, deadline)
+            fault = await self._read(questions, wave, deadline)
             helpers.cancel_scope.cancel()
         return fault
 
-    def _spell(self, question: Question) -> bytes:
+    def _spell(self, question: Asked) -> bytes:
         (line,) = self._protocol.ask(question.view)
         if not self._bot.tables:
             return line
@@ -199,13 +203,13 @@ class Conversation:
             await trio.lowlevel.wait_writable(self._input)
             data = self._write(data)
 
-    async def _read(self, questions: Sequence[Question], told: list[Told], deadline: float) -> Fault | None:
+    async def _read(self, questions: Sequence[Asked], wave: Wave, deadline: float) -> Fault | None:
         """Read one answer a question; a deadline is each answer's own, in however many pieces it comes.
 
         What `_heard` holds after a fault is its evidence.
         """
         output, wanted, longest = self._output, len(questions), self._limits.output + NUMBER
-        known = None if self._bot.tables else self._known
+        answers, raws, walls, known = wave.answers, wave.raws, wave.walls, self._known
         before = time.perf_counter()
         brisk = wanted == 1 and output < SELECTABLE and before - self._gave_way < GIVE_WAY
         while True:
@@ -224,34 +228,41 @@ class Conversation:
                 return Fault(FaultKind.EXIT)
             *lines, self._heard = (self._heard + heard).split(b"\n")
             now = time.perf_counter()
-            for line in lines:
-                if len(told) == wanted:
-                    self._heard = line + b"\n" + self._heard
-                    return Fault(FaultKind.EXTRA)
-                answer = known.get(line) if known is not None else None
-                if answer is None:
-                    answer = self._answer(line, questions[len(told)], longest)
-                if isinstance(answer, Fault) and answer.kind not in LIVES_ON and answer.detail != "TimeoutError":
-                    self._heard = line
-                    return answer
-                told.append(Told(answer, line, now - before))
-                before = now
+            moves = [known[line] for line in lines if line in known]
+            if len(moves) == len(lines) <= wanted - len(answers):
+                answers += moves
+                raws += lines
+                walls += [now - before, *ZEROS[1 : len(lines)]] if lines else ()
+            else:
+                for line in lines:
+                    if len(answers) == wanted:
+                        self._heard = line + b"\n" + self._heard
+                        return Fault(FaultKind.EXTRA)
+                    answer = self._answer(line, questions[len(answers)], longest)
+                    if isinstance(answer, Fault) and answer.kind not in LIVES_ON and answer.detail != "TimeoutError":
+                        self._heard = line
+                        return answer
+                    answers.append(answer)
+                    raws.append(line)
+                    walls.append(now - before)
+                    before = now
             if lines:
+                before = now
                 if self._fresh:
                     self._fresh = False
-                    self._grace = min(self._limits.startup, max(2 * told[0].wall, SHORTEST_RESTART))
+                    self._grace = min(self._limits.startup, max(2 * walls[0], SHORTEST_RESTART))
                 deadline = trio.current_time() + self._limits.move
-            if len(told) == wanted:
+            if len(answers) == wanted:
                 return Fault(FaultKind.EXTRA) if self._heard else None
             if len(self._heard) > longest:
                 return Fault(FaultKind.FLOOD)
 
-    def _answer(self, line: bytes, question: Question, longest: int) -> Answer:
+    def _answer(self, line: bytes, question: Asked, longest: int) -> Answer:
         if len(line) > longest:
             return Fault(FaultKind.FLOOD)
         if not self._bot.tables:
             answer = self._protocol.receive(self._grammar, line)
-            if len(self._known) < KNOWN:
+            if len(self._known) < KNOWN and isinstance(answer, Move):
                 self._known[line] = answer
             return answer
         number, rest = self._protocol.numbered(line)

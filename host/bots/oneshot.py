@@ -8,7 +8,7 @@ from host.bots.build import Bot
 from host.bots.limits import Limits
 from host.bots.sandboxes import Ended, Sandbox
 from host.bots.sandboxes.keeper import FLOODED, OVER_CPU
-from host.bots.told import Question, Told
+from host.bots.told import Asked, Told, Wave
 from host.bots.watch import Watched
 from protocols.words import Answer, Fault, FaultKind, Grammar, Protocol
 
@@ -34,16 +34,20 @@ class OneShot:
         self.spent = Spent()
         self.muddled = False
 
-    async def exchange(self, questions: Sequence[Question]) -> list[Told]:
+    async def exchange(self, questions: Sequence[Asked]) -> Wave:
         """Return what the questions brought, in order; after a fault the rest is left unasked."""
-        told: list[Told] = []
+        wave = Wave([], [], [], [])
         for question in questions:
-            told.append(await self._ask(question))
-            if isinstance(told[-1].answer, Fault):
-                break
-        return told
+            told = await self._ask(question)
+            if isinstance(told.answer, Fault):
+                return wave._replace(failed=told)
+            wave.answers.append(told.answer)
+            wave.raws.append(told.raw)
+            wave.walls.append(told.wall)
+            wave.cpus.append(told.cpu)
+        return wave
 
-    async def _ask(self, question: Question) -> Told:
+    async def _ask(self, question: Asked) -> Told:
         words = self._protocol.ask(question.view)
         self._watched.forget()
         self._watched.allow(self._limits.cpu)

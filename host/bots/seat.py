@@ -11,7 +11,7 @@ from host.bots.build import Bot
 from host.bots.conversation import ORDERLY, Conversation
 from host.bots.oneshot import OneShot, Spent
 from host.bots.sandboxes import KeeperDied, Outgrown, Sandbox
-from host.bots.told import BENCHING, EVIDENCE, Evidence, Question, Told, Usage
+from host.bots.told import BENCHING, EVIDENCE, Asked, Evidence, Told, Usage, Wave
 from host.bots.watch import Watcher, bare
 from host.games.engine import Game
 from protocols import PROTOCOLS
@@ -29,7 +29,7 @@ class Talker(Shape):
     spent: Spent
     muddled: bool
 
-    async def exchange(self, questions: Sequence[Question]) -> list[Told]:
+    async def exchange(self, questions: Sequence[Asked]) -> Wave:
         """Ask a wave; return what came back, up to the first fault that ends a process."""
         ...
 
@@ -65,7 +65,7 @@ class Seat:
         """Whether it was asked for many tables at once and wrote more lines than that: whose answer was whose?"""
         return self._talker.muddled
 
-    async def decide(self, questions: Sequence[Question]) -> list[Answer]:
+    async def decide(self, questions: Sequence[Asked]) -> list[Answer]:
         """Return an answer to every question, in order; when our own part fails, `lost` is set: they mean nothing."""
         answers: list[Answer] = []
         while len(answers) < len(questions):
@@ -83,10 +83,13 @@ class Seat:
                     return answers + [Fault(FaultKind.CRASH)] * (len(questions) - len(answers))
                 # Its keeper has died of it, or too often to be our fault; there is no sandbox left to go on in.
                 self.benched = self.stranded = True
-                wave = [Told(Fault(FaultKind.MEMORY if outgrown else FaultKind.CRASH), ended=str(died))]
-            for question, told in zip(open_questions, wave, strict=False):
-                self._note(question, told)
-                answers.append(told.answer)
+                failed = Told(Fault(FaultKind.MEMORY if outgrown else FaultKind.CRASH), ended=str(died))
+                wave = Wave([], [], [], [], failed)
+            self._note_all(open_questions, wave)
+            answers += wave.answers
+            if wave.failed is not None:
+                self._note(open_questions[len(wave.answers)], wave.failed)
+                answers.append(wave.failed.answer)
         return answers
 
     async def over(self, table: int) -> None:
@@ -94,7 +97,7 @@ class Seat:
         if not self.benched:
             await self._talker.over(table)
 
-    def illegal(self, question: Question, answer: Answer) -> None:
+    def illegal(self, question: Asked, answer: Answer) -> None:
         """Count a well-formed move that the rules do not allow: the game alone can tell."""
         self._keep(question, Told(answer, raw=str(answer).encode()), FaultKind.ILLEGAL, "")
 
@@ -108,7 +111,28 @@ class Seat:
         """Return the evidence kept, the slowest decision last."""
         return [*self.evidence, *([self._slowest] if self._slowest else [])]
 
-    def _note(self, question: Question, told: Told) -> None:
+    def _note_all(self, questions: Sequence[Asked], wave: Wave) -> None:
+        """Take note of answers; what is said of one in a hundred thousand is looked at only then."""
+        walls, count = wave.walls, len(wave.answers)
+        self._questions += count
+        self._wall += sum(walls)
+        swift = walls.count(0.0)  # they came together with the answer before
+        self._walls[0] += swift
+        if swift < count:
+            for wall in walls:
+                if wall:
+                    self._walls[min(int(wall * 1e6).bit_length(), WALLS - 1)] += 1
+            slowest = max(walls)
+            if self._slowest is None or slowest > self._slowest.wall:
+                nth = walls.index(slowest)
+                told = Told(wave.answers[nth], wave.raws[nth], slowest, wave.cpus[nth] if wave.cpus else 0.0)
+                self._slowest = self._shown(questions[nth], told, "slowest", "")
+        if Fault in map(type, wave.answers):
+            for question, answer, raw, wall in zip(questions, wave.answers, wave.raws, walls, strict=False):
+                if isinstance(answer, Fault):
+                    self._charge(question, Told(answer, raw, wall), answer)
+
+    def _note(self, question: Asked, told: Told) -> None:
         self._questions += 1
         self._wall += told.wall
         self._walls[min(int(told.wall * 1e6).bit_length(), WALLS - 1)] += 1
@@ -116,18 +140,21 @@ class Seat:
             self._slowest = self._shown(question, told, "slowest", "")
         answer = told.answer
         if isinstance(answer, Fault):
-            self._keep(question, told, answer.kind, answer.detail)
-            # An adapter's fault leaves its process alive; of these only a time-out counts.
-            if answer.kind in BENCHING:
-                self._grave += 1
-                self.benched |= self._grave >= BENCHED_AFTER
+            self._charge(question, told, answer)
 
-    def _keep(self, question: Question, told: Told, kind: FaultKind, detail: str) -> None:
+    def _charge(self, question: Asked, told: Told, fault: Fault) -> None:
+        """Count a fault, and bench who has too many. Of those an adapter reports only a time-out counts towards that."""
+        self._keep(question, told, fault.kind, fault.detail)
+        if fault.kind in BENCHING:
+            self._grave += 1
+            self.benched |= self._grave >= BENCHED_AFTER
+
+    def _keep(self, question: Asked, told: Told, kind: FaultKind, detail: str) -> None:
         self.faults[kind] += 1
         if self.faults[kind] <= KEPT:
             self.evidence.append(self._shown(question, told, kind, detail))
 
-    def _shown(self, question: Question, told: Told, kind: str, detail: str) -> Evidence:
+    def _shown(self, question: Asked, told: Told, kind: str, detail: str) -> Evidence:
         asked = b" ".join(self.asked(question.view)).rstrip(b"\n")
         return Evidence(
             *(self.bot.name, question.table, question.number, str(kind), detail, asked),
@@ -175,9 +202,9 @@ class _Nobody:
         self.spent = Spent()
         self.muddled = False
 
-    async def exchange(self, questions: Sequence[Question]) -> list[Told]:
+    async def exchange(self, questions: Sequence[Asked]) -> Wave:
         """Answer with the bench."""
-        return [Told(Fault(FaultKind.BENCHED)) for _ in questions]
+        return Wave([], [], [], [], Told(Fault(FaultKind.BENCHED)))
 
     async def over(self, table: int) -> None:
         """Take no note."""

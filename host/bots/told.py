@@ -1,6 +1,6 @@
 """What was asked and what came back: the plain values between a seat and whoever keeps records."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from protocols.words import Answer, FaultKind, View
 
@@ -16,6 +16,17 @@ class Question(NamedTuple):
     view: View
 
 
+class Asked(Protocol):
+    """What a seat must know of a question: a `Question`, or a table under way that has one open."""
+
+    @property
+    def table(self) -> int: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def view(self) -> View: ...
+
+
 class Told(NamedTuple):
     """What one question brought: the answer, the bytes that said it, and its price."""
 
@@ -25,6 +36,19 @@ class Told(NamedTuple):
     cpu: float = 0.0  # seconds; 0 where only the whole wave is known
     ended: str = ""  # how the process ended, for people; empty when it lives
     stderr: bytes = b""
+
+
+class Wave(NamedTuple):
+    """What questions brought, in order: answers, the bytes that said them, seconds of wall clock and, where known, of CPU.
+
+    `failed` is what came of the next question, when that ended the process; the rest was left unasked.
+    """
+
+    answers: list[Answer]
+    raws: list[bytes]
+    walls: list[float]
+    cpus: list[float]
+    failed: Told | None = None
 
 
 class Evidence(NamedTuple):

@@ -2,7 +2,9 @@
 
 import contextlib
 import webbrowser
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 import click
 
@@ -41,15 +43,26 @@ def where_to(office: Office, chosen: Path | None, usual: str) -> Path:
     return office.folder / usual
 
 
-def write(path: Path, text: str) -> None:
-    """Write a file whole or not at all; raise Refused where that cannot be done."""
-    making = path.with_name(f".{path.name}.making")
+@contextlib.contextmanager
+def making(path: Path) -> Iterator[TextIO]:
+    """Open a file that is there whole or not at all. Raise Refused where it cannot be written."""
+    unfinished = path.with_name(f".{path.name}.making")
     try:
-        making.write_text(text)
-        making.replace(path)
+        with unfinished.open("w", newline="\n") as file:
+            yield file
+        unfinished.replace(path)
     except OSError as failed:
         hint = "-o FILE names another place"
         raise Refused([Problem("R013", str(path), f"cannot be written: {failed.strerror}", hint=hint)], 2) from failed
+    finally:
+        with contextlib.suppress(OSError):
+            unfinished.unlink()
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    with making(path) as file:
+        file.write(text)
 
 
 @click.command()
@@ -87,26 +100,21 @@ def export(
     office: Office, form: str, selection: str | None, journal: Path | None, output: Path | None, spoilers: bool
 ) -> None:
     """Write what has been played for other programs: a row a seat, an event a line, or the play.log of 2018."""
-    import io
     import sys
 
     from host.journal import reading
     from host.report.export import one_playlog, write_csv, write_events
 
-    with reading(the_journal(office, journal)) as book:
-        if output is None:
-            if form == "playlog":
-                click.echo(one_playlog(book, selection or "last", spoilers), nl=False)
-            else:
-                (write_csv if form == "csv" else write_events)(book, selection, spoilers, sys.stdout)
-            return
+    with contextlib.ExitStack() as stack:
+        book = stack.enter_context(reading(the_journal(office, journal)))
+        file = sys.stdout if output is None else stack.enter_context(making(output))
         if form == "playlog":
-            text, count = one_playlog(book, selection or "last", spoilers), 1
+            file.write(one_playlog(book, selection or "last", spoilers))
+            count = 1
         else:
-            file = io.StringIO()
             count = (write_csv if form == "csv" else write_events)(book, selection, spoilers, file)
-            text = file.getvalue()
-    write(output, text)
+    if output is None:
+        return
     if office.json:
         print_json("export", path=str(output), form=form, count=count)
     elif not office.quiet:

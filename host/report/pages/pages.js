@@ -60,7 +60,9 @@ function dressed() {
 // While a run goes on the server says that something is new; the page is fetched again and its sections replaced.
 // What comes was escaped by the server, and its scripts, had it any, would not run: the policy forbids them.
 function live() {
-  const said = document.getElementById("live");
+  const said = document.getElementById("live"), nav = document.querySelector(".top nav");
+  const known = new Map(); // what came, before it was dressed: what has not changed stays, and keeps its focus and order
+  for (const each of document.querySelectorAll("[data-fresh]")) known.set(each.id, each.innerHTML);
   let busy = false, again = false;
   async function fetched() {
     if (busy) { again = true; return; }
@@ -69,22 +71,22 @@ function live() {
       const answer = await fetch("/", { cache: "no-cache" });
       if (!answer.ok) throw new Error(`the server says ${answer.status}`);
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-      const here = document.querySelector("section.page.here");
       for (const old of document.querySelectorAll("[data-fresh]")) {
-        const now = fresh.getElementById(old.id);
-        if (now && now.innerHTML !== old.innerHTML) { old.replaceChildren(...now.childNodes); old.dataset.changed = "1"; }
+        const now = fresh.getElementById(old.id), text = now && now.innerHTML;
+        if (now && text !== known.get(old.id)) { known.set(old.id, text); old.replaceChildren(...now.childNodes); }
       }
-      const known = new Set([...document.querySelectorAll("section.page")].map((each) => each.id));
-      for (const page of fresh.querySelectorAll("section.page")) if (!known.has(page.id)) {
+      for (const page of fresh.querySelectorAll("section.page")) if (!document.getElementById(page.id)) {
         page.classList.remove("here");
+        known.set(page.id, page.innerHTML);
         document.getElementById("casino").before(page);
       }
       document.querySelector(".brand span").textContent = fresh.querySelector(".brand span").textContent;
       document.title = fresh.title;
-      document.querySelector(".top nav").replaceChildren(...fresh.querySelector(".top nav").childNodes);
+      const menu = fresh.querySelector(".top nav");
+      if (menu.textContent !== nav.textContent) nav.replaceChildren(...menu.childNodes);
       dressed();
       route(false);
-      if (here) said.textContent = `live · ${new Date().toLocaleTimeString()}`;
+      said.textContent = `live · ${new Date().toLocaleTimeString()}`;
     } catch (error) {
       said.textContent = `the server does not answer: ${error.message}`;
     } finally {
@@ -108,8 +110,8 @@ document.addEventListener("DOMContentLoaded", () => {
     remembered.set("theme", document.documentElement.dataset.theme);
     named();
   });
+  if (document.documentElement.dataset.live) live();
   dressed();
   addEventListener("hashchange", () => route(true));
   route(false);
-  if (document.documentElement.dataset.live) live();
 });
