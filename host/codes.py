@@ -354,6 +354,21 @@ CODES: Mapping[str, Code] = {
         "the file back, or start anew with --fresh.",
     ),
     # S: the machine and its sandbox
+    "R011": Code(
+        "the cards of a running stage are withheld",
+        "A replay or an exported table shows every card, and whoever sees them while the stage is being played could use "
+        "them. They are given out when the stage is over.",
+    ),
+    "R012": Code(
+        "this is no play.log",
+        "The file does not read as a play.log of the 2018 engine: lines of `INFO:root:` and a JSON object, or `ERROR:root:` "
+        "and words. The line that does not fit is named; a file that was cut off ends in half a line.",
+    ),
+    "R013": Code(
+        "a file cannot be read or written",
+        "The system does not let croupier read this file, or write there. The words are the system's own; -o writes "
+        "elsewhere.",
+    ),
     "S001": Code(
         "the machine cannot give the level that is demanded",
         "[sandbox] level is a minimum, and croupier refuses rather than weakens it. What is missing, and the command "
@@ -393,6 +408,11 @@ CODES: Mapping[str, Code] = {
         "groups below its own, and may not do so here. systemd leaves a group to whoever asks for one: `systemd-run "
         "--user --scope -p Delegate=yes croupier run`. Without it the level is L3: memory and computing are watched every "
         "20 ms, and a short life in between may go unseen.",
+    ),
+    "S008": Code(
+        "an extra of croupier is not installed",
+        "The web pages of `croupier serve` need packages that playing does not: install croupier with its extra, pip "
+        "install 'croupier[web]'.",
     ),
     # U: the command line
     "U001": Code(

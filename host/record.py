@@ -63,6 +63,7 @@ class Setup(NamedTuple):
     seed: bytes
     level: str
     abreast: int = 0  # most tables at once; 0 = croupier's own default
+    pondering: bool = False  # whether bots may go on computing while they have no question
 
 
 class Job(NamedTuple):

@@ -190,9 +190,10 @@ async def serve() -> None:
             nursery.cancel_scope.cancel()
 
         nursery.start_soon(read)
-        watcher = Watcher()
+        setup = decode_setup(await waiting.receive(), rules_of)
+        watcher = Watcher(pondering=setup.pondering)
         nursery.start_soon(watcher.run)
-        house = House(decode_setup(await waiting.receive(), rules_of), stack, watcher)
+        house = House(setup, stack, watcher)
         while True:
             job = decode_job(await waiting.receive(), rules_of)
             say(encode(await house.play(job)))

@@ -9,8 +9,11 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import click
 import pytest
+from click.testing import CliRunner, Result
 
+from host.cli import Office, watching
 from host.journal import reading
 from host.problems import Refused
 from host.report.account import account, as_json
@@ -270,6 +273,49 @@ def test_a_page_with_one_playlog_carries_it() -> None:
     data = re.findall(r'id="playlog" data-name="([^"]*)">([^<]*)<', casino_of("a<b.play.log", "some text"))
     opened = [(name, json.loads(gzip.decompress(base64.b64decode(text)))) for name, text in data]
     assert opened == [("a&lt;b.play.log", "some text")]
+
+
+# The commands.
+
+
+def command(folder: Path, name: str, *words: str) -> Result:
+    """Give a command in a folder."""
+    told: click.Command = getattr(watching, name)
+    return CliRunner().invoke(told, words, obj=Office(folder, True, False, False))
+
+
+def test_the_report_is_written_into_the_folder(journal: Path) -> None:
+    folder = journal.parents[1]
+    told = json.loads(command(folder, "report").stdout)
+    assert (folder / "report.html").stat().st_size == told["bytes"] and told["replays"]
+
+
+def test_a_place_that_cannot_be_written_is_refused(journal: Path, tmp_path: Path) -> None:
+    told = command(journal.parents[1], "report", "-o", str(tmp_path / "missing" / "x.html"))
+    assert isinstance(told.exception, Refused) and told.exception.problems[0].code == "R013"
+
+
+def test_a_refused_export_leaves_no_file(journal: Path, tmp_path: Path) -> None:
+    told = command(journal.parents[1], "export", "csv", "nothing", "-o", str(tmp_path / "x.csv"))
+    assert isinstance(told.exception, Refused) and not list(tmp_path.iterdir())
+
+
+def test_an_export_goes_to_standard_output(journal: Path) -> None:
+    assert command(journal.parents[1], "export", "csv").stdout.startswith("stage,fixture,table,seat,bot,score,won\n")
+
+
+def test_a_playlog_is_exported_and_imported(tmp_path: Path) -> None:
+    games.played(tmp_path, "holdem", rounds=3)
+    command(tmp_path, "export", "playlog", "-o", str(tmp_path / "x.play.log"))
+    told = json.loads(command(tmp_path, "import", str(tmp_path / "x.play.log")).stdout)
+    assert told["rounds"] == 3 and (tmp_path / "x.html").exists()
+
+
+@pytest.mark.parametrize(
+    "words", [["import", "nothing.play.log"], ["report", "--journal", "nothing.sqlite"], ["report"]]
+)
+def test_what_is_missing_is_refused(tmp_path: Path, words: list[str]) -> None:
+    assert isinstance(command(tmp_path, *words).exception, Refused)
 
 
 def test_tables_shown_name_their_bots_harmless() -> None:

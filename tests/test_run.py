@@ -7,6 +7,8 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -29,7 +31,7 @@ class Running:
 
     def __init__(self, cup: Path, workers: int, *more: str) -> None:
         self.told, self.errors = cup.with_name("told"), cup.with_name("errors")
-        self.spared = 0  # fixtures that had been finished when a keeper was killed last
+        self.spared = 0  # fixtures that had been finished when something was killed last
         command = [*CROUPIER, "-C", str(cup), "run", "--progress", "json", "--workers", str(workers), *more]
         with self.told.open("wb") as out, self.errors.open("wb") as err:
             self.process = subprocess.Popen(command, stdout=out, stderr=err, env=environment(), start_new_session=True)
@@ -199,6 +201,18 @@ def test_the_command_to_go_on_with_is_the_one_that_was_given(tmp_path: Path) -> 
 # Killed.
 
 
+def is_spared(run: Running, chance: random.Random) -> bool:
+    """Return whether a run had better be left alone: what hits a fixture again and again is no accident to croupier.
+
+    The third keeper that dies in a fixture is charged to its bot, and the tenth worker ends the run.
+    """
+    finished = len(run.finished())
+    if finished < run.spared + 2 and chance.random() < 0.9:
+        return True
+    run.spared = finished
+    return False
+
+
 def kill_the_run(run: Running, _chance: random.Random) -> bool:
     """Kill the parent of everything."""
     run.process.kill()
@@ -211,12 +225,7 @@ def kill_a_worker(run: Running, chance: random.Random) -> bool:
 
 
 def kill_a_keeper(run: Running, chance: random.Random) -> bool:
-    """Kill something that a sandbox is made of: bubblewrap's process, or the keeper. The third in a fixture is charged
-    to its bot, so that a fixture is spared which may have lost one already.
-    """
-    if len(run.finished()) < run.spared + 2:
-        return False
-    run.spared = len(run.finished())
+    """Kill something that a sandbox is made of: bubblewrap's process, or the keeper."""
     keepers = [process for process in run.children("keeper") if is_first(process)]
     return kill_one_of(run.children("bwrap") + keepers, chance)
 
@@ -252,8 +261,8 @@ def killed_again_and_again(cup: Path, chance: random.Random, what: list[str], lo
         with running(cup, chance.choice([1, 2])) as run:
             workers_killed, lost = 0, 0
             while not run.wait(chance.uniform(0.02, longest)):
-                if not played_whole(cup) and not run.events():
-                    continue  # it is still starting
+                if not run.events() or is_spared(run, chance):
+                    continue
                 name = chance.choice(what)
                 seen = set(run.finished())
                 below = births([process.pid for process in descendants(run.process.pid)])
@@ -279,9 +288,17 @@ def killed_again_and_again(cup: Path, chance: random.Random, what: list[str], lo
 
 
 def nobody_survives(processes: dict[int, str], worlds: set[str]) -> None:
-    """Fail when a process, or anything in its sandboxes, lives for two seconds longer than its run."""
+    """Fail when a process, or anything in its sandboxes, lives for two seconds longer than its run.
+
+    The number of a world that has ended may soon be another's: who is born there later is none of ours.
+    """
     deadline = time.monotonic() + 2
-    while left := [each for each, born in processes.items() if not gone(each, born)] + inhabitants(worlds):
+    now = time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK")
+    while True:
+        theirs = {each: born for each, born in births(inhabitants(worlds)).items() if int(born) <= now}
+        left = [each for each, born in (processes | theirs).items() if not gone(each, born)]
+        if not left:
+            return
         assert time.monotonic() < deadline, [Path(f"/proc/{each}/cmdline").read_bytes() for each in left]
 
 
@@ -430,9 +447,8 @@ def test_a_run_does_not_go_on_as_another(change: Callable[[Path], None], told: s
 def test_a_run_does_not_go_on_unprotected(cup: Path) -> None:
     done = croupier("run", "-C", cup, "--unsafe")
     began = croupier("status", "-C", cup, "--json").json["sandbox"]
-    assert done.code == 3
     told = f"error[R007] {cup}/croupier.toml: this run began at level {began}, and would go on at none"
-    assert done.first == told
+    assert (done.code, told in done.err.splitlines()) == (3, True)
 
 
 def test_two_do_not_play_one_cup_at_once(cup: Path) -> None:
@@ -533,30 +549,34 @@ def test_a_journal_that_cannot_be_written_says_why(cup: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: cannot become somebody else")
-def test_somebody_elses_journal_can_be_read_and_not_written(cup: Path) -> None:
+def test_somebody_elses_journal_can_be_read_and_not_written(finished: Path) -> None:
     python = shutil.which("python3", path="/usr/bin")
-    env = environment(CROUPIER_CACHE=str(cup.parent / "cache"), PYTHONDONTWRITEBYTECODE="1")
-    env["PYTHONPATH"] += os.pathsep + os.pathsep.join(
-        path for path in __import__("sys").path if "site-packages" in path
-    )
-    probe = [python or "", "-c", "import host.cli, msgspec, trio"]
-    if not python or subprocess.run(probe, env=env, user=65534, capture_output=True, check=False).returncode:
-        pytest.skip("NO PYTHON that everybody may run has croupier's packages")
-    for folder in (cup.parent, cup.parent.parent, cup.parent.parent.parent):
-        folder.chmod(0o755)
-    (cup.parent / "cache").mkdir(mode=0o777)
-    (cup.parent / "cache").chmod(0o777)
-    for path in (cup / "run").glob("run.sqlite-*"):
-        path.unlink()
+    packages = [path for path in sys.path if "site-packages" in path]
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        place.chmod(0o755)
+        (place / "cache").mkdir()
+        os.chown(place / "cache", 65534, 65534)
+        cup = place / "cup"
+        shutil.copytree(finished, cup)
+        for path in (cup / "run").glob("run.sqlite-*"):
+            path.unlink()
+        env = environment(CROUPIER_CACHE=str(place / "cache"), PYTHONDONTWRITEBYTECODE="1")
+        env["PYTHONPATH"] = os.pathsep.join([env["PYTHONPATH"], *packages])
 
-    def as_nobody(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [python or "", "-P", "-m", "host", "-C", str(cup), *words]
-        return subprocess.run(command, env=env, user=65534, group=65534, capture_output=True, text=True, check=False)
+        def as_nobody(*words: str) -> subprocess.CompletedProcess[str]:
+            command = [python or "", *words]
+            return subprocess.run(
+                command, env=env, user=65534, group=65534, cwd="/", capture_output=True, text=True, check=False
+            )
 
-    assert as_nobody("standings", "--json").returncode == 0
-    done = as_nobody("run")
-    told = f"error[R009] {cup}/run/run.sqlite: cannot be written: Permission denied"
-    assert (done.returncode, done.stderr.partition("\n")[0]) == (6, told)
+        if not python or as_nobody("-c", "import host.cli, msgspec, trio, pydantic").returncode:
+            pytest.skip("NO PYTHON that everybody may run has croupier's packages")
+        croupier_as_nobody = ("-P", "-m", "host", "-C", str(cup))
+        assert as_nobody(*croupier_as_nobody, "standings", "--json").returncode == 0
+        done = as_nobody(*croupier_as_nobody, "run")
+        told = f"error[R009] {cup}/run/run.sqlite: cannot be written: Permission denied"
+        assert (done.returncode, done.stderr.partition("\n")[0]) == (6, told)
 
 
 def test_a_run_as_a_process_of_its_own_ends_with_0(cup: Path) -> None:

@@ -45,18 +45,18 @@ def unpacked(submission: Path, target: Path, name: str | None) -> Path:
     full = submission.resolve().name
     archive = next((suffix for suffix in UNPACKERS if full.lower().endswith(suffix)), None)
     if stat.S_ISDIR(status.st_mode):
-        copy = target / _called(submission, name or full)
+        copy = target / _called(submission, full if name is None else name)
         _write(copy, _from_folder(submission))
     elif not stat.S_ISREG(status.st_mode):
         raise refusal(submission, f"is {kind_of(status.st_mode)}; submissions are files, folders and archives")
     elif archive:
         if status.st_size > LARGEST_FOLDER:
             raise refusal(submission, f"is larger than {LARGEST_FOLDER // MIB} MiB")
-        copy = target / _called(submission, name or full[: -len(archive)])
+        copy = target / _called(submission, full[: -len(archive)] if name is None else name)
         _write(copy, _from_tar(submission, opened) if (opened := UNPACKERS[archive]) else _from_zip(submission))
         _lift(copy)
     else:
-        copy = target / f"{_called(submission, name or submission.stem)}{submission.suffix}"
+        copy = target / f"{_called(submission, submission.stem if name is None else name)}{submission.suffix}"
         if status.st_size > LARGEST_FILE:
             raise refusal(submission, f"is larger than {LARGEST_FILE // MIB} MiB")
         copy.write_bytes(bounded(os.open(submission, os.O_RDONLY | os.O_NOFOLLOW)))

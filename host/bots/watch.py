@@ -1,6 +1,7 @@
 """One watcher for all bots: it has killed what grows beyond its memory or computes beyond its time."""
 
 import os
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import cache as once
@@ -14,6 +15,7 @@ from host.bots.sandboxes.cgroup import Group
 from protocols.words import FaultKind
 
 PERIOD = 0.02  # seconds between two looks
+OFF_TURN = 0.0005  # seconds without a question after which a bot is stopped until the next
 INSTANT = 0.001  # seconds in which nobody passes a limit: to look after each such answer would cost more than it took
 MOST_NAMES = 10_000  # files in a sandbox's /tmp: each is a KiB of the kernel's memory, and the keeper must remove it
 
@@ -21,8 +23,11 @@ MOST_NAMES = 10_000  # files in a sandbox's /tmp: each is a KiB of the kernel's 
 class Watched:
     """One sandbox under watch: its keeper's processes, its limits, and what they were caught at."""
 
-    def __init__(self, sandbox: Sandbox, memory: int, bursts: Callable[[], bool]) -> None:
-        self.sandbox, self.memory, self._bursts = sandbox, memory, bursts
+    def __init__(self, sandbox: Sandbox, memory: int, bursts: Callable[[], bool], turns: "Turns") -> None:
+        self.sandbox, self.memory, self._bursts, self._turns = sandbox, memory, bursts, turns
+        self._idle_since: float | None = None  # whether it lives and has no question
+        self._stopped = False
+        self._slow = False  # whether it takes its time for the open question
         self.breach: FaultKind | None = None
         self.peak = 0
         self._allowed = float("inf")
@@ -31,7 +36,7 @@ class Watched:
 
     def forget(self) -> None:
         """Forget what was caught: everything is dead, and something new is about to start."""
-        self.breach = None
+        self.breach, self._idle_since, self._stopped = None, None, False
 
     def allow(self, cpu: float) -> None:
         """Allow so many seconds of processor time from now on."""
@@ -40,7 +45,45 @@ class Watched:
     def settle(self, _wall: float) -> FaultKind | None:
         """Allow whatever it takes while no question is open; return what the answers of `wall` seconds were caught at."""
         self._allowed = float("inf")
+        self.answered()
         return self.breach
+
+    def on_turn(self) -> None:
+        """Let it go on: it has a question, or is to end in good order."""
+        self._idle_since = None
+        if self._stopped:
+            self._stopped = False
+            self.sandbox.keeper.resume()
+
+    def takes_its_time(self) -> None:
+        """Note that an answer is slow: others who have no question may have to be stopped meanwhile."""
+        if not self._slow:
+            self._slow = True
+            self._turns.slow += 1
+            self._turns.wanted.set()
+
+    def off_turn(self) -> None:
+        """Note that it has answered, lives on and has no question."""
+        self._idle_since = time.perf_counter()
+        if self._turns.slow:
+            self._turns.wanted.set()
+
+    def answered(self) -> None:
+        """Note that no answer is waited for any more."""
+        if self._slow:
+            self._slow = False
+            self._turns.slow -= 1
+
+    def stop_if_idle(self, now: float) -> bool:
+        """Stop it when it has had no question for long enough; return whether it may have to be looked at again."""
+        if self._idle_since is None:
+            return False
+        if now - self._idle_since < OFF_TURN:
+            return True
+        self._idle_since = None
+        self._stopped = True
+        self.sandbox.keeper.pause()
+        return False
 
     def look(self) -> None:
         """Take one look; kill all there is when a limit is passed."""
@@ -85,8 +128,8 @@ class Watched:
 class Counted(Watched):
     """A sandbox with a control group: the kernel counts, and it is the kernel that keeps the memory in bounds."""
 
-    def __init__(self, group: Group, sandbox: Sandbox, memory: int, bursts: Callable[[], bool]) -> None:
-        super().__init__(sandbox, memory, bursts)
+    def __init__(self, group: Group, sandbox: Sandbox, memory: int, bursts: Callable[[], bool], turns: "Turns") -> None:
+        super().__init__(sandbox, memory, bursts, turns)
         self._group, self._start = group, 0.0
         self._killed = group.killed()
 
@@ -103,8 +146,7 @@ class Counted(Watched):
         """Allow whatever it takes while no question is open; return what the answers of `wall` seconds were caught at."""
         if wall > INSTANT and self.breach is None:
             self.breach = self._passed()
-        self._allowed = float("inf")
-        return self.breach
+        return super().settle(wall)
 
     def _too_much(self) -> FaultKind | None:
         self.peak = max(self.peak, self._group.used())
@@ -170,32 +212,57 @@ def bare() -> Iterator[None]:
         raise inner from None
 
 
-class Watcher:
-    """Looks at every watched sandbox every 20 ms while any question is open."""
+class Turns:
+    """Off turn means off: who has no question is stopped while somebody else takes time. A fast exchange is left alone."""
 
     def __init__(self) -> None:
+        self.slow = 0  # answers that are slow in coming
+        self.wanted = trio.Event()
+
+    async def run(self, watched: set[Watched]) -> None:
+        """Stop whom it may concern, until cancelled."""
+        while True:
+            await self.wanted.wait()
+            self.wanted = trio.Event()
+            again = True
+            while again:
+                await trio.sleep(OFF_TURN)
+                now = time.perf_counter()
+                again = sum(one.stop_if_idle(now) for one in watched) > 0
+
+
+class Watcher:
+    """Looks at every watched sandbox every 20 ms; stops between their questions those that may not ponder."""
+
+    def __init__(self, *, pondering: bool = False) -> None:
+        self.pondering = pondering
         self._watched: set[Watched] = set()
+        self._turns = Turns()
 
     @contextmanager
     def watching(self, sandbox: Sandbox, memory: int, bursts: Callable[[], bool] = bool) -> Iterator[Watched]:
         """Watch one sandbox for the length of the block; `bursts` tells whether what it fills on disk is too full."""
         watched = (
-            Watched(sandbox, memory, bursts)
+            Watched(sandbox, memory, bursts, self._turns)
             if sandbox.group is None
-            else Counted(sandbox.group, sandbox, memory, bursts)
+            else Counted(sandbox.group, sandbox, memory, bursts, self._turns)
         )
         self._watched.add(watched)
         try:
             yield watched
         finally:
+            watched.answered()
             self._watched.discard(watched)
 
     async def run(self) -> None:
         """Watch until cancelled."""
-        while True:
-            await trio.sleep(PERIOD)
-            for watched in tuple(self._watched):
-                watched.look()
+        async with trio.open_nursery() as nursery:
+            if not self.pondering:
+                nursery.start_soon(self._turns.run, self._watched)
+            while True:
+                await trio.sleep(PERIOD)
+                for watched in tuple(self._watched):
+                    watched.look()
 
 
 @asynccontextmanager

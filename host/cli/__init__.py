@@ -30,6 +30,10 @@ COMMANDS = {
     "standings": ("organise", "who is ahead, and how sure that is"),
     "errors": ("author", "what went wrong, grouped, with evidence"),
     "replay": ("author", "show a table again"),
+    "report": ("watching", "the whole tournament as one HTML file, with every table to be played again"),
+    "serve": ("watching", "the same pages live in a browser, read-only"),
+    "export": ("watching", "results and tables as csv, jsonl or play.log"),
+    "import": ("watching", "make a play.log of 2018 viewable"),
     "explain": ("machine", "the long text of an error code"),
     "version": ("machine", "versions"),
 }

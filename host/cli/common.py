@@ -88,12 +88,13 @@ def print_standings(
     from host.report import text
     from host.tournament.folder import Folder
     from host.tournament.stages import STAGES
-    from host.tournament.standings import by_pair, placed, standings, sureness
+    from host.tournament.standings import by_pair, counted, placed, standings, sureness
 
     with reading(Folder(place).journal) as journal:
         stage = the_stage(journal, stage_name)
         facts, bots = journal.facts(), journal.bots()
         records = [record for _, record in journal.records(stage["name"])]
+    records = counted(stage, records)
     rows = standings(stage["kind"], stage["rank_by"], records, bots)
     if (order := facts.get(f"order {stage['name']}")) and STAGES[stage["kind"]].places:
         rows = placed(rows, json.loads(order))

@@ -14,7 +14,7 @@ from host.record import Fixture, Record
 from host.report.text import one_line
 from host.tournament import pairing
 from host.tournament.stages import STAGES, Field, sets_won, tie_winner
-from host.tournament.standings import Pair, Row, by_pair, placed, standings, sureness
+from host.tournament.standings import Pair, Row, by_pair, counted, placed, standings, sureness
 from host.tournament.statistics import Won, sure_by_wins, wilson
 
 SAMPLES = 3  # pieces of evidence shown of one bot's one kind of fault
@@ -70,6 +70,7 @@ class Entrant(NamedTuple):
     sha256: str
     rows: tuple[tuple[str, Row], ...]  # stage, row
     opponents: tuple[tuple[str, Pair], ...]  # of the stage that tells most
+    opponents_by: str  # what their rates are a share of, as Stage.pairs_by
     faults: tuple[Faults, ...]
     slowest: tuple[Sample, ...]
     spent: Spent | None
@@ -221,6 +222,7 @@ def _stage(
     bots: Mapping[str, Mapping[str, Any]],
 ) -> Stage:
     name, kind = said["name"], said["kind"]
+    records = counted(said, records)
     rows = standings(kind, said["rank_by"], records, bots)
     sure = sureness(rows, records)
     known = STAGES.get(kind)
@@ -389,6 +391,7 @@ def _entrants(
                 sha256=str(about.get("sha256", "")),
                 rows=tuple((stage.name, row) for stage in stages for row in stage.rows if row.bot == name),
                 opponents=tuple((other, pair) for (one, other), pair in pairs.items() if one == name),
+                opponents_by=telling.pairs_by if telling else "",
                 faults=tuple(
                     Faults(name, kind, count, tuple(samples.get((name, kind), [])))
                     for kind, count in counts.most_common()

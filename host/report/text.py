@@ -119,16 +119,21 @@ def _columns(rows: Sequence[Row], kind: str) -> list[Column]:
         Column("p99", [_known(row.p99) for row in rows], spare=True),
         Column("CPU/decision", [_known(row.cpu_per_decision) for row in rows], spare=True),
     ]
-    summed = kind not in ("tables", "independent")
+    summed = kind not in ("tables", "independent", "groups")
     decimals = 0 if summed else 1 if max((abs(row.score or 0) for row in rows), default=0) >= 100 else 2
     scores = [NONE if row.score is None else thousands(row.score, decimals) for row in rows]
     if any(row.wins is not None for row in rows):
         rates = [
-            Column("games won", [thousands(row.wins or 0) for row in rows]),
+            Column("advanced" if kind == "groups" else "games won", [thousands(row.wins or 0) for row in rows]),
             Column("rate", [NONE if row.rate is None else f"{100 * row.rate:.2f} %" for row in rows]),
             Column("±", [_half(row, 100, 2) for row in rows]),
         ]
-        return [*names, *rates, Column("hands won" if summed else "score", scores), *costs]
+        return [
+            *names,
+            *rates,
+            Column("hands won" if summed else "chips" if kind == "groups" else "score", scores),
+            *costs,
+        ]
     means = [
         Column("tables", [thousands(row.tables) for row in rows], spare=True),
         Column("chips", scores),

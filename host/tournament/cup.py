@@ -170,6 +170,7 @@ class SandboxTable:
     __pydantic_config__: ClassVar[Any] = FORBID
 
     level: Annotated[str, one_of(lambda: ("L4", "L3", "L2", "none"), "level of isolation")] = "L3"
+    pondering: Flag = False
 
 
 @dataclass(frozen=True)
@@ -223,6 +224,7 @@ class Cup(NamedTuple):
     stages: tuple[Stage, ...]
     limits: Limits
     level: str  # of the sandbox, at least
+    pondering: bool  # whether bots may go on computing while they have no question
     workers: int
     stop_early: bool
     abreast: int
@@ -265,6 +267,7 @@ def load(place: Path) -> Cup:
         stages=stages,
         limits=said.limits.over(Limits()),
         level=said.sandbox.level,
+        pondering=said.sandbox.pondering,
         workers=said.run.workers,
         stop_early=said.run.stop_early,
         abreast=said.run.abreast,
@@ -403,6 +406,7 @@ def canonical(cup: Cup) -> dict[str, Any]:
         "limits": {
             key: value if key in COUNTED else spelled_limit(value) for key, value in cup.limits._asdict().items()
         },
+        "sandbox": {"pondering": cup.pondering},
         "run": {"stop_early": cup.stop_early},
     }
 
@@ -508,6 +512,7 @@ state     = "1 MiB"            # the one file that a bot may keep; 0 = none
 
 [sandbox]
 level     = "L3"               # a minimum: L4, L3, L2 or none; croupier refuses rather than weakens
+pondering = false              # true: bots may go on computing while they have no question
 
 [run]
 workers    = "auto"            # one a core

@@ -24,7 +24,7 @@ from host.tournament import cup as cups
 from host.tournament.folder import Folder, commitment
 from host.tournament.run import Executor, Hands, Progress, run_stage
 from host.tournament.stages import STAGES, Field
-from host.tournament.standings import standings
+from host.tournament.standings import counted, standings
 
 WONDER = 1.0  # seconds after which silence looks like a fault
 
@@ -86,7 +86,7 @@ async def play_cup(
         bots = await ready(specs, GAMES[cup.game], cup.limits, level, slow_ones(watch.say))
         with writing(folder.journal, fresh=folder.forget if fresh else None) as journal:
             seed = begin(journal, folder, cup, bots, level)
-            setup = Setup(cup.game, cup.rules, tuple(bots), seed, level, cup.abreast)
+            setup = Setup(cup.game, cup.rules, tuple(bots), seed, level, cup.abreast, cup.pondering)
             async with executor(setup, watch.say, workers or cup.workers) as hands:
                 watch.say(
                     f"{cup.name} · {cup.game} · {len(bots)} bots · level {level} · {hands.words} · "
@@ -127,12 +127,23 @@ async def play_stages(
         journal.note({f"stage {stage.name}": "running"})
         field = Field(order, setup.seed, cup.stop_early)
         records = await run_stage(stage, blank, field, journal, hands, watch.progress)
-        rows = standings(stage.kind, stage.rank_by, list(records.values()), journal.bots())
-        places = STAGES[stage.kind].places
-        order = places(stage, field, records) if places else [row.bot for row in rows]
+        kind, told = STAGES[stage.kind], counted(as_noted(stage), list(records.values()))
+        rows = standings(stage.kind, stage.rank_by, told, journal.bots())
+        order = kind.places(stage, field, records) if kind.places else [row.bot for row in rows]
         journal.note({f"stage {stage.name}": "finished", f"order {stage.name}": json.dumps(order)})
+        order = kind.left(stage, field, records) if kind.left else order
         if stage.name == last:
             return
+
+
+def as_noted(stage: cups.Stage) -> dict[str, Any]:
+    """Return what the journal keeps of a stage so that its standings can be told from its records."""
+    return {
+        "name": stage.name,
+        "kind": stage.kind,
+        "rank_by": list(stage.rank_by),
+        "advance": getattr(stage, "advance", 0),
+    }
 
 
 def slow_ones(say: Callable[[str], None]) -> Callable[[str], None]:
@@ -256,7 +267,7 @@ def check_unchanged(journal: Journal, cup: cups.Cup, bots: list[Bot], level: str
 
 def enter(journal: Journal, cup: cups.Cup, bots: list[Bot], level: str, seed: bytes) -> None:
     """Write down what the run is, and who plays."""
-    stages = [{"name": stage.name, "kind": stage.kind, "rank_by": list(stage.rank_by)} for stage in cup.stages]
+    stages = [as_noted(stage) for stage in cup.stages]
     journal.note(
         {
             "game": cup.game,

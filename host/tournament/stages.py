@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from host.record import Fixture, Record
-from host.tournament import pairing
+from host.tournament import groups, pairing
 from host.tournament.statistics import sequential
 
 BLOCK = 10_000
@@ -35,11 +35,13 @@ class Field(NamedTuple):
 class Kind(NamedTuple):
     """A kind of stage. `due` gives what may be played now, nothing when the stage is over.
 
-    `places` gives the bots in the order of what they have reached so far; None where standings alone rank them.
+    `places` gives the bots in the order of what they have reached so far; None where standings alone rank them. `left`
+    gives those who play the next stage, best first; None where all do.
     """
 
     due: Callable[[Any, Fixture, Field, Records], list[Fixture]]  # (stage, cup's game and rules, who, played)
     places: Callable[[Any, Field, Records], list[str]] | None = None
+    left: Callable[[Any, Field, Records], list[str]] | None = None
 
 
 def contestants(bots: Sequence[str]) -> str:
@@ -145,9 +147,19 @@ def cup_places(stage: Any, field: Field, records: Records) -> list[str]:
     return [next(playing) if bot is None else bot for bot in decided]
 
 
+def contest(stage: Any, field: Field, records: Records) -> groups.Contest:
+    """Return a stage of groups as groups.py sees it."""
+    return groups.Contest(stage, field.bots, field.seed, records, contestants)
+
+
 STAGES: Mapping[str, Kind] = {
     "tables": Kind(due_tables),
     "round-robin": Kind(due_round_robin),
     "cup": Kind(due_cup, cup_places),
+    "groups": Kind(
+        lambda stage, blank, field, records: groups.due(contest(stage, field, records), blank),
+        lambda stage, field, records: groups.places(contest(stage, field, records)),
+        lambda stage, field, records: groups.left(contest(stage, field, records)),
+    ),
     "independent": Kind(due_independent),
 }

@@ -12,10 +12,11 @@ that has played more is not ahead for that. Once all have played as many tables 
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from host.bots.told import Usage
-from host.record import Record
+from host.record import Record, Result
+from host.tournament.groups import shares
 from host.tournament.statistics import (
     SURE,
     Interval,
@@ -87,12 +88,30 @@ def standings(
     """
     records = sorted(records, key=lambda record: record.path)
     rank_by = rank_by or DEFAULTS.get(kind) or _default(records)
-    if rank_by[0] not in ("games", "chips"):
-        raise ValueError(f'rank_by starts with "games" or "chips", not "{rank_by[0]}"')
+    if rank_by[0] not in ("games", "chips", "advances"):
+        raise ValueError(f'rank_by starts with "games", "chips" or "advances", not "{rank_by[0]}"')
     rows = [_row(kind, rank_by, records, bot, about) for bot, about in bots.items()]
     rows.sort(key=_merit, reverse=True)
     merits = [_merit(row) for row in rows]
     return [row._replace(rank=merits.index(merit) + 1) for row, merit in zip(rows, merits, strict=True)]
+
+
+def counted(stage: Mapping[str, Any], records: Sequence[Record]) -> list[Record]:
+    """Return records as a stage counts them: in groups a game is won by advancing, and nobody has less than no chips.
+
+    Equals at the edge share what is left of the places, so that a win may be a half: the luck of a lot counts for nobody.
+    """
+    if stage["kind"] != "groups":
+        return list(records)
+    return [record._replace(results=_advanced(record.results, stage["advance"])) for record in records]
+
+
+def _advanced(results: Mapping[str, Result], advance: int) -> dict[str, Result]:
+    shared = shares(tuple(result.final for result in results.values()), advance)
+    return {
+        bot: result._replace(wins=cast(int, share), score=max(result.final, 0))
+        for (bot, result), share in zip(results.items(), shared, strict=True)
+    }
 
 
 def placed(rows: Sequence[Row], places: Sequence[str]) -> list[Row]:
@@ -163,7 +182,7 @@ def _row(kind: str, rank_by: Sequence[str], records: Sequence[Record], bot: str,
     rate: float | None = None
     score: float | None = None
     interval: Interval | None = None
-    by_games = rank_by[0] == "games"
+    by_games = rank_by[0] in ("games", "advances")
     if tables and by_games:
         rate, interval = wins / tables, wilson(wins, tables)
         total = sum(result.score for result in results)
@@ -184,7 +203,7 @@ def _row(kind: str, rank_by: Sequence[str], records: Sequence[Record], bot: str,
         author=str(about.get("author", "")),
         kind=kind,
         tables=tables,
-        wins=wins if by_games else None,
+        wins=round(wins) if by_games else None,
         rate=rate,
         score=score,
         low=interval.low if interval else None,

@@ -60,10 +60,12 @@ def complaints(driver: Any) -> list[str]:
 
 
 def picture(driver: Any, path: Path) -> None:
-    """Keep what the browser shows, with few colours so that the file stays small."""
+    """Keep what the browser shows, as a small file."""
     driver.save_screenshot(str(path))
     with contextlib.suppress(ImportError):
         from PIL import Image
 
-        few = Image.open(path).convert("RGB").quantize(255, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+        few = (
+            Image.open(path).convert("RGB").quantize(255, Image.Quantize.FASTOCTREE, dither=Image.Dither.FLOYDSTEINBERG)
+        )
         few.save(path, optimize=True)

@@ -1,0 +1,445 @@
+"""Taking in what strangers hand in: what is fine is copied, what is not is refused by name and leaves nothing behind."""
+
+import io
+import os
+import socket
+import stat
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from command import Done, croupier, cup_in
+from house import SAMPLES
+
+from host.bots.limits import MIB
+from host.bots.spec import LARGEST_FILE, LARGEST_FOLDER, MOST_FILES
+
+DAVEY = (SAMPLES / "cardshark" / "davey.c").read_bytes()
+SCRIPT = b"#!/bin/sh\necho S\n"
+
+
+@pytest.fixture
+def cup(tmp_path: Path) -> Path:
+    """Return a tournament folder with a bot."""
+    return cup_in(tmp_path / "cup", ["cautious.c"])
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    """Return a folder in which submissions lie."""
+    (tmp_path / "desk").mkdir()
+    return tmp_path / "desk"
+
+
+def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Return all there is in a folder, with modes and contents."""
+    found = {}
+    for path in folder.rglob("*"):
+        status = path.lstat()
+        found[str(path)] = (status.st_mode, path.read_bytes() if stat.S_ISREG(status.st_mode) else b"")
+    return found
+
+
+@contextmanager
+def untouched(*folders: Path) -> Iterator[None]:
+    """Fail when the block changes anything in these folders."""
+    before = [everything(folder) for folder in folders]
+    yield
+    assert [everything(folder) for folder in folders] == before
+
+
+def zipped(path: Path, files: dict[str, bytes], mode: int = 0o644) -> Path:
+    """Make a zip; all files get this mode."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr = (stat.S_IFREG | mode) << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, content)
+    return path
+
+
+def tarred(path: Path, files: dict[str, bytes], mode: int = 0o644, **changes: object) -> Path:
+    """Make a tar; `changes` are made to every entry."""
+    how = {".gz": "w:gz", ".tgz": "w:gz", ".bz2": "w:bz2", ".xz": "w:xz"}.get(path.suffix, "w")
+    with tarfile.open(path, how) as archive:  # type: ignore[call-overload]
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(content), mode
+            for key, value in changes.items():
+                setattr(entry, key, value)
+            archive.addfile(entry, io.BytesIO(content))
+    return path
+
+
+# What is taken in.
+
+
+def a_file(desk: Path) -> Path:
+    """Return a lone source file."""
+    (desk / "mine.c").write_bytes(DAVEY)
+    return desk / "mine.c"
+
+
+def a_program(desk: Path) -> Path:
+    """Return a lone program."""
+    (desk / "mine").write_bytes(SCRIPT)
+    (desk / "mine").chmod(0o755)
+    return desk / "mine"
+
+
+def a_folder(desk: Path) -> Path:
+    """Return a folder with what tools leave in one."""
+    (desk / "mine" / ".git").mkdir(parents=True)
+    (desk / "mine" / "inner").mkdir()
+    (desk / "mine" / "davey.c").write_bytes(DAVEY)
+    (desk / "mine" / "bot.toml").write_text('language = "c"\n')
+    (desk / "mine" / "inner" / "notes.txt").write_text("nothing\n")
+    (desk / "mine" / ".git" / "HEAD").symlink_to("/etc/passwd")
+    return desk / "mine"
+
+
+def a_zip(desk: Path) -> Path:
+    """Return a zip as a Mac makes it: all in a folder, and a second folder beside it."""
+    return zipped(desk / "mine.zip", {"mine-1.0/davey.c": DAVEY, "__MACOSX/mine-1.0/._davey.c": b"\0"})
+
+
+def a_tar(desk: Path) -> Path:
+    """Return a tar of files without a folder around them."""
+    return tarred(desk / "mine.tar", {"davey.c": DAVEY, "notes.txt": b"nothing"})
+
+
+def a_packed_tar(desk: Path) -> Path:
+    """Return a tar.gz of a program."""
+    return tarred(desk / "mine.tar.gz", {"mine/mine": SCRIPT}, mode=0o755)
+
+
+GOOD = [a_file, a_program, a_folder, a_zip, a_tar, a_packed_tar]
+
+
+@pytest.mark.parametrize("submission", GOOD)
+def test_a_good_submission_is_taken_in_and_plays(submission: Callable[[Path], Path], cup: Path, desk: Path) -> None:
+    handed_in = submission(desk)
+    with untouched(desk):
+        done = croupier("add", handed_in, "-C", cup)
+    assert done.code == 0, done.err
+    assert done.out.startswith(f"mine: taken in as {cup}/bots/mine")
+    assert (cup / "bots" / ".submissions.jsonl").read_text().startswith('{"bot": "mine", ')
+    assert sorted(path.name for path in (cup / "bots").iterdir())[1:] in (
+        ["cautious.c", "mine"],
+        ["cautious.c", "mine.c"],
+    )
+    assert croupier("play", "mine", "cautious", "-n", 1, "-C", cup).code == 0
+
+
+def test_what_may_be_executed_still_may(cup: Path, desk: Path) -> None:
+    assert croupier("add", a_packed_tar(desk), "-C", cup).code == 0
+    assert (cup / "bots" / "mine" / "mine").stat().st_mode & 0o777 == 0o755
+
+
+def test_nothing_but_the_bot_is_taken_in(cup: Path, desk: Path) -> None:
+    assert croupier("add", a_folder(desk), "-C", cup).code == 0
+    assert sorted(str(path.relative_to(cup / "bots" / "mine")) for path in (cup / "bots" / "mine").rglob("*")) == [
+        *("bot.toml", "davey.c", "inner", "inner/notes.txt"),
+    ]
+
+
+def test_a_bot_can_be_called_otherwise(cup: Path, desk: Path) -> None:
+    assert croupier("add", a_file(desk), "--as", "other", "-C", cup).code == 0
+    assert (cup / "bots" / "other.c").read_bytes() == DAVEY
+
+
+def test_the_first_of_two_stays_when_the_second_is_refused(cup: Path, desk: Path) -> None:
+    (desk / "link.c").symlink_to("/etc/passwd")
+    assert croupier("add", a_file(desk), desk / "link.c", "-C", cup).code == 4
+    assert (cup / "bots" / "mine.c").exists()
+    assert '"mine"' in (cup / "bots" / ".submissions.jsonl").read_text()
+
+
+def test_a_bot_that_nobody_will_call_is_said_so(cup: Path, desk: Path) -> None:
+    config = cup / "croupier.toml"
+    config.write_text(config.read_text().replace('"bots/*"', '"bots/cautious.c"'))
+    done = croupier("add", a_file(desk), "-C", cup)
+    assert done.code == 0
+    assert done.err == f"WARNING  {cup}/bots/mine.c does not play: `bots` in {config} does not name it\n"
+
+
+# What is refused.
+
+
+def inside(desk: Path, make: Callable[[Path], object]) -> Path:
+    """Return a folder with a bot and one thing more."""
+    (desk / "mine").mkdir()
+    (desk / "mine" / "davey.c").write_bytes(DAVEY)
+    make(desk / "mine")
+    return desk / "mine"
+
+
+def listening(folder: Path) -> None:
+    """Put a socket into a folder."""
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(folder / "socket"))
+
+
+def large(path: Path, size: int) -> Path:
+    """Make a file of this size that takes no room."""
+    with path.open("wb") as file:
+        file.truncate(size)
+    return path
+
+
+def lying_zip(path: Path) -> Path:
+    """Make a zip whose one file is far larger than it says."""
+    zipped(path, {"davey.c": bytes(40 * MIB)})
+    content = bytearray(path.read_bytes())
+    small = (1000).to_bytes(4, "little")
+    content[22:26] = small
+    directory = content.rindex(b"PK\x01\x02")
+    content[directory + 24 : directory + 28] = small
+    path.write_bytes(content)
+    return path
+
+
+def device_zip(path: Path) -> Path:
+    """Make a zip with a link in it."""
+    with zipfile.ZipFile(path, "w") as archive:
+        entry = zipfile.ZipInfo("passwd")
+        entry.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(entry, "/etc/passwd")
+    return path
+
+
+def locked_zip(path: Path) -> Path:
+    """Make a zip that says that it is encrypted."""
+    content = bytearray(zipped(path, {"davey.c": DAVEY}).read_bytes())
+    content[6] |= 1
+    content[content.rindex(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(content)
+    return path
+
+
+def broken(path: Path) -> Path:
+    """Damage the middle of a file."""
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 20] = bytes(255 - byte for byte in content[middle : middle + 20])
+    path.write_bytes(content)
+    return path
+
+
+def written(path: Path, content: bytes) -> Path:
+    """Write a file."""
+    path.write_bytes(content)
+    return path
+
+
+def linked(path: Path, target: object) -> Path:
+    """Make a link."""
+    path.symlink_to(str(target))
+    return path
+
+
+def fifo(path: Path) -> Path:
+    """Make a FIFO."""
+    os.mkfifo(path)
+    return path
+
+
+def manifested(desk: Path, manifest: str) -> Path:
+    """Return a folder with a bot and this bot.toml."""
+    return inside(desk, lambda folder: (folder / "bot.toml").write_text(manifest))
+
+
+REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
+    "nothing": (lambda desk: desk / "none", "B016] {desk}/none: no such file"),
+    "a link": (lambda desk: linked(desk / "mine.c", "/etc/passwd"), "B016] {desk}/mine.c: is a link;"),
+    "a link to a folder": (lambda desk: linked(desk / "mine", "/etc"), "B016] {desk}/mine: is a link;"),
+    "a FIFO": (lambda desk: fifo(desk / "mine"), "B016] {desk}/mine: is a FIFO;"),
+    "a device": (lambda _desk: Path("/dev/null"), "B016] /dev/null: is a device;"),
+    "a file too large": (
+        lambda desk: large(desk / "mine.c", LARGEST_FILE + 1),
+        f"B016] {{desk}}/mine.c: is larger than {LARGEST_FILE // MIB} MiB",
+    ),
+    "a name with a line end": (lambda desk: written(desk / "mi\nne.c", DAVEY), "B016] {desk}/mi\n"),
+    "a name with a slash": (lambda desk: written(desk / "mi#ne.c", DAVEY), "B016] {desk}/mi#ne.c: its name has a "),
+    "a hidden name": (lambda desk: written(desk / ".mine.c", DAVEY), "B016] {desk}/.mine.c: its name begins with "),
+    "an option": (lambda desk: written(desk / "-mine.c", DAVEY), "B016] {desk}/-mine.c: its name begins with "),
+    "a name of no letters": (
+        lambda desk: zipped(desk / ".zip", {"x.c": DAVEY}),
+        "B016] {desk}/.zip: its name is empty",
+    ),
+    # in a folder
+    "a link in a folder": (
+        lambda desk: inside(desk, lambda folder: linked(folder / "data", "/etc/passwd")),
+        "B016] data: is a link",
+    ),
+    "a linked folder in a folder": (
+        lambda desk: inside(desk, lambda folder: linked(folder / "data", "/etc")),
+        "B016] data: is a link",
+    ),
+    "a FIFO in a folder": (
+        lambda desk: inside(desk, lambda folder: fifo(folder / "data")),
+        "B016] data: is a FIFO",
+    ),
+    "a socket in a folder": (lambda desk: inside(desk, listening), "B016] socket: is a socket"),
+    "a large file in a folder": (
+        lambda desk: inside(desk, lambda folder: large(folder / "data", LARGEST_FILE + 1)),
+        f"B016] data: is larger than {LARGEST_FILE // MIB} MiB",
+    ),
+    "large files in a folder": (
+        lambda desk: inside(desk, lambda folder: [large(folder / str(n), LARGEST_FILE) for n in range(5)]),
+        f"B016] 4: makes it more than {MOST_FILES} files or {LARGEST_FOLDER // MIB} MiB",
+    ),
+    "many files in a folder": (
+        lambda desk: inside(desk, lambda folder: [large(folder / f"{n:04}", 0) for n in range(MOST_FILES)]),
+        f"B016] davey.c: makes it more than {MOST_FILES} files or {LARGEST_FOLDER // MIB} MiB",
+    ),
+    "an odd name in a folder": (
+        lambda desk: inside(desk, lambda folder: written(folder / "da\nta", b"")),
+        "B016] da\n",
+    ),
+    # in an archive
+    "an absolute path in a zip": (
+        lambda desk: zipped(desk / "mine.zip", {"/etc/cron.d/x": b""}),
+        "B016] /etc/cron.d/x: leads out of its folder",
+    ),
+    "a way out of a zip": (
+        lambda desk: zipped(desk / "mine.zip", {"a/../../x.c": b""}),
+        "B016] a/../../x.c: leads out of its folder",
+    ),
+    "a Windows way out of a zip": (
+        lambda desk: zipped(desk / "mine.zip", {"..\\..\\x.c": b""}),
+        "B016] ..\\..\\x.c: leads out of its folder",
+    ),
+    "a link in a zip": (lambda desk: device_zip(desk / "mine.zip"), "B016] passwd: is a link"),
+    "a bomb in a zip": (
+        lambda desk: zipped(desk / "mine.zip", {"davey.c": bytes(LARGEST_FILE + 1)}),
+        f"B016] davey.c: is larger than {LARGEST_FILE // MIB} MiB",
+    ),
+    "many bombs in a zip": (
+        lambda desk: zipped(desk / "mine.zip", {f"{n}.c": bytes(LARGEST_FILE) for n in range(5)}),
+        f"B016] 4.c: makes it more than {MOST_FILES} files or {LARGEST_FOLDER // MIB} MiB",
+    ),
+    "a zip that lies": (lambda desk: lying_zip(desk / "mine.zip"), "B016] {desk}/mine.zip: cannot be unpacked: "),
+    "an encrypted zip": (lambda desk: locked_zip(desk / "mine.zip"), "B016] {desk}/mine.zip: cannot be unpacked: "),
+    "a damaged zip": (
+        lambda desk: broken(zipped(desk / "mine.zip", {"davey.c": DAVEY})),
+        "B016] {desk}/mine.zip: cannot be unpacked: ",
+    ),
+    "no zip": (lambda desk: written(desk / "mine.zip", b"PK"), "B016] {desk}/mine.zip: cannot be unpacked: "),
+    "many files in a zip": (
+        lambda desk: zipped(desk / "mine.zip", {f"{n}.txt": b"" for n in range(MOST_FILES + 1)}),
+        f"B016] {MOST_FILES}.txt: makes it more than {MOST_FILES} files or {LARGEST_FOLDER // MIB} MiB",
+    ),
+    "a file and a folder in a zip": (
+        lambda desk: zipped(desk / "mine.zip", {"x": b"", "x/y": b""}),
+        "B016] x/y: is in it twice, or is a file and a folder at once",
+    ),
+    "a deep path in a zip": (
+        lambda desk: zipped(desk / "mine.zip", {"d/" * 3000 + "x.c": b""}),
+        "B016] d/d/",
+    ),
+    "a name with a line end in a zip": (
+        lambda desk: zipped(desk / "mine.zip", {"x\ny.c": b""}),
+        "B016] x\n",
+    ),
+    "a link in a tar": (
+        lambda desk: tarred(desk / "mine.tar", {"x": b""}, type=tarfile.SYMTYPE, linkname="/etc/passwd"),
+        "B016] x: is a link or a device",
+    ),
+    "a hard link in a tar": (
+        lambda desk: tarred(desk / "mine.tar", {"x": b""}, type=tarfile.LNKTYPE, linkname="/etc/passwd"),
+        "B016] x: is a link or a device",
+    ),
+    "a device in a tar": (
+        lambda desk: tarred(desk / "mine.tgz", {"x": b""}, type=tarfile.BLKTYPE, devmajor=8),
+        "B016] x: is a link or a device",
+    ),
+    "a FIFO in a tar": (
+        lambda desk: tarred(desk / "mine.tgz", {"x": b""}, type=tarfile.FIFOTYPE),
+        "B016] x: is a link or a device",
+    ),
+    "an absolute path in a tar": (
+        lambda desk: tarred(desk / "mine.tar.xz", {"/etc/cron.d/x": b""}),
+        "B016] /etc/cron.d/x: leads out of its folder",
+    ),
+    "a way out of a tar": (
+        lambda desk: tarred(desk / "mine.tar.bz2", {"../x": b""}),
+        "B016] ../x: leads out of its folder",
+    ),
+    "a bomb in a tar": (
+        lambda desk: tarred(desk / "mine.tar.gz", {f"{n}.c": bytes(LARGEST_FILE) for n in range(5)}),
+        f"B016] {{desk}}/mine.tar.gz: unpacks to more than {LARGEST_FOLDER // MIB} MiB",
+    ),
+    "a twin in a tar": (
+        lambda desk: joined(desk / "mine.tar"),
+        "B016] x: is in it twice, or is a file and a folder at once",
+    ),
+    "a damaged tar": (
+        lambda desk: broken(tarred(desk / "mine.tar.gz", {"davey.c": DAVEY})),
+        "B016] {desk}/mine.tar.gz: cannot be unpacked: ",
+    ),
+    "no tar": (lambda desk: written(desk / "mine.tar", DAVEY), "B016] {desk}/mine.tar: cannot be unpacked: "),
+    # what is no bot here
+    "an empty zip": (lambda desk: zipped(desk / "mine.zip", {}), "B014] "),
+    "what does not build": (lambda desk: written(desk / "mine.c", b"int main("), "B010] mine: does not build"),
+    "what does not start": (
+        lambda desk: manifested(desk, 'language = "any"\nrun = ["./none"]\nbuild = ["true"]\n'),
+        "B018] mine: cannot be started: ",
+    ),
+    "what only crashes": (
+        lambda desk: written(desk / "mine.c", b"int main(void) { return *(volatile int *)0; }\n"),
+        "B035] mine: killed by signal 11 without an answer, whatever it is asked",
+    ),
+    "a bot for another game": (lambda desk: manifested(desk, 'game = "pazaak"\n'), "C015] "),
+    "what asks for more": (lambda desk: manifested(desk, '[limits]\nmove = "1 min"\n'), "C014] "),
+    "a wrong manifest": (lambda desk: manifested(desk, "nmae = 1\n"), "C001] "),
+    "a name that is taken": (
+        lambda desk: written(desk / "cautious.c", DAVEY),
+        "C016] {cup}/bots/cautious.c: is there ",
+    ),
+    "a bot's name that is taken": (
+        lambda desk: manifested(desk, 'name = "cautious"\n'),
+        'C003] {cup}/bots/mine: a bot called "cautious" is there already: {cup}/bots/cautious.c',
+    ),
+}
+
+
+def joined(path: Path) -> Path:
+    """Make a tar that has one file twice."""
+    with tarfile.open(path, "w") as archive:
+        for content in (b"one", b"two"):
+            entry = tarfile.TarInfo("x")
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return path
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_refused_is_named_and_leaves_nothing_behind(what: str, cup: Path, desk: Path) -> None:
+    submission, told = REFUSED[what]
+    handed_in = submission(desk)
+    with untouched(cup, desk):
+        done = croupier("add", handed_in, "-C", cup)
+    told = "error[" + told.format(desk=desk, cup=cup)
+    assert (done.out, done.err[: len(told)]) == ("", told)
+    assert done.code == (3 if told.startswith("error[C") else 4)
+
+
+@pytest.mark.parametrize("name", ["../mine", "/tmp/mine", "a/b", ".mine", "-mine", "", "x" * 41, "a\nb"])
+def test_a_submission_is_not_called_what_no_bot_may_be(name: str, cup: Path, desk: Path) -> None:
+    handed_in = a_file(desk)
+    with untouched(cup, desk):
+        done = croupier("add", handed_in, f"--as={name}", "-C", cup)
+    assert (done.code, done.first.startswith(f"error[B016] {handed_in}: its name ")) == (4, True)
+
+
+def test_a_folder_of_bots_that_was_not_there_is_not_there_afterwards(cup: Path, desk: Path) -> None:
+    (cup / "bots" / "cautious.c").unlink()
+    (cup / "bots").rmdir()
+    done: Done = croupier("add", desk / "none", "-C", cup)
+    assert done.code == 4
+    assert not (cup / "bots").exists()
