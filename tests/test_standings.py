@@ -138,7 +138,7 @@ def test_nothing_played_is_no_reason_to_fail() -> None:
 
 
 def test_an_unknown_measure_is_refused() -> None:
-    with pytest.raises(ValueError, match='"games" or "chips", not "elo"'):
+    with pytest.raises(ValueError, match='"chips" or "advances", not "elo"'):
         standings("round-robin", ["elo"], [], {})
 
 
