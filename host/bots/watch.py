@@ -25,7 +25,7 @@ class Watched:
 
     def __init__(self, sandbox: Sandbox, memory: int, bursts: Callable[[], bool], turns: "Turns") -> None:
         self.sandbox, self.memory, self._bursts, self._turns = sandbox, memory, bursts, turns
-        self._idle_since: float | None = None  # whether it lives and has no question
+        self._idle_since = 0.0
         self._stopped = False
         self._slow = False  # whether it takes its time for the open question
         self.breach: FaultKind | None = None
@@ -36,7 +36,8 @@ class Watched:
 
     def forget(self) -> None:
         """Forget what was caught: everything is dead, and something new is about to start."""
-        self.breach, self._idle_since, self._stopped = None, None, False
+        self.breach, self._stopped = None, False
+        self._turns.idle.discard(self)
 
     def allow(self, cpu: float) -> None:
         """Allow so many seconds of processor time from now on."""
@@ -50,7 +51,7 @@ class Watched:
 
     def on_turn(self) -> None:
         """Let it go on: it has a question, or is to end in good order."""
-        self._idle_since = None
+        self._turns.idle.discard(self)
         if self._stopped:
             self._stopped = False
             self.sandbox.keeper.resume()
@@ -60,11 +61,13 @@ class Watched:
         if not self._slow:
             self._slow = True
             self._turns.slow += 1
-            self._turns.wanted.set()
+            if self._turns.idle:
+                self._turns.wanted.set()
 
     def off_turn(self) -> None:
         """Note that it has answered, lives on and has no question."""
         self._idle_since = time.perf_counter()
+        self._turns.idle.add(self)
         if self._turns.slow:
             self._turns.wanted.set()
 
@@ -74,16 +77,12 @@ class Watched:
             self._slow = False
             self._turns.slow -= 1
 
-    def stop_if_idle(self, now: float) -> bool:
-        """Stop it when it has had no question for long enough; return whether it may have to be looked at again."""
-        if self._idle_since is None:
-            return False
-        if now - self._idle_since < OFF_TURN:
-            return True
-        self._idle_since = None
-        self._stopped = True
-        self.sandbox.keeper.pause()
-        return False
+    def stop_if_idle(self, now: float) -> None:
+        """Stop it when it has had no question for long enough."""
+        if now - self._idle_since >= OFF_TURN:
+            self._turns.idle.discard(self)
+            self._stopped = True
+            self.sandbox.keeper.pause()
 
     def look(self) -> None:
         """Take one look; kill all there is when a limit is passed."""
@@ -216,19 +215,20 @@ class Turns:
     """Off turn means off: who has no question is stopped while somebody else takes time. A fast exchange is left alone."""
 
     def __init__(self) -> None:
+        self.idle: set[Watched] = set()  # who lives, runs and has no question
         self.slow = 0  # answers that are slow in coming
         self.wanted = trio.Event()
 
-    async def run(self, watched: set[Watched]) -> None:
+    async def run(self) -> None:
         """Stop whom it may concern, until cancelled."""
         while True:
             await self.wanted.wait()
             self.wanted = trio.Event()
-            again = True
-            while again:
+            while self.idle:
                 await trio.sleep(OFF_TURN)
                 now = time.perf_counter()
-                again = sum(one.stop_if_idle(now) for one in watched) > 0
+                for watched in tuple(self.idle):
+                    watched.stop_if_idle(now)
 
 
 class Watcher:
@@ -252,13 +252,14 @@ class Watcher:
             yield watched
         finally:
             watched.answered()
+            self._turns.idle.discard(watched)
             self._watched.discard(watched)
 
     async def run(self) -> None:
         """Watch until cancelled."""
         async with trio.open_nursery() as nursery:
             if not self.pondering:
-                nursery.start_soon(self._turns.run, self._watched)
+                nursery.start_soon(self._turns.run)
             while True:
                 await trio.sleep(PERIOD)
                 for watched in tuple(self._watched):

@@ -344,14 +344,14 @@ def _sentence(name: str, over: bool, stage: Stage | None) -> str:
         figure = f"with {100 * first.rate:.1f} % of its games won"
     else:
         figure = f"with {first.score or 0:,.0f} chips on average".replace(",", "\u202f")
-    certain = stage.sure[0] if stage.sure else ""
+    certain = one_line(stage.sure[0]) if stage.sure else ""
+    where = f"in {what}" if what else ""
     if CHAIN in certain:
-        verb = "is first in" if over else "is ahead in"
-        return f"{bot} {verb} {what or 'it '}{figure}, but that may be luck: {one_line(certain)}."
-    verb = "wins" if over else "is ahead in"
-    if not what:
-        return f"{bot} {'wins' if over else 'is ahead'} {figure}; {one_line(certain)}."
-    return f"{bot} {verb} {what}{figure}; {one_line(certain)}." if certain else f"{bot} {verb} {what}{figure}."
+        return f"{bot} is {'first' if over else 'ahead'} {where}{figure}, but that may be luck: {certain}."
+    verb = f"wins {what}" if over else f"is ahead {where}"
+    if certain.startswith(f"{bot} ahead of "):
+        certain = certain.removeprefix(f"{bot} ")
+    return f"{bot} {verb}{figure}, {certain}." if certain else f"{bot} {verb}{figure}."
 
 
 # Bots.

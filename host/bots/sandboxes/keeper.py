@@ -24,6 +24,7 @@ from host.problems import Problem, Refused
 SOURCE = Path(__file__).with_name("keeper.c")
 REQUEST, REPLY = struct.Struct("=4I2q"), struct.Struct("=2i4I5q")
 CREDENTIALS = struct.Struct("3i")  # a process, its user and group, as the kernel vouches for them
+ROOM = socket.CMSG_SPACE(CREDENTIALS.size)
 TIMED_OUT, FLOODED, OVER_CPU, EXITED, STOPPED = 1, 2, 4, 8, 16
 LONGEST_REPLY = 128 << 10
 LINE_END = 2  # bytes that an answer may be longer than its limit
@@ -137,7 +138,8 @@ class Keeper:
     def __init__(self, control: socket.socket, said: Mapping[str, str]) -> None:
         control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self.pid = 0  # of the keeper as this process sees it, known from its first reply on
-        self._socket, self._control = control, trio.socket.from_stdlib_socket(control)
+        control.setblocking(False)
+        self._control = control
         self._said = said  # to every bot, whatever else its environment is
         self._group: Group | None = None
         self._own = 0.0
@@ -180,7 +182,7 @@ class Keeper:
     def _tell(self, kind: bytes) -> None:
         """Send a request that has no reply; what is wrong with the keeper is found by the next one that has."""
         with suppress(OSError):
-            self._socket.send(REQUEST.pack(kind[0], 0, 0, 0, 0, 0), socket.MSG_DONTWAIT)
+            self._control.send(REQUEST.pack(kind[0], 0, 0, 0, 0, 0))
 
     async def _request(
         self,
@@ -196,10 +198,12 @@ class Keeper:
         if kind != b"K":
             self._since = self._spot()
         try:
+            self._control.sendmsg([request], passed)  # there is room: never more than one is under way
             # Shielded: a keeper that was left in the middle of a reply cannot be asked again.
             with trio.CancelScope(shield=True, deadline=trio.current_time() + wall + PATIENCE) as scope:
-                await self._control.sendmsg([request], passed)
-                reply, told, _, _ = await self._control.recvmsg(LONGEST_REPLY, socket.CMSG_SPACE(CREDENTIALS.size))
+                await trio.lowlevel.wait_readable(self._control)
+            if not scope.cancelled_caught:
+                reply, told, _, _ = self._control.recvmsg(LONGEST_REPLY, ROOM)
                 if reply:
                     self.pid = CREDENTIALS.unpack(told[0][2])[0]
                     return self._counted(_read(reply), kind)

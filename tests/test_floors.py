@@ -1,0 +1,108 @@
+"""The house has floors: imports go down only, and the two lowest know no clock, no process and no chance."""
+
+import ast
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FLOORS = [
+    {"protocols"},
+    {"host", "host.problems", "host.places", "host.codes"},
+    {"host.games", "host.tomlfile"},
+    {"host.samples"},
+    {"host.bots"},
+    {"host.record"},
+    {"host.match", "host.journal"},
+    {"host.tournament"},
+    {"host.report", "host.executors", "host.worker"},
+    {"host.web"},
+    {"host.cli"},
+    {"host.__main__"},
+]
+"""From the bottom up. Who lives on one floor does not know each other; a package is known by its name."""
+
+PURE = ("protocols", "host.games")
+HARMLESS = frozenset({
+    "bisect", "collections", "dataclasses", "enum", "functools", "hashlib", "hmac", "itertools", "json", "math",
+    "operator", "re", "string", "struct", "typing",
+})  # fmt: skip
+"""What the pure floors may import of the standard library: nothing that tells the time, or reaches outside."""
+
+SOURCES = sorted([*ROOT.glob("host/**/*.py"), *ROOT.glob("protocols/**/*.py")])
+
+
+def name_of(path: Path) -> str:
+    """Return a module's name; a package is called by its own."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {name_of(path): path for path in SOURCES}
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Yield every module that a source imports, inside functions too."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: imports are absolute here"
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if inner in MODULES else str(node.module)
+
+
+def home_of(module: str) -> str:
+    """Return where a module lives: the longest name of a floor that begins its own."""
+    homes = [home for floor in FLOORS for home in floor if f"{module}.".startswith(f"{home}.")]
+    return max((home for home in homes if home != "host" or module == "host"), key=len, default="")
+
+
+def floor_of(home: str) -> int:
+    """Return the number of a floor, from below."""
+    return next(number for number, floor in enumerate(FLOORS) if home in floor)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_go_down(module: str) -> None:
+    home = home_of(module)
+    assert home, f"{module} lives on no floor"
+    wrong = [
+        used
+        for used in imports(MODULES[module])
+        if used.partition(".")[0] in ("host", "protocols")
+        and home_of(used) != home
+        and floor_of(home_of(used)) >= floor_of(home)
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if module.startswith(PURE)])
+def test_the_lowest_floors_are_pure(module: str) -> None:
+    allowed = {"host", "protocols"} | HARMLESS | ({"random"} if module == "host.games.luck" else set())
+    tops = {used.partition(".")[0] for used in imports(MODULES[module])}
+    assert tops - {"host"} <= allowed if module.startswith("host") else tops <= allowed - {"host"}
+    called = {
+        node.func.id
+        for node in ast.walk(ast.parse(MODULES[module].read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    assert not called & {"open", "print", "input", "eval", "exec", "compile", "__import__", "breakpoint"}
+
+
+def test_what_croupier_imports_is_what_it_says_it_needs() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    optional = project["optional-dependencies"]
+    said = [*project["dependencies"], *(one for extra, ones in optional.items() if extra != "test" for one in ones)]
+    needed = {one.partition(";")[0].split("[")[0].split(">")[0].split("=")[0].strip().lower() for one in said}
+    used = {name.partition(".")[0] for path in SOURCES for name in imports(path)}
+    foreign = {name.lower() for name in used - sys.stdlib_module_names - {"host", "protocols"}}
+    brought = {"pydantic_core": "pydantic", "markupsafe": "jinja2"}
+    assert {brought.get(name, name.replace("_", "-")) for name in foreign} <= needed
+
+
+def test_floors_have_no_strangers() -> None:
+    assert {home for floor in FLOORS for home in floor} <= set(MODULES) | {"host.web"}
