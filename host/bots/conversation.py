@@ -80,14 +80,14 @@ class Conversation:
             self.muddled |= self._waved
             return wave._replace(failed=await self._failed(Fault(FaultKind.EARLY), self._heard, 0.0))
         asked = time.perf_counter()
-        self._watched.on_turn()
+        self._watched.turn.begin()
         self._watched.allow(self._limits.cpu * len(questions) + (self._grace if self._fresh else 0))
         fault = await self._converse(questions, wave)
         caught = self._watched.settle(time.perf_counter() - asked)
         before, self._waved = self._waved, self._waved or len(questions) > 1
         if fault is None:
             if caught is None:
-                self._watched.off_turn()
+                self._watched.turn.rest()
                 return wave
             wave.answers.pop()
             self._heard, fault = wave.raws.pop(), Fault(caught)
@@ -115,7 +115,7 @@ class Conversation:
         """End the process: its input is closed, and everything is killed when it has exited or patience is at an end."""
         if self._input < 0:
             return
-        self._watched.on_turn()
+        self._watched.turn.begin()
         os.close(self._input)
         self._input = -1
         try:
@@ -217,7 +217,7 @@ class Conversation:
         brisk = wanted == 1 and output < SELECTABLE and before - self._gave_way < GIVE_WAY
         while True:
             if not (brisk and select.select((output,), (), (), BRISK)[0]):
-                self._watched.takes_its_time()
+                self._watched.turn.drag_on()
                 with trio.CancelScope(deadline=deadline) as scope:
                     await trio.lowlevel.wait_readable(output)
                 self._gave_way = time.perf_counter()

@@ -51,7 +51,7 @@ class OneShot:
         words = self._protocol.ask(question.view)
         self._watched.forget()
         self._watched.allow(self._limits.cpu)
-        self._watched.takes_its_time()
+        self._watched.turn.drag_on()
         ended = await self._sandbox.keeper.ask([*self._argv, *words], self.env, self._limits, self._limits.move)
         self._watched.settle(0.0)  # what it has used in all comes with its end
         memory = max(ended.memory, self._watched.peak)

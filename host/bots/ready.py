@@ -1,5 +1,7 @@
 """Before the first table: every bot built, started and asked once, so that one that cannot play is never a result."""
 
+import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -25,34 +27,40 @@ async def ready(
     game: Game,
     granted: Limits,
     level: str,
-    told: Callable[[str], None] = lambda _: None,
+    told: Callable[[str, float], None] = lambda _name, _seconds: None,
     warn: Callable[[str], None] | None = None,
 ) -> list[Bot]:
-    """Return the bots, built and seen to start. Raise Refused with everything that is wrong with any of them.
+    """Return the bots, built and seen to start, as many at once as there are cores.
 
+    Raise Refused with everything that is wrong with any of them. `told` hears of each how long it has taken.
     `granted` are the tournament's limits; a bot may have asked for less. With `warn`, one that does start but ends
     whatever it is asked is let through with a warning: among friends that is a result like any other.
     """
-    problems: list[Problem] = []
-    exit_code = 4
-    bots = []
-    for spec in specs:
-        try:
-            bot = await build(spec._replace(game=game.name), level)
-            bot = bot._replace(limits=granted.at_most(spec.limits))
-            if problem := await started(bot, game, level):
-                if warn is None or problem.code != ENDS:
-                    problems.append(problem)
-                else:
+    bots: dict[int, Bot] = {}
+    refusals: dict[int, Refused] = {}
+    cores = trio.CapacityLimiter(len(os.sched_getaffinity(0)))
+
+    async def one(number: int, spec: Spec) -> None:
+        async with cores:
+            began = time.monotonic()
+            try:
+                bot = await build(spec._replace(game=game.name), level)
+                bots[number] = bot = bot._replace(limits=granted.at_most(spec.limits))
+                if problem := await started(bot, game, level):
+                    if warn is None or problem.code != ENDS:
+                        raise Refused([problem], 4)
                     warn(f"WARNING  {problem.where}: {problem.message}")
-            bots.append(bot)
-            told(spec.name)
-        except Refused as refused:
-            problems += refused.problems
-            exit_code = max(exit_code, refused.exit_code)
-    if problems:
-        raise Refused(problems, exit_code)
-    return bots
+                told(spec.name, time.monotonic() - began)
+            except Refused as refused:
+                refusals[number] = refused
+
+    async with trio.open_nursery() as nursery:
+        for number, spec in enumerate(specs):
+            nursery.start_soon(one, number, spec)
+    if refusals:
+        problems = [problem for _, refused in sorted(refusals.items()) for problem in refused.problems]
+        raise Refused(problems, max(refused.exit_code for refused in refusals.values()))
+    return [bots[number] for number in range(len(specs))]
 
 
 def hopeless(answer: Answer) -> bool:

@@ -1,7 +1,6 @@
 """One watcher for all bots: it has killed what grows beyond its memory or computes beyond its time."""
 
 import os
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import cache as once
@@ -12,10 +11,10 @@ import trio
 
 from host.bots.sandboxes import Sandbox
 from host.bots.sandboxes.cgroup import Group
+from host.bots.turns import Turn, Turns
 from protocols.words import FaultKind
 
 PERIOD = 0.02  # seconds between two looks
-OFF_TURN = 0.0005  # seconds without a question after which a bot is stopped until the next
 INSTANT = 0.001  # seconds in which nobody passes a limit: to look after each such answer would cost more than it took
 MOST_NAMES = 10_000  # files in a sandbox's /tmp: each is a KiB of the kernel's memory, and the keeper must remove it
 
@@ -23,11 +22,9 @@ MOST_NAMES = 10_000  # files in a sandbox's /tmp: each is a KiB of the kernel's 
 class Watched:
     """One sandbox under watch: its keeper's processes, its limits, and what they were caught at."""
 
-    def __init__(self, sandbox: Sandbox, memory: int, bursts: Callable[[], bool], turns: "Turns") -> None:
-        self.sandbox, self.memory, self._bursts, self._turns = sandbox, memory, bursts, turns
-        self._idle_since = 0.0
-        self._stopped = False
-        self._slow = False  # whether it takes its time for the open question
+    def __init__(self, sandbox: Sandbox, memory: int, bursts: Callable[[], bool], turns: Turns) -> None:
+        self.sandbox, self.memory, self._bursts = sandbox, memory, bursts
+        self.turn = Turn(turns, sandbox.keeper)
         self.breach: FaultKind | None = None
         self.peak = 0
         self._allowed = float("inf")
@@ -36,8 +33,8 @@ class Watched:
 
     def forget(self) -> None:
         """Forget what was caught: everything is dead, and something new is about to start."""
-        self.breach, self._stopped = None, False
-        self._turns.idle.discard(self)
+        self.breach = None
+        self.turn.forget()
 
     def allow(self, cpu: float) -> None:
         """Allow so many seconds of processor time from now on."""
@@ -46,46 +43,13 @@ class Watched:
     def settle(self, _wall: float) -> FaultKind | None:
         """Allow whatever it takes while no question is open; return what the answers of `wall` seconds were caught at."""
         self._allowed = float("inf")
-        self.answered()
+        self.turn.end()
         return self.breach
 
-    def on_turn(self) -> None:
-        """Let it go on: it has a question, or is to end in good order."""
-        self._turns.idle.discard(self)
-        if self._stopped:
-            self._stopped = False
-            self.sandbox.keeper.resume()
-
-    def takes_its_time(self) -> None:
-        """Note that an answer is slow: others who have no question may have to be stopped meanwhile."""
-        if not self._slow:
-            self._slow = True
-            self._turns.slow += 1
-            if self._turns.idle:
-                self._turns.wanted.set()
-
-    def off_turn(self) -> None:
-        """Note that it has answered, lives on and has no question."""
-        self._idle_since = time.perf_counter()
-        self._turns.idle.add(self)
-        if self._turns.slow:
-            self._turns.wanted.set()
-
-    def answered(self) -> None:
-        """Note that no answer is waited for any more."""
-        if self._slow:
-            self._slow = False
-            self._turns.slow -= 1
-
-    def stop_if_idle(self, now: float) -> None:
-        """Stop it when it has had no question for long enough."""
-        if now - self._idle_since >= OFF_TURN:
-            self._turns.idle.discard(self)
-            self._stopped = True
-            self.sandbox.keeper.pause()
-
     def look(self) -> None:
-        """Take one look; kill all there is when a limit is passed."""
+        """Take one look; have everything killed when a limit is passed."""
+        if self.breach is not None:
+            return  # it is dead, and the next has not started
         breach = self._too_much()
         if breach is None and self._names() > MOST_NAMES:
             breach = FaultKind.MEMORY
@@ -127,7 +91,7 @@ class Watched:
 class Counted(Watched):
     """A sandbox with a control group: the kernel counts, and it is the kernel that keeps the memory in bounds."""
 
-    def __init__(self, group: Group, sandbox: Sandbox, memory: int, bursts: Callable[[], bool], turns: "Turns") -> None:
+    def __init__(self, group: Group, sandbox: Sandbox, memory: int, bursts: Callable[[], bool], turns: Turns) -> None:
         super().__init__(sandbox, memory, bursts, turns)
         self._group, self._start = group, 0.0
         self._killed = group.killed()
@@ -211,26 +175,6 @@ def bare() -> Iterator[None]:
         raise inner from None
 
 
-class Turns:
-    """Off turn means off: who has no question is stopped while somebody else takes time. A fast exchange is left alone."""
-
-    def __init__(self) -> None:
-        self.idle: set[Watched] = set()  # who lives, runs and has no question
-        self.slow = 0  # answers that are slow in coming
-        self.wanted = trio.Event()
-
-    async def run(self) -> None:
-        """Stop whom it may concern, until cancelled."""
-        while True:
-            await self.wanted.wait()
-            self.wanted = trio.Event()
-            while self.idle:
-                await trio.sleep(OFF_TURN)
-                now = time.perf_counter()
-                for watched in tuple(self.idle):
-                    watched.stop_if_idle(now)
-
-
 class Watcher:
     """Looks at every watched sandbox every 20 ms; stops between their questions those that may not ponder."""
 
@@ -251,8 +195,7 @@ class Watcher:
         try:
             yield watched
         finally:
-            watched.answered()
-            self._turns.idle.discard(watched)
+            watched.turn.forget()
             self._watched.discard(watched)
 
     async def run(self) -> None:

@@ -311,3 +311,28 @@ def _show(journal: Path, fixture: str, nth: int) -> None:
 
     for line in shown_again(load_table(journal, fixture, nth)):
         click.echo(line)
+
+
+@click.command()
+@click.pass_obj
+def verify(office: Office) -> None:
+    """Play every recorded answer through the rules again; exit code 1 when a score differs from what was recorded."""
+    from host.cli.replays import differences
+    from host.journal import reading
+
+    journals = _latest(office)
+    if not journals:
+        raise _nothing(office)
+    with reading(journals[0]) as journal:
+        tables, differs = 0, []
+        for path in journal.paths():
+            played, found = differences(journal, path)
+            tables += played
+            differs += found
+    if office.json:
+        print_json("verify", journal=str(journals[0]), tables=tables, differences=differs)
+    elif differs:
+        click.echo(f"{len(differs)} of {tables} tables differ from what was recorded; the first: {differs[0]}")
+    else:
+        click.echo(f"{tables} tables of {journals[0]}: every recorded answer gives the recorded score")
+    raise click.exceptions.Exit(1 if differs else 0)

@@ -96,9 +96,10 @@ def print_standings(
         records = [record for _, record in journal.records(stage["name"])]
     records = counted(stage, records)
     rows = standings(stage["kind"], stage["rank_by"], records, bots)
+    # the places of a cup were won in ties, not by the rate over all of them
+    sure = [] if stage["kind"] == "cup" else sureness(rows, records)
     if (order := facts.get(f"order {stage['name']}")) and STAGES[stage["kind"]].places:
-        rows = placed(rows, json.loads(order))
-    sure = sureness(rows, records)
+        rows, sure = placed(rows, json.loads(order)), []  # places are won in ties, not by the rate over all of them
     pairs = by_pair(records) if by == "pair" else {}
     if as_csv:
         text.write_csv(rows)

@@ -7,6 +7,7 @@ import os
 import shlex
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -163,7 +164,7 @@ def build(office: Office, names: tuple[str, ...], force: bool, unsafe: bool) -> 
     for spec in entrants(cup, office.folder, names):
         started = time.monotonic()
         try:
-            bot = trio.run(lambda spec=spec: build_bot(spec._replace(game=cup.game), level, force=force))
+            bot = trio.run(partial(build_bot, spec._replace(game=cup.game), level, force=force))
         except Refused as refused:
             problems += refused.problems
             exit_code = max(exit_code, refused.exit_code)

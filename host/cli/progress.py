@@ -41,9 +41,15 @@ class Plain:
         if now - self._began < SOON or now - self._told < (EVERY if percent == self._percent else SELDOM):
             return
         self._percent, self._told = percent, now
-        click.echo(
-            f"{progress.stage}  {percent:3d} %  {progress.done} of {progress.known} fixtures{self.left(progress)}"
-        )
+        click.echo(self.words(progress))
+
+    def words(self, progress: Progress) -> str:
+        """Return how far a stage is, as far as that can be known."""
+        if progress.more:
+            return f"{progress.stage}  {progress.done} fixtures, {progress.known - progress.done} due"
+        percent = 100 * progress.done // progress.known if progress.known else 100
+        of = f"{progress.done} of {progress.known} fixtures"
+        return f"{progress.stage}  {percent:3d} %  {of}{self.left(progress)}"
 
     def left(self, progress: Progress) -> str:
         """Return how long it will take, once that can be said."""
@@ -148,10 +154,8 @@ class Live(Plain):
                 f"{margin:.1f}" if margin else "",
                 Text(faults or "·"),
             )
-        percent = 100 * progress.done // progress.known if progress.known else 100
-        head = Text(f"{progress.stage}  {percent} %  {progress.done} of {progress.known} fixtures{self.left(progress)}")
-        bar = Table.grid()
-        bar.add_row(ProgressBar(total=progress.known or 1, completed=progress.done, width=60))
+        head = Text(self.words(progress))
+        bar = ProgressBar(total=progress.known or 1, completed=progress.done, width=60, pulse=progress.more)
         foot = Text(f"{self._last_fault}   [^C] stop and save".strip(), style="dim")
         return Group(head, bar, table, foot)
 

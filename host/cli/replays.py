@@ -5,16 +5,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
-import msgspec
 
 from host.bots.told import Evidence
 from host.games import GAMES
+from host.games.engine import Table
+from host.games.luck import Luck
 from host.journal import Journal, reading
 from host.match import Sitting
 from host.problems import Problem, Refused
-from host.record import Fixture, Record, unpack
+from host.record import Record, unpack
 from host.report.replay import Event, as_text, events
-from host.tournament.folder import Folder
+from host.report.tables import fixture_of, known_seed
 from host.tournament.plans import sittings
 
 
@@ -26,21 +27,15 @@ class Shown(NamedTuple):
     evidence: list[Evidence]
 
 
-def fixture_of(about: dict[str, object]) -> Fixture:
-    """Return a fixture from what the journal keeps of it."""
-    rules = type(next(iter(GAMES[str(about["game"])].presets.values())))
-    return msgspec.convert(list((about | {"rules": None}).values()), Fixture)._replace(
-        rules=msgspec.convert(list(about["rules"].values()), rules)  # type: ignore[attr-defined]
-    )
-
-
 def seed_of(journal: Journal) -> bytes:
-    """Return the seed of what a journal holds: a friendly game's own, or the cup's, which only its owner can read."""
-    facts = journal.facts()
-    if "seed" in facts:
-        return bytes.fromhex(facts["seed"])
-    config = msgspec.json.decode(facts["config"])
-    return Folder(journal.path.parent.parent).seed(config["seed"])
+    """Return the seed of what a journal holds. Raise Refused when it cannot be read, which only its owner may."""
+    seed = known_seed(journal)
+    if seed is None:
+        raise Refused(
+            [Problem("R010", str(journal.path), "its seed cannot be read: run/seed is missing, another's or not ours")],
+            3,
+        )
+    return seed
 
 
 def find_table(journals: Sequence[Path], folder: Path, name: str) -> Shown:
@@ -109,3 +104,27 @@ def _shown(journal: Journal, fixture: str, nth: int) -> Shown:
 def shown_again(shown: Shown) -> Iterator[str]:
     """Yield a table as lines of text."""
     return as_text(iter(shown.events), shown.sitting.bots, shown.evidence)
+
+
+def differences(journal: Journal, fixture: str) -> tuple[int, list[str]]:
+    """Return how many tables a fixture has, and which do not come out as recorded when their answers are played again."""
+    whole = journal.whole(fixture)
+    assert whole is not None
+    record, about = whole
+    game, seed = GAMES[str(about["game"])], seed_of(journal)
+    try:
+        answers, seats = unpack(record.answers), _sittings(journal, record, about)
+    except ValueError as damaged:
+        return len(record.scores), [f"{fixture}: {damaged}"]
+    if not len(answers) == len(seats) == len(record.scores):
+        return len(record.scores), [f"{fixture}: {len(answers)} tables of answers for {len(record.scores)} of scores"]
+    wrong = []
+    for sitting, given, scores in zip(seats, answers, record.scores, strict=True):
+        try:
+            table = Table(game, sitting.rules, Luck(seed, sitting.luck or sitting.path), given)
+        except ValueError as over:
+            wrong.append(f"{sitting.path}: {over}")
+            continue
+        if table.scores != tuple(scores):
+            wrong.append(f"{sitting.path}: {scores} was recorded, the answers give {table.scores}")
+    return len(seats), wrong

@@ -93,5 +93,9 @@ def _plain(ev: str, facts: dict[str, Any], names: list[str]) -> str:
         if name in ("seat", "winner") and isinstance(fact, int) and fact < len(names):
             told.append(f"{'' if name == 'seat' else name + ' '}{names[fact]}")
         else:
-            told.append(f"{name} {' '.join(map(str, fact)) if isinstance(fact, (list, tuple)) else fact}")
+            told.append(f"{name} {' '.join(map(_spelled, fact)) if isinstance(fact, list | tuple) else fact}")
     return f"{ev}: {', '.join(told)}"
+
+
+def _spelled(fact: Any) -> str:
+    return ",".join(map(str, fact)) if isinstance(fact, list | tuple) else str(fact)

@@ -146,17 +146,9 @@ def as_noted(stage: cups.Stage) -> dict[str, Any]:
     }
 
 
-def slow_ones(say: Callable[[str], None]) -> Callable[[str], None]:
+def slow_ones(say: Callable[[str], None]) -> Callable[[str, float], None]:
     """Return what tells of a bot that is ready, if that has taken long enough for somebody to wonder."""
-    before = time.monotonic()
-
-    def told(name: str) -> None:
-        nonlocal before
-        took, before = time.monotonic() - before, time.monotonic()
-        if took > WONDER:
-            say(f"ready  {name}  {took:.1f} s")
-
-    return told
+    return lambda name, took: say(f"ready  {name}  {took:.1f} s") if took > WONDER else None
 
 
 def begin(journal: Journal, folder: Folder, cup: cups.Cup, bots: list[Bot], level: str) -> bytes:

@@ -18,8 +18,9 @@ class Progress(NamedTuple):
 
     stage: str
     done: int
-    known: int  # fixtures played and due; more may follow in a cup
+    known: int  # fixtures played and due
     record: Record | None
+    more: bool = False  # whether more may follow: in a cup each set decides what comes next
 
 
 class Hands(Protocol):
@@ -65,7 +66,7 @@ async def run_stage(
         nonlocal known
         if known != (known := len(records) + len(open_fixtures)):
             journal.note({f"known {stage.name}": str(known)})
-        watch(Progress(stage.name, len(records), known, record))
+        watch(Progress(stage.name, len(records), known, record, STAGES[stage.kind].places is not None))
 
     open_fixtures = due(stage, blank, field, records)
     tell(None)

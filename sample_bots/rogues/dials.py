@@ -4,10 +4,14 @@ import sys
 
 reached = []
 for family, kind, address in (
-    (socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 22)), (socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 8080)),
-    (socket.AF_INET6, socket.SOCK_STREAM, ("::1", 22)), (socket.AF_INET, socket.SOCK_DGRAM, ("8.8.8.8", 53)),
-    (socket.AF_INET, socket.SOCK_STREAM, ("1.1.1.1", 443)), (socket.AF_UNIX, socket.SOCK_STREAM, "/run/docker.sock"),
-    (socket.AF_UNIX, socket.SOCK_STREAM, "\0/tmp/.X11-unix/X0"), (socket.AF_UNIX, socket.SOCK_STREAM, "\0dbus"),
+    (socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 22)),
+    (socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 8080)),
+    (socket.AF_INET6, socket.SOCK_STREAM, ("::1", 22)),
+    (socket.AF_INET, socket.SOCK_DGRAM, ("8.8.8.8", 53)),
+    (socket.AF_INET, socket.SOCK_STREAM, ("1.1.1.1", 443)),
+    (socket.AF_UNIX, socket.SOCK_STREAM, "/run/docker.sock"),
+    (socket.AF_UNIX, socket.SOCK_STREAM, "\0/tmp/.X11-unix/X0"),
+    (socket.AF_UNIX, socket.SOCK_STREAM, "\0dbus"),
 ):
     try:
         call = socket.socket(family, kind)

@@ -215,6 +215,7 @@ static int begin(char **argv, char **environment, const int stdio[3])
             if (dup2(stdio[fd], fd) < 0) goto fail;
         if (ruleset >= 0 && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_landlock_restrict_self, ruleset, 0)))
             goto fail;
+        if (getppid() != 1) prctl(PR_SET_PDEATHSIG, SIGKILL); /* no namespace dies with us */
         syscall(SYS_close_range, 3, ~0U, 0);
         setrlimit(RLIMIT_FSIZE, &files);
         setrlimit(RLIMIT_NOFILE, &open_files);

@@ -201,7 +201,7 @@ class Keeper:
             self._control.sendmsg([request], passed)  # there is room: never more than one is under way
             # Shielded: a keeper that was left in the middle of a reply cannot be asked again.
             with trio.CancelScope(shield=True, deadline=trio.current_time() + wall + PATIENCE) as scope:
-                await trio.lowlevel.wait_readable(self._control)
+                await trio.lowlevel.wait_readable(self._control.fileno())
             if not scope.cancelled_caught:
                 reply, told, _, _ = self._control.recvmsg(LONGEST_REPLY, ROOM)
                 if reply:

@@ -3,8 +3,6 @@
 Written as a bot of 2018 was, for `adapter = "banksalad"`.
 """
 
-from typing import List
-
 from .core.cards import Card, Rank
 from .core.madehands import evaluate
 from .player import Other
@@ -14,7 +12,7 @@ SHARE = {3: 0.04, 4: 0.06, 5: 0.10}  # of its chips for each category gained, by
 CHEAP = 0.05  # of its chips: what it pays to see the next card
 
 
-def score(cards: List[Card], community_cards: List[Card]) -> int:
+def score(cards: list[Card], community_cards: list[Card]) -> int:
     category, rank = evaluate(player_cards=cards, community_cards=community_cards)
     return CATEGORY * category + rank
 
@@ -25,10 +23,10 @@ def promising(one: Card, other: Card) -> bool:
 
 def bet(
     my_chips: int,
-    my_cards: List[Card],
-    bet_players: List[Other],
-    betting_players: List[Other],
-    community_cards: List[Card],
+    my_cards: list[Card],
+    bet_players: list[Other],
+    betting_players: list[Other],
+    community_cards: list[Card],
     min_bet_amt: int,
     max_bet_amt: int,
     total_bet_amt: int,

@@ -2,8 +2,13 @@
 import os
 
 done = []
-for attempt in (lambda: os.unlink("memory"), lambda: os.rename("memory", "other"), lambda: os.mkfifo("memory.new"),
-                lambda: os.symlink("/etc/shadow", "link"), lambda: os.rename("/tmp/fifo", "memory")):
+for attempt in (
+    lambda: os.unlink("memory"),
+    lambda: os.rename("memory", "other"),
+    lambda: os.mkfifo("memory.new"),
+    lambda: os.symlink("/etc/shadow", "link"),
+    lambda: os.rename("/tmp/fifo", "memory"),
+):
     try:
         os.path.exists("/tmp/fifo") or os.mkfifo("/tmp/fifo")
         attempt()

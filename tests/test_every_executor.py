@@ -1,0 +1,132 @@
+"""Whatever plays them, the same fixtures come out the same; and what plays them dies loudly, or not at all."""
+
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+from house import SAMPLES, SEED, built, fixture_of, level, opened
+
+from host.bots.build import Bot
+from host.bots.watch import descendants
+from host.executors.processes import WorkerFailed, processes
+from host.games import GAMES
+from host.record import Fixture, Job, Record, Setup
+from host.tournament.run import Executor
+from host.worker import House
+
+FIXTURES = 6
+
+
+class Here:
+    """The same work done in this process."""
+
+    words = "here"
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._records: list[Record] = []
+
+    async def give(self, job: Job) -> None:
+        """Play one fixture."""
+        self._records.append(await self._house.play(job))
+
+    async def take(self) -> Record:
+        """Return the next record."""
+        return self._records.pop(0)
+
+
+@asynccontextmanager
+async def here(setup: Setup, _lost: Callable[[str], None], _workers: int) -> AsyncIterator[Here]:
+    """Play in this process."""
+    async with opened(setup.game, setup.bots, setup.abreast) as house:
+        yield Here(house)
+
+
+EXECUTORS: dict[str, tuple[Executor, int]] = {
+    "here": (here, 1),
+    "one worker": (processes, 1),
+    "two workers": (processes, 2),
+    "a worker a core": (processes, 0),
+}
+
+
+@pytest.fixture(scope="module")
+def bots() -> list[Bot]:
+    """Return two quick bots."""
+    return [built(SAMPLES / "cardshark" / name) for name in ("davey.c", "cautious.c")]
+
+
+def fixtures(bots: list[Bot]) -> list[Fixture]:
+    """Return something to play."""
+    return [fixture_of("cardshark", bots, 2, f"test/{number}") for number in range(1, FIXTURES + 1)]
+
+
+def setup_of(bots: list[Bot]) -> Setup:
+    """Return what an executor must know."""
+    return Setup("cardshark", GAMES["cardshark"].presets["thread"], tuple(bots), SEED, level())
+
+
+def all_of(executor: Executor, workers: int, bots: list[Bot], lost: Callable[[str], None] = print) -> dict[str, Any]:
+    """Return what comes of the fixtures, without what no two runs have in common."""
+
+    async def play() -> list[Record]:
+        async with executor(setup_of(bots), lost, workers) as hands:
+            for fixture in fixtures(bots):
+                await hands.give(Job(fixture))
+            return [await hands.take() for _ in range(FIXTURES)]
+
+    return {record.path: record._replace(usage={}, evidence=(), seconds=0.0) for record in trio.run(play)}
+
+
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_the_same_fixtures_come_out_the_same(name: str, bots: list[Bot]) -> None:
+    executor, workers = EXECUTORS[name]
+    assert all_of(executor, workers, bots) == all_of(here, 1, bots)
+
+
+def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again(bots: list[Bot]) -> None:
+    lost: list[str] = []
+
+    async def play() -> list[Record]:
+        async with processes(setup_of(bots), lost.append, 1) as hands:
+            for fixture in fixtures(bots):
+                await hands.give(Job(fixture))
+            first = await hands.take()
+            (worker,) = [each for each in descendants(os.getpid()) if "host.worker" in each.cmdline()]
+            worker.send_signal(signal.SIGKILL)
+            return [first, *[await hands.take() for _ in range(FIXTURES - 1)]]
+
+    played = {record.path: record._replace(usage={}, evidence=(), seconds=0.0) for record in trio.run(play)}
+    assert played == all_of(here, 1, bots)
+    assert len(lost) == 1
+    assert lost[0].startswith("a worker has died; test/")
+
+
+def test_a_worker_that_fails_says_why(bots: list[Bot]) -> None:
+    nobody = [bot._replace(folder="/nowhere") for bot in bots]
+    with pytest.raises(BaseExceptionGroup) as failure:
+        all_of(processes, 1, nobody)
+    assert failure.group_contains(WorkerFailed, match="SeatLost")
+
+
+def test_nothing_lives_on_after_the_block(bots: list[Bot]) -> None:
+    before = {each.pid for each in descendants(os.getpid())}
+    all_of(*EXECUTORS["two workers"], bots)
+    assert {each.pid for each in descendants(os.getpid())} == before
+
+
+def test_leaving_early_ends_what_is_under_way(bots: list[Bot]) -> None:
+    async def play() -> None:
+        async with processes(setup_of(bots), print, 2) as hands:
+            for fixture in fixtures(bots):
+                await hands.give(Job(fixture._replace(tables=1000)))
+            await trio.testing.wait_all_tasks_blocked()
+
+    before = {each.pid for each in descendants(os.getpid())}
+    trio.run(play)
+    assert {each.pid for each in descendants(os.getpid())} == before

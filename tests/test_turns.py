@@ -1,0 +1,146 @@
+"""Off turn means off: a bot computes while it has a question, not while others think."""
+
+import os
+from pathlib import Path
+
+import pytest
+import trio
+from house import AMPLE, CACHE, built, level, nothing_left_behind, sandbox_uid, written
+
+from host.bots.build import Bot
+from host.bots.sandboxes import Home, Sandbox, sandboxed
+from host.bots.seat import Seat, seated
+from host.bots.told import Question
+from host.bots.watch import Watcher, descendants
+from host.games import GAMES
+from protocols.words import Move
+
+GAME = GAMES["cardshark"]
+PONDERS = r"""
+    #include <pthread.h>
+    #include <stdio.h>
+
+    static void *ponder(void *nothing)
+    {
+        for (;;) {}
+        return nothing;
+    }
+
+    int main(void)
+    {
+        char line[8192];
+        pthread_t thread;
+        pthread_create(&thread, NULL, ponder, NULL);
+        while (fgets(line, sizeof line, stdin)) puts("S"), fflush(stdout);
+        return 0;
+    }
+"""
+THINKS = """
+    import sys, time
+
+    for line in sys.stdin:
+        time.sleep(0.1)
+        print("S", flush=True)
+"""
+pytestmark = pytest.mark.skipif(level() == "none", reason="NO SANDBOX HERE")
+
+
+def bot_of(source: str, suffix: str, name: str) -> Bot:
+    """Build a bot that lives on."""
+    folder = CACHE / "turns"
+    folder.mkdir(exist_ok=True)
+    return built(written(source, suffix, folder, name), protocol="lines")
+
+
+async def asked(seat: Seat, number: int = 1) -> None:
+    """Ask a seat one question."""
+    assert await seat.decide([Question(number, 1, GAME.examples[0])]) == [Move("S")], seat.evidence
+
+
+def computed(sandbox: Sandbox) -> float:
+    """Return what everything in a sandbox has computed so far, in the kernel's ticks of 10 ms."""
+    return sum(sum(process.cpu_times()[:2]) for process in descendants(sandbox.pid))
+
+
+def beside_a_thinker(*, pondering: bool) -> tuple[float, bool]:
+    """Return what a ponderer computes while another thinks ten times for 0.1 s, and whether it then still answers."""
+    ponderer, thinker = bot_of(PONDERS, ".c", "ponderer"), bot_of(THINKS, ".py", "thinker")
+
+    async def play() -> tuple[float, bool]:
+        watcher = Watcher(pondering=pondering)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(watcher.run)
+            async with (
+                sandboxed(level(), Home(Path(ponderer.folder)), AMPLE) as own,
+                sandboxed(level(), Home(Path(thinker.folder)), AMPLE) as others,
+                seated(ponderer, GAME, own, 1, watcher) as seat,
+                seated(thinker, GAME, others, 1, watcher) as other,
+            ):
+                await asked(seat)
+                await asked(other)
+                before, total = computed(own), 0.0
+                for number in range(2, 12):
+                    await asked(seat, number)
+                    before = computed(own)
+                    await asked(other, number)
+                    total += computed(own) - before
+                await asked(seat, 12)
+            nursery.cancel_scope.cancel()
+        return total, not seat.faults
+
+    with nothing_left_behind():
+        return trio.run(play)
+
+
+def test_a_bot_that_has_no_question_does_not_compute() -> None:
+    total, well = beside_a_thinker(pondering=False)
+
+    assert well
+    assert total <= 0.1  # of 1 s, ticks of 10 ms and a busy machine allowed for
+
+
+def test_where_pondering_is_allowed_it_may() -> None:
+    total, well = beside_a_thinker(pondering=True)
+
+    assert well
+    assert total >= 0.2
+
+
+def test_whoever_was_stopped_ends_in_good_order() -> None:
+    source = """
+        import sys
+
+        for line in sys.stdin:
+            print("S", flush=True)
+        open("memory.bin", "w").write("goodbye")
+    """
+    polite, thinker = bot_of(source, ".py", "polite"), bot_of(THINKS, ".py", "thinker")
+    state = CACHE / "turns-state"
+    state.touch()
+    os.chown(state, sandbox_uid(), sandbox_uid())
+    shown = CACHE / "turns-with-state"
+    shown.mkdir()
+    (shown / "memory.bin").touch()
+    (shown / "polite.py").write_bytes(Path(polite.folder, "polite.py").read_bytes())
+
+    async def play() -> None:
+        watcher = Watcher()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(watcher.run)
+            home = Home(shown, state=state, state_name="memory.bin")
+            async with (
+                sandboxed(level(), home, AMPLE) as own,
+                sandboxed(level(), Home(Path(thinker.folder)), AMPLE) as others,
+                seated(polite, GAME, own, 1, watcher) as seat,
+                seated(thinker, GAME, others, 1, watcher) as other,
+            ):
+                await asked(seat)
+                await asked(other)
+                (process,) = descendants(own.pid)
+                assert process.status() == "stopped"
+            nursery.cancel_scope.cancel()
+
+    with nothing_left_behind():
+        trio.run(play)
+
+    assert state.read_text() == "goodbye"
