@@ -62,9 +62,9 @@ CODES: Mapping[str, Code] = {
     ),
     "B010": Code(
         "the bot does not build",
-        "Its compiler, or a command of its `build`, ended with an error; the compiler's own first words are shown, and "
-        "all of them are in the build log. Builds run in the sandbox: without network, with limits of their own, and "
-        "with the bot's own files only. `croupier build NAME -v` shows the whole build again.",
+        "Its compiler, or a command of its `build`, ended with an error; the compiler's own first words are shown. "
+        "Builds run in the sandbox: without network, with limits of their own, and with the bot's own files only. Mend "
+        "it, then try again with `croupier build NAME`, or `croupier check BOT`.",
     ),
     "B011": Code(
         "Java does not find the main class",

@@ -197,6 +197,7 @@ JSON = {
     "replay": "replay last -C {cup}",
     "report": "report -C {cup2}",
     "export": "export csv -C {cup} -o {tmp}",
+    "verify": "verify -C {cup}",
 }
 """A command line for every command that ends and needs nothing but a cup."""
 

@@ -395,14 +395,14 @@ def test_a_bot_whose_child_was_killed_for_its_memory_is_at_fault_however_it_answ
     source = """
         #include <stdio.h>
         #include <stdlib.h>
-        #include <string.h>
         #include <sys/wait.h>
         #include <unistd.h>
 
         int main(void)
         {
             if (fork() == 0) {
-                memset(malloc(300 << 20), 1, 300 << 20);
+                volatile char *room = malloc(300 << 20);
+                for (int at = 0; at < 300 << 20; at += 4096) room[at] = 1;
                 _exit(0);
             }
             wait(NULL);

@@ -83,7 +83,7 @@ class Lazy(click.Group):
 @click.option("-C", "folder", default=".", metavar="DIR", help="work in this folder")
 @click.option("--json", "as_json", is_flag=True, help="one JSON object on standard output")
 @click.option("-q", "--quiet", is_flag=True, help="say only what matters")
-@click.option("-v", "--verbose", is_flag=True, help="say more")
+@click.option("-v", "--verbose", is_flag=True, help="say more: whole messages, places of files")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="colours")
 @click.version_option(__version__, prog_name="croupier")
 @click.pass_context
@@ -223,7 +223,9 @@ def main(words: Sequence[str] | None = None) -> None:
                 report.write("".join(traceback.format_exception(failed)))
             words = (str(failed).strip().splitlines() or [""])[-1][:300]
             message = f"croupier itself has failed: {type(failed).__name__}: {words}"
-            code = refuse(Refused([Problem("H001", "", message, hint=f"the report is {report.name}")], 70), as_json)
+            evidence = "".join(traceback.format_exception(failed)) if {"-v", "--verbose"} & {*arguments} else ""
+            problem = Problem("H001", "", message, evidence, f"the report is {report.name}")
+            code = refuse(Refused([problem], 70), as_json)
     sys.exit(code if isinstance(code, int) else 0)
 
 

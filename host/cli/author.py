@@ -284,7 +284,7 @@ def errors(office: Office, bot: str | None, kind: str | None) -> None:
             click.echo(
                 f"  wrote    {group['answer']!r}   after {group['milliseconds']} ms; {group['ended'] or 'the process lives'}"
             )
-            for line in group["stderr"].splitlines()[-3:]:
+            for line in group["stderr"].splitlines()[0 if office.verbose else -3 :]:
                 click.echo(f"  stderr   {line}")
 
 

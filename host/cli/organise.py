@@ -142,7 +142,8 @@ def ls(office: Office, names: tuple[str, ...]) -> None:
         return
     for row in rows:
         lack = f"   ✗ missing {', '.join(row['missing'])}" if row["missing"] else ""
-        click.echo(f"{harmless(str(row['bot'])):<24} {row['language']:<8} {row['protocol']:<6}{lack}")
+        place = f"   {harmless(str(row['path']))}" if office.verbose else ""
+        click.echo(f"{harmless(str(row['bot'])):<24} {row['language']:<8} {row['protocol']:<6}{place}{lack}".rstrip())
 
 
 @click.command()
