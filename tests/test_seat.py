@@ -564,9 +564,10 @@ async def kill_keepers_of(program: str, times: int) -> None:
             with suppress(psutil.Error):
                 if not any(program in word for word in process.cmdline()) or process.ppid() in dead:
                     continue
+                keeper = process.ppid()
                 await trio.sleep(0.05)
-                os.kill(process.ppid(), signal.SIGKILL)
-                dead.add(process.ppid())
+                os.kill(keeper, signal.SIGKILL)
+                dead.add(keeper)  # its bot dies with it: who asks now may be told of neither
 
 
 def played_with_dying_keepers(bots: list[Bot], times: int) -> Record:

@@ -1,11 +1,12 @@
 /* odds: deals the hand to an end some hundred times, and compares what it may win with what that costs.
  *
- * Three things make it strong. Who stays in for a lot seldom has a poor hand, so those who bet much are dealt the best of
+ * This makes it strong. Who stays in for a lot seldom has a poor hand, so those who bet much are dealt the best of
  * several hands. Acting early is worth less: whoever is still to come may raise, so a thin call needs better odds there.
  * And a good hand is bet in proportion to the edge it has (J. L. Kelly, 1956), because what everybody can call is lost
  * at one go: ten chips of edge are no reason to risk two hundred.
  *
- * It is at the table to go on to the next one: two of five do. So it is bolder with its own bets than with those of others.
+ * And it is at the table to go on to the next one, which two do. So it is bolder with its own bets than with those of
+ * others; and when few are left and it is one of the first two, it waits for the others to ruin each other.
  * Chance comes from the question alone, so the same question always gets the same answer.
  */
 #include <stdint.h>
@@ -20,6 +21,8 @@ static const double MARGIN = 1.1;  /* a call must promise so much more than it c
 static const double BEHIND = 0.05; /* and so much more for everyone who is still to come, */
 static const double MUCH = 0.05;   /* and if it costs more than this share of our chips */
 static const double DEAR = 1.4;    /* so many times as much: who is out cannot win it back */
+static const double CLEARLY = 1.35; /* times the share that everybody would have: what is worth leaving a safe place for */
+enum { FEW = 3 };                   /* opponents left */
 
 /* A card counts one in its suit and one in its rank, so a sum of cards counts all suits and ranks of a hand: four bits a
  * suit at the bottom, three bits a rank above, the lowest rank being the ace below the two. */
@@ -206,11 +209,24 @@ static double equity(const Question *q)
     return won / SAMPLES;
 }
 
+/* Whether we go on if everybody stays as rich as now, and that may be soon. */
+static int ahead(const Question *q)
+{
+    int left = 0, richer = 0;
+    for (int n = 0; n < OTHERS; n++) {
+        int chips = q->others[n].chips + q->others[n].bet;
+        left += chips > 0;
+        richer += chips > q->chips + q->before;
+    }
+    return left <= FEW && richer < 2;
+}
+
 static int answer(const Question *q)
 {
     if (!q->living) return q->low; /* the pot is ours for the least bet */
     double e = equity(q);
     int n = q->living, to_come = 0;
+    if (ahead(q) && e * (n + 1) < CLEARLY) return 0;
     for (int other = q->acted; other < OTHERS; other++) to_come += !q->others[other].died;
     double edge = (e * (n + 1) - 1) / n; /* the share of our chips to have in, by Kelly, if everybody calls */
     int bet = (int)(KELLY * edge * (q->chips + q->before)) - q->before;
