@@ -163,6 +163,15 @@ def test_a_manifest_that_is_wrong_ends_with_3_naming_file_and_line(tmp_path: Pat
     assert "hint: language" in done.err
 
 
+def test_a_tournament_without_bots_says_how_to_get_some(tmp_path: Path) -> None:
+    new = croupier("new", tmp_path / "cup", "-g", "cardshark")
+    assert new.out.splitlines()[1] == f"  croupier -C {tmp_path}/cup add FILE…"
+    assert croupier("ls", "-C", tmp_path / "cup").out == "no bots yet: croupier add FILE\n"
+    done = croupier("run", "-C", tmp_path / "cup")
+    told = f"error[C004] {tmp_path}/cup/croupier.toml: has no bots: bots/* names none"
+    assert (done.code, done.first) == (3, told)
+
+
 # What programs read.
 
 

@@ -50,7 +50,8 @@ def new(office: Office, folder: Path, game: str, with_samples: bool) -> None:
         click.echo(
             f"{place}: a {game} tournament" + (f" with {len(names)} sample bots" if names else ", bots go into bots/")
         )
-        click.echo(f"  croupier -C {place} run")
+        here = f"  croupier -C {shlex.quote(str(place))}"
+        click.echo(f"{here} run" if names else f"{here} add FILE…\n{here} run")
 
 
 @click.command()
@@ -140,6 +141,8 @@ def ls(office: Office, names: tuple[str, ...]) -> None:
     if office.json:
         print_json("ls", rows=rows)
         return
+    if not rows:
+        click.echo("no bots yet: croupier add FILE")
     for row in rows:
         lack = f"   ✗ missing {', '.join(row['missing'])}" if row["missing"] else ""
         place = f"   {harmless(str(row['path']))}" if office.verbose else ""

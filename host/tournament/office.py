@@ -80,6 +80,9 @@ async def play_cup(
     if holds := holder(folder.journal):
         raise Refused([in_use(folder.run, holds)], 5)
     specs = cup.specs(folder.path)
+    if not specs:
+        told, hint = f"has no bots: {', '.join(cup.bots)} names none", "croupier add FILE, or the name of a sample bot"
+        raise Refused([Problem("C004", str(cup.path), told, hint=hint)], 3)
     if few := [problem for stage in cup.stages if (problem := cups.too_few(stage, [s.name for s in specs], {}))]:
         raise Refused([problem._replace(where=str(cup.path)) for problem in few], 3)
     async with stoppable(watch.say) as stop:

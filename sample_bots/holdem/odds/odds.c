@@ -1,11 +1,11 @@
 /* odds: deals the hand to an end some hundred times, and compares what it may win with what that costs.
  *
- * This makes it strong. Who stays in for a lot seldom has a poor hand, so those who bet much are dealt the best of
+ * Who stays in for a lot seldom has a poor hand, so those who bet much are dealt the best of
  * several hands. Acting early is worth less: whoever is still to come may raise, so a thin call needs better odds there.
  * And a good hand is bet in proportion to the edge it has (J. L. Kelly, 1956), because what everybody can call is lost
  * at one go: ten chips of edge are no reason to risk two hundred.
  *
- * And it is at the table to go on to the next one, which two do. So it is bolder with its own bets than with those of
+ * It is at the table to go on to the next one, which two do. So it is bolder with its own bets than with those of
  * others; and when few are left and it is one of the first two, it waits for the others to ruin each other.
  * Chance comes from the question alone, so the same question always gets the same answer.
  */
@@ -15,14 +15,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SAMPLES = 400 };            /* deals a question */
-static const double KELLY = 0.5;   /* of what Kelly would bet: his bets win most, and swing most */
-static const double MARGIN = 1.1;  /* a call must promise so much more than it costs, */
-static const double BEHIND = 0.05; /* and so much more for everyone who is still to come, */
-static const double MUCH = 0.05;   /* and if it costs more than this share of our chips */
-static const double DEAR = 1.4;    /* so many times as much: who is out cannot win it back */
-static const double CLEARLY = 1.35; /* times the share that everybody would have: what is worth leaving a safe place for */
-enum { FEW = 3 };                   /* opponents left */
+enum { SAMPLES = 400, FEW = 3 };    /* deals a question; opponents left */
+static const double KELLY = 0.5;    /* of what Kelly would bet: his bets win most, and swing most */
+static const double MARGIN = 1.1;   /* a call must promise so much more than it costs, */
+static const double BEHIND = 0.05;  /* and so much more for everyone who is still to come, */
+static const double MUCH = 0.05;    /* and if it costs more than this share of our chips */
+static const double DEAR = 1.4;     /* so many times as much: who is out cannot win it back */
+static const double CLEARLY = 1.35; /* times the share that everybody would have: worth leaving a safe place for */
 
 /* A card counts one in its suit and one in its rank, so a sum of cards counts all suits and ranks of a hand: four bits a
  * suit at the bottom, three bits a rank above, the lowest rank being the ace below the two. */
