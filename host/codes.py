@@ -221,7 +221,7 @@ CODES: Mapping[str, Code] = {
     "C004": Code(
         "too few bots for a stage",
         "The stage's min_bots are not there, or not ready: bots that do not build or start do not play. Mend them, add "
-        "others, or lower min_bots. `croupier run --dry-run` shows who plays.",
+        "others, or lower min_bots. `croupier ls` shows who plays.",
     ),
     "C005": Code(
         "not a TOML file",

@@ -325,7 +325,7 @@ def test_a_stage_with_too_few_bots_names_those_that_are_broken() -> None:
     problem = too_few(stage, ["a", "b", "c", "d", "e", "f"], {"foo": "B010", "bar": "B001"})
     assert str(problem) == (
         'error[C004] stage "cup" needs 8 bots, 6 are ready (2 do not build: foo B010, bar B001)\n'
-        "  hint: croupier run --dry-run shows who plays; min_bots = 6"
+        "  hint: croupier ls shows who plays; min_bots = 6"
     )
     assert too_few(stage, list("abcdefgh"), {}) is None
 

@@ -389,7 +389,7 @@ def too_few(stage: Stage, ready: Sequence[str], broken: Mapping[str, str]) -> Pr
     if broken:
         named = ", ".join(f"{bot} {code}" for bot, code in broken.items())
         message += f" ({len(broken)} {'does' if len(broken) == 1 else 'do'} not build: {named})"
-    hint = "croupier run --dry-run shows who plays"
+    hint = "croupier ls shows who plays"
     return Problem("C004", "", message, hint=f"{hint}; min_bots = {len(ready)}" if ready else hint)
 
 
