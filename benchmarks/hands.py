@@ -32,20 +32,14 @@ def each(evaluate: Callable[[Any], Any], dealt: Sequence[Any]) -> Callable[[], i
     return work
 
 
-def forget() -> None:
-    """Empty the memories of both rankings."""
-    hands._unsuited.cache_clear()
-    hands._poker.cache_clear()
-
-
 def ours(dealt: Sequence[Names]) -> list[Contender]:
     """Return our rankings."""
     numbers = [[hands.CARDS[name] for name in hand] for hand in dealt]
     return [
         Contender("croupier banksalad", each(hands.banksalad, numbers)),
-        Contender("croupier banksalad, cold", each(hands.banksalad, numbers), forget),
+        Contender("croupier banksalad, cold", each(hands.banksalad, numbers), hands._unsuited.cache_clear),
         Contender("croupier standard", each(hands.standard, numbers)),
-        Contender("croupier standard, cold", each(hands.standard, numbers), forget),
+        Contender("croupier standard, cold", each(hands.standard, numbers), hands._poker.cache_clear),
     ]
 
 
