@@ -20,6 +20,7 @@ SHORTEST_RESTART = 0.25  # seconds granted to a restart, however fast the first 
 CHUNK = 1 << 16
 NUMBER = 16  # bytes more that a line may have for its table's number
 BRISK = 0.0001  # seconds that a lone question is waited for without giving way: waking up a task costs half of that
+STALLED = 0.05  # seconds after a deadline at which the host wakes up only when the machine, not the bot, was busy
 GIVE_WAY = 0.002  # seconds after which others get their turn all the same
 KNOWN = 1000  # answers remembered, of at most 4 KiB each
 SELECTABLE = 1024  # descriptors that select(2) can wait for
@@ -221,7 +222,9 @@ class Conversation:
                 with trio.CancelScope(deadline=deadline) as scope:
                     await trio.lowlevel.wait_readable(output)
                 self._gave_way = time.perf_counter()
-                if scope.cancelled_caught:
+                # Who woke this late was stalled itself, and cannot say that what has come by now came too late.
+                stalled = scope.cancelled_caught and trio.current_time() - deadline > STALLED and self._peek.poll(0)
+                if scope.cancelled_caught and not stalled:
                     return Fault(FaultKind.TIMEOUT)
             brisk = False
             try:
