@@ -98,23 +98,16 @@ def group(ctx: click.Context, folder: str, as_json: bool, quiet: bool, verbose: 
         raise click.UsageError(f"-C {folder}: no such folder")
     ctx.obj = Office(place, as_json, quiet, verbose)
     if ctx.invoked_subcommand is None:
+        from host.cli.here import around
+
         what, steps = around(place)
         if as_json:
-            print_json("here", croupier=__version__, here=what, rows=[{"command": step} for step in steps])
+            rows = [{"command": command, "does": does} for command, does in steps.items()]
+            print_json("here", croupier=__version__, here=what, rows=rows)
             return
         click.echo(f"croupier {__version__}: here is {what}. Likely next:")
-        for step in steps:
-            click.echo(f"  {step}")
-
-
-def around(place: Path) -> tuple[str, Sequence[str]]:
-    """Return what a folder is, and the three commands that are likely next there."""
-    if (place / "croupier.toml").exists():
-        return "a tournament", ("croupier run", "croupier standings", "croupier ls")
-    if (place / "bot.toml").exists():
-        return "a bot", ("croupier check .", "croupier play . sample:NAME", "croupier games")
-    new = "croupier new cup --game cardshark --with-samples"
-    return "no tournament and no bot", ("croupier doctor", new, "croupier games")
+        for command, does in steps.items():
+            click.echo(f"  {command:<48} {does}")
 
 
 def nothing_called(what: str, name: str, known: Iterable[str]) -> str:

@@ -185,6 +185,9 @@ def build(office: Office, names: tuple[str, ...], force: bool, unsafe: bool) -> 
 
 @click.command()
 @click.argument("config", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--dry-run", is_flag=True, help="say who plays whom and how long it will take, by a short trial; play nothing"
+)
 @click.option("--fresh", is_flag=True, help="throw away what has been played and begin anew")
 @click.option("--stage", metavar="NAME", help="stop after this stage")
 @click.option(
@@ -201,6 +204,7 @@ def build(office: Office, names: tuple[str, ...], force: bool, unsafe: bool) -> 
 def run(
     office: Office,
     config: Path | None,
+    dry_run: bool,
     fresh: bool,
     stage: str | None,
     workers: int | None,
@@ -220,6 +224,14 @@ def run(
     except ValueError as wrong:
         raise click.UsageError(f"--stop-after: {wrong}") from wrong
     place = office.folder / config if config else office.folder
+    if dry_run:
+        from host.cli.ahead import told_forecast
+        from host.tournament.forecast import forecast
+
+        with shown("none") as watch:
+            found = trio.run(lambda: forecast(place, watch, processes, workers=workers or 0, unsafe=unsafe))
+        told_forecast(office, found)
+        return
     with shown("none" if office.json and progress == "auto" else progress, quiet=office.quiet) as watch:
         outcome = trio.run(
             lambda: play_cup(

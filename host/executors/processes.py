@@ -29,8 +29,8 @@ def usable_cores() -> int:
 class Processes:
     """Hands made of worker processes."""
 
-    def __init__(self, words: str) -> None:
-        self.words = words
+    def __init__(self, workers: int) -> None:
+        self.words, self.count = f"{workers} worker{'s' if workers > 1 else ''}", workers
         self._jobs, self.waiting = trio.open_memory_channel[Job](100_000)
         self.done, self._records = trio.open_memory_channel[Record](0)
 
@@ -50,7 +50,7 @@ async def processes(setup: Setup, on_lost: Callable[[str], None], workers: int) 
     Raise WorkerFailed when croupier itself fails.
     """
     workers = workers or usable_cores()
-    hands = Processes(f"{workers} worker{'s' if workers > 1 else ''}")
+    hands = Processes(workers)
     lost: Counter[str] = Counter()
     first = encode(setup) + b"\n"
 

@@ -16,6 +16,7 @@ from host import __version__
 from host.bots.build import Bot
 from host.bots.ready import ready
 from host.bots.sandboxes import LEVELS, demand
+from host.bots.spec import Spec
 from host.games import GAMES
 from host.journal import Journal, holder, in_use, reading, writing
 from host.problems import Problem, Refused
@@ -64,27 +65,7 @@ async def play_cup(
 
     Raise Refused for whatever is wrong, before any table is played.
     """
-    cup = cups.load(place)
-    folder = Folder(place if place.is_dir() else place.parent)
-    names = [stage.name for stage in cup.stages]
-    if last is not None and last not in names:
-        raise Refused([Problem("C017", str(place), f'has no stage "{last}"', hint=f"stages: {', '.join(names)}")], 2)
-    for warning in cup.warnings:
-        watch.say("WARNING  " + str(warning).removeprefix("error"))
-    refuse_what_is_missing(cup)
-    level = "none" if unsafe else level_of(cup, folder, fresh)
-    if level == "none":
-        watch.say(
-            "WARNING  no sandbox: every bot may read, change and send whatever you may; this is recorded in the results"
-        )
-    if holds := holder(folder.journal):
-        raise Refused([in_use(folder.run, holds)], 5)
-    specs = cup.specs(folder.path)
-    if not specs:
-        told, hint = f"has no bots: {', '.join(cup.bots)} names none", "croupier add FILE, or the name of a sample bot"
-        raise Refused([Problem("C004", str(cup.path), told, hint=hint)], 3)
-    if few := [problem for stage in cup.stages if (problem := cups.too_few(stage, [s.name for s in specs], {}))]:
-        raise Refused([problem._replace(where=str(cup.path)) for problem in few], 3)
+    cup, folder, level, specs = cleared(place, watch.say, fresh=fresh, last=last, unsafe=unsafe)
     async with stoppable(watch.say) as stop:
         bots = await ready(specs, GAMES[cup.game], cup.limits, level, slow_ones(watch.say))
         with writing(folder.journal, fresh=folder.forget if fresh else None) as journal:
@@ -98,12 +79,49 @@ async def play_cup(
                 if until is not None:
                     stop.scope.deadline = trio.current_time() + until
                 await play_stages(cup, last, setup, journal, hands, watch)
-            finished = last is None or last == names[-1]
+            finished = last is None or last == cup.stages[-1].name
             journal.note({"state": "finished" if finished else "interrupted"})
         if finished:
             folder.reveal()
     stopped = stop.scope.cancelled_caught
     return Outcome(stopped, stop.words if stopped else "", level)
+
+
+class Cleared(NamedTuple):
+    """A tournament of which everything is known that can be without building a bot, and nothing is against it."""
+
+    cup: cups.Cup
+    folder: Folder
+    level: str
+    specs: list[Spec]
+
+
+def cleared(
+    place: Path, say: Callable[[str], None], *, fresh: bool = False, last: str | None = None, unsafe: bool = False
+) -> Cleared:
+    """Return the tournament of a folder, ready to be played. Raise Refused for whatever stands in its way."""
+    cup = cups.load(place)
+    folder = Folder(place if place.is_dir() else place.parent)
+    names = [stage.name for stage in cup.stages]
+    if last is not None and last not in names:
+        raise Refused([Problem("C017", str(place), f'has no stage "{last}"', hint=f"stages: {', '.join(names)}")], 2)
+    for warning in cup.warnings:
+        say("WARNING  " + str(warning).removeprefix("error"))
+    refuse_what_is_missing(cup)
+    level = "none" if unsafe else level_of(cup, folder, fresh)
+    if level == "none":
+        say(
+            "WARNING  no sandbox: every bot may read, change and send whatever you may; this is recorded in the results"
+        )
+    if holds := holder(folder.journal):
+        raise Refused([in_use(folder.run, holds)], 5)
+    specs = cup.specs(folder.path)
+    if not specs:
+        told, hint = f"has no bots: {', '.join(cup.bots)} names none", "croupier add FILE, or the name of a sample bot"
+        raise Refused([Problem("C004", str(cup.path), told, hint=hint)], 3)
+    if few := [problem for stage in cup.stages if (problem := cups.too_few(stage, [s.name for s in specs], {}))]:
+        raise Refused([problem._replace(where=str(cup.path)) for problem in few], 3)
+    return Cleared(cup, folder, level, specs)
 
 
 def level_of(cup: cups.Cup, folder: Folder, fresh: bool) -> str:

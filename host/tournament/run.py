@@ -24,9 +24,10 @@ class Progress(NamedTuple):
 
 
 class Hands(Protocol):
-    """An executor under way; `words` say what it is: "2 workers"."""
+    """An executor under way; `words` say what it is, "2 workers", and `count` how many fixtures it plays at once."""
 
     words: str
+    count: int
 
     async def give(self, job: Job) -> None:
         """Hand over one fixture; wait while every worker is busy."""
