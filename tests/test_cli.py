@@ -193,6 +193,7 @@ JSON = {
     "doctor": "doctor",
     "games": "games cardshark",
     "explain": "explain B010",
+    "init": "init {tmp} -g cardshark --lang c",
     "new": "new {tmp} -g cardshark --with-samples",
     "add": "add {davey} --as other -C {cup2}",
     "ls": "ls -C {cup}",

@@ -19,11 +19,12 @@ from host.problems import Problem, Refused
 COMMANDS = {
     "doctor": ("machine", "the machine: toolchains, isolation, what is missing and what cures it"),
     "games": ("author", "the games, and what their bots are asked"),
+    "init": ("bots", "a bot to begin with: it builds, plays legally, and has one place to edit"),
     "new": ("organise", "make a tournament folder"),
     "add": ("organise", "take in a submission: copy, build, check"),
     "ls": ("organise", "the bots of a tournament"),
     "build": ("organise", "build bots"),
-    "check": ("author", "is a bot accepted? builds, starts and asks it"),
+    "check": ("bots", "is a bot accepted? builds, starts and asks it"),
     "play": ("author", "let bots play each other"),
     "run": ("organise", "play the tournament; the same command goes on after ^C"),
     "status": ("organise", "how far a run is"),

@@ -1,4 +1,4 @@
-"""Commands of a bot's author: games, check, play, errors, replay."""
+"""Commands of a bot's author: games, play, errors, replay, verify."""
 
 import json
 import shlex
@@ -89,27 +89,6 @@ def named(office: Office, names: tuple[str, ...], game: str | None) -> tuple[Any
     if others := [f"{spec.name} plays {spec.game}" for spec in specs if spec.game not in ("", chosen)]:
         raise click.UsageError(f"{', '.join(others)}, and this is {chosen}")
     return the_game(chosen), named_apart(specs)
-
-
-@click.command()
-@click.argument("names", nargs=-1, required=True, metavar="BOT...")
-@click.option("-g", "--game", metavar="GAME", help="default: what the bot's manifest or the tournament says")
-@click.option("--unsafe", is_flag=True, help="without a sandbox")
-@click.pass_obj
-def check(office: Office, names: tuple[str, ...], game: str | None, unsafe: bool) -> None:
-    """Check bots: does each build, start, and answer forty questions in time, legibly and the same way twice?"""
-    from host.bots.check import checked
-    from host.cli.common import level_of
-
-    chosen, specs = named(office, names, game)
-    level = level_of("L3", unsafe)
-    reports = [trio.run(checked, spec, chosen, level) for spec in specs]
-    if office.json:
-        print_json("check", sandbox=level, rows=[report._asdict() for report in reports])
-    else:
-        for report in reports:
-            click.echo(report.text())
-    raise click.exceptions.Exit(0 if all(report.accepted for report in reports) else 1)
 
 
 @click.command()

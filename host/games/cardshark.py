@@ -21,7 +21,7 @@ from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
 from host.games import cardshark2011
-from host.games.engine import Game, Play, Request, Scores, Tell
+from host.games.engine import Game, Opening, Play, Request, Scores, Tell
 from host.games.luck import Shuffler
 from protocols.words import Answer, Fault, Grammar, Move
 from protocols.words import View as AnyView
@@ -207,24 +207,26 @@ GAME = Game(
     allows=allows,
     winners=None,
     view=View,
-    examples=(
-        View(21, "KJA", "KQKJA3592A", 25, 145),  # the entry check of 2011
-        View(19, "T9", "9#T9", 10, 190),
-        View(11, "56", "9#56", 10, 190),
-        View(12, "AA", "A#AA", 10, 190),
-        View(21, "AK", "T#AK", 10, 190),
-        View(16, "T6", "T#T6", 10, 190),
-        View(4, "22", "2#22", 10, 0),
-        View(13, "A2", "6#A2K9", 10, 5),
-        View(20, "TT", "7#TTKQJ9", 10, 9999),
-        View(12, "2A27", "9#KQJT98762A27", 45, 155),
-        View(17, "A6", "5#A6TT", 20, 180),
-        View(8, "44", "K#44", 10, 10),
-        View(9, "234", "T#T263K4", 10, 190),
-        View(15, "A2A2A2AA22", "4#A2A2A2AA22", 200, 0),
-        View(18, "99", "9#99J8T7Q6", 10, 790),
-        View(10, "46", "3#KQJT46", 10, 2),
-    ),
+    edges={
+        "the entry check of 2011": View(21, "KJA", "KQKJA3592A", 25, 145),
+        "the first question of a hand": View(19, "T9", "9#T9", 10, 190),
+        "eleven, to double": View(11, "56", "9#56", 10, 190),
+        "two aces": View(12, "AA", "A#AA", 10, 190),
+        "twenty-one at once": View(21, "AK", "T#AK", 10, 190),
+        "a ten is T": View(16, "T6", "T#T6", 10, 190),
+        "no chips left": View(4, "22", "2#22", 10, 0),
+        "five chips, less than a buy-in": View(13, "A2", "6#A2K9", 10, 5),
+        "nearly all the chips there are": View(20, "TT", "7#TTKQJ9", 10, 9999),
+        "many cards on the table": View(12, "2A27", "9#KQJT98762A27", 45, 155),
+        "a soft seventeen": View(17, "A6", "5#A6TT", 20, 180),
+        "as many chips as the stake": View(8, "44", "K#44", 10, 10),
+        "three cards: no double": View(9, "234", "T#T263K4", 10, 190),
+        "ten cards in one hand": View(15, "A2A2A2AA22", "4#A2A2A2AA22", 200, 0),
+        "late in a shoe": View(18, "99", "9#99J8T7Q6", 10, 790),
+        "ten, two chips": View(10, "46", "3#KQJT46", 10, 2),
+        "a fifth five: a new shoe was opened": View(15, "555", "5#555A5", 10, 190),
+    },
+    opening=Opening("score", 17, "H", "S"),
     card=(
         "One fresh process a move, five arguments: <score> <hand> <visible> <stake> <chips>, for example "
         "`21 KJA KQKJA3592A 25 145`. Cards are A23456789TJQK; the visible list starts with the dealer's up card and `#`. "

@@ -21,6 +21,24 @@ class Request(NamedTuple):
 Play = Generator[Request, Answer, Scores]
 
 
+class Opening(NamedTuple):
+    """A first bot in one line, legal wherever it is asked: one move below a limit, another from there on.
+
+    Templates begin with it, and `check` seats it beside a bot. What is compared is a field, or the sum of a list.
+    """
+
+    field: str
+    limit: int
+    below: str  # a move as bots write it, or the field whose number is the move
+    otherwise: str
+
+    def says(self, view: View) -> str:
+        """Return its answer to a question."""
+        value = getattr(view, self.field)
+        said = self.below if (sum(value) if isinstance(value, tuple) else value) < self.limit else self.otherwise
+        return str(getattr(view, said)) if said in view._fields else said  # type: ignore[attr-defined]
+
+
 class Game(NamedTuple):
     """A kind of game: everything the rest of croupier knows about it.
 
@@ -37,8 +55,14 @@ class Game(NamedTuple):
     allows: Callable[[Any, View, Move], bool]  # (rules, view, move)
     winners: Callable[[Scores], tuple[int, ...]] | None  # the seats that won; None where a game has no winners
     view: type[Any]  # the NamedTuple that a seat is shown
-    examples: tuple[View, ...]  # questions at the edges of the rules, for `check`
+    edges: Mapping[str, View]  # questions at the edges of the rules, by what is odd about them
+    opening: Opening
     card: str  # one paragraph for participants: what is asked, what may be answered
+
+    @property
+    def examples(self) -> tuple[View, ...]:
+        """Questions at the edges of the rules."""
+        return tuple(self.edges.values())
 
 
 class Table:

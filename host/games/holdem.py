@@ -20,7 +20,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from host.games import hands
-from host.games.engine import Game, Play, Request, Scores, Tell
+from host.games.engine import Game, Opening, Play, Request, Scores, Tell
 from host.games.luck import Shuffler
 from protocols.words import Answer, Fault, Grammar, Move
 from protocols.words import View as AnyView
@@ -266,24 +266,25 @@ GAME = Game(
     allows=allows,
     winners=winners,
     view=View,
-    examples=(
-        view_of("199 TcJd - 199:0:0,199:0:0,199:0:0,199:0:0 - 1 199 0"),  # the first question of a game
-        view_of("199 2h4d 199:0:1,199:0:1,199:0:1,199:0:1 - - 1 199 0"),  # the last one living is asked all the same
-        view_of("199 Kd5c 0:199:0 199:0:0,199:0:0,199:0:1 - 199 199 199"),  # all or nothing
-        view_of("193 4dAs 188:8:0,188:8:0,188:8:0,200:8:0 - - 7 188 33"),  # raised after a bet of one
-        view_of("930 Qc7s 0:1:0,23:1:0 - - 1 1 2"),  # somebody's last chip is the limit
-        view_of("795 Td4d 15:0:1 180:0:0 - 1 180 0"),  # rich, among three
-        view_of("186 7h9c - 430:0:0,187:0:1,185:0:0 Ks9h3d 1 185 3"),  # first on the flop
-        view_of("199 3c3h 178:10:0,188:0:1 193:0:1,187:1:0 2d2c5c 9 178 45"),  # a raise, and dead players on both sides
-        view_of("1 9c6d - 18:0:0,166:0:0,58:0:0,17:0:0 8hAd2d 1 1 675"),  # first, with the last chip
-        view_of("415 Jd5d 0:167:0 380:0:0 9cTcAs 167 167 170"),  # somebody is all in
-        view_of("160 6s2d 159:1:0,190:1:0,159:1:0 289:0:0 5s7s4s3s 1 159 33"),  # a straight flush on the turn
-        view_of("1 9h8h 188:0:1,187:0:1,188:0:1,0:1:0 - 4s8dQh7s 1 1 431"),  # last on the turn, all in or out
-        view_of("665 Ac6h 100:1:0 138:0:0 JcJd7d2h6s 1 100 37"),  # two pairs on the river
-        view_of("196 Ac6d - 197:0:1,197:0:1,197:0:1,196:0:0 8hTd7s6h3h 1 196 12"),  # first on the river, three dead
-        view_of("151 Ah5d 31:151:0,31:151:0,1:151:0 265:0:1 4hQcAc3s2c 151 151 511"),  # a wheel, a call for everything
-        view_of("177 7c8s 190:0:1,193:0:1,177:0:1 188:0:1 2d2c5cTdQd 1 177 65"),  # everybody else is dead on the river
-    ),
+    edges={
+        "the first question of a game": view_of("199 TcJd - 199:0:0,199:0:0,199:0:0,199:0:0 - 1 199 0"),
+        "everybody else is dead": view_of("199 2h4d 199:0:1,199:0:1,199:0:1,199:0:1 - - 1 199 0"),
+        "all or nothing": view_of("199 Kd5c 0:199:0 199:0:0,199:0:0,199:0:1 - 199 199 199"),
+        "raised after a bet of one": view_of("193 4dAs 188:8:0,188:8:0,188:8:0,200:8:0 - - 7 188 33"),
+        "a limit of one chip": view_of("930 Qc7s 0:1:0,23:1:0 - - 1 1 2"),
+        "rich, among three": view_of("795 Td4d 15:0:1 180:0:0 - 1 180 0"),
+        "first on the flop": view_of("186 7h9c - 430:0:0,187:0:1,185:0:0 Ks9h3d 1 185 3"),
+        "a raise, dead players on both sides": view_of("199 3c3h 178:10:0,188:0:1 193:0:1,187:1:0 2d2c5c 9 178 45"),
+        "first, with the last chip": view_of("1 9c6d - 18:0:0,166:0:0,58:0:0,17:0:0 8hAd2d 1 1 675"),
+        "somebody is all in": view_of("415 Jd5d 0:167:0 380:0:0 9cTcAs 167 167 170"),
+        "a straight flush on the turn": view_of("160 6s2d 159:1:0,190:1:0,159:1:0 289:0:0 5s7s4s3s 1 159 33"),
+        "last on the turn, all in or out": view_of("1 9h8h 188:0:1,187:0:1,188:0:1,0:1:0 - 4s8dQh7s 1 1 431"),
+        "two pairs on the river": view_of("665 Ac6h 100:1:0 138:0:0 JcJd7d2h6s 1 100 37"),
+        "first on the river, three dead": view_of("196 Ac6d - 197:0:1,197:0:1,197:0:1,196:0:0 8hTd7s6h3h 1 196 12"),
+        "a wheel, a call for everything": view_of("151 Ah5d 31:151:0,31:151:0,1:151:0 265:0:1 4hQcAc3s2c 151 151 511"),
+        "everybody else is dead on the river": view_of("177 7c8s 190:0:1,193:0:1,177:0:1 188:0:1 2d2c5cTdQd 1 177 65"),
+    },
+    opening=Opening("min_bet_amt", 20, "min_bet_amt", "0"),
     card=(
         "One line asks: <my_chips> <my_cards> <bet_players> <betting_players> <community_cards> <min_bet_amt> "
         "<max_bet_amt> <total_bet_amt>, for example `193 4dAs 188:8:0,200:8:0 199:0:1 2c7hTh 7 188 33`. "

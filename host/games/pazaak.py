@@ -22,7 +22,7 @@ from collections.abc import Generator, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from host.games.engine import Game, Play, Request, Scores, Tell
+from host.games.engine import Game, Opening, Play, Request, Scores, Tell
 from host.games.luck import Shuffler
 from protocols.words import Answer, Fault, Grammar, Move
 from protocols.words import View as AnyView
@@ -214,24 +214,25 @@ GAME = Game(
     allows=allows,
     winners=winners,
     view=View,
-    examples=(
-        View(0, 0, True, (8,), (), (1, 2, 4, 5), 4, None, False),  # the very first question of a game
-        View(0, 0, False, (9,), (8,), (1, 2, 3, 5), 4, "END", False),
-        View(0, 0, False, (6,), (5,), (1, 2, 3, 5), 4, "STAND", False),  # already ahead of a standing player
-        View(0, 0, False, (4, 6), (9, 8, 3), (1, 2, 3, 5), 3, "STAND", True),  # the opponent made 20 with a side card
-        View(1, 1, False, (8, 7), (9, 6), (2, 2, 3, 5), 4, "STAND", False),  # level with a standing player
-        View(0, 2, True, (10, 9), (10, 10), (1, 3, 4, 4), 4, "STAND", False),  # one behind a standing 20
-        View(1, 0, True, (10, 10), (9, 9), (1, 2, 4, 5), 4, "END", False),  # exactly 20
-        View(0, 1, True, (10, 8, 7), (9, 8), (1, 3, 4, 5), 4, "END", False),  # above 20, asked all the same
-        View(0, 0, False, (10, 5), (10, 9, 8), (1, 1, 2, 3), 4, "END", False),  # the opponent is above 20
-        View(2, 1, False, (10, 2, 3), (9, 3, 6, 5), (4, 4), 2, "STAND", True),  # a side card took it above 20
-        View(2, 2, True, (10, 7), (10, 5), (), 0, "END", False),  # nothing left to play
-        View(2, 0, True, (8, 9), (7, 7), (3,), 4, "END", False),
-        View(0, 0, True, (9, 8), (4,), (3, 3, 5, 5), 4, "END", False),  # equal side cards
-        View(1, 2, False, (1, 1, 2, 2, 3, 3, 4), (1, 1, 2, 2, 3, 3, 4), (1, 2, 3, 5), 4, "STAND", False),
-        View(0, 0, True, (6, 10), (9, 4), (1, 1, 1, 2, 5), 5, "END", False),  # five side cards, as in controller2015
-        View(2, 2, False, (1,), (10,), (5,), 1, "END", False),
-    ),
+    edges={
+        "the first question of a game": View(0, 0, True, (8,), (), (1, 2, 4, 5), 4, None, False),
+        "player two, first turn": View(0, 0, False, (9,), (8,), (1, 2, 3, 5), 4, "END", False),
+        "ahead of a standing player": View(0, 0, False, (6,), (5,), (1, 2, 3, 5), 4, "STAND", False),
+        "the opponent made 20 with a side card": View(0, 0, False, (4, 6), (9, 8, 3), (1, 2, 3, 5), 3, "STAND", True),
+        "level with a standing player": View(1, 1, False, (8, 7), (9, 6), (2, 2, 3, 5), 4, "STAND", False),
+        "one behind a standing 20": View(0, 2, True, (10, 9), (10, 10), (1, 3, 4, 4), 4, "STAND", False),
+        "exactly 20": View(1, 0, True, (10, 10), (9, 9), (1, 2, 4, 5), 4, "END", False),
+        "above 20, asked all the same": View(0, 1, True, (10, 8, 7), (9, 8), (1, 3, 4, 5), 4, "END", False),
+        "the opponent is above 20": View(0, 0, False, (10, 5), (10, 9, 8), (1, 1, 2, 3), 4, "END", False),
+        "a side card took it above 20": View(2, 1, False, (10, 2, 3), (9, 3, 6, 5), (4, 4), 2, "STAND", True),
+        "no side cards left on either side": View(2, 2, True, (10, 7), (10, 5), (), 0, "END", False),
+        "one side card left": View(2, 0, True, (8, 9), (7, 7), (3,), 4, "END", False),
+        "equal side cards": View(0, 0, True, (9, 8), (4,), (3, 3, 5, 5), 4, "END", False),
+        "long hands": View(1, 2, False, (1, 1, 2, 2, 3, 3, 4), (1, 1, 2, 2, 3, 3, 4), (1, 2, 3, 5), 4, "STAND", False),
+        "five side cards": View(0, 0, True, (6, 10), (9, 4), (1, 1, 1, 2, 5), 5, "END", False),
+        "low card against a ten": View(2, 2, False, (1,), (10,), (5,), 1, "END", False),
+    },
+    opening=Opening("your_hand", 17, "END", "STAND"),
     card=(
         "A long-lived process, one question a turn: <hands won by player one> <by player two> <1 if you are player "
         "one> <your hand> <opponent's hand> <your side deck> <opponent's side cards left> <opponent's last action> "

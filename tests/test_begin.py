@@ -1,0 +1,105 @@
+"""`croupier init`: in every language, for every game and protocol, a bot that builds, is accepted and plays legally."""
+
+import runpy
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import croupier
+from house import built, run, seat_of
+from test_every_language import needs
+
+from host.bots.begin import SPOKEN, begun, main_file
+from host.bots.languages import LANGUAGES
+from host.bots.told import Question
+from host.games import GAMES
+from protocols import PROTOCOLS
+from protocols.words import Answer, read_move
+
+GAME_BY_TURNS = dict(zip(LANGUAGES, list(product(GAMES, SPOKEN)), strict=True))
+"""What each language is tried with when time is short; every game and protocol gets its turn."""
+
+EVERY = [
+    pytest.param(
+        *each, id="-".join(each), marks=[] if GAME_BY_TURNS[each[0]] == tuple(each[1:]) else [pytest.mark.long]
+    )
+    for each in product(LANGUAGES, GAMES, SPOKEN)
+]
+
+
+@pytest.mark.parametrize(("language", "game", "protocol"), EVERY)
+def test_a_first_bot_is_accepted_and_plays_its_opening(language: str, game: str, protocol: str, tmp_path: Path) -> None:
+    needs(*LANGUAGES[language].programs)
+    place = tmp_path / "mine"
+
+    init = croupier("init", place, "-g", game, "--lang", language, "--protocol", protocol)
+    check = croupier("check", place)
+
+    assert (init.code, init.err) == (0, "")
+    assert (check.code, check.err) == (0, "")
+    assert "ready to play · " in check.out and " note" not in check.out, check.out
+    bot, views = built(place, game), GAMES[game].examples
+
+    async def answers() -> list[Answer]:
+        async with seat_of(bot, game) as seat:
+            return [(await seat.decide([Question(n, 1, view)]))[0] for n, view in enumerate(views, 1)]
+
+    opening = [read_move(GAMES[game].grammar, GAMES[game].opening.says(view).encode()) for view in views]
+    assert run(answers) == opening
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_first_bot_reads_every_field(game: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bot.py").write_text(begun("mine", GAMES[game], "python", "argv")["bot.py"])
+    for view in GAMES[game].examples:
+        words = [word.decode() for word in PROTOCOLS["argv"].ask(view)]
+        monkeypatch.setattr("sys.argv", ["bot.py", *words])
+        read: tuple[Any, ...] = runpy.run_path(str(tmp_path / "bot.py"))["question"](words)
+        assert read._fields == view._fields  # type: ignore[attr-defined]
+        for ours, theirs in zip(read, view, strict=True):
+            assert ours == (list(theirs) if isinstance(theirs, tuple) else theirs if theirs is not None else "")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("game", GAMES)
+def test_there_is_one_place_to_edit(language: str, game: str) -> None:
+    files = begun("mine", GAMES[game], language, "lines")
+    source = files.pop(main_file(LANGUAGES[language]))
+    assert list(files) == ["bot.toml"]
+    assert "`decide` is the place to edit" in source or "{@code decide} is the place to edit" in source
+    assert max(map(len, source.splitlines())) <= 130
+    assert source == source.rstrip() + "\n" and "\n\n\n\n" not in source
+
+
+WRONG = [
+    ("init mine --lang c", "which game? Name it with -g GAME"),
+    ("init mine -g poker --lang c", "there is no game 'poker'  (games: cardshark, pazaak, holdem)"),
+    ("init mine -g pazaak --lang jav", "there is no language 'jav'; did you mean java ?  (languages: "),
+    ("init mine -g pazaak --lang c --protocol json", "a first bot speaks argv or lines; protocols/README.md shows"),
+    ("init #1 -g pazaak --lang c", 'a bot cannot be called \'#1\': the name has a "/" or "#"'),
+    ("init it's -g pazaak --lang c", 'a bot cannot be called "it\'s": the name is no name for a folder with sources'),
+    ("init /proc/none -g pazaak --lang c", "/proc/none cannot be made: No such file or directory"),
+]
+
+
+@pytest.mark.parametrize(("words", "told"), WRONG)
+def test_init_says_what_is_wrong(words: str, told: str, tmp_path: Path) -> None:
+    done = croupier(*words.split(), "-C", tmp_path)
+    assert (done.code, done.first[: len(told) + 12]) == (2, f"error[U001] {told}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_init_writes_over_nothing(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "bot.c").write_text("mine\n")
+    done = croupier("init", tmp_path / "mine", "-g", "pazaak", "--lang", "c")
+    assert (done.code, done.first) == (2, f"error[C016] {tmp_path}/mine: is there already, and not empty")
+    assert [path.read_text() for path in (tmp_path / "mine").iterdir()] == ["mine\n"]
+
+
+def test_init_in_a_tournament_knows_the_game(tmp_path: Path) -> None:
+    croupier("new", tmp_path / "cup", "-g", "holdem")
+    done = croupier("init", "bots/mine", "--lang", "python", "-C", tmp_path / "cup", "--json")
+    assert (done.json["game"], done.json["edit"]) == ("holdem", f"{tmp_path}/cup/bots/mine/bot.py")
+    assert croupier("ls", "-C", tmp_path / "cup").out.split()[:3] == ["mine", "python", "lines"]
