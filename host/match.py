@@ -1,11 +1,14 @@
 """Tables and seats: views go down, answers come up, many tables abreast."""
 
+import time
+from collections import defaultdict
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import trio
 
 from host.bots.build import Bot
+from host.bots.conversation import hear_all
 from host.bots.seat import Seat
 from host.bots.told import Question
 from host.games.engine import Game, Scores, Table
@@ -13,6 +16,7 @@ from host.games.luck import Luck
 from protocols.words import Answer, View
 
 MOST_ABREAST = 128
+GIVE_WAY = 0.002  # seconds after which others get their turn, however brisk the answers
 
 
 class SeatLost(Exception):
@@ -39,21 +43,17 @@ class Sitting(NamedTuple):
 class Open:
     """A table under way, its question open: the nth of those that were given together."""
 
-    __slots__ = ("game", "nth", "sitting", "table")
+    __slots__ = ("bots", "game", "nth", "sitting", "table", "view")
 
     def __init__(self, nth: int, table: int, sitting: Sitting, game: Table) -> None:
         self.nth, self.table, self.sitting, self.game = nth, table, sitting, game
+        self.bots = sitting.bots
+        self.view: View = ()  # what the seat that is asked is shown
 
     @property
     def number(self) -> int:
         """Which of the table's questions is open, from 1."""
         return len(self.game.answers) + 1
-
-    @property
-    def view(self) -> View:
-        """What the seat that is asked is shown."""
-        assert self.game.request is not None
-        return self.game.request.view
 
 
 class Played(NamedTuple):
@@ -104,61 +104,61 @@ async def play_some(
     at_once = max(1, min(most_abreast, abreast(seats.values(), most_abreast)))
     waiting = iter(enumerate(sittings))
     finished: dict[int, Played] = {}
-    open_tables: list[Open] = []
+    wave: defaultdict[str, list[Open]] = defaultdict(list)
+    open_tables, gave_way = 0, 0.0
 
     while True:
-        while len(open_tables) < at_once:
-            nth, sitting = next(waiting, (-1, None))
-            if sitting is None:
-                break
+        while open_tables < at_once and (following := next(waiting, None)):
+            nth, sitting = following
             table = Table(game, sitting.rules, Luck(root, sitting.luck or sitting.path))
-            if table.scores is not None:
-                finished[nth] = Played(sitting, table.scores, ())
-            else:
-                open_tables.append(Open(nth, before + nth + 1, sitting, table))
+            if table.request is None:
+                finished[nth] = Played(sitting, table.scores or (), ())
+                continue
+            opened = Open(nth, before + nth + 1, sitting, table)
+            seat, opened.view = table.request
+            wave[opened.bots[seat]].append(opened)
+            open_tables += 1
         if not open_tables:
             return [finished[nth] for nth in range(len(sittings))]
 
-        wave: dict[str, list[Open]] = {}
-        for one in open_tables:
-            asked = one.sitting.bots[one.game.request[0]]  # type: ignore[index]  # it is open
-            if asked in wave:
-                wave[asked].append(one)
-            else:
-                wave[asked] = [one]
+        if time.perf_counter() - gave_way > GIVE_WAY:
+            await trio.lowlevel.checkpoint()
+            gave_way = time.perf_counter()
         answers = await ask(wave, seats)
-
-        ended = 0
-        for name, questions in wave.items():
+        asked, wave = wave, defaultdict(list)
+        for name, questions in asked.items():
             for one, answer in zip(questions, answers[name], strict=True):
-                game_under_way = one.game
-                request, illegal = game_under_way.request, len(game_under_way.illegal)
-                game_under_way.answer(answer)
-                if len(game_under_way.illegal) > illegal:
-                    assert request is not None
-                    asked_then = Question(one.table, len(game_under_way.answers), request.view)
-                    seats[name].illegal(asked_then, answer)
-                if game_under_way.scores is not None:
-                    ended += 1
-                    finished[one.nth] = Played(one.sitting, game_under_way.scores, tuple(game_under_way.answers))
-                    for bot in one.sitting.bots:
-                        await seats[bot].over(one.table)
-        if ended:
-            open_tables = [one for one in open_tables if one.game.request is not None]
+                table = one.game
+                if not table.answer(answer):
+                    seats[name].illegal(Question(one.table, len(table.answers), one.view), answer)
+                if table.request is not None:
+                    seat, one.view = table.request
+                    wave[one.bots[seat]].append(one)
+                    continue
+                open_tables -= 1
+                finished[one.nth] = Played(one.sitting, table.scores or (), tuple(table.answers))
+                for bot in one.bots:
+                    await seats[bot].over(one.table)
 
 
 async def ask(wave: Mapping[str, Sequence[Open]], seats: Mapping[str, Seat]) -> dict[str, list[Answer]]:
     """Show every seat its questions, all seats at once. Raise SeatLost when a keeper has died."""
+    shown = {name: talker for name in wave if (talker := seats[name].show(wave[name])) is not None}
+    hear_all(shown.values())
     answers: dict[str, list[Answer]] = {}
 
     async def one(name: str) -> None:
         answers[name] = await seats[name].decide(wave[name])
 
-    if len(wave) == 1:
-        await one(next(iter(wave)))
-    else:
+    late = [name for name in wave if name not in shown or not shown[name].answered]
+    for name in wave:
+        if name not in late:
+            await one(name)
+    if len(late) == 1:
+        await one(late[0])
+    elif late:
         async with trio.open_nursery() as nursery:
-            for name in wave:
+            for name in late:
                 nursery.start_soon(one, name)
     for name in wave:
         if seats[name].lost:

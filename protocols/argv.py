@@ -12,6 +12,7 @@ from protocols.words import (
     over,
     read_move,
     spell,
+    spell_all,
     without_line_end,
 )
 
@@ -29,4 +30,6 @@ def receive(grammar: Grammar, output: bytes) -> Answer:
     return read_move(grammar, line)
 
 
-PROTOCOL = Protocol("argv", lives=False, ask=ask, receive=receive, number=number, numbered=numbered, over=over)
+PROTOCOL = Protocol(
+    "argv", lives=False, ask=ask, lines=spell_all, receive=receive, number=number, numbered=numbered, over=over
+)

@@ -1,6 +1,7 @@
 """One long life, one JSON object a line: the fields go by their names, the answer is `{"move": "B 15"}`."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from protocols.words import (
@@ -29,7 +30,12 @@ def named(value: object) -> object:
 
 def ask(view: View) -> list[bytes]:
     """Return the question's one line."""
-    return [json.dumps(named(view), separators=(",", ":")).encode() + b"\n"]
+    return [lines((view,))]
+
+
+def lines(views: Sequence[View]) -> bytes:
+    """Return questions as JSON, a line each."""
+    return b"".join(json.dumps(named(view), separators=(",", ":")).encode() + b"\n" for view in views)
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -77,4 +83,6 @@ def over(table: int) -> bytes:
     return b'{"over":%d}\n' % table
 
 
-PROTOCOL = Protocol("json", lives=True, ask=ask, receive=receive, number=number, numbered=numbered, over=over)
+PROTOCOL = Protocol(
+    "json", lives=True, ask=ask, lines=lines, receive=receive, number=number, numbered=numbered, over=over
+)

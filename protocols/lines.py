@@ -1,7 +1,6 @@
 """One long life, one line asked, one line answered: the fields of a question are split by one blank."""
 
 from protocols.words import (
-    SPELLING,
     Answer,
     Grammar,
     Protocol,
@@ -10,14 +9,14 @@ from protocols.words import (
     numbered,
     over,
     read_move,
-    spell_other,
+    spell_all,
     without_line_end,
 )
 
 
 def ask(view: View) -> list[bytes]:
     """Return the question's one line."""
-    return [f"{' '.join([SPELLING.get(type(field), spell_other)(field) for field in view])}\n".encode()]
+    return [spell_all((view,))]
 
 
 def receive(grammar: Grammar, line: bytes) -> Answer:
@@ -25,4 +24,6 @@ def receive(grammar: Grammar, line: bytes) -> Answer:
     return read_move(grammar, without_line_end(line))
 
 
-PROTOCOL = Protocol("lines", lives=True, ask=ask, receive=receive, number=number, numbered=numbered, over=over)
+PROTOCOL = Protocol(
+    "lines", lives=True, ask=ask, lines=spell_all, receive=receive, number=number, numbered=numbered, over=over
+)

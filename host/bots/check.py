@@ -19,7 +19,7 @@ from host.bots.told import Evidence, Question
 from host.bots.watch import Watcher
 from host.games.engine import Game
 from host.problems import Problem, Refused
-from protocols.words import Answer, Fault, FaultKind
+from protocols.words import Answer, Fault, FaultKind, spell_all
 
 QUESTIONS = 40
 GIVEN_UP_AFTER = 5  # faults for which it is not accepted
@@ -104,7 +104,7 @@ async def checked(spec: Spec, game: Game, level: str, limits: Limits | None = No
         question, move = illegal[0]
         code = "B028" if move.verb == "PLAY" else "B026"
         said = f"{move.verb} {move.n}" if move.n else move.verb
-        shown = f"{said} to {b' '.join(seat.asked(question.view)).decode().strip()}"
+        shown = f"{said} to {spell_all((question.view,)).decode().strip()}"
         lines.append(Line("!", "illegal", f"{len(illegal)} of {len(first)} moves, e.g. {shown}    note {code}"))
     same = sum(one == two for one, two in zip(first, second, strict=False))
     if not grave:

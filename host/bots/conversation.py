@@ -3,7 +3,7 @@
 import os
 import select
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import trio
 
@@ -19,12 +19,11 @@ ORDERLY = 0.05  # seconds from the end of a bot's input to the end of its life
 SHORTEST_RESTART = 0.25  # seconds granted to a restart, however fast the first start was
 CHUNK = 1 << 16
 NUMBER = 16  # bytes more that a line may have for its table's number
-BRISK = 0.0001  # seconds that a lone question is waited for without giving way: waking up a task costs half of that
+BRISK = 0.0002  # seconds that answers are waited for without giving way: to wake up a task costs a quarter of that
 STALLED = 0.05  # seconds after a deadline at which the host wakes up only when the machine, not the bot, was busy
-GIVE_WAY = 0.002  # seconds after which others get their turn all the same
 KNOWN = 1000  # answers remembered, of at most 4 KiB each
 SELECTABLE = 1024  # descriptors that select(2) can wait for
-ZEROS = (0.0,) * 1024
+NOTHING = Wave([], [], [], [])
 WRONG_TABLE = Fault(FaultKind.UNREADABLE, "table")
 LIVES_ON = frozenset({FaultKind.EXCEPTION})
 """The faults that leave a process as it is: an adapter has reported them (`! TimeoutError` is told from its detail)."""
@@ -61,29 +60,60 @@ class Conversation:
         self._waved = False  # whether the process has been asked for more than one table at once
         self.muddled = False  # whether it has then written lines that nobody can tell the question of
         self._known: dict[bytes, Move] = {}  # moves read before: there are few, and they come by the million
-        self._gave_way = 0.0
+        self._shown: Sequence[Asked] = ()  # the wave that it has before it
+        self._wave = NOTHING
+        self._unsent = b""  # what of the questions its pipe would not take
+        self._asked = self._before = self._deadline = 0.0  # when it was asked, answered last, and must answer
+        self._done = False  # whether the wave is over: answered, or ended by a fault
+        self._fault: Fault | None = None
+
+    @property
+    def output(self) -> int:
+        """The descriptor of its answers, -1 when there is no process."""
+        return self._output
+
+    @property
+    def answered(self) -> bool:
+        """Whether the wave it was shown is answered, without a fault."""
+        return self._done and self._fault is None
+
+    def show(self, questions: Sequence[Asked]) -> bool:
+        """Show a wave to a process that is ready for it; return whether answers may be heard before `exchange`."""
+        if self._input < 0 or self._fresh or self._one_by_one or self._bot.lifetime == "table" or self._spoke_early():
+            return False
+        self._ask(questions)
+        return not self._unsent and self._output < SELECTABLE
 
     async def exchange(self, questions: Sequence[Asked]) -> Wave:
         """Return what the questions brought, in order; after a fault that ends the process the rest is left unasked."""
-        if self._one_by_one:
-            self._one_by_one -= 1
-            questions = questions[:1]
+        if not self._shown:
+            failed = await self._prepare(questions)
+            if failed is not None:
+                return Wave([], [], [], [], failed)
+            self._ask(questions[:1] if self._one_by_one else questions)
+            self._one_by_one = max(self._one_by_one - 1, 0)
+        if not self._done:
+            await self._listen_on()
+        return await self._concluded()
+
+    async def _prepare(self, questions: Sequence[Asked]) -> Told | None:
+        """Have a process that has said nothing yet; return what was told instead of an answer when there is none."""
         if self._bot.lifetime == "table" and questions[0].table != self._table:
             await self.rest()
             self._table = questions[0].table
-        wave = Wave([], [], [], [])
         if self._input < 0:
             error = await self._start()
             if error:
-                failed = Told(Fault(FaultKind.START, os.strerror(error)), ended="could not be started")
-                return wave._replace(failed=failed)
+                return Told(Fault(FaultKind.START, os.strerror(error)), ended="could not be started")
         elif self._spoke_early():
             self.muddled |= self._waved
-            return wave._replace(failed=await self._failed(Fault(FaultKind.EARLY), self._heard, 0.0))
-        asked = time.perf_counter()
-        self._watched.turn.begin()
-        self._watched.allow(self._limits.cpu * len(questions) + (self._grace if self._fresh else 0))
-        fault = await self._converse(questions, wave)
+            return await self._failed(Fault(FaultKind.EARLY), self._heard, 0.0)
+        return None
+
+    async def _concluded(self) -> Wave:
+        """Return the wave it was shown, and what has ended it."""
+        questions, wave, fault, asked = self._shown, self._wave, self._fault, self._asked
+        self._shown, self._wave, self._done, self._fault, self._unsent = (), NOTHING, False, None, b""
         caught = self._watched.settle(time.perf_counter() - asked)
         before, self._waved = self._waved, self._waved or len(questions) > 1
         if fault is None:
@@ -170,28 +200,28 @@ class Conversation:
             self._heard += os.read(self._output, CHUNK)  # the end of the output is for `_read` to judge
         return bool(self._heard)
 
-    async def _converse(self, questions: Sequence[Asked], wave: Wave) -> Fault | None:
-        """Ask a wave and read its answers into it; return the fault that cut it short."""
-        deadline = trio.current_time() + self._limits.move + (self._grace if self._fresh else 0)
-        rest = self._write(self._farewells + b"".join(map(self._spell, questions)))
+    def _ask(self, questions: Sequence[Asked]) -> None:
+        """Show a wave to the process."""
+        self._shown, self._wave = questions, Wave([], [], [], [])
+        grace = self._grace if self._fresh else 0.0
+        self._asked = self._before = time.perf_counter()
+        self._deadline = trio.current_time() + self._limits.move + grace
+        self._watched.turn.begin()
+        self._watched.allow(self._limits.cpu * len(questions) + grace)
+        lines = self._protocol.lines([question.view for question in questions])
+        self._unsent = self._write(self._farewells + (self._numbered(questions, lines) if self._bot.tables else lines))
         self._farewells = b""
-        if not rest:
-            return await self._read(questions, wave, deadline)
-        async with trio.open_nursery() as helpers:  # it does not take its questions in one go
-            helpers.start_soon(self._write_on, rest)
-            fault = await self._read(questions, wave, deadline)
-            helpers.cancel_scope.cancel()
-        return fault
 
-    def _spell(self, question: Asked) -> bytes:
-        (line,) = self._protocol.ask(question.view)
-        if not self._bot.tables:
-            return line
-        number = self._numbers.get(question.table)
-        if number is None:
-            self._last_number = number = self._last_number + 1
-            self._numbers[question.table] = number
-        return self._protocol.number(number, line)
+    def _numbered(self, questions: Sequence[Asked], lines: bytes) -> bytes:
+        """Return question lines with the process's own numbers of their tables."""
+        numbered = []
+        for question, line in zip(questions, lines.splitlines(keepends=True), strict=True):
+            number = self._numbers.get(question.table)
+            if number is None:
+                self._last_number = number = self._last_number + 1
+                self._numbers[question.table] = number
+            numbered.append(self._protocol.number(number, line))
+        return b"".join(numbered)
 
     def _write(self, data: bytes) -> bytes:
         """Write what fits; return the rest. A bot that has closed its input is judged by its output."""
@@ -207,62 +237,80 @@ class Conversation:
             await trio.lowlevel.wait_writable(self._input)
             data = self._write(data)
 
-    async def _read(self, questions: Sequence[Asked], wave: Wave, deadline: float) -> Fault | None:
-        """Read one answer a question; a deadline is each answer's own, in however many pieces it comes.
+    async def _listen_on(self) -> None:
+        """Hear the wave to its end; a deadline is each answer's own, in however many pieces it comes."""
+        if not self._unsent:
+            return await self._hear_on()
+        async with trio.open_nursery() as helpers:  # it does not take its questions in one go
+            helpers.start_soon(self._write_on, self._unsent)
+            await self._hear_on()
+            helpers.cancel_scope.cancel()
 
-        What `_heard` holds after a fault is its evidence.
-        """
-        output, wanted, longest = self._output, len(questions), self._limits.output + NUMBER
-        answers, raws, walls, known = wave.answers, wave.raws, wave.walls, self._known
-        before = time.perf_counter()
-        brisk = wanted == 1 and output < SELECTABLE and before - self._gave_way < GIVE_WAY
+    async def _hear_on(self) -> None:
+        self._watched.turn.drag_on()
+        stalled = trio.current_time() > self._deadline  # nobody has listened until now
         while True:
-            if not (brisk and select.select((output,), (), (), BRISK)[0]):
-                self._watched.turn.drag_on()
-                with trio.CancelScope(deadline=deadline) as scope:
-                    await trio.lowlevel.wait_readable(output)
-                self._gave_way = time.perf_counter()
+            with trio.CancelScope(deadline=self._deadline) as scope:
+                await trio.lowlevel.wait_readable(self._output)
+            if scope.cancelled_caught:
                 # Who woke this late was stalled itself, and cannot say that what has come by now came too late.
-                stalled = scope.cancelled_caught and trio.current_time() - deadline > STALLED and self._peek.poll(0)
-                if scope.cancelled_caught and not stalled:
-                    return Fault(FaultKind.TIMEOUT)
-            brisk = False
-            try:
-                heard = os.read(output, CHUNK)
-            except BlockingIOError:
-                continue
-            if not heard:
-                return Fault(FaultKind.EXIT)
-            *lines, self._heard = (self._heard + heard).split(b"\n")
-            now = time.perf_counter()
-            moves = [known[line] for line in lines if line in known]
-            if len(moves) == len(lines) <= wanted - len(answers):
-                answers += moves
-                raws += lines
-                walls += [now - before, *ZEROS[1 : len(lines)]] if lines else ()
-            else:
-                for line in lines:
-                    if len(answers) == wanted:
-                        self._heard = line + b"\n" + self._heard
-                        return Fault(FaultKind.EXTRA)
-                    answer = self._answer(line, questions[len(answers)], longest)
-                    if isinstance(answer, Fault) and answer.kind not in LIVES_ON and answer.detail != "TimeoutError":
-                        self._heard = line
-                        return answer
-                    answers.append(answer)
-                    raws.append(line)
-                    walls.append(now - before)
-                    before = now
+                stalled |= trio.current_time() - self._deadline > STALLED
+                if not (stalled and self._peek.poll(0)):
+                    self._fault = Fault(FaultKind.TIMEOUT)
+                    return
+            if self.hear(time.perf_counter()):
+                return
+
+    def hear(self, now: float) -> bool:
+        """Read what has come by now; return whether that is the end of the wave."""
+        self._done = self._hear(now)
+        return self._done
+
+    def _hear(self, now: float) -> bool:
+        """Read what has come; after a fault `_heard` is its evidence."""
+        try:
+            heard = os.read(self._output, CHUNK)
+        except BlockingIOError:
+            return False
+        if not heard:
+            self._fault = Fault(FaultKind.EXIT)
+            return True
+        answers, raws, walls, _ = self._wave[:4]
+        wanted, longest, known = len(self._shown), self._limits.output + NUMBER, self._known
+        *lines, self._heard = (self._heard + heard).split(b"\n")
+        moves = [known[line] for line in lines if line in known]
+        if len(moves) == len(lines) <= wanted - len(answers):
+            answers += moves
+            raws += lines
             if lines:
-                before = now
-                if self._fresh:
-                    self._fresh = False
-                    self._grace = min(self._limits.startup, max(2 * walls[0], SHORTEST_RESTART))
-                deadline = trio.current_time() + self._limits.move
-            if len(answers) == wanted:
-                return Fault(FaultKind.EXTRA) if self._heard else None
-            if len(self._heard) > longest:
-                return Fault(FaultKind.FLOOD)
+                walls += [now - self._before, *[0.0] * (len(lines) - 1)]
+        else:
+            for line in lines:
+                if len(answers) == wanted:
+                    self._heard = line + b"\n" + self._heard
+                    break
+                answer = self._answer(line, self._shown[len(answers)], longest)
+                if isinstance(answer, Fault) and answer.kind not in LIVES_ON and answer.detail != "TimeoutError":
+                    self._heard, self._fault = line, answer
+                    return True
+                answers.append(answer)
+                raws.append(line)
+                walls.append(now - self._before)
+                self._before = now
+        if lines:
+            self._before = now
+            if self._fresh:
+                self._fresh = False
+                self._grace = min(self._limits.startup, max(2 * walls[0], SHORTEST_RESTART))
+            self._deadline = trio.current_time() + self._limits.move
+        if len(answers) == wanted:
+            if self._heard:
+                self._fault = Fault(FaultKind.EXTRA)
+            return True
+        if len(self._heard) > longest:
+            self._fault = Fault(FaultKind.FLOOD)
+            return True
+        return False
 
     def _answer(self, line: bytes, question: Asked, longest: int) -> Answer:
         if len(line) > longest:
@@ -312,3 +360,15 @@ class Conversation:
         memory = max(self.spent.memory, ended.memory, self._watched.peak)
         self.spent = Spent(self.spent.cpu + ended.cpu, memory, self.spent.starts)
         return ended
+
+
+def hear_all(shown: Iterable[Conversation]) -> None:
+    """Hear those that have been shown a wave for as long as they are brisk; `exchange` waits for the others."""
+    waiting = {conversation.output: conversation for conversation in shown}
+    until = time.perf_counter() + BRISK
+    left = BRISK
+    while waiting and left > 0:
+        for output in select.select(waiting, (), (), left)[0]:
+            if waiting[output].hear(time.perf_counter()):
+                del waiting[output]
+        left = until - time.perf_counter()

@@ -34,6 +34,10 @@ class OneShot:
         self.spent = Spent()
         self.muddled = False
 
+    def show(self, _questions: Sequence[Asked]) -> bool:
+        """Show nothing: a process that is to be started must be waited for."""
+        return False
+
     async def exchange(self, questions: Sequence[Asked]) -> Wave:
         """Return what the questions brought, in order; after a fault the rest is left unasked."""
         wave = Wave([], [], [], [])

@@ -29,8 +29,12 @@ class Talker(Shape):
     spent: Spent
     muddled: bool
 
+    def show(self, questions: Sequence[Asked]) -> bool:
+        """Show a wave to a process that is ready for it; return whether answers may be heard before `exchange`."""
+        ...
+
     async def exchange(self, questions: Sequence[Asked]) -> Wave:
-        """Ask a wave; return what came back, up to the first fault that ends a process."""
+        """Ask a wave, unless it is shown already; return what came back, up to the first fault that ends a process."""
         ...
 
     async def over(self, table: int) -> None:
@@ -50,7 +54,7 @@ class Seat:
         self.lost = False  # whether our own part under it has failed
         self.stranded = False  # whether its sandbox has died of the bot
         self._charged = charged
-        self.asked = PROTOCOLS[bot.protocol].ask
+        self._lines = PROTOCOLS[bot.protocol].lines
         self._talker = talker
         self._grave = 0  # faults that count towards benching
         self.faults: Counter[str] = Counter()
@@ -64,6 +68,12 @@ class Seat:
     def muddled(self) -> bool:
         """Whether it was asked for many tables at once and wrote more lines than that: whose answer was whose?"""
         return self._talker.muddled
+
+    def show(self, questions: Sequence[Asked]) -> Conversation | None:
+        """Show questions to a process that is ready for them; return what may be heard then, before `decide`."""
+        if not self.benched and self._talker.show(questions) and isinstance(self._talker, Conversation):
+            return self._talker
+        return None
 
     async def decide(self, questions: Sequence[Asked]) -> list[Answer]:
         """Return an answer to every question, in order; when our own part fails, `lost` is set: they mean nothing."""
@@ -155,7 +165,7 @@ class Seat:
             self.evidence.append(self._shown(question, told, kind, detail))
 
     def _shown(self, question: Asked, told: Told, kind: str, detail: str) -> Evidence:
-        asked = b" ".join(self.asked(question.view)).rstrip(b"\n")
+        asked = self._lines((question.view,)).rstrip(b"\n")
         return Evidence(
             *(self.bot.name, question.table, question.number, str(kind), detail, asked),
             *(told.raw[:EVIDENCE], told.stderr[-EVIDENCE:], told.wall, told.cpu, told.ended),
@@ -201,6 +211,10 @@ class _Nobody:
         self.env: dict[str, str] = {}
         self.spent = Spent()
         self.muddled = False
+
+    def show(self, _questions: Sequence[Asked]) -> bool:
+        """Show nothing."""
+        return False
 
     async def exchange(self, questions: Sequence[Asked]) -> Wave:
         """Answer with the bench."""

@@ -89,15 +89,20 @@ class Table:
         for answer in answers:
             self.answer(answer)
 
-    def answer(self, answer: Answer) -> None:
-        """Go on with an answer to the open question; raise ValueError when there is none."""
+    def answer(self, answer: Answer) -> bool:
+        """Go on with an answer to the open question; return whether it is none that the rules forbid.
+
+        Raise ValueError when no question is open.
+        """
         request = self.request
         if request is None:
             raise ValueError("the game is over: nobody was asked")
-        if type(answer) is Move and not self.game.allows(self.rules, request.view, answer):
+        fair = type(answer) is not Move or self.game.allows(self.rules, request.view, answer)
+        if not fair:
             self.illegal.append(len(self.answers))
         self.answers.append(answer)
         try:
             self.request = self._play.send(answer)
         except StopIteration as over:
             self.request, self.scores = None, over.value
+        return fair
