@@ -1,7 +1,7 @@
 """One long life, one JSON object a line: the fields go by their names, the answer is `{"move": "B 15"}`."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from protocols.words import (
@@ -33,7 +33,7 @@ def ask(view: View) -> list[bytes]:
     return [lines((view,))]
 
 
-def lines(views: Sequence[View]) -> bytes:
+def lines(views: Iterable[View]) -> bytes:
     """Return questions as JSON, a line each."""
     return b"".join(json.dumps(named(view), separators=(",", ":")).encode() + b"\n" for view in views)
 
