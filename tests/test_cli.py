@@ -207,6 +207,7 @@ JSON = {
     "replay": "replay last -C {cup}",
     "report": "report -C {cup2}",
     "export": "export csv -C {cup} -o {tmp}",
+    "seed": "seed reveal -C {cup}",
     "verify": "verify -C {cup}",
 }
 """A command line for every command that ends and needs nothing but a cup."""

@@ -35,6 +35,7 @@ COMMANDS = {
     "serve": ("watching", "the same pages live in a browser, read-only"),
     "export": ("watching", "results and tables as csv, jsonl or play.log"),
     "import": ("watching", "make a play.log of 2018 viewable"),
+    "seed": ("fairness", "fix the seed before the cup, show it after"),
     "verify": ("author", "play every recorded answer through the rules again, and compare"),
     "explain": ("machine", "the long text of an error code"),
     "version": ("machine", "versions"),

@@ -296,22 +296,26 @@ def _show(journal: Path, fixture: str, nth: int) -> None:
 @click.pass_obj
 def verify(office: Office) -> None:
     """Play every recorded answer through the rules again; exit code 1 when a score differs from what was recorded."""
+    from host.cli.fairness import when
     from host.cli.replays import differences
     from host.journal import reading
+    from host.tournament.folder import committed_at
 
     journals = _latest(office)
     if not journals:
         raise _nothing(office)
     with reading(journals[0]) as journal:
-        tables, differs = 0, []
+        tables, differs, facts = 0, [], journal.facts()
         for path in journal.paths():
             played, found = differences(journal, path)
             tables += played
             differs += found
     if office.json:
-        print_json("verify", journal=str(journals[0]), tables=tables, differences=differs)
+        seed = {"seed_sha256": facts["seed_sha256"], "committed": committed_at(facts)}
+        print_json("verify", journal=str(journals[0]), tables=tables, differences=differs, **seed)
     elif differs:
         click.echo(f"{len(differs)} of {tables} tables differ from what was recorded; the first: {differs[0]}")
     else:
         click.echo(f"{tables} tables of {journals[0]}: every recorded answer gives the recorded score")
+        click.echo(f"their seed has sha256 {facts['seed_sha256']}, {when(facts)}")
     raise click.exceptions.Exit(1 if differs else 0)

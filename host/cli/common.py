@@ -86,13 +86,15 @@ def print_standings(
     """Print a stage's standings; by default those of the last stage in which anything has been played."""
     from host.journal import reading
     from host.report import text
-    from host.tournament.folder import Folder
+    from host.report.tables import known_seed
+    from host.tournament.folder import Folder, committed_at
     from host.tournament.stages import STAGES
     from host.tournament.standings import by_pair, counted, placed, standings, sureness
 
     with reading(Folder(place).journal) as journal:
         stage = the_stage(journal, stage_name)
         facts, bots = journal.facts(), journal.bots()
+        seed = known_seed(journal)  # None where it is not the one whose hash the run began with
         records = [record for _, record in journal.records(stage["name"])]
     records = counted(stage, records)
     rows = standings(stage["kind"], stage["rank_by"], records, bots)
@@ -112,6 +114,8 @@ def print_standings(
             game=facts["game"],
             sandbox=facts["level"],
             seed_sha256=facts["seed_sha256"],
+            committed=committed_at(facts),
+            seed=seed.hex() if seed is not None and facts["state"] == "finished" else None,
             state=facts["state"],
             interrupted=interrupted,
             stage=stage["name"],

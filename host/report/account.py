@@ -13,6 +13,7 @@ from host.journal import Journal
 from host.record import Fixture, Record
 from host.report.text import one_line
 from host.tournament import pairing
+from host.tournament.folder import committed_at
 from host.tournament.stages import STAGES, Field, sets_won, tie_winner
 from host.tournament.standings import Pair, Row, by_pair, counted, placed, standings, sureness
 from host.tournament.statistics import Won, sure_by_wins, wilson
@@ -128,6 +129,7 @@ class Account(NamedTuple):
     level: str
     seed: str  # hexadecimal; empty as long as it is secret
     seed_sha256: str
+    committed: float | None  # when the hash was fixed before the run, in seconds since 1970
     version: str
     began: float | None  # seconds since 1970
     ended: float | None
@@ -187,6 +189,7 @@ def account(journal: Journal, seed: bytes | None = None) -> Account:
         level=facts.get("level", ""),
         seed=seed.hex() if seed is not None and over else "",
         seed_sha256=facts.get("seed_sha256", ""),
+        committed=committed_at(facts),
         version=facts.get("version", ""),
         began=float(facts["began"]) if "began" in facts else None,
         ended=journal.path.stat().st_mtime if journal.path.exists() else None,

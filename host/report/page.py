@@ -5,7 +5,6 @@ import hashlib
 import json
 import math
 import platform
-import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -17,7 +16,7 @@ from markupsafe import Markup
 from host import __version__
 from host.report.account import Account, Spent
 from host.report.tables import Place, squeezed
-from host.report.text import NONE, duration, one_line, thousands
+from host.report.text import NONE, day, duration, one_line, thousands
 from host.tournament.standings import Row
 
 PAGES = Path(__file__).parent / "pages"
@@ -56,11 +55,6 @@ KINDS: Mapping[str, str] = {
 def name(text: str) -> str:
     """Return a stranger's text on one line, harmless."""
     return one_line(text)
-
-
-def day(seconds: float) -> str:
-    """Return a moment, in UTC."""
-    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
 
 
 def dur(seconds: float | None) -> str:
@@ -338,5 +332,5 @@ def empty_account(title: str) -> Account:
     """Return an account with nothing in it but a title: the casino alone."""
     nothing: Mapping[str, Any] = json.loads("{}")
     return Account(
-        *(title, "", "", "", "", "", "", __version__, None, None, "", "", nothing, nothing, (), (), 0),
+        *(title, "", "", "", "", "", "", None, __version__, None, None, "", "", nothing, nothing, (), (), 0),
     )

@@ -2,6 +2,7 @@
 
 import csv
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -105,6 +106,11 @@ def duration(seconds: float) -> str:
         if amount < 999.5:
             return f"{amount:.0f} {unit}"
     return f"{thousands(seconds / 60)} min"
+
+
+def day(seconds: float) -> str:
+    """Return a moment, in UTC."""
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
 
 
 def _columns(rows: Sequence[Row], kind: str) -> list[Column]:

@@ -1,13 +1,24 @@
 """A tournament's folder: its config, its bots, and everything a run writes."""
 
 import hashlib
+import json
 import os
 import re
 import secrets
+import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from host.journal import beside
 from host.problems import Problem, Refused
+
+
+class Commitment(NamedTuple):
+    """The hash of a seed that was fixed before the cup began, and when that was, in seconds since 1970."""
+
+    sha256: str
+    at: float
 
 
 class Folder:
@@ -18,6 +29,7 @@ class Folder:
         self.run = path / "run"
         self.journal = self.run / "run.sqlite"
         self.seed_file = self.run / "seed"
+        self.commitment_file = self.run / "commitment.json"
 
     def draw(self) -> None:
         """Draw a seed, 128 random bits in a file that only its owner reads, unless there is one."""
@@ -53,16 +65,44 @@ class Folder:
         if self.seed_file.exists():
             self.seed_file.chmod(0o644)
 
+    def commit(self) -> Commitment:
+        """Fix the seed before the cup begins, drawing one if need be; return what may be published."""
+        if before := self.committed():
+            return before
+        self.draw()
+        made = Commitment(commitment(self.seed("random")), time.time())
+        unfinished = self.commitment_file.with_suffix(".making")
+        unfinished.write_text(json.dumps(made._asdict()) + "\n")
+        unfinished.rename(self.commitment_file)
+        return made
+
+    def committed(self) -> Commitment | None:
+        """Return what has been committed to; None when nothing has. Raise Refused when the file is damaged."""
+        if not self.commitment_file.exists():
+            return None
+        try:
+            said = json.loads(self.commitment_file.read_text())
+            return Commitment(str(said["sha256"]), float(said["at"]))
+        except (OSError, ValueError, KeyError, TypeError) as broken:
+            hint = "restore it from a copy, or start anew with  croupier run --fresh"
+            raise Refused([Problem("R010", str(self.commitment_file), "is no commitment", hint=hint)], 3) from broken
+
     def forget(self) -> None:
-        """Throw away what has been played, and its seed: only `--fresh` asks for that."""
-        for path in (
-            self.journal,
-            *beside(self.journal),
-            self.seed_file,
-        ):  # the journal first: it is nothing without it
+        """Throw away what has been played, and its seed: only `--fresh` asks for that.
+
+        A seed that was committed to, and that no table has used, stays: its hash may have been published.
+        """
+        unused = self.commitment_file.exists() and not self.journal.exists()
+        seed = () if unused else (self.seed_file, self.commitment_file)
+        for path in (self.journal, *beside(self.journal), *seed):  # the journal first: it is nothing without it
             path.unlink(missing_ok=True)
 
 
 def commitment(seed: bytes) -> str:
     """Return the hash that may be shown before the cup ends."""
     return hashlib.sha256(seed).hexdigest()
+
+
+def committed_at(facts: Mapping[str, str]) -> float | None:
+    """Return when a run's seed was committed to, as its journal has it; None when it was fixed as the run began."""
+    return float(facts["committed"]) if facts.get("committed") else None

@@ -68,6 +68,8 @@ async def play_cup(
     cup, folder, level, specs = cleared(place, watch.say, fresh=fresh, last=last, unsafe=unsafe)
     async with stoppable(watch.say) as stop:
         bots = await ready(specs, GAMES[cup.game], cup.limits, level, slow_ones(watch.say))
+        if fresh and folder.journal.exists() and folder.commitment_file.exists():
+            watch.say("WARNING  the seed that was committed to goes with what was played: publish the new one's hash")
         with writing(folder.journal, fresh=folder.forget if fresh else None) as journal:
             seed = begin(journal, folder, cup, bots, level)
             setup = Setup(cup.game, cup.rules, tuple(bots), seed, level, cup.abreast, cup.pondering)
@@ -178,10 +180,17 @@ def begin(journal: Journal, folder: Folder, cup: cups.Cup, bots: list[Bot], leve
     if cup.seed == "random" and not journal.paths():
         folder.draw()
     seed = folder.seed(cup.seed)
-    if journal.paths() and journal.facts()["seed_sha256"] != commitment(seed):
-        told = "is not the seed that this run began with"
+    before = folder.committed() if cup.seed == "random" else None
+    broken = (
+        "that this run began with" if journal.paths() and journal.facts()["seed_sha256"] != commitment(seed) else ""
+    )
+    if before and before.sha256 != commitment(seed):
+        broken = "that was committed to"
+    if broken:
         hint = "put the old one back, or croupier run --fresh"
-        raise Refused([Problem("R010", str(folder.seed_file), told, hint=hint)], 3)
+        raise Refused([Problem("R010", str(folder.seed_file), f"is not the seed {broken}", hint=hint)], 3)
+    if not journal.paths():
+        journal.note({"committed": str(before.at) if before else ""})
     enter(journal, cup, bots, level, seed)
     return seed
 
