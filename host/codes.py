@@ -414,6 +414,13 @@ CODES: Mapping[str, Code] = {
         "The web pages of `croupier serve` need packages that playing does not: install croupier with its extra, pip "
         "install 'croupier[web]'.",
     ),
+    "S009": Code(
+        "the machine cannot run the clock that is demanded",
+        'Under [limits], clock = "fair" and clock = "cpu" count what a bot computes with all its processes, to the last '
+        "child that nobody has waited for. Only a control group can tell (level L4); without one a bot could hide its "
+        'computing, and croupier does not pretend. `croupier doctor` shows what would raise the level; clock = "wall" '
+        "works everywhere.",
+    ),
     # U: the command line
     "U001": Code(
         "wrong use of the command",

@@ -52,6 +52,8 @@ class Record(NamedTuple):
     benched: tuple[str, ...] = ()
     replayed: int = 0  # times it was started again because our own part failed
     seconds: float = 0.0
+    stalls: tuple[str, ...] = ()  # of the times it was started again: the machine was busy, and how that was seen
+    overhead: float = 0.0  # seconds that croupier itself has computed for it
 
 
 class Setup(NamedTuple):

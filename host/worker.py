@@ -30,7 +30,8 @@ from host.record import Fixture, Job, Record, Result, Setup, decode_job, decode_
 from host.tournament.plans import PLANS
 
 CHARGED_AFTER = 3
-"""Times a keeper may die in one fixture; the last of them is its bot's crash, so that no bot can stop a cup."""
+"""Times a keeper may die, or the machine stall, under one bot of a fixture; the last of them is its bot's own crash or
+time-out, so that no bot can stop a cup."""
 
 
 def rules_of(game: str) -> type[Any]:
@@ -102,16 +103,18 @@ class House:
             raise SeatLost(bot.name) from died
 
     async def play(self, job: Job) -> Record:
-        """Play one fixture; play it again when a keeper dies, for that is not its bot's fault at first.
+        """Play one fixture; play it again when a keeper dies or the machine stalls: that is not its bot's fault at first.
 
         It is also played again, one table at a time, when a bot has muddled its answers to many: what comes of it
         must not depend on how many were open.
         """
-        deaths: Counter[str] = Counter()
+        failures: Counter[str] = Counter()
         alone: set[str] = set()
-        started = time.monotonic()
+        stalls: list[str] = []
+        started, computed = time.monotonic(), time.process_time()
         while True:
-            charged = {name for name, times in deaths.items() if times >= CHARGED_AFTER - 1}
+            seats: dict[str, Seat] = {}
+            charged = {name for name, times in failures.items() if times >= CHARGED_AFTER - 1}
             try:
                 async with self.seats(job, charged, alone) as seats:
                     plan = PLANS[job.fixture.plan](job.fixture, self.setup.seed)
@@ -123,15 +126,22 @@ class House:
                 alone.add(muddle.bot)
                 continue
             except SeatLost as lost:
-                deaths[lost.bot] += 1
-                if deaths[lost.bot] > CHARGED_AFTER:
+                failures[lost.bot] += 1
+                if lost.bot in seats and seats[lost.bot].stall:
+                    stalls.append(seats[lost.bot].stall)
+                if failures[lost.bot] > CHARGED_AFTER:
                     raise  # a sandbox that cannot even be made is the machine's failure
                 await self.replace(lost.bot)
                 continue
             for name in charged | {name for name, seat in seats.items() if seat.stranded}:
                 await self.replace(name)
             record = recorded(job.fixture, played, seats)
-            return record._replace(replayed=deaths.total(), seconds=time.monotonic() - started)
+            return record._replace(
+                replayed=failures.total(),
+                seconds=time.monotonic() - started,
+                stalls=tuple(stalls),
+                overhead=time.process_time() - computed,
+            )
 
 
 def _states() -> Path:

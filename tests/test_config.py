@@ -18,6 +18,7 @@ from host.problems import Refused
 from host.tomlfile import LARGEST, Key, escaped, nearest, parsed, read
 from host.tournament.cup import (
     KINDS,
+    Granted,
     Groups,
     Knockout,
     RoundRobin,
@@ -283,7 +284,7 @@ def test_a_config_means_what_it_says(here: Path) -> None:
         + 'name = "Cup"\nseed = "abc"\nbots = ["bots/*", "sample:*"]\n[rules]\npreset = "controller2015"\nside_cards = 4\n'
         + '[[stage]]\nkind = "round-robin"\nname = "league"\ntables_per_pair = 20\nmirror = true\n'
         + '[[stage]]\nkind = "cup"\nset = 10\nmin_bots = 2\n'
-        + '[limits]\nmove = "250 ms"\nmemory = "64 MiB"\nstate = 0\n[sandbox]\nlevel = "L4"\n'
+        + '[limits]\nmove = "250 ms"\nmemory = "64 MiB"\nstate = 0\nclock = "fair"\n[sandbox]\nlevel = "L4"\n'
         + '[run]\nworkers = 3\nabreast = 16\nstop_early = true\n[report]\nhtml = "out.html"\n'
     )
     cup = load(here)
@@ -292,13 +293,14 @@ def test_a_config_means_what_it_says(here: Path) -> None:
         RoundRobin(name="league", tables_per_pair=20, mirror=True),
         Knockout(name="cup", set=10, min_bots=2),
     )
-    assert cup.limits == Limits(move=0.25, memory=64 * MIB, state=0)
+    assert cup.limits == Limits(move=0.25, memory=64 * MIB, state=0, clock="fair")
     assert (cup.name, cup.level, cup.workers, cup.abreast, cup.stop_early) == ("Cup", "L4", 3, 16, True)
     assert (cup.seed, cup.html, cup.preset, cup.path) == ("abc", "out.html", "controller2015", here / "croupier.toml")
 
 
 def test_a_limits_table_knows_every_limit() -> None:
-    assert tuple(each.name for each in fields(Asked)) == Limits._fields
+    assert tuple(each.name for each in fields(Granted)) == Limits._fields
+    assert {each.name for each in fields(Granted)} - {each.name for each in fields(Asked)} == {"clock"}
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import trio
 
 from host.bots.build import Bot
+from host.bots.clock import STALLED, Clock
 from host.bots.limits import Limits
 from host.bots.oneshot import Spent
 from host.bots.sandboxes import Ended, Sandbox
@@ -20,7 +21,6 @@ SHORTEST_RESTART = 0.25  # seconds granted to a restart, however fast the first 
 CHUNK = 1 << 16
 NUMBER = 16  # bytes more that a line may have for its table's number
 BRISK = 0.0002  # seconds that answers are waited for without giving way: to wake up a task costs a quarter of that
-STALLED = 0.05  # seconds after a deadline at which the host wakes up only when the machine, not the bot, was busy
 KNOWN = 1000  # answers remembered, of at most 4 KiB each
 SELECTABLE = 1024  # descriptors that select(2) can wait for
 NOTHING = Wave([], [], [], [])
@@ -40,10 +40,11 @@ class Conversation:
         limits: Limits,
         sandbox: Sandbox,
         watched: Watched,
+        clock: Clock,
         nursery: trio.Nursery,
     ) -> None:
         self._bot, self._protocol, self._grammar, self._limits = bot, protocol, grammar, limits
-        self._sandbox, self._watched, self._nursery = sandbox, watched, nursery
+        self._sandbox, self._watched, self._clock, self._nursery = sandbox, watched, clock, nursery
         self._argv = [word.encode() for word in bot.argv]
         self.env: dict[str, str] = dict(bot.env)
         self.spent = Spent()
@@ -54,6 +55,7 @@ class Conversation:
         self._last_number = 0
         self._farewells = b""  # `over 17`, sent with the next question
         self._grace = limits.startup  # seconds more for the first answer of a process
+        self._computing = limits.computing
         self._fresh = False  # whether the process has not answered yet
         self._table = 0
         self._one_by_one = 0
@@ -64,6 +66,8 @@ class Conversation:
         self._wave = NOTHING
         self._unsent = b""  # what of the questions its pipe would not take
         self._asked = self._before = self._deadline = 0.0  # when it was asked, answered last, and must answer
+        self._granted = 0.0  # seconds for the answer that is waited for
+        self._overhead = 0.0  # seconds that the host woke up late at the last deadline that was missed
         self._done = False  # whether the wave is over: answered, or ended by a fault
         self._fault: Fault | None = None
 
@@ -147,6 +151,7 @@ class Conversation:
         if self._input < 0:
             return
         self._watched.turn.begin()
+        self._count_waits()
         os.close(self._input)
         self._input = -1
         try:
@@ -205,9 +210,10 @@ class Conversation:
         self._shown, self._wave = questions, Wave([], [], [], [])
         grace = self._grace if self._fresh else 0.0
         self._asked = self._before = time.perf_counter()
-        self._deadline = trio.current_time() + self._limits.move + grace
+        self._granted = self._limits.move + grace
+        self._deadline = trio.current_time() + self._granted * self._clock.patience
         self._watched.turn.begin()
-        self._watched.allow(self._limits.cpu * len(questions) + grace)
+        self._watched.allow(self._computing * len(questions) + grace)
         lines = self._protocol.lines([question.view for question in questions])
         self._unsent = self._write(self._farewells + (self._numbered(questions, lines) if self._bot.tables else lines))
         self._farewells = b""
@@ -247,19 +253,33 @@ class Conversation:
             helpers.cancel_scope.cancel()
 
     async def _hear_on(self) -> None:
-        self._watched.turn.drag_on()
-        stalled = trio.current_time() > self._deadline  # nobody has listened until now
+        self._watched.drag_on()
+        unheard = trio.current_time() > self._deadline  # nobody has listened until now
+        counted = 0.0
         while True:
+            if self._clock.fair and counted != self._before:
+                counted = self._before
+                self._clock.mark()
             with trio.CancelScope(deadline=self._deadline) as scope:
                 await trio.lowlevel.wait_readable(self._output)
             if scope.cancelled_caught:
+                now = trio.current_time()
+                self._overhead = now - self._deadline
                 # Who woke this late was stalled itself, and cannot say that what has come by now came too late.
-                stalled |= trio.current_time() - self._deadline > STALLED
-                if not (stalled and self._peek.poll(0)):
-                    self._fault = Fault(FaultKind.TIMEOUT)
-                    return
+                if not ((unheard or self._overhead > STALLED) and self._peek.poll(0)):
+                    left = self._left()
+                    if not left:
+                        self._fault = Fault(FaultKind.TIMEOUT)
+                        return
+                    self._deadline = now + left
+                    continue
             if self.hear(time.perf_counter()):
                 return
+
+    def _left(self) -> float:
+        """Return the seconds that an answer which was not there at its deadline may still take."""
+        wall = time.perf_counter() - self._before
+        return self._clock.left(self._granted, wall, self._overhead, self._watched.computed())
 
     def hear(self, now: float) -> bool:
         """Read what has come by now; return whether that is the end of the wave."""
@@ -302,7 +322,8 @@ class Conversation:
             if self._fresh:
                 self._fresh = False
                 self._grace = min(self._limits.startup, max(2 * walls[0], SHORTEST_RESTART))
-            self._deadline = trio.current_time() + self._limits.move
+            self._granted = self._limits.move
+            self._deadline = trio.current_time() + self._granted * self._clock.patience
         if len(answers) == wanted:
             if self._heard:
                 self._fault = Fault(FaultKind.EXTRA)
@@ -327,7 +348,7 @@ class Conversation:
 
     async def _failed(self, fault: Fault, raw: bytes, wall: float) -> Told:
         """Return a fault with its evidence, the process dead and reaped."""
-        caught = self._watched.breach
+        caught, waited = self._watched.breach, self._clock.waited
         # A process that has closed its output is about to exit; one that is cut short is not.
         ended = await self._end(ORDERLY if fault.kind is FaultKind.EXIT else 0)
         if caught is not None:
@@ -339,14 +360,20 @@ class Conversation:
         if self._fresh:  # its first start has had the grace; who had it in vain does not get it again
             measured = 2 * wall if fault.kind not in CLOCK_FAULTS else 0
             self._grace = min(self._grace, max(measured, SHORTEST_RESTART))
-        return Told(fault, raw[:EVIDENCE], wall, ended.cpu, ended.words, bytes(self._stderr))
+        told = Told(fault, raw[:EVIDENCE], wall, ended.cpu, ended.words, bytes(self._stderr))
+        return told._replace(waited=waited, overhead=self._overhead) if fault.kind is FaultKind.TIMEOUT else told
 
     async def _end(self, patience: float = 0) -> Ended:
         """Kill the process and all it has started; return how it ended."""
+        self._count_waits()
         try:
             return await self._sweep(patience)
         finally:
             self._close()
+
+    def _count_waits(self) -> None:
+        """Take note of how long the process, about to end, has waited for a processor in its life."""
+        self.spent = self.spent._replace(waited=self.spent.waited + self._clock.end())
 
     def _close(self) -> None:
         for descriptor in (self._input, self._output):
@@ -358,7 +385,7 @@ class Conversation:
     async def _sweep(self, patience: float) -> Ended:
         ended = await self._sandbox.keeper.sweep(patience)
         memory = max(self.spent.memory, ended.memory, self._watched.peak)
-        self.spent = Spent(self.spent.cpu + ended.cpu, memory, self.spent.starts)
+        self.spent = self.spent._replace(cpu=self.spent.cpu + ended.cpu, memory=memory)
         return ended
 
 

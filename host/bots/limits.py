@@ -1,11 +1,16 @@
 """What a bot may use up: time in seconds, sizes in bytes."""
 
 import re
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 BYTES = {"B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB}
+CLOCKS = ("wall", "cpu", "fair")
+"""What counts of an answer's time: all of it · what all its processes compute · all but the waits for a processor."""
+
+PATIENCE = 4  # times its limit that an answer may take in all, whatever the clock counts of that
 
 
 class Limits(NamedTuple):
@@ -20,10 +25,22 @@ class Limits(NamedTuple):
     state: int = MIB  # the one file a bot may keep; 0 = none
     files: int = 16 * MIB  # of one file it writes in its own folder
     open_files: int = 64
+    clock: str = "wall"  # of CLOCKS: what `move` and `startup` count
 
     def at_most(self, other: "Limits") -> "Limits":
-        """Return the smaller of two limits, each by itself."""
-        return Limits(*(min(mine, theirs) for mine, theirs in zip(self, other, strict=True)))  # type: ignore[arg-type]
+        """Return the smaller of two limits, each by itself, on this one's clock."""
+        pairs: Iterable[tuple[Any, Any]] = zip(self, other, strict=True)
+        return Limits(*(min(mine, theirs) for mine, theirs in pairs))._replace(clock=self.clock)
+
+    @property
+    def patience(self) -> float:
+        """The seconds of wall clock after which an answer is late whatever its clock counts."""
+        return self.move if self.clock == "wall" else PATIENCE * self.move
+
+    @property
+    def computing(self) -> float:
+        """The seconds that one answer may compute: where its clock counts those, no more than it may take."""
+        return self.cpu if self.clock == "wall" else min(self.cpu, self.move)
 
 
 def amount(text: str, units: dict[str, float] | dict[str, int]) -> float:

@@ -1,10 +1,12 @@
 """A bot that is started anew for every question."""
 
 import os
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from host.bots.build import Bot
+from host.bots.clock import Clock, HostStall
 from host.bots.limits import Limits
 from host.bots.sandboxes import Ended, Sandbox
 from host.bots.sandboxes.keeper import FLOODED, OVER_CPU
@@ -14,25 +16,36 @@ from protocols.words import Answer, Fault, FaultKind, Grammar, Protocol
 
 
 class Spent(NamedTuple):
-    """What is known of a bot's processes so far: seconds, bytes, starts."""
+    """What is known of a bot's processes so far: seconds, bytes, starts, seconds."""
 
     cpu: float = 0.0
     memory: int = 0
     starts: int = 0
+    waited: float = 0.0  # for a processor, as far as it was read
 
 
 class OneShot:
     """Asks by starting the program with the question as its arguments."""
 
     def __init__(
-        self, bot: Bot, protocol: Protocol, grammar: Grammar, limits: Limits, sandbox: Sandbox, watched: Watched
+        self,
+        bot: Bot,
+        protocol: Protocol,
+        grammar: Grammar,
+        limits: Limits,
+        sandbox: Sandbox,
+        watched: Watched,
+        clock: Clock,
     ) -> None:
+        self._clock = clock
         self._protocol, self._grammar, self._limits = protocol, grammar, limits
         self._sandbox, self._watched = sandbox, watched
         self._argv = [word.encode() for word in bot.argv]
         self.env: dict[str, str] = dict(bot.env)
         self.spent = Spent()
         self.muddled = False
+        self._late = False  # whether the host has cut the question short
+        self._waited = 0.0
 
     def show(self, _questions: Sequence[Asked]) -> bool:
         """Show nothing: a process that is to be started must be waited for."""
@@ -54,15 +67,37 @@ class OneShot:
     async def _ask(self, question: Asked) -> Told:
         words = self._protocol.ask(question.view)
         self._watched.forget()
-        self._watched.allow(self._limits.cpu)
-        self._watched.turn.drag_on()
-        ended = await self._sandbox.keeper.ask([*self._argv, *words], self.env, self._limits, self._limits.move)
+        self._watched.allow(self._limits.computing)
+        self._watched.drag_on()
+        self._clock.forget()
+        asked, self._late, self._waited = time.perf_counter(), False, 0.0
+        overdue = self._overdue if self._clock.fair else None
+        limits = self._limits._replace(cpu=self._limits.computing)
+        keeper = self._sandbox.keeper
+        ended = await keeper.ask([*self._argv, *words], self.env, limits, limits.patience, overdue)
+        took = time.perf_counter() - asked
         self._watched.settle(0.0)  # what it has used in all comes with its end
         memory = max(ended.memory, self._watched.peak)
         spent = self.spent
-        self.spent = Spent(spent.cpu + ended.cpu, max(spent.memory, memory), spent.starts + 1)
+        self.spent = Spent(
+            spent.cpu + ended.cpu, max(spent.memory, memory), spent.starts + 1, spent.waited + self._waited
+        )
         answer = self._judge(ended)
-        return Told(answer, ended.output, ended.wall, ended.cpu, ended.words, ended.stderr)
+        overhead = max(took - ended.wall, 0.0)
+        return Told(answer, ended.output, ended.wall, ended.cpu, ended.words, ended.stderr, self._waited, overhead)
+
+    def _overdue(self, wall: float) -> float:
+        """Return the seconds that an answer may still take; what is late is cut short."""
+        try:
+            left = self._clock.left(self._limits.move, wall, 0.0, 0.0)
+        except HostStall:
+            return self._limits.move  # its keeper cuts it short at this moment, and says so
+        finally:
+            self._waited = self._clock.waited
+        if not left:
+            self._late = True
+            self._sandbox.keeper.cut()
+        return left or self._limits.move
 
     def _judge(self, ended: Ended) -> Answer:
         """Return what a process has answered, or its gravest fault."""
@@ -74,9 +109,11 @@ class OneShot:
             return Fault(FaultKind.MEMORY)
         if ended.flags & FLOODED:
             return Fault(FaultKind.FLOOD)
-        if ended.timed_out:
+        if ended.timed_out or self._late:
+            if not self._late:
+                self._clock.judge(self._limits.move, ended.wall, ended.wall - self._limits.patience, ended.cpu)
             return Fault(FaultKind.TIMEOUT)
-        if ended.flags & OVER_CPU or ended.cpu > self._limits.cpu:
+        if ended.flags & OVER_CPU or ended.cpu > self._limits.computing:
             return Fault(FaultKind.CPU)
         if self._sandbox.group is None and ended.memory > self._limits.memory:
             return Fault(FaultKind.MEMORY)
@@ -89,3 +126,4 @@ class OneShot:
 
     async def rest(self, _patience: float = 0.0) -> None:
         """End the fixture: nothing of it is left running."""
+        self._clock.forget()

@@ -9,7 +9,7 @@ import trio
 
 from host.bots.build import Bot, build, harmless
 from host.bots.limits import Limits
-from host.bots.sandboxes import Home, KeeperDied, sandboxed
+from host.bots.sandboxes import Home, KeeperDied, demand_clock, sandboxed
 from host.bots.seat import seated
 from host.bots.spec import Spec
 from host.bots.told import Question
@@ -32,10 +32,11 @@ async def ready(
 ) -> list[Bot]:
     """Return the bots, built and seen to start, as many at once as there are cores.
 
-    Raise Refused with everything that is wrong with any of them. `told` hears of each how long it has taken.
+    Raise Refused with everything that is wrong with any of them, or with their clock. `told` hears of each how long it has taken.
     `granted` are the tournament's limits; a bot may have asked for less. With `warn`, one that does start but ends
     whatever it is asked is let through with a warning: among friends that is a result like any other.
     """
+    demand_clock(granted.clock, level)
     bots: dict[int, Bot] = {}
     refusals: dict[int, Refused] = {}
     cores = trio.CapacityLimiter(len(os.sched_getaffinity(0)))

@@ -8,6 +8,7 @@ from typing import Protocol as Shape
 import trio
 
 from host.bots.build import Bot
+from host.bots.clock import Clock, HostStall
 from host.bots.conversation import ORDERLY, Conversation
 from host.bots.oneshot import OneShot, Spent
 from host.bots.sandboxes import KeeperDied, Outgrown, Sandbox
@@ -52,6 +53,7 @@ class Seat:
     def __init__(self, bot: Bot, talker: Talker, *, benched: bool = False, charged: bool = False) -> None:
         self.bot, self.benched = bot, benched
         self.lost = False  # whether our own part under it has failed
+        self.stall = ""  # what the machine has kept it from answering, when that is why
         self.stranded = False  # whether its sandbox has died of the bot
         self._charged = charged
         self._lines = PROTOCOLS[bot.protocol].lines
@@ -86,6 +88,10 @@ class Seat:
             open_questions = questions[len(answers) :] if answers else questions
             try:
                 wave = await self._talker.exchange(open_questions)
+            except HostStall as stalled:
+                self.lost = True
+                self.stall = f"{self.bot.name} at table {open_questions[0].table}: {stalled}"
+                return answers + [Fault(FaultKind.TIMEOUT)] * (len(questions) - len(answers))
             except KeeperDied as died:
                 outgrown = isinstance(died, Outgrown)
                 if not (self._charged or outgrown):
@@ -113,9 +119,9 @@ class Seat:
 
     def usage(self) -> Usage:
         """Return what the fixture has cost so far."""
-        cpu, memory, starts = self._talker.spent
+        cpu, memory, starts, waited = self._talker.spent
         slowest = self._slowest.wall if self._slowest else 0.0
-        return Usage(self._questions, self._wall, slowest, cpu, memory, starts, tuple(self._walls))
+        return Usage(self._questions, self._wall, slowest, cpu, memory, starts, tuple(self._walls), waited)
 
     def all_evidence(self) -> list[Evidence]:
         """Return the evidence kept, the slowest decision last."""
@@ -169,6 +175,8 @@ class Seat:
         return Evidence(
             *(self.bot.name, question.table, question.number, str(kind), detail, asked),
             *(told.raw[:EVIDENCE], told.stderr[-EVIDENCE:], told.wall, told.cpu, told.ended),
+            waited=told.waited,
+            overhead=told.overhead,
         )
 
 
@@ -189,10 +197,11 @@ async def seated(
         async with trio.open_nursery() as nursery:
             with watcher.watching(sandbox, limits.memory) as watched:
                 talker: Talker
+                clock = Clock(limits, sandbox, charged=charged)
                 if protocol.lives:
-                    talker = Conversation(bot, protocol, game.grammar, limits, sandbox, watched, nursery)
+                    talker = Conversation(bot, protocol, game.grammar, limits, sandbox, watched, clock, nursery)
                 else:
-                    talker = OneShot(bot, protocol, game.grammar, limits, sandbox, watched)
+                    talker = OneShot(bot, protocol, game.grammar, limits, sandbox, watched, clock)
                 talker.env["CROUPIER_SEED"] = str(seed)
                 patience = 0.0
                 try:

@@ -149,13 +149,13 @@ def spelled_limit(value: float) -> str:
     return f"{value // BYTES[unit]} {unit}"
 
 
-COUNTED = ("tasks", "open_files")
-"""The limits that are numbers without a unit."""
+COUNTED = ("tasks", "open_files", "clock")
+"""The limits that have no unit."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A [limits] table: the fields of Limits, less than 0 where nothing is said."""
+    """A [limits] table: the fields of Limits, -1 where nothing is said."""
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
@@ -175,7 +175,7 @@ class Asked:
 
     def said(self) -> dict[str, Any]:
         """Return what the table says."""
-        return {each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) >= 0}
+        return {each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) != -1}
 
 
 def bot_name(value: Any) -> str:

@@ -36,6 +36,8 @@ class Told(NamedTuple):
     cpu: float = 0.0  # seconds; 0 where only the whole wave is known
     ended: str = ""  # how the process ended, for people; empty when it lives
     stderr: bytes = b""
+    waited: float = 0.0  # seconds of `wall` without a processor, where its deadline was missed
+    overhead: float = 0.0  # seconds that the host has taken besides
 
 
 class Wave(NamedTuple):
@@ -65,6 +67,8 @@ class Evidence(NamedTuple):
     wall: float
     cpu: float
     ended: str
+    waited: float = 0.0  # seconds for a processor, where the clock has asked
+    overhead: float = 0.0  # seconds that the host has taken besides
 
 
 class Usage(NamedTuple):
@@ -77,6 +81,7 @@ class Usage(NamedTuple):
     memory: int
     starts: int
     walls: tuple[int, ...]
+    waited: float = 0.0  # seconds for a processor: of who lives on, in all; else of late answers
 
 
 CLOCK_FAULTS = frozenset({FaultKind.TIMEOUT, FaultKind.CPU})

@@ -40,6 +40,16 @@ class Watched:
         """Allow so many seconds of processor time from now on."""
         self._allowed, self._before = cpu, None
 
+    def drag_on(self) -> None:
+        """Take note that answers are slow in coming."""
+        self.turn.drag_on()
+
+    def computed(self) -> float:
+        """Return the seconds of processor time that the open questions have cost, as far as they were seen dragging on."""
+        if self._before is None:
+            return 0.0
+        return sum(map(_computed, descendants(self.sandbox.pid))) - self._before
+
     def settle(self, _wall: float) -> FaultKind | None:
         """Allow whatever it takes while no question is open; return what the answers of `wall` seconds were caught at."""
         self._allowed = float("inf")
@@ -93,7 +103,8 @@ class Counted(Watched):
 
     def __init__(self, group: Group, sandbox: Sandbox, memory: int, bursts: Callable[[], bool], turns: Turns) -> None:
         super().__init__(sandbox, memory, bursts, turns)
-        self._group, self._start = group, 0.0
+        self._group = group
+        self._start: float | None = None  # what had been computed when the open questions were seen dragging on
         self._killed = group.killed()
 
     def forget(self) -> None:
@@ -102,8 +113,18 @@ class Counted(Watched):
         self._killed = self._group.killed()
 
     def allow(self, cpu: float) -> None:
-        """Allow so many seconds of processor time from now on."""
-        self._allowed, self._start = cpu, self._group.computed()
+        """Allow so many seconds of processor time from now on; a fast exchange does not pay for reading the counter."""
+        self._allowed, self._start = cpu, None
+
+    def drag_on(self) -> None:
+        """Take note that answers are slow in coming; only now is it worth a microsecond to count what they cost."""
+        super().drag_on()
+        if self._start is None:
+            self._start = self._group.computed()
+
+    def computed(self) -> float:
+        """Return the seconds of processor time that the open questions have cost, as far as they were seen dragging on."""
+        return 0.0 if self._start is None else self._group.computed() - self._start
 
     def settle(self, wall: float) -> FaultKind | None:
         """Allow whatever it takes while no question is open; return what the answers of `wall` seconds were caught at."""
@@ -118,7 +139,7 @@ class Counted(Watched):
     def _passed(self) -> FaultKind | None:
         if self._group.killed() > self._killed:
             return FaultKind.MEMORY
-        return FaultKind.CPU if self._group.computed() - self._start > self._allowed else None
+        return FaultKind.CPU if self.computed() > self._allowed else None
 
 
 @once

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_
 
 from pydantic import Field
 
-from host.bots.limits import Limits
+from host.bots.limits import CLOCKS, Limits
 from host.bots.spec import COUNTED, Asked, GameName, Spec, bots_at, find_all, spelled_limit
 from host.games import GAMES
 from host.games.engine import Game
@@ -164,6 +164,13 @@ def _title(value: Any) -> str:
 
 
 @dataclass(frozen=True)
+class Granted(Asked):
+    """[limits]: what a bot may ask for less of, and what its time is measured by, which is nobody's but the organiser's."""
+
+    clock: Annotated[str, one_of(lambda: CLOCKS, "clock")] = "wall"
+
+
+@dataclass(frozen=True)
 class SandboxTable:
     """[sandbox]"""
 
@@ -206,7 +213,7 @@ class File:
     bots: tuple[Text, ...] = ("bots/*",)
     rules: dict[str, Any] = field(default_factory=dict)
     stage: tuple[Annotated[Stage, Field(discriminator="kind")], ...] = ()
-    limits: Asked = field(default_factory=Asked)
+    limits: Granted = field(default_factory=Granted)
     sandbox: SandboxTable = SandboxTable()
     run: RunTable = RunTable()
     report: ReportTable = ReportTable()
@@ -509,6 +516,7 @@ memory    = "512 MiB"
 tasks     = 64                 # processes and threads
 output    = "4 KiB"            # of one answer
 state     = "1 MiB"            # the one file that a bot may keep; 0 = none
+clock     = "wall"             # "fair": waiting for a processor does not count (level L4); "cpu": only computing does
 
 [sandbox]
 level     = "L3"               # a minimum: L4, L3, L2 or none; croupier refuses rather than weakens

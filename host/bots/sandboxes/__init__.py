@@ -20,7 +20,7 @@ from host.bots.sandboxes.keeper import Ended, Keeper, KeeperDied, Outgrown
 from host.problems import Problem, Refused
 
 __all__ = ["LEVELS", "Ended", "Found", "Home", "Keeper", "KeeperDied", "Mechanism", "Outgrown", "Sandbox"]
-__all__ += ["demand", "found", "sandboxed"]
+__all__ += ["demand", "demand_clock", "found", "sandboxed"]
 
 LEVELS = ("none", "L2", "L3", "L4")
 """Weakest first: nothing · Landlock, seccomp and limits · own namespaces and a keeper · a control group as well."""
@@ -329,3 +329,10 @@ def demand(level: str) -> str:
         cure += f'; or level = "{here.level}" in croupier.toml: weaker, so see docs first'
     told = f'[sandbox] level = "{level}" is demanded and this machine gives "{here.level}"'
     raise Refused([Problem("S001", "", told, "\n".join(map(str, here.reasons)), cure)], 6)
+
+
+def demand_clock(clock: str, level: str) -> None:
+    """Raise Refused (exit code 6) when a level cannot tell what a clock counts: all that a bot computes, to the last child."""
+    if clock != "wall" and level != "L4":
+        told = f'[limits] clock = "{clock}" needs a control group (level L4), and this run has level {level}'
+        raise Refused([Problem("S009", "", told, hint=f'clock = "wall"; or {cgroup.cure()}')], 6)

@@ -7,7 +7,7 @@ import socket
 import struct
 import subprocess
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache as once
 from pathlib import Path
@@ -109,6 +109,10 @@ def binary() -> Path:
     raise Refused([Problem("S002", str(SOURCE), "the keeper does not compile", done.stderr[-2000:])], 6)
 
 
+Overdue = Callable[[float], float]
+"""Told how long a question has taken, it says in how many seconds it wants to be told again."""
+
+
 class World(NamedTuple):
     """What a keeper is told of where it stands: whose /tmp it empties, and what it must put on every bot itself."""
 
@@ -150,9 +154,19 @@ class Keeper:
         self._group = group
         self._since = self._spot()
 
-    async def ask(self, argv: Iterable[bytes], env: Mapping[str, str], limits: Limits, wall: float) -> Ended:
-        """Start the program afresh and return its whole output; everything it left behind is dead by then."""
-        return await self._request(b"A", argv, env, limits, wall)
+    async def ask(
+        self,
+        argv: Iterable[bytes],
+        env: Mapping[str, str],
+        limits: Limits,
+        wall: float,
+        overdue: Overdue | None = None,
+    ) -> Ended:
+        """Start the program afresh and return its whole output; everything it left behind is dead by then.
+
+        `overdue` is called when there is no answer after the limit of a move, and then when it says so.
+        """
+        return await self._request(b"A", argv, env, limits, wall, overdue=overdue)
 
     async def start(
         self, argv: Iterable[bytes], env: Mapping[str, str], limits: Limits, stdio: tuple[int, int, int]
@@ -192,6 +206,7 @@ class Keeper:
         limits: Limits,
         wall: float,
         stdio: tuple[int, ...] = (),
+        overdue: Overdue | None = None,
     ) -> Ended:
         request = _packed(kind, argv, {**env, **self._said}, limits, wall)
         passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", stdio).tobytes())] if stdio else []
@@ -199,10 +214,8 @@ class Keeper:
             self._since = self._spot()
         try:
             self._control.sendmsg([request], passed)  # there is room: never more than one is under way
-            # Shielded: a keeper that was left in the middle of a reply cannot be asked again.
-            with trio.CancelScope(shield=True, deadline=trio.current_time() + wall + PATIENCE) as scope:
-                await trio.lowlevel.wait_readable(self._control.fileno())
-            if not scope.cancelled_caught:
+            silent = not await self._replied(wall, limits.move, overdue)
+            if not silent:
                 reply, told, _, _ = self._control.recvmsg(LONGEST_REPLY, ROOM)
                 if reply:
                     self.pid = CREDENTIALS.unpack(told[0][2])[0]
@@ -211,7 +224,21 @@ class Keeper:
             self._raise_if_outgrown()
             raise KeeperDied(f"the keeper has gone: {broken}") from broken
         self._raise_if_outgrown()
-        raise KeeperDied("the keeper is silent" if scope.cancelled_caught else "the keeper has gone")
+        raise KeeperDied("the keeper is silent" if silent else "the keeper has gone")
+
+    async def _replied(self, wall: float, move: float, overdue: Overdue | None) -> bool:
+        """Wait for a reply; return whether it has come in time. Whoever is overdue is asked about meanwhile."""
+        began = trio.current_time()
+        last = began + wall + PATIENCE
+        look = began + move if overdue else last
+        while True:
+            # Shielded: a keeper that was left in the middle of a reply cannot be asked again.
+            with trio.CancelScope(shield=True, deadline=min(look, last)) as scope:
+                await trio.lowlevel.wait_readable(self._control.fileno())
+            now = trio.current_time()
+            if not scope.cancelled_caught or overdue is None or now >= last:
+                return not scope.cancelled_caught
+            look = now + overdue(now - began)
 
     def _spot(self) -> Spot:
         if self._group is None:

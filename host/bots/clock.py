@@ -1,0 +1,151 @@
+"""The fair clock: how much of an answer's time a bot has had, and how much it has waited for a processor."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from host.bots.limits import PATIENCE, Limits
+from host.bots.sandboxes import KeeperDied, Sandbox
+
+STALLED = 0.05  # seconds after a deadline at which a host wakes up only when the machine, not the bot, was busy
+SHORTEST = 0.001  # seconds until a deadline that was put off is looked at again
+MOST_THREADS = 64  # whose waits are known; a bot that has more makes its own waiting
+
+
+class HostStall(KeeperDied):
+    """Raised when an answer is missing because the machine was busy: the fixture is played again and this is listed."""
+
+
+class Clock:
+    """One bot's clock: it says what may still come when an answer is not there at its deadline."""
+
+    def __init__(self, limits: Limits, sandbox: Sandbox, *, charged: bool) -> None:
+        self.fair = limits.clock == "fair"
+        self.patience = PATIENCE if limits.clock == "cpu" else 1
+        """Times what an answer is granted until it is due, or until the first look at what it has waited."""
+
+        self._sandbox, self._charged = sandbox, charged
+        self._waits: Waits | None = None
+        self.waited = 0.0  # seconds, read when a deadline was missed last
+
+    def mark(self) -> None:
+        """Count waits from now on, where they count: an answer is slow in coming, and the one before it is there."""
+        if self.fair:
+            self.waited = 0.0
+            self._seen().mark()
+
+    def left(self, granted: float, wall: float, late: float, computed: float) -> float:
+        """Return the seconds that an answer may still take; 0 when it is late, and that is the bot's own doing.
+
+        It was granted some and has taken `wall` seconds, of which it has computed some; `late` is how long after its
+        deadline the host has woken up. Raise HostStall where the machine was busy and the bot was not.
+        """
+        waits = self._seen()
+        self.waited = waits.since() if self.fair else 0.0
+        if self.fair:
+            left = granted - (wall - self.waited)
+            if left > 0 and wall < PATIENCE * granted:
+                return max(min(left, PATIENCE * granted - wall), SHORTEST)
+            stalled = left > 0
+        else:
+            stalled = late > STALLED and computed < granted / 2 and waits.runs()
+        if stalled:
+            self._stall(wall, late, computed)
+        return 0.0
+
+    def judge(self, granted: float, wall: float, late: float, computed: float) -> None:
+        """Raise HostStall when an answer that was cut short is missing because the machine was busy, as far as one can tell.
+
+        A fair clock has put it off until all its patience was gone.
+        """
+        if self.fair or (late > STALLED and computed < granted / 2):
+            self._stall(wall, late, computed)
+
+    def _stall(self, wall: float, late: float, computed: float) -> None:
+        """Raise HostStall, unless that has happened so often that it is its bot's doing."""
+        words = f"no answer after {wall:.3f} s: computed {computed:.3f} s, waited {self.waited:.3f} s, host {late:.3f} s late"
+        if not self._charged:
+            raise HostStall(words)
+
+    def end(self) -> float:
+        """Return the seconds that the process has waited for a processor in its life; it is about to be swept away."""
+        process = first_child(self._sandbox.pid)
+        self.forget()
+        with suppress(OSError, IndexError):
+            return int(Path(f"/proc/{process}/schedstat").read_text().split()[1]) / 1e9
+        return 0.0
+
+    def forget(self) -> None:
+        """Forget the process."""
+        self.waited = 0.0
+        if self._waits is not None:
+            self._waits.close()
+            self._waits = None
+
+    def _seen(self) -> "Waits":
+        """Return the waits of the process that answers."""
+        if self._waits is None:
+            self._waits = Waits(first_child(self._sandbox.pid))
+        return self._waits
+
+
+class Waits:
+    """How long the process that answers has waited for a processor: the thread that has waited longest, whichever answers."""
+
+    def __init__(self, process: int) -> None:
+        self._process = process
+        self._open: dict[str, int] = {}  # /proc/PID/task/TID/schedstat of each thread
+        self._before: dict[str, float] = {}
+        self._threads = 0
+
+    def mark(self) -> None:
+        """Count from now on. It costs two microseconds with one thread, and one more for each."""
+        with suppress(OSError):
+            if os.stat(f"/proc/{self._process}/task").st_nlink != self._threads:  # noqa: PTH116 - half of what Path takes
+                self._find()
+        self._before = {thread: _waited(each) for thread, each in self._open.items()}
+
+    def since(self) -> float:
+        """Return the seconds waited since the mark; those of a thread that is younger are all since then."""
+        self._find()
+        return max((_waited(each) - self._before.get(name, 0.0) for name, each in self._open.items()), default=0.0)
+
+    def runs(self) -> bool:
+        """Return whether it would run if there were a processor for it, or waits for a disk."""
+        self._find()
+        states = [_state(f"/proc/{self._process}/task/{thread}/stat") for thread in self._open]
+        return "R" in states or "D" in states
+
+    def close(self) -> None:
+        """Let go of everything."""
+        while self._open:
+            os.close(self._open.popitem()[1])
+
+    def _find(self) -> None:
+        """Open what the threads that there are now are read from."""
+        self.close()
+        folder = f"/proc/{self._process}/task"
+        with suppress(OSError):
+            self._threads = os.stat(folder).st_nlink  # noqa: PTH116
+            for thread in os.listdir(folder)[:MOST_THREADS]:  # noqa: PTH208
+                self._open[thread] = os.open(f"{folder}/{thread}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+
+
+def first_child(keeper: int) -> int:
+    """Return the process that a keeper has started; orphans that have come to it since stand behind. 0 when it is gone."""
+    with suppress(OSError, IndexError):
+        return int(Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split()[0])
+    return 0
+
+
+def _waited(descriptor: int) -> float:
+    """Return the seconds a thread has waited for a processor since it began; 0 when it has ended."""
+    with suppress(OSError, IndexError):
+        return int(os.pread(descriptor, 64, 0).split()[1]) / 1e9
+    return 0.0
+
+
+def _state(path: str) -> str:
+    with suppress(OSError, IndexError):
+        return Path(path).read_text().rpartition(")")[2].split()[0]
+    return ""

@@ -1,0 +1,259 @@
+"""The clock: what counts of an answer's time, what is late, and what was only the machine's doing."""
+
+import os
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+import trio
+from house import AMPLE, CACHE, answers_of, built, faults_of, fixture_of, nothing_left_behind, opened, played, written
+
+from host.bots.build import Bot
+from host.bots.clock import STALLED, Clock, HostStall, Waits
+from host.bots.limits import PATIENCE, Limits
+from host.bots.ready import ready
+from host.bots.sandboxes import Home, found, sandboxed
+from host.bots.spec import find
+from host.games import GAMES
+from host.problems import Refused
+from host.record import Job, Record
+from protocols.words import Fault, FaultKind, Move
+
+STAND = Move("S")
+MOVE = 0.3
+FAIR, CPU = (AMPLE._replace(move=MOVE, startup=0.001, clock=clock) for clock in ("fair", "cpu"))
+SLEEPS = """
+    import sys, time
+
+    for asked, line in enumerate(sys.stdin):
+        time.sleep({seconds} if asked else 0)
+        print("S", flush=True)
+"""
+THREADS = r"""
+    #include <pthread.h>
+    #include <stdio.h>
+    #include <unistd.h>
+
+    static void *spin(void *nothing)
+    {
+        for (;;) {}
+        return nothing;
+    }
+
+    int main(int count, char **words)
+    {
+        char line[8192];
+        for (int asked = 0; count > 1 || fgets(line, sizeof line, stdin); asked++) {
+            pthread_t thread;
+            for (int n = 0; (asked || count > 1) && n < 32; n++) pthread_create(&thread, NULL, spin, NULL);
+            if (asked || count > 1) pause();
+            puts("S"), fflush(stdout);
+        }
+        return 0;
+    }
+"""
+only_counted = pytest.mark.skipif(found().level != "L4", reason="NO CONTROL GROUPS HERE: no clock but the wall's")
+
+
+def bot_of(source: str, suffix: str, name: str, limits: Limits, protocol: str = "lines") -> Bot:
+    """Build a bot that is asked at least twice."""
+    folder = CACHE / "clock"
+    folder.mkdir(exist_ok=True)
+    return built(written(source, suffix, folder, name), limits=limits, protocol=protocol)
+
+
+def alone(bot: Bot, tables: int = 2) -> Record:
+    """Play one-handed tables with one bot only; a bot that stands is asked once a table."""
+    with nothing_left_behind():
+        return played("cardshark", [bot], tables, hands=1)
+
+
+# What a clock counts.
+
+
+@pytest.mark.parametrize("clock", ["fair", "cpu"])
+@pytest.mark.parametrize("level", ["L3", "L2", "none"])
+def test_a_clock_that_must_count_all_computing_is_refused_where_that_cannot_be(clock: str, level: str) -> None:
+    specs = [find(written("print('S')\n", ".py", CACHE))]
+
+    with pytest.raises(Refused) as refusal:
+        trio.run(ready, specs, GAMES["cardshark"], Limits(clock=clock), level)
+
+    (problem,) = refusal.value.problems
+    assert (problem.code, refusal.value.exit_code) == ("S009", 6)
+    assert f'clock = "{clock}"' in problem.message and 'clock = "wall"' in problem.hint
+
+
+def test_a_bot_cannot_choose_its_clock() -> None:
+    assert Limits(clock="wall").at_most(Limits(move=0.5, clock="cpu")) == Limits(move=0.5)
+    assert Limits(clock="fair").at_most(Limits()) == Limits(clock="fair")
+
+
+@only_counted
+def test_who_sleeps_is_as_late_by_a_fair_clock_as_by_any() -> None:
+    record = alone(bot_of(SLEEPS.format(seconds=3600), ".py", "sleeper", FAIR))
+
+    assert faults_of(record, "sleeper") == {"timeout": 1}
+    assert MOVE <= record.evidence[0].wall < 2 * MOVE
+
+
+@only_counted
+def test_where_only_computing_counts_a_sleep_does_not_until_all_patience_is_gone() -> None:
+    patient = alone(bot_of(SLEEPS.format(seconds=1.5 * MOVE), ".py", "patient", CPU))
+    sleeper = alone(bot_of(SLEEPS.format(seconds=3600), ".py", "sleeper", CPU))
+
+    assert answers_of(patient) == [[STAND], [STAND]]
+    assert faults_of(sleeper, "sleeper") == {"timeout": 1}
+    assert sleeper.evidence[0].wall >= PATIENCE * MOVE
+
+
+@only_counted
+@pytest.mark.parametrize("protocol", ["argv", "lines"])
+@pytest.mark.parametrize("limits", [FAIR, CPU], ids=["fair", "cpu"])
+def test_whoever_computes_on_many_cores_or_makes_its_own_waits_pays_for_all_of_it(
+    protocol: str, limits: Limits
+) -> None:
+    record = alone(bot_of(THREADS, ".c", "spinner", limits, protocol), 1 if protocol == "argv" else 2)
+
+    assert faults_of(record, "spinner") == {"cpu": 1}
+    assert record.evidence[0].wall < PATIENCE * MOVE + 0.25
+    assert not record.stalls
+
+
+@only_counted
+@pytest.mark.parametrize("protocol", ["argv", "lines"])
+def test_an_honest_bot_is_not_disturbed(protocol: str) -> None:
+    source = "import sys\nif len(sys.argv) > 1:\n    print('S')\nfor line in sys.stdin:\n    print('S', flush=True)\n"
+
+    assert answers_of(alone(bot_of(source, ".py", "honest", FAIR, protocol))) == [[STAND], [STAND]]
+
+
+# What the machine has done.
+
+SPINS = "while True:\n    pass\n"
+WAITS = "import time\ntime.sleep(3600)\n"
+
+
+def judged(source: str, clock: str, late: float, computed: float, *, charged: bool = False) -> float:
+    """Return what a clock still grants a started process that has taken 1 s of the 1 s it had."""
+    bot = bot_of(source, ".py", "judged", AMPLE)
+
+    async def look() -> float:
+        async with sandboxed(found().level, Home(Path(bot.folder)), AMPLE) as sandbox:
+            null = os.open("/dev/null", os.O_RDWR)
+            await sandbox.keeper.start([word.encode() for word in bot.argv], dict(bot.env), AMPLE, (null, null, null))
+            os.close(null)
+            (process,) = [psutil.Process(pid) for pid in children(sandbox.pid)]
+            while (source is WAITS and process.status() != psutil.STATUS_SLEEPING) or process.num_threads() != 1:
+                await trio.sleep(0.001)
+            own = Clock(AMPLE._replace(clock=clock), sandbox, charged=charged)
+            try:
+                return own.left(1.0, 1.0, late, computed)
+            finally:
+                own.forget()
+
+    return trio.run(look)
+
+
+def children(keeper: int) -> list[int]:
+    """Return the processes that a keeper has started."""
+    return [int(pid) for pid in Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split()]
+
+
+def test_a_bot_that_would_run_but_has_not_been_let_while_its_host_was_stalled_too_is_not_late() -> None:
+    with pytest.raises(HostStall, match=r"no answer after 1\.000 s: computed 0\.100 s, .*, host 0\.200 s late"):
+        judged(SPINS, "wall", 0.2, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("source", "late", "computed"),
+    [(SPINS, STALLED / 2, 0.1), (SPINS, 0.2, 0.9), (WAITS, 0.2, 0.1)],
+    ids=["its host was in time", "it has computed", "it waits for something else"],
+)
+def test_every_other_bot_is(source: str, late: float, computed: float) -> None:
+    assert judged(source, "wall", late, computed) == 0
+
+
+def test_whom_the_machine_has_failed_too_often_is_late() -> None:
+    assert judged(SPINS, "wall", 0.2, 0.1, charged=True) == 0
+
+
+BLOCKED = r"""
+    #define _GNU_SOURCE
+    #include <stdio.h>
+    #include <unistd.h>
+
+    int main(void)
+    {
+        char line[8192];
+        for (int asked = 0; fgets(line, sizeof line, stdin); asked++) {
+            if (asked && vfork() == 0) sleep(60), _exit(0);
+            puts("S"), fflush(stdout);
+        }
+        return 0;
+    }
+"""
+
+
+def test_what_a_stalled_host_cannot_tell_is_played_again_and_listed() -> None:
+    bot = bot_of(BLOCKED, ".c", "blocked", AMPLE._replace(move=MOVE))
+
+    async def stall() -> None:
+        """Hold up this whole process once, over the bot's deadline; it waits in the kernel then, as for a slow disk."""
+        while not [
+            each for each in psutil.process_iter() if each.name() == "bot" and each.status() == psutil.STATUS_DISK_SLEEP
+        ]:
+            await trio.sleep(0.01)
+        time.sleep(MOVE + 2 * STALLED)  # noqa: ASYNC251 - the stall itself
+
+    async def play() -> Record:
+        async with opened("cardshark", [bot]) as house, trio.open_nursery() as nursery:
+            nursery.start_soon(stall)
+            return await house.play(Job(fixture_of("cardshark", [bot], 2, hands=1)))
+
+    with nothing_left_behind():
+        record = trio.run(play)
+
+    (stalled,) = record.stalls
+    assert record.replayed == 1
+    assert stalled.startswith("blocked at table 2: no answer after ")
+    assert answers_of(record) == [[STAND], [Fault(FaultKind.TIMEOUT)]]
+
+
+def test_an_answer_that_came_while_its_host_was_stalled_is_taken() -> None:
+    bot = bot_of(SLEEPS.format(seconds=MOVE / 3), ".py", "prompt", AMPLE._replace(move=MOVE))
+
+    async def stall() -> None:
+        for _ in range(5):
+            await trio.sleep(MOVE / 4)
+            time.sleep(MOVE + 2 * STALLED)  # noqa: ASYNC251 - the stall itself
+
+    async def play() -> Record:
+        async with opened("cardshark", [bot]) as house, trio.open_nursery() as nursery:
+            nursery.start_soon(stall)
+            record = await house.play(Job(fixture_of("cardshark", [bot], 3, hands=1)))
+            nursery.cancel_scope.cancel()
+        return record
+
+    assert answers_of(trio.run(play)) == [[STAND]] * 3
+
+
+# What a record holds.
+
+
+def test_waits_are_those_of_the_thread_that_has_waited_longest() -> None:
+    own = Waits(psutil.Process().pid)
+    own.mark()
+    before = own.since()
+    own.close()
+
+    assert before >= 0
+
+
+def test_a_record_holds_what_was_computed_and_waited_for() -> None:
+    record = alone(bot_of("import sys\nfor line in sys.stdin:\n    print('S', flush=True)\n", ".py", "plain", AMPLE))
+
+    assert record.overhead > 0
+    assert record.usage["plain"].waited > 0
+    assert record.usage["plain"].cpu > 0
