@@ -56,6 +56,19 @@ class Record(NamedTuple):
     overhead: float = 0.0  # seconds that croupier itself has computed for it
 
 
+class Again(NamedTuple):
+    """What was played again because something other than a bot had failed."""
+
+    replayed: int  # times a fixture was started again
+    stalls: tuple[str, ...]  # of these times: fixture, bot and table, and how it was seen that the machine was busy
+
+
+def again(records: Iterable[Record]) -> Again:
+    """Return what was played again of some fixtures."""
+    told = [(record.replayed, [f"{record.path}: {stall}" for stall in record.stalls]) for record in records]
+    return Again(sum(times for times, _ in told), tuple(stall for _, stalls in told for stall in stalls))
+
+
 class Setup(NamedTuple):
     """What a worker must know before the first fixture. The seed travels by pipe only: no command line shows it."""
 

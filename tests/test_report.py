@@ -12,9 +12,10 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner, Result
+from command import croupier
 
 from host.cli import Office, watching
-from host.journal import reading
+from host.journal import reading, writing
 from host.problems import Refused
 from host.report.account import account, as_json
 from host.report.export import one_playlog, told_playlog, write_csv, write_events
@@ -22,6 +23,7 @@ from host.report.files import casino_of, report_of
 from host.report.page import file_policy
 from host.report.playlog import read_playlog
 from host.report.tables import Shown, find, known_seed, load, packed, squeezed, worth_seeing
+from host.tournament.run import about
 from tests.browser import games
 from tests.browser.games import EVIL, SEED
 
@@ -321,3 +323,20 @@ def test_what_is_missing_is_refused(tmp_path: Path, words: list[str]) -> None:
 def test_tables_shown_name_their_bots_harmless() -> None:
     sitting = games.Sitting(("\x1b[31mred",), None, "x")
     assert Shown("pazaak", sitting, [], []).bots == [r"\x1b[31mred"]
+
+
+def test_what_was_played_again_is_listed_wherever_results_are(tmp_path: Path) -> None:
+    stall = "one at table 7: no answer after 1.200 s: computed 0.010 s, waited 1.100 s, host 0.200 s late"
+    run = tmp_path / "run"
+    run.mkdir()
+    games.begin(run / "run.sqlite", "pazaak", ("one", "two"))
+    (fixture,) = games.fixtures("pazaak", "league", ("one", "two"), 3)
+    with writing(run / "run.sqlite") as journal:
+        journal.add("league", games.recorded(fixture)._replace(replayed=2, stalls=(stall,)), about(fixture))
+    told = (2, [f"{fixture.path}: {stall}"])
+
+    for words in ("status", "standings"):
+        said = croupier("-C", tmp_path, words, "--json").json
+        assert (said["replayed"], said["stalls"]) == told
+    assert "2 times, 1 of them because the machine stalled" in croupier("-C", tmp_path, "status").out
+    assert stall in report(run / "run.sqlite")

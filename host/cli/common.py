@@ -85,6 +85,7 @@ def print_standings(
 ) -> None:
     """Print a stage's standings; by default those of the last stage in which anything has been played."""
     from host.journal import reading
+    from host.record import again
     from host.report import text
     from host.report.tables import known_seed
     from host.tournament.folder import Folder, committed_at
@@ -120,6 +121,7 @@ def print_standings(
             interrupted=interrupted,
             stage=stage["name"],
             fixtures=len(records),
+            **again(records)._asdict(),
             rows=met if by == "pair" else text.json_rows(rows),
             sure=sure,
         )

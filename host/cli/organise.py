@@ -254,6 +254,8 @@ def status(office: Office) -> None:
     """Say how far a run is; from another terminal too, it only reads."""
     from host.cli.common import the_stage
     from host.journal import holder, reading
+    from host.record import again
+    from host.report.text import one_line
     from host.tournament.folder import Folder
 
     folder = Folder(office.folder)
@@ -262,6 +264,7 @@ def status(office: Office) -> None:
         facts = journal.facts()
         stages = json.loads(facts["stages"])
         played = {stage["name"]: len(journal.paths(stage["name"])) for stage in stages}
+        twice = again(record for _, record in journal.records())
     rows = [
         {
             "stage": stage["name"],
@@ -274,7 +277,7 @@ def status(office: Office) -> None:
     ]
     if office.json:
         told = {key: facts[key] for key in ("name", "game", "state", "seed_sha256")}
-        print_json("status", **told, sandbox=facts["level"], by=holder(folder.journal), rows=rows)
+        print_json("status", **told, sandbox=facts["level"], by=holder(folder.journal), rows=rows, **twice._asdict())
         return
     who = holder(folder.journal)
     click.echo(
@@ -283,6 +286,11 @@ def status(office: Office) -> None:
     for row in rows:
         some = f"{row['fixtures']} of {row['known']} fixtures" if row["known"] else ""
         click.echo(f"  {row['stage']:<16} {row['kind']:<12} {some:<24} {row['state']}")
+    if twice.replayed:
+        times = f"{twice.replayed} times, {len(twice.stalls)} of them because the machine stalled"
+        click.echo(f"  played again, for no fault of a bot: {times}")
+        for stall in twice.stalls[-3:]:
+            click.echo(f"    {one_line(stall)}")
 
 
 @click.command()

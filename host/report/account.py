@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from host.bots.told import Evidence, Usage
 from host.games import GAMES
 from host.journal import Journal
-from host.record import Fixture, Record
+from host.record import Again, Fixture, Record, again
 from host.report.text import one_line
 from host.tournament import pairing
 from host.tournament.folder import committed_at
@@ -140,6 +140,7 @@ class Account(NamedTuple):
     stages: tuple[Stage, ...]
     bots: tuple[Entrant, ...]
     newest: int  # id of the newest fixture
+    again: Again = Again(0, ())
 
     @property
     def stage(self) -> Stage | None:
@@ -200,6 +201,7 @@ def account(journal: Journal, seed: bytes | None = None) -> Account:
         stages=tuple(stages),
         bots=tuple(entrants),
         newest=newest,
+        again=again(record for _, record in everything),
     )
 
 

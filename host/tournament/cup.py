@@ -516,7 +516,7 @@ memory    = "512 MiB"
 tasks     = 64                 # processes and threads
 output    = "4 KiB"            # of one answer
 state     = "1 MiB"            # the one file that a bot may keep; 0 = none
-clock     = "wall"             # "fair": waiting for a processor does not count (level L4); "cpu": only computing does
+clock     = "wall"             # "fair": waits for a processor do not count; "cpu": computing alone; need L4
 
 [sandbox]
 level     = "L3"               # a minimum: L4, L3, L2 or none; croupier refuses rather than weakens
