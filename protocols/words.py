@@ -86,7 +86,7 @@ class _Spelled(dict[object, str]):
                 return spelled  # a NamedTuple is spelled otherwise than its equal, a plain tuple
         else:
             raise TypeError(f"a view holds numbers, texts, truths, None and tuples of these, not {value!r}")
-        if len(self) > 100_000:
+        if len(self) > 4096:  # more would not stay in the processor's cache
             self.clear()
         self[value] = spelled
         return spelled
