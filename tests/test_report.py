@@ -137,6 +137,21 @@ def test_a_name_that_is_no_tables_finds_nothing(journal: Path, name: str) -> Non
         assert find(book, name) is None
 
 
+def test_a_report_shows_what_seats_and_the_order_of_play_were_worth(tmp_path: Path) -> None:
+    path = games.played(tmp_path, "pazaak", 40)
+    with reading(path) as book:
+        (stage,) = account(book, SEED).stages
+    assert stage.effects and (stage.effects.tables, stage.effects.apart) == (240, 0)
+    assert [effect.what for effect in stage.effects.seats] == ["seat 1", "seat 2"]
+    page = report(path)
+    assert "every bot has had every seat equally often" in page and "as chance has it" in page
+
+
+def test_a_stage_under_way_shows_no_effects(tmp_path: Path) -> None:
+    with reading(games.played(tmp_path, "pazaak", state="running")) as book:
+        assert [stage.effects for stage in account(book, SEED).stages] == [None]
+
+
 def test_a_packed_table_has_all_its_questions(journal: Path) -> None:
     with reading(journal) as book:
         place = worth_seeing(book, 1)[0]

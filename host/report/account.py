@@ -9,16 +9,22 @@ from typing import Any, NamedTuple
 
 from host.bots.told import Evidence, Usage
 from host.games import GAMES
+from host.games.engine import Scores
 from host.journal import Journal
+from host.match import Sitting
 from host.record import Again, Fixture, Record, again
 from host.report.text import one_line
 from host.tournament import pairing
+from host.tournament.effects import Effects, Seated, effects
 from host.tournament.folder import committed_at
+from host.tournament.plans import sittings
+from host.tournament.run import fixture_of
 from host.tournament.stages import STAGES, Field, sets_won, tie_winner
 from host.tournament.standings import Pair, Row, by_pair, counted, placed, standings, sureness
 from host.tournament.statistics import Won, sure_by_wins, wilson
 
 SAMPLES = 3  # pieces of evidence shown of one bot's one kind of fault
+MOST_TABLES = 100_000  # looked at for effects of seats and of the order of play
 LONGEST = 600  # characters of one piece of evidence
 CHAIN = "cannot be told apart"
 
@@ -117,6 +123,7 @@ class Stage(NamedTuple):
     pairs_by: str  # what a pair's rate is a share of: "games" or "tourneys"
     bracket: tuple[Bracket, ...]
     groups: tuple[Group, ...]
+    effects: Effects | None  # None while it is played, and where its tables cannot be told without the seed
 
 
 class Account(NamedTuple):
@@ -172,7 +179,8 @@ def account(journal: Journal, seed: bytes | None = None) -> Account:
         newest = max([newest, *(number for number, _ in read)])
         records = [record for _, record in read]
         everything += [(name, record) for record in records]
-        stages.append(_stage(said, facts, asked.get(name), order, records, bots))
+        told = _stage(said, facts, asked.get(name), order, records, bots)
+        stages.append(told._replace(effects=effects_of(journal, told, seed)) if told.state == "finished" else told)
         order = json.loads(facts.get(f"order {name}", "[]")) or order
     shown = {stage.name for stage in stages if stage.state == "finished"}
     entrants = _entrants(journal, bots, stages, everything, shown)
@@ -248,7 +256,37 @@ def _stage(
         pairs_by="games" if by_two else "tourneys" if kind == "tables" else "fixtures",
         bracket=_bracket(asked, order, records) if kind == "cup" and asked else (),
         groups=_groups(records) if kind == "groups" else (),
+        effects=None,
     )
+
+
+def effects_of(journal: Journal, stage: Stage, seed: bytes | None) -> Effects | None:
+    """Return what seats and the order of play were worth in a stage; of very many tables, in some of all meetings."""
+    if not stage.fixtures or (seed is None and stage.kind == "tables"):  # there the seats are drawn from the seed
+        return None
+    meetings: dict[str, list[tuple[int, list[Seated]]]] = {}
+    some = slice(None, None, 1 + (stage.tables or 0) // MOST_TABLES)
+    for path in sorted(journal.paths(stage.name))[some]:
+        whole = journal.whole(path)
+        assert whole is not None
+        record, kept = whole
+        fixture = fixture_of(kept)
+        group, _, number = path.rpartition("/")
+        seats = sittings(fixture, seed or b"", record.scores)
+        tables = [seated(fixture, *each) for each in zip(seats, record.scores, strict=True)]
+        meetings.setdefault(group, []).append((int(number), tables))
+    unit = "games" if GAMES[fixture.game].winners else "chips"
+    return effects(unit, [[table for _, tables in sorted(parts) for table in tables] for parts in meetings.values()])
+
+
+def seated(fixture: Fixture, sitting: Sitting, scores: Scores) -> Seated:
+    """Return a table with what it was worth to each seat: a game won, or chips more than were brought."""
+    winners = GAMES[fixture.game].winners
+    if winners:
+        won = winners(scores)
+        return Seated(sitting.bots, tuple(float(seat in won) for seat in range(len(scores))))
+    brought = sitting.rules.stacks or (sitting.rules.chips,) * len(scores)
+    return Seated(sitting.bots, tuple(float(left - had) for left, had in zip(scores, brought, strict=True)))
 
 
 def _open(kind: str, asked: Mapping[str, Any] | None, order: Sequence[str], records: Sequence[Record]) -> int | None:

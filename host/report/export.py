@@ -12,9 +12,10 @@ from host.problems import Problem, Refused
 from host.record import unpack
 from host.report.account import stages_of
 from host.report.playlog import Death, Look, playlog, read_playlog
-from host.report.tables import Place, Shown, evidence, find, fixture_of, known_seed, load, plain, watchable
+from host.report.tables import Place, Shown, evidence, find, known_seed, load, plain, watchable
 from host.report.text import one_line
 from host.tournament.plans import sittings
+from host.tournament.run import fixture_of
 
 COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won")
 FOLDED = " tried to bet 0 chips. "

@@ -17,6 +17,7 @@ from host import __version__
 from host.report.account import Account, Spent
 from host.report.tables import Place, squeezed
 from host.report.text import NONE, day, duration, one_line, thousands
+from host.tournament.effects import Effect, Effects
 from host.tournament.standings import Row
 
 PAGES = Path(__file__).parent / "pages"
@@ -99,6 +100,29 @@ def plain(thing: Any) -> str:
     if isinstance(thing, (list, tuple)):
         return ", ".join(map(plain, thing)) or "none"
     return one_line(str(thing))
+
+
+def more(effect: Effect, unit: str) -> str:
+    """Return how much more is won somewhere: "+0.12 ± 0.30 %", or chips."""
+    if effect.more is None or effect.high is None:
+        return NONE
+    factor, word = (100, "%") if unit == "games" else (1, "chips")
+    return f"{factor * effect.more:+.2f} ± {factor * (effect.high - effect.more):.2f} {word}"
+
+
+def verdict(found: Effects) -> str:
+    """Return in words whether there are any effects."""
+    if all(effect.more is None for effect in found.seats):
+        return "too few tables were played to see what a seat, or playing late, is worth."
+    seen = [effect.what for effect in found.late if effect.seen]
+    late = f"{', '.join(map(one_line, seen))} won otherwise late than early" if seen else ""
+    seats = [effect.what for effect in found.seats if effect.seen]
+    worth = f"the game treats its seats differently ({', '.join(seats)})" if seats else "no seat is better than another"
+    even = "equally often" if not found.apart else f"equally often, to within {found.apart} tables"
+    unit = f"{100 * found.gained:.3f} % of its games" if found.unit == "games" else f"{found.gained:.2f} chips a table"
+    brought = f", which has brought nobody more than {unit}" if seats else ""
+    late = late or "whether a table was played early or late has made no difference"
+    return f"{worth}; every bot has had every seat {even}{brought}; {late}."
 
 
 # Geometry.
@@ -222,7 +246,8 @@ def quantile(spent: Spent, percent: int) -> float:
 # Pages.
 
 FILTERS = {
-    each.__name__: each for each in (name, day, dur, value, figure, half, margin, plain, scale, whisker, bars)
+    each.__name__: each
+    for each in (name, day, dur, more, verdict, value, figure, half, margin, plain, scale, whisker, bars)
 } | {"num": thousands}
 
 
@@ -285,6 +310,7 @@ def rendered(
     menu += [("cup", "Cup")] if any(stage.bracket for stage in told.stages) else []
     menu += [("groups", "Groups")] if any(stage.groups for stage in told.stages) else []
     menu += [("bots", "Bots"), ("faults", "Faults")] if told.stages else []
+    menu += [("fairness", "Fairness")] if any(stage.effects for stage in told.stages) else []
     menu += [("casino", "Casino")]
     menu += [("about", "About")] if told.stages else []
     return (

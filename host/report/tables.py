@@ -7,19 +7,17 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import msgspec
-
 from host.bots.told import Evidence
-from host.games import GAMES
 from host.journal import Journal
 from host.match import Sitting
 from host.problems import Problem, Refused
-from host.record import Fixture, unpack
+from host.record import unpack
 from host.report.account import stages_of, state_of, table_of
 from host.report.replay import Event, events, spelled
 from host.report.text import one_line
 from host.tournament.folder import Folder
 from host.tournament.plans import sittings
+from host.tournament.run import fixture_of
 from protocols.words import Fault, Move
 
 KEPT = 1000  # characters of an answer and of standard error beside a replay
@@ -46,13 +44,6 @@ class Shown(NamedTuple):
     def bots(self) -> list[str]:
         """The bots by seat, as pages may show them."""
         return [one_line(bot) for bot in self.sitting.bots]
-
-
-def fixture_of(about: Mapping[str, Any]) -> Fixture:
-    """Return a fixture from what the journal keeps of it."""
-    rules = type(next(iter(GAMES[about["game"]].presets.values())))
-    blank = msgspec.convert(list((dict(about) | {"rules": None}).values()), Fixture)
-    return blank._replace(rules=msgspec.convert(list(about["rules"].values()), rules))
 
 
 def known_seed(journal: Journal) -> bytes | None:

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from host.tournament.statistics import CONFIDENCE, NORMAL
 
+FEWEST = 20  # tables; fewer look more alike, or more different, than they are
+
 
 class Seated(NamedTuple):
     """A table that has been played: the bots by seat, and what each has won (1 a game, or its chips)."""
@@ -72,7 +74,7 @@ class Sums:
     @property
     def variance(self) -> float:
         """The variance of the mean."""
-        if self.count < 2:
+        if self.count < FEWEST:
             return math.inf
         return max(0.0, self.squares / self.count - self.mean**2) / (self.count - 1)
 

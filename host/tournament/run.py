@@ -5,6 +5,9 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple, Protocol
 
+import msgspec
+
+from host.games import GAMES
 from host.journal import Journal
 from host.record import Fixture, Job, Record, Setup
 from host.tournament.stages import STAGES, Field
@@ -88,3 +91,10 @@ async def run_stage(
 def about(fixture: Fixture) -> dict[str, Any]:
     """Return what the journal keeps of a fixture so that it can be shown again."""
     return fixture._asdict() | {"rules": fixture.rules._asdict()}
+
+
+def fixture_of(kept: Mapping[str, Any]) -> Fixture:
+    """Return a fixture from what the journal keeps of it."""
+    rules = type(next(iter(GAMES[kept["game"]].presets.values())))
+    blank = msgspec.convert(list((dict(kept) | {"rules": None}).values()), Fixture)
+    return blank._replace(rules=msgspec.convert(list(kept["rules"].values()), rules))
