@@ -106,6 +106,16 @@ def test_only_an_illegal_move_and_an_adapters_report_leave_the_process_alive(
     assert alone(bot, 5).usage["bot"].starts == starts
 
 
+@pytest.mark.parametrize("said", ["! ValueError", "B 999", "S"])
+@pytest.mark.parametrize("protocol", ["argv", "lines"])
+def test_what_a_living_bot_says_on_standard_error_is_kept(said: str, protocol: str, make: Make) -> None:
+    one = f"print('Traceback: here', file=sys.stderr, flush=True); print('{said}')"
+    text = f"import sys\n{one}\n" if protocol == "argv" else f"import sys\nfor question in sys.stdin:\n    {one}\n"
+
+    for piece in alone(make(text, protocol=protocol), 5).evidence:
+        assert piece.stderr.endswith(b"Traceback: here\n"), piece
+
+
 def test_an_adapters_timeouts_lead_to_the_bench(make: Make) -> None:
     bot = make("import sys\nfor question in sys.stdin:\n    print('! TimeoutError')\n", protocol="lines")
 

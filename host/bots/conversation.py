@@ -48,7 +48,7 @@ class Conversation:
         self._argv = [word.encode() for word in bot.argv]
         self.env: dict[str, str] = dict(bot.env)
         self.spent = Spent()
-        self._input = self._output = -1
+        self._input = self._output = self._complaints = -1
         self._heard = b""  # what has come behind the last whole line
         self._stderr = bytearray()
         self._numbers: dict[int, int] = {}  # the process's own number of each open table it has seen
@@ -140,6 +140,12 @@ class Conversation:
         wall = time.perf_counter() - asked - sum(wave.walls)
         return wave._replace(failed=await self._failed(fault, self._heard, wall))
 
+    def overheard(self, _table: int) -> bytes:
+        """Return the end of what the process has said on standard error until now."""
+        if self._complaints >= 0:
+            self._drain(self._complaints)
+        return bytes(self._stderr)
+
     async def over(self, table: int) -> None:
         """Tell a bot that numbers its tables that one is over, with the next question."""
         number = self._numbers.pop(table, None)
@@ -164,8 +170,8 @@ class Conversation:
         """Start a process; return 0 or the errno that says why not."""
         reads, self._input = os.pipe()
         self._output, writes = os.pipe()
-        complaints, complains = os.pipe()
-        for ours in (self._input, self._output, complaints):
+        self._complaints, complains = os.pipe()
+        for ours in (self._input, self._output, self._complaints):
             os.set_blocking(ours, False)
         self._peek = select.poll()
         self._peek.register(self._output, select.POLLIN)
@@ -175,7 +181,7 @@ class Conversation:
         self._numbers.clear()
         self._last_number = 0
         self._fresh, self._waved = True, False
-        self._nursery.start_soon(self._listen, complaints)
+        self._nursery.start_soon(self._listen, self._complaints)
         try:
             started = await self._sandbox.keeper.start(self._argv, self.env, self._limits, (reads, writes, complains))
         finally:
@@ -189,15 +195,24 @@ class Conversation:
     async def _listen(self, complaints: int) -> None:
         """Drain standard error, always; keep its end."""
         try:
-            while True:
+            listening = True
+            while listening:
                 await trio.lowlevel.wait_readable(complaints)
-                heard = os.read(complaints, CHUNK)
-                if not heard:
-                    return
-                self._stderr += heard
-                del self._stderr[:-EVIDENCE]
+                listening = self._drain(complaints)
         finally:
             os.close(complaints)
+            if self._complaints == complaints:
+                self._complaints = -1
+
+    def _drain(self, complaints: int) -> bool:
+        """Take what is on standard error, without waiting; return whether there may be more one day."""
+        try:
+            heard = os.read(complaints, CHUNK)
+        except BlockingIOError:
+            return True
+        self._stderr += heard
+        del self._stderr[:-EVIDENCE]
+        return bool(heard)
 
     def _spoke_early(self) -> bool:
         """Return whether the bot has written anything that it was not asked for; it is in `_heard` then."""

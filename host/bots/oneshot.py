@@ -46,6 +46,7 @@ class OneShot:
         self.muddled = False
         self._late = False  # whether the host has cut the question short
         self._waited = 0.0
+        self._complaints: dict[int, bytes] = {}  # of the last wave, by table
 
     def show(self, _questions: Sequence[Asked]) -> bool:
         """Show nothing: a process that is to be started must be waited for."""
@@ -54,8 +55,10 @@ class OneShot:
     async def exchange(self, questions: Sequence[Asked]) -> Wave:
         """Return what the questions brought, in order; after a fault the rest is left unasked."""
         wave = Wave([], [], [], [])
+        self._complaints.clear()
         for question in questions:
             told = await self._ask(question)
+            self._complaints[question.table] = told.stderr
             if isinstance(told.answer, Fault):
                 return wave._replace(failed=told)
             wave.answers.append(told.answer)
@@ -120,6 +123,10 @@ class OneShot:
         if ended.output:
             return self._protocol.receive(self._grammar, ended.output)
         return Fault(FaultKind.CRASH if ended.status and not ended.stopped else FaultKind.EXIT)
+
+    def overheard(self, table: int) -> bytes:
+        """Return the end of what the table's question of the last wave has brought on standard error."""
+        return self._complaints.get(table, b"")
 
     async def over(self, table: int) -> None:
         """Take note that a table is over: a program that has no memory need not know."""

@@ -38,6 +38,10 @@ class Talker(Shape):
         """Ask a wave, unless it is shown already; return what came back, up to the first fault that ends a process."""
         ...
 
+    def overheard(self, table: int) -> bytes:
+        """Return the end of standard error: of the process, or where each question has its own, of that table's last."""
+        ...
+
     async def over(self, table: int) -> None:
         """Take note that a table is over."""
         ...
@@ -172,9 +176,10 @@ class Seat:
 
     def _shown(self, question: Asked, told: Told, kind: str, detail: str) -> Evidence:
         asked = self._lines((question.view,)).rstrip(b"\n")
+        stderr = told.stderr or self._talker.overheard(question.table)
         return Evidence(
             *(self.bot.name, question.table, question.number, str(kind), detail, asked),
-            *(told.raw[:EVIDENCE], told.stderr[-EVIDENCE:], told.wall, told.cpu, told.ended),
+            *(told.raw[:EVIDENCE], stderr[-EVIDENCE:], told.wall, told.cpu, told.ended),
             waited=told.waited,
             overhead=told.overhead,
         )
@@ -228,6 +233,10 @@ class _Nobody:
     async def exchange(self, questions: Sequence[Asked]) -> Wave:
         """Answer with the bench."""
         return Wave([], [], [], [], Told(Fault(FaultKind.BENCHED)))
+
+    def overheard(self, _table: int) -> bytes:
+        """Return nothing: nobody speaks."""
+        return b""
 
     async def over(self, table: int) -> None:
         """Take no note."""
