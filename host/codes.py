@@ -369,6 +369,11 @@ CODES: Mapping[str, Code] = {
         "The system does not let croupier read this file, or write there. The words are the system's own; -o writes "
         "elsewhere.",
     ),
+    "R014": Code(
+        "this is no bundle",
+        "The file does not read as a bundle: gzipped JSON of one faulty decision, as `croupier export bundle` writes it. It "
+        "was cut off, changed on its way, or comes from a newer croupier; have it made and sent again.",
+    ),
     "S001": Code(
         "the machine cannot give the level that is demanded",
         "[sandbox] level is a minimum, and croupier refuses rather than weakens it. What is missing, and the command "

@@ -105,6 +105,11 @@ class _Spelling(dict[Answer, str]):
 _spelling = _Spelling()
 
 
+def spelled_answer(answer: Answer) -> str:
+    """Return how an answer is journalled."""
+    return _spelling[answer]
+
+
 def pack(tables: Iterable[Sequence[Answer]]) -> bytes:
     """Return answers as they are kept: a line a table, answers split by commas, deflated."""
     spelled = _spelling.__getitem__
@@ -117,10 +122,11 @@ def unpack(packed: bytes) -> list[list[Answer]]:
         lines = zlib.decompress(packed).decode().split("\n")
     except (zlib.error, UnicodeDecodeError) as broken:
         raise ValueError(f"the journalled answers are damaged: {broken}") from broken
-    return [[_read(said) for said in line.split(",")] if line else [] for line in lines]
+    return [[read_answer(said) for said in line.split(",")] if line else [] for line in lines]
 
 
-def _read(said: str) -> Answer:
+def read_answer(said: str) -> Answer:
+    """Return the answer that is journalled so; raise ValueError when none is."""
     word, _, rest = said.partition(" ")
     if word.startswith("!"):
         return Fault(FaultKind(word[1:]), rest)

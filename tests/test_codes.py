@@ -18,7 +18,7 @@ PROVOKED_ELSEWHERE = frozenset(
     # by the command line
     + ["C016", "C017", "C020", "H001", "U001"]
     # by a journal, and by what a machine lacks
-    + [f"R{number:03}" for number in range(1, 14)]
+    + [f"R{number:03}" for number in range(1, 15)]
     + [f"S00{number}" for number in range(1, 10)]
 )
 

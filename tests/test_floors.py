@@ -19,7 +19,7 @@ FLOORS = [
     {"host.match", "host.journal"},
     {"host.tournament"},
     {"host.report", "host.executors", "host.worker"},
-    {"host.web"},
+    {"host.web", "host.again"},
     {"host.cli"},
     {"host.__main__"},
 ]

@@ -18,7 +18,7 @@ from protocols.words import Answer, Fault, FaultKind, Grammar, Move, Protocol
 
 ORDERLY = 0.05  # seconds from the end of a bot's input to the end of its life
 SHORTEST_RESTART = 0.25  # seconds granted to a restart, however fast the first start was
-CHUNK = 1 << 16
+CHUNK, LARGEST_PIPE = 1 << 16, 1 << 20
 NUMBER = 16  # bytes more that a line may have for its table's number
 BRISK = 0.0002  # seconds that answers are waited for without giving way: to wake up a task costs a quarter of that
 KNOWN = 1000  # answers remembered, of at most 4 KiB each
@@ -141,9 +141,10 @@ class Conversation:
         return wave._replace(failed=await self._failed(fault, self._heard, wall))
 
     def overheard(self, _table: int) -> bytes:
-        """Return the end of what the process has said on standard error until now."""
-        if self._complaints >= 0:
-            self._drain(self._complaints)
+        """Return the end of what the process has said on standard error until now, as far as its pipe can hold it."""
+        for _ in range(LARGEST_PIPE // CHUNK):
+            if self._complaints < 0 or not self._drain(self._complaints):
+                break
         return bytes(self._stderr)
 
     async def over(self, table: int) -> None:
@@ -195,24 +196,24 @@ class Conversation:
     async def _listen(self, complaints: int) -> None:
         """Drain standard error, always; keep its end."""
         try:
-            listening = True
-            while listening:
+            while True:
                 await trio.lowlevel.wait_readable(complaints)
-                listening = self._drain(complaints)
+                if self._drain(complaints) == b"":
+                    return
         finally:
             os.close(complaints)
             if self._complaints == complaints:
                 self._complaints = -1
 
-    def _drain(self, complaints: int) -> bool:
-        """Take what is on standard error, without waiting; return whether there may be more one day."""
+    def _drain(self, complaints: int) -> bytes | None:
+        """Take a piece of standard error without waiting; return it, empty at its end, None when there is none yet."""
         try:
             heard = os.read(complaints, CHUNK)
         except BlockingIOError:
-            return True
+            return None
         self._stderr += heard
         del self._stderr[:-EVIDENCE]
-        return bool(heard)
+        return heard
 
     def _spoke_early(self) -> bool:
         """Return whether the bot has written anything that it was not asked for; it is in `_heard` then."""
@@ -375,7 +376,7 @@ class Conversation:
         if self._fresh:  # its first start has had the grace; who had it in vain does not get it again
             measured = 2 * wall if fault.kind not in CLOCK_FAULTS else 0
             self._grace = min(self._grace, max(measured, SHORTEST_RESTART))
-        told = Told(fault, raw[:EVIDENCE], wall, ended.cpu, ended.words, bytes(self._stderr))
+        told = Told(fault, raw[:EVIDENCE], wall, ended.cpu, ended.words, self.overheard(0))
         return told._replace(waited=waited, overhead=self._overhead) if fault.kind is FaultKind.TIMEOUT else told
 
     async def _end(self, patience: float = 0) -> Ended:

@@ -197,6 +197,13 @@ async def seated(
     if sandbox is None:
         yield Seat(bot, _Nobody(), benched=True)
         return
+    async with talking(bot, game, sandbox, seed, watcher) as talker:
+        yield Seat(bot, talker, charged=charged)
+
+
+@contextlib.asynccontextmanager
+async def talking(bot: Bot, game: Game, sandbox: Sandbox, seed: int, watcher: Watcher) -> AsyncIterator[Talker]:
+    """Talk with a bot in its sandbox, nobody counting its faults; leaving the block ends it and all it has started."""
     protocol, limits = PROTOCOLS[bot.protocol], bot.limits
     with bare():
         async with trio.open_nursery() as nursery:
@@ -210,7 +217,7 @@ async def seated(
                 talker.env["CROUPIER_SEED"] = str(seed)
                 patience = 0.0
                 try:
-                    yield Seat(bot, talker, charged=charged)
+                    yield talker
                     patience = ORDERLY
                 finally:
                     with trio.CancelScope(shield=True), contextlib.suppress(KeeperDied):

@@ -30,6 +30,7 @@ COMMANDS = {
     "status": ("organise", "how far a run is"),
     "standings": ("organise", "who is ahead, and how sure that is"),
     "errors": ("author", "what went wrong, grouped, with evidence"),
+    "ask": ("asking", "ask a bot again what it was asked then, with a time line"),
     "replay": ("author", "show a table again"),
     "report": ("watching", "the whole tournament as one HTML file, with every table to be played again"),
     "serve": ("watching", "the same pages live in a browser, read-only"),

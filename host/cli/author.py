@@ -189,16 +189,15 @@ def _place_of_play(office: Office, tournament: bool) -> Path:
     return folder / f"play-{time.time_ns()}.sqlite"
 
 
-def _latest(office: Office) -> list[Path]:
-    """Return the journals here, the latest first."""
+def journals_of(office: Office) -> list[Path]:
+    """Return the journals here, the latest first. Raise Refused when there is none."""
     places = [office.folder / "run" / "run.sqlite", office.folder / "run" / "play.sqlite"]
     places += (office.folder / ".croupier").glob("play-*.sqlite")
-    return sorted((path for path in places if path.exists()), key=lambda path: -path.stat().st_mtime)
-
-
-def _nothing(office: Office) -> Refused:
-    hint = "croupier run, or croupier play BOT BOT"
-    return Refused([Problem("R006", str(office.folder), "nothing has been played here yet", hint=hint)], 3)
+    found = sorted((path for path in places if path.exists()), key=lambda path: -path.stat().st_mtime)
+    if not found:
+        hint = "croupier run, or croupier play BOT BOT"
+        raise Refused([Problem("R006", str(office.folder), "nothing has been played here yet", hint=hint)], 3)
+    return found
 
 
 @click.command()
@@ -216,9 +215,7 @@ def errors(office: Office, bot: str | None, kind: str | None) -> None:
     if kind is not None and kind not in kinds_known:
         told = nothing_called("kind of fault", kind, kinds_known)
         raise click.UsageError(told if "did you mean" in told else f"{told}; there are {', '.join(kinds_known)}")
-    journals = _latest(office)
-    if not journals:
-        raise _nothing(office)
+    journals = journals_of(office)
     groups: dict[tuple[str, str], dict[str, Any]] = {}
     with reading(journals[0]) as journal:
         bots = journal.bots()
@@ -274,9 +271,7 @@ def replay(office: Office, table: str) -> None:
     """Show a table again: CONTESTANTS/NUMBER as standings and errors name it, or `last`."""
     from host.cli.replays import find_table, shown_again
 
-    journals = _latest(office)
-    if not journals:
-        raise _nothing(office)
+    journals = journals_of(office)
     found = find_table(journals, office.folder, table)
     if office.json:
         print_json("replay", table=found.sitting.path, events=[{"ev": ev, **facts} for ev, facts in found.events])
@@ -301,9 +296,7 @@ def verify(office: Office) -> None:
     from host.journal import reading
     from host.tournament.folder import committed_at
 
-    journals = _latest(office)
-    if not journals:
-        raise _nothing(office)
+    journals = journals_of(office)
     with reading(journals[0]) as journal:
         tables, differs, facts = 0, [], journal.facts()
         for path in journal.paths():

@@ -39,20 +39,39 @@ def seed_of(journal: Journal) -> bytes:
     return seed
 
 
+class Place(NamedTuple):
+    """Where a table lies: its journal, its fixture, and its number there from 0; -1 is the last."""
+
+    journal: Path
+    fixture: str
+    nth: int
+
+
 def find_table(journals: Sequence[Path], folder: Path, name: str) -> Shown:
-    """Return a table by its name, or the last one played; its bots may be named in any order.
+    """Return a table by its name, or the last one played. Raise as `place_of` does."""
+    return load_table(*place_of(journals, folder, split(name)[0]))
+
+
+def split(name: str) -> tuple[str, int]:
+    """Return a table's name and the question behind it, `league/A+B/7:12`; 0 when there is none."""
+    table, colon, number = name.rpartition(":")
+    return (table, int(number)) if colon and number.isascii() and number.isdecimal() else (name, 0)
+
+
+def place_of(journals: Sequence[Path], folder: Path, name: str) -> Place:
+    """Return where a table of this name lies, or the last one played; its bots may be named in any order.
 
     Raise UsageError when there is no such table, Refused when nothing has been played.
     """
     played = False
-    name = _in_order(name.split(":")[0])
+    name = _in_order(name)
     for path in journals:
         with reading(path) as journal:
             paths = journal.paths()
             played = played or bool(paths)
             if name == "last":
                 if paths:
-                    return _shown(journal, paths[-1], -1)
+                    return Place(path, paths[-1], -1)
                 continue
             for fixture in _candidates(paths, name):
                 whole = journal.whole(fixture)
@@ -60,7 +79,7 @@ def find_table(journals: Sequence[Path], folder: Path, name: str) -> Shown:
                 seats = _sittings(journal, *whole)
                 for nth, sitting in enumerate(seats):
                     if sitting.path == name or sitting.path.endswith("/" + name):
-                        return _shown(journal, fixture, nth)
+                        return Place(path, fixture, nth)
     if not played:
         raise Refused([Problem("R006", str(folder), "nothing has been played here yet", hint="croupier run")], 3)
     raise click.UsageError(f"there is no table {name!r}; `croupier errors` and `croupier replay last` name some")

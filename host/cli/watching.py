@@ -1,6 +1,7 @@
 """Commands of whoever watches: report, serve, export, import."""
 
 import contextlib
+import shlex
 import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,10 +60,13 @@ def making(path: Path) -> Iterator[TextIO]:
             unfinished.unlink()
 
 
-def write(path: Path, text: str) -> None:
+def write(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all."""
     with making(path) as file:
-        file.write(text)
+        if isinstance(content, bytes):
+            file.buffer.write(content)
+        else:
+            file.write(content)
 
 
 @click.command()
@@ -90,8 +94,8 @@ def report(office: Office, journal: Path | None, output: Path | None, replays: i
 
 
 @click.command()
-@click.argument("form", type=click.Choice(["csv", "jsonl", "playlog"]))
-@click.argument("selection", required=False, metavar="[STAGE|TABLE|last]")
+@click.argument("form", type=click.Choice(["csv", "jsonl", "playlog", "bundle"]))
+@click.argument("selection", required=False, metavar="[STAGE|TABLE|fault:ID|last]")
 @JOURNAL
 @click.option("-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="default: standard output")
 @click.option("--spoilers", is_flag=True, help="also what is still being played: cards, and all that follows from them")
@@ -99,12 +103,26 @@ def report(office: Office, journal: Path | None, output: Path | None, replays: i
 def export(
     office: Office, form: str, selection: str | None, journal: Path | None, output: Path | None, spoilers: bool
 ) -> None:
-    """Write what has been played for other programs: a row a seat, an event a line, or the play.log of 2018."""
+    """Write what has been played for other programs: a row a seat, an event a line, or the play.log of 2018.
+
+    A bundle is one faulty decision with all that led to it; `croupier ask FILE` plays it on another machine.
+    """
     import sys
 
     from host.journal import reading
     from host.report.export import one_playlog, write_csv, write_events
 
+    if form == "bundle":
+        from host.cli.asking import bundled
+
+        output, questions = bundled(office, journal, selection, output, spoilers=spoilers)
+        if office.json:
+            print_json("export", path=str(output), form=form, count=questions)
+        else:
+            click.echo(
+                f"{output}: {questions} question{'s' * (questions > 1)} → croupier ask {shlex.quote(str(output))}"
+            )
+        return
     with contextlib.ExitStack() as stack:
         book = stack.enter_context(reading(the_journal(office, journal)))
         file = sys.stdout if output is None else stack.enter_context(making(output))

@@ -53,10 +53,23 @@ def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[
         if place is not None and place.fixture in paths:
             wanted = [(place.fixture, [place.nth])]
         if wanted and stage not in shown:
-            hint = "--spoilers, and keep what comes to yourself"
-            raise Refused([Problem("R011", stage, "this stage is not over: its cards are still secret", hint=hint)], 5)
+            raise secret(stage)
         for path, tables in wanted:
             yield stage, path, tables
+
+
+def secret(stage: str) -> Refused:
+    """Return the refusal of what is still being played."""
+    hint = "--spoilers, and keep what comes to yourself"
+    return Refused([Problem("R011", stage, "this stage is not over: its cards are still secret", hint=hint)], 5)
+
+
+def refuse_secrets(journal: Journal, fixture: str) -> None:
+    """Raise Refused when a fixture's stage is under way; friendly games have no stage, and no secrets."""
+    shown = watchable(journal)
+    for stage in stages_of(journal.facts()):
+        if stage["name"] not in shown and fixture in journal.paths(stage["name"]):
+            raise secret(stage["name"])
 
 
 def write_csv(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:

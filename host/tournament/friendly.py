@@ -15,7 +15,7 @@ from host.journal import writing
 from host.record import Fixture, Record, Setup
 from host.tournament.folder import commitment
 from host.tournament.office import Watch
-from host.tournament.run import Executor, run_stage
+from host.tournament.run import Executor, known, run_stage
 from host.tournament.stages import Field
 
 
@@ -71,8 +71,10 @@ async def played(
     with writing(place, fresh=forget) as journal:
         facts = {"game": game.name, "name": "friendly", "level": level, "state": "finished"}
         journal.note(facts | {"seed": seed.hex(), "seed_sha256": commitment(seed), "stages": "[]"})
-        for bot in bots:
-            journal.enter(bot.name, bot.sha256, bot.language, {"author": bot.author, "protocol": bot.protocol})
+        for bot, spec in zip(bots, specs, strict=True):
+            lone = len(spec.files) == 1 and not spec.manifest
+            source = spec.folder / spec.files[0] if lone else spec.folder
+            journal.enter(bot.name, bot.sha256, bot.language, known(bot) | {"source": str(source.resolve())})
         setup = Setup(game.name, rules, tuple(bots), seed, level)
         blank = Fixture(game.name, rules, "", "", (), 0)
         async with executor(setup, watch.say, workers) as hands:

@@ -23,7 +23,7 @@ from host.problems import Problem, Refused
 from host.record import Fixture, Setup
 from host.tournament import cup as cups
 from host.tournament.folder import Folder, commitment
-from host.tournament.run import Executor, Hands, Progress, run_stage
+from host.tournament.run import Executor, Hands, Progress, known, run_stage
 from host.tournament.stages import STAGES, Field
 from host.tournament.standings import counted, standings
 
@@ -299,6 +299,7 @@ def enter(journal: Journal, cup: cups.Cup, bots: list[Bot], level: str, seed: by
             "seed_sha256": commitment(seed),
             "config": json.dumps(cups.canonical(cup)),
             "stages": json.dumps(stages),
+            "abreast": str(cup.abreast),
             "version": __version__,
             "began": journal.facts().get("began", str(time.time())),
         }
@@ -306,5 +307,4 @@ def enter(journal: Journal, cup: cups.Cup, bots: list[Bot], level: str, seed: by
     for name in journal.bots().keys() - {bot.name for bot in bots}:
         journal.strike(name)
     for bot in bots:
-        about = {"author": bot.author, "protocol": bot.protocol, "limits": bot.limits._asdict()}
-        journal.enter(bot.name, bot.sha256, bot.language, about)
+        journal.enter(bot.name, bot.sha256, bot.language, known(bot))

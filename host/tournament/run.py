@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from host.bots.build import Bot
 from host.games import GAMES
 from host.journal import Journal
 from host.record import Fixture, Job, Record, Setup
@@ -86,6 +87,12 @@ async def run_stage(
         open_fixtures = due(stage, blank, field, records)
         tell(record)
     return records
+
+
+def known(bot: Bot) -> dict[str, Any]:
+    """Return what the journal keeps of a bot beside its hash: whom it is to be asked for, and how it was asked."""
+    kept = ("author", "protocol", "abreast", "tables", "lifetime", "state")
+    return {key: getattr(bot, key) for key in kept} | {"limits": bot.limits._asdict()}
 
 
 def about(fixture: Fixture) -> dict[str, Any]:

@@ -1,0 +1,371 @@
+"""Asking again: the same bytes to the same program in the same state, out of a journal or a bundle, and where its time goes."""
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import trio
+from command import croupier
+from house import ROGUES, level, spec_of, written
+from test_every_fault import PLAYERS, Rogue
+
+from host.again.bundle import packed, unpacked
+from host.again.now import asked_again
+from host.again.then import Case, case, latest
+from host.bots.build import build
+from host.bots.limits import Limits
+from host.bots.spec import Spec
+from host.cli.progress import Quiet
+from host.executors.processes import processes
+from host.games import GAMES
+from host.journal import reading
+from host.problems import Refused
+from host.tournament.friendly import played
+from protocols.words import FaultKind
+
+AMPLE = Limits(move=10, startup=10, cpu=10)
+
+
+def journal_of(specs: list[Spec], tables: int, folder: Path, limits: Limits = AMPLE, **rules: Any) -> Path:
+    """Play a friendly game; return its journal."""
+    game = GAMES[specs[0].game]
+    chosen = next(iter(game.presets.values()))._replace(**rules)
+    place = folder / "play.sqlite"
+    trio.run(lambda: played(game, chosen, specs, tables, "again", level(), limits, place, processes, 1, Quiet()))
+    return place
+
+
+def first_fault(journal: Path, bot: str, *, same: bool = True) -> Case:
+    """Return the case of a bot's first fault."""
+    with reading(journal) as book:
+        found = [each for each in book.evidence("WHERE fault.kind != 'slowest' AND bot = ?", (bot,))]
+        _, path, piece = found[0]
+        return case(book, path, piece.table - 1, piece.number, same=same)
+
+
+# The same bytes.
+
+LISTENS = """
+import hashlib, os, sys
+heard = hashlib.sha256()
+asked = 0
+try:
+    old = open("memory").read()
+except OSError:
+    old = ""
+for line in sys.stdin:
+    heard.update(line.encode())
+    asked += not line.startswith("over")
+    if line.startswith("over"):
+        continue
+    if asked >= 9 or len(old) >= 40:
+        print(asked, old[:40], heard.hexdigest(), os.environ["CROUPIER_SEED"], file=sys.stderr)
+        sys.exit(3)
+    if {state} and os.access("memory", os.W_OK):
+        open("memory", "a").write("%d " % asked)
+    number = line.split()[0] + " " if {numbers} else ""
+    print(number + "S", flush=True)
+"""
+"""Crashes at its ninth question, or when its file is full, and tells the hash of every byte that it has heard."""
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        "abreast = 1",
+        "abreast = 4",
+        "abreast = 4\ntables = true",
+        "tables = true",
+        'lifetime = "table"',
+        'state = "memory"',
+    ],
+)
+def test_a_process_is_told_every_byte_again(manifest: str, tmp_path: Path) -> None:
+    folder = tmp_path / "listens"
+    folder.mkdir(mode=0o755)
+    text = LISTENS.format(state="state" in manifest, numbers="tables = true" in manifest)
+    written(text, ".py", folder, "listens")
+    head = 'name = "listens"\ngame = "cardshark"\nlanguage = "python"\nentry = "listens.py"\nprotocol = "lines"\n'
+    (folder / "bot.toml").write_text(head + manifest + "\n")
+    spec = spec_of(folder)
+    journal = (
+        journal_of([spec], 16, tmp_path, hands=12)
+        if "lifetime" in manifest
+        else journal_of([spec], 96, tmp_path, hands=3)
+    )
+
+    found = first_fault(journal, "listens")
+    ((reply,),) = trio.run(asked_again, trio.run(build, spec, level())._replace(limits=AMPLE), found, level())
+
+    waves = {len(exchange.questions) for exchange in (*found.before, *found.asked)}
+    assert max(waves) == (4 if "abreast = 4" in manifest else 1)
+    assert found.evidence is not None and found.evidence.stderr
+    assert reply.told.stderr == found.evidence.stderr
+    assert reply.told.ended == found.evidence.ended == "exited with 3"
+
+
+# A bundle is the case.
+
+
+def test_a_bundle_is_the_case_it_was_made_of(friends: Path, tmp_path: Path) -> None:
+    (journal,) = (friends / ".croupier").glob("*.sqlite")
+    found = first_fault(journal, "crashes")
+    (tmp_path / "x.bundle").write_bytes(packed(found))
+
+    again = unpacked(tmp_path / "x.bundle")
+
+    assert again == found._replace(player=found.player._replace(source=""))
+    assert str(ROGUES) not in gzip.decompress(packed(found)).decode()
+
+
+def changed(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
+    """Return what changes a bundle's content."""
+
+    def work(bundle: bytes) -> bytes:
+        told = json.loads(gzip.decompress(bundle))
+        change(told)
+        return gzip.compress(json.dumps(told).encode())
+
+    return work
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        (lambda bundle: bundle[:100], "is no bundle: Compressed file ended before"),
+        (lambda _: b"PK", "is no bundle: Not a gzipped file (b'PK')"),
+        (changed(lambda told: told.update(game="chess")), "is no bundle: its game is 'chess', and the games are "),
+        (changed(lambda told: told.update(schema="croupier/bundle/9")), "is no bundle: its schema is "),
+        (changed(lambda told: told["bot"].__setitem__(2, "telepathy")), "is no bundle: its protocol is 'telepathy'"),
+        (changed(lambda told: told.update(asked=[])), "is no bundle: it asks nothing"),
+        (changed(lambda told: told["asked"][0]["asked"][0].__setitem__(2, "21 A")), "is no bundle: question "),
+        (changed(lambda told: told["asked"][0]["asked"][0].__setitem__(4, "!nap")), "is no bundle: 'nap' is not a "),
+        (changed(lambda told: told["asked"][0]["asked"][0].__setitem__(3, [])), "is no bundle: "),
+    ],
+)
+def test_a_damaged_bundle_is_refused(damage: Callable[[bytes], bytes], why: str, friends: Path, tmp_path: Path) -> None:
+    (journal,) = (friends / ".croupier").glob("*.sqlite")
+    path = tmp_path / "x.bundle"
+    path.write_bytes(damage(packed(first_fault(journal, "crashes"))))
+
+    with pytest.raises(Refused) as refused:
+        unpacked(path)
+
+    (problem,) = refused.value.problems
+    assert (problem.code, problem.message[: len(why)]) == ("R014", why)
+
+
+def test_no_bundle_grants_itself_a_year(friends: Path, tmp_path: Path) -> None:
+    (journal,) = (friends / ".croupier").glob("*.sqlite")
+    found = first_fault(journal, "crashes")
+    endless = found._replace(player=found.player._replace(limits=Limits(move=1e9, memory=1 << 60)))
+    (tmp_path / "x.bundle").write_bytes(packed(endless))
+
+    limits = unpacked(tmp_path / "x.bundle").player.limits
+
+    assert limits.move == 3600
+    assert limits.memory < 1 << 40
+
+
+# Crashes come again.
+
+CRASHES = [rogue for rogue in PLAYERS if rogue.verdict in (("crash",), ("exit",), ("benched",))]
+CERTAIN = [rogue for rogue in PLAYERS if len(rogue.verdict) == 1 and rogue.verdict[0] not in ("harmless", "start")]
+
+
+def come_again(rogues: list[Rogue], folder: Path) -> dict[str, tuple[str, str]]:
+    """Play rogues, bundle each one's first fault, ask the bundle; return of each how it ended then and now."""
+    told = {}
+    for rogue in rogues:
+        place = folder / rogue.name
+        place.mkdir()
+        spec = spec_of(rogue.file, rogue.game, **rogue.spec_changes(), limits=rogue.limits)
+        company = spec_of(written("import sys\nfor q in sys.stdin: print(0, flush=True)\n", ".py", place, "folds"))
+        others = [company._replace(name=name, protocol="lines") for name in ("folds", "also")]
+        others = [other._replace(game=rogue.game) for other in others] if rogue.game == "holdem" else []
+        rules = {"hands": 1} if rogue.game == "cardshark" else {"rounds": 2}
+        tables = max(rogue.tables, 4)
+        journal = journal_of([spec, *others], tables, place, rogue.limits, **rules)
+        (place / "x.bundle").write_bytes(packed(first_fault(journal, rogue.name)))
+
+        found = unpacked(place / "x.bundle")
+        bot = trio.run(build, spec, level())._replace(limits=found.player.limits)
+        ((reply,),) = trio.run(asked_again, bot, found, level())
+
+        piece = found.evidence
+        assert piece is not None
+        now = reply.told
+        illegal = piece.kind == FaultKind.ILLEGAL and now.answer == reply.then.answer
+        kind = piece.kind if illegal else str(getattr(now.answer, "kind", "a move"))
+        told[rogue.name] = (f"{piece.kind}, {piece.ended}", f"{kind}, {now.ended}")
+    return told
+
+
+def share(told: dict[str, tuple[str, str]]) -> float:
+    """Return how many came again as they were, of all."""
+    return sum(then == now for then, now in told.values()) / len(told)
+
+
+def test_the_rogues_that_crash_crash_again_out_of_their_bundles(tmp_path: Path) -> None:
+    quick = [rogue for rogue in CRASHES if rogue.name != "heap_eater"]
+
+    told = come_again(quick, tmp_path)
+
+    assert {rogue.name for rogue in quick} >= {"crashes", "raises", "recurses", "sparse", "leaves", "turns_away"}
+    assert share(told) >= 0.95, told
+
+
+@pytest.mark.long
+def test_what_rogues_do_for_certain_they_do_again_out_of_their_bundles(tmp_path: Path) -> None:
+    told = come_again([rogue for rogue in CERTAIN if not rogue.numbers], tmp_path)
+
+    assert len(told) > 40
+    assert share(told) >= 0.95, {name: both for name, both in told.items() if both[0] != both[1]}
+
+
+# The command.
+
+SLEEPS = 'import sys, time\nfor q in sys.stdin:\n    time.sleep(0.4)\n    print("S", flush=True)\n'
+COMPUTES = (
+    'import sys, time\nfor q in sys.stdin:\n    while time.process_time() < 0.4: pass\n    print("S", flush=True)\n'
+)
+WAVERS = 'import os, sys\nfor q in sys.stdin:\n    print("HS"[os.urandom(1)[0] % 2], flush=True)\n'
+MANIFEST = 'name = "{name}"\ngame = "cardshark"\nlanguage = "python"\nentry = "{name}.py"\nprotocol = "lines"\n'
+
+
+def bot_in(folder: Path, name: str, text: str) -> Path:
+    """Make a bot's folder."""
+    place = folder / name
+    place.mkdir(mode=0o755)
+    written(text, ".py", place, name)
+    (place / "bot.toml").write_text(MANIFEST.format(name=name))
+    return place
+
+
+@pytest.fixture(scope="module")
+def friends(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder in which davey has played, and another has crashed."""
+    folder = tmp_path_factory.mktemp("friends")
+    done = croupier("play", "sample:davey", ROGUES / "crashes.c", "-g", "cardshark", "-n", 4, "-C", folder)
+    assert done.code == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"), [("sleeps", SLEEPS, "waiting, not computing"), ("computes", COMPUTES, "computing")]
+)
+def test_a_time_line_tells_waiting_from_computing(name: str, text: str, said: str, tmp_path: Path) -> None:
+    bot = bot_in(tmp_path, name, text)
+    assert croupier("play", bot, "-n", 1, "-C", tmp_path).code == 0
+
+    (row,) = croupier("ask", bot, "--worst", "--json", "-C", tmp_path).json["rows"]
+
+    parts = [row[f"{part}_ms"] for part in ("computing", "queued", "asleep", "unseen")]
+    assert abs(sum(parts) - row["wall_ms"]) < 0.1
+    assert row["wall_ms"] >= 300
+    assert (row["asleep_ms"] > 300) == (name == "sleeps")
+    assert (row["computing_ms"] > 250) == (name == "computes")
+    assert row["verdict"] in (said, "waiting for a core: the machine was busy")
+
+
+def test_ask_by_fault_by_table_and_for_the_worst(friends: Path) -> None:
+    (group,) = croupier("errors", "-C", friends, "--json").json["rows"]
+    fault = croupier("ask", f"fault:{group['fault']}", "-C", friends, "--json").json
+    question = croupier("ask", ROGUES / "crashes.c", group["first"], "-C", friends, "--json").json
+    worst = croupier("ask", "crashes", "--worst", "-C", friends, "--json").json
+    table = croupier("ask", "davey", group["first"].partition(":")[0], "-C", friends, "--json").json
+
+    assert fault["rows"][0]["question"] == question["rows"][0]["question"] == group["question"]
+    assert [told["rows"][0]["ended"] for told in (fault, question, worst)] == ["killed by signal 11"] * 3
+    assert (fault["place"], fault["same_program"], fault["reproduced"]) == ("crashes", True, True)
+    assert table["reproduced"]
+    assert len(table["rows"]) > 1
+
+
+def test_what_ask_says_to_people(friends: Path) -> None:
+    done = croupier("ask", "crashes", "--worst", "-C", friends)
+    lines = [line.split()[0] for line in done.out.splitlines()[1:]]
+    assert [word for word in lines if word.isalpha()] == ["asked", "time", "now", "then"]
+    assert "killed by signal 11" in done.out
+    assert max(map(len, done.out.splitlines())) <= 130
+
+    shown = croupier("ask", "sample:kelly", "last", "--as", "davey", "-C", friends).out.splitlines()
+    assert shown[1].startswith("  note     not the program that played: sha256 ")
+    assert shown[-1].split(" · ")[0].endswith(" as then")
+
+
+def test_repeat_tells_whether_the_answer_is_always_the_same(tmp_path: Path, friends: Path) -> None:
+    bot = bot_in(tmp_path, "wavers", WAVERS)
+    where = ("play/crashes+davey/1:2", "-C", friends, "--repeat", 30)
+
+    assert "30 times: 2 different; " in croupier("ask", bot, *where).out
+    assert "30 times: always the same; " in croupier("ask", "sample:davey", *where).out
+    assert len(croupier("ask", "sample:davey", *where, "--json").json["rows"]) == 30
+
+
+def test_diff_tells_which_questions_two_bots_answer_differently(friends: Path) -> None:
+    same = croupier("ask", "davey", "--diff", "sample:davey", "-C", friends, "--json").json
+    other = croupier("ask", "davey", "--diff", "sample:kelly", "-C", friends, "--json").json
+
+    assert (same["different"], same["rows"]) == (0, [])
+    assert other["bots"] == ["davey", "kelly"]
+    assert 0 < other["different"] == len(other["rows"]) <= other["questions"]
+    assert all(row["davey"] != row["kelly"] for row in other["rows"])
+    assert all(row["davey"] == row["then"] for row in other["rows"])
+
+
+def test_the_last_questions_are_the_last(friends: Path) -> None:
+    (journal,) = (friends / ".croupier").glob("*.sqlite")
+    with reading(journal) as book:
+        everything = [then for each in latest(book, "davey", 1000) for one in each.asked for then in one.questions]
+        some = [then for each in latest(book, "davey", 5) for one in each.asked for then in one.questions]
+    assert len(everything) > 5
+    assert len(some) == 5
+    assert all(then in everything for then in some)
+
+
+def test_no_limits_shows_what_a_late_bot_would_have_said(tmp_path: Path) -> None:
+    bot = bot_in(
+        tmp_path, "late", 'import sys, time\nfor q in sys.stdin:\n    time.sleep(0.8)\n    print("S", flush=True)\n'
+    )
+    with (bot / "bot.toml").open("a") as file:
+        file.write('[limits]\nmove = "200 ms"\n')
+    assert croupier("play", bot, "-n", 2, "-C", tmp_path).code == 0
+    (group,) = croupier("errors", "late", "-C", tmp_path, "--json").json["rows"]
+    where = (f"fault:{group['fault']}", "--same", "-C", tmp_path, "--json")
+
+    (held,) = croupier("ask", *where).json["rows"]
+    (free,) = croupier("ask", *where, "--no-limits").json["rows"]
+
+    assert (held["now"], held["same"]) == ("(timeout)", True)
+    assert (free["now"], free["same"]) == ("S", False)
+
+
+def test_a_bundle_travels(friends: Path, tmp_path: Path) -> None:
+    done = croupier("export", "bundle", "-C", friends, "-o", tmp_path / "x.bundle")
+    assert done.out == f"{tmp_path}/x.bundle: 1 question → croupier ask {tmp_path}/x.bundle\n"
+
+    told = croupier("ask", ROGUES / "crashes.c", tmp_path / "x.bundle", "-C", tmp_path, "--json").json
+
+    assert (told["reproduced"], told["same_program"]) == (True, True)
+    assert told["rows"][0]["ended"] == "killed by signal 11"
+    alone = croupier("ask", tmp_path / "x.bundle", "-C", tmp_path)
+    assert (alone.code, alone.first) == (
+        2,
+        "error[U001] there is no bot 'crashes'; a bot is a file, a folder, a name here, or sample:NAME",
+    )
+
+
+def test_a_bundle_holds_what_the_bot_was_sent_and_what_became_of_it(friends: Path, tmp_path: Path) -> None:
+    croupier("export", "bundle", "-C", friends, "-o", tmp_path / "x.bundle")
+    told = json.loads(gzip.decompress((tmp_path / "x.bundle").read_bytes()))
+
+    assert told["schema"] == "croupier/bundle/1"
+    ((said,),) = [step["asked"] for step in told["asked"]]
+    assert msgspec.json.decode(msgspec.json.encode(told["evidence"][5]), type=bytes) == said[2].encode()
+    assert told["evidence"][-1] == "killed by signal 11"
+    assert len(told["bot"][1]) == 64
