@@ -42,7 +42,7 @@ def journal_of(specs: list[Spec], tables: int, folder: Path, limits: Limits = AM
 def first_fault(journal: Path, bot: str, *, same: bool = True) -> Case:
     """Return the case of a bot's first fault."""
     with reading(journal) as book:
-        found = [each for each in book.evidence("WHERE fault.kind != 'slowest' AND bot = ?", (bot,))]
+        found = list(book.evidence("WHERE fault.kind != 'slowest' AND bot = ?", (bot,)))
         _, path, piece = found[0]
         return case(book, path, piece.table - 1, piece.number, same=same)
 

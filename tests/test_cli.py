@@ -78,6 +78,30 @@ WRONG = [
     ("status -C {empty}", 3, "error[R006] {empty}/run/run.sqlite: nothing has been played here yet"),
     ("standings -C {empty}", 3, "error[R006] {empty}/run/run.sqlite: nothing has been played here yet"),
     ("errors -C {empty}", 3, "error[R006] {empty}: nothing has been played here yet"),
+    ("ask davey last -C {empty}", 3, "error[R006] {empty}: nothing has been played here yet"),
+    ("ask fault:1 -C {empty}", 3, "error[R006] {empty}: nothing has been played here yet"),
+    ("ask davey --worst --journal none -C {cup}", 3, "error[R006] {cup}/none: nothing has been played here yet"),
+    ("export bundle -C {empty}", 3, "error[R006] {empty}: nothing has been played here yet"),
+    # asking again
+    ("ask", 2, "error[U001] which bot, and which question? BOT TABLE:N, fault:ID, BOT --worst, or a bundle's FILE"),
+    ("ask davey -C {cup}", 2, "error[U001] which bot, and which question? BOT TABLE:N, fault:ID, BOT --worst, or a "
+     "bundle's FILE"),
+    ("ask davey last --worst -C {cup}", 2, "error[U001] either --worst or last"),
+    ("ask davey last --repeat 0 -C {cup}", 2, "error[U001] Invalid value for '--repeat': 0 is not in the range "
+     "1<=x<=10000"),
+    ("ask davey last --as dvey -C {cup}", 2, f"{NOTHING} bot 'dvey'; did you mean davey ?"),
+    ("ask davye last -C {cup}", 2, f"{NOTHING} bot 'davye'; did you mean davey ?"),
+    ("ask davey --diff davye -C {cup}", 2, f"{NOTHING} bot 'davye'; did you mean davey ?"),
+    ("ask davey fault:999 -C {cup}", 2, f"{NOTHING} fault:999; `croupier errors` names them"),
+    ("ask davey tables/1/99 -C {cup}", 2, f"{NOTHING} table 'tables/1/99'; `croupier errors` and `croupier replay last` "
+     "name some"),
+    ("ask davey tables/1/1:999 -C {cup}", 2, "error[U001] table tables/1/1 has 23 questions, and no 999"),
+    ("ask sample:kelly tables/1/1 -C {cup}", 2, "error[U001] kelly did not play: --as NAME says in whose place it is "
+     "asked (<script>, cautious, davey, escapes, noisy)"),
+    ("ask sample:kelly --worst -C {cup}", 2, "error[U001] kelly was asked nothing in {cup}/run/run.sqlite"),
+    ("ask davey none.bundle -C {cup}", 2, "error[R013] {cup}/none.bundle: cannot be read: No such file or directory"),
+    ("ask davey croupier.toml -C {cup}", 3, "error[R014] {cup}/croupier.toml: is no bundle: Not a gzipped file (b'ga')"),
+    ("export bundle fault:999 -C {cup}", 2, f"{NOTHING} fault:999; `croupier errors` names them"),
     ("replay last -C {empty}", 3, "error[R006] {empty}: nothing has been played here yet"),
     # names
     ("play davey cautious -g cardshark -C {empty}", 2, f"{NOTHING} bot 'davey'; a bot is a file, a folder, a name "
@@ -204,6 +228,7 @@ JSON = {
     "status": "status -C {cup}",
     "standings": "standings -C {cup}",
     "errors": "errors -C {cup}",
+    "ask": "ask davey --worst -C {cup}",
     "replay": "replay last -C {cup}",
     "report": "report -C {cup2}",
     "export": "export csv -C {cup} -o {tmp}",

@@ -61,7 +61,7 @@ class Bundle(msgspec.Struct, rename={"format": "schema"}):
 
 def packed(case: Case) -> bytes:
     """Return a case as the bytes of a file; what is where on this machine stays here."""
-    ask = PROTOCOLS[case.player.protocol].ask
+    lines = PROTOCOLS[case.player.protocol].lines
 
     def steps(exchanges: Sequence[Exchange]) -> list[Step]:
         return [
@@ -69,7 +69,7 @@ def packed(case: Case) -> bytes:
                 list(exchange.over),
                 [
                     Said(
-                        *(then.table, then.number, b" ".join(ask(then.view)).decode(), list(then.view)),
+                        *(then.table, then.number, lines((then.view,)).decode(), list(then.view)),
                         spelled_answer(then.answer),
                     )
                     for then in exchange.questions
@@ -130,11 +130,11 @@ def _case(told: Bundle) -> Case:
 
     def view(said: Said) -> View:
         found: View = msgspec.convert(said.view, game.view)
-        if b" ".join(ask(found)) != said.sent.encode():
+        if lines((found,)) != said.sent.encode():
             raise ValueError(f"question {said.number} of its table {said.table} is not what its view says")
         return found
 
-    ask = PROTOCOLS[told.bot.protocol].ask
+    lines = PROTOCOLS[told.bot.protocol].lines
     if not any(step.asked for step in told.asked):
         raise ValueError("it asks nothing")
     return Case(

@@ -261,6 +261,10 @@ class _Memory:
         self._table = 0
         self._begun = False  # whether the first of the two has been asked: from then on nothing is forgotten
 
+    def show(self, _questions: Sequence[Asked]) -> bool:
+        """Wait for `exchange`."""
+        return False
+
     async def exchange(self, questions: Sequence[Asked]) -> Wave:
         """Return the recorded answers, up to the first that ended the process."""
         if self._bot.lifetime == "table" and questions[0].table != self._table:

@@ -34,7 +34,7 @@ COMMANDS = {
     "replay": ("author", "show a table again"),
     "report": ("watching", "the whole tournament as one HTML file, with every table to be played again"),
     "serve": ("watching", "the same pages live in a browser, read-only"),
-    "export": ("watching", "results and tables as csv, jsonl or play.log"),
+    "export": ("watching", "results and tables as csv, jsonl or play.log; a fault as a bundle"),
     "import": ("watching", "make a play.log of 2018 viewable"),
     "seed": ("fairness", "fix the seed before the cup, show it after"),
     "verify": ("author", "play every recorded answer through the rules again, and compare"),

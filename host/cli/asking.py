@@ -275,7 +275,7 @@ def _told_table(replies: Sequence["Reply"]) -> Iterator[str]:
     from protocols import PROTOCOLS
 
     for reply in replies:
-        question = b" ".join(PROTOCOLS["argv"].ask(reply.then.view)).decode()
+        question = PROTOCOLS["argv"].lines((reply.then.view,)).decode().rstrip("\n")
         differs = "" if reply.same else f"   ≠ then {spelled(reply.then.answer)}"
         yield f"{reply.then.number:>5}  {harmless(question)}  →  {spelled(reply.told.answer)}{differs}"
     same = sum(reply.same for reply in replies)
@@ -364,7 +364,7 @@ def _question(reply: "Reply", bot: "Bot") -> str:
     from host.bots.build import harmless
     from protocols import PROTOCOLS
 
-    return harmless(b" ".join(PROTOCOLS[bot.protocol].ask(reply.then.view)).decode().rstrip("\n"))
+    return harmless(PROTOCOLS[bot.protocol].lines((reply.then.view,)).decode().rstrip("\n"))
 
 
 def _asked_before(meant: "Case") -> int:

@@ -225,7 +225,7 @@ def errors(office: Office, bot: str | None, kind: str | None) -> None:
                 for what, count in kinds.items():
                     group = groups.setdefault((name, what), {"bot": name, "kind": what, "count": 0})
                     group["count"] += count
-        for number, path, piece in journal.evidence("WHERE fault.kind != 'slowest'"):
+        for number, path, piece in sorted(journal.evidence("WHERE fault.kind != 'slowest'"), key=_in_order_of_play):
             group = groups.setdefault((piece.bot, piece.kind), {"bot": piece.bot, "kind": piece.kind, "count": 1})
             where = f"{table_of(stages.get(path.split('/')[0], ''), path, piece.table)}:{piece.number}"
             if "first" not in group:
@@ -237,8 +237,11 @@ def errors(office: Office, bot: str | None, kind: str | None) -> None:
                     "stderr": harmless(piece.stderr.decode(errors="replace"))[-500:],
                     "milliseconds": round(piece.wall * 1000, 3),
                     "ended": piece.ended,
+                    "details": [],
                 }
             group["last"] = where
+            if piece.detail not in ("", *group["details"]):
+                group["details"].append(harmless(piece.detail))
     if bot is not None and bot not in bots:
         raise click.UsageError(nothing_called("bot", bot, bots))
     rows = [
@@ -252,16 +255,25 @@ def errors(office: Office, bot: str | None, kind: str | None) -> None:
     if not rows:
         click.echo("no faults")
     for group in rows:
-        click.echo(f"{harmless(group['bot'])}  {group['kind']}  ×{group['count']}")
+        details = f"  ({', '.join(group['details'])})" if group.get("details") else ""
+        click.echo(f"{harmless(group['bot'])}  {group['kind']}  ×{group['count']}{details}")
         if "first" in group:
-            table = shlex.quote(group["first"])
-            click.echo(f"  first at {group['first']}, last kept at {group['last']}   croupier replay {table}")
+            click.echo(f"  first at {harmless(group['first'])}, last kept at {harmless(group['last'])}")
+            table = shlex.quote(group["first"].rpartition(":")[0])
+            click.echo(f"  again    croupier ask fault:{group['fault']}   croupier replay {harmless(table)}")
             click.echo(f"  asked    {group['question']}")
             click.echo(
                 f"  wrote    {group['answer']!r}   after {group['milliseconds']} ms; {group['ended'] or 'the process lives'}"
             )
             for line in group["stderr"].splitlines()[0 if office.verbose else -3 :]:
                 click.echo(f"  stderr   {line}")
+
+
+def _in_order_of_play(kept: tuple[int, str, Any]) -> tuple[list[tuple[bool, int, str]], int, int]:
+    """Return what sorts evidence by fixture, table and question; numbers in a fixture's path count as such."""
+    _, path, piece = kept
+    parts = [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in path.split("/")]
+    return parts, piece.table, piece.number
 
 
 @click.command()
