@@ -10,7 +10,7 @@ import msgspec
 
 from host import __version__
 from host.again.then import Case, Exchange, Player, Then
-from host.bots.limits import Limits
+from host.bots.limits import CLOCKS, Limits
 from host.bots.told import Evidence, Usage
 from host.games import GAMES
 from host.problems import Problem, Refused
@@ -117,6 +117,8 @@ def _case(told: Bundle) -> Case:
         raise ValueError(f"its game is {told.game[:40]!r}, and the games are {', '.join(GAMES)}")
     if told.bot.protocol not in PROTOCOLS:
         raise ValueError(f"its protocol is {told.bot.protocol[:40]!r}, and they are {', '.join(PROTOCOLS)}")
+    if told.bot.limits.clock not in CLOCKS:
+        raise ValueError(f"its clock is {told.bot.limits.clock[:40]!r}, and they are {', '.join(CLOCKS)}")
     game = GAMES[told.game]
     rules = type(next(iter(game.presets.values())))
 

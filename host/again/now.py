@@ -52,7 +52,7 @@ async def asked_again(bot: Bot, case: Case, level: str, times: int = 1) -> list[
             replies: list[Reply] = []
             try:
                 sandbox = await house.sandbox(bot)
-                async with talking(bot, GAMES[case.game], sandbox, case.seed, watcher) as talker:
+                async with talking(bot, GAMES[case.game], sandbox, case.seed, watcher, charged=True) as talker:
                     await _gone_through(Asker(talker, sandbox, bears(bot)), case, replies)
             except KeeperDied as died:
                 last = replies.pop() if replies else None

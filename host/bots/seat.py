@@ -197,13 +197,18 @@ async def seated(
     if sandbox is None:
         yield Seat(bot, _Nobody(), benched=True)
         return
-    async with talking(bot, game, sandbox, seed, watcher) as talker:
+    async with talking(bot, game, sandbox, seed, watcher, charged=charged) as talker:
         yield Seat(bot, talker, charged=charged)
 
 
 @contextlib.asynccontextmanager
-async def talking(bot: Bot, game: Game, sandbox: Sandbox, seed: int, watcher: Watcher) -> AsyncIterator[Talker]:
-    """Talk with a bot in its sandbox, nobody counting its faults; leaving the block ends it and all it has started."""
+async def talking(
+    bot: Bot, game: Game, sandbox: Sandbox, seed: int, watcher: Watcher, *, charged: bool = False
+) -> AsyncIterator[Talker]:
+    """Talk with a bot in its sandbox, nobody counting its faults; leaving the block ends it and all it has started.
+
+    A charged bot has no excuse: when the machine is busy, it is late all the same.
+    """
     protocol, limits = PROTOCOLS[bot.protocol], bot.limits
     with bare():
         async with trio.open_nursery() as nursery:

@@ -215,7 +215,8 @@ def _built(spec: "Spec", meant: "Case", level: str, unlimited: bool) -> "Bot":
     from host.bots.build import build
 
     bot = trio.run(build, spec._replace(game=meant.game), level)
-    return bot._replace(limits=NO_LIMITS if unlimited else meant.player.limits)
+    limits = NO_LIMITS if unlimited else meant.player.limits
+    return bot._replace(limits=limits if level == "L4" else limits._replace(clock="wall"))
 
 
 # What is said of it.
