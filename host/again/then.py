@@ -20,8 +20,9 @@ from host.journal import Journal
 from host.match import MOST_ABREAST, Sitting, play
 from host.problems import Problem, Refused
 from host.record import Fixture, Record, unpack
-from host.report.tables import fixture_of, known_seed
+from host.report.tables import known_seed
 from host.tournament.plans import PLANS, sittings
+from host.tournament.run import fixture_of
 from host.worker import bot_seed
 from protocols import PROTOCOLS
 from protocols.words import Answer, Fault, FaultKind, View
