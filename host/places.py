@@ -4,11 +4,13 @@ import os
 from pathlib import Path
 
 SANDBOX_UID = 61_750
-"""The ordinary uid that croupier, when it is root, starts everything foreign as: it is nobody's, so it owns nothing."""
+"""The ordinary uid that croupier, when it is root, starts what is foreign as: it is nobody's, so it owns nothing.
+
+Each sandbox has one of those that follow (sandboxes/users.py)."""
 
 
 def sandbox_user() -> tuple[int, int]:
-    """Return the uid and gid that sandboxes and builds run as: one's own, or an ordinary one for root."""
+    """Return the uid and gid for what is foreign: one's own, or an ordinary one for root."""
     return (SANDBOX_UID, SANDBOX_UID) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
 
 

@@ -63,7 +63,6 @@ class House:
                 descriptor, name = tempfile.mkstemp(dir=_states())
                 own.callback(os.unlink, name)
                 own.callback(os.close, descriptor)
-                os.fchown(descriptor, *places.sandbox_user())
                 state = Path(name)
             home = Home(Path(bot.folder), state=state, state_name=bot.state)
             made = await own.enter_async_context(sandboxed(self.setup.level, home, limits))

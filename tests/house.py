@@ -17,7 +17,7 @@ from host import places
 from host.bots.build import Bot, build
 from host.bots.languages import LANGUAGES
 from host.bots.limits import Limits
-from host.bots.sandboxes import Home, cgroup, found, sandboxed
+from host.bots.sandboxes import Home, cgroup, found, sandboxed, users
 from host.bots.seat import Seat, seated
 from host.bots.spec import Spec, find
 from host.bots.watch import a_watcher, descendants
@@ -172,7 +172,7 @@ class Traces(NamedTuple):
             names_in(CACHE / "states"),
             names_in(CACHE / "rooms"),
             groups(),
-            frozenset(path.name for path in Path("/dev/shm").iterdir() if path.lstat().st_uid == sandbox_uid()),
+            frozenset(path.name for path in Path("/dev/shm").iterdir() if path.lstat().st_uid in sandbox_uids()),
             "".join(line for line in Path("/proc/self/mountinfo").read_text().splitlines() if CACHE.name in line),
             "".join(keys_of(path) for path in ipc if path.exists()),
         )
@@ -247,6 +247,7 @@ def nothing_left_behind() -> Iterator[None]:
     }
 
 
-def sandbox_uid() -> int:
-    """Return the uid that bots run as."""
-    return places.sandbox_user()[0]
+def sandbox_uids() -> Sequence[int]:
+    """Return the uids that bots may run as."""
+    first = places.sandbox_user()[0]
+    return range(first, first + users.MOST + 1) if os.geteuid() == 0 else [first]

@@ -61,7 +61,7 @@ class Rogue(NamedTuple):
 
 def rogue_of(name: str, told: dict[str, Any]) -> Rogue:
     """Return a rogue from its table in the gallery."""
-    verdict = told["verdict"]
+    verdict = told.get(level(), told["verdict"])
     limits: dict[str, Any] = {
         key: (size if "iB" in value else seconds)(value) for key, value in told.get("limits", {}).items()
     }

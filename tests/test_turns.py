@@ -1,11 +1,10 @@
 """Off turn means off: a bot computes while it has a question, not while others think."""
 
-import os
 from pathlib import Path
 
 import pytest
 import trio
-from house import AMPLE, CACHE, built, level, nothing_left_behind, sandbox_uid, written
+from house import AMPLE, CACHE, built, level, nothing_left_behind, written
 
 from host.bots.build import Bot
 from host.bots.sandboxes import Home, Sandbox, sandboxed
@@ -117,7 +116,6 @@ def test_whoever_was_stopped_ends_in_good_order() -> None:
     polite, thinker = bot_of(source, ".py", "polite"), bot_of(THINKS, ".py", "thinker")
     state = CACHE / "turns-state"
     state.touch()
-    os.chown(state, sandbox_uid(), sandbox_uid())
     shown = CACHE / "turns-with-state"
     shown.mkdir()
     (shown / "memory.bin").touch()

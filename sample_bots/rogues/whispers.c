@@ -17,7 +17,7 @@ int main(void)
     socklen_t length = offsetof(struct sockaddr_un, sun_path) + 8;
     const char *escaped = NULL;
     int meeting = socket(AF_UNIX, SOCK_DGRAM, 0);
-    if (bind(meeting, (struct sockaddr *)&name, length)) escaped = "the name is taken";
+    if (meeting >= 0 && bind(meeting, (struct sockaddr *)&name, length)) escaped = "the name is taken";
     static const char *seen_by_all[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/usr", "/bot"};
     while (fgets(question, sizeof question, stdin)) {
         for (int n = 0; n < 7; n++)

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import trio
 
-from host import places
 from host.bots.limits import Limits
-from host.bots.sandboxes import bubblewrap, cgroup, keeper, landlock, seccomp
+from host.bots.sandboxes import bubblewrap, cgroup, keeper, landlock, seccomp, users
 from host.bots.sandboxes.bubblewrap import Home
 from host.bots.sandboxes.cgroup import Group, NoGroup
 from host.bots.sandboxes.keeper import Ended, Keeper, KeeperDied, Outgrown
@@ -49,39 +48,53 @@ class Way(NamedTuple):
     said: Mapping[str, str] = {}
 
 
+class Guest(NamedTuple):
+    """For whom a sandbox is made: what it sees and may use up, and whom its processes belong to."""
+
+    home: Home
+    limits: Limits
+    user: tuple[int, int]
+
+
 Lent = contextlib.ExitStack
 """Descriptors that a keeper inherits, closed here as soon as it has them."""
 
 
 @contextlib.contextmanager
-def _bare(home: Home, _limits: Limits, _lent: Lent) -> Iterator[Way]:
+def _bare(guest: Guest, _lent: Lent) -> Iterator[Way]:
     """No sandbox at all."""
-    yield Way([str(keeper.binary())], str(home.folder), keeper.World(0, tmp=""))
+    yield Way([str(keeper.binary())], str(guest.home.folder), keeper.World(0, tmp=""))
 
 
 @contextlib.contextmanager
-def _fenced(home: Home, limits: Limits, lent: Lent) -> Iterator[Way]:
+def _fenced(guest: Guest, lent: Lent) -> Iterator[Way]:
     """Landlock, filter and limits, put on every bot by a keeper that stands outside."""
-    forbidden = (*landlock.forbidden(home), *(() if home.writable else seccomp.AT_PLAY))
-    with landlock.room(home) as room:
+    forbidden = (*landlock.forbidden(guest.home), *(() if guest.home.writable else seccomp.AT_PLAY))
+    with landlock.room(guest.home, guest.user) as room:
         lent.callback(os.close, room.ruleset)
         filtered = seccomp.descriptor(forbidden)
         lent.callback(os.close, filtered)
         tmp = str(room.tmp)
-        world = keeper.World(landlock.brake(limits.tasks), tmp, room.ruleset, filtered)
+        world = keeper.World(landlock.brake(guest.limits.tasks), tmp, room.ruleset, filtered)
         inherited = (room.ruleset, filtered)
         yield Way([str(keeper.binary())], str(room.folder), world, inherited, {"HOME": tmp, "TMPDIR": tmp})
 
 
 @contextlib.contextmanager
-def _apart(home: Home, limits: Limits, lent: Lent) -> Iterator[Way]:
+def _apart(guest: Guest, lent: Lent) -> Iterator[Way]:
     """Namespaces of its own, made by bubblewrap, the keeper their first process."""
-    filtered = seccomp.descriptor(() if home.writable else seccomp.AT_PLAY)
+    filtered = seccomp.descriptor(() if guest.home.writable else seccomp.AT_PLAY)
     lent.callback(os.close, filtered)
-    yield Way(bubblewrap.command(home, keeper.binary(), filtered), "/", keeper.World(limits.tasks + 1), (filtered,))
+    numbers, inherited = -1, [filtered]
+    with contextlib.suppress(OSError):  # a container may show it read-only; the kernel may be built without
+        numbers = os.open("/proc/sys/kernel/ns_last_pid", os.O_WRONLY | os.O_CLOEXEC)
+        lent.callback(os.close, numbers)
+        inherited.append(numbers)
+    command = bubblewrap.command(guest.home, keeper.binary(), filtered)
+    yield Way(command, "/", keeper.World(guest.limits.tasks + 1, numbers=numbers), tuple(inherited))
 
 
-WAYS: Mapping[str, Callable[[Home, Limits, Lent], contextlib.AbstractContextManager[Way]]] = {
+WAYS: Mapping[str, Callable[[Guest, Lent], contextlib.AbstractContextManager[Way]]] = {
     "none": _bare,
     "L2": _fenced,
     "L3": _apart,
@@ -142,10 +155,22 @@ def _start(level: str, home: Home, limits: Limits, stack: contextlib.ExitStack |
         lent.callback(theirs.close)
         for end in (ours, theirs):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
-        way = stack.enter_context(WAYS[level](home, limits, lent))
+        user = stack.enter_context(users.lent())
+        _give(home, user)
+        way = stack.enter_context(WAYS[level](Guest(home, limits, user), lent))
         command = [*way.command, *keeper.arguments(theirs.fileno(), limits, way.world)]
         inherited = (theirs.fileno(), *way.inherited)
-        return Started(ours, _spawn(command, inherited, complains, way.folder), complaints, way.said)
+        return Started(ours, _spawn(command, inherited, complains, way.folder, user), complaints, way.said)
+
+
+def _give(home: Home, user: tuple[int, int]) -> None:
+    """Make a sandbox's user the owner of what it may write."""
+    if home.state is not None:
+        os.chown(home.state, *user)
+    if home.writable:
+        for place, _folders, names in os.walk(home.folder):
+            for path in (Path(place), *(Path(place, name) for name in names)):
+                os.chown(path, *user, follow_symlinks=False)
 
 
 @contextlib.asynccontextmanager
@@ -173,10 +198,12 @@ def _our_fault() -> Iterator[None]:
         raise KeeperDied(f"no control group: {reason}") from reason
 
 
-def _spawn(command: Sequence[str], inherited: Sequence[int], stderr: int, folder: str) -> subprocess.Popen[bytes]:
+def _spawn(
+    command: Sequence[str], inherited: Sequence[int], stderr: int, folder: str, user: tuple[int, int]
+) -> subprocess.Popen[bytes]:
     """Start the sandbox's outermost process, as an ordinary user and with nothing in its environment."""
     root = os.geteuid() == 0
-    uid, gid = places.sandbox_user()
+    uid, gid = user
     return subprocess.Popen(
         command,
         env={},

@@ -5,10 +5,13 @@ from functools import cache as once
 from pathlib import Path
 from typing import NamedTuple
 
+from host.places import SANDBOX_UID
+
 SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 SETTINGS = ("/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime")
 DEVICES = ("null", "zero", "full", "random", "urandom")
 BOT, KEEPER = "/bot", "/run/keeper"
+NUMBERING = "40"  # CAP_CHECKPOINT_RESTORE, which older libraries know by its number only: to number processes
 
 
 class Home(NamedTuple):
@@ -56,7 +59,8 @@ def command(home: Home, keeper: Path, filter_fd: int) -> list[str]:
     return [
         program() or "bwrap",
         *("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"),
-        *("--unshare-cgroup-try", "--hostname", "bot", "--new-session", "--as-pid-1", "--cap-drop", "ALL"),
+        *("--unshare-cgroup-try", "--hostname", "bot", "--new-session", "--as-pid-1"),
+        *("--uid", f"{SANDBOX_UID}", "--gid", f"{SANDBOX_UID}", "--cap-drop", "ALL", "--cap-add", NUMBERING),
         *system(),
         *("--size", str(home.scratch), "--tmpfs", "/tmp"),
         *("--ro-bind", str(keeper), KEEPER),

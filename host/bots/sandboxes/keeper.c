@@ -20,6 +20,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -29,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -38,6 +40,7 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { SIGNALS = 512 }; /* queued at once: the kernel counts them for all sandboxes of one user */
 enum { WORDS = 1024, REQUEST = 128 << 10, ANSWER = 64 << 10, COMPLAINT = 8 << 10 };
 enum { ASK = 'A', START = 'S', SWEEP = 'K', CUT = 'X', PAUSE = 'P', RESUME = 'R' };
 enum { TIMED_OUT = 1, FLOODED = 2, OVER_CPU = 4, EXITED = 8, STOPPED = 16 };
@@ -63,6 +66,7 @@ static pid_t bot;  /* 0 when none was started or it is reaped */
 static pid_t pack; /* its process group, until all of it is reaped */
 static struct rlimit tasks, files, open_files;
 static int control, children;             /* the socket; a signalfd for SIGCHLD */
+static int numbers = -1;                  /* of the kernel, where to tell the last process number; -1 for none */
 static int ruleset = -1;                  /* of Landlock; -1 inside namespaces */
 static struct sock_filter program[4096];  /* of seccomp; none inside namespaces, where bubblewrap has loaded it */
 static struct sock_fprog filter = {0, program};
@@ -196,12 +200,32 @@ static void wipe(int top)
     futimens(top, (struct timespec[2]){0});
 }
 
+/* Let the next process have any number: counted on, it would tell a bot how many it has started before. */
+static void renumber(void)
+{
+    unsigned chance = 0;
+    char number[12];
+    if (numbers < 0 || getrandom(&chance, sizeof chance, GRND_NONBLOCK) < 0) return;
+    if (pwrite(numbers, number, snprintf(number, sizeof number, "%u", 300 + chance % 30000), 0) < 0) numbers = -1;
+}
+
+/* Keep what capability we have, to number processes, but let no bot inherit it. */
+static int keep_to_ourselves(void)
+{
+    struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct sets[2];
+    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) || syscall(SYS_capget, &head, sets)) return 0;
+    sets[0].inheritable = sets[1].inheritable = 0;
+    return !syscall(SYS_capset, &head, sets);
+}
+
 /* Start the bot on three descriptors; return 0 or the errno of the failure. vfork: the child shares our memory until
  * it has become the bot, which makes a failed exec visible here and a start as cheap as it can be. */
 static int begin(char **argv, char **environment, const int stdio[3])
 {
     static volatile int failed;
     failed = 0;
+    renumber();
     bot = vfork();
     if (bot < 0) {
         bot = 0;
@@ -219,7 +243,6 @@ static int begin(char **argv, char **environment, const int stdio[3])
         syscall(SYS_close_range, 3, ~0U, 0);
         setrlimit(RLIMIT_FSIZE, &files);
         setrlimit(RLIMIT_NOFILE, &open_files);
-        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
         if (tasks.rlim_max) setrlimit(RLIMIT_NPROC, &tasks); /* sound only inside an own user namespace */
         sigprocmask(SIG_SETMASK, &none, NULL);
         if (filter.len && syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter)) goto fail;
@@ -338,21 +361,28 @@ static struct rlimit limit(const char *number)
 int main(int argc, char **argv)
 {
     /* the control socket · tasks (0: not ours to limit), bytes of a file, open files · the bot's /tmp, empty for none ·
-     * descriptors of the ruleset and of the filter, -1 for none */
-    if (argc != 8) return 2;
+     * descriptors of the ruleset, of the filter, and of the kernel's last process number, -1 for none */
+    if (argc != 9 || !keep_to_ourselves()) return 2;
     control = atoi(argv[1]), tasks = limit(argv[2]), files = limit(argv[3]), open_files = limit(argv[4]);
     ruleset = atoi(argv[6]);
     int filtered = atoi(argv[7]);
+    numbers = atoi(argv[8]);
     if (filtered >= 0) {
         ssize_t size = read(filtered, program, sizeof program);
         if (size <= 0 || size == sizeof program) return 3;
         filter.len = size / sizeof *program;
         close(filtered);
     }
+    /* One byte, not none: the kernel starts no program of the host's for a core that may have but one. */
+    setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1});
+    setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){0, 0});
+    setrlimit(RLIMIT_MSGQUEUE, &(struct rlimit){0, 0});
+    setrlimit(RLIMIT_SIGPENDING, &(struct rlimit){SIGNALS, SIGNALS});
     prctl(PR_SET_DUMPABLE, 0);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     umask(077);
     fcntl(control, F_SETFD, FD_CLOEXEC);
+    if (numbers >= 0) fcntl(numbers, F_SETFD, FD_CLOEXEC);
     sigset_t child;
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);

@@ -120,12 +120,13 @@ class World(NamedTuple):
     tmp: str = "/tmp"  # empty where the bot has none of its own
     ruleset: int = -1  # descriptors of Landlock's ruleset and of the system call filter; -1 where that is done
     filter: int = -1
+    numbers: int = -1  # of where to set the next process's number
 
 
 def arguments(control: int, limits: Limits, world: World) -> list[str]:
     """Return the keeper's own arguments: its socket, the limits that hold for every process it starts, its world."""
     numbers = (control, world.tasks, max(limits.files, limits.state), limits.open_files)
-    return [*map(str, numbers), world.tmp, str(world.ruleset), str(world.filter)]
+    return [*map(str, numbers), world.tmp, *map(str, (world.ruleset, world.filter, world.numbers))]
 
 
 class Spot(NamedTuple):

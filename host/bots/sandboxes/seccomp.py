@@ -38,17 +38,30 @@ FORBIDDEN = (
     "preadv2",
     # memory that no limit of memory sees
     *("memfd_create", "memfd_secret", "vmsplice", "tee"),
+    # what all the machine has but so much of
+    *("io_setup", "io_submit"),
 )
-AT_PLAY = ("utime", "utimes", "futimesat", "utimensat")
-"""Also forbidden to bots, but not to builds: whoever may write a device may set its times, and every sandbox sees them."""
-NEWER = (449, 451, 454, 455, 456, *range(463, 512))
+AT_PLAY = ("utime", "utimes", "futimesat", "utimensat", "timer_create", "sync", "syncfs")
+"""Also forbidden to bots, but not to builds: whoever may write a device may set its times, and every sandbox sees them; a
+timer can send SIGCONT to who is stopped off turn; and the whole machine waits for its disks."""
+TELLTALES = ("sysinfo", "statfs", "fstatfs")
+"""Forbidden with ENOSYS: how many tasks and how much memory and disk there are tells what others do."""
+NEWER = (449, 451, *range(454, 462), *range(463, 512))
 """Calls younger than libseccomp's names, the same numbers on all machines: the new futexes and cachestat, which reach
-other sandboxes through files that all can see, setxattrat, and whatever comes after these lists."""
+other sandboxes through files that all can see, statmount, which tells the host's paths, setxattrat, and whatever comes
+after these lists."""
 WAKERS = (1, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13)
 """futex: all but to wait. Not private, it goes by the file that is mapped: whoever maps the same may be woken."""
 LOCKS = (5, 6, 7, 36, 37, 38)  # fcntl: F_GETLK F_SETLK F_SETLKW and their open-file-description twins
 NAMESPACES = 0x7E020080  # CLONE_NEWNS CGROUP UTS IPC USER PID NET, and NEWTIME's bit
 OWNERS = (8, 10, 15, 1024, 1026, 1031)  # fcntl: F_SETOWN F_SETSIG F_SETOWN_EX F_SETLEASE F_NOTIFY F_SETPIPE_SZ
+HINTS = (1036, 1038)  # fcntl: F_SET_RW_HINT F_SET_FILE_RW_HINT, which stay with the file
+TERMINAL = (
+    0x54  # the type of an ioctl that terminals and pipes answer; all others are for file systems, sockets, devices
+)
+HUGE = 0x40000  # mmap: MAP_HUGETLB, memory that is in no count of memory
+MERGEABLE = 12  # madvise: pages that others' equal pages can be told by
+CORES = 62  # prctl: PR_SCHED_CORE, which keeps others from the other half of a core
 
 
 @once
@@ -69,6 +82,8 @@ def program(more: tuple[str | int, ...] = ()) -> bytes:
         forbid(name)
     for number in NEWER:
         rules.add_rule(seccomp.ERRNO(errno.ENOSYS), number)
+    for name in TELLTALES:
+        forbid(name, error=errno.ENOSYS)
     forbid("clone3", error=errno.ENOSYS)
     for bit in range(32):
         if NAMESPACES >> bit & 1:
@@ -78,10 +93,16 @@ def program(more: tuple[str | int, ...] = ()) -> bytes:
     forbid("prlimit64", seccomp.Arg(0, seccomp.NE, 0))
     for command in WAKERS:
         forbid("futex", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFF, command))
-    for command in (*LOCKS, *OWNERS):
+    for command in (*LOCKS, *OWNERS, *HINTS):
         forbid("fcntl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, command))  # the kernel reads no more of it
     forbid("ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, 0x5412))  # TIOCSTI: types into a terminal
     forbid("ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, 0x541C))  # TIOCLINUX
+    for bit in range(8, 16):
+        forbid("ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 1 << bit, ~(TERMINAL << 8) & 1 << bit), error=errno.ENOTTY)
+    forbid("fallocate", seccomp.Arg(1, seccomp.NE, 0), error=errno.EOPNOTSUPP)  # beyond a file's end no limit holds
+    forbid("mmap", seccomp.Arg(3, seccomp.MASKED_EQ, HUGE, HUGE), error=errno.ENOMEM)
+    forbid("madvise", seccomp.Arg(2, seccomp.MASKED_EQ, 0xFFFFFFFF, MERGEABLE), error=errno.EINVAL)
+    forbid("prctl", seccomp.Arg(0, seccomp.MASKED_EQ, 0xFFFFFFFF, CORES), error=errno.EINVAL)
     with tempfile.TemporaryFile() as exported:
         rules.export_bpf(exported)
         exported.seek(0)
