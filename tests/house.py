@@ -11,13 +11,14 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+import psutil
 import trio
 
 from host import places
 from host.bots.build import Bot, build
 from host.bots.languages import LANGUAGES
 from host.bots.limits import Limits
-from host.bots.sandboxes import Home, cgroup, found, sandboxed, users
+from host.bots.sandboxes import Home, cgroup, found, landlock, sandboxed, users
 from host.bots.seat import Seat, seated
 from host.bots.spec import Spec, find
 from host.bots.watch import a_watcher, descendants
@@ -55,6 +56,14 @@ def run(work: Callable[[], Awaitable[T]]) -> T:
 def level() -> str:
     """Return the level that everything is tested at: CROUPIER_TEST_LEVEL, else the strongest of this machine."""
     return os.environ.get("CROUPIER_TEST_LEVEL") or found().level
+
+
+def levels() -> list[str]:
+    """Return the levels that work here; of the others it is said that they were not tested."""
+    works = {mechanism.name for mechanism in found().mechanisms if mechanism.works}
+    here = ["L2"] if landlock.version() >= landlock.WANTED else []
+    here += ["L3"] if "user namespace" in works else []
+    return here + (["L4"] if "cgroup" in works else [])
 
 
 # Bots.
@@ -215,16 +224,27 @@ def worlds() -> set[str]:
 
 
 def inhabitants(of: set[str]) -> list[int]:
-    """Return every process of the machine that lives in one of these PID namespaces, whoever its parent is."""
+    """Return every process of the machine that lives in one of these PID namespaces, unless another croupier started it.
+
+    The kernel gives a namespace's number again as soon as it is free.
+    """
     living = []
     for name in names_in(Path("/proc")):
         if name.isdigit():
             try:
-                if world_of(name) in of:
+                if world_of(name) in of and host_of(int(name), of) in (1, os.getpid()):
                     living.append(int(name))
-            except OSError:
+            except (OSError, psutil.Error):
                 continue
     return living
+
+
+def host_of(pid: int, of: set[str]) -> int:
+    """Return who has started a process in one of these PID namespaces: 1 when that has gone."""
+    process = psutil.Process(pid)
+    while process.pid > 1 and (process.name() == "bwrap" or world_of(process.pid) in of):
+        process = psutil.Process(process.ppid())
+    return process.pid
 
 
 def stray_files(folder: Path) -> list[str]:

@@ -17,6 +17,7 @@ from house import (
     fixture_of,
     inhabitants,
     level,
+    levels,
     nothing_left_behind,
     opened,
     spec_of,
@@ -28,8 +29,10 @@ from house import (
 from host.bots.build import Bot, build, harmless
 from host.bots.limits import Limits, seconds, size
 from host.bots.sandboxes import Home, sandboxed
+from host.games import GAMES
 from host.problems import Refused
 from host.record import Job, Record
+from protocols import PROTOCOLS
 from protocols.words import FaultKind, Move
 
 OVERSHOOT = 0.25  # seconds that a verdict may come after its limit
@@ -59,9 +62,9 @@ class Rogue(NamedTuple):
         return {"name": self.name} | ({"protocol": self.protocol} if self.protocol else {})
 
 
-def rogue_of(name: str, told: dict[str, Any]) -> Rogue:
-    """Return a rogue from its table in the gallery."""
-    verdict = told.get(level(), told["verdict"])
+def rogue_of(name: str, told: dict[str, Any], at: str) -> Rogue:
+    """Return a rogue from its table in the gallery, with its verdict at a level."""
+    verdict = told.get(at, told["verdict"])
     limits: dict[str, Any] = {
         key: (size if "iB" in value else seconds)(value) for key, value in told.get("limits", {}).items()
     }
@@ -82,7 +85,9 @@ def rogue_of(name: str, told: dict[str, Any]) -> Rogue:
     )
 
 
-ROGUES_BY_NAME = {name: rogue_of(name, told) for name, told in tomllib.loads(GALLERY.read_text()).items()}
+def gallery(at: str) -> dict[str, Rogue]:
+    """Return all rogues by name, with their verdicts at a level."""
+    return {name: rogue_of(name, told, at) for name, told in tomllib.loads(GALLERY.read_text()).items()}
 
 
 def named(rogues: list[Rogue]) -> list[Any]:
@@ -90,14 +95,20 @@ def named(rogues: list[Rogue]) -> list[Any]:
     return [pytest.param(rogue, id=rogue.name, marks=[pytest.mark.long] if rogue.long else []) for rogue in rogues]
 
 
+ROGUES_BY_NAME = gallery(level())
 PLAYERS = [rogue for rogue in ROGUES_BY_NAME.values() if "refused" not in rogue.verdict]
 BUILDERS = [rogue for rogue in ROGUES_BY_NAME.values() if "refused" in rogue.verdict]
+WEAKER = [at for at in levels() if at != level()]
 
 # Honest bots to sit beside them.
 
 QUICK = '#include <stdio.h>\n\nint main(void)\n{\n    puts("S");\n    return 0;\n}\n'
 SLOW = 'import time\n\ntime.sleep(0.1)\nprint("S")\n'
 FOLDS = "import sys\n\nfor question in sys.stdin:\n    print(0)\n"
+
+
+PASSES = {"cardshark": "'S'", "pazaak": "'STAND'", "holdem": "0"}
+"""What an honest bot may always answer."""
 
 
 @once
@@ -121,7 +132,7 @@ def company(rogue: Rogue, bot: Bot) -> list[Bot]:
 
 def played_and_left(game: str, bots: list[Bot], tables: int) -> tuple[Record, list[int]]:
     """Play, and return also which processes of the sandboxes live on when the house is closed."""
-    rules: dict[str, Any] = {"hands": 1} if game == "cardshark" else {"rounds": 2}
+    rules: dict[str, Any] = {"cardshark": {"hands": 1}, "holdem": {"rounds": 2}}.get(game, {})
 
     async def work() -> tuple[Record, set[str]]:
         async with opened(game, bots) as house:
@@ -134,6 +145,26 @@ def played_and_left(game: str, bots: list[Bot], tables: int) -> tuple[Record, li
 
 @pytest.mark.parametrize("rogue", named(PLAYERS))
 def test_a_rogue_gets_its_verdict_and_leaves_nothing(rogue: Rogue) -> None:
+    plays(rogue)
+
+
+@pytest.mark.parametrize("rogue", named(BUILDERS))
+def test_a_hostile_build_is_refused_in_few_harmless_words(rogue: Rogue) -> None:
+    is_refused(rogue)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ROGUES_BY_NAME)
+@pytest.mark.parametrize("at", WEAKER)
+def test_a_rogue_gets_its_verdict_at_every_other_level(at: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CROUPIER_TEST_LEVEL", at)
+    rogue = gallery(at)[name]
+
+    (is_refused if "refused" in rogue.verdict else plays)(rogue)
+
+
+def plays(rogue: Rogue) -> None:
+    """Play a rogue beside an honest bot; see that it gets its verdict, in time, and leaves nothing behind."""
     bot = built(rogue.file, rogue.game, rogue.limits, **rogue.spec_changes())
     bot = bot._replace(tables=rogue.numbers, abreast=rogue.abreast)
     bots = company(rogue, bot)
@@ -166,13 +197,13 @@ def test_a_rogue_gets_its_verdict_and_leaves_nothing(rogue: Rogue) -> None:
         assert piece.wall < AMPLE.move
 
 
-@pytest.mark.parametrize("rogue", named(BUILDERS))
-def test_a_hostile_build_is_refused_in_few_harmless_words(rogue: Rogue) -> None:
+def is_refused(rogue: Rogue) -> None:
+    """Build a rogue; see that it is refused, told in few harmless words, and leaves nothing behind."""
     spec = spec_of(rogue.file, rogue.game, **rogue.spec_changes())
     trio.run(build, spec_of(ROGUES / "crashes.c"), level())  # so that the folders of the cache are there
 
     with nothing_left_behind(), pytest.raises(Refused) as refused:
-        trio.run(build, spec, level())
+        trio.run(lambda: build(spec, level(), force=True))
 
     (problem,) = refused.value.problems
     words = str(problem)
@@ -182,6 +213,48 @@ def test_a_hostile_build_is_refused_in_few_harmless_words(rogue: Rogue) -> None:
     assert words.replace("\n", " ").isprintable()
     assert "root:" not in words
     assert not list((CACHE / "bots").glob("making-*"))
+
+
+DOZEN = {
+    "sleeps": {"timeout"},
+    "computes": {"cpu"},
+    "hoards": {"memory"},
+    "floods": {"flood", "extra", "early"},
+    "crashes": {"crash"},
+    "leaves": {"exit"},
+    "half_a_program": {"start"},
+    "fork_bomb": {"timeout", "cpu"},
+    "stops_itself": {"timeout"},
+    "hides_behind_vfork": {"timeout"},
+    "recurses": {"crash"},
+    "becomes_itself": {"cpu", "timeout"},
+}
+"""Rogues that are the same to every game over every protocol: none gets as far as to answer."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("game", GAMES)
+def test_a_dozen_rogues_get_their_verdicts_in_every_game_over_every_protocol(game: str, protocol: str) -> None:
+    (CACHE / "controls").mkdir(exist_ok=True)
+    honest = [
+        built(
+            written(f"import os\nprint({PASSES[game]})\n", ".py", CACHE / "controls", f"passes_{game}"),
+            game,
+            protocol="argv",
+        )
+    ]
+    honest += [honest[0]._replace(name="another")] if game == "holdem" else []
+    for name, verdict in DOZEN.items():
+        rogue = ROGUES_BY_NAME[name]
+        limits = rogue.limits._replace(startup=0.0)
+        bot = built(rogue.file, game, limits, name=name, protocol=protocol)
+        with nothing_left_behind():
+            record, survivors = played_and_left(game, [bot, *honest], 2)
+        assert not survivors
+        assert faults_of(record, name), name
+        assert set(faults_of(record, name)) <= verdict, (name, faults_of(record, name))
+        assert not any(faults_of(record, bot.name) for bot in honest)
 
 
 def test_every_fault_has_a_rogue() -> None:

@@ -17,6 +17,7 @@ from house import (
     built,
     groups,
     inhabitants,
+    levels,
     nothing_left_behind,
     sandbox_uids,
     spec_of,
@@ -27,7 +28,7 @@ from house import (
 from host.bots.build import Bot, build
 from host.bots.languages import LANGUAGES, Language, tool
 from host.bots.limits import MIB, Limits
-from host.bots.sandboxes import Home, Sandbox, cgroup, demand, found, landlock, sandboxed
+from host.bots.sandboxes import Home, Sandbox, cgroup, demand, found, sandboxed
 from host.bots.sandboxes.keeper import Ended, KeeperDied
 from host.bots.seat import Seat, seated
 from host.bots.told import Question
@@ -38,14 +39,6 @@ from protocols.words import Answer, Fault, FaultKind, Move
 
 GAME = GAMES["cardshark"]
 STANDS = Move("S")
-WORKS = {mechanism.name: mechanism.works for mechanism in found().mechanisms}
-
-
-def levels() -> list[str]:
-    """Return the levels that work here; of the others it is said that they were not tested."""
-    here = ["L2"] if landlock.version() >= landlock.WANTED else []
-    here += ["L3"] if WORKS.get("user namespace") else []
-    return here + (["L4"] if WORKS.get("cgroup") else [])
 
 
 at_every_level = pytest.mark.parametrize("level", levels())

@@ -16,7 +16,7 @@ import trio
 
 from host import places
 from host.bots.adapters import ADAPTERS, adapted, advice, lay
-from host.bots.languages import LANGUAGES, Step, environment, missing, own_build, tool
+from host.bots.languages import LANGUAGES, Step, environment, missing, need, own_build, tool
 from host.bots.limits import GIB, KIB, MIB, Limits
 from host.bots.sandboxes import Ended, Home, sandboxed
 from host.bots.spec import Spec
@@ -253,6 +253,9 @@ def _versions(steps: list[Step]) -> list[str]:
 async def _run(spec: Spec, steps: list[Step], workshop: Path, staged: Path, level: str) -> None:
     """Run the steps of a build; its log stays in the cache, its words reach the author."""
     home = Home(staged, writable=True, scratch=SCRATCH)
+    env = environment(
+        tuple(map(need, LANGUAGES[spec.language].programs[:1]))
+    )  # its own commands may call a JDK's tools
     async with a_watcher() as watcher, sandboxed(level, home, BUILDING) as sandbox:
         with watcher.watching(sandbox, BUILDING.memory, lambda: bursts(staged)) as watched:
             for step in steps:
@@ -260,7 +263,7 @@ async def _run(spec: Spec, steps: list[Step], workshop: Path, staged: Path, leve
                 watched.forget()
                 ended = await sandbox.keeper.ask(
                     [word.encode() for word in step.command],
-                    environment(step.command),
+                    env | environment(step.command),
                     BUILDING,
                     ARCHIVING if step.optional else BUILDING.move,
                 )

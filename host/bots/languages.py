@@ -241,7 +241,7 @@ def environment(argv: Command) -> dict[str, str]:
     A JVM and its tools find their own libraries through /proc, which no sandbox has.
     """
     env = {"LANG": "C.UTF-8", "PATH": PATH, "HOME": "/tmp"}
-    libraries = Path(argv[0]).resolve().parent.parent / "lib"
+    libraries = Path(*argv[:1]).resolve().parent.parent / "lib"
     if (libraries / "libjli.so").exists():
         env["LD_LIBRARY_PATH"] = str(libraries)
     return env

@@ -1,6 +1,7 @@
 """One watcher for all bots: it has killed what grows beyond its memory or computes beyond its time."""
 
 import os
+import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import cache as once
@@ -16,6 +17,8 @@ from protocols.words import FaultKind
 
 PERIOD = 0.02  # seconds between two looks
 INSTANT = 0.001  # seconds in which nobody passes a limit: to look after each such answer would cost more than it took
+VAST = 16 << 30  # bytes of addresses, less of which need no page tables to speak of
+TABLES = re.compile(rb"^VmPTE:\s+(\d+) kB", re.MULTILINE)
 MOST_NAMES = 10_000  # files in a sandbox's /tmp: each is a KiB of the kernel's memory, and the keeper must remove it
 
 
@@ -164,13 +167,23 @@ def descendants(keeper: int) -> Iterator[psutil.Process]:
 
 def _resident(process: psutil.Process) -> int:
     with suppress(psutil.Error):
-        return int(process.memory_info().rss)
+        memory = process.memory_info()
+        return int(memory.rss) + (_tables(process.pid) if memory.vms > VAST else 0)
+    return 0
+
+
+def _tables(pid: int) -> int:
+    """Return the bytes of a process's page tables: they are nobody's pages, and may take more than those."""
+    with suppress(OSError):
+        found = TABLES.search(Path(f"/proc/{pid}/status").read_bytes())
+        return int(found[1]) << 10 if found else 0
     return 0
 
 
 def _proportional(process: psutil.Process) -> int:
     try:
-        return int(process.memory_full_info().pss)
+        memory = process.memory_full_info()
+        return int(memory.pss) + (_tables(process.pid) if memory.vms > VAST else 0)
     except psutil.AccessDenied:
         return _resident(process)  # it hides its pages, so all of them are its own
     except psutil.Error:

@@ -1,0 +1,12 @@
+/* Has the assembler put another's file into the program. Verdict: refused; there is no such file where it is built. */
+#include <stdio.h>
+
+__asm__(".data\n.global secret\nsecret: .incbin \"/etc/shadow\"\n.byte 0\n");
+extern const char secret[];
+
+int main(void)
+{
+    fputs(secret, stderr);
+    puts("B 666");
+    return 0;
+}

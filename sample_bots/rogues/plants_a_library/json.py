@@ -1,0 +1,2 @@
+# Planted. Verdict: harmless, only its own bot finds it.
+planted = True
