@@ -1,0 +1,229 @@
+"""The pages in docs say what croupier does: what they show is run here, and ends as shown; every link leads somewhere.
+
+Comments in a page make it a test. Everything in a page happens in one scratch folder, from its top to its end:
+
+    <!-- file: bots/mine.py -->     the block below is written to this file
+    <!-- edit: bots/mine.py -->     it takes the place of the lines there from its own first line to the next empty one
+    <!-- tested -->                 the console block below is run: `$ ` begins a command, what follows is its output,
+                                    `^C` in it is pressed when what stands above it has been printed
+    <!-- anew: long, ecl -->        from here on in a new folder; such words are the marks and the programs it needs
+
+Shown may be longer or shorter than what is printed where it says `…`: some characters, or, alone on a line, some lines.
+Blanks count as one; figures with a unit of time or memory may differ, and the level of the sandbox; lines about progress
+come on slow machines only and are left out unless the page shows one. When croupier has come to say something else,
+`python tests/test_docs.py docs/PAGE.md` writes the page anew, for you to read.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from functools import cache as once
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from command import CROUPIER, environment
+from house import CACHE
+from test_every_language import needs
+from test_house import tracked
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+BLOCK = re.compile(r"^<!-- (file|edit|tested|anew)(?:: (.*?))? -->\n(?:(```+).*\n((?:.*\n)*?)\3\n)?", re.MULTILINE)
+VARIES = re.compile(r"\d(?:[\d.,\u202f]*\d)? *(?:µs|ms|s|min|h|kB|KiB|MiB)\b|\bL[234]\b| +|…")
+PROGRESS = re.compile(r"^\S+ +\d+ %  \d+ of \d+ fixtures.*\n", re.MULTILINE)
+PATIENCE = 100  # seconds that a command of a page may take on the slowest machine
+
+
+class Step(NamedTuple):
+    """One thing that a page asks for: a file to be written or edited, or a command to be run and what it prints."""
+
+    line: int
+    command: str
+    text: str
+    file: str = ""
+
+    def write(self, folder: Path) -> None:
+        """Write or edit the file."""
+        path = folder / self.file
+        text = self.text
+        if self.command == "edit":
+            old = re.compile(rf"^{re.escape(text.partition(chr(10))[0])}\n(?:.+\n)*", re.MULTILINE)
+            text, found = old.subn(lambda _: self.text, path.read_text(), count=1)
+            assert found, f"{path} has no line {self.text.splitlines()[0]!r}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755 if text.startswith("#!") else 0o644)
+
+
+class Scene(NamedTuple):
+    """What happens in one folder: the steps of a page, from its top or from an `anew` to the next."""
+
+    page: Path
+    heading: str
+    needs: tuple[str, ...]
+    steps: list[Step]
+
+
+def scenes(page: Path) -> Iterator[Scene]:
+    """Yield what a page asks for."""
+    text = page.read_text()
+    scene = Scene(page, "", (), [])
+    for block in BLOCK.finditer(text):
+        kind, words, _fence, body = block.groups()
+        above = text[: block.start()]
+        if kind == "anew":
+            if scene.steps:
+                yield scene
+            (*_, heading) = re.findall(r"^#+ (.*)", above, re.MULTILINE)
+            scene = Scene(page, heading, tuple(words.split(", ")), [])
+            continue
+        assert body, f"{page}: no block below {block[0]}"
+        line = above.count("\n") + 2
+        if kind in ("file", "edit"):
+            scene.steps.append(Step(line, kind, body, words))
+            continue
+        for at, part in enumerate(re.split(r"^\$ ", body, flags=re.MULTILINE)):
+            command, _, shown = part.partition("\n")
+            assert bool(at) == bool(part), f"{page}:{line}: a console block begins with `$ `"
+            if at:
+                line += 1
+                scene.steps.append(Step(line, command, shown))
+                line += shown.count("\n")
+    if scene.steps:
+        yield scene
+
+
+def pattern(shown: str) -> re.Pattern[str]:
+    """Return what a page shows as what may be printed."""
+    whole = []
+    for line in shown.splitlines():
+        if line == "…":
+            whole.append(r"(?:.*\n)*?")
+            continue
+        at = 0
+        for varies in VARIES.finditer(line.rstrip()):
+            anything = {"…": ".*", " ": " +", "L": r"L[234]"}.get(
+                varies[0][0], r"[\d.,\u202f]+ *(?:µs|ms|s|min|h|[kKM]i?B)"
+            )
+            whole.append(re.escape(line[at : varies.start()]) + anything)
+            at = varies.end()
+        whole.append(re.escape(line[at:].rstrip()) + r" *\n")
+    return re.compile("".join(whole))
+
+
+@once
+def programs() -> Path:
+    """Return a folder with the command `croupier`, as pages call it."""
+    folder = Path(tempfile.mkdtemp(prefix="docs-", dir=CACHE))
+    (folder / "croupier").write_text(f'#!/bin/sh\nexec {" ".join(CROUPIER)} "$@"\n')
+    (folder / "croupier").chmod(0o755)
+    return folder
+
+
+def printed(step: Step, folder: Path) -> str:
+    """Run a command and return what it prints, on either output; press ^C where the page does."""
+    path = os.pathsep.join([str(programs()), str(Path(sys.executable).parent), os.environ["PATH"]])
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", f"exec {step.command}" if "^C\n" in step.text else step.command],
+        cwd=folder,
+        env=environment(PATH=path, COLUMNS="100", NO_COLOR="1", LANG="C.UTF-8", HOME=str(folder)),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    too_long = threading.Timer(PATIENCE, os.killpg, (process.pid, signal.SIGKILL))
+    too_long.start()
+    assert process.stdout is not None
+    told = ""
+    above, pressed, _ = step.text.partition("^C\n")
+    with process, process.stdout as output:
+        for line in output:
+            told += line
+            if pressed and pattern(above).fullmatch(told):
+                told, pressed = told + "^C\n", ""
+                os.killpg(process.pid, signal.SIGINT)  # as a terminal does: everybody in the group
+    too_long.cancel()
+    return told if PROGRESS.search(step.text) else PROGRESS.sub("", told)
+
+
+def played(scene: Scene, folder: Path) -> Iterator[tuple[Step, str]]:
+    """Do what a scene asks for in a folder; yield each command's step and what it printed."""
+    place = folder
+    for step in scene.steps:
+        if step.file:
+            step.write(place)
+        elif step.command.startswith("cd "):
+            place = (place / step.command[3:].split("#")[0].strip()).resolve(strict=True)
+        else:
+            yield step, printed(step, place)
+
+
+SCENES = [
+    pytest.param(
+        scene,
+        id=f"{page.relative_to(ROOT / 'docs').with_suffix('')}-{scene.heading}".strip("-"),
+        marks=[pytest.mark.long] if "long" in scene.needs else [],
+    )
+    for page in PAGES
+    for scene in scenes(page)
+]
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_what_a_page_shows_is_what_happens(scene: Scene, tmp_path: Path) -> None:
+    needs(*(program for program in scene.needs if program != "long"))
+    for step, told in played(scene, tmp_path):
+        where = f"{scene.page.relative_to(ROOT)}:{step.line}: $ {step.command}"
+        assert pattern(step.text).fullmatch(told), f"{where}\n--- shown\n{step.text}--- printed\n{told}"
+
+
+# Links.
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as they are made on the web."""
+    headings = re.findall(r"^#+ (.*)", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_link_leads_somewhere() -> None:
+    dead = []
+    for page in [path for path in tracked() if path.suffix == ".md"]:
+        prose = re.sub(r"^(```+).*?^\1$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+        for link in re.findall(r"\]\(([^)\s]+)\)", prose):
+            path, _, anchor = link.partition("#")
+            if re.match("[a-z]+:", link):
+                continue
+            target = page.parent / path if path else page
+            if not target.exists() or (anchor and anchor not in anchors(target)):
+                dead.append(f"{page.relative_to(ROOT)}: {link}")
+    assert not dead
+
+
+# A page written anew.
+
+
+def retold(page: Path) -> str:
+    """Return a page with what is printed in place of whatever it shows that is not."""
+    lines = page.read_text().splitlines(keepends=True)
+    for scene in scenes(page):
+        with tempfile.TemporaryDirectory() as folder:
+            for step, told in played(scene, Path(folder).resolve()):
+                if not pattern(step.text).fullmatch(told):
+                    lines[step.line] = told + lines[step.line] if not step.text else told
+                    for line in range(step.line + 1, step.line + step.text.count("\n")):
+                        lines[line] = ""
+    return "".join(lines)
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        Path(name).write_text(retold(Path(name)))
