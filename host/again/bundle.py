@@ -2,9 +2,9 @@
 
 import gzip
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,7 +20,7 @@ from protocols.words import View
 
 SCHEMA = "croupier/bundle/1"
 LARGEST = 256 << 20  # bytes, unpacked: a bundle may come from anybody
-MAGIC = b"\x1f\x8b"
+T = TypeVar("T")
 
 
 class Said(msgspec.Struct, array_like=True):
@@ -50,11 +50,11 @@ class Bundle(msgspec.Struct, rename={"format": "schema"}):
     fixture: str
     table: str
     wanted: tuple[int, int]
-    bot: Player
+    bot: dict[str, Any]
     croupier_seed: int
     level: str
-    evidence: Evidence | None
-    usage: Usage | None
+    evidence: dict[str, Any] | None
+    usage: dict[str, Any] | None
     before: list[Step]
     asked: list[Step]
 
@@ -80,19 +80,24 @@ def packed(case: Case) -> bytes:
 
     whole = Bundle(
         *(SCHEMA, __version__, case.game, case.rules._asdict(), case.fixture, case.table, case.wanted),
-        *(case.player._replace(source=""), case.seed, case.level, case.evidence, case.usage),
+        *(_by_name(case.player._replace(source="")), case.seed, case.level),
+        *(_by_name(case.evidence), _by_name(case.usage)),
         *(steps(case.before), steps(case.asked)),
     )
     return gzip.compress(msgspec.json.encode(whole), 6, mtime=0)
 
 
-def is_bundle(path: Path) -> bool:
-    """Return whether a file looks like a bundle."""
-    try:
-        with path.open("rb") as file:
-            return file.read(2) == MAGIC
-    except OSError:
-        return False
+def _by_name(values: Any) -> Any:
+    """Return a NamedTuple's values by name, those in it too; anything else as it is."""
+    if hasattr(values, "_asdict"):
+        return {name: _by_name(value) for name, value in values._asdict().items()}
+    return values
+
+
+def _from_names(kind: type[T], told: Mapping[str, Any]) -> T:
+    """Return a NamedTuple from what a bundle says by name; what it does not know is as the tuple has it."""
+    usual = kind._field_defaults  # type: ignore[attr-defined]  # every kind here is a NamedTuple
+    return msgspec.convert([told[name] if name in told else usual[name] for name in kind._fields], kind)  # type: ignore[attr-defined]
 
 
 def unpacked(path: Path) -> Case:
@@ -103,7 +108,7 @@ def unpacked(path: Path) -> Case:
         if len(text) > LARGEST:
             raise ValueError(f"it has more than {LARGEST >> 20} MiB")
         return _case(msgspec.json.decode(text, type=Bundle))
-    except (gzip.BadGzipFile, EOFError, zlib.error, ValueError, TypeError, msgspec.MsgspecError) as broken:
+    except (gzip.BadGzipFile, EOFError, zlib.error, LookupError, ValueError, TypeError, msgspec.MsgspecError) as broken:
         hint = "croupier export bundle TABLE -o FILE makes one"
         raise Refused([Problem("R014", str(path), f"is no bundle: {broken}", hint=hint)], 3) from broken
     except OSError as failed:
@@ -115,10 +120,12 @@ def _case(told: Bundle) -> Case:
         raise ValueError(f"its schema is {told.format[:40]!r}, not {SCHEMA!r}")
     if told.game not in GAMES:
         raise ValueError(f"its game is {told.game[:40]!r}, and the games are {', '.join(GAMES)}")
-    if told.bot.protocol not in PROTOCOLS:
-        raise ValueError(f"its protocol is {told.bot.protocol[:40]!r}, and they are {', '.join(PROTOCOLS)}")
-    if told.bot.limits.clock not in CLOCKS:
-        raise ValueError(f"its clock is {told.bot.limits.clock[:40]!r}, and they are {', '.join(CLOCKS)}")
+    limits = _from_names(Limits, told.bot["limits"])
+    player = _from_names(Player, told.bot | {"limits": limits})
+    if player.protocol not in PROTOCOLS:
+        raise ValueError(f"its protocol is {player.protocol[:40]!r}, and they are {', '.join(PROTOCOLS)}")
+    if limits.clock not in CLOCKS:
+        raise ValueError(f"its clock is {limits.clock[:40]!r}, and they are {', '.join(CLOCKS)}")
     game = GAMES[told.game]
     rules = type(next(iter(game.presets.values())))
 
@@ -136,15 +143,15 @@ def _case(told: Bundle) -> Case:
             raise ValueError(f"question {said.number} of its table {said.table} is not what its view says")
         return found
 
-    lines = PROTOCOLS[told.bot.protocol].lines
+    lines = PROTOCOLS[player.protocol].lines
     if not any(step.asked for step in told.asked):
         raise ValueError("it asks nothing")
     return Case(
         *(told.game, msgspec.convert(list(told.rules.values()), rules), told.fixture, told.table, told.wanted),
-        *(told.bot._replace(limits=told.bot.limits.at_most(MOST)), told.croupier_seed, told.level),
+        *(player._replace(limits=limits.at_most(MOST)), told.croupier_seed, told.level),
         *(exchanges(told.before), exchanges(told.asked)),
-        told.evidence,
-        told.usage,
+        None if told.evidence is None else _from_names(Evidence, told.evidence),
+        None if told.usage is None else _from_names(Usage, told.usage),
     )
 
 
