@@ -117,9 +117,15 @@ class Journal:
             return None
         fixture, summary, scores, answers, about = row
         with self._legible():
-            record = msgspec.msgpack.decode(summary, type=Record)._replace(scores=_spread(scores), answers=answers)
+            record = msgspec.msgpack.decode(summary, type=Record)._replace(scores=spread(scores), answers=answers)
         pieces = tuple(piece for _, _, piece in self.evidence("WHERE fixture.id = ?", (fixture,)))
         return record._replace(evidence=pieces), json.loads(about)
+
+    def scored(self, path: str) -> tuple[dict[str, Any], bytes]:
+        """Return what a fixture is about, and its scores as they are kept: see `spread`."""
+        query = "SELECT about, scores FROM fixture JOIN record ON fixture.id = record.fixture WHERE path = ?"
+        about, scores = self._database.execute(query, (path,)).fetchone()
+        return json.loads(about), scores
 
     def evidence(self, where: str = "", values: tuple[Any, ...] = ()) -> Iterator[tuple[int, str, Evidence]]:
         """Yield id, fixture path and evidence of faults and slowest decisions."""
@@ -151,7 +157,8 @@ def _squeezed(scores: tuple[tuple[int, ...], ...]) -> bytes:
     return zlib.compress(pack(scores), 3)
 
 
-def _spread(squeezed: bytes) -> tuple[tuple[int, ...], ...]:
+def spread(squeezed: bytes) -> tuple[tuple[int, ...], ...]:
+    """Return the scores of a fixture's tables from how they are kept."""
     return msgspec.msgpack.decode(zlib.decompress(squeezed), type=tuple[tuple[int, ...], ...])
 
 

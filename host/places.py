@@ -1,12 +1,21 @@
-"""Where croupier keeps what it can make again: the keeper's binary and the bots it has built."""
+"""Where croupier works: on which machine, as whom, and where it keeps what it can make again (the keeper, built bots)."""
 
 import os
+import platform
 from pathlib import Path
 
 SANDBOX_UID = 61_750
 """The ordinary uid that croupier, when it is root, starts what is foreign as: it is nobody's, so it owns nothing.
 
 Each sandbox has one of those that follow (sandboxes/users.py)."""
+
+
+def machine() -> str:
+    """Return what this machine is: its system, cores and memory, and the Python that croupier runs on."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
+    cores = len(os.sched_getaffinity(0))
+    system = f"{platform.system()} {platform.release()}, {platform.machine()}"
+    return f"{system}, {cores} core{'s' if cores > 1 else ''}, {memory:.0f} GiB, Python {platform.python_version()}"
 
 
 def sandbox_user() -> tuple[int, int]:

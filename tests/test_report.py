@@ -3,29 +3,39 @@
 import base64
 import csv
 import gzip
+import html
 import io
 import json
 import re
+import shlex
+import shutil
+import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
 import click
+import command as command_line
 import pytest
 from click.testing import CliRunner, Result
 from command import croupier
 
+from host.bots.told import Evidence
 from host.cli import Office, watching
 from host.journal import reading, writing
 from host.problems import Refused
-from host.report.account import account, as_json
+from host.report.account import Account, account, as_json
+from host.report.blind import Blind
+from host.report.charts import bars
+from host.report.courses import chips
 from host.report.export import one_playlog, told_playlog, write_csv, write_events
 from host.report.files import casino_of, report_of
 from host.report.page import file_policy
 from host.report.playlog import read_playlog
-from host.report.tables import Shown, find, known_seed, load, packed, squeezed, worth_seeing
+from host.report.shown import known_seed, watchable
+from host.report.tables import Shown, find, load, packed, squeezed, worth_seeing
 from host.tournament.run import about
 from tests.browser import games
-from tests.browser.games import EVIL, SEED
+from tests.browser.games import EVIL, SEED, spoilt
 
 GAMES = tuple(games.KINDS)
 
@@ -118,14 +128,14 @@ def test_replays_open_again_as_they_were_packed(journal: Path) -> None:
 
 def test_the_same_journal_gives_the_same_replays(journal: Path) -> None:
     with reading(journal) as book:
-        place = worth_seeing(book, 1)[0]
+        place = worth_seeing(book, {"league"}, 1)[0]
         (one,), (other,) = (list(load(book, SEED, place.fixture, [place.nth])) for _ in range(2))
     assert squeezed(packed(one)) == squeezed(packed(other))
 
 
 def test_every_table_worth_seeing_is_found_by_its_name(journal: Path) -> None:
     with reading(journal) as book:
-        places = worth_seeing(book, 20)
+        places = worth_seeing(book, {"league"}, 20)
         assert [find(book, place.name) for place in places] == [place._replace(why="") for place in places]
 
 
@@ -154,7 +164,7 @@ def test_a_stage_under_way_shows_no_effects(tmp_path: Path) -> None:
 
 def test_a_packed_table_has_all_its_questions(journal: Path) -> None:
     with reading(journal) as book:
-        place = worth_seeing(book, 1)[0]
+        place = worth_seeing(book, {"league"}, 1)[0]
         (table,) = load(book, SEED, place.fixture, [place.nth])
     asked = [facts["q"] for ev, facts in table.events if ev == "ask" and "q" in facts]
     columns = [column.split("\n") for column in packed(table)["questions"]]
@@ -179,8 +189,6 @@ def test_nothing_that_is_told_of_a_running_stage_names_a_table_or_a_card(tmp_pat
 
 def test_a_seed_in_words_is_secret_too_while_a_run_goes_on(tmp_path: Path) -> None:
     path = games.played(tmp_path, "pazaak", state="running")
-    from host.journal import writing
-
     with writing(path) as book:
         book.note({"config": '{"seed": "swordfish", "stage": []}'})
     assert "swordfish" not in report(path)
@@ -199,20 +207,193 @@ def test_another_runs_seed_is_none(tmp_path: Path) -> None:
         assert known_seed(book) is None
 
 
-def test_twenty_games_of_a_hundred_rounds_stay_below_one_megabyte(tmp_path: Path) -> None:
-    path = tmp_path / "run" / "run.sqlite"
+@pytest.fixture(scope="module")
+def long_games(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a run of thirty games that nobody ends before a hundred rounds are over."""
+    path = tmp_path_factory.mktemp("long") / "run" / "run.sqlite"
     games.begin(path, "holdem", games.BOTS["holdem"])
-    games.add(path, games.fixtures("holdem", "league", games.BOTS["holdem"], 20), games.patient)
-    page = report(path)
+    games.add(path, games.fixtures("holdem", "league", games.BOTS["holdem"], 30), games.patient)
+    return path
+
+
+def test_twenty_games_of_a_hundred_rounds_stay_below_one_megabyte(long_games: Path) -> None:
+    page = report(long_games)
     assert page.count('class="table"') == 20 and len(page.encode()) < 1_000_000
 
 
-def test_replays_that_there_is_no_room_for_are_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "run" / "run.sqlite"
-    games.begin(path, "holdem", games.BOTS["holdem"])
-    games.add(path, games.fixtures("holdem", "league", games.BOTS["holdem"], 30), games.patient)
-    page = report(path, 30)
+def test_replays_that_there_is_no_room_for_are_left_out(long_games: Path) -> None:
+    page = report(long_games, 30)
     assert 20 < page.count('class="table"') < 30 and len(page.encode()) < 1_000_000
+
+
+# How it went.
+
+
+@pytest.fixture(scope="module")
+def pazaak(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a finished run of some tables a pair."""
+    path = tmp_path_factory.mktemp("pairs") / "run" / "run.sqlite"
+    games.begin(path, "pazaak", games.BOTS["pazaak"])
+    some = games.fixtures("pazaak", "league", games.BOTS["pazaak"], 61)
+    halves = [half for one in some for half in (one, one._replace(path=f"{one.path[:-2]}/62", first=62, tables=38))]
+    games.add(path, halves)
+    return path
+
+
+def told_of(path: Path) -> Account:
+    """Return the account of a run."""
+    with reading(path) as book:
+        return account(book, known_seed(book))
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    """Return a run's exported rows: what seats are told by elsewhere."""
+    file = io.StringIO()
+    with reading(path) as book:
+        write_csv(book, None, False, file)
+    return list(csv.DictReader(io.StringIO(file.getvalue())))
+
+
+def test_a_pairs_running_score_ends_at_its_score(pazaak: Path) -> None:
+    (stage,) = told_of(pazaak).stages
+    ends = [(duel.points[-1].tables, duel.points[-1].rate) for duel in stage.duels]
+    assert len(ends) == 6 and ends == [(duel.pair.tables, duel.pair.rate) for duel in stage.duels]
+
+
+def test_a_running_score_counts_tables_in_their_order(pazaak: Path) -> None:
+    duel = told_of(pazaak).stages[0].duels[0]
+    mine = [
+        row for row in rows_of(pazaak) if row["fixture"].startswith(f"{duel.group}/") and row["bot"] == duel.bots[0]
+    ]
+    won = [int(row["won"]) for row in sorted(mine, key=lambda row: int(row["table"].rpartition("/")[2]))]
+    assert 20 <= len(duel.points) <= 40
+    assert [point.rate * point.tables for point in duel.points] == pytest.approx(
+        [sum(won[: point.tables]) for point in duel.points]
+    )
+
+
+def test_the_seats_of_a_pair_are_those_of_its_tables(pazaak: Path) -> None:
+    rows = rows_of(pazaak)
+    for duel in told_of(pazaak).stages[0].duels:
+        mine = [row for row in rows if row["fixture"].startswith(f"{duel.group}/") and row["bot"] == duel.bots[0]]
+        by_seat = [[int(row["won"]) for row in mine if row["seat"] == seat] for seat in "01"]
+        assert [(len(won), sum(won)) for won in by_seat] == [tuple(seat) for seat in duel.seats]
+
+
+def test_while_a_stage_runs_a_pair_is_told_by_whole_fixtures(tmp_path: Path) -> None:
+    (stage,) = told_of(games.played(tmp_path, "pazaak", state="running")).stages
+    assert [(len(duel.points), duel.seats, duel.group) for duel in stage.duels] == [(1, (), "")] * 6
+
+
+@pytest.mark.parametrize("game", ["cardshark", "pazaak"])
+def test_ranks_over_time_end_where_the_standings_are(game: str, tmp_path: Path) -> None:
+    (stage,) = told_of(games.played(tmp_path, game, 6)).stages
+    assert stage.ranks and stage.ranks.after[-1] == stage.fixtures
+    merit = {row.bot: row.rate if row.rate is not None else row.score for row in stage.rows}
+    places = sorted(stage.ranks.of, key=lambda bot: stage.ranks.of[bot][-1] or 0)  # type: ignore[union-attr]
+    assert [merit[bot] for bot in places] == sorted(merit.values(), reverse=True)
+
+
+def test_of_many_bots_some_pairs_have_no_page_and_the_page_says_so(tmp_path: Path) -> None:
+    path, bots = tmp_path / "run" / "run.sqlite", tuple(f"bot {number}" for number in range(14))
+    games.begin(path, "pazaak", bots)
+    games.add(path, games.fixtures("pazaak", "league", bots, 1))
+    page = report(path)
+    assert page.count('<section class="page" id="pair-') == 66 and "Only the first 66 have a page" in page
+
+
+def test_chips_over_rounds_begin_as_dealt_and_end_as_scored(tmp_path: Path) -> None:
+    path = games.grouped(tmp_path, rounds=12)
+    with reading(path) as book:
+        for place in worth_seeing(book, {"groups", "final"}, 9):
+            (table,) = load(book, SEED, place.fixture, [place.nth])
+            told = chips(table)
+            scores = table.events[-1].facts["scores"]
+            assert told and {line[0] for _, line in told.of} == {200} and len(told.rounds) == len(told.of[0][1])
+            assert [line[-1] for _, line in told.of] == [max(score, 0) for score in scores]
+
+
+@pytest.fixture(scope="module")
+def grouped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a finished tournament of groups."""
+    return games.grouped(tmp_path_factory.mktemp("groups"), rounds=30)
+
+
+def test_who_goes_on_from_a_group_plays_the_next_round(grouped: Path) -> None:
+    groups, final = told_of(grouped).stages
+    went = {seat.bot for group in groups.groups for seat in group.seats if seat.on}
+    assert went == {seat.bot for group in final.groups for seat in group.seats} and len(went) == 5
+
+
+def test_groups_come_with_their_chips_and_the_final_with_its_winner(grouped: Path) -> None:
+    page, told = report(grouped), told_of(grouped)
+    assert page.count("Chips over rounds") == sum(len(stage.groups) for stage in told.stages) == 3
+    winner = max(told.stages[1].groups[0].seats, key=lambda seat: seat.first).bot
+    assert told.sentence.startswith(f"{winner} wins ") and "leaves much to luck" in told.sentence
+
+
+def test_a_histogram_has_every_answer_in_it(journal: Path) -> None:
+    for bot in told_of(journal).bots:
+        assert bot.spent
+        shown = [int(re.sub(r"\D", "", bar.title.split(" answers")[0])) for bar in bars(bot.spent).bars]
+        assert sum(shown) == sum(count for *_, count in bot.spent.walls)
+
+
+def test_the_first_bar_of_a_histogram_is_drawn(journal: Path) -> None:
+    spent = told_of(journal).bots[0].spent
+    assert spent
+    walls = ((0.0, 1e-6, 9), *((2 ** (at - 1) / 1e6, 2**at / 1e6, 0) for at in range(1, 24)))
+    assert len(bars(spent._replace(walls=walls)).bars) == 1
+
+
+# For judges.
+
+
+def opened(page: str) -> str:
+    """Return a page with its tables unpacked, as whoever looks into it can see them."""
+    data = re.findall(r'class="table" data-name="[^"]*">([^<]*)<', page)
+    return re.sub(r">[A-Za-z0-9+/=]{200,}<", "><", page) + "".join(
+        gzip.decompress(base64.b64decode(each)).decode() for each in data
+    )
+
+
+@pytest.mark.parametrize("game", [*GAMES, "groups"])
+def test_a_blind_report_names_nobody(game: str, tmp_path: Path) -> None:
+    path = games.grouped(tmp_path, rounds=4) if game == "groups" else games.played(tmp_path, game)
+    with reading(path) as book:
+        page = re.sub(r"question \d+ of [^\n]*/\d+", "", opened(report_of(Blind(book), 20)[0]))  # said by no real game
+        assert page.count('"rows":') == len(worth_seeing(book, watchable(book), 20)) > 1
+        names = [*book.bots(), html.escape(EVIL), "Zoë", "ab" * 8]
+    assert [name for name in names if re.search(rf"(?<![\w#-]){re.escape(name)}(?![\w-])", page)] == []
+    assert "Bot 1" in page
+
+
+def test_a_blind_report_has_the_same_figures(pazaak: Path) -> None:
+    with reading(pazaak) as book:
+        named, blind = account(book, SEED), account(Blind(book), SEED)
+    for one, other in zip(named.stages, blind.stages, strict=True):
+        assert [row[5:12] for row in one.rows] == [row[5:12] for row in other.rows]
+        assert sorted(duel.pair.tables for duel in one.duels) == sorted(duel.pair.tables for duel in other.duels)
+
+
+def test_what_a_bot_says_is_cleared_of_names(tmp_path: Path) -> None:
+    path = games.played(tmp_path, "pazaak")
+    with reading(path) as book:
+        said = Evidence("nestor", 1, 1, "crash", "", b"?", b"END", b"NESTOR by Zo\xc3\xab: nestors", 0, 0, "")
+        masked = Blind(book)._evidence(said)
+    assert masked.stderr.decode() == "NESTOR by Zo\u00eb: nestors".replace("NESTOR", "…") and masked.bot.startswith(
+        "Bot "
+    )
+
+
+def test_who_is_bot_one_differs_from_run_to_run(tmp_path: Path) -> None:
+    orders = set()
+    for number in range(6):
+        path = tmp_path / str(number) / "run.sqlite"
+        games.begin(path, "pazaak", games.BOTS["pazaak"], seed=bytes([number]))
+        with reading(path) as book:
+            orders.add(tuple(Blind(book)._masks))
+    assert len(orders) > 1
 
 
 # Export.
@@ -305,6 +486,52 @@ def test_the_report_is_written_into_the_folder(journal: Path) -> None:
     folder = journal.parents[1]
     told = json.loads(command(folder, "report").stdout)
     assert (folder / "report.html").stat().st_size == told["bytes"] and told["replays"]
+
+
+@pytest.mark.parametrize("seed", ['"random"', '"a seed for tests"'])
+def test_what_about_says_repeats_and_verifies_the_run(seed: str, tmp_path: Path) -> None:
+    cup = command_line.cup_in(tmp_path / "cup", tourneys=2, rounds=2)
+    config = cup / "croupier.toml"
+    config.write_text(config.read_text().replace('seed = "a seed for tests"', f"seed = {seed}"))
+    assert command_line.croupier("run", "-C", cup, "--progress", "none").code == 0
+    told, page = command_line.result_of(cup), report(cup / "run" / "run.sqlite")
+    lines = [html.unescape(said) for said in re.findall(r"<pre[^>]*>([^<]*)<", page)]
+    copy = tmp_path / "copy"
+    shutil.copytree(cup, copy, ignore=shutil.ignore_patterns("run", "*.html"))
+    shim = f'croupier() {{ {shlex.join(command_line.CROUPIER)} "$@"; }}; set -e\n'
+    done = subprocess.run(
+        ["sh", "-c", shim + "\n".join(lines)],
+        cwd=copy,
+        env=command_line.environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    again, commitment = command_line.result_of(copy), re.findall(r"sha256 ([0-9a-f]{64})", page)[-1]
+    assert again == told and commitment in done.stdout.splitlines()
+
+
+def test_the_report_says_on_what_machine_it_was_played(tmp_path: Path) -> None:
+    path = games.played(tmp_path, "pazaak")
+    with writing(path) as book:
+        book.note({"machine": "A Loom, 2 cores"})
+    assert "A Loom, 2 cores" in report(path) and "played on" in report(path)
+
+
+def test_a_report_without_names_is_written(journal: Path, tmp_path: Path) -> None:
+    told = command(journal.parents[1], "report", "--no-names", "-o", str(tmp_path / "blind.html"))
+    assert told.exit_code == 0 and "Bot 1" in (tmp_path / "blind.html").read_text()
+
+
+@pytest.mark.parametrize("spoil", ["newer", "torn", "foreign"])
+def test_a_journal_that_cannot_be_read_is_refused_and_left_alone(spoil: str, tmp_path: Path) -> None:
+    path = games.played(tmp_path, "pazaak")
+    spoilt(path, spoil)
+    before = path.read_bytes()
+    refused = command(tmp_path, "report").exception
+    assert isinstance(refused, Refused) and refused.problems[0].code == "R005"
+    assert path.read_bytes() == before and not (tmp_path / "report.html").exists()
 
 
 def test_a_place_that_cannot_be_written_is_refused(journal: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import http.client
+import io
 import json
 import re
 import signal
@@ -15,6 +16,8 @@ from urllib.parse import quote
 
 import pytest
 
+from host.journal import reading
+from host.report.export import write_events
 from tests.browser import games
 from tests.browser.games import SEED
 
@@ -22,7 +25,8 @@ pytest.importorskip("hypercorn")
 pytest.importorskip("starlette")
 
 SERVE = "import sys, trio; from pathlib import Path; from host.web.server import listening, served; "
-SERVE += "s = listening('127.0.0.1:0'); print(s.getsockname()[1], flush=True); trio.run(served, Path(sys.argv[1]), s)"
+SERVE += "s = listening('127.0.0.1:0'); print(s.getsockname()[1], flush=True); "
+SERVE += "trio.run(served, Path(sys.argv[1]), s, 'spoilers' in sys.argv)"
 
 
 class Server:
@@ -59,9 +63,9 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(journal: Path) -> Iterator[Server]:
+def serving(journal: Path, *how: str) -> Iterator[Server]:
     """Start a server; it ends in good order, with exit code 0."""
-    command = [sys.executable, "-c", SERVE, str(journal)]
+    command = [sys.executable, "-c", SERVE, str(journal), *how]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         server = Server(int(process.stdout.readline()), process)
@@ -200,14 +204,79 @@ def test_a_server_may_start_before_the_tournament(tmp_path: Path) -> None:
         assert b"nothing has been played" in early and told["state"] != "finished"
 
 
-def test_a_journal_of_a_newer_version_is_a_message_on_the_page(tmp_path: Path) -> None:
-    import sqlite3
-
+@pytest.mark.parametrize(
+    "how", {"newer": b"newer croupier", "torn": b"is", "foreign": b"not a journal of croupier"}.items()
+)
+def test_a_journal_that_cannot_be_read_is_a_message_on_the_page(how: tuple[str, bytes], tmp_path: Path) -> None:
     path = games.played(tmp_path, "pazaak")
-    with contextlib.closing(sqlite3.connect(path)) as database:
-        database.execute("PRAGMA user_version = 99")
+    games.spoilt(path, how[0])
     with serving(path) as server:
-        assert b"newer croupier" in server.get("/")[2]
+        status, _, page = server.get("/")
+        (said,) = re.findall(rb'role="alert">([^<]+)<', page)
+        assert status == 200 and said.startswith(b"run.sqlite ") and how[1] in said and b"Traceback" not in page
+
+
+# For other programs, and for the organiser alone.
+
+
+def ndjson(server: Server, of: str = "") -> tuple[int, bytes]:
+    """Return what the address of events tells."""
+    status, _, body = server.get(f"/api/events.ndjson{f'?of={quote(of)}' if of else ''}")
+    return status, body
+
+
+def exported(path: Path, selection: str | None = None, spoilers: bool = False) -> bytes:
+    """Return what `export jsonl` writes."""
+    file = io.StringIO()
+    with reading(path) as book:
+        write_events(book, selection, spoilers, file)
+    return file.getvalue().encode()
+
+
+def test_events_are_those_of_the_export(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "run.sqlite"
+    games.begin(path, "pazaak", games.BOTS["pazaak"])
+    games.add(path, games.fixtures("pazaak", "league", games.BOTS["pazaak"], 130))  # more than are made at a time
+    with serving(path) as server:
+        assert ndjson(server) == (200, exported(path)) == ndjson(server, "league")
+        assert ndjson(server, "last") == (200, exported(path, "last"))
+
+
+def test_events_of_a_running_stage_are_withheld(running: Server) -> None:
+    status, body = ndjson(running, "league")
+    assert (status, ndjson(running)) == (403, (200, b"")) and b"still secret" in body
+
+
+def test_events_of_what_does_not_exist_are_missing(finished: Server) -> None:
+    assert ndjson(finished, "nothing/7")[0] == 404
+
+
+@pytest.fixture(scope="module")
+def spoiling(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Serve a run that goes on to its organiser, cards and all."""
+    path = games.played(tmp_path_factory.mktemp("spoiling"), "pazaak", state="running")
+    with serving(path, "spoilers") as server:
+        yield server
+
+
+def test_who_serves_with_spoilers_sees_tables_and_evidence(spoiling: Server) -> None:
+    page = spoiling.get("/")[2].decode()
+    assert "question 3 of" in page and "#r=league" in page and ndjson(spoiling, "league")[1].count(b"table.start")
+    assert spoiling.get("/api/replay?table=league%2Fglaucus%2Bnestor%2F1")[0] == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/api/events.ndjson", *(f"/api/{name}" for name in API)])
+def test_not_even_spoilers_tell_the_seed(spoiling: Server, path: str) -> None:
+    assert SEED.hex() not in spoiling.get(path)[2].decode()
+
+
+def test_a_stage_is_shown_as_soon_as_it_is_over_and_the_next_is_not(tmp_path: Path) -> None:
+    cup = games.Cup(tmp_path, rounds=6)
+    cup.play("groups")
+    with serving(cup.path) as server:
+        rows = server.json("/api/replays.json")["rows"]
+        assert isinstance(rows, list) and {row["table"].split("/")[0] for row in rows} == {"groups"}
+        assert server.get("/")[2].count(b"Chips over rounds") == 2 and SEED.hex().encode() not in server.get("/")[2]
 
 
 def test_reading_changes_nothing(tmp_path: Path) -> None:

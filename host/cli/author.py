@@ -208,7 +208,7 @@ def errors(office: Office, bot: str | None, kind: str | None) -> None:
     """Show what went wrong: faults by bot and kind, counted, each with a piece of evidence."""
     from host.bots.build import harmless
     from host.journal import reading
-    from host.report.account import table_of
+    from host.report.shown import table_of
     from protocols.words import FaultKind
 
     kinds_known = [str(each) for each in FaultKind]

@@ -87,7 +87,7 @@ def print_standings(
     from host.journal import reading
     from host.record import again
     from host.report import text
-    from host.report.tables import known_seed
+    from host.report.shown import known_seed
     from host.tournament.folder import Folder, committed_at
     from host.tournament.stages import STAGES
     from host.tournament.standings import by_pair, counted, placed, standings, sureness

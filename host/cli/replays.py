@@ -15,7 +15,7 @@ from host.match import Sitting
 from host.problems import Problem, Refused
 from host.record import Record, unpack
 from host.report.replay import Event, as_text, events
-from host.report.tables import known_seed
+from host.report.shown import known_seed
 from host.tournament.plans import sittings
 from host.tournament.run import fixture_of
 

@@ -73,15 +73,17 @@ def write(path: Path, content: str | bytes) -> None:
 @JOURNAL
 @click.option("-o", "output", metavar="FILE.html", type=click.Path(path_type=Path), help="default: as the config says")
 @click.option("--replays", type=click.IntRange(0, 200), default=20, show_default=True, help="tables to keep, at most")
+@click.option("--no-names", "blind", is_flag=True, help="bots wear numbers, for judges: no names, authors or hashes")
 @click.option("--open", "show", is_flag=True, help="show it in the browser")
 @click.pass_obj
-def report(office: Office, journal: Path | None, output: Path | None, replays: int, show: bool) -> None:
+def report(office: Office, journal: Path | None, output: Path | None, replays: int, blind: bool, show: bool) -> None:
     """Write the whole run as one HTML file: result, standings, pairs, bots, faults, replays. It needs no network."""
     from host.journal import reading
+    from host.report.blind import Blind
     from host.report.files import report_of
 
     with reading(the_journal(office, journal)) as book:
-        text, kept = report_of(book, replays)
+        text, kept = report_of(Blind(book) if blind else book, replays)
     path = where_to(office, output, "report.html")
     write(path, text)
     size = len(text.encode())
@@ -174,8 +176,9 @@ def import_(office: Office, file: Path, output: Path | None, show: bool) -> None
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 @JOURNAL
 @click.option("--bind", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="port 0: any free one")
+@click.option("--spoilers", is_flag=True, help="also cards and replays of what is still being played: for you alone")
 @click.pass_obj
-def serve(office: Office, folder: Path | None, journal: Path | None, bind: str) -> None:
+def serve(office: Office, folder: Path | None, journal: Path | None, bind: str, spoilers: bool) -> None:
     """Show a run live in the browser: read-only, in a process of its own, cards withheld while a stage runs."""
     import trio
 
@@ -199,7 +202,9 @@ def serve(office: Office, folder: Path | None, journal: Path | None, bind: str) 
         print_json("serve", url=url, journal=str(path))
     else:
         click.echo(f"{path} at {url}   (^C stops it; the tournament goes on)")
-    trio.run(served, path, socket)
+        if spoilers:
+            click.echo("  with spoilers: who reads this page sees cards of bots that are still playing", err=True)
+    trio.run(served, path, socket, spoilers)
 
 
 def __getattr__(name: str) -> click.Command:

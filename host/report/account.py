@@ -3,7 +3,7 @@
 import json
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -12,7 +12,10 @@ from host.games import GAMES
 from host.games.engine import Scores
 from host.journal import Journal
 from host.match import Sitting
-from host.record import Again, Fixture, Record, again
+from host.record import Again, Fixture, Record, Result, again
+from host.report.blind import Blind
+from host.report.courses import Duel, Ranks, ahead, alone, duels, ranks
+from host.report.shown import stages_of, state_of, table_of, watchable
 from host.report.text import one_line
 from host.tournament import pairing
 from host.tournament.effects import Effects, Seated, effects
@@ -21,7 +24,6 @@ from host.tournament.plans import sittings
 from host.tournament.run import fixture_of
 from host.tournament.stages import STAGES, Field, sets_won, tie_winner
 from host.tournament.standings import Pair, Row, by_pair, counted, placed, standings, sureness
-from host.tournament.statistics import Won, sure_by_wins, wilson
 
 SAMPLES = 3  # pieces of evidence shown of one bot's one kind of fault
 MOST_TABLES = 100_000  # looked at for effects of seats and of the order of play
@@ -76,8 +78,9 @@ class Entrant(NamedTuple):
     protocol: str
     sha256: str
     rows: tuple[tuple[str, Row], ...]  # stage, row
-    opponents: tuple[tuple[str, Pair], ...]  # of the stage that tells most
-    opponents_by: str  # what their rates are a share of, as Stage.pairs_by
+    ranks: Ranks | None  # of the last stage that has any
+    opponents: tuple[tuple[str, Pair], ...]
+    opponents_in: str  # the stage that tells most of them
     faults: tuple[Faults, ...]
     slowest: tuple[Sample, ...]
     spent: Spent | None
@@ -100,12 +103,23 @@ class Bracket(NamedTuple):
     ties: tuple[Tie, ...]
 
 
+class GroupSeat(NamedTuple):
+    """A bot in a group: its mean chips (none when it is out), the games in which it was among the first, shares of a
+    tie included, and whether it has played on since."""
+
+    bot: str
+    chips: float
+    first: float
+    on: bool
+
+
 class Group(NamedTuple):
-    """Bots that sat at the same tables, and their mean scores, best first."""
+    """Bots that sat at the same tables, best first."""
 
     name: str
-    tables: int
-    scores: tuple[tuple[str, float], ...]
+    round: int
+    games: int
+    seats: tuple[GroupSeat, ...]
 
 
 class Stage(NamedTuple):
@@ -120,7 +134,9 @@ class Stage(NamedTuple):
     rows: tuple[Row, ...]
     sure: tuple[str, ...]
     pairs: Mapping[tuple[str, str], Pair]
-    pairs_by: str  # what a pair's rate is a share of: "games" or "tourneys"
+    pairs_by: str  # what a pair's rate is a share of: "games", or "tourneys" or "tables" ended ahead
+    duels: tuple[Duel, ...]
+    ranks: Ranks | None  # None where places are won in ties or groups, or too little has been played
     bracket: tuple[Bracket, ...]
     groups: tuple[Group, ...]
     effects: Effects | None  # None while it is played, and where its tables cannot be told without the seed
@@ -165,24 +181,42 @@ class Account(NamedTuple):
         return {bot.name: bot.number for bot in self.bots}
 
 
-def account(journal: Journal, seed: bytes | None = None) -> Account:
-    """Return what a journal tells; the seed only gets in when the run is finished."""
+def account(
+    journal: Journal,
+    seed: bytes | None = None,
+    shown: Container[str] | None = None,
+    before: Account | None = None,
+) -> Account:
+    """Return what a journal tells; the seed only gets in when the run is finished.
+
+    Cards are told of the stages `shown`; without any, of those that are finished. What an account `before` has told of a
+    finished stage and would take long to find again is taken from there.
+    """
     facts, bots = journal.facts(), journal.bots()
+    shown = watchable(journal) if shown is None else shown
     config: dict[str, Any] = json.loads(facts.get("config", "{}"))
     over = facts.get("state") == "finished"
     asked: dict[str, Any] = {stage["name"]: stage for stage in config.get("stage", [])}
-    stages, everything, newest = [], list[tuple[str, Record]](), 0
-    order = list(bots)
+    stages, order = [], list(bots)
+    read = {said["name"]: sorted(journal.records(said["name"]), key=lambda one: one[0]) for said in stages_of(facts)}
+    everything = [(name, record) for name, numbered in read.items() for _, record in numbered]
+    newest = max((number for numbered in read.values() for number, _ in numbered), default=0)
     for said in stages_of(facts):
         name = said["name"]
-        read = list(journal.records(name))
-        newest = max([newest, *(number for number, _ in read)])
-        records = [record for _, record in read]
-        everything += [(name, record) for record in records]
-        told = _stage(said, facts, asked.get(name), order, records, bots)
-        stages.append(told._replace(effects=effects_of(journal, told, seed)) if told.state == "finished" else told)
+        records = [record for _, record in read[name]]
+        names = list(read)
+        later = {
+            bot for other, record in everything if names.index(other) > names.index(name) for bot in record.results
+        }
+        stage = _stage(said, facts, asked.get(name), order, records, bots, later)
+        known = _finished(before, facts, stage)
+        stages.append(
+            stage._replace(
+                duels=known.duels if known else duels(journal, stage.pairs, records, name in shown),
+                effects=known.effects if known else _effects(journal, stage, seed),
+            )
+        )
         order = json.loads(facts.get(f"order {name}", "[]")) or order
-    shown = {stage.name for stage in stages if stage.state == "finished"}
     entrants = _entrants(journal, bots, stages, everything, shown)
     if not over:
         config = {key: value for key, value in config.items() if key != "seed"}
@@ -213,19 +247,6 @@ def account(journal: Journal, seed: bytes | None = None) -> Account:
     )
 
 
-def stages_of(facts: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return name, kind and rank_by of each stage; a friendly game is one stage that nobody has configured."""
-    said: list[dict[str, Any]] = json.loads(facts.get("stages", "[]"))
-    return said or [{"name": "play", "kind": "independent", "rank_by": []}]
-
-
-def state_of(stage: str, facts: Mapping[str, str]) -> str:
-    """Return how far a stage is: waiting, running (or interrupted, to be resumed) or finished."""
-    if facts.get("state") == "finished":
-        return "finished"
-    return facts.get(f"stage {stage}", "waiting")
-
-
 def _stage(
     said: Mapping[str, Any],
     facts: Mapping[str, str],
@@ -233,6 +254,7 @@ def _stage(
     order: Sequence[str],
     records: Sequence[Record],
     bots: Mapping[str, Mapping[str, Any]],
+    later: Container[str],
 ) -> Stage:
     name, kind = said["name"], said["kind"]
     records = counted(said, records)
@@ -241,7 +263,7 @@ def _stage(
     known = STAGES.get(kind)
     if known is not None and known.places and (places := json.loads(facts.get(f"order {name}", "[]"))):
         rows, sure = placed(rows, places), []  # places were won in ties, not by the rate over all of them
-    by_two = all(len(record.results) == 2 for record in records)
+    by_two = alone(records)
     tables = [next(iter(record.results.values())).tables for record in records if record.results]
     return Stage(
         name=name,
@@ -253,11 +275,30 @@ def _stage(
         rows=tuple(rows),
         sure=tuple(sure),
         pairs=by_pair(records) if by_two else ahead(records),
-        pairs_by="games" if by_two else "tourneys" if kind == "tables" else "fixtures",
+        pairs_by="games" if by_two else "tourneys" if kind == "tables" else "tables",
+        duels=(),
+        ranks=None
+        if known is not None and known.places
+        else ranks(records, kind, any(row.wins is not None for row in rows)),
         bracket=_bracket(asked, order, records) if kind == "cup" and asked else (),
-        groups=_groups(records) if kind == "groups" else (),
+        groups=_groups(records, later) if kind == "groups" else (),
         effects=None,
     )
+
+
+def _finished(before: Account | None, facts: Mapping[str, str], stage: Stage) -> Stage | None:
+    """Return a finished stage as it has been told before; None where that was another run, or is not over."""
+    if before is None or stage.state != "finished" or str(before.began) != facts.get("began"):
+        return None
+    return next((each for each in before.stages if (each.name, each.state) == (stage.name, "finished")), None)
+
+
+def _effects(journal: Journal, stage: Stage, seed: bytes | None) -> Effects | None:
+    if stage.state != "finished":
+        return None
+    if isinstance(journal, Blind):
+        return journal.effects(effects_of(journal.seen, stage, seed))
+    return effects_of(journal, stage, seed)
 
 
 def effects_of(journal: Journal, stage: Stage, seed: bytes | None) -> Effects | None:
@@ -298,42 +339,29 @@ def _open(kind: str, asked: Mapping[str, Any] | None, order: Sequence[str], reco
     return len(STAGES[kind].due(SimpleNamespace(**asked), nothing, Field(order, b""), played))
 
 
-def ahead(records: Sequence[Record]) -> dict[tuple[str, str], Pair]:
-    """Return for every two bots in how many of the fixtures that both played, a tourney say, the one ended ahead."""
-    met: dict[tuple[str, str], list[int]] = {}
+def _groups(records: Sequence[Record], later: Container[str]) -> tuple[Group, ...]:
+    """Return a stage's groups, round by round; `later` are the bots that have played in a later stage."""
+    found: dict[str, dict[str, list[Result]]] = {}
     for record in records:
-        for one, ours in record.results.items():
-            for other, theirs in record.results.items():
-                if one == other or not (ours.tables and theirs.tables):
-                    continue
-                mine, its = _worth(ours, record), _worth(theirs, record)
-                so_far = met.setdefault((one, other), [0, 0, 0])
-                so_far[:] = so_far[0] + 1, so_far[1] + (mine > its), so_far[2] + (mine < its)
-    pairs = {}
-    for pair, (count, won, lost) in sorted(met.items()):
-        sure = sure_by_wins({"": Won(count, won)}, {"": Won(count, lost)})
-        pairs[pair] = Pair(count, won, count - won - lost, lost, won / count, *wilson(won, count), sure)
-    return pairs
-
-
-def _worth(result: Any, record: Record) -> float:
-    """Return what a bot made of a fixture: its chips at the end of a tourney, else its mean score."""
-    carried = len({each.tables for each in record.results.values()}) > 1 or result.tables == 1
-    return float(result.final) if carried else result.score / result.tables
-
-
-def _groups(records: Sequence[Record]) -> tuple[Group, ...]:
-    """Return the tables of groups, in the order in which they were named."""
-    found: dict[str, dict[str, list[int]]] = {}
-    for record in records:
-        sums = found.setdefault(record.path.rpartition("/")[0], {})
         for bot, result in record.results.items():
-            so_far = sums.setdefault(bot, [0, 0])
-            so_far[:] = so_far[0] + result.score, so_far[1] + result.tables
+            found.setdefault(record.path.rpartition("/")[0], {}).setdefault(bot, []).append(result)
+    rounds = {name: int(name.split("/")[-2]) for name in found}  # groups/2/A+B+C: a name has the round in it
+    went = {
+        bot: max(rounds[name] for name, sat in found.items() if bot in sat) for sat in found.values() for bot in sat
+    }
     groups = []
-    for name, sums in sorted(found.items()):
-        scores = sorted(((bot, score / tables) for bot, (score, tables) in sums.items()), key=lambda one: -one[1])
-        groups.append(Group(name, max(tables for _, tables in sums.values()), tuple(scores)))
+    for name in sorted(found, key=lambda name: (rounds[name], name)):
+        seats = [
+            GroupSeat(
+                bot,
+                sum(result.score for result in games) / len(games),
+                sum(result.wins for result in games),
+                went[bot] > rounds[name] or bot in later,
+            )
+            for bot, games in found[name].items()
+        ]
+        seats.sort(key=lambda seat: (-seat.first, -seat.chips))
+        groups.append(Group(name, rounds[name], max(map(len, found[name].values())), tuple(seats)))
     return tuple(groups)
 
 
@@ -383,6 +411,8 @@ def _sentence(name: str, over: bool, stage: Stage | None) -> str:
     what = f"{name} " if name and name != "A friendly game" else ""
     if not stage.sure and stage.bracket:
         return f"{bot} {'wins' if over else 'is ahead in'} {what}after a cup in which every place was played out."
+    if stage.groups:
+        return f"{bot} {'wins' if over else 'is ahead in'} {what}{_of_groups(stage, first)}"
     if first.rate is not None:
         figure = f"with {100 * first.rate:.1f} % of its games won"
     else:
@@ -397,6 +427,15 @@ def _sentence(name: str, over: bool, stage: Stage | None) -> str:
     return f"{bot} {verb}{figure}, {certain}." if certain else f"{bot} {verb}{figure}."
 
 
+def _of_groups(stage: Stage, first: Row) -> str:
+    """Return how the first of a stage of groups got there; one game at one table leaves much to luck."""
+    chips = f"{first.score or 0:,.0f} chips".replace(",", "\u202f")
+    last = stage.groups[-1]
+    if last.games == 1:
+        return f"with {chips} in one last game of {len(last.seats)} bots, which leaves much to luck."
+    return f"among the first in {first.wins:g} of {first.tables} games, with {chips} on average."
+
+
 # Bots.
 
 
@@ -405,7 +444,7 @@ def _entrants(
     bots: Mapping[str, Mapping[str, Any]],
     stages: Sequence[Stage],
     everything: Sequence[tuple[str, Record]],
-    shown: set[str],
+    shown: Container[str],
 ) -> list[Entrant]:
     stage_of = {record.path: name for name, record in everything}
     kinds = {stage.name: stage.kind for stage in stages}
@@ -433,8 +472,9 @@ def _entrants(
                 protocol=str(about.get("protocol", "")),
                 sha256=str(about.get("sha256", "")),
                 rows=tuple((stage.name, row) for stage in stages for row in stage.rows if row.bot == name),
+                ranks=next((stage.ranks for stage in reversed(stages) if stage.ranks), None),
                 opponents=tuple((other, pair) for (one, other), pair in pairs.items() if one == name),
-                opponents_by=telling.pairs_by if telling else "",
+                opponents_in=telling.name if telling else "",
                 faults=tuple(
                     Faults(name, kind, count, tuple(samples.get((name, kind), [])))
                     for kind, count in counts.most_common()
@@ -447,14 +487,6 @@ def _entrants(
             )
         )
     return entrants
-
-
-def table_of(kind: str, path: str, number: int) -> str:
-    """Return the name of a fixture's nth table, from 1: those of a tourney lie below it, others stand beside it."""
-    if kind == "tables":
-        return f"{path}/{number}"
-    group, _, first = path.rpartition("/")
-    return f"{group}/{int(first) + number - 1}" if first.isdigit() else path
 
 
 def _sample(piece: Evidence, table: str, shown: bool) -> Sample:

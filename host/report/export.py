@@ -10,9 +10,9 @@ from host.games.luck import Luck
 from host.journal import Journal
 from host.problems import Problem, Refused
 from host.record import unpack
-from host.report.account import stages_of
 from host.report.playlog import Death, Look, playlog, read_playlog
-from host.report.tables import Place, Shown, evidence, find, known_seed, load, plain, watchable
+from host.report.shown import every_stage, known_seed, stages_of, watchable
+from host.report.tables import Place, Shown, evidence, find, load, plain
 from host.report.text import one_line
 from host.tournament.plans import sittings
 from host.tournament.run import fixture_of
@@ -46,7 +46,7 @@ def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[
     if place is None and not meant:
         hint = f"a stage ({', '.join(stages)}), a table, or last"
         raise Refused([Problem("U001", "", f"there is no table and no stage {selection!r}", hint=hint)], 2)
-    shown = set(stages) if spoilers else watchable(journal)
+    shown = every_stage(journal) if spoilers else watchable(journal)
     for stage in stages:
         paths = journal.paths(stage)
         wanted: list[tuple[str, list[int] | None]] = [(path, None) for path in paths if stage in meant]
@@ -104,9 +104,14 @@ def write_events(journal: Journal, selection: str | None, spoilers: bool, file: 
     for _, path, wanted in list(chosen(journal, selection, spoilers)):
         for table in load(journal, seed, path, wanted):
             tables += 1
-            for event in lines(table):
-                file.write(json.dumps({"v": 1} | event, separators=(",", ":"), ensure_ascii=False) + "\n")
+            file.write(as_lines(table))
     return tables
+
+
+def as_lines(table: Shown) -> str:
+    """Return a table's events, one a line."""
+    events = (json.dumps({"v": 1} | event, separators=(",", ":"), ensure_ascii=False) for event in lines(table))
+    return "".join(f"{event}\n" for event in events)
 
 
 def lines(table: Shown) -> Iterator[dict[str, Any]]:

@@ -2,8 +2,11 @@
 
 from host.journal import Journal
 from host.report.account import account
+from host.report.blind import Blind
+from host.report.courses import chips
 from host.report.page import empty_account, rendered
-from host.report.tables import known_seed, load, packed, squeezed, worth_seeing
+from host.report.shown import known_seed, watchable
+from host.report.tables import Place, Shown, load, packed, squeezed, worth_seeing
 from host.report.text import one_line
 
 MOST = 990_000
@@ -12,20 +15,29 @@ MOST = 990_000
 
 def report_of(journal: Journal, most: int) -> tuple[str, int]:
     """Return the report of a journal, and how many replays it carries, at most so many."""
-    seed = known_seed(journal)
-    told = account(journal, seed)
-    places = worth_seeing(journal, most) if seed is not None else []
-    room = MOST - len(rendered(told, places, {}, live=False).encode())
+    seed, stages = known_seed(journal), watchable(journal)
+    told = account(journal, seed, stages)
+    places = worth_seeing(journal, stages, most) if seed is not None else []
+    tables = [table_at(journal, seed, place) for place in places if seed is not None]
+    stacks = list(filter(None, map(chips, tables)))
+    room = MOST - len(rendered(told, places, {}, live=False, stacks=stacks).encode())
     data: dict[str, str] = {}
-    for place in places:
-        assert seed is not None
-        (table,) = load(journal, seed, place.fixture, [place.nth])
+    for place, table in zip(places, tables, strict=True):
         small = squeezed(packed(table, place.why))
         needed = len(small) + 2 * len(place.name) + 200
         if needed <= room:
             data[place.name] = small
             room -= needed
-    return rendered(told, [place for place in places if place.name in data], data, live=False), len(data)
+    kept = [place for place in places if place.name in data]
+    return rendered(told, kept, data, live=False, stacks=stacks), len(data)
+
+
+def table_at(journal: Journal, seed: bytes, place: Place) -> Shown:
+    """Return the table at a place, played again; of a blind journal without its bots' names."""
+    if isinstance(journal, Blind):
+        return journal.table(seed, place)
+    (table,) = load(journal, seed, place.fixture, [place.nth])
+    return table
 
 
 def casino_of(name: str, playlog: str) -> str:

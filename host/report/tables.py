@@ -2,9 +2,8 @@
 
 import base64
 import gzip
-import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from host.bots.told import Evidence
@@ -12,10 +11,9 @@ from host.journal import Journal
 from host.match import Sitting
 from host.problems import Problem, Refused
 from host.record import unpack
-from host.report.account import stages_of, state_of, table_of
 from host.report.replay import Event, events, spelled
+from host.report.shown import stages_of, table_of
 from host.report.text import one_line
-from host.tournament.folder import Folder
 from host.tournament.plans import sittings
 from host.tournament.run import fixture_of
 from protocols.words import Fault, Move
@@ -46,34 +44,11 @@ class Shown(NamedTuple):
         return [one_line(bot) for bot in self.sitting.bots]
 
 
-def known_seed(journal: Journal) -> bytes | None:
-    """Return a run's seed as far as we may read it; None where we may not. Nothing is ever written."""
+def worth_seeing(journal: Journal, stages: Container[str], most: int) -> list[Place]:
+    """Return tables of these stages: where something went wrong, the last ones, and some of everybody's."""
     facts = journal.facts()
-    if "seed" in facts:
-        return bytes.fromhex(facts["seed"])
-    chosen = json.loads(facts.get("config", "{}")).get("seed", "random")
-    try:
-        seed = (
-            chosen.encode()
-            if chosen != "random"
-            else bytes.fromhex(Folder(journal.path.parent.parent).seed_file.read_text())
-        )
-    except (OSError, ValueError):
-        return None
-    return seed if hashlib.sha256(seed).hexdigest() == facts.get("seed_sha256") else None
-
-
-def watchable(journal: Journal) -> set[str]:
-    """Return the stages whose tables may be shown to everybody: those that are finished."""
-    facts = journal.facts()
-    return {stage["name"] for stage in stages_of(facts) if state_of(stage["name"], facts) == "finished"}
-
-
-def worth_seeing(journal: Journal, most: int) -> list[Place]:
-    """Return tables of finished stages: where something went wrong, the last ones, and some of everybody's."""
-    finished, facts = watchable(journal), journal.facts()
     kinds = {stage["name"]: stage["kind"] for stage in stages_of(facts)}
-    stage_of = {path: name for name in kinds if name in finished for path in journal.paths(name)}
+    stage_of = {path: name for name in kinds if name in stages for path in journal.paths(name)}
     found: dict[str, Place] = {}
 
     def add(path: str, nth: int, why: str) -> None:

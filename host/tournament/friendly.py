@@ -3,10 +3,12 @@
 import hashlib
 import re
 import secrets
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from host import __version__, places
 from host.bots.limits import Limits
 from host.bots.ready import ready
 from host.bots.spec import Spec
@@ -70,6 +72,7 @@ async def played(
 
     with writing(place, fresh=forget) as journal:
         facts = {"game": game.name, "name": "friendly", "level": level, "state": "finished"}
+        facts |= {"version": __version__, "machine": places.machine(), "began": str(time.time())}
         journal.note(facts | {"seed": seed.hex(), "seed_sha256": commitment(seed), "stages": "[]"})
         for bot, spec in zip(bots, specs, strict=True):
             lone = len(spec.files) == 1 and not spec.manifest

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import trio
 
-from host import __version__
+from host import __version__, places
 from host.bots.build import Bot
 from host.bots.ready import ready
 from host.bots.sandboxes import LEVELS, demand
@@ -301,6 +301,7 @@ def enter(journal: Journal, cup: cups.Cup, bots: list[Bot], level: str, seed: by
             "stages": json.dumps(stages),
             "abreast": str(cup.abreast),
             "version": __version__,
+            "machine": places.machine(),
             "began": journal.facts().get("began", str(time.time())),
         }
     )

@@ -6,22 +6,26 @@ import json
 import sqlite3
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import trio
 
-from host.journal import Journal, reading
+from host.journal import Journal, reading, spread
 from host.problems import Problem, Refused
 from host.report.account import Account, account, as_json
+from host.report.courses import Chips, chips
+from host.report.export import as_lines, chosen, the_seed
 from host.report.page import empty_account, rendered
-from host.report.tables import Place, find, known_seed, load, packed, watchable, worth_seeing
+from host.report.shown import every_stage, known_seed, watchable
+from host.report.tables import Place, find, load, packed, worth_seeing
 from host.report.text import json_rows
 
 LOOKING = 0.5  # seconds between two looks at the journal's files
 SHARE = 20  # making a page may take one part in so many of the time: the tournament needs the machine
 REPLAYS, REMEMBERED = 40, 64
+TABLES = 100  # whose events are made at a time
 KEEPING = 15.0  # seconds after which a silent line is told that we live
 
 
@@ -32,17 +36,20 @@ class Edition(NamedTuple):
     page: bytes  # gzipped
     api: Mapping[str, bytes]
     news: bytes  # one server-sent event
+    state: str
 
 
 class Newsroom:
     """Looks at a journal and keeps the latest edition; `changed` is set when there is a newer one."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, spoilers: bool = False) -> None:
+        self.path, self._spoilers = path, spoilers
         self.changed = trio.Event()
         self._seen: tuple[Any, ...] = ()
         self._checked = False
+        self._told: Account | None = None
         self._replays: OrderedDict[str, bytes] = OrderedDict()
+        self._stacks: dict[str, Chips | None] = {}
         self._one_at_a_time = trio.CapacityLimiter(1)
         self.edition = self._made(0)
 
@@ -65,6 +72,19 @@ class Newsroom:
             while len(self._replays) > REMEMBERED:
                 self._replays.popitem(last=False)
         return self._replays[name]
+
+    async def events(self, selection: str | None) -> AsyncIterator[bytes]:
+        """Yield the events of what is meant, as `export jsonl` writes them, without spending much of a run's time.
+
+        Raise Refused, before anything is yielded, for what does not exist or may not be shown yet.
+        """
+        for path, tables in await trio.to_thread.run_sync(self._meant, selection, limiter=self._one_at_a_time):
+            for at in range(0, len(tables), TABLES):
+                started = time.monotonic()
+                some = tables[at : at + TABLES]
+                yield await trio.to_thread.run_sync(self._events, path, some, limiter=self._one_at_a_time)
+                if self.edition.state == "running":
+                    await trio.sleep(SHARE * (time.monotonic() - started))
 
     def _signature(self) -> tuple[Any, ...]:
         files = (self.path, self.path.with_name(self.path.name + "-wal"))
@@ -91,40 +111,76 @@ class Newsroom:
         """Return an edition; what keeps us from it stands on the page."""
         self._seen = self._signature()
         replays: list[Place] = []
+        stacks: list[Chips] = []
+        told, wrong = empty_account(self.path.parent.parent.resolve().name), ""
         try:
             with self._journal() as journal:
-                seed = known_seed(journal)
-                told = account(journal, seed)
-                replays = worth_seeing(journal, REPLAYS) if seed is not None else []
+                seed, stages = known_seed(journal), self._stages(journal)
+                told = account(journal, seed, stages, self._told)
+                if seed is not None:
+                    replays = worth_seeing(journal, stages, REPLAYS)
+                    stacks = self._games(journal, seed, told, replays)
         except Refused as refused:
             problem = refused.problems[0]
-            told = empty_account(f"{problem.message}"[:200])
-            self._checked = False
+            wrong = problem.message if problem.code == "R006" else f"{self.path.name} {problem.message}"
         except sqlite3.Error as failed:  # the journal is just being made, or thrown away
-            told = empty_account(f"the journal cannot be read: {failed}")
-            self._checked = False
-        page = rendered(told, replays, {}, live=True).encode()
+            wrong = f"{self.path.name} cannot be read: {failed}"
+        self._checked, self._told = not wrong, told
+        page = rendered(told, replays, {}, live=True, stacks=stacks, wrong=wrong).encode()
         api = {key: encoded(value) for key, value in figures(told, replays).items()}
         news = json.dumps({"edition": number, "newest": told.newest, "state": told.state})
-        return Edition(
-            number, gzip.compress(page, 5, mtime=0), api, f"event: news\nid: {number}\ndata: {news}\n\n".encode()
-        )
+        event = f"event: news\nid: {number}\ndata: {news}\n\n".encode()
+        return Edition(number, gzip.compress(page, 5, mtime=0), api, event, told.state)
+
+    def _games(self, journal: Journal, seed: bytes, told: Account, replays: list[Place]) -> list[Chips]:
+        """Return how the chips went in one game of each group; what has been played does not change."""
+        groups = {group.name for stage in told.stages for group in stage.groups}
+        found = {place.name.rpartition("/")[0]: place for place in reversed(replays)}
+        for group in groups & found.keys():
+            name = f"{told.seed_sha256}/{found[group].name}"
+            if name not in self._stacks:
+                (table,) = load(journal, seed, found[group].fixture, [found[group].nth])
+                self._stacks[name] = chips(table)
+        told_of = (self._stacks[f"{told.seed_sha256}/{found[group].name}"] for group in groups & found.keys())
+        return [each for each in told_of if each is not None]
+
+    def _stages(self, journal: Journal) -> set[str]:
+        """Return the stages whose tables may be shown."""
+        return every_stage(journal) if self._spoilers else watchable(journal)
+
+    @contextlib.contextmanager
+    def _played(self) -> Iterator[Journal]:
+        """Open the journal for one look; raise Refused while there is none."""
+        if not self.path.exists():
+            raise Refused([Problem("R006", "", "nothing has been played here yet")], 3)
+        with self._journal() as journal:
+            yield journal
 
     def _replay(self, name: str) -> bytes:
-        if not self.path.exists():
-            raise Refused([Problem("R006", name, "nothing has been played here yet")], 3)
-        with self._journal() as journal:
+        with self._played() as journal:
             place = find(journal, name)
             if place is None:
                 raise Refused([Problem("R006", name, "there is no such table in this run")], 3)
-            if not any(place.fixture in journal.paths(stage) for stage in watchable(journal)):
+            if not any(place.fixture in journal.paths(stage) for stage in self._stages(journal)):
                 raise Refused(
                     [Problem("R011", name, "this table belongs to a stage that is not over: it is withheld")], 5
                 )
-            seed = known_seed(journal)
-            if seed is None:
-                raise Refused([Problem("R010", name, "the seed of this run cannot be read from here")], 3)
-            return encoded(packed(next(load(journal, seed, place.fixture, [place.nth]))))
+            return encoded(packed(next(load(journal, the_seed(journal), place.fixture, [place.nth]))))
+
+    def _meant(self, selection: str | None) -> list[tuple[str, Sequence[int]]]:
+        """Return fixtures and their tables; without a selection everything that may be shown."""
+        with self._played() as journal:
+            the_seed(journal)
+            several = [selection] if selection else [stage for stage in self._stages(journal) if journal.paths(stage)]
+            found = [each for one in several for each in chosen(journal, one, self._spoilers)]
+            return [
+                (path, range(len(spread(journal.scored(path)[1]))) if tables is None else tables)
+                for _, path, tables in found
+            ]
+
+    def _events(self, path: str, tables: Sequence[int]) -> bytes:
+        with self._played() as journal:
+            return "".join(map(as_lines, load(journal, the_seed(journal), path, tables))).encode()
 
 
 def encoded(value: Any) -> bytes:

@@ -52,7 +52,10 @@ def application(room: Newsroom, local: bool) -> App:
     async def figures(request: Request) -> Response:
         name = request.path_params["name"]
         if name not in room.edition.api:
-            return refusal(404, f"there is no such address; there are {', '.join(room.edition.api)}, replay and events")
+            return refusal(
+                404,
+                f"there is no such address; there are {', '.join(room.edition.api)}, replay, events and events.ndjson",
+            )
         return Response(room.edition.api[name], media_type="application/json", headers={"cache-control": "no-cache"})
 
     async def replay(request: Request) -> Response:
@@ -60,6 +63,14 @@ def application(room: Newsroom, local: bool) -> App:
             return Response(await room.replay(request.query_params.get("table", "")), media_type="application/json")
         except Refused as refused:
             return refusal(403 if refused.exit_code == 5 else 404, refused.problems[0].message)
+
+    async def played(request: Request) -> Response:
+        pieces = room.events(request.query_params.get("of"))
+        try:
+            first = await anext(pieces, b"")
+        except Refused as refused:
+            return refusal(403 if refused.exit_code == 5 else 404, refused.problems[0].message)
+        return StreamingResponse(joined(first, pieces), media_type="application/x-ndjson")
 
     async def events(_request: Request) -> Response:
         if listeners >= MOST_LISTENERS:
@@ -85,10 +96,18 @@ def application(room: Newsroom, local: bool) -> App:
         Route("/", page),
         Route("/assets/{name}", file),
         Route("/api/events", events),
+        Route("/api/events.ndjson", played),
         Route("/api/replay", replay),
         Route("/api/{name}", figures),
     ]
     return partial(guarded, Starlette(routes=routes), local)
+
+
+async def joined(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield what has been read already, then the rest."""
+    yield first
+    async for piece in rest:
+        yield piece
 
 
 async def guarded(app: App, local: bool, scope: Scope, receive: Any, send: Send) -> None:
@@ -160,8 +179,8 @@ def is_local(made: socket.socket) -> bool:
     return ip_address(made.getsockname()[0]).is_loopback
 
 
-async def served(path: Path, made: socket.socket) -> None:
-    """Serve a journal until ^C or SIGTERM."""
+async def served(path: Path, made: socket.socket, spoilers: bool = False) -> None:
+    """Serve a journal until ^C or SIGTERM; with `spoilers` also the cards of a stage that is not over."""
     import signal
 
     config = Config()
@@ -172,7 +191,7 @@ async def served(path: Path, made: socket.socket) -> None:
     config.graceful_timeout = 0.2
     config.shutdown_timeout = 1.0
     config.h11_max_incomplete_size = 16 * 1024
-    room = await trio.to_thread.run_sync(Newsroom, path)
+    room = await trio.to_thread.run_sync(Newsroom, path, spoilers)
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
 
         async def stop() -> None:

@@ -1,21 +1,25 @@
 """Journals of games that small functions play, in this process: real tables, real records, no bots to build."""
 
+import contextlib
 import json
+import sqlite3
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 from host.bots.told import Evidence, Usage
 from host.games import GAMES
 from host.games.engine import Table
 from host.games.luck import Luck
-from host.journal import writing
+from host.journal import beside, writing
 from host.match import Sitting
 from host.record import Fixture, Record, Result, pack
 from host.tournament.folder import commitment
 from host.tournament.plans import PLANS
 from host.tournament.run import about
+from host.tournament.stages import STAGES, Field
 from protocols.words import Answer, Fault, FaultKind, Move
 
 SEED = bytes(range(16))
@@ -165,3 +169,66 @@ def played(folder: Path, game: str, count: int = 3, state: str = "finished", **r
     begin(path, game, BOTS[game], state)
     add(path, fixtures(game, "league", BOTS[game], count, **rules))
     return path
+
+
+def spoilt(path: Path, how: str) -> None:
+    """Make a journal one of a newer croupier, tear it, or put another database in its place."""
+    for log in beside(path):
+        log.unlink(missing_ok=True)
+    if how == "torn":
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+        return
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA user_version = 99" if how == "newer" else "PRAGMA application_id = 7")
+
+
+# Groups, stage after stage.
+
+GROUPS = (
+    {"kind": "groups", "name": "groups", "advance": 2, "until": 5, "repeat": 1, "rank_by": ["advances", "chips"]},
+    {"kind": "groups", "name": "final", "advance": 1, "until": 1, "repeat": 1, "rank_by": ["advances", "chips"]},
+)
+ENTRANTS = (*BOTS["holdem"], "wild", "loose", "ehs_cpp")
+
+
+class Cup:
+    """A tournament of groups and a final, played step by step as `run` would, and written down."""
+
+    def __init__(self, folder: Path, **rules: Any) -> None:
+        self.path = folder / "run" / "run.sqlite"
+        self._rules = GAMES["holdem"].presets["banksalad"]._replace(**rules)
+        self._order: list[str] = list(ENTRANTS)
+        begin(self.path, "holdem", ENTRANTS, "running")
+        with writing(self.path) as journal:
+            config = json.dumps({"game": "holdem", "seed": "random", "limits": {"move": "1 s"}, "stage": GROUPS})
+            journal.note({"stages": json.dumps(GROUPS), "config": config, "stage league": ""})
+
+    def play(self, name: str) -> None:
+        """Play a stage to its end."""
+        stage = SimpleNamespace(**next(each for each in GROUPS if each["name"] == name))
+        kind, field, records = STAGES["groups"], Field(self._order, SEED), dict[str, Record]()
+        blank = Fixture("holdem", self._rules, "", "", (), 0)
+        with writing(self.path) as journal:
+            journal.note({f"stage {name}": "running"})
+            while some := kind.due(stage, blank, field, records):
+                for fixture in some:
+                    records[fixture.path] = recorded(fixture)
+                    journal.add(name, records[fixture.path], about(fixture))
+            assert kind.places and kind.left
+            places = json.dumps(kind.places(stage, field, records))
+            journal.note({f"stage {name}": "finished", f"order {name}": places})
+            self._order = kind.left(stage, field, records)
+
+    def finish(self) -> None:
+        """Declare it over."""
+        with writing(self.path) as journal:
+            journal.note({"state": "finished"})
+
+
+def grouped(folder: Path, **rules: Any) -> Path:
+    """Return a folder's journal with a whole tournament of groups in it."""
+    cup = Cup(folder, **rules)
+    for stage in GROUPS:
+        cup.play(str(stage["name"]))
+    cup.finish()
+    return cup.path

@@ -1,0 +1,320 @@
+"""What pages draw: figures in words, and where the lines, bars and whiskers of their small pictures lie."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from host.report.account import Spent
+from host.report.courses import Chips, Duel, Ranks
+from host.report.text import NONE, duration, one_line, thousands
+from host.tournament.effects import Effect, Effects
+from host.tournament.standings import Row
+
+
+def dur(seconds: float | None) -> str:
+    """Return a time with its unit."""
+    return NONE if seconds is None else duration(seconds)
+
+
+def decimals(row: Row) -> int:
+    """Return how many decimals a score is worth."""
+    return 0 if abs(row.score or 0) >= 100 else 1
+
+
+def value(row: Row) -> str:
+    """Return what ranks a bot: "60.59 %" or chips."""
+    if row.rate is not None:
+        return f"{100 * row.rate:.2f} %"
+    return NONE if row.score is None else thousands(row.score, decimals(row))
+
+
+def figure(row: Row) -> str:
+    """Return what ranks a bot, in words; in groups places are won by going on, and chips tell more."""
+    if row.kind == "groups" and row.score is not None:
+        return f"{thousands(row.score, decimals(row))} chips"
+    return f"{value(row)} won" if row.rate is not None else f"{value(row)} chips"
+
+
+def half(row: Row) -> str:
+    """Return half the width of a row's interval."""
+    if row.low is None or row.high is None:
+        return NONE
+    spread = (row.high - row.low) / 2
+    return f"{100 * spread:.2f}" if row.rate is not None else thousands(spread, decimals(row))
+
+
+def margin(row: Row) -> str:
+    """Return a row's interval in words; of groups, how often it was among the first."""
+    if row.kind == "groups" and row.wins is not None:
+        return f"among the first in {row.wins:g} of {thousands(row.tables)} {'game' if row.tables == 1 else 'games'}"
+    return "no interval yet" if row.low is None else f"± {half(row)}"
+
+
+def more(effect: Effect, unit: str) -> str:
+    """Return how much more is won somewhere: "+0.12 ± 0.30 %", or chips."""
+    if effect.more is None or effect.high is None:
+        return NONE
+    factor, word = (100, "%") if unit == "games" else (1, "chips")
+    return f"{factor * effect.more:+.2f} ± {factor * (effect.high - effect.more):.2f} {word}"
+
+
+def verdict(found: Effects) -> str:
+    """Return in words whether there are any effects."""
+    if all(effect.more is None for effect in found.seats):
+        return "too few tables were played to see what a seat, or playing late, is worth."
+    seen = [effect.what for effect in found.late if effect.seen]
+    late = f"{', '.join(map(one_line, seen))} won otherwise late than early" if seen else ""
+    seats = [effect.what for effect in found.seats if effect.seen]
+    worth = f"the game treats its seats differently ({', '.join(seats)})" if seats else "no seat is better than another"
+    even = "equally often" if not found.apart else f"equally often, to within {found.apart} tables"
+    unit = f"{100 * found.gained:.3f} % of its games" if found.unit == "games" else f"{found.gained:.2f} chips a table"
+    brought = f", which has brought nobody more than {unit}" if seats else ""
+    late = late or "whether a table was played early or late has made no difference"
+    return f"{worth}; every bot has had every seat {even}{brought}; {late}."
+
+
+class Scale(NamedTuple):
+    """The axis that the whiskers of a table share."""
+
+    low: float
+    high: float
+    ticks: list[float]
+    title: str
+
+    def x(self, at: float) -> float:
+        """Return where a value lies between 6 and 234."""
+        return round(6 + 228 * (at - self.low) / (self.high - self.low), 1)
+
+
+class Whisker(NamedTuple):
+    """One row's whisker, on a picture 240 wide."""
+
+    low: float | None
+    at: float | None
+    high: float | None
+    label: str
+
+
+def worth(row: Row) -> float | None:
+    """Return what ranks a bot."""
+    return row.rate if row.rate is not None else row.score
+
+
+def scale(rows: Sequence[Row]) -> Scale:
+    """Return the axis for these rows, with round ticks."""
+    values = [each for row in rows for each in (row.low, worth(row), row.high) if each is not None and row.tables]
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    room = (high - low) * 0.04 or abs(high) * 0.1 or 1.0
+    low, high = low - room, high + room
+    step = 10 ** math.floor(math.log10(high - low))
+    step = next(step * part for part in (0.2, 0.5, 1, 2, 5) if (high - low) / (step * part) <= 6)
+    marks = [step * number for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    rates = any(row.rate is not None for row in rows)
+    first, last = (f"{100 * low:.0f} %", f"{100 * high:.0f} %") if rates else (thousands(low), thousands(high))
+    axis = Scale(low, high, [], f"{first} … {last}")
+    return axis._replace(ticks=[axis.x(mark) for mark in marks])
+
+
+def whisker(row: Row, axis: Scale) -> Whisker:
+    """Return a row's whisker on an axis."""
+    at = worth(row)
+    if at is None:
+        return Whisker(None, None, None, "nothing played yet")
+    if row.low is None or row.high is None:
+        return Whisker(None, axis.x(at), None, value(row))
+    return Whisker(axis.x(row.low), axis.x(at), axis.x(row.high), f"{value(row)}, {margin(row)}")
+
+
+class Bar(NamedTuple):
+    """One bar of a histogram, on a picture 640 × 190."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    title: str
+    late: bool
+
+
+class Bars(NamedTuple):
+    """A histogram of answer times."""
+
+    bars: list[Bar]
+    ticks: list[tuple[float, str]]
+    limit: float | None
+    label: str
+
+
+def bars(spent: Spent) -> Bars:
+    """Return the histogram of a bot's answer times, its limit in the picture; the first bar may begin at nothing."""
+    counts = [count for _, _, count in spent.walls]
+    used = [at for at, count in enumerate(counts) if count]
+    first, last = min(used), max(used)
+    if spent.limit is not None:
+        last = max(last, math.ceil(math.log2(spent.limit * 1e6)))
+    last = max(last, first + 5)
+    width = 620 / (last - first + 1)
+    tallest = math.log10(max(counts) + 1)
+    drawn = []
+    for at in range(first, min(last, len(counts) - 1) + 1):
+        start, below, count = spent.walls[at]
+        if not count:
+            continue
+        height = round(4 + 120 * math.log10(count + 1) / tallest, 1)
+        title = f"{thousands(count)} answers from {dur(start)} to {dur(below)}"
+        late = spent.limit is not None and start >= spent.limit
+        drawn.append(Bar(round(10 + (at - first) * width, 1), 150 - height, round(width - 3, 1), height, title, late))
+    every = max(1, round((last - first) / 7))
+    ticks = [
+        (round(10 + (at - first) * width, 1), dur(2 ** (at - 1) / 1e6)) for at in range(first + 1, last + 1, every)
+    ]
+    limit = None
+    if spent.limit is not None:
+        limit = round(10 + (math.log2(spent.limit * 1e6) + 1 - first) * width, 1)
+        limit = min(limit, 630.0)
+    parts = [f"{percent} of 100 answers took less than {dur(quantile(spent, percent))}" for percent in (50, 99)]
+    label = f"{'; '.join(parts)}; the slowest {dur(spent.slowest)}"
+    return Bars(drawn, ticks, limit, label + (f", the limit {dur(spent.limit)}." if spent.limit is not None else "."))
+
+
+def quantile(spent: Spent, percent: int) -> float:
+    """Return the time below which so many of 100 answers stayed: the upper edge of a bar, or the slowest answer."""
+    seen, total = 0, sum(count for _, _, count in spent.walls)
+    for _, below, count in spent.walls:
+        seen += count
+        if 100 * seen >= percent * total:
+            return min(below, spent.slowest)
+    return spent.slowest
+
+
+class Line(NamedTuple):
+    """A line of points as SVG has them, and where its name stands."""
+
+    points: str
+    name: str
+    colour: int
+    y: float
+
+
+class Lines(NamedTuple):
+    """A picture of lines, 640 wide: `down` and `along` are marks on its axes, and `label` says it in words."""
+
+    height: int
+    lines: list[Line]
+    down: list[tuple[float, str]]
+    along: list[tuple[float, str]]
+    label: str
+    band: str = ""
+
+
+LEFT, RIGHT, ALONE = 60, 458, 606  # where lines begin, and end with and without names behind them
+COLOURS = 10
+
+
+def spread(places: Sequence[float], apart: float) -> list[float]:
+    """Return places pushed down until they are so far apart, in the order given."""
+    order = sorted(range(len(places)), key=lambda nth: places[nth])
+    pushed, least = [0.0] * len(places), -apart
+    for nth in order:
+        pushed[nth] = least = max(places[nth], least + apart)
+    return pushed
+
+
+def path(points: Sequence[tuple[float, float]]) -> str:
+    """Return points as SVG has them."""
+    return " ".join(f"{x:.0f},{y:.1f}" for x, y in points)
+
+
+def along(values: Sequence[int], right: int, pieces: int = 5) -> list[tuple[float, str]]:
+    """Return marks below a picture whose values lie evenly from LEFT to `right`."""
+    last = len(values) - 1
+    places = sorted({last * nth // pieces for nth in range(pieces + 1)}) if last > 0 else [0]
+    return [(round(LEFT + (right - LEFT) * nth / max(1, last)), thousands(values[nth])) for nth in places]
+
+
+def drawn(places: Sequence[int | None], right: int) -> list[tuple[float, float]]:
+    """Return the points of a line of places, the first on top; it begins where there is one."""
+    step = (right - LEFT) / max(1, len(places) - 1)
+    return [(LEFT + step * nth, 14 + 20 * (place - 1)) for nth, place in enumerate(places) if place is not None]
+
+
+def ways(ranks: Ranks) -> Lines:
+    """Return everybody's way through a stage."""
+    count = len(ranks.of)
+    last = {bot: places[-1] or count for bot, places in ranks.of.items()}
+    names = spread([14 + 20 * (place - 1) for place in last.values()], 20)
+    lines = [
+        Line(path(drawn(places, RIGHT)), bot, nth % COLOURS, y + 4)
+        for nth, ((bot, places), y) in enumerate(zip(ranks.of.items(), names, strict=True))
+    ]
+    order = ", ".join(f"{place} {one_line(bot)}" for bot, place in sorted(last.items(), key=lambda one: one[1]))
+    height = int(max(names)) + 44
+    return Lines(height, lines, _ranks(count), along(ranks.after, RIGHT), f"Rank over time; at the end {order}.")
+
+
+def way(ranks: Ranks, bot: str) -> Lines | None:
+    """Return one bot's way through a stage; None where it has not been seen."""
+    places, count = ranks.of.get(bot, ()), len(ranks.of)
+    seen = [place for place in places if place is not None]
+    if not seen:
+        return None
+    line = Line(path(drawn(places, ALONE)), "", 0, 0.0)
+    label = f"At first {seen[0]}, at best {min(seen)}, at worst {max(seen)}, now {seen[-1]} of {count}."
+    return Lines(20 * count + 32, [line], _ranks(count), along(ranks.after, ALONE), label)
+
+
+def _ranks(count: int) -> list[tuple[float, str]]:
+    every = -(-count // 12)
+    return [(14 + 20 * (place - 1), str(place)) for place in range(1, count + 1, every)]
+
+
+def running(duel: Duel, unit: str) -> Lines:
+    """Return how a pair's score ran, with the band in which the truth may lie."""
+    settled = duel.points[len(duel.points) // 4 :]  # the first few say little, and would make the rest a flat line
+    low, high = min(point.low for point in settled), max(point.high for point in settled)
+    low, high = max(0.0, min(low, 0.48)), min(1.0, max(high, 0.52))
+    step = next(each for each in (0.01, 0.02, 0.05, 0.1, 0.2) if (high - low) / each <= 6)
+
+    def y(rate: float) -> float:
+        return min(170.0, max(10.0, 10 + 160 * (high - rate) / (high - low)))
+
+    xs = [LEFT + (ALONE - LEFT) * nth / max(1, len(duel.points) - 1) for nth in range(len(duel.points))]
+    upper = [(x, y(point.high)) for x, point in zip(xs, duel.points, strict=True)]
+    lower = [(x, y(point.low)) for x, point in zip(xs, duel.points, strict=True)]
+    line = Line(path([(x, y(point.rate)) for x, point in zip(xs, duel.points, strict=True)]), "", 0, 0.0)
+    down = [
+        (round(y(step * nth), 1), f"{100 * step * nth:.0f} %")
+        for nth in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
+    ]
+    end = duel.points[-1]
+    label = (
+        f"{one_line(duel.bots[0])} against {one_line(duel.bots[1])}: after {thousands(end.tables)} {unit} "
+        f"{100 * end.rate:.1f} %, the truth between {100 * end.low:.1f} and {100 * end.high:.1f} %."
+    )
+    marks = along([point.tables for point in duel.points], ALONE)
+    return Lines(204, [line], down, marks, label, path([*upper, *reversed(lower)]))
+
+
+def chipped(chips: Chips) -> Lines:
+    """Return everybody's chips, round by round."""
+    most = max(max(line) for _, line in chips.of) or 1
+    step = next(each * 10**power for power in range(9) for each in (1, 2, 5) if most / (each * 10**power) <= 5)
+
+    def y(amount: int) -> float:
+        return 10 + 160 * (1 - amount / most)
+
+    names = spread([y(line[-1]) for _, line in chips.of], 20)
+    each = (RIGHT - LEFT) / max(1, len(chips.rounds) - 1)
+    lines = [
+        Line(path([(LEFT + each * nth, y(held)) for nth, held in enumerate(line)]), bot, number % COLOURS, place + 4)
+        for number, ((bot, line), place) in enumerate(zip(chips.of, names, strict=True))
+    ]
+    down = [(round(y(step * nth), 1), thousands(step * nth)) for nth in range(most // step + 1)]
+    ends = ", ".join(f"{one_line(bot)} {line[-1]}" for bot, line in chips.of)
+    height = max(204, int(max(names)) + 34)
+    label = f"Chips round by round; at the end {ends}."
+    return Lines(height, lines, down, along(chips.rounds, RIGHT), label)
+
+
+DRAWN = (dur, more, verdict, value, figure, half, margin, scale, whisker, bars, ways, way, running, chipped)
+"""What templates may call."""
