@@ -20,7 +20,7 @@ from host.journal import Journal
 from host.match import MOST_ABREAST, Sitting, play
 from host.problems import Problem, Refused
 from host.record import Fixture, Record, unpack
-from host.report.tables import known_seed
+from host.report.shown import known_seed
 from host.tournament.plans import PLANS, sittings
 from host.tournament.run import fixture_of
 from host.worker import bot_seed
