@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 from command import CROUPIER, Done, croupier, croupier_process, cup_in, environment
 from house import ROGUES, SAMPLES, level
 
 from host.cli import COMMANDS, in_front
+from host.cli.attack import attacked, gallery
 from host.games import GAMES
 from host.samples import samples
 
@@ -387,6 +389,32 @@ def test_what_guests_write_is_shown_escaped(cup: Path) -> None:
 
 
 # The sandbox.
+
+
+def test_doctor_attacks_this_machine_and_says_what_became_of_each_rogue() -> None:
+    done = croupier("doctor", "--attack", "escapes", "includes_shadow", "reads_the_host", "--json")
+    assert (done.code, done.json["held"]) == (0, True)
+    got = {row["rogue"]: (row["mark"], row["got"]) for row in done.json["rows"]}
+    assert got == {
+        "escapes": ("✓", "unreadable"),
+        "includes_shadow": ("✓", "refused when it is built"),
+        "reads_the_host": ("✓", "harmless"),
+    }
+    assert croupier("doctor", "--attack", "daemon").out.endswith("\n1 of 1 got their verdict\n")
+    assert croupier("doctor", "--attack", "demon").first == f"{NOTHING} rogue 'demon'; did you mean daemon ?"
+    assert croupier("doctor", "daemon").code == 2
+
+
+@pytest.mark.long
+def test_this_machine_withstands_the_short_form_of_the_gallery() -> None:
+    done = croupier("doctor", "--attack")
+    assert done.code == 0, done.out
+    assert len(done.out.splitlines()) > 25
+
+
+def test_an_attack_that_succeeds_is_told() -> None:
+    (verdict,) = trio.run(attacked, "none", [gallery("none")["counts_the_others"]])
+    assert (verdict.mark, verdict.got) == ("✗", "has broken out")
 
 
 def test_unsafe_is_loud_and_recorded(tmp_path: Path) -> None:

@@ -1,9 +1,8 @@
 """Every way to fail has a rogue that fails so, and no rogue gets more than its verdict: nothing escapes, nobody else minds."""
 
-import tomllib
 from functools import cache as once
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import trio
@@ -27,67 +26,16 @@ from house import (
 )
 
 from host.bots.build import Bot, build, harmless
-from host.bots.limits import Limits, seconds, size
 from host.bots.sandboxes import Home, sandboxed
+from host.cli.attack import BROKEN_OUT, Rogue, gallery
 from host.games import GAMES
 from host.problems import Refused
 from host.record import Job, Record
 from protocols import PROTOCOLS
-from protocols.words import FaultKind, Move
+from protocols.words import FaultKind
 
 OVERSHOOT = 0.25  # seconds that a verdict may come after its limit
 GALLERY = ROGUES / "gallery.toml"
-BROKEN_OUT = Move("B", 666)
-
-
-class Rogue(NamedTuple):
-    """A line of the gallery."""
-
-    name: str
-    file: Path
-    verdict: tuple[str, ...]
-    also: tuple[str, ...]
-    limits: Limits
-    game: str
-    protocol: str
-    numbers: bool
-    abreast: int
-    tables: int
-    beside: str
-    twice: bool
-    long: bool
-
-    def spec_changes(self) -> dict[str, Any]:
-        """Return what the gallery says about a bot that has no manifest to say it."""
-        return {"name": self.name} | ({"protocol": self.protocol} if self.protocol else {})
-
-
-def rogue_of(name: str, told: dict[str, Any], at: str) -> Rogue:
-    """Return a rogue from its table in the gallery, with its verdict at a level."""
-    verdict = told.get(at, told["verdict"])
-    limits: dict[str, Any] = {
-        key: (size if "iB" in value else seconds)(value) for key, value in told.get("limits", {}).items()
-    }
-    return Rogue(
-        name,
-        ROGUES / told["file"],
-        (verdict,) if isinstance(verdict, str) else tuple(verdict),
-        tuple(told.get("also", ())),
-        AMPLE._replace(**limits),
-        told.get("game", "cardshark"),
-        told.get("protocol", ""),
-        told.get("numbers", False),
-        told.get("abreast", 1),
-        told.get("tables", 2),
-        told.get("beside", "quick"),
-        told.get("twice", False),
-        told.get("long", False),
-    )
-
-
-def gallery(at: str) -> dict[str, Rogue]:
-    """Return all rogues by name, with their verdicts at a level."""
-    return {name: rogue_of(name, told, at) for name, told in tomllib.loads(GALLERY.read_text()).items()}
 
 
 def named(rogues: list[Rogue]) -> list[Any]:

@@ -4,6 +4,8 @@ import os
 import platform
 import shutil
 import time
+from textwrap import shorten
+from typing import NoReturn
 
 import click
 import trio
@@ -45,9 +47,18 @@ def explain(office: Office, code: str) -> None:
 
 
 @click.command()
+@click.option("--attack", is_flag=True, help="play some rogues of the gallery, each beside an honest bot")
+@click.argument("rogues", nargs=-1)
 @click.pass_obj
-def doctor(office: Office) -> None:
-    """Look at the machine: isolation, clock, toolchains; every lack with its cure. Exit code 6 without a sandbox."""
+def doctor(office: Office, attack: bool, rogues: tuple[str, ...]) -> None:
+    """Look at the machine: isolation, clock, toolchains; every lack with its cure. Exit code 6 without a sandbox.
+
+    With --attack also when a rogue did not get its verdict; ROGUES names those to play (sample_bots/rogues).
+    """
+    if attack:
+        _attack(office, rogues)
+    if rogues:
+        raise click.UsageError(f"{rogues[0]}: rogues are played with --attack")
     from host.bots.languages import LANGUAGES, tool
     from host.bots.sandboxes import found
     from host.executors.processes import usable_cores
@@ -106,6 +117,32 @@ def doctor(office: Office) -> None:
     for lack in missing:
         click.echo(f"missing   {lack['language']}: {', '.join(lack['programs'])}      {lack['cure']}")
     raise click.exceptions.Exit(0 if here.level != "none" else 6)
+
+
+def _attack(office: Office, names: tuple[str, ...]) -> NoReturn:
+    """Print what becomes of the rogues at this machine's level; exit with 6 when one did not get its verdict."""
+    from host.bots.sandboxes import demand, found
+    from host.cli.attack import attacked, gallery
+
+    level = demand("L2" if found().level == "L2" else "L3")
+    rogues = gallery(level)
+    for name in names:
+        if name not in rogues:
+            raise click.UsageError(nothing_called("rogue", name, rogues))
+    verdicts = trio.run(attacked, level, [rogues[name] for name in names] or [it for it in rogues.values() if it.short])
+    held = all(verdict.mark != "✗" for verdict in verdicts)
+    if office.json:
+        print_json("attack", sandbox=level, held=held, rows=[verdict._asdict() for verdict in verdicts])
+        raise click.exceptions.Exit(0 if held else 6)
+    wide = max(len(verdict.rogue) for verdict in verdicts)
+    click.echo(f"attack at level {level}, each rogue beside an honest bot")
+    for mark, rogue, tries, got, took in verdicts:
+        click.echo(f"  {mark} {rogue:<{wide}}  {got:<26} {took:5.1f} s   {shorten(tries, 90, placeholder=' …')}")
+    lost, tried = sum(v.mark == "✗" for v in verdicts), sum(v.mark != "!" for v in verdicts)
+    click.echo(
+        f"{tried - lost} of {tried} got their verdict" + ("" if held else ": bots of strangers are not safe here")
+    )
+    raise click.exceptions.Exit(0 if held else 6)
 
 
 def _clocks(level: str) -> dict[str, float]:

@@ -1,0 +1,141 @@
+"""`croupier doctor --attack`: a few rogues of the gallery, really played here beside an honest bot, and what becomes of them."""
+
+import contextlib
+import re
+import time
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from host import samples
+from host.bots.build import Bot, build
+from host.bots.limits import Limits, seconds, size
+from host.bots.spec import find
+from host.bots.watch import a_watcher
+from host.games import GAMES
+from host.problems import Refused
+from host.record import Fixture, Job, Record, Setup, unpack
+from host.worker import House
+from protocols.words import Move
+
+AMPLE = Limits(move=10, startup=10, cpu=10)
+"""Limits that no rogue is meant to reach but the one that it is held to, however loaded the machine is."""
+
+BROKEN_OUT = Move("B", 666)
+HONEST = "lim17"
+
+
+class Rogue(NamedTuple):
+    """A line of the gallery."""
+
+    name: str
+    file: Path
+    verdict: tuple[str, ...]
+    also: tuple[str, ...]
+    limits: Limits
+    game: str
+    protocol: str
+    numbers: bool
+    abreast: int
+    tables: int
+    beside: str
+    twice: bool
+    long: bool
+    short: bool
+
+    def spec_changes(self) -> dict[str, Any]:
+        """Return what the gallery says about a bot that has no manifest to say it."""
+        return {"name": self.name} | ({"protocol": self.protocol} if self.protocol else {})
+
+    @property
+    def tries(self) -> str:
+        """What it tries, as its source says it."""
+        sources = [self.file] if self.file.is_file() else sorted(self.file.iterdir())
+        head = next(text for text in (source.read_text()[:600] for source in sources) if "Verdict:" in text)
+        told = re.sub(r"^#!.*\n", "", head).partition("Verdict:")[0]
+        return re.sub(r"\s*(\n \*|\n//|\n#|\n|^/\*|^//|^#)\s*", " ", told).strip().partition(". ")[0].rstrip(".")
+
+
+def folder() -> Path:
+    """Return where the rogues are."""
+    return samples.folder() / "rogues"
+
+
+def gallery(level: str) -> dict[str, Rogue]:
+    """Return all rogues by name, with their verdicts at a level."""
+    told = tomllib.loads((folder() / "gallery.toml").read_text())
+    return {name: _rogue(name, told[name], level) for name in told}
+
+
+def _rogue(name: str, told: dict[str, Any], level: str) -> Rogue:
+    verdict = told.get(level, told["verdict"])
+    limits: dict[str, Any] = {
+        key: (size if "iB" in value else seconds)(value) for key, value in told.get("limits", {}).items()
+    }
+    return Rogue(
+        name,
+        folder() / told["file"],
+        (verdict,) if isinstance(verdict, str) else tuple(verdict),
+        tuple(told.get("also", ())),
+        AMPLE._replace(**limits),
+        told.get("game", "cardshark"),
+        told.get("protocol", ""),
+        told.get("numbers", False),
+        told.get("abreast", 1),
+        told.get("tables", 2),
+        told.get("beside", "quick"),
+        told.get("twice", False),
+        told.get("long", False),
+        told.get("short", False),
+    )
+
+
+class Verdict(NamedTuple):
+    """What became of one rogue: as it should (✓), not tried here (!), or not (✗)."""
+
+    mark: str
+    rogue: str
+    tries: str
+    got: str
+    seconds: float
+
+
+async def attacked(level: str, rogues: Sequence[Rogue]) -> list[Verdict]:
+    """Return what becomes of rogues at a level, one after the other."""
+    source = samples.sample(HONEST, "cardshark")
+    honest = (await build(find(source)._replace(game="cardshark"), level))._replace(limits=AMPLE)
+    return [await _one(rogue, honest, level) for rogue in rogues]
+
+
+async def _one(rogue: Rogue, honest: Bot, level: str) -> Verdict:
+    began = time.monotonic()
+
+    def so(mark: str, got: str) -> Verdict:
+        return Verdict(mark, rogue.name, rogue.tries, got, time.monotonic() - began)
+
+    try:
+        spec = find(rogue.file)._replace(game=rogue.game, **rogue.spec_changes())
+        bot = await build(spec, level, force="refused" in rogue.verdict)
+    except Refused as refused:
+        if refused.exit_code == 6:
+            return so("!", f"not tried: {refused.problems[0].message}")
+        return so("✓" if "refused" in rogue.verdict else "✗", "refused when it is built")
+    record = await _played(bot._replace(limits=rogue.limits), honest, rogue.tables, level)
+    faults = set(record.faults.get(rogue.name, {}))
+    if any(BROKEN_OUT in table for table in unpack(record.answers)):
+        return so("✗", "has broken out")
+    if record.faults.get(honest.name) or record.replayed:
+        return so("✗", "has disturbed the honest bot")
+    well = faults <= {*rogue.verdict, *rogue.also} if faults else "harmless" in rogue.verdict
+    return so("✓" if well else "✗", ", ".join(sorted(faults)) or "harmless")
+
+
+async def _played(bot: Bot, honest: Bot, tables: int, level: str) -> Record:
+    rules = next(iter(GAMES["cardshark"].presets.values()))._replace(hands=1)
+    setup = Setup("cardshark", rules, (bot, honest), b"an attack", level)
+    async with a_watcher() as watcher, contextlib.AsyncExitStack() as stack:
+        house = House(setup, stack, watcher)
+        return await house.play(
+            Job(Fixture("cardshark", rules, "independent", "attack/1", (bot.name, honest.name), tables))
+        )
