@@ -17,7 +17,7 @@ from host.journal import reading
 
 ROOT = Path(__file__).parents[1]
 CROUPIER = [sys.executable, "-P", "-m", "host"]
-MEASURED = ("p99", "cpu_per_decision")  # what two runs never have in common
+MEASURED = ("p99", "cpu_per_decision", "pauses", "pondered")  # what two runs never have in common
 
 
 class Done(NamedTuple):

@@ -61,11 +61,11 @@ def computed(sandbox: Sandbox) -> float:
     return sum(sum(process.cpu_times()[:2]) for process in descendants(sandbox.pid))
 
 
-def beside_a_thinker(*, pondering: bool) -> tuple[float, bool]:
-    """Return what a ponderer computes while another thinks ten times for 0.1 s, and whether it then still answers."""
+def beside_a_thinker(*, pondering: bool) -> tuple[float, Seat]:
+    """Return what a ponderer computes while another thinks ten times for 0.1 s, and its seat."""
     ponderer, thinker = bot_of(PONDERS, ".c", "ponderer"), bot_of(THINKS, ".py", "thinker")
 
-    async def play() -> tuple[float, bool]:
+    async def play() -> tuple[float, Seat]:
         watcher = Watcher(pondering=pondering)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(watcher.run)
@@ -85,24 +85,28 @@ def beside_a_thinker(*, pondering: bool) -> tuple[float, bool]:
                     total += computed(own) - before
                 await asked(seat, 12)
             nursery.cancel_scope.cancel()
-        return total, not seat.faults
+        return total, seat
 
     with nothing_left_behind():
         return trio.run(play)
 
 
 def test_a_bot_that_has_no_question_does_not_compute() -> None:
-    total, well = beside_a_thinker(pondering=False)
+    total, seat = beside_a_thinker(pondering=False)
 
-    assert well
+    assert not seat.faults
     assert total <= 0.1  # of 1 s, ticks of 10 ms and a busy machine allowed for
+    assert seat.usage().pauses >= 10
+    if level() == "L4":
+        assert 0 < seat.usage().pondered <= 0.1
 
 
 def test_where_pondering_is_allowed_it_may() -> None:
-    total, well = beside_a_thinker(pondering=True)
+    total, seat = beside_a_thinker(pondering=True)
 
-    assert well
+    assert not seat.faults
     assert total >= 0.2
+    assert seat.usage().pauses == 0
 
 
 def test_whoever_was_stopped_ends_in_good_order() -> None:

@@ -1,11 +1,13 @@
 """The fair clock: how much of an answer's time a bot has had, and how much it has waited for a processor."""
 
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 
 from host.bots.limits import PATIENCE, Limits
 from host.bots.sandboxes import KeeperDied, Sandbox
+from host.bots.watch import descendants
 
 STALLED = 0.05  # seconds after a deadline at which a host wakes up only when the machine, not the bot, was busy
 SHORTEST = 0.001  # seconds until a deadline that was put off is looked at again
@@ -41,17 +43,30 @@ class Clock:
         deadline the host has woken up. Raise HostStall where the machine was busy and the bot was not.
         """
         waits = self._seen()
-        self.waited = waits.since() if self.fair else 0.0
         if self.fair:
-            left = granted - (wall - self.waited)
-            if left > 0 and wall < PATIENCE * granted:
-                return max(min(left, PATIENCE * granted - wall), SHORTEST)
-            stalled = left > 0
+            self.waited = waits.since()
+            due, patience = granted - (wall - self.waited), PATIENCE * granted - wall
+            if due <= 0 and not waits.go_on():
+                return 0.0
+            if patience > 0:
+                return max(min(due, patience), SHORTEST)
+            stalled = not self._crowded()
+        elif self.patience > 1:
+            stalled = computed < granted and bool(waits.running("RD")) and not self._crowded()
         else:
-            stalled = late > STALLED and computed < granted / 2 and waits.runs()
+            stalled = late > STALLED and computed < granted / 2 and bool(waits.running("RD"))
         if stalled:
             self._stall(wall, late, computed)
         return 0.0
+
+    def _crowded(self) -> bool:
+        """Return whether it would run in more places at once than there are: then it makes its own waits."""
+        would = 0
+        for process in descendants(self._sandbox.pid):
+            waits = Waits(process.pid)
+            would += len(waits.running())
+            waits.close()
+        return would > len(os.sched_getaffinity(0))
 
     def judge(self, granted: float, wall: float, late: float, computed: float) -> None:
         """Raise HostStall when an answer that was cut short is missing because the machine was busy, as far as one can tell.
@@ -96,6 +111,10 @@ class Waits:
         self._process = process
         self._open: dict[str, int] = {}  # /proc/PID/task/TID/schedstat of each thread
         self._before: dict[str, float] = {}
+        self._seen: dict[
+            str, tuple[int, ...]
+        ] = {}  # what was read of each thread that would run, when that was asked last
+        self._looked = 0.0
         self._threads = 0
 
     def mark(self) -> None:
@@ -103,23 +122,38 @@ class Waits:
         with suppress(OSError):
             if os.stat(f"/proc/{self._process}/task").st_nlink != self._threads:  # noqa: PTH116 - half of what Path takes
                 self._find()
-        self._before = {thread: _waited(each) for thread, each in self._open.items()}
+        self._before = {name: _read(each)[1] for name, each in self._open.items()}
 
     def since(self) -> float:
         """Return the seconds waited since the mark; those of a thread that is younger are all since then."""
         self._find()
-        return max((_waited(each) - self._before.get(name, 0.0) for name, each in self._open.items()), default=0.0)
+        return max((_read(each)[1] - self._before.get(name, 0) for name, each in self._open.items()), default=0) / 1e9
 
-    def runs(self) -> bool:
-        """Return whether it would run if there were a processor for it, or waits for a disk."""
+    def go_on(self) -> bool:
+        """Return whether it may have waited for longer than is known: a wait is only counted when it is over.
+
+        A thread that would run and of which nothing new is known since a look just before either waits, or has not run
+        for long enough to be noticed: the kernel looks at its own clock every few milliseconds.
+        """
+        before, looked = self._seen, self._looked
+        self._seen, self._looked = {name: _read(self._open[name]) for name in self.running()}, time.perf_counter()
+        recent = self._looked - looked < 2.5 * SHORTEST
+        return any(not recent or before.get(name, read) == read for name, read in self._seen.items())
+
+    def running(self, states: str = "R") -> list[str]:
+        """Return the threads that would run if there were a processor for each."""
         self._find()
-        states = [_state(f"/proc/{self._process}/task/{thread}/stat") for thread in self._open]
-        return "R" in states or "D" in states
+        return [name for name in self._open if self._state(name) in states]
 
     def close(self) -> None:
         """Let go of everything."""
         while self._open:
             os.close(self._open.popitem()[1])
+
+    def _state(self, thread: str) -> str:
+        with suppress(OSError, IndexError):
+            return Path(f"/proc/{self._process}/task/{thread}/stat").read_text().rpartition(")")[2].split()[0]
+        return "gone"
 
     def _find(self) -> None:
         """Open what the threads that there are now are read from."""
@@ -138,14 +172,8 @@ def first_child(keeper: int) -> int:
     return 0
 
 
-def _waited(descriptor: int) -> float:
-    """Return the seconds a thread has waited for a processor since it began; 0 when it has ended."""
-    with suppress(OSError, IndexError):
-        return int(os.pread(descriptor, 64, 0).split()[1]) / 1e9
-    return 0.0
-
-
-def _state(path: str) -> str:
-    with suppress(OSError, IndexError):
-        return Path(path).read_text().rpartition(")")[2].split()[0]
-    return ""
+def _read(descriptor: int) -> tuple[int, ...]:
+    """Return the nanoseconds a thread has run and those it has waited, and how often it was let run; 0 when it has ended."""
+    with suppress(OSError):
+        return tuple(map(int, os.pread(descriptor, 64, 0).split()))
+    return (0, 0, 0)

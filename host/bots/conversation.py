@@ -388,8 +388,9 @@ class Conversation:
             self._close()
 
     def _count_waits(self) -> None:
-        """Take note of how long the process, about to end, has waited for a processor in its life."""
-        self.spent = self.spent._replace(waited=self.spent.waited + self._clock.end())
+        """Take note of how long the process, about to end, has waited for a processor in its life; and of pauses so far."""
+        turn, waited = self._watched.turn, self.spent.waited + self._clock.end()
+        self.spent = self.spent._replace(waited=waited, pauses=turn.pauses, pondered=turn.pondered)
 
     def _close(self) -> None:
         for descriptor in (self._input, self._output):

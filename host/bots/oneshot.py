@@ -16,12 +16,14 @@ from protocols.words import Answer, Fault, FaultKind, Grammar, Protocol
 
 
 class Spent(NamedTuple):
-    """What is known of a bot's processes so far: seconds, bytes, starts, seconds."""
+    """What is known of a bot's processes so far: seconds, bytes and numbers."""
 
     cpu: float = 0.0
     memory: int = 0
     starts: int = 0
     waited: float = 0.0  # for a processor, as far as it was read
+    pauses: int = 0
+    pondered: float = 0.0
 
 
 class OneShot:
@@ -82,9 +84,8 @@ class OneShot:
         self._watched.settle(0.0)  # what it has used in all comes with its end
         memory = max(ended.memory, self._watched.peak)
         spent = self.spent
-        self.spent = Spent(
-            spent.cpu + ended.cpu, max(spent.memory, memory), spent.starts + 1, spent.waited + self._waited
-        )
+        memory = max(spent.memory, memory)
+        self.spent = Spent(spent.cpu + ended.cpu, memory, spent.starts + 1, spent.waited + self._waited)
         answer = self._judge(ended)
         overhead = max(took - ended.wall, 0.0)
         return Told(answer, ended.output, ended.wall, ended.cpu, ended.words, ended.stderr, self._waited, overhead)

@@ -123,9 +123,10 @@ class Seat:
 
     def usage(self) -> Usage:
         """Return what the fixture has cost so far."""
-        cpu, memory, starts, waited = self._talker.spent
+        spent = self._talker.spent
         slowest = self._slowest.wall if self._slowest else 0.0
-        return Usage(self._questions, self._wall, slowest, cpu, memory, starts, tuple(self._walls), waited)
+        used = (spent.cpu, spent.memory, spent.starts, tuple(self._walls), spent.waited, spent.pauses, spent.pondered)
+        return Usage(self._questions, self._wall, slowest, *used)
 
     def all_evidence(self) -> list[Evidence]:
         """Return the evidence kept, the slowest decision last."""

@@ -82,6 +82,8 @@ class Usage(NamedTuple):
     starts: int
     walls: tuple[int, ...]
     waited: float = 0.0  # seconds for a processor: of who lives on, in all; else of late answers
+    pauses: int = 0  # times it was stopped because it had no question
+    pondered: float = 0.0  # seconds it has computed before it stood still then, where that can be told
 
 
 CLOCK_FAULTS = frozenset({FaultKind.TIMEOUT, FaultKind.CPU})

@@ -27,7 +27,7 @@ class Watched:
 
     def __init__(self, sandbox: Sandbox, memory: int, bursts: Callable[[], bool], turns: Turns) -> None:
         self.sandbox, self.memory, self._bursts = sandbox, memory, bursts
-        self.turn = Turn(turns, sandbox.keeper)
+        self.turn = Turn(turns, sandbox.keeper, sandbox.group.computed if sandbox.group else None)
         self.breach: FaultKind | None = None
         self.peak = 0
         self._allowed = float("inf")

@@ -59,6 +59,8 @@ class Row(NamedTuple):
     cpu_per_decision: float | None  # seconds
     benched: int  # fixtures
     note: str = ""
+    pauses: int = 0  # times it was stopped while others thought
+    pondered: float = 0.0  # seconds that it computed before it stood still
 
 
 class Pair(NamedTuple):
@@ -195,7 +197,8 @@ def _row(kind: str, rank_by: Sequence[str], records: Sequence[Record], bot: str,
         kinds.update(record.faults.get(bot, {}))
     benched = sum(bot in record.benched for record in mine)
     note = f"benched in {benched} of {len(mine)} fixtures" if benched else "" if tables else "has not played yet"
-    p99, cpu = _spent([record.usage[bot] for record in mine if bot in record.usage])
+    used = [record.usage[bot] for record in mine if bot in record.usage]
+    p99, cpu = _spent(used)
     return Row(
         rank=0,
         bot=bot,
@@ -214,6 +217,8 @@ def _row(kind: str, rank_by: Sequence[str], records: Sequence[Record], bot: str,
         cpu_per_decision=cpu,
         benched=benched,
         note=note,
+        pauses=sum(usage.pauses for usage in used),
+        pondered=sum(usage.pondered for usage in used),
     )
 
 

@@ -1,0 +1,219 @@
+"""False time-outs on a busy machine, by each clock: a bot computes 60 % of what a move may take, beside spinning processes.
+
+    python benchmarks/clock.py [--moves 10000] [--spinners 16] [--move 10]
+
+Promised: none in 10 000 moves by the fair clock, and more than none by the wall's. Beside them the waste: what a fair clock
+costs a fast exchange, and how late a bot is stopped whose 32 threads make its own waits. Control groups (level L4) are needed.
+"""
+
+import argparse
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+import trio
+from rounds import duration, table
+
+from host.bots.build import Bot, build
+from host.bots.clock import Waits, first_child
+from host.bots.limits import CLOCKS, PATIENCE, Limits
+from host.bots.sandboxes import Home, demand_clock, found, sandboxed
+from host.bots.seat import seated
+from host.bots.spec import Spec
+from host.bots.told import Question
+from host.bots.watch import a_watcher
+from host.games import GAMES
+
+GAME = GAMES["cardshark"]
+SHARE = 0.6
+COMPUTES = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static double computed(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+int main(void)
+{
+    char line[8192];
+    while (fgets(line, sizeof line, stdin)) {
+        for (double until = computed() + %f; computed() < until;) {}
+        puts("S"), fflush(stdout);
+    }
+    return 0;
+}
+"""
+THREADS = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static void *spin(void *nothing)
+{
+    for (;;) {}
+    return nothing;
+}
+
+int main(void)
+{
+    char line[8192];
+    pthread_t thread;
+    fgets(line, sizeof line, stdin), puts("S"), fflush(stdout);
+    fgets(line, sizeof line, stdin);
+    for (int n = 0; n < 32; n++) pthread_create(&thread, NULL, spin, NULL);
+    pause();
+    return 0;
+}
+"""
+SPIN = "import os\nfor _ in range({}):\n    if os.fork() == 0:\n        while True: pass\nos.wait()\n"
+
+
+class Played(NamedTuple):
+    """What came of some moves."""
+
+    faults: Counter[str]
+    stalls: int
+    walls: list[float]
+
+
+@contextlib.contextmanager
+def spinning(count: int) -> Iterator[None]:
+    """Have processes compute for the length of the block, in one session, as the jobs of one other user would be."""
+    if not count:
+        yield
+        return
+    with subprocess.Popen([sys.executable, "-c", SPIN.format(count)], start_new_session=True) as process:
+        try:
+            yield
+        finally:
+            os.killpg(process.pid, 9)
+
+
+async def made(text: str, limits: Limits) -> Bot:
+    """Build a bot from its text."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "bot.c").write_text(text)
+        spec = Spec("bot", Path(folder), ("bot.c",), "c", game="cardshark", sources=("bot.c",), entry="bot.c")
+        return (await build(spec, found().level))._replace(limits=limits, protocol="lines")
+
+
+async def played(bot: Bot, moves: int) -> Played:
+    """Ask a bot for so many moves; who is benched or stalled sits down again."""
+    faults, stalls, walls = Counter[str](), 0, list[float]()
+    async with a_watcher() as watcher, sandboxed("L4", Home(Path(bot.folder)), bot.limits) as sandbox:
+        while len(walls) < moves:
+            async with seated(bot, GAME, sandbox, 1, watcher) as seat:
+                while len(walls) < moves and not (seat.benched or seat.lost):
+                    started = time.perf_counter()
+                    await seat.decide([Question(len(walls), 1, GAME.examples[0])])
+                    walls.append(time.perf_counter() - started)
+            stalls += seat.lost
+            faults.update(seat.faults)
+    return Played(faults, stalls, walls)
+
+
+async def false_timeouts(moves: int, spinners: int, move: float) -> None:
+    """Print what each clock calls late."""
+    rows = []
+    for clock, share in ((clock, share) for share in (1, 10) for clock in CLOCKS if clock != "wall" or share == 10):
+        limits = Limits(move=move, startup=10, cpu=10, clock=clock)
+        bot = await made(COMPUTES % (SHARE * move), limits)
+        with spinning(spinners):
+            told = await played(bot, moves // share)
+        late = told.faults.total()
+        walls = sorted(told.walls)
+        row = (
+            f"{len(walls):,}",
+            f"{late}",
+            f"{told.stalls}",
+            duration(median(walls)),
+            duration(walls[len(walls) * 99 // 100]),
+        )
+        rows.append((clock, *row))
+        if share == 1 and clock == "fair":
+            print(f"fair: {late} false time-outs in {len(walls):,} moves, promised 0", flush=True)
+    beside = f"beside {spinners} spinning processes on {os.cpu_count()} cores"
+    print(f"\nA move of {duration(move)}, {SHARE:.0%} of it computed, {beside}")
+    print(table(("clock", "moves", "false time-outs", "host stalls", "median", "99 of 100"), rows))
+
+
+async def own_waits(spinners: int) -> None:
+    """Print how soon a bot is stopped that makes its own waits."""
+    rows = []
+    for clock in CLOCKS:
+        limits = Limits(move=0.25, startup=10, cpu=10, clock=clock)
+        bot, late = await made(THREADS, limits), []
+        with spinning(spinners):
+            for _ in range(8):
+                late.append((await played(bot, 2)).walls[-1])
+        rows.append((clock, duration(median(late)), duration(max(late)), duration(PATIENCE * limits.move + 0.25)))
+    print("\n32 spinning threads, a move of 250 ms: dead and reaped after")
+    print(table(("clock", "median", "at worst", "promised"), rows))
+
+
+async def cost(moves: int) -> None:
+    """Print what a clock costs a fast exchange, and a look at the waits."""
+    rows = []
+    bots = {clock: await made(COMPUTES % 0.0, Limits(clock=clock)) for clock in CLOCKS}
+    taken: dict[str, list[float]] = {clock: [] for clock in CLOCKS}
+    for _ in range(10):
+        for clock in CLOCKS:
+            taken[clock] += (await played(bots[clock], moves // 10)).walls[1:]
+    for clock in CLOCKS:
+        rows.append(
+            (clock, duration(median(taken[clock])), f"{(median(taken[clock]) - median(taken['wall'])) * 1e6:+.2f} µs")
+        )
+    print("\nA fast exchange")
+    print(table(("clock", "median", "more than wall"), rows))
+    bot = bots["fair"]
+    async with sandboxed("L4", Home(Path(bot.folder)), bot.limits) as sandbox:
+        null = os.open("/dev/null", os.O_RDWR)
+        reads, writes = os.pipe()
+        await sandbox.keeper.start([word.encode() for word in bot.argv], {}, bot.limits, (reads, null, null))
+        waits = Waits(first_child(sandbox.pid))
+        waits.mark()
+        started = time.perf_counter()
+        for _ in range(10_000):
+            waits.mark()
+        mark = (time.perf_counter() - started) / 10_000
+        started = time.perf_counter()
+        for _ in range(1000):
+            waits.since()
+        since = (time.perf_counter() - started) / 1000
+        waits.close()
+        for descriptor in (null, reads, writes):
+            os.close(descriptor)
+    print(
+        f"a look at one thread's waits: {duration(mark)} when an answer is slow, {duration(since)} at a missed deadline"
+    )
+
+
+async def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--moves", type=int, default=10_000)
+    parser.add_argument("--spinners", type=int, default=16)
+    parser.add_argument("--move", type=float, default=10, help="milliseconds")
+    given = parser.parse_args()
+    demand_clock("fair", found().level)
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
+    await cost(2000)
+    await own_waits(given.spinners)
+    await false_timeouts(given.moves, given.spinners, given.move / 1000)
+
+
+if __name__ == "__main__":
+    trio.run(main)
