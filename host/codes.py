@@ -291,6 +291,12 @@ CODES: Mapping[str, Code] = {
         "The tournament has no stage of this name. Stages are named by `name` in their [[stage]] table; without one, "
         "by their kind.",
     ),
+    "C018": Code(
+        "a game that cannot be brought",
+        "croupier.toml names a game of your own as package.module:GAME. The module is looked for where Python looks, "
+        "then beside croupier.toml; it must define a value of host.games.engine.Game under that name, and the game must "
+        "have a name that no other has. docs/adding-a-game.md builds one step by step.",
+    ),
     "C020": Code(
         "a setting that this version does not carry out",
         "The file is right, but this version of croupier cannot do what the key asks for, and will not play as if it "

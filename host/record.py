@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from host.bots.build import Bot
 from host.bots.told import Evidence, Usage
 from host.games.engine import Scores
+from host.outsiders import Origin, bring
 from protocols.words import Answer, Fault, FaultKind, Move
 
 
@@ -79,6 +81,7 @@ class Setup(NamedTuple):
     level: str
     abreast: int = 0  # most tables at once; 0 = croupier's own default
     pondering: bool = False  # whether bots may go on computing while they have no question
+    origin: Origin = ("", "")  # of a game that the organiser brings
 
 
 class Job(NamedTuple):
@@ -139,6 +142,9 @@ encode = msgspec.json.encode
 def decode_setup(line: bytes, rules_of: Any) -> Setup:
     """Return a worker's setup; `rules_of` gives the type of a game's rules."""
     raw = msgspec.json.decode(line)
+    named, folder = raw[Setup._fields.index("origin")]
+    if named:
+        bring(named, Path(folder))
     raw[1] = msgspec.convert(raw[1], rules_of(raw[0]))
     return msgspec.convert(raw, Setup)
 

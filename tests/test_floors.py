@@ -13,7 +13,7 @@ FLOORS = [
     {"protocols"},
     {"host", "host.problems", "host.places", "host.codes"},
     {"host.games", "host.tomlfile"},
-    {"host.samples"},
+    {"host.samples", "host.outsiders"},
     {"host.bots"},
     {"host.record"},
     {"host.match", "host.journal"},

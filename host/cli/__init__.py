@@ -99,6 +99,10 @@ def group(ctx: click.Context, folder: str, as_json: bool, quiet: bool, verbose: 
     place = Path(folder)
     if not place.is_dir() and ctx.invoked_subcommand != "new":
         raise click.UsageError(f"-C {folder}: no such folder")
+    if (config := place / "croupier.toml").exists():
+        from host.outsiders import bring_what_is_named_in
+
+        bring_what_is_named_in(config)
     ctx.obj = Office(place, as_json, quiet, verbose)
     if ctx.invoked_subcommand is None:
         from host.cli.here import around

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 from host.bots.build import harmless
 from host.bots.told import Evidence
-from host.games import GAMES
 from host.games.engine import Table
 from host.games.luck import Luck
 from host.match import Sitting
+from host.outsiders import known
 from protocols import PROTOCOLS
 from protocols.words import Answer, Fault
 
@@ -33,7 +33,7 @@ def events(game_name: str, sitting: Sitting, seed: bytes, answers: list[Answer])
     Raise ValueError when the answers do not fit the seed: the journal and the rules disagree.
     """
     told: list[Event] = []
-    game = GAMES[game_name]
+    game = known(game_name)
     luck = Luck(seed, sitting.luck or sitting.path)
     table = Table(game, sitting.rules, luck, tell=lambda ev, **facts: told.append(Event(ev, facts)))
     yield Event("table.start", {"table": sitting.path, "bots": list(sitting.bots)})

@@ -7,11 +7,14 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_
 
 from pydantic import Field
 
+from host.bots.build import Bot
 from host.bots.limits import CLOCKS, Limits
 from host.bots.spec import COUNTED, Asked, GameName, Spec, bots_at, find_all, spelled_limit
 from host.games import GAMES
 from host.games.engine import Game
+from host.outsiders import bring, origin
 from host.problems import Problem, Refused
+from host.record import Setup
 from host.tomlfile import (
     Flag,
     Said,
@@ -240,6 +243,11 @@ class Cup(NamedTuple):
     path: Path  # of croupier.toml
     warnings: tuple[Problem, ...]
 
+    def setup(self, bots: Sequence[Bot], seed: bytes, level: str) -> Setup:
+        """Return what a worker must know to play it."""
+        where = origin(self.game)
+        return Setup(self.game, self.rules, tuple(bots), seed, level, self.abreast, self.pondering, where)
+
     def specs(self, folder: Path) -> list[Spec]:
         """Return the bots that take part, not built yet; raise Refused with whatever is wrong with any of them."""
         return find_all(self.bots, folder, self.game, self.limits)
@@ -253,6 +261,8 @@ def load(place: Path) -> Cup:
         hint = near or "croupier new DIR --game GAME makes a tournament, -C DIR names one"
         raise Refused([Problem("C011", str(path), "no such file: there is no tournament here", hint=hint)], 3)
     toml = read(path)
+    if ":" in str(toml.data.get("game")):
+        toml.data["game"] = bring(str(toml.data["game"]), path.parent, toml.where("game")).name
     try:
         said = validated(toml, File)
     except Refused as refused:

@@ -17,7 +17,7 @@ import trio
 from host.bots.ready import ready
 from host.games import GAMES
 from host.journal import reading
-from host.record import Fixture, Job, Record, Result, Setup
+from host.record import Fixture, Job, Record, Result
 from host.tournament.cup import Cup
 from host.tournament.office import Watch, cleared, slow_ones, stoppable
 from host.tournament.run import Executor, Hands
@@ -167,7 +167,7 @@ async def forecast(
         known = cup.seed != "random" or folder.seed_file.exists()
         seed = folder.seed(cup.seed) if known else None
         stages = programme(cup, [bot.name for bot in bots], seed, folder.journal)
-        setup = Setup(cup.game, cup.rules, tuple(bots), secrets.token_bytes(16), level, cup.abreast, cup.pondering)
+        setup = cup.setup(bots, secrets.token_bytes(16), level)
         if first := next((stage.waves[0] for stage in stages if stage.waves), None):
             async with executor(setup, watch.say, workers or cup.workers) as hands:
                 count = hands.count

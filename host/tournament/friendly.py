@@ -14,6 +14,7 @@ from host.bots.ready import ready
 from host.bots.spec import Spec
 from host.games.engine import Game
 from host.journal import writing
+from host.outsiders import origin
 from host.record import Fixture, Record, Setup
 from host.tournament.folder import commitment
 from host.tournament.office import Watch
@@ -78,7 +79,7 @@ async def played(
             lone = len(spec.files) == 1 and not spec.manifest
             source = spec.folder / spec.files[0] if lone else spec.folder
             journal.enter(bot.name, bot.sha256, bot.language, known(bot) | {"source": str(source.resolve())})
-        setup = Setup(game.name, rules, tuple(bots), seed, level)
+        setup = Setup(game.name, rules, tuple(bots), seed, level, origin=origin(game.name))
         blank = Fixture(game.name, rules, "", "", (), 0)
         async with executor(setup, watch.say, workers) as hands:
             field = Field([bot.name for bot in bots], seed)

@@ -72,7 +72,7 @@ async def play_cup(
             watch.say("WARNING  the seed that was committed to goes with what was played: publish the new one's hash")
         with writing(folder.journal, fresh=folder.forget if fresh else None) as journal:
             seed = begin(journal, folder, cup, bots, level)
-            setup = Setup(cup.game, cup.rules, tuple(bots), seed, level, cup.abreast, cup.pondering)
+            setup = cup.setup(bots, seed, level)
             async with executor(setup, watch.say, workers or cup.workers) as hands:
                 watch.say(
                     f"{cup.name} · {cup.game} · {len(bots)} bots · level {level} · {hands.words} · "
