@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from command import ROOT, answers_in, croupier, croupier_process, environment
 
 from host import outsiders
 from host.games import GAMES
+from tests.browser import browser, complaints, missing
 
 PAGE = (ROOT / "docs" / "adding-a-game.md").read_text()
 FILE = re.compile(r"^```\w+ (?P<name>\S+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -29,17 +31,31 @@ def laid_out(place: Path) -> Path:
     return place
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
-    """Return the page's tournament; the game is forgotten afterwards."""
-    before = dict(GAMES), list(sys.modules)
-    yield laid_out(tmp_path / "sunday")
+@pytest.fixture(autouse=True, scope="module")
+def forgotten() -> Iterator[None]:
+    """Forget the game when all is done."""
+    before = dict(GAMES)
+    yield
     GAMES.clear()
-    GAMES.update(before[0])
+    GAMES.update(before)
     outsiders._origins.clear()
-    for name in set(sys.modules) - set(before[1]):
-        if name in ("goofspiel", "twin", "broken"):
-            del sys.modules[name]
+    for name in ("goofspiel", "twin"):
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return the page's tournament, not played yet."""
+    return laid_out(tmp_path / "sunday")
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the page's tournament, played, with its report."""
+    folder = laid_out(tmp_path_factory.mktemp("played") / "sunday")
+    assert croupier("-C", folder, "run").code == 0
+    assert croupier("-C", folder, "report", "-o", folder / "report.html").code == 0
+    return folder
 
 
 def test_the_page_is_played_as_it_is_written(folder: Path) -> None:
@@ -51,14 +67,26 @@ def test_the_page_is_played_as_it_is_written(folder: Path) -> None:
     assert rows["copycat"]["wins"] > 150  # it takes the dear prizes
 
 
-def test_everything_that_looks_at_tables_knows_the_game(folder: Path) -> None:
-    assert croupier("-C", folder, "run").code == 0
+def test_everything_that_looks_at_tables_knows_the_game(played: Path) -> None:
+    folder = played
     assert "prize" in croupier("-C", folder, "games", "goofspiel").out
     table = next(iter(answers_in(folder / "run" / "run.sqlite")))
     assert "BID" in croupier("-C", folder, "replay", f"{table.rpartition('/')[0]}/3").out
-    assert croupier("-C", folder, "report", "-o", folder / "report.html").code == 0
     assert croupier("-C", folder, "export", "csv", "-o", folder / "out.csv").code == 0
     assert croupier("-C", folder, "play", "bots/copycat.py", "bots/miser.c", "-n", 20).code == 0
+
+
+@pytest.mark.skipif(bool(missing()), reason=f"not installed: {', '.join(missing())}")
+def test_its_tables_are_shown_in_words(played: Path) -> None:
+    with browser() as driver:
+        driver.get(f"{(played / 'report.html').as_uri()}#casino")
+        driver.execute_script("document.querySelector('.shelf a').click()")
+        until = time.monotonic() + 20
+        while not driver.execute_script("return document.querySelector('#picture .felt')"):
+            assert time.monotonic() < until, complaints(driver)
+        driver.execute_script("document.getElementById('next').click(); document.getElementById('next').click()")
+        assert "prize card" in driver.execute_script("return document.getElementById('player').innerText")
+        assert complaints(driver) == []
 
 
 def test_a_first_bot_can_be_begun_for_it(folder: Path) -> None:
@@ -72,9 +100,8 @@ def test_the_page_s_own_tests_pass(folder: Path) -> None:
     assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout[-2000:]
 
 
-def test_a_journal_away_from_its_game_says_where_to_look(folder: Path, tmp_path: Path) -> None:
-    assert croupier_process("-C", folder, "run").code == 0
-    shutil.copytree(folder / "run", tmp_path / "elsewhere" / "run")
+def test_a_journal_away_from_its_game_says_where_to_look(played: Path, tmp_path: Path) -> None:
+    shutil.copytree(played / "run", tmp_path / "elsewhere" / "run")
     done = croupier_process("-C", tmp_path / "elsewhere", "verify")
     assert done.code == 3
     assert "C018" in done.err and "the game goofspiel is not known here" in done.err
@@ -103,6 +130,7 @@ def test_a_game_that_cannot_be_brought_is_refused_by_name(case: str, folder: Pat
     done = croupier("-C", folder, "ls")
     assert done.code == 3
     assert "C018" in done.err and why in done.err and "croupier.toml:1" in done.err
+    sys.modules.pop("twin", None)
 
 
 def test_a_bot_can_not_bring_code_of_its_own(folder: Path) -> None:

@@ -318,7 +318,42 @@ const holdem = {
   },
 };
 
+// A game that somebody has brought: its questions, answers and events in words.
+
+const inWords = ({ ev, ...facts }) => `${ev} ${Object.entries(facts).map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(", ")}`;
+
+const brought = {
+  opens: (ev) => ev.ev !== "answer",
+  unit: "question",
+  start: (table) => ({ hand: 0, actor: -1, said: null, told: "", players: table.bots.map(() => ({ asked: "", answered: "" })) }),
+  apply(state, ev) {
+    const player = state.players[ev.seat];
+    if (ev.ev === "ask") {
+      state.hand += 1;
+      state.actor = ev.seat;
+      Object.assign(player, { asked: ev.q.join(" "), answered: "" });
+    } else if (ev.ev === "answer") player.answered = ev.a;
+    else if (ev.ev === "table.end") Object.assign(state, { over: ev.scores, actor: -1 });
+    else if (ev.ev !== "table.start") state.told = inWords(ev);
+  },
+  allIn: () => false,
+  worth: () => [],
+  lead: () => false,
+  word: (ev) => `answers ${ev.a}`,
+  say: (ev) => ["ask", "answer", "table.start", "table.end"].includes(ev.ev) ? "" : `${inWords(ev)}.`,
+  picture(state, table, seen) {
+    return el(".felt.twoboards", {}, state.players.map((player, seat) =>
+      el(`.board${state.actor === seat ? ".acts" : ""}${seen === seat ? ".seen" : ""}`, {},
+        bubble(state, seat),
+        el(".label", {}, table.bots[seat]),
+        el("p", {}, seen >= 0 && seen !== seat ? "" : player.asked),
+        el("p", {}, seen >= 0 && seen !== seat ? "" : player.answered))),
+      el("p.quiet", {}, seen >= 0 ? "" : state.told));
+  },
+};
+
 const GAMES = { cardshark, pazaak, holdem };
+const gameOf = (name) => Object.hasOwn(GAMES, name) ? GAMES[name] : brought;
 const chip = () => svg("svg", { viewBox: "0 0 20 20", class: "chip", "aria-hidden": "true" }, svg("circle", { cx: 10, cy: 10, r: 9 }), svg("circle", { cx: 10, cy: 10, r: 5.5, class: "inner" }));
 const bubble = (state, seat) => state.said && state.said.seat === seat ? el(`span.bubble${state.said.fault ? ".fault" : ""}`, {}, state.said.word) : null;
 
@@ -333,7 +368,7 @@ async function unzipped(text) {
 }
 
 function unpacked(packed) {
-  if (packed.v !== 1 || !GAMES[packed.game]) throw new Trouble(`this table is of a kind that this page does not know (version ${packed.v}, game ${packed.game}): a newer croupier wrote it`);
+  if (packed.v !== 1) throw new Trouble(`this table is of a kind that this page does not know (version ${packed.v}): a newer croupier wrote it`);
   const columns = packed.questions.map((column) => column.split("\n"));
   let n = 0;
   const events = packed.rows.flatMap(([shape, ...values]) => {
@@ -356,7 +391,7 @@ function exported(text) {
     if (ev === null || typeof ev !== "object" || typeof ev.ev !== "string") throw new Trouble(`line ${nth + 1} of these events has no "ev": this is no export of croupier's`);
     if (ev.ev === "table.start") {
       if (table.events.length) break; // the first table of many
-      if (!GAMES[ev.game] || !Array.isArray(ev.bots)) throw new Trouble(`line ${nth + 1}: this page knows no game called ${String(ev.game).slice(0, 40)}`);
+      if (!Array.isArray(ev.bots)) throw new Trouble(`line ${nth + 1}: this table names no bots`);
       Object.assign(table, { table: String(ev.table), game: ev.game, bots: ev.bots.map(String), rules: ev.rules || {} });
     } else if (!table.game) throw new Trouble(`line ${nth + 1}: the events of a table begin with table.start`);
     else if (ev.ev === "ask") table.events.push({ ...ev, q: String(ev.q).split(" ") });
@@ -411,7 +446,7 @@ function playLog(text) {
 // Steps: what happens between two pictures.
 
 function stepsOf(table) {
-  const game = GAMES[table.game];
+  const game = gameOf(table.game);
   const state = game.start(table);
   const steps = [];
   let step = null, last = "", leader = -1;
@@ -514,7 +549,7 @@ function remember() {
 
 function draw() {
   const { table, steps, at, seen } = shown;
-  const game = GAMES[table.game], step = steps[at], before = steps[at - 1]?.state;
+  const game = gameOf(table.game), step = steps[at], before = steps[at - 1]?.state;
   $("picture").replaceChildren(game.picture(step.state, table, seen, before));
   $("slider").value = at;
   $("slider").setAttribute("aria-valuetext", `step ${at + 1} of ${steps.length}: ${step.text}`);
@@ -584,13 +619,13 @@ function open(table, at, seen) {
         el("p.saying", { id: "saying", "aria-live": "polite" }),
         el(".track", {}, marks, el("input", { id: "slider", type: "range", min: 0, max: steps.length - 1, value: 0, "aria-label": "step", oninput: (event) => go(Number(event.target.value)) })),
         el(".controls", { role: "group", "aria-label": "controls" },
-          button("back", `The ${GAMES[table.game].unit} before (↑)`, () => unit(false)), button("prev", "Step back (←)", () => go(shown.at - 1)),
-          button("play", "Play", play), button("next", "Step (→)", () => go(shown.at + 1)), button("forth", `The next ${GAMES[table.game].unit} (↓)`, () => unit(true)),
+          button("back", `The ${gameOf(table.game).unit} before (↑)`, () => unit(false)), button("prev", "Step back (←)", () => go(shown.at - 1)),
+          button("play", "Play", play), button("next", "Step (→)", () => go(shown.at + 1)), button("forth", `The next ${gameOf(table.game).unit} (↓)`, () => unit(true)),
           counts.length ? button("mark", "The next mark (m)", nextMark) : null,
           el("label", {}, el("span.hide", {}, "speed"), speed), el("label", {}, el("span.hide", {}, "seen"), eyes), el("span.quiet", { id: "where" })),
         counts.length ? el("p.key", {}, counts.map(([mark, words, count]) => el("span", {}, el(`i.mark.${mark}`), ` ${words} ×${count} `))) : null),
-      el(".right", {}, el(".box", { id: "decision" }), el(".box", {}, el("h2", {}, `This ${GAMES[table.game].unit}`), el("ol.log", { id: "log", tabindex: 0 })),
-        el("p.keys.quiet", {}, el("kbd", {}, "space"), " play ", el("kbd", {}, "←"), el("kbd", {}, "→"), " step ", el("kbd", {}, "↑"), el("kbd", {}, "↓"), ` ${GAMES[table.game].unit} `, el("kbd", {}, "m"), " next mark ", table.looks ? null : copy))));
+      el(".right", {}, el(".box", { id: "decision" }), el(".box", {}, el("h2", {}, `This ${gameOf(table.game).unit}`), el("ol.log", { id: "log", tabindex: 0 })),
+        el("p.keys.quiet", {}, el("kbd", {}, "space"), " play ", el("kbd", {}, "←"), el("kbd", {}, "→"), " step ", el("kbd", {}, "↑"), el("kbd", {}, "↓"), ` ${gameOf(table.game).unit} `, el("kbd", {}, "m"), " next mark ", table.looks ? null : copy))));
   $("player").hidden = false;
   go(at);
 }
