@@ -51,7 +51,7 @@ def bring(said: str, folder: Path, where: str = "") -> Game:
     return game
 
 
-def known(game: str) -> Game:
+def game_called(game: str) -> Game:
     """Return a game that croupier knows by now, for what a journal tells of it; raise Refused (exit code 3) else."""
     if game not in GAMES:
         message, hint = f"the game {game} is not known here", "-C DIR, where DIR/croupier.toml names its code"

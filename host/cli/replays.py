@@ -11,7 +11,7 @@ from host.games.engine import Table
 from host.games.luck import Luck
 from host.journal import Journal, reading
 from host.match import Sitting
-from host.outsiders import known
+from host.outsiders import game_called
 from host.problems import Problem, Refused
 from host.record import Record, unpack
 from host.report.replay import Event, as_text, events
@@ -131,7 +131,7 @@ def differences(journal: Journal, fixture: str) -> tuple[int, list[str]]:
     whole = journal.whole(fixture)
     assert whole is not None
     record, about = whole
-    game, seed = known(str(about["game"])), seed_of(journal)
+    game, seed = game_called(str(about["game"])), seed_of(journal)
     try:
         answers, seats = unpack(record.answers), _sittings(journal, record, about)
     except ValueError as damaged:

@@ -12,7 +12,7 @@ from host.games import GAMES
 from host.games.engine import Scores
 from host.journal import Journal
 from host.match import Sitting
-from host.outsiders import known
+from host.outsiders import game_called
 from host.record import Again, Fixture, Record, Result, again
 from host.report.blind import Blind
 from host.report.courses import Duel, Ranks, ahead, alone, duels, ranks
@@ -317,13 +317,13 @@ def effects_of(journal: Journal, stage: Stage, seed: bytes | None) -> Effects | 
         seats = sittings(fixture, seed or b"", record.scores)
         tables = [seated(fixture, *each) for each in zip(seats, record.scores, strict=True)]
         meetings.setdefault(group, []).append((int(number), tables))
-    unit = "games" if known(fixture.game).winners else "chips"
+    unit = "games" if game_called(fixture.game).winners else "chips"
     return effects(unit, [[table for _, tables in sorted(parts) for table in tables] for parts in meetings.values()])
 
 
 def seated(fixture: Fixture, sitting: Sitting, scores: Scores) -> Seated:
     """Return a table with what it was worth to each seat: a game won, or chips more than were brought."""
-    winners = known(fixture.game).winners
+    winners = game_called(fixture.game).winners
     if winners:
         won = winners(scores)
         return Seated(sitting.bots, tuple(float(seat in won) for seat in range(len(scores))))

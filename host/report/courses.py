@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from host.journal import Journal, spread
-from host.outsiders import known
+from host.outsiders import game_called
 from host.record import Record, Result
 from host.report.tables import Shown
 from host.tournament.standings import Pair
@@ -153,7 +153,7 @@ def _tallied(journal: Journal, path: str, bot: str, pieces: int) -> tuple[tuple[
 @lru_cache(maxsize=2048)
 def _tally(game: str, place: int, first: int, pieces: int, kept: bytes) -> tuple[tuple[Won, Won], ...]:
     """Return what the bot at a place of a fixture's pair won in so many pieces of it, by seat (plans.independent)."""
-    scores, winners = spread(kept), known(game).winners
+    scores, winners = spread(kept), game_called(game).winners
     assert winners is not None
     some = min(pieces, len(scores))
     edges = [len(scores) * nth // some for nth in range(some + 1)]

@@ -7,7 +7,7 @@ from typing import Any, TextIO
 
 from host.games.luck import Luck
 from host.journal import Journal
-from host.outsiders import known
+from host.outsiders import game_called
 from host.problems import Problem, Refused
 from host.record import unpack
 from host.report.playlog import Death, Look, playlog, read_playlog
@@ -82,7 +82,7 @@ def write_csv(journal: Journal, selection: str | None, spoilers: bool, file: Tex
         whole = journal.whole(path)
         assert whole is not None
         record, about = whole
-        winners = known(about["game"]).winners
+        winners = game_called(about["game"]).winners
         seats = sittings(fixture_of(about), seed, record.scores)
         for nth in range(len(seats)) if tables is None else tables:
             scores, won = record.scores[nth], winners(record.scores[nth]) if winners else ()

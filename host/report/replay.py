@@ -8,7 +8,7 @@ from host.bots.told import Evidence
 from host.games.engine import Table
 from host.games.luck import Luck
 from host.match import Sitting
-from host.outsiders import known
+from host.outsiders import game_called
 from protocols import PROTOCOLS
 from protocols.words import Answer, Fault
 
@@ -33,7 +33,7 @@ def events(game_name: str, sitting: Sitting, seed: bytes, answers: list[Answer])
     Raise ValueError when the answers do not fit the seed: the journal and the rules disagree.
     """
     told: list[Event] = []
-    game = known(game_name)
+    game = game_called(game_name)
     luck = Luck(seed, sitting.luck or sitting.path)
     table = Table(game, sitting.rules, luck, tell=lambda ev, **facts: told.append(Event(ev, facts)))
     yield Event("table.start", {"table": sitting.path, "bots": list(sitting.bots)})

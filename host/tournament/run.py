@@ -9,7 +9,7 @@ import msgspec
 
 from host.bots.build import Bot
 from host.journal import Journal
-from host.outsiders import known
+from host.outsiders import game_called
 from host.record import Fixture, Job, Record, Setup
 from host.tournament.stages import STAGES, Field
 
@@ -102,6 +102,6 @@ def about(fixture: Fixture) -> dict[str, Any]:
 
 def fixture_of(kept: Mapping[str, Any]) -> Fixture:
     """Return a fixture from what the journal keeps of it."""
-    rules = type(next(iter(known(kept["game"]).presets.values())))
+    rules = type(next(iter(game_called(kept["game"]).presets.values())))
     blank = msgspec.convert(list((dict(kept) | {"rules": None}).values()), Fixture)
     return blank._replace(rules=msgspec.convert(list(kept["rules"].values()), rules))
