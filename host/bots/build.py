@@ -133,6 +133,19 @@ def question_of(spec: Spec) -> tuple[str, ...]:
     return tuple(word.decode() for word in argv_protocol.ask(GAMES[spec.game].examples[0]))
 
 
+def steps_of(spec: Spec) -> list[Step]:
+    """Return how a bot is built: its own commands, else its adapter's or its language's."""
+    if spec.build:
+        return own_build(spec)
+    kind = ADAPTERS[spec.adapter] if spec.adapter else LANGUAGES[spec.language]
+    return kind.build(spec, question_of(spec))
+
+
+def shown_step(step: Step) -> str:
+    """Return a command of a build for people."""
+    return " ".join([Path(step.command[0]).name, *step.command[1:]])
+
+
 async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
     """Return the bot, built inside a sandbox of this level, or found built already.
 
@@ -148,8 +161,7 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
             "S005", spec.name, f"needs {', '.join(lacks)}, not found on {environment(('',))['PATH']}", hint=hint
         )
         raise Refused([problem], 6)
-    kind = ADAPTERS[spec.adapter] if spec.adapter else language
-    steps = own_build(spec) if spec.build else kind.build(spec, question_of(spec))
+    steps = steps_of(spec)
     store = places.cache() / "bots"
     store.mkdir(exist_ok=True)
     async with _workshop(store) as workshop:
@@ -181,6 +193,7 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
                 if not built.exists():  # else another process has built the same
                     raise
     files = frozenset(path.name for path in built.iterdir())
+    kind = ADAPTERS[spec.adapter] if spec.adapter else language
     argv = kind.run(spec, files) if not (spec.run and spec.language != "any") else LANGUAGES["any"].run(spec, files)
     env = environment(argv) | dict(spec.env)
     return Bot(
@@ -293,5 +306,10 @@ def _does_not_build(spec: Spec, step: Step, ended: Ended, how: str, took: float)
     lines = [line[:300] for line in words.splitlines() if line.strip()]
     first = next((n for n, line in enumerate(lines) if re.search(r"\berror\b", line, re.IGNORECASE)), 0)
     shown = "\n".join(lines[first : first + WORDS_SHOWN]) or "(the compiler said nothing)"
-    command = " ".join([Path(step.command[0]).name, *step.command[1:]])[:160]
-    return Problem("B010", spec.name, f"does not build  ({command}; {how}, {took:.1f} s)", shown, advice(spec, words))
+    return Problem(
+        "B010",
+        spec.name,
+        f"does not build  ({shown_step(step)[:160]}; {how}, {took:.1f} s)",
+        shown,
+        advice(spec, words),
+    )

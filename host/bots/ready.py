@@ -13,6 +13,7 @@ from host.bots.sandboxes import Home, KeeperDied, demand_clock, sandboxed
 from host.bots.seat import seated
 from host.bots.spec import Spec
 from host.bots.told import Question
+from host.bots.verdict import code_of, problem_of
 from host.bots.watch import Watcher
 from host.games.engine import Game
 from host.problems import Problem, Refused
@@ -20,6 +21,7 @@ from protocols.words import Answer, Fault, FaultKind
 
 HOPELESS = frozenset({FaultKind.START, FaultKind.CRASH, FaultKind.EXIT})
 ENDS = "B035"
+NEVER_STARTS = ("B011", "B012", "B013")  # its runtime has said why
 
 
 async def ready(
@@ -98,6 +100,8 @@ async def started(bot: Bot, game: Game, level: str) -> Problem | None:
     piece = seat.evidence[0]
     stderr = harmless(piece.stderr.decode(errors="replace")).strip()
     said = f"asked: {harmless(piece.question.decode())}" + (f"\n{stderr}" if stderr else "")
+    if code_of(piece) in NEVER_STARTS:
+        return problem_of(bot, game, piece)
     if piece.kind == FaultKind.START:
         return Problem("B018", bot.name, f"cannot be started: {piece.detail}", f"command: {' '.join(bot.argv)[:200]}")
     return Problem(ENDS, bot.name, f"{piece.ended} without an answer, whatever it is asked", said)

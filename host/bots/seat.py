@@ -81,6 +81,10 @@ class Seat:
             return self._talker
         return None
 
+    def overheard(self, table: int) -> bytes:
+        """Return the end of standard error: of the process, or where each question has its own, of that table's last."""
+        return self._talker.overheard(table)
+
     async def decide(self, questions: Sequence[Asked]) -> list[Answer]:
         """Return an answer to every question, in order; when our own part fails, `lost` is set: they mean nothing."""
         answers: list[Answer] = []

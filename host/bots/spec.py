@@ -421,28 +421,57 @@ def find(path: Path, granted: Limits = HOUSE_LIMITS) -> Spec:
     return _from_file(path, contents, granted)
 
 
+class Entry(NamedTuple):
+    """A bot that has been entered: what it is, or what is wrong with it."""
+
+    place: Path
+    spec: Spec | None
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What it is called, as far as anybody can tell."""
+        if self.spec:
+            return self.spec.name
+        return self.place.name if self.place.is_dir() else self.place.stem
+
+
+def entries(patterns: Sequence[str], base: Path, game: str = "", granted: Limits = HOUSE_LIMITS) -> list[Entry]:
+    """Return what patterns mean, each once, in the order of the patterns, with whatever is wrong with any of them."""
+    found = [_entered(place, game, granted) for place in bots_at(patterns, base, game)]
+    for name, count in Counter(entry.spec.name for entry in found if entry.spec).items():
+        if count > 1:
+            twins = [entry for entry in found if entry.spec and entry.spec.name == name]
+            at = ", ".join(_place(twin.spec) for twin in twins if twin.spec)
+            told = f"{count_word(count)} bots are called {spelled(name)}: {at}"
+            problem = Problem("C003", "", told, hint="name = … in bot.toml")
+            found = [
+                entry._replace(problems=(*entry.problems, problem)) if entry in twins else entry for entry in found
+            ]
+    return found
+
+
+def _entered(place: Path, game: str, granted: Limits) -> Entry:
+    try:
+        spec = find(place, granted)
+    except Refused as refused:
+        return Entry(place, None, tuple(refused.problems))
+    if game and spec.game not in ("", game):
+        problem = Problem("C015", spec.manifest, f"{spec.name} plays {spec.game}, and this is {game}")
+        return Entry(place, spec, (problem._replace(hint=f'game = "{game}", or take it out of `bots`'),))
+    return Entry(place, spec)
+
+
+def refuse_broken(entered: Sequence[Entry]) -> None:
+    """Raise Refused with everything that is wrong, each once."""
+    _refuse_if(list(dict.fromkeys(problem for entry in entered for problem in entry.problems)))
+
+
 def find_all(patterns: Sequence[str], base: Path, game: str = "", granted: Limits = HOUSE_LIMITS) -> list[Spec]:
     """Return the bots that patterns mean, each once, in the order of the patterns; raise Refused with every problem."""
-    found, problems = [], []
-    for place in bots_at(patterns, base, game):
-        try:
-            spec = find(place, granted)
-        except Refused as refused:
-            problems += refused.problems
-            continue
-        found.append(spec)
-        if game and spec.game not in ("", game):
-            problem = Problem("C015", spec.manifest, f"{spec.name} plays {spec.game}, and this is {game}")
-            problems.append(problem._replace(hint=f'game = "{game}", or take it out of `bots`'))
-    for name, count in Counter(spec.name for spec in found).items():
-        if count > 1:
-            at = ", ".join(_place(spec) for spec in found if spec.name == name)
-            hint = "name = … in bot.toml"
-            problems.append(
-                Problem("C003", "", f"{count_word(count)} bots are called {spelled(name)}: {at}", hint=hint)
-            )
-    _refuse_if(problems)
-    return found
+    found = entries(patterns, base, game, granted)
+    refuse_broken(found)
+    return [entry.spec for entry in found if entry.spec]
 
 
 def count_word(count: int) -> str:

@@ -56,7 +56,7 @@ def games(office: Office, name: str | None) -> None:
 def named(office: Office, names: tuple[str, ...], game: str | None) -> tuple[Any, list[Any]]:
     """Return the game and the specs that are meant by folders, files, names and sample:NAME."""
     from host.bots.limits import Limits
-    from host.bots.spec import find, named_apart
+    from host.bots.spec import find, named_apart, refuse_broken
     from host.cli.common import the_game
     from host.samples import sample
     from host.tournament.cup import load
@@ -75,9 +75,10 @@ def named(office: Office, names: tuple[str, ...], game: str | None) -> tuple[Any
         if (office.folder / name).exists():
             specs.append(find(office.folder / name, granted))
             continue
-        entered = entered or {spec.name: spec for spec in (here.specs(office.folder) if here else [])}
+        entered = entered or {entry.name: entry for entry in (here.entries(office.folder) if here else [])}
         if name in entered:
-            specs.append(entered[name])
+            refuse_broken([entered[name]])
+            specs.append(entered[name].spec)
         else:
             told = nothing_called("bot", name, entered)
             other = "" if "did you mean" in told else "; a bot is a file, a folder, a name here, or sample:NAME"

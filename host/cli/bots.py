@@ -1,13 +1,18 @@
 """Commands about one bot's files: init, check."""
 
 import shlex
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import trio
 
 from host.cli import Office, nothing_called, print_json
 from host.problems import Problem, Refused
+
+if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
+    from host.bots.spec import Spec
 
 
 @click.command()
@@ -64,23 +69,69 @@ def init(office: Office, folder: Path, game: str | None, lang: str, protocol: st
         )
 
 
+def place_of(spec: "Spec") -> str:
+    """Return where a bot lies, for people."""
+    from host.tomlfile import shown
+
+    return shown(spec.folder if spec.manifest or len(spec.files) > 1 else spec.folder / spec.files[0])
+
+
 @click.command()
-@click.argument("names", nargs=-1, required=True, metavar="BOT...")
+@click.argument("names", nargs=-1, metavar="BOT...")
 @click.option("-g", "--game", metavar="GAME", help="default: what the bot's manifest or the tournament says")
+@click.option("--all", "everybody", is_flag=True, help="all bots of the tournament, and once more under load")
+@click.option("--fix", is_flag=True, help="mend what can be mended: a mode, CR LF, the print of Python 2")
 @click.option("--unsafe", is_flag=True, help="without a sandbox")
 @click.pass_obj
-def check(office: Office, names: tuple[str, ...], game: str | None, unsafe: bool) -> None:
-    """Check bots: does each build, start, and answer forty questions in time, legibly and the same way twice?"""
-    from host.bots.check import checked
+def check(office: Office, names: tuple[str, ...], game: str | None, everybody: bool, fix: bool, unsafe: bool) -> None:
+    """Check bots: does each build, start, and answer forty questions in time, legibly and the same way twice?
+
+    A move that is not allowed is a note, for the rules say what it costs. What fails is a bot that does not build or
+    start, and an answer that is late, unreadable or missing.
+    """
+    from host.bots.check import Report, checked, under_load
+    from host.bots.limits import Limits
+    from host.bots.mend import mend
     from host.cli.author import named
     from host.cli.common import level_of
+    from host.samples import PREFIX
+    from host.tournament.cup import load
 
-    chosen, specs = named(office, names, game)
-    level = level_of("L3", unsafe)
-    reports = [trio.run(checked, spec, chosen, level) for spec in specs]
+    cup = load(office.folder) if everybody or (office.folder / "croupier.toml").exists() else None
+    if bool(names) == everybody:
+        raise click.UsageError("name a bot, or say --all" if not names else "--all is all of them: name none")
+    if cup and everybody:
+        names = tuple(str(entry.place) for entry in cup.entries(office.folder))
+        game = game or cup.game
+    mended = []
+    for place in [office.folder / name for name in names if fix and not name.startswith(PREFIX)]:
+        mended += mend(place) if place.exists() else []
+    level = level_of(cup.level if cup else "L3", unsafe)
+    limits = cup.limits if cup else Limits()
+    reports, exams = [], []
+    for name in names:
+        began = time.monotonic()
+        try:
+            chosen, (spec,) = named(office, (name,), game)
+        except Refused as refused:
+            if refused.exit_code == 2:  # there is no such bot
+                raise
+            told = Report(name, "cannot be read", "", False, time.monotonic() - began, (), tuple(refused.problems))
+            reports.append(told)
+            continue
+        rules = cup.rules if cup and cup.game == chosen.name else None
+        report, bot = trio.run(checked, spec, chosen, level, limits, rules, place_of(spec))
+        reports.append(report)
+        exams += [(chosen, bot)] if bot is not None and report.accepted else []
+    loaded = trio.run(under_load, exams, level) if everybody and exams else None
     if office.json:
-        print_json("check", sandbox=level, rows=[report._asdict() for report in reports])
+        rows = [report._asdict() for report in reports]
+        print_json("check", sandbox=level, mended=mended, rows=rows, **({"under_load": loaded} if loaded else {}))
     else:
+        for line in mended:
+            click.echo(f"mended  {line}")
         for report in reports:
             click.echo(report.text())
+        if loaded:
+            click.echo("\n".join(["all at once, on a busy machine", *map(str, loaded)]))
     raise click.exceptions.Exit(0 if all(report.accepted for report in reports) else 1)

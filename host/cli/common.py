@@ -9,11 +9,12 @@ from typing import Any
 
 import click
 
-from host.bots.spec import Spec
+from host.bots.spec import Entry, find
 from host.cli import Office, nothing_called, print_json, print_json_line
 from host.games import GAMES
 from host.games.engine import Game
 from host.problems import Problem, Refused
+from host.samples import PREFIX, sample
 
 
 def the_game(name: str) -> Game:
@@ -39,18 +40,21 @@ def filled(text: str) -> str:
     return "\n".join(textwrap.fill(line, width, break_long_words=False) for line in text.splitlines())
 
 
-def entrants(cup: Any, folder: Path, names: tuple[str, ...]) -> list[Spec]:
-    """Return the cup's bots, or those that are named."""
-    specs: list[Spec] = cup.specs(folder)
-    if not names:
-        return specs
-    known = {spec.name: spec for spec in specs} | {spec.folder.name: spec for spec in specs if spec.manifest}
-    chosen = []
-    for name in names:
-        if name not in known:
-            raise click.UsageError(nothing_called("bot", name, known))
-        chosen.append(known[name])
-    return chosen
+def entrants(cup: Any, folder: Path, names: tuple[str, ...]) -> list[Entry]:
+    """Return the cup's bots, or those that are named, with what is wrong with any of them."""
+    entered: list[Entry] = cup.entries(folder)
+    known = {entry.place.stem: entry for entry in entered} | {entry.name: entry for entry in entered}
+    return [the_entry(name, known, cup) for name in names] if names else entered
+
+
+def the_entry(name: str, known: dict[str, Entry], cup: Any) -> Entry:
+    """Return the bot of a name; one of croupier's own need not be entered."""
+    if name.startswith(PREFIX):
+        place = sample(name, cup.game)
+        return Entry(place, find(place, cup.limits))
+    if name not in known:
+        raise click.UsageError(nothing_called("bot", name, known))
+    return known[name]
 
 
 def told_standings(office: Office, folder: Path, outcome: Any, *, on_one_line: bool = False) -> None:

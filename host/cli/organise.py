@@ -65,6 +65,7 @@ def add(office: Office, submissions: tuple[Path, ...], name: str | None, unsafe:
     from host.bots.ready import ready
     from host.bots.spec import bots_at, find_all
     from host.cli.common import level_of, the_game
+    from host.samples import PREFIX, sample
     from host.tournament.cup import load
 
     if name and len(submissions) > 1:
@@ -78,7 +79,9 @@ def add(office: Office, submissions: tuple[Path, ...], name: str | None, unsafe:
     try:
         for submission in submissions:
             with tempfile.TemporaryDirectory(dir=bots, prefix=".taking-") as making:
-                copied = unpacked(office.folder / submission, Path(making), name)
+                ours = str(submission).startswith(PREFIX)
+                place = sample(str(submission), cup.game) if ours else office.folder / submission
+                copied = unpacked(place, Path(making), name)
                 target = bots / copied.name
                 (spec,) = find_all([glob.escape(copied.name)], Path(making), cup.game, cup.limits)
                 refuse_twins(cup, office.folder, target, spec.name)
@@ -120,33 +123,40 @@ def refuse_twins(cup: "Cup", folder: Path, target: Path, name: str) -> None:
 @click.argument("names", nargs=-1)
 @click.pass_obj
 def ls(office: Office, names: tuple[str, ...]) -> None:
-    """List the bots of a tournament: language, protocol, what is missing for them."""
+    """List the bots of a tournament: language, protocol, what is missing for them, what is wrong with them."""
     from host.bots.build import harmless, protocol_of
     from host.bots.languages import missing
+    from host.bots.spec import refuse_broken
     from host.cli.common import entrants
     from host.tournament.cup import load
 
     cup = load(office.folder)
+    entered = entrants(cup, office.folder, names)
     rows = [
         {
-            "bot": spec.name,
-            "language": spec.language,
-            "protocol": protocol_of(spec._replace(game=cup.game)),
-            "path": str(spec.folder if spec.manifest or len(spec.files) > 1 else spec.folder / spec.files[0]),
-            "author": spec.author,
-            "missing": missing(spec),
+            "bot": entry.name,
+            "language": spec.language if spec else "",
+            "protocol": protocol_of(spec._replace(game=cup.game)) if spec else "",
+            "path": str(entry.place),
+            "author": spec.author if spec else "",
+            "missing": missing(spec) if spec else [],
+            "problems": [problem.code for problem in entry.problems],
         }
-        for spec in entrants(cup, office.folder, names)
+        for entry in entered
+        for spec in [entry.spec]
     ]
     if office.json:
         print_json("ls", rows=rows)
-        return
+        raise click.exceptions.Exit(3 if any(row["problems"] for row in rows) else 0)
     if not rows:
         click.echo("no bots yet: croupier add FILE")
     for row in rows:
         lack = f"   ✗ missing {', '.join(row['missing'])}" if row["missing"] else ""
+        lack += f"   ✗ {', '.join(row['problems'])}" if row["problems"] else ""
         place = f"   {harmless(str(row['path']))}" if office.verbose else ""
-        click.echo(f"{harmless(str(row['bot'])):<24} {row['language']:<8} {row['protocol']:<6}{place}{lack}".rstrip())
+        about = f"{harmless(str(row['bot'])):<24} {row['language']:<8} {row['protocol']:<6}"
+        click.echo(f"{about}{place}{lack}".rstrip())
+    refuse_broken(entered)
 
 
 @click.command()
@@ -158,16 +168,20 @@ def build(office: Office, names: tuple[str, ...], force: bool, unsafe: bool) -> 
     """Build bots, inside the sandbox; what is built already is not built again."""
     from host.bots.build import build as build_bot
     from host.bots.build import harmless
+    from host.bots.spec import refuse_broken
     from host.cli.common import entrants, level_of
     from host.tournament.cup import load
 
     cup = load(office.folder)
     level = level_of(cup.level, unsafe)
     problems: list[Problem] = []
-    rows, exit_code = [], 4
-    for spec in entrants(cup, office.folder, names):
+    rows, exit_code = [], 0
+    for entry in entrants(cup, office.folder, names):
         started = time.monotonic()
         try:
+            refuse_broken([entry])
+            spec = entry.spec
+            assert spec is not None  # or something is wrong with it
             bot = trio.run(partial(build_bot, spec._replace(game=cup.game), level, force=force))
         except Refused as refused:
             problems += refused.problems

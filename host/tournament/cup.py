@@ -9,7 +9,7 @@ from pydantic import Field
 
 from host.bots.build import Bot
 from host.bots.limits import CLOCKS, Limits
-from host.bots.spec import COUNTED, Asked, GameName, Spec, bots_at, find_all, spelled_limit
+from host.bots.spec import COUNTED, Asked, Entry, GameName, Spec, bots_at, entries, find_all, spelled_limit
 from host.games import GAMES
 from host.games.engine import Game
 from host.outsiders import bring, origin
@@ -247,6 +247,10 @@ class Cup(NamedTuple):
         """Return what a worker must know to play it."""
         where = origin(self.game)
         return Setup(self.game, self.rules, tuple(bots), seed, level, self.abreast, self.pondering, where)
+
+    def entries(self, folder: Path) -> list[Entry]:
+        """Return the bots that are entered, with what is wrong with any of them."""
+        return entries(self.bots, folder, self.game, self.limits)
 
     def specs(self, folder: Path) -> list[Spec]:
         """Return the bots that take part, not built yet; raise Refused with whatever is wrong with any of them."""
