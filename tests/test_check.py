@@ -2,21 +2,20 @@
 
 # ruff: noqa: E501 - the rows of a table of bad bots are read as lines
 
-import os
+import signal
 import stat
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
-from command import Done, croupier, cup_in
-from house import ROGUES, SAMPLES, level
+from command import CROUPIER, Done, croupier, cup_in, environment
+from house import CACHE, SAMPLES, level
 from test_every_language import needs
 from test_manifest import lay
 
 from host.games import GAMES
-from host.samples import samples
 
 
 @pytest.fixture
@@ -65,12 +64,12 @@ BAD: dict[str, tuple[dict[str, str | bytes], str]] = {
     "B022": ({"bot.py": 'print("thinking...")\nprint("H")\n'}, "mine: wrote more than its answer:  'thinking...\\nH\\n'"),
     "B023": ({"bot.py": 'print("Hit")\n'}, "mine: 'Hit' is no move; a move is H, S, D or B <chips>"),
     "B025": ({"bot.toml": LINES + PYTHON + BRIEF, "bot.py": 'import sys\nfor line in sys.stdin:\n    print("S", end="", flush=True)\n'}, "mine: wrote 'S' and no line end: "),
-    "B031": ({"bot.toml": PYTHON + BRIEF, "bot.py": "import sys, time\nprint('rehash!', file=sys.stderr, flush=True)\ntime.sleep(60)\n"}, "mine: no answer after 400 ms (CPU used "),
-    "B032": ({"bot.toml": 'language = "c"\n[limits]\ncpu = "200 ms"\n', "bot.c": C.format("for (volatile int i = 0;; i++);")}, "mine: "),
+    "B031": ({"bot.toml": PYTHON + BRIEF, "bot.py": "import sys, time\nprint('rehash!', file=sys.stderr, flush=True)\ntime.sleep(60)\n"}, "mine: no answer after 4"),
+    "B032": ({"bot.toml": 'language = "c"\n[limits]\ncpu = "50 ms"\n', "bot.c": C.format("for (volatile int i = 0;; i++);")}, "mine: "),
     "B033": ({"bot.toml": 'language = "c"\n[limits]\nmemory = "32 MiB"\n', "bot.c": C.format("for (;;) memset(malloc(1 << 20), 1, 1 << 20);")}, "mine: more than 32 MiB of memory: it was killed for that, it did not crash by itself"),
     "B034": ({"bot.c": C.format("abort();")}, "mine: crashed: killed by signal 6 (aborted)"),
     "B035": ({"bot.py": 'raise ValueError("min() arg is an empty sequence")\n'}, "mine: exited with 1 without an answer:  ValueError: min() arg is an empty sequence"),
-    "B036": ({"bot+": "#!/bin/sh\nexec sbcl --noinform --eval '(car 1)'\n"}, "mine: fell into the Lisp debugger, and exited with 1"),
+    "B036": ({"bot+": "#!/bin/sh\nexec sbcl --noinform --eval '(car 1)'\n"}, "mine: fell into the Lisp debugger, and exited with 0"),
     "B037": ({"bot.py": "import socket\nsocket.create_connection(('1.2.3.4', 443))\n"}, "mine: the sandbox refused it something, and it exited with 1:  PermissionError: "),
     "B038": ({"bot.c": C.format('for (int i = 0; i < 100000; i++) puts("S");')}, "mine: more than 4 KiB for one move: cut, and killed"),
 }  # fmt: skip
@@ -92,3 +91,229 @@ def test_a_bad_bot_is_refused_with_its_code_and_a_cure(code: str, here: Path) ->
     assert "\n  hint: " in told, done.out
     assert "not accepted" in done.out.splitlines()[-1]
     assert done.out.count("error[") == 1
+
+
+# What is no refusal.
+
+STANDS = 'print("S")\n'
+NOTED: dict[str, tuple[dict[str, str | bytes], str, str]] = {
+    "an illegal move": ({"bot.py": 'print("B 5000")\n'}, "cardshark", "  ! illegal         "),
+    "an illegal card": ({"bot.toml": PYTHON, "bot.py": 'import sys\nfor line in sys.stdin:\n    print("PLAY 9")\n'}, "pazaak", "    note B028"),
+    "chance of its own": ({"bot.py": 'import time\nprint("SH"[time.time_ns() // 1000 % 2])\n'}, "cardshark", "draw from CROUPIER_SEED"),
+    "what it was refused": ({"bot.toml": LINES + PYTHON, "bot.py": 'import sys\ntry:\n    open("/root/.aws/credentials")\nexcept OSError as error:\n    print(error, file=sys.stderr)\nfor line in sys.stdin:\n    print("S")\n'}, "cardshark", "note B037"),
+    "a slow answer": ({"bot.toml": LINES + PYTHON + '[limits]\nmove = "600 ms"\n', "bot.py": 'import sys, time\nfor n, line in enumerate(sys.stdin):\n    time.sleep(0.4 * (n == 3))\n    print("S")\n'}, "cardshark", "a slower or busier machine may be too slow for it"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", NOTED)
+def test_what_is_only_a_note_is_accepted(what: str, here: Path) -> None:
+    files, game, words = NOTED[what]
+    done = checked(files, game)
+    assert (done.code, done.err) == (0, ""), done.out
+    assert words in done.out
+    assert done.out.splitlines()[-1].startswith("ready to play · ")
+
+
+def test_a_report_of_a_healthy_bot(here: Path) -> None:
+    done = croupier("check", "sample:davey", "-g", "cardshark")
+    head, *lines, last = done.out.splitlines()
+    assert (done.code, head.split()[:5]) == (0, ["davey", "·", "c", "·", "argv"])
+    assert [line[4:20].strip() for line in lines] == [
+        *("builds", "starts", "40 questions", "edge cases", "repeatable", "limits", "sandbox"),
+    ]
+    assert {line[2] for line in lines} == {"✓"}
+    assert "40 answers: " in lines[2] and " D " in lines[2] and " B " in lines[2]
+    assert lines[3].split("  ")[-1].startswith(f"{len(GAMES['cardshark'].edges)} of {len(GAMES['cardshark'].edges)}: ")
+    assert "20 of 20 the same twice" in lines[4]
+    assert f"level {level()}" in lines[6]
+    assert last.startswith("ready to play · ")
+    assert max(map(len, lines)) <= 100
+
+
+def test_check_tells_programs_everything(here: Path) -> None:
+    lay({"bad.py": 'print("Hit")\n', "good.py": STANDS})
+    told = croupier("check", "good.py", "bad.py", "-g", "cardshark", "--json")
+    good, bad = told.json["rows"]
+    assert (told.code, good["accepted"], bad["accepted"]) == (1, True, False)
+    assert [problem["code"] for problem in bad["problems"]] == ["B023"]
+    assert [line["mark"] for line in good["lines"]] == ["✓"] * 7
+
+
+def test_a_sample_is_a_bot_wherever_a_bot_is_named(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", ["davey.c"], tourneys=1, rounds=1)
+    for words in ("ls sample:cautious", "build sample:cautious", "check sample:cautious", "add sample:cautious"):
+        done = croupier(*words.split(), "-C", cup)
+        assert (done.code, "cautious" in done.out) == (0, True), (words, done)
+    assert (cup / "bots" / "cautious.c").read_bytes() == (SAMPLES / "cardshark" / "cautious.c").read_bytes()
+    assert croupier("play", "sample:cautious", "davey", "-n", 1, "-C", cup).code == 0
+    assert "no faults" in croupier("errors", "sample:cautious", "-C", cup).out
+    for command in ("ls", "build", "check", "add"):
+        told = croupier(command, "sample:cautios", "-C", cup).first
+        assert told == 'error[C012] there is no sample bot of cardshark called "cautios"', command
+
+
+def test_ls_shows_all_bots_when_one_is_broken(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", ["davey.c"])
+    lay(
+        {
+            f"{cup}/bots/a/bot.toml": "langauge = 1\n",
+            f"{cup}/bots/b/bot.toml": 'name = "davey"\n',
+            f"{cup}/bots/b/x.py": STANDS,
+        }
+    )
+    done = croupier("ls", "-C", cup)
+    assert [line.split() for line in done.out.splitlines()] == [
+        ["a", "✗", "C001"],
+        ["davey", "python", "argv", "✗", "C003"],
+        ["davey", "c", "argv", "✗", "C003"],
+    ]
+    assert (done.code, [line[:11] for line in done.err.splitlines() if "error" in line]) == (
+        3,
+        ["error[C001]", "error[C003]"],
+    )
+    told = croupier("ls", "-C", cup, "--json")
+    assert (told.code, [row["problems"] for row in told.json["rows"]]) == (3, [["C001"], ["C003"], ["C003"]])
+
+
+def test_a_broken_bot_keeps_nobody_from_playing_the_others(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", ["davey.c", "cautious.c"])
+    lay({f"{cup}/bots/a/bot.toml": "langauge = 1\n"})
+    assert croupier("play", "davey", "cautious", "-n", 1, "-C", cup).code == 0
+    assert croupier("build", "davey", "-C", cup).code == 0
+    assert (broken := croupier("build", "a", "-C", cup)).code == 3 and broken.first.startswith("error[C001] ")
+
+
+def test_a_bot_that_cannot_be_read_does_not_hide_the_others(here: Path) -> None:
+    lay({"bad.py": "def f(:\n", "good.py": STANDS})
+    done = croupier("check", "bad.py", "good.py", "-g", "cardshark")
+    assert done.code == 1
+    assert "error[B015] bad.py:1: " in done.out
+    assert "good · python · argv · cardshark" in done.out and "ready to play" in done.out
+
+
+def test_a_bot_for_arguments_is_told_its_protocol(here: Path) -> None:
+    lay(
+        {
+            "mine/bot.toml": 'language = "python"\nprotocol = "lines"\n',
+            "mine/bot.py": 'import sys\nprint("S" if sys.argv[5] else "H")\n',
+        }
+    )
+    done = croupier("check", "mine", "-g", "cardshark")
+    assert done.code == 1
+    assert 'hint: protocol = "argv" in bot.toml: asked that way, it makes a move' in done.out
+
+
+def test_who_answers_only_after_a_slow_start_is_accepted(here: Path) -> None:
+    source = 'import sys, time\ntime.sleep(0.8)\nfor line in sys.stdin:\n    print("S")\n'
+    lay({"mine/bot.toml": LINES + PYTHON + '[limits]\nmove = "300 ms"\n', "mine/bot.py": source})
+    done = croupier("check", "mine", "-g", "cardshark")
+    assert done.code == 0, done.out
+
+
+# All at once.
+
+
+def test_all_bots_of_a_tournament_are_checked_also_under_load(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", ["davey.c", "lim17.py"])
+    (cup / "bots" / "broken").write_text("no program\n")
+    done = croupier("check", "--all", "-C", cup)
+    assert done.code == 1
+    assert [line.split(" · ")[0] for line in done.out.splitlines() if " · cardshark" in line] == ["davey", "lim17"]
+    assert "error[B003]" in done.out
+    loaded = done.out.partition("all at once, on a busy machine\n")[2].splitlines()
+    assert [line.split()[1] for line in loaded if line.startswith("  ") and not line.startswith("      ")] == [
+        "davey",
+        "lim17",
+    ]
+
+
+def test_all_or_some_but_not_both(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", ["davey.c"])
+    assert croupier("check", "-C", cup).first == "error[U001] name a bot, or say --all"
+    assert croupier("check", "davey", "--all", "-C", cup).first == "error[U001] --all is all of them: name none"
+    assert croupier("check", "--all", "-C", tmp_path).code == 3
+
+
+# --fix.
+
+PYTHON_2 = """\
+import sys
+score = int(sys.argv[1])
+print >>sys.stderr, "thinking", score
+if score < 17: print "H"   # a card
+else:
+    print "S"
+"""
+
+
+def test_what_can_be_mended_is_mended(here: Path) -> None:
+    lay({"script": "#!/bin/sh\r\necho S\r\n", "old.py": PYTHON_2})
+
+    done = croupier("check", "--fix", "script", "old.py", "-g", "cardshark")
+
+    assert done.code == 0, done.out
+    assert done.out.splitlines()[:3] == [
+        "mended  script: may be executed now",
+        "mended  script: its lines end with LF now",
+        "mended  old.py: its prints are those of Python 3 now",
+    ]
+    assert stat.S_IMODE(Path("script").stat().st_mode) == 0o755
+    assert Path("script").read_bytes() == b"#!/bin/sh\necho S\n"
+    mended = Path("old.py").read_text()
+    assert 'print("thinking", score, file=sys.stderr)\nif score < 17: print("H")   # a card\n' in mended
+
+
+def test_what_would_still_be_wrong_is_left_as_it_was(here: Path) -> None:
+    source = 'print "H"\nraise ValueError, "x"\n'
+    lay({"old.py": source})
+    done = croupier("check", "--fix", "old.py", "-g", "cardshark")
+    assert (done.code, Path("old.py").read_text()) == (1, source)
+    assert "mended" not in done.out and "error[B006] old.py:" in done.out
+
+
+def test_nothing_is_mended_through_a_link(here: Path) -> None:
+    lay({"victim": "#!/bin/sh\r\necho S\r\n", "mine/x": ""})
+    Path("mine/bot").symlink_to(Path("victim").absolute())
+    Path("link").symlink_to("victim")
+    for bot in ("mine", "link"):
+        assert croupier("check", "--fix", bot, "-g", "cardshark").code == 1
+    assert Path("victim").read_bytes() == b"#!/bin/sh\r\necho S\r\n"
+
+
+# Builds.
+
+
+def test_the_whole_log_of_a_build_can_be_read(here: Path) -> None:
+    lay({"bad.c": "int main(void) { return nothing; }\n" + "int x = what;\n" * 40})
+    told = croupier("check", "bad.c", "-g", "cardshark").out
+    log = Path(told.partition("the whole log: ")[2].splitlines()[0])
+    assert log.read_text().startswith("$ cc -O2 ")
+    assert log.read_text().count("error:") >= 35 > told.count("error:")
+
+
+def test_a_build_that_was_killed_is_swept_and_one_under_way_is_not(here: Path) -> None:
+    store = CACHE / "bots"
+    with _workshop_of_another(store) as working:
+        (store / "making-orphan" / "deep").mkdir(parents=True)
+        assert croupier("check", "sample:davey", "-g", "cardshark").code == 0
+        assert working.is_dir()
+        assert not (store / "making-orphan").exists()
+    assert not list(store.glob("making-*"))
+
+
+@contextmanager
+def _workshop_of_another(store: Path) -> Iterator[Path]:
+    """Have another process at work on a bot that takes its time to build."""
+    store.mkdir(exist_ok=True)
+    before = set(store.glob("making-*"))
+    lay({"slow/bot.toml": 'run = ["./x"]\nbuild = ["sleep 60"]\n'})
+    command = [*CROUPIER, "check", "slow", "-g", "cardshark"]
+    process = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL)
+    try:
+        while not (started := list(store.glob("making-*/staged/bot.toml"))):
+            assert process.poll() is None
+        (working,) = {path.parents[1] for path in started} - before
+        yield working
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait()

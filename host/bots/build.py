@@ -1,5 +1,6 @@
 """From what an author handed in to a program that can be asked: copied safely, built in a sandbox, known by its hash."""
 
+import fcntl
 import hashlib
 import os
 import re
@@ -8,7 +9,7 @@ import stat
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -181,7 +182,7 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
             shutil.rmtree(built)
         if not built.exists():
             if steps:
-                await _run(spec, steps, workshop, staged, level)
+                await _run(spec, steps, log_of(sha256), staged, level)
             finished = workshop / "finished"
             finished.mkdir()
             copy(staged, finished)
@@ -220,14 +221,55 @@ def refuse_what_is_missing(spec: Spec) -> None:
 
 @asynccontextmanager
 async def _workshop(store: Path) -> AsyncIterator[Path]:
-    """Have a folder to build in. `rm` empties it afterwards: a guest may have dug deeper than Python can follow."""
-    workshop = Path(tempfile.mkdtemp(dir=store, prefix="making-"))
+    """Have a folder to build in, and remove those of croupiers that were killed while they built.
+
+    Who works in one holds its lock. `rm` empties them: a guest may have dug deeper than Python can follow.
+    """
+    with ExitStack() as held:
+        with _locked(store / ".lock"):
+            orphans = [path for path in store.glob("making-*") if held.enter_context(_lock_of_nobody(path))]
+            workshop = Path(tempfile.mkdtemp(dir=store, prefix="making-"))
+            held.enter_context(_lock_of_nobody(workshop))
+        try:
+            workshop.chmod(0o755)
+            await _remove(orphans)
+            yield workshop
+        finally:
+            with trio.CancelScope(shield=True):
+                await _remove([workshop])
+
+
+async def _remove(folders: list[Path]) -> None:
+    if folders:
+        await trio.run_process(["/bin/rm", "-rf", "--", *map(str, folders)], check=False)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock that everybody takes for a moment only."""
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def _lock_of_nobody(folder: Path) -> Iterator[bool]:
+    """Hold a folder's lock, and say so, unless somebody does."""
     try:
-        workshop.chmod(0o755)
-        yield workshop
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        yield False  # it has just been removed
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        free = False
+    else:
+        free = True
+    try:
+        yield free
     finally:
-        with trio.CancelScope(shield=True):
-            await trio.run_process(["/bin/rm", "-rf", "--", str(workshop)], check=False)
+        os.close(descriptor)
 
 
 def _lay_state(place: Path) -> None:
@@ -263,8 +305,14 @@ def _versions(steps: list[Step]) -> list[str]:
     return versions
 
 
-async def _run(spec: Spec, steps: list[Step], workshop: Path, staged: Path, level: str) -> None:
-    """Run the steps of a build; its log stays in the cache, its words reach the author."""
+def log_of(sha256: str) -> Path:
+    """Return where the log of a build is kept, whether it went well or not."""
+    return places.cache() / "bots" / f"{sha256[:32]}.log"
+
+
+async def _run(spec: Spec, steps: list[Step], log: Path, staged: Path, level: str) -> None:
+    """Run the steps of a build; every word goes into its log, the first of what is wrong to the author."""
+    log.write_text("")
     home = Home(staged, writable=True, scratch=SCRATCH)
     env = environment(
         tuple(map(need, LANGUAGES[spec.language].programs[:1]))
@@ -280,11 +328,14 @@ async def _run(spec: Spec, steps: list[Step], workshop: Path, staged: Path, leve
                     BUILDING,
                     ARCHIVING if step.optional else BUILDING.move,
                 )
+                took = time.monotonic() - started
+                with log.open("a") as words:
+                    words.write(f"$ {harmless(shown_step(step))}\n{_words(ended)}\n({ended.words}, {took:.2f} s)\n")
                 well = ended.status == 0 and not ended.error and not ended.timed_out
                 if watched.breach is None and (well or step.optional):
                     continue
                 how = HOW[watched.breach] if watched.breach else "took too long" if ended.timed_out else ended.words
-                raise Refused([_does_not_build(spec, step, ended, how, time.monotonic() - started)], 4)
+                raise Refused([_does_not_build(spec, step, ended, how, took, log)], 4)
 
 
 def bursts(folder: Path) -> bool:
@@ -301,8 +352,12 @@ def bursts(folder: Path) -> bool:
     return False
 
 
-def _does_not_build(spec: Spec, step: Step, ended: Ended, how: str, took: float) -> Problem:
-    words = harmless((ended.stderr + ended.output).decode(errors="replace")).replace("/bot/", "")
+def _words(ended: Ended) -> str:
+    return harmless((ended.stderr + ended.output).decode(errors="replace")).replace("/bot/", "")
+
+
+def _does_not_build(spec: Spec, step: Step, ended: Ended, how: str, took: float, log: Path) -> Problem:
+    words = _words(ended)
     lines = [line[:300] for line in words.splitlines() if line.strip()]
     first = next((n for n, line in enumerate(lines) if re.search(r"\berror\b", line, re.IGNORECASE)), 0)
     shown = "\n".join(lines[first : first + WORDS_SHOWN]) or "(the compiler said nothing)"
@@ -311,5 +366,5 @@ def _does_not_build(spec: Spec, step: Step, ended: Ended, how: str, took: float)
         spec.name,
         f"does not build  ({shown_step(step)[:160]}; {how}, {took:.1f} s)",
         shown,
-        advice(spec, words),
+        advice(spec, words) or f"the whole log: {log}",
     )

@@ -32,6 +32,7 @@ REPEATED = 20  # of them, asked once more of a fresh process
 GIVEN_UP_AFTER = 5  # faults for which it is not accepted
 NEAR = 0.5  # of a limit: a slower or busier machine may then be too much
 WIDTH = 76  # of what a line says
+ATTEMPTS = 3  # when the machine was stalled, or a sandbox died
 SILENT = frozenset({"B031", "B034", "B035"})
 """The codes of a bot that may be waiting to be asked another way."""
 
@@ -63,6 +64,11 @@ class Report(NamedTuple):
     seconds: float
     lines: tuple[Line, ...]
     problems: tuple[Problem, ...] = ()
+
+    def facts(self) -> dict[str, Any]:
+        """Return the report for programs."""
+        lines, problems = [line._asdict() for line in self.lines], [problem._asdict() for problem in self.problems]
+        return self._asdict() | {"lines": lines, "problems": problems}
 
     def text(self) -> str:
         """Return the report for people."""
@@ -183,11 +189,14 @@ async def checked(
     lines.append(Line("✓", "builds", f"{command:<54} {time.monotonic() - began:.2f} s"))
     bot = bot._replace(limits=granted.at_most(spec.limits))
     rules = rules or next(iter(game.presets.values()))
-    try:
-        async with a_watcher() as watcher, sandboxed(level, Home(Path(bot.folder)), bot.limits) as sandbox:
-            course = await examined(bot, game, rules, sandbox, watcher)
-    except KeeperDied as died:
-        return report(Problem("B017", spec.name, f"no sandbox can be made for it: {harmless(str(died))}"))
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            async with a_watcher() as watcher, sandboxed(level, Home(Path(bot.folder)), bot.limits) as sandbox:
+                course = await examined(bot, game, rules, sandbox, watcher)
+            break
+        except KeeperDied as died:
+            if attempt == ATTEMPTS:
+                return report(Problem("B017", spec.name, f"no sandbox holds it: {harmless(str(died))}"))
     lines += told(bot, game, rules, course, level)
     return report(*course.problems)
 
@@ -208,7 +217,7 @@ async def examined(bot: Bot, game: Game, rules: Any, sandbox: Sandbox, watcher: 
     exam = exam or await _exam(bot, game, rules, sandbox, watcher)
     assert exam is not None  # patience without end
     if exam.seat.lost:
-        raise KeeperDied("it ended while the bot was asked")
+        raise KeeperDied(exam.seat.stall or "it ended while the bot was asked")
     again = await _again(bot, game, exam.asked[:REPEATED], sandbox, watcher) if not exam.grave else ()
     problems = []
     for piece in first_of_each(exam.seat.evidence, exam.grave):

@@ -86,6 +86,8 @@ def code_of(piece: Evidence) -> str:
     """Return the code of a fault: what its runtime has said counts for more than how it ended."""
     if piece.kind == FaultKind.TIMEOUT and piece.raw:
         return "B025"  # it has written something, and did not end it
+    if piece.kind == FaultKind.CRASH and "signal" not in piece.ended:
+        piece = piece._replace(kind=FaultKind.EXIT)  # it has ended itself, with an error
     words = (piece.stderr + piece.raw).decode(errors="replace")
     if piece.kind in GIVEN_UP:
         usual = CODES[piece.kind]
@@ -146,10 +148,8 @@ def _late(_bot: Bot, _game: Game, piece: Evidence) -> str:
 
 
 def _crashed(_bot: Bot, _game: Game, piece: Evidence) -> str:
-    number = re.search(r"signal (\d+)", piece.ended)
-    if number is None:
-        return _exited(_bot, _game, piece)
-    return f"crashed: {piece.ended} ({(signal.strsignal(int(number[1])) or 'a signal').lower()})"
+    number = int(re.sub(r"\D", "", piece.ended))
+    return f"crashed: {piece.ended} ({(signal.strsignal(number) or 'of no name').lower()})"
 
 
 def _exited(_bot: Bot, _game: Game, piece: Evidence) -> str:

@@ -210,6 +210,7 @@ def errors(office: Office, bot: str | None, kind: str | None) -> None:
     from host.bots.build import harmless
     from host.journal import reading
     from host.report.shown import table_of
+    from host.samples import PREFIX
     from protocols.words import FaultKind
 
     kinds_known = [str(each) for each in FaultKind]
@@ -243,6 +244,7 @@ def errors(office: Office, bot: str | None, kind: str | None) -> None:
             group["last"] = where
             if piece.detail not in ("", *group["details"]):
                 group["details"].append(harmless(piece.detail))
+    bot = bot and bot.removeprefix(PREFIX)
     if bot is not None and bot not in bots:
         raise click.UsageError(nothing_called("bot", bot, bots))
     rows = [

@@ -123,10 +123,10 @@ def check(office: Office, names: tuple[str, ...], game: str | None, everybody: b
         report, bot = trio.run(checked, spec, chosen, level, limits, rules, place_of(spec))
         reports.append(report)
         exams += [(chosen, bot)] if bot is not None and report.accepted else []
-    loaded = trio.run(under_load, exams, level) if everybody and exams else None
+    loaded = trio.run(under_load, exams, level) if everybody and exams else []
     if office.json:
-        rows = [report._asdict() for report in reports]
-        print_json("check", sandbox=level, mended=mended, rows=rows, **({"under_load": loaded} if loaded else {}))
+        rows = [report.facts() for report in reports]
+        print_json("check", sandbox=level, mended=mended, rows=rows, under_load=[line._asdict() for line in loaded])
     else:
         for line in mended:
             click.echo(f"mended  {line}")
