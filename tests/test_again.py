@@ -24,7 +24,7 @@ from host.executors.processes import processes
 from host.games import GAMES
 from host.journal import reading
 from host.problems import Refused
-from host.tournament.friendly import played
+from host.tournament.friendly import Terms, played
 from protocols.words import FaultKind
 
 AMPLE = Limits(move=10, startup=10, cpu=10)
@@ -35,7 +35,8 @@ def journal_of(specs: list[Spec], tables: int, folder: Path, limits: Limits = AM
     game = GAMES[specs[0].game]
     chosen = next(iter(game.presets.values()))._replace(**rules)
     place = folder / "play.sqlite"
-    trio.run(lambda: played(game, chosen, specs, tables, "again", level(), limits, place, processes, 1, Quiet()))
+    terms = Terms(game, chosen, specs, "again", level(), limits)
+    trio.run(played, terms, tables, place, processes, 1, Quiet())
     return place
 
 
@@ -300,7 +301,7 @@ def test_what_ask_says_to_people(friends: Path) -> None:
     assert max(map(len, done.out.splitlines())) <= 130
 
     shown = croupier("ask", "sample:kelly", "last", "--as", "davey", "-C", friends).out.splitlines()
-    assert shown[1].startswith("  note     not the program that played: sha256 ")
+    assert shown[1].startswith("  note     not the program that played, or built otherwise: sha256 ")
     assert shown[-1].split(" · ")[0].endswith(" as then")
 
 

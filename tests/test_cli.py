@@ -84,6 +84,20 @@ WRONG = [
     ("ask fault:1 -C {empty}", 3, "error[R006] {empty}: nothing has been played here yet"),
     ("ask davey --worst --journal none -C {cup}", 3, "error[R006] {cup}/none: nothing has been played here yet"),
     ("export bundle -C {empty}", 3, "error[R006] {empty}: nothing has been played here yet"),
+    # comparing
+    ("compare davey", 2, "error[U001] OLD is missing"),
+    ("compare davey davye -C {cup}", 2, f"{NOTHING} bot 'davye'; did you mean davey ?"),
+    ("compare davey cautious --elo 5 -C {cup}", 2, "error[U001] Invalid value for '--elo': '5' is not two numbers, 0,10 "
+     "say"),
+    ("compare davey cautious --elo 10,0 -C {cup}", 2, "error[U001] Invalid value for '--elo': '10,0': the first is to be "
+     "less than the second, both within 1000"),
+    ("compare davey cautious --games 0 -C {cup}", 2, "error[U001] Invalid value for '-n': 0 is not in the range "
+     "1<=x<=10000000"),
+    ("compare davey cautious --preset thraed -C {cup}", 2, f"{NOTHING} preset of cardshark 'thraed'; did you mean thread "
+     "?  (presets: thread, engine2011)"),
+    ("compare {davey} {davey} -C {empty}", 2, "error[U001] which game? The bots do not say it: name it with -g GAME"),
+    ("compare sample:davey sample:neptr -C {empty} -g pazaak", 2, "error[C012] there is no sample bot of pazaak called "
+     '"davey"'),
     # asking again
     ("ask", 2, "error[U001] which bot, and which question? BOT TABLE:N, fault:ID, BOT --worst, or a bundle's FILE"),
     ("ask davey -C {cup}", 2, "error[U001] which bot, and which question? BOT TABLE:N, fault:ID, BOT --worst, or a "
@@ -226,6 +240,7 @@ JSON = {
     "build": "build -C {cup}",
     "check": "check davey -C {cup}",
     "play": "play davey cautious -n 2 -C {cup2}",
+    "compare": "compare sample:kelly sample:davey --elo 0,400 -C {cup2}",
     "run": "run -C {cup}",
     "status": "status -C {cup}",
     "standings": "standings -C {cup}",

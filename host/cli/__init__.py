@@ -26,6 +26,7 @@ COMMANDS = {
     "build": ("organise", "build bots"),
     "check": ("bots", "is a bot accepted? builds, starts and asks it"),
     "play": ("author", "let bots play each other"),
+    "compare": ("comparing", "is the new bot better than the old one? plays until that is sure"),
     "run": ("organise", "play the tournament; the same command goes on after ^C"),
     "status": ("organise", "how far a run is"),
     "standings": ("organise", "who is ahead, and how sure that is"),

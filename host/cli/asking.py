@@ -235,7 +235,8 @@ def _told(
     what = f"question {first[0].then.number}" if meant.wanted[1] else f"{len(first)} questions"
     yield f"{harmless(meant.table)}   {what}   {harmless(bot.name)}, {how} · level {level} · {limits}"
     if bot.sha256 != meant.player.sha256:
-        yield f"  note     not the program that played: sha256 {meant.player.sha256[:8]}… then, {bot.sha256[:8]}… now"
+        then, now = meant.player.sha256[:8], bot.sha256[:8]
+        yield f"  note     not the program that played, or built otherwise: sha256 {then}… then, {now}… now"
     if level != meant.level:
         yield f"  note     level {meant.level} then, {level} now"
     if meant.wanted[1]:

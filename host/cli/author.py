@@ -117,12 +117,9 @@ def play(
 ) -> None:
     """Let bots play each other, with error bars. It exits with 0 whatever the bots do."""
     from host.bots.build import harmless
-    from host.bots.limits import Limits
-    from host.cli.common import level_of
     from host.cli.progress import shown
     from host.executors.processes import processes, usable_cores
     from host.report import text
-    from host.tournament.cup import load
     from host.tournament.friendly import played
     from host.tournament.standings import standings, sureness
 
@@ -132,23 +129,11 @@ def play(
         seats = f"{low} to {high}" if low != high else str(low)
         many = f"{len(specs)} {'is' if len(specs) == 1 else 'are'} named"
         raise click.UsageError(f"a table of {chosen.name} seats {seats} bots; {many}")
-    cup = load(office.folder) if (office.folder / "croupier.toml").exists() else None
-    if preset and preset not in chosen.presets:
-        told = nothing_called(f"preset of {chosen.name}", preset, chosen.presets)
-        raise click.UsageError(f"{told}  (presets: {', '.join(chosen.presets)})")
-    same_game = cup is not None and cup.game == chosen.name
-    rules = (
-        chosen.presets[preset] if preset else cup.rules if cup and same_game else next(iter(chosen.presets.values()))
-    )
-    level = level_of(cup.level if cup else "L3", unsafe)
-    limits = cup.limits if cup else Limits()
-    journal = _place_of_play(office, cup is not None)
+    terms, journal = terms_of(office, chosen, specs, preset, seed, unsafe=unsafe)
     hands = min(workers or usable_cores(), tables)
     started = time.monotonic()
     with shown("none" if office.json or tables <= 2 else "auto", quiet=office.quiet) as watch:
-        friendly = trio.run(
-            lambda: played(chosen, rules, specs, tables, seed, level, limits, journal, processes, hands, watch)
-        )
+        friendly = trio.run(played, terms, tables, journal, processes, hands, watch)
     seconds = time.monotonic() - started
     rows = standings("independent", [], friendly.records, friendly.bots)
     sure = sureness(rows, friendly.records)
@@ -156,7 +141,7 @@ def play(
         print_json(
             "play",
             game=chosen.name,
-            sandbox=level,
+            sandbox=terms.level,
             seed=friendly.seed.hex(),
             tables=tables,
             seconds=round(seconds, 3),
@@ -170,12 +155,32 @@ def play(
         _show(journal, first.path, 0)
     count = f"{tables:,}".replace(",", "\u202f")
     some = f"{count} table{'s' if tables > 1 else ''} in {seconds:.1f} s"
-    words = f"{some} · level {level} · the same again: --seed {friendly.seed.hex()}"
+    words = f"{some} · level {terms.level} · the same again: --seed {friendly.seed.hex()}"
     text.print_standings(words, rows, sure, kind="independent")
     for row in rows:
         if row.faults:
             kinds = ", ".join(f"{times} {kind}" for kind, times in sorted(row.faults_by_kind.items()))
             click.echo(f"{harmless(row.bot)}: {kinds} → croupier errors {shlex.quote(row.bot)}")
+
+
+def terms_of(
+    office: Office, game: Any, specs: list[Any], preset: str | None, seed: str | None, *, unsafe: bool
+) -> tuple[Any, Path]:
+    """Return what a friendly game is played under, as the tournament here has it, and where it is journalled."""
+    from host.bots.limits import Limits
+    from host.cli.common import level_of
+    from host.tournament.cup import load
+    from host.tournament.friendly import Terms
+
+    cup = load(office.folder) if (office.folder / "croupier.toml").exists() else None
+    if preset and preset not in game.presets:
+        told = nothing_called(f"preset of {game.name}", preset, game.presets)
+        raise click.UsageError(f"{told}  (presets: {', '.join(game.presets)})")
+    usual = cup.rules if cup and cup.game == game.name else next(iter(game.presets.values()))
+    rules = game.presets[preset] if preset else usual
+    level = level_of(cup.level if cup else "L3", unsafe)
+    terms = Terms(game, rules, specs, seed, level, cup.limits if cup else Limits())
+    return terms, _place_of_play(office, cup is not None)
 
 
 def _place_of_play(office: Office, tournament: bool) -> Path:

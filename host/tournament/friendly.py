@@ -1,24 +1,26 @@
 """Friendly games: some bots, some tables, no tournament; journalled like everything else."""
 
+import contextlib
 import hashlib
 import re
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from host import __version__, places
+from host.bots.build import Bot
 from host.bots.limits import Limits
 from host.bots.ready import ready
 from host.bots.spec import Spec
 from host.games.engine import Game
-from host.journal import writing
+from host.journal import Journal, writing
 from host.outsiders import origin
 from host.record import Fixture, Record, Setup
 from host.tournament.folder import commitment
 from host.tournament.office import Watch
-from host.tournament.run import Executor, known, run_stage
+from host.tournament.run import Executor, Hands, known, run_stage
 from host.tournament.stages import Field
 
 
@@ -50,39 +52,55 @@ def seed_from(said: str | None) -> bytes:
     return hashlib.sha256(said.encode()).digest()[:16]
 
 
-async def played(
-    game: Game,
-    rules: Any,
-    specs: Sequence[Spec],
-    tables: int,
-    said: str | None,
-    level: str,
-    limits: Limits,
-    place: Path,
-    executor: Executor,
-    workers: int,
-    watch: Watch,
-) -> Friendly:
-    """Play so many tables between the bots, who change seats from table to table; the journal is made anew."""
-    bots = await ready(specs, game, limits, level, warn=watch.say)
-    seed = seed_from(said)
+class Terms(NamedTuple):
+    """What a friendly game is played under."""
+
+    game: Game
+    rules: Any
+    specs: Sequence[Spec]
+    said: str | None  # of the seed
+    level: str
+    limits: Limits
+
+
+class Met(NamedTuple):
+    """Friends at their tables: who they are, what deals to them, where it is written down, and who carries the work."""
+
+    bots: list[Bot]
+    seed: bytes
+    journal: Journal
+    hands: Hands
+    blank: Fixture
+
+
+@contextlib.asynccontextmanager
+async def met(terms: Terms, place: Path, executor: Executor, workers: int, watch: Watch) -> AsyncIterator[Met]:
+    """Bring bots together for the length of the block; the journal is made anew."""
+    game, specs = terms.game, terms.specs
+    bots = await ready(specs, game, terms.limits, terms.level, warn=watch.say)
+    seed = seed_from(terms.said)
 
     def forget() -> None:
         for path in place.parent.glob(place.name + "*"):
             path.unlink()
 
     with writing(place, fresh=forget) as journal:
-        facts = {"game": game.name, "name": "friendly", "level": level, "state": "finished"}
+        facts = {"game": game.name, "name": "friendly", "level": terms.level, "state": "finished"}
         facts |= {"version": __version__, "machine": places.machine(), "began": str(time.time())}
         journal.note(facts | {"seed": seed.hex(), "seed_sha256": commitment(seed), "stages": "[]"})
         for bot, spec in zip(bots, specs, strict=True):
             lone = len(spec.files) == 1 and not spec.manifest
             source = spec.folder / spec.files[0] if lone else spec.folder
             journal.enter(bot.name, bot.sha256, bot.language, known(bot) | {"source": str(source.resolve())})
-        setup = Setup(game.name, rules, tuple(bots), seed, level, origin=origin(game.name))
-        blank = Fixture(game.name, rules, "", "", (), 0)
+        setup = Setup(game.name, terms.rules, tuple(bots), seed, terms.level, origin=origin(game.name))
         async with executor(setup, watch.say, workers) as hands:
-            field = Field([bot.name for bot in bots], seed)
-            await run_stage(Stage(tables), blank, field, journal, hands, watch.progress)
+            yield Met(bots, seed, journal, hands, Fixture(game.name, terms.rules, "", "", (), 0))
+
+
+async def played(terms: Terms, tables: int, place: Path, executor: Executor, workers: int, watch: Watch) -> Friendly:
+    """Play so many tables between the bots, who change seats from table to table."""
+    async with met(terms, place, executor, workers, watch) as friends:
+        journal, field = friends.journal, Field([bot.name for bot in friends.bots], friends.seed)
+        await run_stage(Stage(tables), friends.blank, field, journal, friends.hands, watch.progress)
         records = [whole[0] for path in journal.paths() if (whole := journal.whole(path))]
-        return Friendly(seed, records, journal.bots())
+        return Friendly(friends.seed, records, journal.bots())

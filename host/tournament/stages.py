@@ -49,8 +49,10 @@ def contestants(bots: Sequence[str]) -> str:
     return "+".join(sorted(bot.replace("%", "%25").replace("+", "%2B") for bot in bots))
 
 
-def blocks(blank: Fixture, group: str, bots: Sequence[str], tables: int, block: int = BLOCK) -> list[Fixture]:
-    """Return a number of tables between the same bots as fixtures of at most so many."""
+def blocks(
+    blank: Fixture, group: str, bots: Sequence[str], tables: int, block: int = BLOCK, start: int = 1
+) -> list[Fixture]:
+    """Return a number of tables between the same bots as fixtures of at most so many; those before `start` left out."""
     return [
         blank._replace(
             plan="independent",
@@ -59,7 +61,7 @@ def blocks(blank: Fixture, group: str, bots: Sequence[str], tables: int, block: 
             first=first,
             tables=min(block, tables - first + 1),
         )
-        for first in range(1, tables + 1, block)
+        for first in range(start, tables + 1, block)
     ]
 
 

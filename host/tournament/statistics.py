@@ -343,6 +343,29 @@ def sequential(won: int, drawn: int, lost: int, bounds: tuple[float, float] = (0
     return Verdict(llr, low, high, "H1" if llr >= high else "H0" if llr <= low else "")
 
 
+def sequential_mean(tables: int, mean: float, deviation: float, bounds: tuple[float, float] = (0.0, 10.0)) -> Verdict:
+    """Return where the same test stands for what is no win or loss: the chips that a bot was ahead by, table by table.
+
+    The bounds are normalised Elo, the mean in deviations times 800 / ln 10: what Elo is where a table is won or lost.
+    The ratio is that of the two greatest likelihoods of normal values whose mean is given in deviations (Van den Bergh,
+    "Normalized Elo", 2021); with many tables it needs no normal values.
+    """
+    low, high = math.log(BETA / (1 - ALPHA)), math.log((1 - BETA) / ALPHA)
+    if tables < 2 or not deviation:
+        return Verdict(0.0, low, high, "")
+    lead, (weak, strong) = mean / deviation, (bound / (2 * ELO) for bound in bounds)
+    llr = tables / 2 * math.log((1 + (lead - weak) ** 2) / (1 + (lead - strong) ** 2))
+    return Verdict(llr, low, high, "H1" if llr >= high else "H0" if llr <= low else "")
+
+
+def tables_left(verdict: Verdict, tables: int) -> int | None:
+    """Return how many more tables a test takes if they go as those before; None when those say nothing."""
+    if verdict.accepted or not tables or not verdict.llr:
+        return None
+    goal = verdict.high if verdict.llr > 0 else verdict.low
+    return math.ceil((goal - verdict.llr) / (verdict.llr / tables))
+
+
 def _score(elo: float) -> float:
     """Return the mean score that a lead in Elo means."""
     return 1 / (1 + 10 ** (-elo / 400))
