@@ -91,7 +91,7 @@ WRONG = [
      "say"),
     ("compare davey cautious --elo 10,0 -C {cup}", 2, "error[U001] Invalid value for '--elo': '10,0': the first is to be "
      "less than the second, both within 1000"),
-    ("compare davey cautious --games 0 -C {cup}", 2, "error[U001] Invalid value for '-n': 0 is not in the range "
+    ("compare davey cautious --games 0 -C {cup}", 2, "error[U001] Invalid value for '-n' / '--games' / '--max': 0 is not in the range "
      "1<=x<=10000000"),
     ("compare davey cautious --preset thraed -C {cup}", 2, f"{NOTHING} preset of cardshark 'thraed'; did you mean thread "
      "?  (presets: thread, engine2011)"),
