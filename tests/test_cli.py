@@ -91,8 +91,8 @@ WRONG = [
      "say"),
     ("compare davey cautious --elo 10,0 -C {cup}", 2, "error[U001] Invalid value for '--elo': '10,0': the first is to be "
      "less than the second, both within 1000"),
-    ("compare davey cautious --games 0 -C {cup}", 2, "error[U001] Invalid value for '-n' / '--games' / '--max': 0 is not in the range "
-     "1<=x<=10000000"),
+    ("compare davey cautious --games 0 -C {cup}", 2, "error[U001] Invalid value for '-n' / '--games' / '--max': 0 is not "
+     "in the range 1<=x<=10000000"),
     ("compare davey cautious --preset thraed -C {cup}", 2, f"{NOTHING} preset of cardshark 'thraed'; did you mean thread "
      "?  (presets: thread, engine2011)"),
     ("compare {davey} {davey} -C {empty}", 2, "error[U001] which game? The bots do not say it: name it with -g GAME"),
@@ -240,7 +240,7 @@ JSON = {
     "build": "build -C {cup}",
     "check": "check davey -C {cup}",
     "play": "play davey cautious -n 2 -C {cup2}",
-    "compare": "compare sample:kelly sample:davey --elo 0,400 -C {cup2}",
+    "compare": "compare sample:kelly sample:davey --elo 0,400 --seed 1 -C {cup2}",
     "run": "run -C {cup}",
     "status": "status -C {cup}",
     "standings": "standings -C {cup}",
