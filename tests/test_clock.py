@@ -9,15 +9,29 @@ from pathlib import Path
 import psutil
 import pytest
 import trio
-from house import AMPLE, CACHE, answers_of, built, faults_of, fixture_of, nothing_left_behind, opened, played, written
+from house import (
+    AMPLE,
+    CACHE,
+    answers_of,
+    built,
+    faults_of,
+    fixture_of,
+    levels,
+    nothing_left_behind,
+    opened,
+    played,
+    written,
+)
 
 from host.bots.build import Bot
 from host.bots.clock import STALLED, Clock, HostStall, Waits
 from host.bots.limits import PATIENCE, Limits
 from host.bots.ready import ready
 from host.bots.sandboxes import Home, found, sandboxed
+from host.bots.seat import seated
 from host.bots.spec import find
-from host.bots.watch import descendants
+from host.bots.told import Question
+from host.bots.watch import a_watcher, descendants
 from host.games import GAMES
 from host.problems import Refused
 from host.record import Job, Record
@@ -286,3 +300,44 @@ def test_a_record_holds_what_was_computed_and_waited_for() -> None:
     assert record.overhead > 0
     assert record.usage["plain"].waited > 0
     assert record.usage["plain"].cpu > 0
+
+
+# A budget for a table.
+
+COMPUTES = r"""
+    #include <stdio.h>
+    #include <time.h>
+
+    int main(int count, char **words)
+    {
+        char line[8192];
+        while (count > 1 || fgets(line, sizeof line, stdin)) {
+            for (clock_t until = clock() + 6 * CLOCKS_PER_SEC / 100; clock() < until;) {}
+            puts("S"), fflush(stdout);
+            if (count > 1) break;
+        }
+        return 0;
+    }
+"""
+
+
+@pytest.mark.parametrize(
+    ("at", "protocol"), [*((at, "argv") for at in levels()), *((at, "lines") for at in levels() if at == "L4")]
+)
+def test_what_a_table_has_cost_too_much_the_next_may_have_again(at: str, protocol: str) -> None:
+    limits = AMPLE._replace(cpu_table=0.15)
+    bot = bot_of(COMPUTES, ".c", "thinker", limits, protocol)
+    tables = [1, 1, 1, 1, 2]
+
+    async def ask() -> list[str]:
+        async with (
+            a_watcher() as watcher,
+            sandboxed(at, Home(Path(bot.folder)), limits) as sandbox,
+            seated(bot, GAMES["cardshark"], sandbox, 1, watcher) as seat,
+        ):
+            answers = []
+            for number, table in enumerate(tables, 1):
+                answers += await seat.decide([Question(table, number, GAMES["cardshark"].examples[0])])
+        return [answer.kind if isinstance(answer, Fault) else answer.verb for answer in answers]
+
+    assert trio.run(ask) == ["S", "S", "cpu", "cpu", "S"]

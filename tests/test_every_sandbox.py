@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -469,6 +470,58 @@ def test_a_keeper_that_dies_of_its_bots_memory_is_the_bots_fault() -> None:
         answers, seat, _ = trio.run(decided, "L4", bot_of(source), AMPLE._replace(memory=8 * MIB), 1)
 
     assert answers == [Fault(FaultKind.MEMORY)] and not seat.lost, seat.evidence
+
+
+PROBES = r"""
+    #include <fcntl.h>
+    #include <signal.h>
+    #include <stdio.h>
+    #include <string.h>
+    #include <unistd.h>
+
+    int main(int count, char **words)
+    {
+        static char block[4096];
+        int opened = 3; /* its own three */
+        long written = 0;
+        while (open("/dev/null", O_RDONLY) >= 0) opened++;
+        for (int fd = 3; fd < opened; fd++) close(fd);
+        signal(SIGXFSZ, SIG_IGN);
+        int file = open(words[1], O_RDWR | O_CREAT, 0600);
+        for (ssize_t put; file >= 0 && (put = write(file, block, sizeof block)) > 0;) written += put;
+        int stretched = ftruncate(file, 1LL << 40) == 0;
+        printf("%d %ld %d\n", opened, written, stretched);
+        return 0;
+    }
+"""
+
+
+@at_every_level
+def test_files_are_as_few_and_as_small_as_the_limits_say(level: str) -> None:
+    bot, limits = bot_of(PROBES), AMPLE._replace(open_files=20, files=40_960, state=10_000)
+    state = CACHE / f"probed-{level}"
+    state.touch()
+
+    async def ask() -> list[bytes]:
+        home = Home(probed(), state=state, state_name="memory.bin")
+        said = []
+        async with sandboxed(level, home, limits) as sandbox:
+            for name in (b"memory.bin", b"/tmp/other"):
+                said.append((await sandbox.keeper.ask([b"./bot", name], {}, limits, 5)).output)
+        return said
+
+    def probed() -> Path:
+        folder = CACHE / f"probing-{level}"
+        shutil.copytree(bot.folder, folder)
+        (folder / "memory.bin").touch()
+        return folder
+
+    with nothing_left_behind():
+        in_state, in_tmp = trio.run(ask)
+
+    assert in_state == b"20 40960 0\n"
+    assert in_tmp == (b"20 40960 0\n" if level != "L2" else b"20 0 0\n")  # without namespaces there is no /tmp to fill
+    assert state.stat().st_size == 40_960
 
 
 UNSEEN = r"""

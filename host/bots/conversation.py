@@ -9,11 +9,11 @@ import trio
 
 from host.bots.build import Bot
 from host.bots.clock import STALLED, Clock
-from host.bots.limits import Limits
-from host.bots.oneshot import Spent
+from host.bots.limits import A_DAY, Limits
+from host.bots.oneshot import OVERSPENT, Spent
 from host.bots.sandboxes import Ended, Sandbox
 from host.bots.told import CLOCK_FAULTS, EVIDENCE, Asked, Told, Wave
-from host.bots.watch import Watched
+from host.bots.watch import FOREVER, Watched
 from protocols.words import Answer, Fault, FaultKind, Grammar, Move, Protocol
 
 ORDERLY = 0.05  # seconds from the end of a bot's input to the end of its life
@@ -55,7 +55,12 @@ class Conversation:
         self._last_number = 0
         self._farewells = b""  # `over 17`, sent with the next question
         self._grace = limits.startup  # seconds more for the first answer of a process
-        self._computing = limits.computing
+        self._computing, self._in_all = limits.computing, FOREVER  # seconds: for an answer, and for a process
+        self._budgeted, self._tables = (
+            limits.cpu_table < A_DAY,
+            0,
+        )  # whether its tables have a budget; tables begun so far
+        self._unhurried = bot.lifetime == "table" or self._budgeted
         self._fresh = False  # whether the process has not answered yet
         self._table = 0
         self._one_by_one = 0
@@ -83,7 +88,7 @@ class Conversation:
 
     def show(self, questions: Sequence[Asked]) -> bool:
         """Show a wave to a process that is ready for it; return whether answers may be heard before `exchange`."""
-        if self._input < 0 or self._fresh or self._one_by_one or self._bot.lifetime == "table" or self._spoke_early():
+        if self._input < 0 or self._fresh or self._one_by_one or self._unhurried or self._spoke_early():
             return False
         self._ask(questions)
         return not self._unsent and self._output < SELECTABLE
@@ -102,6 +107,11 @@ class Conversation:
 
     async def _prepare(self, questions: Sequence[Asked]) -> Told | None:
         """Have a process that has said nothing yet; return what was told instead of an answer when there is none."""
+        if self._budgeted:
+            self._tables = max(self._tables, *(question.table for question in questions))
+            self._in_all = self._limits.cpu_table * self._tables - self.spent.cpu
+            if self._in_all <= 0:
+                return OVERSPENT
         if self._bot.lifetime == "table" and questions[0].table != self._table:
             await self.rest()
             self._table = questions[0].table
@@ -229,7 +239,7 @@ class Conversation:
         self._granted = self._limits.move + grace
         self._deadline = trio.current_time() + self._granted * self._clock.patience
         self._watched.turn.begin()
-        self._watched.allow(self._computing * len(questions) + grace)
+        self._watched.allow(self._computing * len(questions) + grace, self._in_all)
         lines = self._protocol.lines([question.view for question in questions])
         self._unsent = self._write(self._farewells + (self._numbered(questions, lines) if self._bot.tables else lines))
         self._farewells = b""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 BYTES = {"B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB}
+A_DAY = 86400.0
 CLOCKS = ("wall", "cpu", "fair")
 """What counts of an answer's time: all of it · what all its processes compute · all but the waits for a processor."""
 
@@ -19,6 +20,7 @@ class Limits(NamedTuple):
     move: float = 1.0  # seconds of wall clock for one answer
     startup: float = 10.0  # seconds more, for the first answer of the first process of a fixture
     cpu: float = 1.0  # seconds of processor time for one answer, the whole process tree
+    cpu_table: float = A_DAY  # seconds of processor time for a table; what one leaves over, the next ones may use
     memory: int = 512 * MIB
     tasks: int = 64  # processes and threads
     output: int = 4 * KIB  # of one answer, on stdout

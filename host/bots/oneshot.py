@@ -14,6 +14,8 @@ from host.bots.told import Asked, Told, Wave
 from host.bots.watch import Watched
 from protocols.words import Answer, Fault, FaultKind, Grammar, Protocol
 
+OVERSPENT = Told(Fault(FaultKind.CPU), ended="the processor time of its tables was used up before")
+
 
 class Spent(NamedTuple):
     """What is known of a bot's processes so far: seconds, bytes and numbers."""
@@ -46,6 +48,8 @@ class OneShot:
         self.env: dict[str, str] = dict(bot.env)
         self.spent = Spent()
         self.muddled = False
+        self._tables = 0  # begun so far
+        self._allowed = 0.0  # seconds of processor time for the question
         self._late = False  # whether the host has cut the question short
         self._waited = 0.0
         self._complaints: dict[int, bytes] = {}  # of the last wave, by table
@@ -72,12 +76,16 @@ class OneShot:
     async def _ask(self, question: Asked) -> Told:
         words = self._protocol.ask(question.view)
         self._watched.forget()
-        self._watched.allow(self._limits.computing)
+        self._tables = max(self._tables, question.table)
+        self._allowed = min(self._limits.computing, self._limits.cpu_table * self._tables - self.spent.cpu)
+        if self._allowed <= 0:
+            return OVERSPENT
+        self._watched.allow(self._allowed)
         self._watched.drag_on()
         self._clock.forget()
         asked, self._late, self._waited = time.perf_counter(), False, 0.0
         overdue = self._overdue if self._clock.fair else None
-        limits = self._limits._replace(cpu=self._limits.computing)
+        limits = self._limits._replace(cpu=self._allowed)
         keeper = self._sandbox.keeper
         ended = await keeper.ask([*self._argv, *words], self.env, limits, limits.patience, overdue)
         took = time.perf_counter() - asked
@@ -117,7 +125,7 @@ class OneShot:
             if not self._late:
                 self._clock.judge(self._limits.move, ended.wall, ended.wall - self._limits.patience, ended.cpu)
             return Fault(FaultKind.TIMEOUT)
-        if ended.flags & OVER_CPU or ended.cpu > self._limits.computing:
+        if ended.flags & OVER_CPU or ended.cpu > self._allowed:
             return Fault(FaultKind.CPU)
         if self._sandbox.group is None and ended.memory > self._limits.memory:
             return Fault(FaultKind.MEMORY)

@@ -162,6 +162,7 @@ class Asked:
     move: Seconds = -1.0
     startup: Seconds = -1.0
     cpu: Seconds = -1.0
+    cpu_table: Seconds = -1.0
     memory: Size = -1
     tasks: Count = -1
     output: Size = -1

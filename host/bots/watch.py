@@ -16,6 +16,9 @@ from host.bots.turns import Turn, Turns
 from protocols.words import FaultKind
 
 PERIOD = 0.02  # seconds between two looks
+SOONEST = 0.002  # seconds between two looks at somebody who has little left to compute
+FOREVER = float("inf")
+CORES = len(os.sched_getaffinity(0))
 INSTANT = 0.001  # seconds in which nobody passes a limit: to look after each such answer would cost more than it took
 VAST = 16 << 30  # bytes of addresses, less of which need no page tables to speak of
 TABLES = re.compile(rb"^VmPTE:\s+(\d+) kB", re.MULTILINE)
@@ -30,7 +33,8 @@ class Watched:
         self.turn = Turn(turns, sandbox.keeper, sandbox.group.computed if sandbox.group else None)
         self.breach: FaultKind | None = None
         self.peak = 0
-        self._allowed = float("inf")
+        self._allowed = self._in_all = FOREVER  # seconds: of the open questions, and of the process since its start
+        self.soon = FOREVER  # seconds in which it may have computed too long, as the last look has shown
         self._before: float | None = None
         self._tmp = f"/proc/{sandbox.pid}/root/tmp"
 
@@ -39,9 +43,9 @@ class Watched:
         self.breach = None
         self.turn.forget()
 
-    def allow(self, cpu: float) -> None:
-        """Allow so many seconds of processor time from now on."""
-        self._allowed, self._before = cpu, None
+    def allow(self, cpu: float, in_all: float = FOREVER) -> None:
+        """Allow so many seconds of processor time from now on, and so many since the process has started."""
+        self._allowed, self._in_all, self._before = cpu, in_all, None
 
     def drag_on(self) -> None:
         """Take note that answers are slow in coming."""
@@ -55,12 +59,13 @@ class Watched:
 
     def settle(self, _wall: float) -> FaultKind | None:
         """Allow whatever it takes while no question is open; return what the answers of `wall` seconds were caught at."""
-        self._allowed = float("inf")
+        self._allowed = self._in_all = FOREVER
         self.turn.end()
         return self.breach
 
     def look(self) -> None:
         """Take one look; have everything killed when a limit is passed."""
+        self.soon = FOREVER
         if self.breach is not None:
             return  # it is dead, and the next has not started
         breach = self._too_much()
@@ -93,12 +98,12 @@ class Watched:
 
     def _computes_too_long(self, processes: "list[psutil.Process]") -> bool:
         """Return whether the open questions have cost more than allowed: from the first look, in ticks of 10 ms."""
-        if self._allowed == float("inf"):
+        if self._allowed == FOREVER:
             return False
         computed = sum(map(_computed, processes))
         if self._before is None:
             self._before = computed
-        return computed - self._before > self._allowed
+        return computed - self._before > self._allowed or computed > self._in_all
 
 
 class Counted(Watched):
@@ -108,16 +113,16 @@ class Counted(Watched):
         super().__init__(sandbox, memory, bursts, turns)
         self._group = group
         self._start: float | None = None  # what had been computed when the open questions were seen dragging on
-        self._killed = group.killed()
+        self._killed, self._born = group.killed(), group.computed()
 
     def forget(self) -> None:
         """Forget what was caught: everything is dead, and something new is about to start."""
         super().forget()
-        self._killed = self._group.killed()
+        self._killed, self._born = self._group.killed(), self._group.computed()
 
-    def allow(self, cpu: float) -> None:
-        """Allow so many seconds of processor time from now on; a fast exchange does not pay for reading the counter."""
-        self._allowed, self._start = cpu, None
+    def allow(self, cpu: float, in_all: float = FOREVER) -> None:
+        """Allow so many seconds from now on, and in all; a fast exchange does not pay for reading the counter."""
+        self._allowed, self._in_all, self._start = cpu, in_all, None
 
     def drag_on(self) -> None:
         """Take note that answers are slow in coming; only now is it worth a microsecond to count what they cost."""
@@ -142,7 +147,12 @@ class Counted(Watched):
     def _passed(self) -> FaultKind | None:
         if self._group.killed() > self._killed:
             return FaultKind.MEMORY
-        return FaultKind.CPU if self.computed() > self._allowed else None
+        if self._start is None:
+            return None
+        computed = self._group.computed()
+        left = min(self._allowed - (computed - self._start), self._in_all - (computed - self._born))
+        self.soon = left / CORES
+        return FaultKind.CPU if left < 0 else None
 
 
 @once
@@ -238,7 +248,8 @@ class Watcher:
             if not self.pondering:
                 nursery.start_soon(self._turns.run)
             while True:
-                await trio.sleep(PERIOD)
+                soon = min((watched.soon for watched in self._watched), default=FOREVER)
+                await trio.sleep(min(max(soon, SOONEST), PERIOD))
                 for watched in tuple(self._watched):
                     watched.look()
 
