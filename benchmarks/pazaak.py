@@ -19,7 +19,6 @@ from host.bots.spec import find
 from host.bots.watch import Watcher
 from host.games import GAMES
 from host.games.engine import Table
-from host.games.luck import Luck
 from host.record import Fixture, Job, Setup
 from host.samples import sample
 from host.tournament.plans import sittings
@@ -42,7 +41,7 @@ def bare(tables: int) -> float:
     seats = sittings(fixture(("one", "two"), tables), SEED, [()] * tables)
     decisions, started = 0, time.perf_counter()
     for sitting in seats:
-        table = Table(GAME, sitting.rules, Luck(SEED, sitting.path))
+        table = Table(GAME, sitting.rules, sitting.shuffler(SEED))
         while (request := table.request) is not None:
             table.answer(STAND if sum(request.view[3]) >= 17 else END)
         decisions += len(table.answers)

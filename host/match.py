@@ -12,7 +12,7 @@ from host.bots.conversation import hear_all
 from host.bots.seat import Seat
 from host.bots.told import Question
 from host.games.engine import Game, Scores, Table
-from host.games.luck import Luck
+from host.games.luck import Deal, Luck, Shuffler
 from protocols.words import Answer, View
 
 MOST_ABREAST = 128
@@ -38,6 +38,10 @@ class Sitting(NamedTuple):
     rules: Any
     path: str  # its name, and its part of the seed unless it shares another's luck
     luck: str = ""
+
+    def shuffler(self, root: bytes) -> Shuffler:
+        """Return what deals at this table: luck of its own, or what it shares with others."""
+        return Deal(root, self.luck) if self.luck else Luck(root, self.path)
 
 
 class Open:
@@ -110,7 +114,7 @@ async def play_some(
     while True:
         while open_tables < at_once and (following := next(waiting, None)):
             nth, sitting = following
-            table = Table(game, sitting.rules, Luck(root, sitting.luck or sitting.path))
+            table = Table(game, sitting.rules, sitting.shuffler(root))
             if table.request is None:
                 finished[nth] = Played(sitting, table.scores or (), ())
                 continue

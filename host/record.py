@@ -31,7 +31,10 @@ class Fixture(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What one bot made of a fixture; `final` is its score at the last of its tables."""
+    """What one bot made of a fixture; `final` is its score at the last of its tables.
+
+    `squares` are those of its wins in each deal, summed, where tables share deals: they tell how much luck is left.
+    """
 
     tables: int
     wins: int
@@ -39,6 +42,7 @@ class Result(NamedTuple):
     low: int
     high: int
     final: int
+    squares: int = 0
 
 
 class Record(NamedTuple):

@@ -153,18 +153,23 @@ def recorded(fixture: Fixture, played: Sequence[Played], seats: dict[str, Seat])
     """Return the record of a fixture from its tables and seats."""
     winners = GAMES[fixture.game].winners
     results: dict[str, Result] = {}
+    deals: dict[str, Counter[str]] = {}
     for table in played:
         won = winners(table.scores) if winners else ()
         for seat, bot in enumerate(table.sitting.bots):
             score, wins = table.scores[seat], int(seat in won)
+            if wins and table.sitting.luck:
+                deals.setdefault(bot, Counter())[table.sitting.luck] += 1
             before = results.get(bot)
             if before is None:
                 results[bot] = Result(1, wins, score, score, score, score)
             else:
-                tables, earlier, total, low, high, _ = before
+                tables, earlier, total, low, high, *_ = before
                 results[bot] = Result(
                     *(tables + 1, earlier + wins, total + score, min(low, score), max(high, score), score)
                 )
+    for bot, counts in deals.items():
+        results[bot] = results[bot]._replace(squares=sum(count * count for count in counts.values()))
     return Record(
         fixture.path,
         results,

@@ -168,7 +168,7 @@ def test_everybody_plays_once_a_round_and_only_those_who_went_on_play_the_next()
 
 
 def test_a_game_is_a_fixture_of_one_table_and_its_path_names_round_group_and_game() -> None:
-    fixtures = due(contest(6, stage(repeat=2)), BLANK)
+    fixtures = due(contest(6, stage(repeat=2)), BLANK._replace(plan="independent"))
     group = contestants(fixtures[0].bots)
     assert [(fixture.path, fixture.tables, fixture.first, fixture.plan) for fixture in fixtures[:2]] == [
         (f"groups/1/{group}/{game}", 1, game, "independent") for game in (1, 2)

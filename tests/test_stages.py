@@ -86,9 +86,7 @@ def test_seats_alternate_between_the_tables_of_a_pair_across_blocks() -> None:
 def test_mirrored_tables_are_the_same_deal_from_the_other_seat() -> None:
     (fixture,) = STAGES["round-robin"].due(league(4, mirror=True), BLANK, Field(["a", "b"], SEED), {})
     first, second, third, _ = sittings(fixture, SEED, [()] * 4)
-    cards = [
-        Table(PAZAAK, table.rules, Luck(SEED, table.luck or table.path)).request for table in (first, second, third)
-    ]
+    cards = [Table(PAZAAK, table.rules, table.shuffler(SEED)).request for table in (first, second, third)]
     assert cards[0] == cards[1] != cards[2]
     assert first.bots == second.bots[::-1]
 

@@ -15,7 +15,6 @@ from host.bots.told import Asked, Evidence, Told, Usage, Wave
 from host.bots.watch import bare
 from host.games import GAMES
 from host.games.engine import Table
-from host.games.luck import Luck
 from host.journal import Journal
 from host.match import MOST_ABREAST, Sitting, play
 from host.problems import Problem, Refused
@@ -92,7 +91,7 @@ class Played(NamedTuple):
     def asked(self, nth: int) -> Iterator[tuple[str, Then]]:
         """Yield who was asked what at a table, in order. Raise ValueError when its answers do not fit the seed."""
         sitting = self.seats[nth]
-        table = Table(GAMES[self.fixture.game], sitting.rules, Luck(self.seed, sitting.luck or sitting.path))
+        table = Table(GAMES[self.fixture.game], sitting.rules, sitting.shuffler(self.seed))
         for number, answer in enumerate(self.answers[nth], 1):
             if table.request is None:
                 raise ValueError(f"{sitting.path}: answer {number} comes after the end of the game")

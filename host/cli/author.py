@@ -100,6 +100,7 @@ def named(office: Office, names: tuple[str, ...], game: str | None) -> tuple[Any
 @click.option(
     "--preset", metavar="NAME", help="the game's rules; default: the tournament's, or the game's first preset"
 )
+@click.option("--mirror", is_flag=True, help="play every deal from every seat, so that luck weighs less")
 @click.option("--workers", type=click.IntRange(1, 1024), help="worker processes; default: one a core")
 @click.option("--show", is_flag=True, help="show the first table")
 @click.option("--unsafe", is_flag=True, help="no sandbox at all: only for bots you wrote yourself")
@@ -111,6 +112,7 @@ def play(
     game: str | None,
     seed: str | None,
     preset: str | None,
+    mirror: bool,
     workers: int | None,
     show: bool,
     unsafe: bool,
@@ -120,8 +122,8 @@ def play(
     from host.cli.progress import shown
     from host.executors.processes import processes, usable_cores
     from host.report import text
-    from host.tournament.friendly import played
-    from host.tournament.standings import standings, sureness
+    from host.tournament.friendly import Stage, played
+    from host.tournament.standings import told
 
     chosen, specs = named(office, names, game)
     low, high = chosen.seats
@@ -133,10 +135,10 @@ def play(
     hands = min(workers or usable_cores(), tables)
     started = time.monotonic()
     with shown("none" if office.json or tables <= 2 else "auto", quiet=office.quiet) as watch:
-        friendly = trio.run(played, terms, tables, journal, processes, hands, watch)
+        friendly = trio.run(played, terms, Stage(tables, mirror), journal, processes, hands, watch)
     seconds = time.monotonic() - started
-    rows = standings("independent", [], friendly.records, friendly.bots)
-    sure = sureness(rows, friendly.records)
+    stage = {"name": "play", "kind": "independent", "rank_by": [], "mirror": mirror}
+    rows, sure, advice = told(stage, {}, friendly.records, friendly.bots)
     if office.json:
         print_json(
             "play",
@@ -148,6 +150,7 @@ def play(
             journal=str(journal),
             rows=text.json_rows(rows),
             sure=sure,
+            advice=[each._asdict() for each in advice],
         )
         return
     if show:
@@ -156,7 +159,7 @@ def play(
     count = f"{tables:,}".replace(",", "\u202f")
     some = f"{count} table{'s' if tables > 1 else ''} in {seconds:.1f} s"
     words = f"{some} · level {terms.level} · the same again: --seed {friendly.seed.hex()}"
-    text.print_standings(words, rows, sure, kind="independent")
+    text.print_standings(words, rows, sure, kind="independent", advice=advice)
     for row in rows:
         if row.faults:
             kinds = ", ".join(f"{times} {kind}" for kind, times in sorted(row.faults_by_kind.items()))

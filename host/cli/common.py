@@ -93,20 +93,14 @@ def print_standings(
     from host.report import text
     from host.report.shown import known_seed
     from host.tournament.folder import Folder, committed_at
-    from host.tournament.stages import STAGES
-    from host.tournament.standings import by_pair, counted, placed, standings, sureness
+    from host.tournament.standings import by_pair, told
 
     with reading(Folder(place).journal) as journal:
         stage = the_stage(journal, stage_name)
         facts, bots = journal.facts(), journal.bots()
         seed = known_seed(journal)  # None where it is not the one whose hash the run began with
         records = [record for _, record in journal.records(stage["name"])]
-    records = counted(stage, records)
-    rows = standings(stage["kind"], stage["rank_by"], records, bots)
-    # the places of a cup were won in ties, not by the rate over all of them
-    sure = [] if stage["kind"] == "cup" else sureness(rows, records)
-    if (order := facts.get(f"order {stage['name']}")) and STAGES[stage["kind"]].places:
-        rows, sure = placed(rows, json.loads(order)), []  # places are won in ties, not by the rate over all of them
+    rows, sure, advice = told(stage, facts, records, bots)
     pairs = by_pair(records) if by == "pair" else {}
     if as_csv:
         text.write_csv(rows)
@@ -128,6 +122,7 @@ def print_standings(
             **again(records)._asdict(),
             rows=met if by == "pair" else text.json_rows(rows),
             sure=sure,
+            advice=[each._asdict() for each in advice],
         )
     elif by == "pair":
         if pairs:
@@ -141,6 +136,6 @@ def print_standings(
             f"seed sha256 {facts['seed_sha256'][:8]}… · {facts['state']}"
         )
         if records:
-            text.print_standings(head, rows, sure, kind=stage["kind"])
+            text.print_standings(head, rows, sure, kind=stage["kind"], advice=advice)
         else:
             click.echo(f"{text.one_line(head)}\nno fixture is finished yet, so nobody is ahead")

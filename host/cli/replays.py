@@ -8,7 +8,6 @@ import click
 
 from host.bots.told import Evidence
 from host.games.engine import Table
-from host.games.luck import Luck
 from host.journal import Journal, reading
 from host.match import Sitting
 from host.outsiders import game_called
@@ -141,7 +140,7 @@ def differences(journal: Journal, fixture: str) -> tuple[int, list[str]]:
     wrong = []
     for sitting, given, scores in zip(seats, answers, record.scores, strict=True):
         try:
-            table = Table(game, sitting.rules, Luck(seed, sitting.luck or sitting.path), given)
+            table = Table(game, sitting.rules, sitting.shuffler(seed), given)
         except ValueError as over:
             wrong.append(f"{sitting.path}: {over}")
             continue

@@ -86,6 +86,10 @@ class Shoe:
         self._luck = luck
         self._cards: Iterator[str] = iter(())
 
+    def start_hand(self) -> None:
+        """Go on with what is left: as it lies, or as all tables of a shared deal have it."""
+        self._cards = self._luck.rest(self._cards)
+
     def draw(self) -> str:
         """Return the next card."""
         card = next(self._cards, None)
@@ -176,6 +180,7 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
             break
         if tell:
             tell("hand.start", hand=hand, chips=[player.chips for player in players])
+        shoe.start_hand()
         yield from play_hand(rules, solvent, shoe, tell)
         if tell:
             tell(

@@ -4,7 +4,7 @@ import hashlib
 import hmac
 from collections.abc import Iterable, Iterator
 from random import Random
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -14,6 +14,10 @@ class Shuffler(Protocol):
 
     def shuffled(self, cards: Iterable[T]) -> Iterator[T]:
         """Return the cards one by one, in an order decided as they are drawn."""
+        ...
+
+    def rest(self, cards: Iterator[T]) -> Iterator[T]:
+        """Return what is left of a shuffled deck as it goes on after a hand."""
         ...
 
 
@@ -39,6 +43,47 @@ class Luck:
             yield deck[drawn]
             deck[drawn] = deck[left - 1]
 
+    def rest(self, cards: Iterator[T]) -> Iterator[T]:
+        """Return the rest as it lies."""
+        return cards
+
+
+class Deal:
+    """The luck that several tables share: every shuffle is the same at all of them, whatever was drawn before it.
+
+    Each shuffle has a stream of its own, for a bot that draws one card more must not change the next hand's deck. For
+    the same reason what is left of a deck is shuffled again after a hand: nobody has seen it, so it is as random as it
+    was, but the same cards come again in the same order wherever they have not been drawn.
+    """
+
+    def __init__(self, root: bytes, path: str) -> None:
+        self._root, self._path, self._shuffles = root, path, 0
+        self._deck: list[object] = []
+        self._left: set[int] = set()
+
+    def shuffled(self, cards: Iterable[T]) -> Iterator[T]:
+        """Return the cards one by one, in the order of this deal's next shuffle."""
+        deck = list(cards)
+        self._deck, self._left = list(deck), set(range(len(deck)))
+        return self._drawn(deck, self._left, self._next())
+
+    def rest(self, cards: Iterator[T]) -> Iterator[T]:
+        """Return what is left of the deck that was shuffled last, in the order of this deal's next shuffle."""
+        return self._drawn(cast(list[T], self._deck), self._left, self._next())
+
+    def _next(self) -> Luck:
+        """Return the luck of the next shuffle."""
+        self._shuffles += 1
+        return Luck(self._root, f"{self._path}/shuffle {self._shuffles}")
+
+    def _drawn(self, deck: list[T], left: set[int], luck: Luck) -> Iterator[T]:
+        """Yield the cards that are left, in an order in which all have their place."""
+        order = luck.shuffled(range(len(deck)))
+        for at in order:
+            if at in left:
+                left.discard(at)
+                yield deck[at]
+
 
 class Stacked:
     """Luck with nothing left to chance: each shuffle brings the next of the given decks."""
@@ -52,3 +97,7 @@ class Stacked:
         if deck is None:
             raise IndexError("no deck is left in this stack")
         return iter(deck)  # type: ignore[arg-type]  # the stack holds the game's own cards
+
+    def rest(self, cards: Iterator[T]) -> Iterator[T]:
+        """Return the rest as it was given."""
+        return cards

@@ -24,7 +24,7 @@ from host.tournament.folder import committed_at
 from host.tournament.plans import sittings
 from host.tournament.run import fixture_of
 from host.tournament.stages import STAGES, Field, sets_won, tie_winner
-from host.tournament.standings import Pair, Row, by_pair, counted, placed, standings, sureness
+from host.tournament.standings import Advice, Pair, Row, by_pair, counted, told
 
 SAMPLES = 3  # pieces of evidence shown of one bot's one kind of fault
 MOST_TABLES = 100_000  # looked at for effects of seats and of the order of play
@@ -134,6 +134,7 @@ class Stage(NamedTuple):
     tables: int | None  # None where a fixture is a whole tourney
     rows: tuple[Row, ...]
     sure: tuple[str, ...]
+    advice: tuple[Advice, ...]
     pairs: Mapping[tuple[str, str], Pair]
     pairs_by: str  # what a pair's rate is a share of: "games", or "tourneys" or "tables" ended ahead
     duels: tuple[Duel, ...]
@@ -258,12 +259,8 @@ def _stage(
     later: Container[str],
 ) -> Stage:
     name, kind = said["name"], said["kind"]
+    rows, sure, advice = told(said, facts, records, bots)
     records = counted(said, records)
-    rows = standings(kind, said["rank_by"], records, bots)
-    sure = sureness(rows, records)
-    known = STAGES.get(kind)
-    if known is not None and known.places and (places := json.loads(facts.get(f"order {name}", "[]"))):
-        rows, sure = placed(rows, places), []  # places were won in ties, not by the rate over all of them
     by_two = alone(records)
     tables = [next(iter(record.results.values())).tables for record in records if record.results]
     return Stage(
@@ -275,11 +272,12 @@ def _stage(
         tables=None if kind == "tables" else sum(tables),
         rows=tuple(rows),
         sure=tuple(sure),
+        advice=tuple(advice),
         pairs=by_pair(records) if by_two else ahead(records),
         pairs_by="games" if by_two else "tourneys" if kind == "tables" else "tables",
         duels=(),
         ranks=None
-        if known is not None and known.places
+        if kind in STAGES and STAGES[kind].places
         else ranks(records, kind, any(row.wins is not None for row in rows)),
         bracket=_bracket(asked, order, records) if kind == "cup" and asked else (),
         groups=_groups(records, later) if kind == "groups" else (),

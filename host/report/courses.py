@@ -169,13 +169,13 @@ def _tally(game: str, place: int, first: int, pieces: int, kept: bytes) -> tuple
 
 
 def _sum(some: Iterable[Won]) -> Won:
-    tables, wins = map(sum, zip(*some, strict=True))
-    return Won(tables, wins)
+    tables, wins, *_ = map(sum, zip(*some, strict=True))
+    return Won(round(tables), wins)
 
 
 def _points(steps: Sequence[Won]) -> tuple[Point, ...]:
     """Return the running score after some of the steps."""
-    after, tables, wins = marks(len(steps)), 0, 0
+    after, tables, wins = marks(len(steps)), 0, 0.0
     points = []
     for count, step in enumerate(steps, 1):
         tables, wins = tables + step.tables, wins + step.wins

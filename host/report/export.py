@@ -5,7 +5,6 @@ import json
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from host.games.luck import Luck
 from host.journal import Journal
 from host.outsiders import game_called
 from host.problems import Problem, Refused
@@ -145,7 +144,7 @@ def one_playlog(journal: Journal, selection: str, spoilers: bool) -> str:
         nth = tables[0] if tables else 0
         seat = sittings(fixture_of(about), seed, record.scores)[nth]
         names = list(map(one_line, seat.bots))
-        return playlog(seat.rules, Luck(seed, seat.luck or seat.path), unpack(record.answers)[nth], names)
+        return playlog(seat.rules, seat.shuffler(seed), unpack(record.answers)[nth], names)
     raise Refused([Problem("R006", str(journal.path), "nothing has been played yet", hint="croupier run")], 3)
 
 

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 from host.bots.build import harmless
 from host.bots.told import Evidence
 from host.games.engine import Table
-from host.games.luck import Luck
 from host.match import Sitting
 from host.outsiders import game_called
 from protocols import PROTOCOLS
@@ -34,7 +33,7 @@ def events(game_name: str, sitting: Sitting, seed: bytes, answers: list[Answer])
     """
     told: list[Event] = []
     game = game_called(game_name)
-    luck = Luck(seed, sitting.luck or sitting.path)
+    luck = sitting.shuffler(seed)
     table = Table(game, sitting.rules, luck, tell=lambda ev, **facts: told.append(Event(ev, facts)))
     yield Event("table.start", {"table": sitting.path, "bots": list(sitting.bots)})
     for number, answer in enumerate(answers, 1):

@@ -12,7 +12,8 @@ from host.tournament.folder import Folder
 def stages_of(facts: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return name, kind and rank_by of each stage; a friendly game is one stage that nobody has configured."""
     said: list[dict[str, Any]] = json.loads(facts.get("stages", "[]"))
-    return said or [{"name": "play", "kind": "independent", "rank_by": []}]
+    mirror = json.loads(facts.get("mirror", "false"))
+    return said or [{"name": "play", "kind": "independent", "rank_by": [], "mirror": mirror}]
 
 
 def state_of(stage: str, facts: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from host.bots.build import harmless
-from host.tournament.standings import Pair, Row
+from host.tournament.standings import Advice, Pair, Row
 
 if TYPE_CHECKING:  # rich costs more to import than most commands take
     from rich.console import Console
@@ -16,8 +16,11 @@ if TYPE_CHECKING:  # rich costs more to import than most commands take
 WIDTH = 100  # columns where there is no terminal to ask
 LONGEST_NAME, LONGEST_TITLE = 24, 12  # columns
 GAP = 2
+INTERNAL = ("kind", "mirror")  # of a row: the stage's, and so said elsewhere
 THIN = "\u202f"  # between thousands; no line breaks there
 NONE = "–"
+MORE: Mapping[str, str] = {"tables_per_pair": "tables a pair", "repeat": "games a group"}
+"""What a unit of advice is called, where it is not a word."""
 
 
 class Column(NamedTuple):
@@ -29,12 +32,16 @@ class Column(NamedTuple):
     spare: bool = False
 
 
-def print_standings(head: str, rows: Sequence[Row], sure: Sequence[str], kind: str) -> None:
-    """Print a stage's standings, what is sure about them, and what is to be said of single bots."""
+def print_standings(
+    head: str, rows: Sequence[Row], sure: Sequence[str], kind: str, advice: Sequence[Advice] = ()
+) -> None:
+    """Print a stage's standings, what is sure about them and what would make it so, and what is to be said of bots."""
     console = _console()
     _print(console, head)
     _print_table(console, _columns(rows, kind))
     for line in _filled([one_line(sentence) for sentence in sure], console.width):
+        _print(console, line)
+    for line in _filled(advised(advice), console.width):
         _print(console, line)
     for row in rows:
         if row.note:
@@ -61,14 +68,14 @@ def json_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """
     told = []
     for row in rows:
-        facts = {key: value for key, value in row._asdict().items() if key != "kind"}
+        facts = {key: value for key, value in row._asdict().items() if key not in INTERNAL}
         told.append(facts | {"score": row.score if row.wins is None else row.rate, "points": row.score})
     return told
 
 
 def write_csv(rows: Sequence[Row]) -> None:
     """Write rows to standard output as CSV, the keys of `json_rows` as header."""
-    keys = [key for key in Row._fields if key != "kind"] + ["points"]
+    keys = [key for key in Row._fields if key not in INTERNAL] + ["points"]
     writer = csv.DictWriter(sys.stdout, keys, lineterminator="\n")
     writer.writeheader()
     for row in json_rows(rows):
@@ -78,6 +85,20 @@ def write_csv(rows: Sequence[Row]) -> None:
 
 
 # Words and figures.
+
+
+def advised(advice: Sequence[Advice]) -> list[str]:
+    """Return how much must be played until the order is certain, in words: of the closest pair that it can be for."""
+    told = []
+    if some := [each for each in advice if each.needed is not None]:
+        most = max(some, key=lambda each: each.needed or 0)
+        what = MORE.get(most.unit, most.unit)
+        told.append(
+            f"certain at about {thousands(most.needed or 0)} {what}, now {thousands(most.played)}"
+            + (f": {one_line(most.bots[0])} and {one_line(most.bots[1])}" if len(some) > 1 else "")
+        )
+    alike = [f"{one_line(each.bots[0])} and {one_line(each.bots[1])}" for each in advice if each.needed is None]
+    return told + [f"{two} are as good as equal" for two in alike]
 
 
 def one_line(text: str) -> str:
@@ -134,12 +155,10 @@ def _columns(rows: Sequence[Row], kind: str) -> list[Column]:
             Column("rate", [NONE if row.rate is None else f"{100 * row.rate:.2f} %" for row in rows]),
             Column("±", [_half(row, 100, 2) for row in rows]),
         ]
-        return [
-            *names,
-            *rates,
-            Column("hands won" if summed else "chips" if kind == "groups" else "score", scores),
-            *costs,
-        ]
+        worth = [Column("hands won" if summed else "chips" if kind == "groups" else "score", scores)]
+        if any(row.score_low is not None for row in rows):
+            worth.append(Column("±", [_width_of(row.score_low, row.score_high, 1, decimals) for row in rows]))
+        return [*names, *rates, *worth, *costs]
     means = [
         Column("tables", [thousands(row.tables) for row in rows], spare=True),
         Column("chips", scores),
@@ -150,9 +169,11 @@ def _columns(rows: Sequence[Row], kind: str) -> list[Column]:
 
 def _half(row: Row, factor: float, decimals: int) -> str:
     """Return half the width of a row's interval."""
-    if row.low is None or row.high is None:
-        return NONE
-    return thousands(factor * (row.high - row.low) / 2, decimals)
+    return _width_of(row.low, row.high, factor, decimals)
+
+
+def _width_of(low: float | None, high: float | None, factor: float, decimals: int) -> str:
+    return NONE if low is None or high is None else thousands(factor * (high - low) / 2, decimals)
 
 
 def _known(seconds: float | None) -> str:

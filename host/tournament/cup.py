@@ -58,6 +58,7 @@ class Tables:
     tourneys: Many = 25
     rounds: Many = 5
     rank_by: tuple[Annotated[str, one_of(lambda: ("chips",), RANK)], ...] = ("chips",)
+    mirror: Flag = False
     min_bots: Bots = 1
     practice: Flag = False
 
@@ -104,6 +105,7 @@ class Groups:
     repeat: Many = 1
     until: Few = 0  # 0: five, or one where one advances
     rank_by: tuple[Annotated[str, one_of(lambda: ("advances", "chips"), RANK)], ...] = ("advances", "chips")
+    mirror: Flag = False
     min_bots: Bots = 3
     practice: Flag = False
 

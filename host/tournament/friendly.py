@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import json
 import re
 import secrets
 import time
@@ -36,6 +37,7 @@ class Stage(NamedTuple):
     """The one stage of a friendly game."""
 
     tables: int
+    mirror: bool = False
     kind: str = "independent"
     name: str = "play"
 
@@ -97,10 +99,11 @@ async def met(terms: Terms, place: Path, executor: Executor, workers: int, watch
             yield Met(bots, seed, journal, hands, Fixture(game.name, terms.rules, "", "", (), 0))
 
 
-async def played(terms: Terms, tables: int, place: Path, executor: Executor, workers: int, watch: Watch) -> Friendly:
-    """Play so many tables between the bots, who change seats from table to table."""
+async def played(terms: Terms, stage: Stage, place: Path, executor: Executor, workers: int, watch: Watch) -> Friendly:
+    """Play the stage's tables between the bots, who change seats from table to table."""
     async with met(terms, place, executor, workers, watch) as friends:
         journal, field = friends.journal, Field([bot.name for bot in friends.bots], friends.seed)
-        await run_stage(Stage(tables), friends.blank, field, journal, friends.hands, watch.progress)
+        journal.note({"mirror": json.dumps(stage.mirror)})
+        await run_stage(stage, friends.blank, field, journal, friends.hands, watch.progress)
         records = [whole[0] for path in journal.paths() if (whole := journal.whole(path))]
         return Friendly(friends.seed, records, journal.bots())

@@ -171,7 +171,7 @@ def due(contest: Contest, blank: Fixture) -> list[Fixture]:
     """Return the games of the round under way that have not been played; nothing when the stage is over."""
     for now in rounds(contest)[-1:]:
         return [
-            blank._replace(plan="independent", path=path, bots=group, first=game, tables=1)
+            blank._replace(path=path, bots=group, first=game, tables=1)
             for group in now.groups
             for game, path in enumerate(paths(contest, now.number, group), 1)
             if path not in contest.records

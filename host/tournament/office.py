@@ -25,7 +25,7 @@ from host.tournament import cup as cups
 from host.tournament.folder import Folder, commitment
 from host.tournament.run import Executor, Hands, Progress, known, run_stage
 from host.tournament.stages import STAGES, Field
-from host.tournament.standings import counted, standings
+from host.tournament.standings import told
 
 WONDER = 1.0  # seconds after which silence looks like a fault
 
@@ -147,11 +147,11 @@ async def play_stages(
     blank = Fixture(cup.game, cup.rules, "", "", (), 0)
     order = [bot.name for bot in setup.bots]
     for stage in cup.stages:
-        journal.note({f"stage {stage.name}": "running"})
+        journal.note({f"stage {stage.name}": "running", f"field {stage.name}": json.dumps(order)})
         field = Field(order, setup.seed, cup.stop_early)
         records = await run_stage(stage, blank, field, journal, hands, watch.progress)
-        kind, told = STAGES[stage.kind], counted(as_noted(stage), list(records.values()))
-        rows = standings(stage.kind, stage.rank_by, told, journal.bots())
+        kind = STAGES[stage.kind]
+        rows = told(as_noted(stage), {}, list(records.values()), journal.bots()).rows
         order = kind.places(stage, field, records) if kind.places else [row.bot for row in rows]
         journal.note({f"stage {stage.name}": "finished", f"order {stage.name}": json.dumps(order)})
         order = kind.left(stage, field, records) if kind.left else order
@@ -166,6 +166,7 @@ def as_noted(stage: cups.Stage) -> dict[str, Any]:
         "kind": stage.kind,
         "rank_by": list(stage.rank_by),
         "advance": getattr(stage, "advance", 0),
+        "mirror": getattr(stage, "mirror", False),
     }
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from host.games.engine import Scores
-from host.games.luck import Luck
+from host.games.luck import Deal, Luck, Shuffler
 from host.match import Sitting, Sittings
 from host.record import Fixture
 from host.tournament.pairing import form_table, solvent
@@ -20,7 +20,7 @@ def independent(fixture: Fixture, _seed: bytes) -> Sittings:
 
 
 def mirrored(fixture: Fixture, seed: bytes) -> Sittings:
-    """Yield the tables of `independent`, but as many in a row as there are seats share the luck of their first.
+    """Yield the tables of `independent`, but as many in a row as there are seats share one deal, named by the first.
 
     Every bot plays the same deal from every seat, so that luck weighs less.
     """
@@ -37,8 +37,24 @@ def tourney(fixture: Fixture, seed: bytes) -> Sittings:
     Source: the 2011 engine (rules sheet, section 6): broke bots are dropped, the rest is shuffled, and the first of
     those with the fewest rounds sit down. Chips are carried from table to table; a broke bot keeps what it has.
     """
+    return one_by_one(fixture, sorted(fixture.bots), Luck(seed, f"{fixture.path}/draw"), "")
+
+
+def mirrored_tourney(fixture: Fixture, seed: bytes) -> Sittings:
+    """Yield the tables of `tourney`, but as many tourneys as there are bots share their draws and their shoes.
+
+    From one to the next every bot moves up a place in the draw, so that each of them plays every place once: what the
+    first has drawn for one, the next draws for another. `fixture.first` is the tourney's number, from 1.
+    """
+    stage, bots = fixture.path.rpartition("/")[0], sorted(fixture.bots)
+    turn = (fixture.first - 1) % len(bots)
+    deal = f"{stage}/{fixture.first - turn}"
+    return one_by_one(fixture, bots[turn:] + bots[:turn], Deal(seed, f"{deal}/draw"), deal)
+
+
+def one_by_one(fixture: Fixture, bots: Sequence[str], draw: Shuffler, deal: str) -> Sittings:
+    """Yield the tables of a tourney; `bots` are in the order that is shuffled, `deal` names the luck that is shared."""
     rules = fixture.rules
-    draw = Luck(seed, f"{fixture.path}/draw")
     chips = dict.fromkeys(fixture.bots, rules.chips)
     rounds = dict.fromkeys(fixture.bots, 0)
     number = 0
@@ -46,10 +62,10 @@ def tourney(fixture: Fixture, seed: bytes) -> Sittings:
         candidates = solvent(chips, rules.buy_in)
         if all(rounds[bot] >= fixture.tables for bot in candidates):
             return
-        table = form_table(list(draw.shuffled(sorted(candidates))), rounds, rules.seats)
+        table = form_table(list(draw.shuffled([bot for bot in bots if bot in candidates])), rounds, rules.seats)
         number += 1
         seated = rules._replace(seats=len(table), stacks=tuple(chips[bot] for bot in table))
-        (scores,) = yield [Sitting(tuple(table), seated, f"{fixture.path}/{number}")]
+        (scores,) = yield [Sitting(tuple(table), seated, f"{fixture.path}/{number}", deal and f"{deal}/{number}")]
         for bot, left in zip(table, scores, strict=True):
             chips[bot] = left
             rounds[bot] += 1
@@ -59,6 +75,7 @@ PLANS: Mapping[str, Callable[[Fixture, bytes], Sittings]] = {
     "independent": independent,
     "mirrored": mirrored,
     "tourney": tourney,
+    "mirrored tourney": mirrored_tourney,
 }
 
 

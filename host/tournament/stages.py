@@ -49,13 +49,23 @@ def contestants(bots: Sequence[str]) -> str:
     return "+".join(sorted(bot.replace("%", "%25").replace("+", "%2B") for bot in bots))
 
 
+def planning(stage: Any, blank: Fixture) -> Fixture:
+    """Return a blank fixture whose tables follow from each other as a stage has it."""
+    return blank._replace(plan="mirrored" if getattr(stage, "mirror", False) else "independent")
+
+
 def blocks(
     blank: Fixture, group: str, bots: Sequence[str], tables: int, block: int = BLOCK, start: int = 1
 ) -> list[Fixture]:
-    """Return a number of tables between the same bots as fixtures of at most so many; those before `start` left out."""
+    """Return a number of tables between the same bots as fixtures of at most so many; those before `start` left out.
+
+    No deal that tables share is cut in two.
+    """
+    if blank.plan == "mirrored":
+        block += -block % len(bots)
     return [
         blank._replace(
-            plan="independent",
+            plan=blank.plan or "independent",
             path=f"{group}/{first}",
             bots=tuple(bots),
             first=first,
@@ -72,18 +82,17 @@ def unplayed(fixtures: Sequence[Fixture], records: Records) -> list[Fixture]:
 
 def due_tables(stage: Any, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
     """Return every tourney that has not been played: each starts anew, so all may be played at once."""
-    tourney = blank._replace(plan="tourney", bots=tuple(sorted(field.bots)), tables=stage.rounds)
-    paths = (f"{stage.name}/{number}" for number in range(1, stage.tourneys + 1))
-    return unplayed([tourney._replace(path=path) for path in paths], records)
+    plan = "mirrored tourney" if stage.mirror else "tourney"
+    tourney = blank._replace(plan=plan, bots=tuple(sorted(field.bots)), tables=stage.rounds)
+    numbers = range(1, stage.tourneys + 1)
+    return unplayed([tourney._replace(path=f"{stage.name}/{number}", first=number) for number in numbers], records)
 
 
 def due_round_robin(stage: Any, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
     """Return every pair's blocks that have not been played; one at a time where a pair may end early."""
     due = []
     for pair in pairing.round_robin(sorted(field.bots)):
-        planned = blocks(blank, f"{stage.name}/{contestants(pair)}", pair, stage.tables_per_pair)
-        if stage.mirror:
-            planned = [block._replace(plan="mirrored") for block in planned]
+        planned = blocks(planning(stage, blank), f"{stage.name}/{contestants(pair)}", pair, stage.tables_per_pair)
         left = unplayed(planned, records)
         if field.stop_early and left:
             played = [records[block.path] for block in planned[: planned.index(left[0])]]
@@ -103,7 +112,7 @@ def due_independent(stage: Any, blank: Fixture, field: Field, records: Records) 
     """Return the blocks of a friendly game: the bots in the given order at table 1, changing seats from then on."""
     share = min(BLOCK, -(-stage.tables // SHARES))
     group = f"{stage.name}/{contestants(field.bots)}"
-    return unplayed(blocks(blank, group, field.bots, stage.tables, share), records)
+    return unplayed(blocks(planning(stage, blank), group, field.bots, stage.tables, share), records)
 
 
 def due_cup(stage: Any, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
@@ -118,7 +127,7 @@ def due_cup(stage: Any, blank: Fixture, field: Field, records: Records) -> list[
 def set_of(stage: Any, blank: Fixture, tie: pairing.Pair, number: int) -> list[Fixture]:
     """Return the blocks of a tie's set 1, 2, 3 …"""
     pair = tuple(sorted(tie))
-    return blocks(blank, f"{stage.name}/{contestants(pair)}/set {number}", pair, stage.set)
+    return blocks(planning(stage, blank), f"{stage.name}/{contestants(pair)}/set {number}", pair, stage.set)
 
 
 def sets_won(stage: Any, tie: pairing.Pair, records: Records) -> list[str | None]:
@@ -159,7 +168,7 @@ STAGES: Mapping[str, Kind] = {
     "round-robin": Kind(due_round_robin),
     "cup": Kind(due_cup, cup_places),
     "groups": Kind(
-        lambda stage, blank, field, records: groups.due(contest(stage, field, records), blank),
+        lambda stage, blank, field, records: groups.due(contest(stage, field, records), planning(stage, blank)),
         lambda stage, field, records: groups.places(contest(stage, field, records)),
         lambda stage, field, records: groups.left(contest(stage, field, records)),
     ),

@@ -5,25 +5,34 @@ What ranks is said by `rank_by`, whose first word decides:
     games   tables won. The win rate carries its Wilson interval; equals are ranked by the score (hands, chips)
     chips   the mean score: of a whole tourney's end in a stage of kind `tables`, of a table elsewhere. Its interval is
             bootstrapped over whole tourneys, or tables where the records still have their scores, or else fixtures
+    advances  games of a group in which a bot was among those who advance; then the mean chips, bootstrapped by game
+
+Tables that share a deal (`mirror`) are no independent units: they are joined into one, or their wins' variance is told
+by the squares that the records keep.
 
 All tables of a round robin count alike, so who is ranked before it is over is ranked by the rate, not by the sum: a bot
 that has played more is not ahead for that. Once all have played as many tables the order is the same.
 """
 
+import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
 from host.bots.told import Usage
 from host.record import Record, Result
 from host.tournament.groups import shares
+from host.tournament.stages import STAGES
 from host.tournament.statistics import (
     SURE,
     Interval,
     Won,
     mean_interval,
+    needed,
     percent,
     ratio_units,
+    spread,
     sure_ahead,
     sure_by_wins,
     wilson,
@@ -53,6 +62,8 @@ class Row(NamedTuple):
     score: float | None  # the sum of hands in a round robin; else the mean of what the stage counts
     low: float | None  # the 95 % interval of what ranks: the rate where there are wins, else the score
     high: float | None
+    score_low: float | None  # the 95 % interval of the score, where it is a mean
+    score_high: float | None
     faults: int
     faults_by_kind: dict[str, int]
     p99: float | None  # seconds: 99 of 100 answers took no longer
@@ -61,6 +72,7 @@ class Row(NamedTuple):
     note: str = ""
     pauses: int = 0  # times it was stopped while others thought
     pondered: float = 0.0  # seconds that it computed before it stood still
+    mirror: bool = False  # whether tables shared their deals
 
 
 class Pair(NamedTuple):
@@ -81,8 +93,59 @@ class Pair(NamedTuple):
         return max(self.sure, 1 - self.sure) >= SURE
 
 
+class Advice(NamedTuple):
+    """Two neighbours whose order is not certain, and how many units would make it so; None: they are as good as equal.
+
+    The unit is what an organiser can set: tourneys, tables_per_pair, games (repeat), tables.
+    """
+
+    bots: tuple[str, str]
+    sure: float
+    needed: int | None
+    played: int
+    unit: str
+
+
+class Told(NamedTuple):
+    """What there is to say of a stage so far."""
+
+    rows: list[Row]
+    sure: list[str]
+    advice: list[Advice]
+
+
+UNITS: Mapping[str, str] = {"tables": "tourneys", "round-robin": "tables_per_pair", "groups": "repeat"}
+"""What more of is played by a stage's kind; elsewhere tables."""
+
+
+def told(
+    stage: Mapping[str, Any], facts: Mapping[str, str], records: Sequence[Record], bots: Mapping[str, Mapping[str, Any]]
+) -> Told:
+    """Return a stage's standings as its run has noted it: its name, kind, rank_by, advance and mirror.
+
+    `facts` are the run's: who plays the stage, and the order that it has come to where places are won otherwise than by
+    a rate over all tables. Then only who sat at the same tables is compared.
+    """
+    name, kind = stage["name"], stage["kind"]
+    records = counted(stage, records)
+    rows = standings(kind, stage["rank_by"], records, bots, mirror=stage.get("mirror", False))
+    field = json.loads(facts.get(f"field {name}", "null"))
+    rows = [row._replace(note="is out") if field and row.bot not in field else row for row in rows]
+    known = STAGES.get(kind)
+    if known and known.places and (order := json.loads(facts.get(f"order {name}", "[]"))):
+        rows = placed(rows, order)
+    if kind == "cup":
+        return Told(rows, [], [])
+    return Told(rows, sureness(rows, records), advised(kind, rows, records))
+
+
 def standings(
-    kind: str, rank_by: Sequence[str], records: Sequence[Record], bots: Mapping[str, Mapping[str, Any]]
+    kind: str,
+    rank_by: Sequence[str],
+    records: Sequence[Record],
+    bots: Mapping[str, Mapping[str, Any]],
+    *,
+    mirror: bool = False,
 ) -> list[Row]:
     """Return a row a bot, best first; equals in the given order, who has not played last.
 
@@ -92,7 +155,7 @@ def standings(
     rank_by = rank_by or DEFAULTS.get(kind) or _default(records)
     if rank_by[0] not in ("games", "chips", "advances"):
         raise ValueError(f'rank_by starts with "games", "chips" or "advances", not "{rank_by[0]}"')
-    rows = [_row(kind, rank_by, records, bot, about) for bot, about in bots.items()]
+    rows = [_row(kind, rank_by, records, bot, about, mirror) for bot, about in bots.items()]
     rows.sort(key=_merit, reverse=True)
     merits = [_merit(row) for row in rows]
     return [row._replace(rank=merits.index(merit) + 1) for row, merit in zip(rows, merits, strict=True)]
@@ -124,7 +187,12 @@ def placed(rows: Sequence[Row], places: Sequence[str]) -> list[Row]:
 
 
 def sureness(rows: Sequence[Row], records: Sequence[Record]) -> list[str]:
-    """Return what can be said of neighbours: "A ahead of B, 97 % sure", or who cannot be told apart.
+    """Return what can be said of neighbours: "A ahead of B, 97 % sure", or who cannot be told apart."""
+    return [_sentence(names, sure) for names, sure in neighbours(rows, records)]
+
+
+def neighbours(rows: Sequence[Row], records: Sequence[Record]) -> list[tuple[list[str], float]]:
+    """Return neighbours, and how sure it is that the first is ahead of the last: two, or more that are alike.
 
     Of several that cannot be told apart, even the first is not surely ahead of the last; the figure is about these two.
     """
@@ -133,34 +201,68 @@ def sureness(rows: Sequence[Row], records: Sequence[Record]) -> list[str]:
         return []
     sure = _comparing(playing, sorted(records, key=lambda record: record.path))
     names = [row.bot for row in playing]
-    sentences, first = [], 0
+    found, first = list[tuple[list[str], float]](), 0
     while first < len(names) - 1:
         last, how_sure = first + 1, sure(names[first], names[first + 1])
-        while how_sure < SURE and last + 1 < len(names) and sure(names[last], names[last + 1]) < SURE:
-            if (wider := sure(names[first], names[last + 1])) >= SURE:
+        while how_sure is not None and how_sure < SURE and last + 1 < len(names):
+            closer, wider = sure(names[last], names[last + 1]), sure(names[first], names[last + 1])
+            if closer is None or wider is None or closer >= SURE or wider >= SURE:
                 break
             last, how_sure = last + 1, wider
-        sentences.append(_sentence(names[first : last + 1], how_sure))
+        if how_sure is not None:
+            found.append((names[first : last + 1], how_sure))
         first = last
-    return sentences
+    return found
+
+
+def advised(kind: str, rows: Sequence[Row], records: Sequence[Record]) -> list[Advice]:
+    """Return for every two neighbours whose order is not certain how much would have to be played until it is."""
+    playing = [row for row in rows if row.tables]
+    sure = _comparing(playing, sorted(records, key=lambda record: record.path)) if playing else None
+    unit, found = UNITS.get(kind, "tables"), list[Advice]()
+    for one, other in pairwise(playing):
+        how_sure = sure(one.bot, other.bot) if sure else None
+        if how_sure is None or how_sure >= SURE:
+            continue
+        done = _done(kind, records, one.bot, other.bot)
+        found.append(Advice((one.bot, other.bot), how_sure, needed(how_sure, done), done, unit))
+    return found
+
+
+def _done(kind: str, records: Sequence[Record], one: str, other: str) -> int:
+    """Return how many of a stage's units have been played: tourneys, games of a group, or tables of two bots."""
+    both = [record for record in records if one in record.results and other in record.results]
+    if kind in ("tables", "groups"):
+        return len(both)
+    if not both:  # two who have not met yet: as many tables as either has had with anybody
+        return max(result.tables for record in records for bot, result in record.results.items() if bot in (one, other))
+    return sum(record.results[one].tables for record in both)
 
 
 def by_pair(records: Sequence[Record]) -> dict[tuple[str, str], Pair]:
     """Return how every two bots that have met alone at a table have fared, seen from the first: both orders."""
-    met: dict[tuple[str, str], list[int]] = {}
+    met: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        if len(record.results) != 2:
-            continue
-        (one, ours), (other, theirs) = record.results.items()
-        for pair, won, lost in (((one, other), ours.wins, theirs.wins), ((other, one), theirs.wins, ours.wins)):
-            so_far = met.setdefault(pair, [0, 0, 0])
-            so_far[:] = so_far[0] + ours.tables, so_far[1] + won, so_far[2] + lost
-    return {pair: _pair(*met[pair]) for pair in sorted(met)}
+        if len(record.results) == 2:
+            one, other = record.results
+            for pair in ((one, other), (other, one)):
+                met.setdefault(pair, []).append(record)
+    return {
+        pair: _pair(*(_won([record.results[bot] for record in met[pair]], 2) for bot in pair)) for pair in sorted(met)
+    }
 
 
-def _pair(tables: int, won: int, lost: int) -> Pair:
-    sure = sure_by_wins({"": Won(tables, won)}, {"": Won(tables, lost)})
-    return Pair(tables, won, tables - won - lost, lost, won / tables, *wilson(won, tables), sure)
+def _pair(ours: Won, theirs: Won) -> Pair:
+    tables, won, lost = ours.tables, int(ours.wins), int(theirs.wins)
+    rate, interval = won / tables, wilson(won / ours.spread, tables / ours.spread)
+    return Pair(tables, won, tables - won - lost, lost, rate, *interval, sure_by_wins({"": ours}, {"": theirs}))
+
+
+def _won(results: Sequence[Result], seats: int) -> Won:
+    """Return what a bot has won in fixtures with the same bots, so many of them."""
+    tables, wins = sum(result.tables for result in results), sum(result.wins for result in results)
+    squares = sum(result.squares for result in results)
+    return Won(tables, wins, spread(tables, wins, squares, seats) if squares else 1.0)
 
 
 def _sentence(names: Sequence[str], sure: float) -> str:
@@ -176,7 +278,9 @@ def _default(records: Sequence[Record]) -> tuple[str, ...]:
     return ("games", "chips") if won else ("chips",)
 
 
-def _row(kind: str, rank_by: Sequence[str], records: Sequence[Record], bot: str, about: Mapping[str, Any]) -> Row:
+def _row(
+    kind: str, rank_by: Sequence[str], records: Sequence[Record], bot: str, about: Mapping[str, Any], mirror: bool
+) -> Row:
     """Return a bot's row, its rank open."""
     mine = [record for record in records if bot in record.results or bot in record.usage]
     results = [record.results[bot] for record in mine if bot in record.results]
@@ -184,14 +288,18 @@ def _row(kind: str, rank_by: Sequence[str], records: Sequence[Record], bot: str,
     rate: float | None = None
     score: float | None = None
     interval: Interval | None = None
+    of_score: Interval | None = None
     by_games = rank_by[0] in ("games", "advances")
     if tables and by_games:
-        rate, interval = wins / tables, wilson(wins, tables)
+        rate, interval = wins / tables, _rate_interval(kind, mine, bot, mirror)
         total = sum(result.score for result in results)
         score = total if "hands" in rank_by else total / tables
+        if kind == "groups":
+            of_score = mean_interval(list(_units(kind, mine, bot, mirror).values()))
     elif tables:
-        units = list(_units(kind, mine, bot).values())
+        units = list(_units(kind, mine, bot, mirror).values())
         score, interval = sum(units) / len(units), mean_interval(units)
+        of_score = interval
     kinds = Counter[str]()
     for record in mine:
         kinds.update(record.faults.get(bot, {}))
@@ -211,6 +319,8 @@ def _row(kind: str, rank_by: Sequence[str], records: Sequence[Record], bot: str,
         score=score,
         low=interval.low if interval else None,
         high=interval.high if interval else None,
+        score_low=of_score.low if of_score else None,
+        score_high=of_score.high if of_score else None,
         faults=kinds.total(),
         faults_by_kind=dict(kinds.most_common()),
         p99=p99,
@@ -219,7 +329,30 @@ def _row(kind: str, rank_by: Sequence[str], records: Sequence[Record], bot: str,
         note=note,
         pauses=sum(usage.pauses for usage in used),
         pondered=sum(usage.pondered for usage in used),
+        mirror=mirror,
     )
+
+
+def _rate_interval(kind: str, records: Sequence[Record], bot: str, mirror: bool) -> Interval:
+    """Return the interval of the share of games that a bot has won, or advanced in."""
+    if kind == "groups" and mirror:
+        return _of_deals(records, bot)
+    met = _meetings(records, bot).values()
+    tables, wins = sum(won.tables for won in met), sum(won.wins for won in met)
+    alone = sum(won.wins * (1 - won.wins / won.tables) for won in met)
+    wider = sum(won.spread * won.wins * (1 - won.wins / won.tables) for won in met) / alone if alone else 1.0
+    return wilson(wins / wider, tables / wider)
+
+
+def _of_deals(records: Sequence[Record], bot: str) -> Interval:
+    """Return the interval of the share of its groups' games in which a bot has advanced, where games share deals."""
+    mine = [record for record in records if bot in record.results]
+    deals, wins = Counter[Hashable](), sum(record.results[bot].wins for record in mine)
+    for record in mine:
+        deals[_deal(record)] += record.results[bot].wins
+    whole = max(1, round(len(mine) / len(deals)))  # games of a deal
+    wider = spread(len(mine), wins, sum(count * count for count in deals.values()), whole)
+    return wilson(wins / wider, len(mine) / wider)
 
 
 def _merit(row: Row) -> tuple[bool, float, float]:
@@ -248,20 +381,62 @@ def _spent(usages: Sequence[Usage]) -> tuple[float | None, float | None]:
     return slowest, cpu
 
 
-def _units(kind: str, records: Sequence[Record], bot: str) -> Units:
+def _units(kind: str, records: Sequence[Record], bot: str, mirror: bool) -> Units:
     """Return what a bot has won or lost in independent units; their mean is its score."""
     mine = [record for record in records if bot in record.results]
     if kind == "tables":
-        return {record.path: record.results[bot].final for record in mine}
+        return _by_deal({record.path: record.results[bot].final for record in mine}, mine, mirror)
+    if kind == "groups":
+        return _by_deal({record.path: record.results[bot].score for record in mine}, mine, mirror)
     if all(record.scores for record in mine):
-        return {(record.path, table): score for record in mine for table, score in enumerate(_scores(record, bot))}
+        return {unit: worth for record in mine for unit, worth in _tables(record, bot, mirror).items()}
     results = [record.results[bot] for record in mine]
     values = ratio_units([result.score for result in results], [result.tables for result in results])
     return {record.path: value for record, value in zip(mine, values, strict=True)}
 
 
+def _advances(records: Sequence[Record], bot: str, mirror: bool) -> Units:
+    """Return in how much of each game of its groups a bot has advanced."""
+    mine = [record for record in records if bot in record.results]
+    return _by_deal({record.path: record.results[bot].wins for record in mine}, mine, mirror)
+
+
+def _by_deal(values: Units, records: Sequence[Record], mirror: bool) -> Units:
+    """Return values by fixture, or those of fixtures that share a deal joined: as many in a row as there are bots."""
+    if not mirror:
+        return values
+    deals: dict[Hashable, list[float]] = {}
+    for record in records:
+        deals.setdefault(_deal(record), []).append(values[record.path])
+    return _joined(deals)
+
+
+def _deal(record: Record) -> Hashable:
+    """Return which deal a fixture has where as many in a row share one as there are bots."""
+    group, _, number = record.path.rpartition("/")
+    return group, (int(number) - 1) // len(record.results)
+
+
+def _tables(record: Record, bot: str, mirror: bool) -> Units:
+    """Return a bot's score at each table of a fixture, or those that share a deal joined."""
+    scores = _scores(record, bot)
+    if not mirror:
+        return {(record.path, table): score for table, score in enumerate(scores)}
+    group, _, first = record.path.rpartition("/")
+    deals: dict[Hashable, list[float]] = {}
+    for number, score in enumerate(scores, int(first)):
+        deals.setdefault((group, (number - 1) // len(record.results)), []).append(score)
+    return _joined(deals)
+
+
+def _joined(deals: Mapping[Hashable, Sequence[float]]) -> Units:
+    """Return one value a deal, so that their mean is that of all; the last deal may not have been played whole."""
+    parts = deals.values()
+    return dict(zip(deals, ratio_units([sum(part) for part in parts], [len(part) for part in parts]), strict=True))
+
+
 def _scores(record: Record, bot: str) -> list[int]:
-    """Return a bot's score at each table of a fixture played by plan `independent`.
+    """Return a bot's score at each table of a fixture played by plan `independent` or `mirrored`.
 
     There the seats rotate from table to table, and `results` names the bots as they sat at the first.
     """
@@ -272,19 +447,29 @@ def _scores(record: Record, bot: str) -> list[int]:
 
 def _meetings(records: Sequence[Record], bot: str) -> dict[frozenset[str], Won]:
     """Return what a bot has won, by whom it met."""
-    met: dict[frozenset[str], Won] = {}
+    met: dict[frozenset[str], list[Result]] = {}
     for record in records:
         if (result := record.results.get(bot)) is not None:
-            who = frozenset(record.results)
-            tables, wins = met.get(who, Won(0, 0))
-            met[who] = Won(tables + result.tables, wins + result.wins)
-    return met
+            met.setdefault(frozenset(record.results), []).append(result)
+    return {who: _won(results, len(who)) for who, results in met.items()}
 
 
-def _comparing(rows: Sequence[Row], records: Sequence[Record]) -> Callable[[str, str], float]:
-    """Return what says how sure it is that one bot is ahead of another, by what ranks them."""
-    if rows[0].wins is not None:
+def _comparing(rows: Sequence[Row], records: Sequence[Record]) -> Callable[[str, str], float | None]:
+    """Return what says how sure it is that one bot is ahead of another, by what ranks them; None where nothing tells.
+
+    In groups opponents differ from game to game, so two bots are compared by the games in which both sat.
+    """
+    first = rows[0]
+    if first.kind == "groups":
+        shares = {row.bot: _advances(records, row.bot, first.mirror) for row in rows}
+        return lambda one, other: _shared(shares[one], shares[other])
+    if first.wins is not None:
         meetings = {row.bot: _meetings(records, row.bot) for row in rows}
         return lambda one, other: sure_by_wins(meetings[one], meetings[other])
-    units = {row.bot: _units(row.kind, records, row.bot) for row in rows}
+    units = {row.bot: _units(row.kind, records, row.bot, row.mirror) for row in rows}
     return lambda one, other: sure_ahead(units[one], units[other])
+
+
+def _shared(ours: Units, theirs: Units) -> float | None:
+    both = [unit for unit in ours if unit in theirs]
+    return sure_ahead({unit: ours[unit] for unit in both}, {unit: theirs[unit] for unit in both}) if both else None

@@ -151,13 +151,31 @@ def _student_quantile(freedom: int) -> float:
 
 
 class Won(NamedTuple):
-    """How many tables a bot has won of those it sat at."""
+    """How many tables a bot has won of those it sat at.
+
+    `spread` is the variance of its wins as a multiple of what independent tables would have: below one where tables
+    share their deals (Kish's design effect, "Survey Sampling", 1965).
+    """
 
     tables: int
-    wins: int
+    wins: float
+    spread: float = 1.0
 
 
-def wilson(wins: float, tables: int) -> Interval:
+def spread(tables: int, wins: float, squares: float, deal: int) -> float:
+    """Return the spread of wins at tables of which so many share a deal; `squares` are those of a deal's wins, summed.
+
+    Ten imaginary deals without any effect keep few deals from looking as if they left nothing to luck.
+    """
+    deals, rate = tables / deal, wins / tables
+    alone = deal * rate * (1 - rate)
+    if not alone:
+        return 1.0
+    seen = max(0.0, squares / deals - (wins / deals) ** 2)
+    return (deals * seen / alone + 10) / (deals + 10)
+
+
+def wilson(wins: float, tables: float) -> Interval:
     """Return the interval of a win rate, 0 to 1 (Wilson 1927); a draw may count as half a win."""
     if not tables:
         return Interval(0.0, 1.0)
@@ -183,16 +201,16 @@ def sure_by_wins(ours: Mapping[Meeting, Won], theirs: Mapping[Meeting, Won]) -> 
         we, they = ours.get(meeting), theirs.get(meeting)
         p, q = _share(we), _share(they)
         if we is not None:
-            variance += we.tables * p * (1 - p) / our_tables**2
+            variance += we.spread * we.tables * p * (1 - p) / our_tables**2
         if they is not None:
-            variance += they.tables * q * (1 - q) / their_tables**2
+            variance += they.spread * they.tables * q * (1 - q) / their_tables**2
         if we is not None and they is not None:
-            variance += 2 * we.tables * p * q / (our_tables * their_tables)
+            variance += 2 * math.sqrt(we.spread * they.spread) * we.tables * p * q / (our_tables * their_tables)
     return NORMAL.cdf((our_rate - their_rate) / math.sqrt(variance))
 
 
 def _rate(meetings: Iterable[Won]) -> tuple[int, float]:
-    tables = wins = 0
+    tables, wins = 0, 0.0
     for met in meetings:
         tables, wins = tables + met.tables, wins + met.wins
     return tables, wins / tables
@@ -385,6 +403,21 @@ def _likelihood(seen: Sequence[tuple[float, float]], mean: float) -> float:
         else:
             high = x
     return -sum(times * math.log(1 + x * (value - mean)) for value, times in seen)
+
+
+def needed(sure: float, played: int) -> int | None:
+    """Return how many units, of which so many made us so sure, would make it certain; two digits of it are meant.
+
+    The lead is taken to stay what it is, so that its certainty grows with the root of what is played. None where that
+    would be more than a hundred times as many: the two are as good as equal.
+    """
+    z = NORMAL.inv_cdf(max(sure, 0.5))
+    times = (NORMAL.inv_cdf(SURE) / z) ** 2 if z > 0 else math.inf
+    if times > 100:
+        return None
+    count = max(played + 1, math.ceil(played * times))
+    step = int(10 ** max(0, len(str(count)) - 2))
+    return -(-count // step) * step
 
 
 # Words.

@@ -12,7 +12,6 @@ from typing import Any
 from host.bots.told import Evidence, Usage
 from host.games import GAMES
 from host.games.engine import Table
-from host.games.luck import Luck
 from host.journal import beside, writing
 from host.match import Sitting
 from host.record import Fixture, Record, Result, pack
@@ -73,7 +72,7 @@ def recorded(fixture: Fixture, player: Callable[[Any, Random], Answer] | None = 
     while now is not None:
         these = []
         for sitting in now:
-            table, luck = Table(game, sitting.rules, Luck(seed, sitting.path)), Random(sitting.path)
+            table, luck = Table(game, sitting.rules, sitting.shuffler(seed)), Random(sitting.path)
             while table.request:
                 bot = sitting.bots[table.request.seat]
                 asked[bot] += 1
