@@ -117,9 +117,10 @@ def lines(table: Shown) -> Iterator[dict[str, Any]]:
     """Yield a table's events as JSON has them; an answer comes with its price and evidence where they are kept."""
     kept = {piece.number: evidence(piece) for piece in sorted(table.evidence, key=lambda one: one.kind != "slowest")}
     about = {"game": table.game, "rules": plain(table.sitting.rules._asdict())}
-    for ev, facts in table.events:
-        if (ev == "ask" and "q" not in facts) or (ev == "table.end" and "round" in facts):
-            continue  # a game's own: `ask` and `table.end` are said once
+    for event in table.events:
+        if event.twice:
+            continue
+        ev, facts = event
         told = {"ev": ev} | {key: plain(value) for key, value in facts.items()}
         if ev == "table.start":
             told |= about

@@ -9,7 +9,7 @@ from host.games.engine import Table
 from host.match import Sitting
 from host.outsiders import game_called
 from protocols import PROTOCOLS
-from protocols.words import Answer, Fault
+from protocols.words import Answer, Fault, Move
 
 
 class Event(NamedTuple):
@@ -17,6 +17,11 @@ class Event(NamedTuple):
 
     ev: str
     facts: dict[str, Any]
+
+    @property
+    def twice(self) -> bool:
+        """Whether a game tells what is told of every game as well: hold'em does, for its play.log."""
+        return (self.ev == "ask" and "q" not in self.facts) or (self.ev == "table.end" and "round" in self.facts)
 
 
 def spelled(answer: Answer) -> str:
@@ -60,7 +65,10 @@ def as_text(happened: Iterator[Event], bots: tuple[str, ...], evidence: list[Evi
     width = max(map(len, names))
     pieces = {piece.number: piece for piece in evidence}
     question = ""
-    for ev, facts in happened:
+    for event in happened:
+        ev, facts = event
+        if event.twice:
+            continue
         if ev == "table.start":
             yield f"{harmless(facts['table'])}   {' · '.join(f'seat {n} {name}' for n, name in enumerate(names, 1))}"
         elif ev == "ask":
@@ -85,16 +93,26 @@ def _shown(piece: Evidence) -> Iterator[str]:
         yield f"        stderr: {line[:200]}"
 
 
+SEATS = ("seat", "seats", "winner", "winners", "out")
+"""The facts of a game's events that are seats."""
+
+
 def _plain(ev: str, facts: dict[str, Any], names: list[str]) -> str:
     """Return one event of a game: its name, and its facts by name; a seat is called by its bot."""
     told = []
     for name, fact in facts.items():
-        if name in ("seat", "winner") and isinstance(fact, int) and fact < len(names):
-            told.append(f"{'' if name == 'seat' else name + ' '}{names[fact]}")
+        each = fact if isinstance(fact, list | tuple) and not isinstance(fact, Move | Fault) else [fact]
+        if name == "worth":  # of each hand that was shown: whose it is, its category and rank
+            words = [f"{names[seat]} {category}:{rank}" for seat, category, rank in each]
         else:
-            told.append(f"{name} {' '.join(map(_spelled, fact)) if isinstance(fact, list | tuple) else fact}")
+            words = [names[one] if name in SEATS and one is not None else _spelled(one) for one in each]
+        told.append(("" if name == "seat" else name + " ") + (" ".join(words) or "nobody"))
     return f"{ev}: {', '.join(told)}"
 
 
 def _spelled(fact: Any) -> str:
-    return ",".join(map(str, fact)) if isinstance(fact, list | tuple) else str(fact)
+    if fact is None:
+        return "nobody"
+    if isinstance(fact, Move | Fault):
+        return spelled(fact)
+    return ",".join(map(str, fact)) if isinstance(fact, list | tuple) else str(fact) or "-"
