@@ -60,6 +60,12 @@ CODES: Mapping[str, Code] = {
         "`entry` and `sources` name files in the folder of bot.toml, by paths relative to it. This one is not among "
         "them. Mend the name, or hand the file in as well; without `sources` every source file of the language counts.",
     ),
+    "B009": Code(
+        "what the bot requires cannot be had",
+        "`requires` names packages of the Python Package Index. croupier downloads them as wheels, for the Python that "
+        "the bot runs on, and unpacks them inside the build's sandbox; nothing is compiled, and no code of a package runs "
+        "outside. The package, or this version of it, has no such wheel, or the index cannot be reached.",
+    ),
     "B010": Code(
         "the bot does not build",
         "Its compiler, or a command of its `build`, ended with an error; the compiler's own first words are shown. "

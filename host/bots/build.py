@@ -16,6 +16,7 @@ from typing import NamedTuple
 import trio
 
 from host import places
+from host.bots import wheels
 from host.bots.adapters import ADAPTERS, adapted, advice, lay
 from host.bots.languages import LANGUAGES, Step, environment, missing, need, own_build, tool
 from host.bots.limits import GIB, KIB, MIB, Limits
@@ -31,7 +32,7 @@ BUILDING = Limits(
     move=120, cpu=120, memory=2 * GIB, tasks=256, output=32 * KIB, files=256 * MIB, open_files=1024, state=0
 )
 ARCHIVING = 20.0  # seconds for a step that may fail
-MOST_FILES, LARGEST_FILE, LARGEST_FOLDER = 1000, 64 * MIB, 256 * MIB
+MOST_FILES, LARGEST_FILE, LARGEST_FOLDER = 10_000, 64 * MIB, 256 * MIB
 DEEPEST = 40  # folders in folders
 ELF = b"\x7fELF"
 HOW = {
@@ -139,7 +140,7 @@ def steps_of(spec: Spec) -> list[Step]:
     if spec.build:
         return own_build(spec)
     kind = ADAPTERS[spec.adapter] if spec.adapter else LANGUAGES[spec.language]
-    return kind.build(spec, question_of(spec))
+    return [*wheels.unpacking(spec), *kind.build(spec, question_of(spec))]
 
 
 def shown_step(step: Step) -> str:
@@ -171,6 +172,8 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
         _stage(spec, staged)
         if spec.adapter:
             lay(spec, staged)
+        if spec.requires:
+            wheels.lay(await wheels.fetched(spec), staged)
         what = hashlib.sha256(
             repr((spec._replace(folder=Path(), limits=Limits(), manifest=""), steps, _versions(steps))).encode()
         )
@@ -196,7 +199,7 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
     files = frozenset(path.name for path in built.iterdir())
     kind = ADAPTERS[spec.adapter] if spec.adapter else language
     argv = kind.run(spec, files) if not (spec.run and spec.language != "any") else LANGUAGES["any"].run(spec, files)
-    env = environment(argv) | dict(spec.env)
+    env = environment(argv) | wheels.environment(spec) | dict(spec.env)
     return Bot(
         *(spec.name, spec.language, protocol_of(spec), argv, str(built), sha256, tuple(env.items()), spec.limits),
         *(spec.abreast, spec.tables, spec.lifetime, spec.state, spec.state_lifetime, spec.author),
@@ -206,7 +209,6 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
 def refuse_what_is_missing(spec: Spec) -> None:
     """Raise Refused for settings that this version reads but does not carry out: silence would be a wrong result."""
     asked = [
-        ("requires", bool(spec.requires), "put pure Python modules beside the bot, or use Debian's packages"),
         ("warm = true", spec.warm, "leave it out: every question gets a cold start"),
         ('state_lifetime = "stage"', spec.state_lifetime == "stage", 'state_lifetime = "fixture"'),
     ]
@@ -314,9 +316,8 @@ async def _run(spec: Spec, steps: list[Step], log: Path, staged: Path, level: st
     """Run the steps of a build; every word goes into its log, the first of what is wrong to the author."""
     log.write_text("")
     home = Home(staged, writable=True, scratch=SCRATCH)
-    env = environment(
-        tuple(map(need, LANGUAGES[spec.language].programs[:1]))
-    )  # its own commands may call a JDK's tools
+    env = environment(tuple(map(need, LANGUAGES[spec.language].programs[:1])))  # its commands may call a JDK's tools
+    env |= wheels.environment(spec)
     async with a_watcher() as watcher, sandboxed(level, home, BUILDING) as sandbox:
         with watcher.watching(sandbox, BUILDING.memory, lambda: bursts(staged)) as watched:
             for step in steps:
@@ -347,7 +348,7 @@ def bursts(folder: Path) -> bool:
             with suppress(OSError):
                 total += os.stat(name, dir_fd=at, follow_symlinks=False).st_blocks * 512
         depth = len(Path(place).parts) - len(folder.parts)
-        if total > 2 * LARGEST_FOLDER or count > 10 * MOST_FILES or depth > DEEPEST:
+        if total > 2 * LARGEST_FOLDER or count > MOST_FILES or depth > DEEPEST:
             return True
     return False
 

@@ -1,0 +1,106 @@
+"""What a Python bot requires from the package index: wheels, downloaded by the host, which runs nothing of theirs.
+
+They are unpacked inside the build's sandbox, without network, by a copy of croupier's own pip.
+"""
+
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import trio
+
+from host import places
+from host.bots.languages import Step, need, python, version_of
+from host.bots.spec import Spec
+from host.problems import Problem, Refused
+
+FOLDER, WHEELS = "packages", "wheels"
+PATIENCE = 300.0  # seconds for a download
+LARGEST = 128 << 20  # bytes of all wheels together
+WORDS = 6  # lines of pip's that are shown
+
+
+def _pip() -> Path:
+    """Return where croupier's own pip lies. Raise Refused (exit code 6) when there is none."""
+    found = importlib.util.find_spec("pip")
+    if found is None or found.origin is None:
+        hint = "install croupier with pip in a virtual environment"
+        raise Refused([Problem("S005", "requires", "needs pip, and croupier's Python has none", hint=hint)], 6)
+    return Path(found.origin).parent
+
+
+async def fetched(spec: Spec) -> Path:
+    """Return the folder of the wheels that a bot requires, downloaded once for each list of requirements.
+
+    Raise Refused (exit code 4) when the index has none that suit, 6 when it cannot be asked.
+    """
+    version = ".".join(map(str, version_of(python(spec))[:2]))
+    what = json.dumps([sorted(spec.requires), version, os.uname().machine])
+    store = places.cache() / WHEELS
+    store.mkdir(exist_ok=True)
+    kept = store / hashlib.sha256(what.encode()).hexdigest()[:32]
+    if kept.exists():
+        return kept
+    making = Path(tempfile.mkdtemp(dir=store, prefix="making-"))
+    try:
+        await _download(spec, version, making)
+        size = sum(path.stat().st_size for path in making.iterdir())
+        if size > LARGEST:
+            hint = f"at most {LARGEST >> 20} MiB of wheels"
+            raise _refused(spec, f"brings {size >> 20} MiB of wheels", hint, 4)
+        making.chmod(0o755)
+        making.rename(kept)
+    except OSError:
+        if not kept.exists():  # else another process has downloaded the same
+            raise
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+    return kept
+
+
+async def _download(spec: Spec, version: str, folder: Path) -> None:
+    command = [sys.executable, str(_pip()), "download", "--quiet", "--no-input", "--disable-pip-version-check"]
+    command += ["--only-binary=:all:", "--implementation=cp", f"--python-version={version}", f"--dest={folder}"]
+    with trio.move_on_after(PATIENCE):
+        done = await trio.run_process([*command, *spec.requires], check=False, capture_stdout=True, capture_stderr=True)
+        if not done.returncode:
+            return
+        words = done.stderr.decode(errors="replace").strip().splitlines()
+        told = "\n".join(line[:300] for line in words[-WORDS:])
+        hint = f"names and versions that the index has as wheels for Python {version}"
+        raise _refused(spec, f"cannot be downloaded:\n{told}", hint, 4)
+    raise _refused(spec, f"was not downloaded within {PATIENCE:.0f} s", "see to the network, then try again", 6)
+
+
+def _refused(spec: Spec, why: str, hint: str, code: int) -> Refused:
+    message = f"requires = {json.dumps(list(spec.requires))} {why}"
+    return Refused([Problem("B009", spec.manifest or spec.name, message, hint=hint)], code)
+
+
+def lay(wheels: Path, staged: Path) -> None:
+    """Lay the wheels beside the bot's own files, for its build; raise Refused rather than mix them with the bot's."""
+    for name in (FOLDER, WHEELS):
+        if (staged / name).exists():
+            hint = "call it otherwise: what it requires goes there"
+            raise Refused([Problem("B019", name, "is a folder of the bot's own, beside `requires`", hint=hint)], 4)
+    shutil.copytree(wheels, staged / WHEELS)
+    shutil.copytree(_pip(), staged / WHEELS / "pip", ignore=shutil.ignore_patterns("__pycache__", "*.exe"))
+
+
+def unpacking(spec: Spec) -> list[Step]:
+    """Return the step that unpacks the wheels, inside the sandbox."""
+    if not spec.requires:
+        return []
+    options = "--quiet --no-index --no-deps --no-compile --no-cache-dir --disable-pip-version-check"
+    install = f"{need(python(spec))} -B {WHEELS}/pip install {options} --target {FOLDER} {WHEELS}/*.whl"
+    return [Step(("/bin/sh", "-c", f"{install} && rm -r {WHEELS}"))]
+
+
+def environment(spec: Spec) -> dict[str, str]:
+    """Return how Python finds what was unpacked."""
+    return {"PYTHONPATH": FOLDER} if spec.requires else {}
