@@ -7,20 +7,18 @@ import contextlib
 import os
 import signal
 import sys
-import tempfile
 import time
 import traceback
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import trio
 
-from host import places
 from host.bots.build import Bot
-from host.bots.sandboxes import Home, KeeperDied, Sandbox, sandboxed
+from host.bots.housed import Housed, housed
+from host.bots.sandboxes import KeeperDied, Sandbox
 from host.bots.seat import Seat, seated
 from host.bots.watch import Watcher
 from host.games import GAMES
@@ -51,28 +49,16 @@ class House:
         self.setup, self.game = setup, GAMES[setup.game]
         self._bots = {bot.name: bot for bot in setup.bots}
         self._stack, self._watcher = stack, watcher
-        self._made: dict[str, tuple[Sandbox, contextlib.AsyncExitStack, int]] = {}
+        self._made: dict[str, tuple[Housed, contextlib.AsyncExitStack]] = {}
 
     async def sandbox(self, bot: Bot) -> Sandbox:
         """Return the bot's sandbox, its state file empty."""
         if bot.name not in self._made:
             own = await self._stack.enter_async_context(contextlib.AsyncExitStack())
-            state, descriptor, limits = None, -1, bot.limits
-            if bot.state and limits.state:
-                limits = limits._replace(files=min(limits.files, limits.state))  # the kernel has one for every file
-                descriptor, name = tempfile.mkstemp(dir=_states())
-                own.callback(os.unlink, name)
-                own.callback(os.close, descriptor)
-                state = Path(name)
-            home = Home(Path(bot.folder), state=state, state_name=bot.state)
-            made = await own.enter_async_context(sandboxed(self.setup.level, home, limits))
-            self._made[bot.name] = made, own, descriptor
-        sandbox, _own, descriptor = self._made[bot.name]
-        if descriptor >= 0:
-            os.ftruncate(descriptor, 0)
-            os.fchmod(descriptor, 0o600)  # its mode and times are not to tell what its content may not
-            os.utime(descriptor, (0, 0))
-        return sandbox
+            self._made[bot.name] = await own.enter_async_context(housed(bot, self.setup.level)), own
+        made, _own = self._made[bot.name]
+        made.empty()
+        return made.sandbox
 
     async def replace(self, name: str) -> None:
         """Give up a sandbox whose keeper has died; the next fixture gets a new one."""
@@ -141,12 +127,6 @@ class House:
                 stalls=tuple(stalls),
                 overhead=time.process_time() - computed,
             )
-
-
-def _states() -> Path:
-    folder = places.cache() / "states"
-    folder.mkdir(exist_ok=True)
-    return folder
 
 
 def recorded(fixture: Fixture, played: Sequence[Played], seats: dict[str, Seat]) -> Record:

@@ -17,7 +17,7 @@ from host.games import GAMES
 from protocols import PROTOCOLS
 from protocols.words import Answer, read_move
 
-GAME_BY_TURNS = dict(zip(LANGUAGES, list(product(GAMES, SPOKEN)), strict=True))
+GAME_BY_TURNS = dict(zip(LANGUAGES, list(product(GAMES, reversed(SPOKEN))), strict=True))
 """What each language is tried with when time is short; every game and protocol gets its turn."""
 
 EVERY = [

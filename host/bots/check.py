@@ -5,7 +5,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -13,9 +12,10 @@ import trio
 
 from host.bots.adapters import adapted
 from host.bots.build import Bot, build, harmless, shown_step, steps_of
+from host.bots.housed import Housed, housed
 from host.bots.limits import MIB, Limits
 from host.bots.probe import speaks, unflushed
-from host.bots.sandboxes import Home, KeeperDied, Sandbox, sandboxed
+from host.bots.sandboxes import KeeperDied
 from host.bots.seat import Seat, seated
 from host.bots.spec import Spec
 from host.bots.told import Evidence, Question, Usage
@@ -191,8 +191,8 @@ async def checked(
     rules = rules or next(iter(game.presets.values()))
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            async with a_watcher() as watcher, sandboxed(level, Home(Path(bot.folder)), bot.limits) as sandbox:
-                course = await examined(bot, game, rules, sandbox, watcher)
+            async with a_watcher() as watcher, housed(bot, level) as home:
+                course = await examined(bot, game, rules, home, watcher)
             break
         except KeeperDied as died:
             if attempt == ATTEMPTS:
@@ -201,12 +201,12 @@ async def checked(
     return report(*course.problems)
 
 
-async def examined(bot: Bot, game: Game, rules: Any, sandbox: Sandbox, watcher: Watcher) -> Course:
+async def examined(bot: Bot, game: Game, rules: Any, home: Housed, watcher: Watcher) -> Course:
     """Put a bot through its exam, and through the beginning of it once more."""
     first = game.examples[0]
     if PROTOCOLS[bot.protocol].lives:
-        exam = await _exam(bot, game, rules, sandbox, watcher, bot.limits.move)
-        if exam is None and (heard := await unflushed(bot, sandbox, watcher, first)):
+        exam = await _exam(bot, game, rules, home, watcher, bot.limits.move)
+        if exam is None and (heard := await unflushed(bot, home.sandbox, watcher, first)):
             asked = PROTOCOLS[bot.protocol].ask(first)[0].rstrip()
             piece = Evidence(
                 *(bot.name, 1, 1, FaultKind.TIMEOUT, "", asked, heard.line, b"", bot.limits.move, 0.0, ""),
@@ -214,15 +214,19 @@ async def examined(bot: Bot, game: Game, rules: Any, sandbox: Sandbox, watcher: 
             return Course((), (), Counter({FaultKind.TIMEOUT: 1}), None, b"", (problem_of(bot, game, piece, "B020"),))
     else:
         exam = None
-    exam = exam or await _exam(bot, game, rules, sandbox, watcher)
+    exam = exam or await _exam(bot, game, rules, home, watcher)
     assert exam is not None  # patience without end
     if exam.seat.lost:
         raise KeeperDied(exam.seat.stall or "it ended while the bot was asked")
-    again = await _again(bot, game, exam.asked[:REPEATED], sandbox, watcher) if not exam.grave else ()
+    again = await _again(bot, game, exam.asked[:REPEATED], home, watcher) if not exam.grave else ()
     problems = []
     for piece in first_of_each(exam.seat.evidence, exam.grave):
         problem = problem_of(bot, game, piece)
-        if problem.code in SILENT and not exam.moves and (other := await speaks(bot, game, sandbox, watcher, first)):
+        if (
+            problem.code in SILENT
+            and not exam.moves
+            and (other := await speaks(bot, game, home.sandbox, watcher, first))
+        ):
             problem = problem_of(bot, game, piece, "B021" if other == "lines" else "")
             problem = problem._replace(hint=f'protocol = "{other}" in bot.toml: asked that way, it makes a move')
         problems.append(problem)
@@ -230,10 +234,11 @@ async def examined(bot: Bot, game: Game, rules: Any, sandbox: Sandbox, watcher: 
 
 
 async def _exam(
-    bot: Bot, game: Game, rules: Any, sandbox: Sandbox, watcher: Watcher, patience: float = float("inf")
+    bot: Bot, game: Game, rules: Any, home: Housed, watcher: Watcher, patience: float = float("inf")
 ) -> Exam | None:
     """Seat a bot and ask it everything; None when its first answer takes longer than so many seconds."""
-    async with seated(bot, game, sandbox, 1, watcher) as seat:
+    home.empty()
+    async with seated(bot, game, home.sandbox, 1, watcher) as seat:
         exam = Exam(seat)
         with trio.move_on_after(patience) as hurry:
             await exam.first(game)
@@ -244,11 +249,10 @@ async def _exam(
     return exam
 
 
-async def _again(
-    bot: Bot, game: Game, before: Sequence[Asked], sandbox: Sandbox, watcher: Watcher
-) -> tuple[Asked, ...]:
+async def _again(bot: Bot, game: Game, before: Sequence[Asked], home: Housed, watcher: Watcher) -> tuple[Asked, ...]:
     """Ask a fresh process of the same CROUPIER_SEED the same questions in the same order."""
-    async with seated(bot, game, sandbox, 1, watcher) as seat:
+    home.empty()
+    async with seated(bot, game, home.sandbox, 1, watcher) as seat:
         exam = Exam(seat)
         for asked in before:
             await exam.ask(asked.question)
@@ -267,8 +271,8 @@ async def under_load(exams: Sequence[tuple[Game, Bot]], level: str) -> list[Line
 
     async def one(game: Game, bot: Bot, watcher: Watcher) -> None:
         async with (
-            sandboxed(level, Home(Path(bot.folder)), bot.limits) as sandbox,
-            seated(bot, game, sandbox, 1, watcher) as seat,
+            housed(bot, level) as home,
+            seated(bot, game, home.sandbox, 1, watcher) as seat,
         ):
             exam = Exam(seat)
             await exam.edges(game)

@@ -3,13 +3,13 @@
 import os
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import trio
 
 from host.bots.build import Bot, build, harmless
+from host.bots.housed import housed
 from host.bots.limits import Limits
-from host.bots.sandboxes import Home, KeeperDied, demand_clock, sandboxed
+from host.bots.sandboxes import KeeperDied, demand_clock
 from host.bots.seat import seated
 from host.bots.spec import Spec
 from host.bots.told import Question
@@ -83,8 +83,8 @@ async def started(bot: Bot, game: Game, level: str) -> Problem | None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(watcher.run)
             async with (
-                sandboxed(level, Home(Path(bot.folder)), bot.limits) as sandbox,
-                seated(bot, game, sandbox, 1, watcher) as seat,
+                housed(bot, level) as home,
+                seated(bot, game, home.sandbox, 1, watcher) as seat,
             ):
                 for number, view in enumerate(game.examples[1:3], 1):
                     answers += await seat.decide([Question(number, 1, view)])
