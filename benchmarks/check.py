@@ -4,8 +4,8 @@
 
 "first" is the whole command with nothing built before, "again" with the build found in the cache. The floor under both
 is measured in the same rounds, without any sandbox: the interpreter of croupier itself saying its version, then for
-"first" the compiler alone, then forty starts of the built program by argv (over lines: one start and forty answers). "of CPU" is what "again" has computed, which a busy
-machine changes less than the clock.
+"first" the compiler alone, then forty starts of the built program by argv (over lines: one start and forty answers).
+"of CPU" is what "again" has computed, bots and all, which a busy machine changes less than the clock.
 """
 
 import argparse

@@ -317,3 +317,13 @@ def _workshop_of_another(store: Path) -> Iterator[Path]:
     finally:
         process.send_signal(signal.SIGINT)
         process.wait()
+
+
+def test_a_bot_finds_its_state_file_empty_and_may_write_it(here: Path) -> None:
+    source = (
+        'with open("memory.bin", "r+") as memory:\n    assert not memory.read()\n    memory.write("a")\nprint("S")\n'
+    )
+    source = f"import sys\n{source}".replace('print("S")', 'for line in sys.stdin:\n    print("S")')
+    lay({"mine/bot.toml": LINES + PYTHON + 'state = "memory.bin"\n', "mine/bot.py": source})
+    done = croupier("check", "mine", "-g", "cardshark")
+    assert done.code == 0, done.out
