@@ -1,6 +1,6 @@
 """What a sandbox costs: decisions by fresh processes and over lines at every level, beside no sandbox in the same run.
 
-    python benchmarks/argv.py [--rounds 50] [--hydra 1000]
+    python benchmarks/argv.py [--rounds 50] [--hydra 1000] [--flood 60]
 
 The floor of a decision is a bare posix_spawn, a read to the end and a wait, of the same program with the same arguments.
 All contenders take turns, in many short rounds, since machines are shared; read the ratios: of the medians, and of
@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
+import psutil
 import trio
 from rounds import Measured, duration, shown, table
 
@@ -23,11 +24,12 @@ from host.bots.build import Bot, build
 from host.bots.languages import LANGUAGES, tool
 from host.bots.limits import Limits
 from host.bots.sandboxes import LEVELS, Home, Sandbox, found, landlock, sandboxed
-from host.bots.seat import Seat, seated
+from host.bots.seat import BENCHED_AFTER, Seat, seated
 from host.bots.spec import Spec
 from host.bots.told import Question
 from host.bots.watch import a_watcher, descendants
 from host.games import GAMES
+from protocols.words import Fault, FaultKind
 
 GAME = GAMES["cardshark"]
 QUESTION = GAME.examples[0]
@@ -36,6 +38,29 @@ LIMITS = Limits(move=10, cpu=10)
 A_ROUND = {"c": 10, "python": 2, "java": 1, "lisp": 3}  # decisions
 PROMISED = {"c": 1.35, "python": 1.15, "java": 1.15, "lisp": 1.15}  # at L3, times the floor
 LINES = '#include <stdio.h>\nint main(void) { for (int c; (c = getchar()) >= 0;) if (c == 10) puts("S"), fflush(stdout); }\n'
+SHORT = 0.02  # seconds: a limit
+SILENT = r"""
+#include <stdio.h>
+#include <unistd.h>
+
+int main(int count, char **words)
+{
+    char line[8192];
+    if (count == 1 && fgets(line, sizeof line, stdin)) puts("S"), fflush(stdout);
+    for (;;) pause();
+}
+"""
+FLOOD = r"""
+#include <string.h>
+#include <unistd.h>
+
+int main(void)
+{
+    static char block[1 << 16];
+    memset(block, 'x', sizeof block);
+    for (;;) write(2, block, sizeof block), write(2, block, sizeof block), write(1, block, sizeof block);
+}
+"""
 HYDRA = r"""
 #include <stdio.h>
 #include <unistd.h>
@@ -199,20 +224,84 @@ def alive(sandbox: Sandbox) -> int:
 
 
 async def deadlines(level: Sequence[str], rounds: int) -> None:
-    """Print how long after its limit a bot that never answers is dead and reaped."""
+    """Print how long after its limit a bot that never answers is dead and reaped, beside how late this machine wakes."""
+    rows = [("no bot", "a sleep", *spread([await overslept() for _ in range(4 * rounds)]))]
+    silent = await written(SILENT, ".c", "c")
+    for name in level:
+        for protocol in ("argv", "lines"):
+            late: list[float] = []
+            limits = LIMITS._replace(move=SHORT)
+            bot = silent._replace(limits=limits, protocol=protocol)
+            async with a_watcher() as watcher, sandboxed(name, Home(Path(bot.folder)), limits) as sandbox:
+                while len(late) < 4 * rounds:
+                    async with seated(bot, GAME, sandbox, 1, watcher) as seat:
+                        while not seat.benched:
+                            started = time.perf_counter()
+                            (answer,) = await seat.decide([Question(1, 1, QUESTION)])
+                            if isinstance(answer, Fault):
+                                late.append(time.perf_counter() - started - SHORT)
+                        assert set(seat.faults) == {FaultKind.TIMEOUT}, seat.faults
+            rows.append((name, protocol, *spread(late)))
+    print("\nDead and reaped after its limit (promised: 5 ms in 99 of 100 on an idle machine)")
+    print(table(("level", "by", "median", "99 of 100", "at worst"), rows))
+
+
+async def overslept() -> float:
+    """Return how late this process wakes up from a short sleep."""
+    started = time.perf_counter()
+    await trio.sleep(SHORT)
+    return time.perf_counter() - started - SHORT
+
+
+def spread(times: Sequence[float]) -> tuple[str, str, str]:
+    """Return the median, the 99th percentile and the worst of some times."""
+    ordered = sorted(times)
+    return duration(median(ordered)), duration(ordered[len(ordered) * 99 // 100]), duration(ordered[-1])
+
+
+async def floods(level: Sequence[str], seconds: float) -> None:
+    """Print how much the host's resident memory grows while eight bots write as fast as they can, on both outputs."""
+    flood = await written(FLOOD, ".c", "c")
     rows = []
     for name in level:
-        late = []
-        async with sandboxed(name, Home(Path("/usr/share")), LIMITS) as sandbox:
-            for _ in range(4 * rounds):
-                started = time.perf_counter()
-                ended = await sandbox.keeper.ask([b"/bin/sleep", b"9"], {}, LIMITS, 0.02)
-                late.append(time.perf_counter() - started - 0.02)
-                assert ended.timed_out
-        late.sort()
-        rows.append((name, duration(median(late)), duration(late[int(len(late) * 0.99)]), duration(late[-1])))
-    print("\nDead and reaped after its limit (promised: 5 ms in 99 of 100 on an idle machine)")
-    print(table(("level", "median", "99 of 100", "at worst"), rows))
+        limits = LIMITS._replace(move=0.05, startup=0.001)
+        async with contextlib.AsyncExitStack() as stack:
+            watcher = await stack.enter_async_context(a_watcher())
+            boxes = [
+                await stack.enter_async_context(sandboxed(name, Home(Path(flood.folder)), limits)) for _ in range(8)
+            ]
+            bots = [flood._replace(limits=limits, protocol="lines" if at % 2 else "argv") for at in range(8)]
+            questions, sizes = 0, []
+            until = time.perf_counter() + seconds
+            while time.perf_counter() < until:
+                async with contextlib.AsyncExitStack() as sitting:
+                    pairs = zip(bots, boxes, strict=True)
+                    blocks = [seated(bot, GAME, sandbox, 1, watcher) for bot, sandbox in pairs]
+                    seats = [await sitting.enter_async_context(block) for block in blocks]
+                    async with trio.open_nursery() as nursery:
+                        for seat in seats:
+                            nursery.start_soon(asked_often, seat, BENCHED_AFTER - 1)
+                questions += 8 * (BENCHED_AFTER - 1)
+                sizes.append(psutil.Process().memory_info().rss)
+            first, most = sizes[0], max(sizes)
+            grown = (most - first) / (1 << 20)
+            rows.append(
+                (
+                    name,
+                    f"{questions}",
+                    f"{first / (1 << 20):.1f} MiB",
+                    f"{most / (1 << 20):.1f} MiB",
+                    f"{grown:+.1f} MiB",
+                )
+            )
+    print(f"\nEight bots flood for {duration(seconds)} (promised: the host's memory stays flat)")
+    print(table(("level", "questions", "after the first", "at most", "grown"), rows))
+
+
+async def asked_often(seat: Seat, times: int) -> None:
+    """Ask a seat many times, whatever it answers."""
+    for number in range(1, times + 1):
+        await seat.decide([Question(number, 1, QUESTION)])
 
 
 async def main() -> None:
@@ -220,7 +309,8 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument("--hydra", type=int, default=1000, help="decisions")
-    parser.add_argument("--only", choices=["decisions", "starts", "lines", "deadlines", "hydra"])
+    parser.add_argument("--flood", type=float, default=60, help="seconds")
+    parser.add_argument("--only", choices=["decisions", "starts", "lines", "deadlines", "floods", "hydra"])
     given = parser.parse_args()
     here = LEVELS.index(found().level)
     level = ["L2"] if landlock.version() >= landlock.WANTED else []
@@ -231,6 +321,7 @@ async def main() -> None:
         "starts": lambda: starts(level, given.rounds),
         "lines": lambda: lines(level, given.rounds),
         "deadlines": lambda: deadlines(level, given.rounds),
+        "floods": lambda: floods(level[-1:], given.flood),
         "hydra": lambda: hydra(level, given.hydra),
     }
     for name, part in parts.items():
