@@ -15,6 +15,7 @@ import trio
 from command import CROUPIER, Done, croupier, croupier_process, cup_in, environment
 from house import ROGUES, SAMPLES, level
 
+from host.bots.sandboxes import found
 from host.cli import COMMANDS, in_front
 from host.cli.attack import attacked, gallery
 from host.games import GAMES
@@ -461,8 +462,18 @@ def test_without_bubblewrap_it_refuses_and_names_the_package(cup: Path, tmp_path
         assert done.code == 6
         assert done.first.startswith('error[S001] [sandbox] level = "L3" is demanded and this machine gives ')
         assert "apt install bubblewrap" in done.err
-    problems = croupier_process("doctor", "--json", env=bare).json["problems"]
-    assert "apt install bubblewrap" in [problem["hint"] for problem in problems]
+    told = croupier_process("doctor", "--json", env=bare).json
+    assert "apt install bubblewrap" in [problem["hint"] for problem in told["problems"]]
+    assert not told["clocks"] or told["clocks"]["offered"] == ["wall"]
+
+
+@pytest.mark.skipif(level() == "none", reason="NO SANDBOX HERE")
+def test_doctor_shows_which_clocks_there_are_and_their_own_error() -> None:
+    clocks = croupier("doctor", "--json").json["clocks"]
+
+    assert clocks["offered"] == (["wall", "cpu", "fair"] if found().level == "L4" else ["wall"])
+    assert 0 < clocks["error"] <= clocks["error_p99"]
+    assert clocks["error"] < clocks["pipe"]
 
 
 # The process.

@@ -2,8 +2,6 @@
 
 import os
 import platform
-import shutil
-import time
 from textwrap import shorten
 from typing import NoReturn
 
@@ -60,8 +58,11 @@ def doctor(office: Office, attack: bool, rogues: tuple[str, ...]) -> None:
     if rogues:
         raise click.UsageError(f"{rogues[0]}: rogues are played with --attack")
     from host.bots.languages import LANGUAGES, tool
-    from host.bots.sandboxes import found
+    from host.bots.limits import CLOCKS
+    from host.bots.sandboxes import found, no_clock
+    from host.cli.clocks import measured_clocks
     from host.executors.processes import usable_cores
+    from host.report.text import duration
 
     here = found()
     cores = usable_cores()
@@ -73,7 +74,8 @@ def doctor(office: Office, attack: bool, rogues: tuple[str, ...]) -> None:
         if lacks:
             missing.append({"language": row.name, "programs": lacks, "cure": f"apt install {row.package}"})
     lisps = [name for name in ("sbcl", "ecl", "clisp") if tool(name)]
-    measured = _clocks(here.level) if here.level != "none" else None
+    offered = [clock for clock in CLOCKS if no_clock(clock, here.level) is None]
+    measured = trio.run(measured_clocks, here.level) if here.level != "none" else None
     if office.json:
         print_json(
             "doctor",
@@ -82,7 +84,7 @@ def doctor(office: Office, attack: bool, rogues: tuple[str, ...]) -> None:
             sandbox=here.level,
             mechanisms=[mechanism._asdict() for mechanism in here.mechanisms],
             problems=[problem._asdict() for problem in here.reasons],
-            clocks=measured,
+            clocks=measured and measured | {"offered": offered},
             languages=languages,
             missing=missing,
         )
@@ -108,14 +110,20 @@ def doctor(office: Office, attack: bool, rogues: tuple[str, ...]) -> None:
             click.echo(f"          {problem.message}{': ' if problem.evidence else ''}{problem.evidence}")
             click.echo(f"          a higher level by: {problem.hint}")
     if measured:
+        told = {name: duration(seconds) for name, seconds in measured.items()}
         click.echo(
-            f"clocks    a fresh /bin/true by argv: {measured['ask'] * 1e6:.0f} µs, bare spawn {measured['spawn'] * 1e6:.0f} µs; "
-            f"pipe round trip {measured['pipe'] * 1e6:.0f} µs; late wake-up p99 {measured['late'] * 1e6:.0f} µs"
+            f"clocks    {', '.join(offered)}: an answer is noted {told['error']} after it was given "
+            f"(99 of 100: {told['error_p99']}), a deadline {told['late']}"
         )
+        click.echo(
+            f"          a fresh /bin/true by argv: {told['ask']}, bare spawn {told['spawn']}; pipe round trip {told['pipe']}"
+        )
+        if (lack := no_clock("fair", here.level)) is not None:
+            click.echo(f"          {lack.message}      {lack.hint}")
     shown = [f"{name} ({', '.join(lisps)})" if name == "lisp" else name for name, good in languages.items() if good]
     click.echo(f"languages {' · '.join(shown)}")
-    for lack in missing:
-        click.echo(f"missing   {lack['language']}: {', '.join(lack['programs'])}      {lack['cure']}")
+    for each in missing:
+        click.echo(f"missing   {each['language']}: {', '.join(each['programs'])}      {each['cure']}")
     raise click.exceptions.Exit(0 if here.level != "none" else 6)
 
 
@@ -143,42 +151,3 @@ def _attack(office: Office, names: tuple[str, ...]) -> NoReturn:
         f"{tried - lost} of {tried} got their verdict" + ("" if held else ": bots of strangers are not safe here")
     )
     raise click.exceptions.Exit(0 if held else 6)
-
-
-def _clocks(level: str) -> dict[str, float]:
-    """Return medians, in seconds, of what croupier itself adds to a bot's time."""
-    from pathlib import Path
-
-    from host.bots.limits import Limits
-    from host.bots.sandboxes import Home, sandboxed
-
-    true = shutil.which("true") or "/bin/true"
-
-    async def measure() -> dict[str, float]:
-        asked, late = [], []
-        async with sandboxed(level, Home(Path("/usr/share")), Limits()) as sandbox:
-            for _ in range(40):
-                asked.append((await sandbox.keeper.ask([true.encode()], {}, Limits(), 1.0)).wall)
-        for _ in range(40):
-            started = time.perf_counter()
-            await trio.sleep(0.002)
-            late.append(time.perf_counter() - started - 0.002)
-        spawned = []
-        for _ in range(40):
-            started = time.perf_counter()
-            os.waitpid(os.posix_spawn(true, [true], {}), 0)
-            spawned.append(time.perf_counter() - started)
-        reads, writes = os.pipe()
-        trips = []
-        for _ in range(40):
-            started = time.perf_counter()
-            os.write(writes, b"x")
-            await trio.lowlevel.wait_readable(reads)
-            os.read(reads, 1)
-            trips.append(time.perf_counter() - started)
-        os.close(reads)
-        os.close(writes)
-        middle = [sorted(times)[len(times) // 2] for times in (asked, spawned, trips)]
-        return {"ask": middle[0], "spawn": middle[1], "pipe": middle[2], "late": sorted(late)[-1]}
-
-    return trio.run(measure)

@@ -19,7 +19,7 @@ from host.bots.sandboxes.keeper import Ended, Keeper, KeeperDied, Outgrown
 from host.problems import Problem, Refused
 
 __all__ = ["LEVELS", "Ended", "Found", "Home", "Keeper", "KeeperDied", "Mechanism", "Outgrown", "Sandbox"]
-__all__ += ["demand", "demand_clock", "found", "sandboxed"]
+__all__ += ["demand", "demand_clock", "found", "no_clock", "sandboxed"]
 
 LEVELS = ("none", "L2", "L3", "L4")
 """Weakest first: nothing · Landlock, seccomp and limits · own namespaces and a keeper · a control group as well."""
@@ -358,8 +358,25 @@ def demand(level: str) -> str:
     raise Refused([Problem("S001", "", told, "\n".join(map(str, here.reasons)), cure)], 6)
 
 
-def demand_clock(clock: str, level: str) -> None:
-    """Raise Refused (exit code 6) when a level cannot tell what a clock counts: all that a bot computes, to the last child."""
+def no_clock(clock: str, level: str) -> Problem | None:
+    """Return why a clock cannot be had: nothing tells what it counts, all computing to the last child, or waits."""
     if clock != "wall" and level != "L4":
-        told = f'[limits] clock = "{clock}" needs a control group (level L4), and this run has level {level}'
-        raise Refused([Problem("S009", "", told, hint=f'clock = "wall"; or {cgroup.cure()}')], 6)
+        told = f'[limits] clock = "{clock}" needs a control group (level L4), and the level here is {level}'
+        return Problem("S009", "", told, hint=f'clock = "wall"; or {cgroup.cure()}')
+    if clock == "fair" and not _counts_waits():
+        told = '[limits] clock = "fair" needs /proc/PID/schedstat, and this kernel does not count there'
+        return Problem("S009", "", told, hint='clock = "wall" or "cpu"; or a kernel with CONFIG_SCHED_INFO')
+    return None
+
+
+def _counts_waits() -> bool:
+    """Return whether the kernel counts how long a process has waited for a processor, and how often it was let run."""
+    with contextlib.suppress(OSError, IndexError):
+        return int(Path("/proc/self/schedstat").read_text().split()[2]) > 0
+    return False
+
+
+def demand_clock(clock: str, level: str) -> None:
+    """Raise Refused (exit code 6) when a clock cannot be had at a level."""
+    if problem := no_clock(clock, level):
+        raise Refused([problem], 6)
