@@ -428,8 +428,8 @@ CODES: Mapping[str, Code] = {
     ),
     "S008": Code(
         "an extra of croupier is not installed",
-        "The web pages of `croupier serve` need packages that playing does not: install croupier with its extra, pip "
-        "install 'croupier[web]'.",
+        "The web pages of `croupier serve` and the executor of `croupier run --cluster` need packages that playing here "
+        "does not: install croupier with its extra, pip install 'croupier[web]' or 'croupier[cluster]'.",
     ),
     "S009": Code(
         "the machine cannot run the clock that is demanded",
@@ -437,6 +437,28 @@ CODES: Mapping[str, Code] = {
         "child that nobody has waited for. Only a control group can tell (level L4); without one a bot could hide its "
         'computing, and croupier does not pretend. `croupier doctor` shows what would raise the level; clock = "wall" '
         "works everywhere.",
+    ),
+    "S010": Code(
+        "no scheduler answers",
+        "A cluster is known by the address of its Dask scheduler, and nothing that speaks Dask answers there: it is not "
+        "running, the port is another, or a firewall stands in between. Start it with `dask scheduler`. A run waits two "
+        "minutes for one that has gone; what is finished is saved, and the same command goes on.",
+    ),
+    "S011": Code(
+        "the scheduler has no worker",
+        "The scheduler answers, but nobody plays for it. Start a worker on each machine, with the same croupier[cluster] "
+        "installed: dask worker tcp://host:8786. Workers may come and go at any time; a run waits two minutes for one.",
+    ),
+    "S012": Code(
+        "the machines of the cluster have different versions",
+        "The promise that the same seed gives the same results holds for one croupier, and Dask too speaks safely only "
+        "with itself. Here, on the scheduler and on every worker, Python, Dask and croupier must be the same, croupier to "
+        "the last line of its source. The easiest way is one container image for all.",
+    ),
+    "S013": Code(
+        "a machine of the cluster cannot take part",
+        "The machine has answered, but its system refuses what playing needs: its cache folder cannot be written, its "
+        "disk is full. The system's own words are shown. CROUPIER_CACHE names another cache folder.",
     ),
     # U: the command line
     "U001": Code(

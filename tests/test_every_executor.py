@@ -9,14 +9,16 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
-from house import SAMPLES, SEED, built, fixture_of, level, opened
+from house import AMPLE, SAMPLES, SEED, built, fixture_of, level, opened, spec_of
+from machines import machines
 
 from host.bots.build import Bot
 from host.bots.watch import descendants
 from host.executors.processes import WorkerFailed, processes
+from host.executors.venues import venue
 from host.games import GAMES
 from host.record import Fixture, Job, Record, Setup
-from host.tournament.run import Executor
+from host.tournament.run import Executor, Hands
 from host.worker import House
 
 FIXTURES = 6
@@ -47,11 +49,25 @@ async def here(setup: Setup, _lost: Callable[[str], None], _workers: int) -> Asy
         yield Here(house)
 
 
+@asynccontextmanager
+async def on_a_cluster(setup: Setup, lost: Callable[[str], None], workers: int) -> AsyncIterator[Hands]:
+    """Play on the workers of a Dask cluster, which build the bots themselves."""
+    specs = [spec_of(SAMPLES / setup.game / f"{bot.name}.c") for bot in setup.bots]
+    with machines(*(f"machine-{number}" for number in range(workers))) as cluster:
+        async with venue(cluster.address, lost) as there:
+            level = await there.demand(setup.level)
+            ready = await there.ready(specs, GAMES[setup.game], AMPLE, level, lambda _name, _seconds: None)
+            assert [bot.sha256 for bot in ready] == [bot.sha256 for bot in setup.bots]
+            async with there.executor(setup, lost, 0) as hands:
+                yield hands
+
+
 EXECUTORS: dict[str, tuple[Executor, int]] = {
     "here": (here, 1),
     "one worker": (processes, 1),
     "two workers": (processes, 2),
     "a worker a core": (processes, 0),
+    "a cluster of two": (on_a_cluster, 2),
 }
 
 
@@ -106,7 +122,7 @@ def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again(bots: list[
     }
     assert played == all_of(here, 1, bots)
     assert len(lost) == 1
-    assert lost[0].startswith("a worker has died; test/")
+    assert lost[0].startswith("a worker is lost; test/")
 
 
 def test_a_worker_that_fails_says_why(bots: list[Bot]) -> None:

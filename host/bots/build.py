@@ -8,7 +8,7 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -52,7 +52,7 @@ class Bot(NamedTuple):
     protocol: str
     argv: tuple[str, ...]
     folder: str  # on the host, read-only for the bot
-    sha256: str  # of everything it was made from
+    sha256: str  # of everything it is made from
     env: tuple[tuple[str, str], ...] = ()
     limits: Limits = Limits()
     abreast: int = 1
@@ -169,18 +169,17 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
     async with _workshop(store) as workshop:
         staged = workshop / "staged"
         staged.mkdir()
-        _stage(spec, staged)
+        lay_files(files_of(spec), staged)
         if spec.adapter:
             lay(spec, staged)
         if spec.requires:
             wheels.lay(await wheels.fetched(spec), staged)
-        what = hashlib.sha256(
-            repr((spec._replace(folder=Path(), limits=Limits(), manifest=""), steps, _versions(steps))).encode()
-        )
+        what = hashlib.sha256(repr(spec._replace(folder=Path(), limits=Limits(), manifest="")).encode())
         for part in fingerprint(staged):
             what.update(part)
-        sha256 = what.hexdigest()
-        built = store / sha256[:32]
+        sha256 = what.hexdigest()  # the same on every machine; what comes of it is this machine's
+        made_by = hashlib.sha256(repr((sha256, steps, _versions(steps))).encode())
+        built = store / made_by.hexdigest()[:32]
         if force and built.exists():
             shutil.rmtree(built)
         if not built.exists():
@@ -281,19 +280,33 @@ def _lay_state(place: Path) -> None:
     place.touch()
 
 
-def _stage(spec: Spec, staged: Path) -> None:
-    """Copy the bot's own files, following no link."""
+class File(NamedTuple):
+    """One of a bot's own files."""
+
+    name: str  # relative to its folder
+    executable: bool
+    content: bytes
+
+
+def files_of(spec: Spec) -> Iterator[File]:
+    """Yield a bot's own files, following no link."""
     for name in spec.files:
-        target = staged / name
-        target.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(spec.folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
             os.close(descriptor)
             raise Refused([Problem("B016", harmless(name), "is no regular file")], 4)
+        yield File(name, bool(mode & 0o111), bounded(descriptor))
+
+
+def lay_files(files: Iterable[File], folder: Path) -> None:
+    """Write a bot's files into a folder; their times tell nothing."""
+    for file in files:
+        target = folder / file.name
+        target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("xb") as written:
-            written.write(bounded(descriptor))
-        target.chmod(0o755 if mode & 0o111 else 0o644)
+            written.write(file.content)
+        target.chmod(0o755 if file.executable else 0o644)
         os.utime(target, (0, 0))
 
 

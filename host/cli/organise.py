@@ -4,6 +4,7 @@ import contextlib
 import glob
 import json
 import os
+import re
 import shlex
 import tempfile
 import time
@@ -207,6 +208,7 @@ def build(office: Office, names: tuple[str, ...], force: bool, unsafe: bool) -> 
 @click.option(
     "--workers", type=click.IntRange(1, 1024), help="worker processes; default: [run] workers, else one a core"
 )
+@click.option("--cluster", default="", metavar="ADDRESS", help="a Dask scheduler's, tcp://host:8786: its workers play")
 @click.option("--stop-after", metavar="TIME", help='play so long, "10 min" say, and stop, resumably')
 @click.option(
     "--progress", type=click.Choice(["auto", "live", "plain", "json", "none"]), default="auto", help="how to show it"
@@ -222,6 +224,7 @@ def run(
     fresh: bool,
     stage: str | None,
     workers: int | None,
+    cluster: str,
     stop_after: str | None,
     progress: str,
     unsafe: bool,
@@ -230,33 +233,46 @@ def run(
     from host.bots.limits import seconds
     from host.cli.common import told_standings
     from host.cli.progress import shown
-    from host.executors.processes import processes
+    from host.executors.venues import venue
+    from host.tournament.cup import ADDRESS
     from host.tournament.office import play_cup
 
     try:
         until = seconds(stop_after) if stop_after else None
     except ValueError as wrong:
         raise click.UsageError(f"--stop-after: {wrong}") from wrong
+    if cluster and not re.fullmatch(ADDRESS, cluster):
+        raise click.UsageError(f"--cluster {cluster} is no address of a scheduler: tcp://host:8786")
+    if cluster and workers:
+        raise click.UsageError("--workers are of this machine, and --cluster has its own")
     place = office.folder / config if config else office.folder
     if dry_run:
         from host.cli.ahead import told_forecast
         from host.tournament.forecast import forecast
 
         with shown("none") as watch:
-            found = trio.run(lambda: forecast(place, watch, processes, workers=workers or 0, unsafe=unsafe))
+            found = trio.run(
+                lambda: forecast(place, watch, venue, cluster=cluster, workers=workers or 0, unsafe=unsafe)
+            )
         told_forecast(office, found)
         return
     with shown("none" if office.json and progress == "auto" else progress, quiet=office.quiet) as watch:
         outcome = trio.run(
             lambda: play_cup(
-                place, watch, processes, fresh=fresh, last=stage, workers=workers or 0, until=until, unsafe=unsafe
+                *(place, watch, venue),
+                cluster=cluster,
+                fresh=fresh,
+                last=stage,
+                workers=workers or 0,
+                until=until,
+                unsafe=unsafe,
             )
         )
     told_standings(office, place, outcome, on_one_line=progress == "json")
     if outcome.interrupted:
         words = ["croupier", *(["-C", str(office.folder)] if office.folder != Path() else []), "run"]
         words += [*([str(config)] if config else []), *(["--stage", stage] if stage else [])]
-        words += ["--unsafe"] if unsafe else []
+        words += [*(["--cluster", cluster] if cluster else []), *(["--unsafe"] if unsafe else [])]
         told = f"    stopped: {outcome.words}; what is finished is saved, standings are valid up to here."
         click.echo(f"{told}\n    go on with:  {shlex.join(words)}", err=True)
         raise click.exceptions.Exit(5)

@@ -26,53 +26,58 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-class Processes:
-    """Hands made of worker processes."""
+Ask = Callable[[bytes], Awaitable[bytes]]
+"""Has a worker play a job; returns its reply, or nothing when the worker is lost."""
 
-    def __init__(self, workers: int) -> None:
-        self.words, self.count = f"{workers} worker{'s' if workers > 1 else ''}", workers
-        self._jobs, self.waiting = trio.open_memory_channel[Job](100_000)
-        self.done, self._records = trio.open_memory_channel[Record](0)
+
+class Queue:
+    """Hands made of workers that each take the next job when they have played the last one."""
+
+    def __init__(self, on_lost: Callable[[str], None], words: str, count: int) -> None:
+        self.words, self.count = words, count
+        self._on_lost, self._lost = on_lost, Counter[str]()
+        self._put, self._jobs = trio.open_memory_channel[Job](100_000)
+        self._done, self._records = trio.open_memory_channel[Record](0)
 
     async def give(self, job: Job) -> None:
         """Hand over one fixture."""
-        await self._jobs.send(job)
+        await self._put.send(job)
 
     async def take(self) -> Record:
         """Return the next record, whichever fixture ends first."""
         return await self._records.receive()
 
+    async def employ(self, worker: str, ask: Ask) -> None:
+        """Keep a worker at work until it is lost; its fixture then goes to the next. Raise WorkerFailed."""
+        while True:
+            job = await self._jobs.receive()
+            reply = await ask(encode(job))
+            if not reply:
+                break
+            await self._done.send(_read(reply))
+        path = job.fixture.path
+        self._lost[path] += 1
+        if self._lost[path] >= LOST_AFTER:
+            raise WorkerFailed(f"{LOST_AFTER} workers in a row have died while playing {path}")
+        self._on_lost(f"{worker} is lost; {path} is played again")
+        self._put.send_nowait(job)
+
 
 @contextlib.asynccontextmanager
-async def processes(setup: Setup, on_lost: Callable[[str], None], workers: int) -> AsyncIterator[Processes]:
+async def processes(setup: Setup, on_lost: Callable[[str], None], workers: int) -> AsyncIterator[Queue]:
     """Start workers, 0 for one a core; leaving the block ends them and every bot.
 
     Raise WorkerFailed when croupier itself fails.
     """
     workers = workers or usable_cores()
-    hands = Processes(workers)
-    lost: Counter[str] = Counter()
-    first = encode(setup) + b"\n"
+    hands = Queue(on_lost, f"{workers} worker{'s' if workers > 1 else ''}", workers)
+    first = encode(setup)
 
     async def tend() -> None:
-        """Keep one worker at work; when it dies, its fixture goes to the next."""
-        job: Job | None = None
+        """Keep one worker alive and at work."""
         while True:
-            async with _worker() as (ask, replies):
-                await ask(first)
-                while True:
-                    if job is None:
-                        job = await hands.waiting.receive()
-                    await ask(encode(job) + b"\n")
-                    reply = await anext(replies, b"")
-                    if not reply:
-                        break
-                    await hands.done.send(_read(reply))
-                    job = None
-            lost[job.fixture.path] += 1
-            if lost[job.fixture.path] >= LOST_AFTER:
-                raise WorkerFailed(f"{LOST_AFTER} workers in a row have died while playing {job.fixture.path}")
-            on_lost(f"a worker has died; {job.fixture.path} is played again")
+            async with _worker(first) as ask:
+                await hands.employ("a worker", ask)
 
     async with trio.open_nursery() as nursery:
         for _ in range(workers):
@@ -91,26 +96,31 @@ def _read(reply: bytes) -> Record:
         raise
 
 
-@contextlib.asynccontextmanager
-async def _worker() -> AsyncIterator[tuple[Callable[[bytes], Awaitable[None]], AsyncIterator[bytes]]]:
+def start_worker() -> subprocess.Popen[bytes]:
     """Start one worker in a session of its own: ^C reaches it through us, as the end of its input."""
     root = str(Path(__file__).parents[2])
-    process = subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, "-P", "-m", "host.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))},
     )
+
+
+@contextlib.asynccontextmanager
+async def _worker(first: bytes) -> AsyncIterator[Ask]:
+    """Start one worker, and tell it the setup."""
+    process = start_worker()
     assert process.stdin is not None and process.stdout is not None
     stdin = trio.lowlevel.FdStream(os.dup(process.stdin.fileno()))
     stdout = trio.lowlevel.FdStream(os.dup(process.stdout.fileno()))
     process.stdin.close()
     process.stdout.close()
 
-    async def ask(line: bytes) -> None:
+    async def tell(line: bytes) -> None:
         with contextlib.suppress(trio.BrokenResourceError):  # a dead worker is seen at the end of its output
-            await stdin.send_all(line)
+            await stdin.send_all(line + b"\n")
 
     async def replies() -> AsyncGenerator[bytes, None]:
         rest = b""
@@ -121,7 +131,13 @@ async def _worker() -> AsyncIterator[tuple[Callable[[bytes], Awaitable[None]], A
 
     try:
         async with contextlib.aclosing(replies()) as told:
-            yield ask, told
+
+            async def ask(line: bytes) -> bytes:
+                await tell(line)
+                return await anext(told, b"")
+
+            await tell(first)
+            yield ask
     finally:
         with trio.CancelScope(shield=True):
             await stdin.aclose()

@@ -35,6 +35,7 @@ from host.tomlfile import (
 )
 
 CONFIG = "croupier.toml"
+ADDRESS = r"(tcp|tls)://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}"
 FORBID: Any = {"extra": "forbid"}
 RANK = "way to rank here"
 
@@ -194,7 +195,7 @@ class RunTable:
     workers: Annotated[int, Said(_workers, {"type": ["integer", "string"], "examples": ["auto", 4]})] = 0
     stop_early: Flag = False
     abreast: Annotated[int, whole(1, 1024)] = 0
-    cluster: Text = ""
+    cluster: Annotated[str, matching(ADDRESS, "address of a scheduler", '"tcp://host:8786"')] = ""
 
 
 @dataclass(frozen=True)
@@ -278,6 +279,9 @@ def load(place: Path) -> Cup:
     preset, rules = _rules(game, toml, said.rules, problems)
     stages = _stages(game, rules, toml, said.stage, problems)
     problems += _bots(toml, said, path.parent)
+    if said.run.cluster and said.run.workers:
+        told = f"workers = {said.run.workers} are of this machine, and a cluster has its own"
+        problems.append(Problem("C013", toml.where("run", "workers"), told, hint="leave out one of the two"))
     if problems:
         raise Refused(by_line(problems), 3)
     return Cup(
@@ -540,6 +544,7 @@ pondering = false              # true: bots may go on computing while they have 
 
 [run]
 workers    = "auto"            # one a core
+# cluster  = "tcp://host:8786" # a Dask scheduler, whose workers play instead of this machine's
 stop_early = false             # true: a pair ends when its order is certain
 
 [report]

@@ -14,13 +14,12 @@ from typing import Any, NamedTuple
 
 import trio
 
-from host.bots.ready import ready
 from host.games import GAMES
 from host.journal import reading
 from host.record import Fixture, Job, Record, Result
 from host.tournament.cup import Cup
-from host.tournament.office import Watch, cleared, slow_ones, stoppable
-from host.tournament.run import Executor, Hands
+from host.tournament.office import Watch, cleared, level_at, slow_ones, stoppable
+from host.tournament.run import Hands, Venues
 from host.tournament.stages import STAGES, Field
 
 LONGEST = 8.0  # seconds of a trial
@@ -154,22 +153,23 @@ def place(number: int, stage: str) -> str:
 
 
 async def forecast(
-    place: Path, watch: Watch, executor: Executor, *, workers: int = 0, unsafe: bool = False
+    place: Path, watch: Watch, venues: Venues, *, cluster: str = "", workers: int = 0, unsafe: bool = False
 ) -> Forecast:
     """Return what a run of this tournament would do; nothing is written into its folder.
 
     Raise Refused for whatever would keep it from being played. The trial has a seed of its own: it shows no cards.
     """
-    cup, folder, level, specs = cleared(place, watch.say, unsafe=unsafe)
+    cup, folder, specs = cleared(place, watch.say)
     cost, count = None, 0
-    async with stoppable(watch.say):
-        bots = await ready(specs, GAMES[cup.game], cup.limits, level, slow_ones(watch.say))
+    async with stoppable(watch.say), venues(cluster or cup.cluster, watch.say) as venue:
+        level = await level_at(venue, cup, folder, watch.say, unsafe=unsafe)
+        bots = await venue.ready(specs, GAMES[cup.game], cup.limits, level, slow_ones(watch.say))
         known = cup.seed != "random" or folder.seed_file.exists()
         seed = folder.seed(cup.seed) if known else None
         stages = programme(cup, [bot.name for bot in bots], seed, folder.journal)
         setup = cup.setup(bots, secrets.token_bytes(16), level)
         if first := next((stage.waves[0] for stage in stages if stage.waves), None):
-            async with executor(setup, watch.say, workers or cup.workers) as hands:
+            async with venue.executor(setup, watch.say, workers or cup.workers) as hands:
                 count = hands.count
                 cost = await trial(first, hands)
     return Forecast(cup.name, cup.game, level, count, stages, cost)

@@ -14,8 +14,7 @@ import trio
 
 from host import __version__, places
 from host.bots.build import Bot
-from host.bots.ready import ready
-from host.bots.sandboxes import LEVELS, demand
+from host.bots.sandboxes import LEVELS
 from host.bots.spec import Spec
 from host.games import GAMES
 from host.journal import Journal, holder, in_use, reading, writing
@@ -23,10 +22,13 @@ from host.problems import Problem, Refused
 from host.record import Fixture, Setup
 from host.tournament import cup as cups
 from host.tournament.folder import Folder, commitment
-from host.tournament.run import Executor, Hands, Progress, known, run_stage
+from host.tournament.run import Hands, Progress, Venue, Venues, known, run_stage
 from host.tournament.stages import STAGES, Field
 from host.tournament.standings import told
 
+NO_SANDBOX = (
+    "WARNING  no sandbox: every bot may read, change and send whatever you may; this is recorded in the results"
+)
 WONDER = 1.0  # seconds after which silence looks like a fault
 
 
@@ -53,8 +55,9 @@ class Outcome(NamedTuple):
 async def play_cup(
     place: Path,
     watch: Watch,
-    executor: Executor,
+    venues: Venues,
     *,
+    cluster: str = "",
     fresh: bool = False,
     last: str | None = None,
     workers: int = 0,
@@ -63,17 +66,20 @@ async def play_cup(
 ) -> Outcome:
     """Play a tournament's stages, or what is left of them; `until` are seconds after which it stops, resumably.
 
+    `cluster` is the address of a scheduler where another than the config's is meant.
     Raise Refused for whatever is wrong, before any table is played.
     """
-    cup, folder, level, specs = cleared(place, watch.say, fresh=fresh, last=last, unsafe=unsafe)
-    async with stoppable(watch.say) as stop:
-        bots = await ready(specs, GAMES[cup.game], cup.limits, level, slow_ones(watch.say))
+    cup, folder, specs = cleared(place, watch.say, last=last)
+    level = ""
+    async with stoppable(watch.say) as stop, venues(cluster or cup.cluster, watch.say) as venue:
+        level = await level_at(venue, cup, folder, watch.say, fresh=fresh, unsafe=unsafe)
+        bots = await venue.ready(specs, GAMES[cup.game], cup.limits, level, slow_ones(watch.say))
         if fresh and folder.journal.exists() and folder.commitment_file.exists():
             watch.say("WARNING  the seed that was committed to goes with what was played: publish the new one's hash")
         with writing(folder.journal, fresh=folder.forget if fresh else None) as journal:
             seed = begin(journal, folder, cup, bots, level)
             setup = cup.setup(bots, seed, level)
-            async with executor(setup, watch.say, workers or cup.workers) as hands:
+            async with venue.executor(setup, watch.say, workers or cup.workers) as hands:
                 watch.say(
                     f"{cup.name} · {cup.game} · {len(bots)} bots · level {level} · {hands.words} · "
                     f"seed sha256 {commitment(seed)[:16]}…"
@@ -94,13 +100,10 @@ class Cleared(NamedTuple):
 
     cup: cups.Cup
     folder: Folder
-    level: str
     specs: list[Spec]
 
 
-def cleared(
-    place: Path, say: Callable[[str], None], *, fresh: bool = False, last: str | None = None, unsafe: bool = False
-) -> Cleared:
+def cleared(place: Path, say: Callable[[str], None], *, last: str | None = None) -> Cleared:
     """Return the tournament of a folder, ready to be played. Raise Refused for whatever stands in its way."""
     cup = cups.load(place)
     folder = Folder(place if place.is_dir() else place.parent)
@@ -109,12 +112,6 @@ def cleared(
         raise Refused([Problem("C017", str(place), f'has no stage "{last}"', hint=f"stages: {', '.join(names)}")], 2)
     for warning in cup.warnings:
         say("WARNING  " + str(warning).removeprefix("error"))
-    refuse_what_is_missing(cup)
-    level = "none" if unsafe else level_of(cup, folder, fresh)
-    if level == "none":
-        say(
-            "WARNING  no sandbox: every bot may read, change and send whatever you may; this is recorded in the results"
-        )
     if holds := holder(folder.journal):
         raise Refused([in_use(folder.run, holds)], 5)
     specs = cup.specs(folder.path)
@@ -123,15 +120,26 @@ def cleared(
         raise Refused([Problem("C004", str(cup.path), told, hint=hint)], 3)
     if few := [problem for stage in cup.stages if (problem := cups.too_few(stage, [s.name for s in specs], {}))]:
         raise Refused([problem._replace(where=str(cup.path)) for problem in few], 3)
-    return Cleared(cup, folder, level, specs)
+    return Cleared(cup, folder, specs)
 
 
-def level_of(cup: cups.Cup, folder: Folder, fresh: bool) -> str:
-    """Return the level to play at: the strongest here, or that with which the run began where it is good enough.
+async def level_at(
+    venue: Venue,
+    cup: cups.Cup,
+    folder: Folder,
+    say: Callable[[str], None],
+    *,
+    fresh: bool = False,
+    unsafe: bool = False,
+) -> str:
+    """Return the level to play at: what can be had there, or that with which the run began where it is good enough.
 
-    Raise Refused (exit code 6) when the machine has less than the config demands.
+    Raise Refused (exit code 6) when there is less than the config demands.
     """
-    here = demand(cup.level)
+    if unsafe or cup.level == "none":
+        say(NO_SANDBOX)
+        return "none"
+    here = await venue.demand(cup.level)
     if fresh or not folder.journal.exists() or not folder.journal.stat().st_size:
         return here
     with reading(folder.journal) as journal:
@@ -194,20 +202,6 @@ def begin(journal: Journal, folder: Folder, cup: cups.Cup, bots: list[Bot], leve
         journal.note({"committed": str(before.at) if before else ""})
     enter(journal, cup, bots, level, seed)
     return seed
-
-
-def refuse_what_is_missing(cup: cups.Cup) -> None:
-    """Raise Refused for settings that this version reads but does not carry out: silence would be a wrong result."""
-    asked = [
-        ("cluster", bool(cup.cluster), "leave it out: the workers of this machine play"),
-    ]
-    problems = [
-        Problem("C020", str(cup.path), f"{what} is not carried out by this version", hint=hint)
-        for what, is_asked, hint in asked
-        if is_asked
-    ]
-    if problems:
-        raise Refused(problems, 3)
 
 
 class Stop:

@@ -1,13 +1,16 @@
 """A cup under way: asks each stage what is due, has it played, and journals what comes back."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from host.bots.build import Bot
+from host.bots.limits import Limits
+from host.bots.spec import Spec
+from host.games.engine import Game
 from host.journal import Journal
 from host.outsiders import game_called
 from host.record import Fixture, Job, Record, Setup
@@ -42,9 +45,32 @@ class Hands(Protocol):
         ...
 
 
+class Ready(Protocol):
+    """Makes bots ready where they are to play (bots/ready.py)."""
+
+    async def __call__(
+        self, specs: Sequence[Spec], game: Game, granted: Limits, level: str, told: Callable[[str, float], None], /
+    ) -> list[Bot]:
+        """Return the bots, built and seen to start; raise Refused with everything that is wrong with any of them."""
+        ...
+
+
 Executor = Callable[[Setup, Callable[[str], None], int], AbstractAsyncContextManager[Hands]]
 """What plays (host/executors): it is told the setup, whom to tell of what it has lost, and its workers, 0 for its own
-choice. Whoever runs a cup names one."""
+choice."""
+
+
+class Venue(NamedTuple):
+    """Where a cup is played: on this machine, or on others. Whoever runs a cup names one."""
+
+    demand: Callable[[str], Awaitable[str]]
+    """Return the level to play at for the level that is demanded; raise Refused when that cannot be had."""
+    ready: Ready
+    executor: Executor
+
+
+Venues = Callable[[str, Callable[[str], None]], AbstractAsyncContextManager[Venue]]
+"""Opens the venue of an address, a cluster's scheduler or this machine where it is empty; tells of what it has lost."""
 
 Watch = Callable[[Progress], None]
 

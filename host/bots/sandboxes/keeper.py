@@ -80,18 +80,24 @@ class Ended(NamedTuple):
         return f"exited with {os.WEXITSTATUS(self.status)}"
 
 
+BROUGHT = SOURCE.parent / "built"
+"""Where an installation may bring a keeper that is built already (docker/Dockerfile)."""
+
+
 @once
 def binary() -> Path:
     """Return the keeper's binary, built by this machine's C compiler and cached by the hash of its source.
 
-    Raise Refused (exit code 6) when there is no compiler or the compiler refuses.
+    An installation may bring one, under the same hash, for machines without a compiler.
+    Raise Refused (exit code 6) when there is none and no compiler, or the compiler refuses.
     """
     compiler = shutil.which("cc") or shutil.which("gcc")
     source = SOURCE.read_bytes()
-    folder = places.cache() / "keeper"
-    target = folder / hashlib.sha256(source).hexdigest()[:24]
-    if target.exists():
-        return target
+    name, folder = hashlib.sha256(source).hexdigest()[:24], places.cache() / "keeper"
+    target = folder / name
+    for there in (BROUGHT / name, target):
+        if there.exists():
+            return there
     if compiler is None:
         problem = Problem(
             "S002", "", "no C compiler: croupier builds its keeper with one", hint="apt install gcc libc6-dev"

@@ -1,0 +1,252 @@
+"""A tournament on a cluster: machines come, die and are refused, and the results are those of one machine alone."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import trio
+from command import CROUPIER, FAST, ROOT, croupier, croupier_process, cup_in, environment, result_of
+from distributed import Client
+from machines import LOOPBACK, Machines, machines, until
+
+from host.executors.dask import cluster
+from host.problems import Problem, Refused
+
+TOURNEYS = 8
+
+
+@pytest.fixture(scope="module")
+def native(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a cup that has been played on this machine."""
+    cup = cup_in(tmp_path_factory.mktemp("native") / "cup", tourneys=TOURNEYS)
+    assert croupier("-C", cup, "run").code == 0
+    return cup
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[Machines]:
+    """Have two machines that nobody kills."""
+    with machines("alice", "bob") as standing:
+        yield standing
+
+
+def outcome(cup: Path) -> Any:
+    """Return what must be the same wherever a cup was played; the level may differ."""
+    result = result_of(cup)
+    return result._replace(standings=result.standings["rows"])
+
+
+class Running:
+    """`croupier run` on a cluster, as a process of its own, and what it has told so far."""
+
+    def __init__(self, cup: Path, address: str) -> None:
+        self._told = cup.with_name("told")
+        command = [*CROUPIER, "-C", str(cup), "run", "--progress", "json", "--cluster", address]
+        with self._told.open("wb") as out:
+            self.process = subprocess.Popen(command, stdout=out, stderr=out, env=environment(), start_new_session=True)
+
+    def events(self) -> list[dict[str, Any]]:
+        """Return what it has said, line by line."""
+        lines = self._told.read_bytes().split(b"\n")[:-1]
+        return [json.loads(line) for line in lines if line.startswith(b"{")]
+
+    def finished(self) -> list[str]:
+        """Return the fixtures that it has finished."""
+        return [event["fixture"] for event in self.events() if "fixture" in event]
+
+    def said(self) -> str:
+        """Return what it has said in words."""
+        return "\n".join(event["text"] for event in self.events() if event.get("ev") == "say")
+
+    def until(self, true: Callable[[], object]) -> None:
+        """Wait until something is true of a run under way."""
+        until(lambda: true() or self.process.poll() is not None)
+        assert self.process.poll() is None, self._told.read_text()
+
+
+def test_a_machine_that_dies_costs_its_fixture_and_nothing_else(native: Path, tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", tourneys=TOURNEYS)
+    with machines("alice", "bob") as standing:
+        run = Running(cup, standing.address)
+        run.until(lambda: len(run.finished()) >= 2 and standing.players("bob") and standing.players("alice"))
+        orphans = standing.players("bob")
+        standing.kill("bob")
+        until(lambda: not any(map(psutil.pid_exists, orphans)))
+        assert run.process.wait(60) == 0
+    assert "worker bob" in run.said()
+    assert "is played again" in run.said()
+    assert len(run.finished()) == len(set(run.finished())) == TOURNEYS
+    assert outcome(cup) == outcome(native)
+
+
+@pytest.mark.long
+def test_a_scheduler_that_dies_may_come_back(native: Path, tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", tourneys=TOURNEYS)
+    with machines("alice") as standing:
+        run = Running(cup, standing.address)
+        run.until(lambda: len(run.finished()) >= 2)
+        standing.kill_scheduler()
+        until(lambda: standing.workers["alice"].poll() is not None)  # a worker ends when its scheduler has gone
+        standing.start_scheduler()
+        standing.start("alice")
+        standing.start("bob")  # whoever joins a run under way is given work, too
+        assert run.process.wait(60) == 0
+    assert "worker bob at " in run.said()
+    assert len(run.finished()) == len(set(run.finished())) == TOURNEYS
+    assert outcome(cup) == outcome(native)
+
+
+def test_ctrl_c_sends_all_bots_home_and_the_same_command_goes_on(native: Path, two: Machines, tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", tourneys=TOURNEYS, more=f'[run]\ncluster = "{two.address}"\n')
+    run = Running(cup, two.address)
+    run.until(lambda: len(run.finished()) >= 2)
+    run.process.send_signal(signal.SIGINT)
+    assert run.process.wait(20) == 5
+    until(lambda: not two.players("alice") and not two.players("bob"))
+    before = len(run.finished())
+    done = croupier_process("-C", cup, "run", "--progress", "json")
+    assert done.code == 0
+    assert sum('"fixture"' in line for line in done.out.splitlines()) == TOURNEYS - before
+    assert outcome(cup) == outcome(native)
+
+
+def test_an_organiser_who_has_gone_leaves_no_bot_behind(tmp_path: Path) -> None:
+    impatient = "import host.executors.remote as r; r.LEASE = 6; from distributed.cli.dask_worker import main; main()"
+    with machines() as standing:
+        words = [standing.address, "--name", "alice", "--no-nanny", "--no-dashboard", "--nthreads", "1"]
+        words += ["--local-directory", str(tmp_path)]
+        standing.workers["alice"] = subprocess.Popen([sys.executable, "-P", "-c", impatient, *words], env=environment())
+        run = Running(cup_in(tmp_path / "cup", tourneys=10_000), standing.address)
+        run.until(lambda: len(run.finished()) >= 1)
+        run.process.kill()
+        run.process.wait()
+        until(lambda: not standing.players("alice"))
+
+
+# What is refused, and by which name.
+
+
+def refusal(cup: Path, address: str) -> str:
+    """Return what a run is refused with."""
+    done = croupier_process("-C", cup, "run", "--cluster", address)
+    assert done.code == 6, done.err
+    assert not (cup / "run" / "run.sqlite").exists()
+    return done.err
+
+
+def unready(address: str) -> list[Problem]:
+    """Return what an impatient organiser is told before anything else."""
+
+    async def demand() -> None:
+        async with cluster(address, print, patience=0.3) as venue:
+            await venue.demand("L3")
+
+    with pytest.raises(BaseExceptionGroup) as raised:
+        trio.run(demand)
+    (refused,) = raised.value.exceptions
+    assert isinstance(refused, Refused)
+    return refused.problems
+
+
+def present(address: str) -> str:
+    """Return the names of who is there."""
+    with Client(address, set_as_default=False) as client:
+        return str([each["name"] for each in client.scheduler_info(n_workers=-1)["workers"].values()])
+
+
+def test_a_scheduler_that_is_not_there() -> None:
+    (problem,) = unready(f"tcp://{LOOPBACK}:9")
+    assert str(problem).startswith(f"error[S010] tcp://{LOOPBACK}:9: no Dask scheduler answers")
+    assert "dask scheduler" in problem.hint
+
+
+def test_a_scheduler_without_workers() -> None:
+    with machines() as standing:
+        until(lambda: [problem.code for problem in unready(standing.address)] == ["S011"])
+
+
+def test_a_machine_with_another_croupier_is_named_before_anything_is_played(two: Machines, tmp_path: Path) -> None:
+    for package in ("host", "protocols"):
+        shutil.copytree(ROOT / package, tmp_path / package)
+    with (tmp_path / "host" / "match.py").open("a") as changed:
+        changed.write("# another croupier of the same version\n")
+    env = environment() | {"PYTHONPATH": str(tmp_path)}
+    two.start("stranger", env)
+    try:
+        until(lambda: "stranger" in present(two.address))
+        told = refusal(cup_in(tmp_path / "cup"), two.address)
+    finally:
+        two.stop("stranger")
+    assert told.startswith("error[S012] worker stranger at tcp://")
+    assert "run one image on all of them" in told
+
+
+@pytest.mark.parametrize(
+    ("lacking", "code", "cure"), [("sbcl", "S005", "apt install sbcl"), ("bwrap", "S001", "apt install bubblewrap")]
+)
+def test_a_machine_that_lacks_something_gets_no_work_by_name(
+    lacking: str, code: str, cure: str, two: Machines, tmp_path: Path
+) -> None:
+    cup = cup_in(tmp_path / "cup", bots=[*FAST, "lisper.lisp"], tourneys=2)
+    if shutil.which(lacking) is None or shutil.which("sbcl") is None:
+        pytest.skip(f"NOT INSTALLED: {lacking}")
+    two.start("poor", lacking=lacking)
+    try:
+        until(lambda: "poor" in present(two.address))
+        done = croupier_process("-C", cup, "run", "--cluster", two.address, "--fresh")
+    finally:
+        two.stop("poor")
+    assert done.code == 0, done.err
+    (told,) = [line for line in done.err.splitlines() if "gets no work" in line]
+    assert told.startswith("WARNING  worker poor at tcp://")
+    assert f"[{code}]" in told
+    assert cure in done.err
+
+
+def test_nobody_plays_where_nobody_can(tmp_path: Path) -> None:
+    with machines() as standing:
+        standing.start("poor", lacking="bwrap")
+        told = refusal(cup_in(tmp_path / "cup"), standing.address)
+    assert "error[S001] worker poor at " in told
+
+
+def test_a_machine_whose_cache_cannot_be_written(tmp_path: Path) -> None:
+    with machines() as standing:
+        standing.start("full", environment(CROUPIER_CACHE="/proc/nowhere"))
+        told = refusal(cup_in(tmp_path / "cup"), standing.address)
+    assert "error[S013] worker full at " in told
+    assert "/proc/nowhere" in told
+
+
+def test_a_bot_that_does_not_build_is_refused_as_on_one_machine(two: Machines, tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup")
+    (cup / "bots" / "wrong.c").write_text("int main(void) { return oops; }")
+    done = croupier_process("-C", cup, "run", "--cluster", two.address)
+    assert done.code == 4
+    assert done.err.startswith("error[B010] wrong: does not build")
+
+
+def test_the_extra_is_named_where_it_is_missing(tmp_path: Path) -> None:
+    without = "import sys; sys.modules['distributed'] = None; from host.cli import main; main()"
+    words = ["-C", str(cup_in(tmp_path / "cup")), "run", "--cluster", "tcp://nowhere:8786"]
+    command = [sys.executable, "-P", "-c", without, *words]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 6
+    assert done.stderr.startswith("error[S008] ")
+    assert "pip install 'croupier[cluster]'" in done.stderr
+
+
+def test_workers_of_this_machine_and_a_cluster_contradict_each_other(tmp_path: Path) -> None:
+    both = croupier("-C", cup_in(tmp_path / "cup", more='[run]\nworkers = 2\ncluster = "tcp://there:8786"\n'), "run")
+    assert (both.code, both.first.partition("]")[0]) == (3, "error[C013")
+    one = cup_in(tmp_path / "other")
+    said = croupier("-C", one, "run", "--workers", "2", "--cluster", "tcp://there:8786")
+    assert (said.code, said.first.partition("]")[0]) == (2, "error[U001")
+    assert croupier("-C", one, "run", "--cluster", "there:8786").first.startswith("error[U001")
