@@ -1,6 +1,7 @@
 """The clock: what counts of an answer's time, what is late, and what was only the machine's doing."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -341,3 +342,42 @@ def test_what_a_table_has_cost_too_much_the_next_may_have_again(at: str, protoco
         return [answer.kind if isinstance(answer, Fault) else answer.verb for answer in answers]
 
     assert trio.run(ask) == ["S", "S", "cpu", "cpu", "S"]
+
+
+# A busy machine.
+
+
+@pytest.mark.long
+@only_counted
+def test_beside_sixteen_spinning_processes_nobody_who_computes_little_enough_is_late_by_a_fair_clock() -> None:
+    limits = AMPLE._replace(move=0.02)
+    walls, fairs = [late_beside_spinners(limits._replace(clock=clock), 200) for clock in ("wall", "fair")]
+
+    assert walls > 0
+    assert fairs == 0
+
+
+def late_beside_spinners(limits: Limits, moves: int) -> int:
+    """Return how many of some moves are late, 60 % of whose time is computed; who is benched or stalled sits down again."""
+    text = COMPUTES.replace("6 * CLOCKS_PER_SEC / 100", f"{0.6 * limits.move} * CLOCKS_PER_SEC")
+    bot = bot_of(text, ".c", "busy", limits)
+    crowd = (
+        f"import os\nfor _ in range(16):\n    if os.fork() == 0:\n        {SPINS.replace(chr(10), ' ')}\nos.wait()\n"
+    )
+
+    async def play() -> int:
+        late = asked = 0
+        async with a_watcher() as watcher, sandboxed("L4", Home(Path(bot.folder)), limits) as sandbox:
+            while asked < moves:
+                async with seated(bot, GAMES["cardshark"], sandbox, 1, watcher) as seat:
+                    while asked < moves and not (seat.benched or seat.lost):
+                        asked += 1
+                        await seat.decide([Question(asked, 1, GAMES["cardshark"].examples[0])])
+                late += seat.faults.total()
+        return late
+
+    with subprocess.Popen([sys.executable, "-c", crowd], start_new_session=True) as spinners:
+        try:
+            return trio.run(play)
+        finally:
+            os.killpg(spinners.pid, signal.SIGKILL)
