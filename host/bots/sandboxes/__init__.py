@@ -361,8 +361,9 @@ def demand(level: str) -> str:
 def no_clock(clock: str, level: str) -> Problem | None:
     """Return why a clock cannot be had: nothing tells what it counts, all computing to the last child, or waits."""
     if clock != "wall" and level != "L4":
-        told = f'[limits] clock = "{clock}" needs a control group (level L4), and the level here is {level}'
-        return Problem("S009", "", told, hint=f'clock = "wall"; or {cgroup.cure()}')
+        told = f'[limits] clock = "{clock}" needs a control group (level L4), and the level is {level}'
+        cure = 'level = "L4" under [sandbox]' if found().level == "L4" else cgroup.cure()
+        return Problem("S009", "", told, hint=f'clock = "wall"; or {cure}')
     if clock == "fair" and not _counts_waits():
         told = '[limits] clock = "fair" needs /proc/PID/schedstat, and this kernel does not count there'
         return Problem("S009", "", told, hint='clock = "wall" or "cpu"; or a kernel with CONFIG_SCHED_INFO')
