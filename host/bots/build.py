@@ -18,7 +18,7 @@ import trio
 from host import places
 from host.bots import wheels
 from host.bots.adapters import ADAPTERS, adapted, advice, lay
-from host.bots.languages import LANGUAGES, Step, environment, missing, need, own_build, tool
+from host.bots.languages import LANGUAGES, Step, environment, missing, need, own_build, tool, warm
 from host.bots.limits import GIB, KIB, MIB, Limits
 from host.bots.sandboxes import Ended, Home, sandboxed
 from host.bots.spec import Spec
@@ -61,6 +61,7 @@ class Bot(NamedTuple):
     state: str = ""
     state_lifetime: str = "fixture"
     author: str = ""
+    warm: tuple[str, ...] = ()  # the command of an interpreter that is kept and forks it; empty = each start is cold
 
 
 def harmless(text: str) -> str:
@@ -202,13 +203,14 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
     return Bot(
         *(spec.name, spec.language, protocol_of(spec), argv, str(built), sha256, tuple(env.items()), spec.limits),
         *(spec.abreast, spec.tables, spec.lifetime, spec.state, spec.state_lifetime, spec.author),
+        warm=warm(spec) if spec.warm and protocol_of(spec) == "argv" else (),
     )
 
 
 def refuse_what_is_missing(spec: Spec) -> None:
     """Raise Refused for settings that this version reads but does not carry out: silence would be a wrong result."""
     asked = [
-        ("warm = true", spec.warm, "leave it out: every question gets a cold start"),
+        ("warm = true", spec.warm and spec.language != "python", "leave it out: it is for Python so far"),
         ('state_lifetime = "stage"', spec.state_lifetime == "stage", 'state_lifetime = "fixture"'),
     ]
     problems = [

@@ -14,6 +14,8 @@ from host.bots.spec import Spec
 PATH = "/usr/local/bin:/usr/bin:/bin"
 """Where a bot's programs are looked for: the places that exist inside a sandbox."""
 
+INTERPRETER = Path(__file__).with_name("interpreter.py")
+
 Command = tuple[str, ...]
 
 
@@ -144,6 +146,14 @@ STARTER = (
 """
 
 
+READY = (
+    "import builtins, sys; builtins.exit = builtins.quit = sys.exit; sys.path += {packages!r}; "
+    "sys.stdout.reconfigure(line_buffering=True); del sys.argv[0]; __file__ = sys.argv[0]; "
+    "home = {{}}; exec({text!r}, home); globals().pop('home')['served'](__file__)(globals())"
+)
+"""Starts the same way an interpreter that is kept, and forks for every question."""
+
+
 @once
 def packages(program: str) -> tuple[str, ...]:
     """Return the folders in which an installed Python keeps its packages, those that sandboxes can see."""
@@ -156,6 +166,15 @@ def run_python(spec: Spec, _files: frozenset[str]) -> Command:
     """Run a script, its standard output line-buffered."""
     program = python(spec)
     return (need(program), "-B", "-S", "-c", STARTER.format(packages=[*packages(program)]), spec.entry)
+
+
+def warm(spec: Spec) -> Command:
+    """Return the command of an interpreter that forks this bot for every question; empty where there can be none."""
+    if spec.language != "python" or spec.adapter or (spec.run and spec.language != "any"):
+        return ()
+    program = python(spec)
+    text = INTERPRETER.read_text()
+    return (need(program), "-B", "-S", "-c", READY.format(packages=[*packages(program)], text=text), spec.entry)
 
 
 def numbers(version: str) -> tuple[int, ...]:

@@ -14,13 +14,13 @@ from host.bots.seat import seated
 from host.bots.spec import Spec
 from host.bots.told import Question
 from host.bots.verdict import code_of, problem_of
-from host.bots.watch import Watcher
+from host.bots.watch import Watcher, a_watcher
 from host.games.engine import Game
 from host.problems import Problem, Refused
 from protocols.words import Answer, Fault, FaultKind
 
 HOPELESS = frozenset({FaultKind.START, FaultKind.CRASH, FaultKind.EXIT})
-ENDS = "B035"
+ENDS, DIFFERS = "B035", "B039"
 NEVER_STARTS = ("B011", "B012", "B013")  # its runtime has said why
 
 
@@ -49,6 +49,8 @@ async def ready(
             try:
                 bot = await build(spec._replace(game=game.name), level)
                 bots[number] = bot = bot._replace(limits=granted.at_most(spec.limits))
+                if bot.warm and (problem := await differs(bot, game, level)):
+                    raise Refused([problem], 4)
                 if problem := await started(bot, game, level):
                     if warn is None or problem.code != ENDS:
                         raise Refused([problem], 4)
@@ -69,6 +71,23 @@ async def ready(
 def hopeless(answer: Answer) -> bool:
     """Return whether a bot ended instead of answering."""
     return isinstance(answer, Fault) and answer.kind in HOPELESS
+
+
+async def differs(bot: Bot, game: Game, level: str) -> Problem | None:
+    """Return what is wrong with a bot whose answers warm are not its answers cold; None when they are the same."""
+    answers: list[list[Answer]] = [[], []]
+    async with a_watcher() as watcher, sandboxed(level, Home(Path(bot.folder)), bot.limits) as sandbox:
+        for warm, said in zip(((), bot.warm), answers, strict=True):
+            async with seated(bot._replace(warm=warm), game, sandbox, 1, watcher) as seat:
+                for number, view in enumerate(game.examples, 1):
+                    said += await seat.decide([Question(number, 1, view)])
+    for view, cold, warm_one in zip(game.examples, *answers, strict=True):
+        if cold != warm_one:
+            asked = b" ".join(seat.asked(view)).decode().strip()
+            told = f"asked: {asked}\ncold: {harmless(str(cold))}\nwarm: {harmless(str(warm_one))}"
+            message = "answers otherwise when it is forked from a warm interpreter"
+            return Problem(DIFFERS, bot.name, message, told, "take `warm = true` out of its bot.toml")
+    return None
 
 
 async def started(bot: Bot, game: Game, level: str) -> Problem | None:

@@ -33,6 +33,11 @@ class Sandbox(NamedTuple):
     group: Group | None = None
 
     @property
+    def warms(self) -> bool:
+        """Whether an interpreter can be kept in it: no bot may reach that by a signal, nor leave its own process group."""
+        return self.level in ("L3", "L4") and landlock.version() >= landlock.WANTED
+
+    @property
     def pid(self) -> int:
         """The keeper's process id as the host sees it."""
         return self.keeper.pid

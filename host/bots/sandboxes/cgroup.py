@@ -82,7 +82,7 @@ class Group:
         try:
             for folder in self._folders.values():
                 folder.mkdir(exist_ok=True)  # controllers may share one
-            for at, file, value in base.words.limits(limits.memory + KEEPER, limits.tasks + 1):
+            for at, file, value in base.words.limits(limits.memory + KEEPER, limits.tasks + 2):
                 path = self._folders[at] / file
                 if file not in SWAP or path.exists():
                     _write(path, str(value))

@@ -46,10 +46,12 @@ enum { ASK = 'A', START = 'S', SWEEP = 'K', CUT = 'X', PAUSE = 'P', RESUME = 'R'
 enum { TIMED_OUT = 1, FLOODED = 2, OVER_CPU = 4, EXITED = 8, STOPPED = 16 };
 static const int64_t MS = 1000000;
 static const int64_t LINGER = 50 * MS; /* a process that has closed its output may take this long to exit */
+static const int64_t BOOT = 1500 * MS; /* an interpreter may take this long to be ready, for a bot that lives on */
 static const int64_t CHASE = 500 * MS; /* how long to run after what has left its process group, with --unsafe */
 
 struct request {
     uint32_t kind, words, variables, output; /* output: the most bytes of standard output */
+    uint32_t warm, unused;                   /* warm: how many words are its interpreter's own, which is kept; 0: start it cold */
     int64_t wall, cpu;                       /* nanoseconds */
 };
 struct reply {
@@ -62,8 +64,11 @@ struct reply {
 static struct { struct reply head; char text[ANSWER + COMPLAINT]; } out;
 static char answer[ANSWER], complaint[COMPLAINT];
 static char request[REQUEST];
+static size_t heard; /* bytes of it */
 static pid_t bot;  /* 0 when none was started or it is reaped */
 static pid_t pack; /* its process group, until all of it is reaped */
+static pid_t interpreter; /* that forks bots; 0 when there is none. No bot can reach it (warm.py) */
+static int wire = -1;     /* to it */
 static struct rlimit tasks, files, open_files;
 static int control, children;             /* the socket; a signalfd for SIGCHLD */
 static int numbers = -1;                  /* of the kernel, where to tell the last process number; -1 for none */
@@ -80,6 +85,10 @@ static int64_t now(clockid_t clock)
 
 static void account(pid_t pid, int status, const struct rusage *used)
 {
+    if (pid == interpreter) {
+        interpreter = 0;
+        return;
+    }
     if (WIFSTOPPED(status)) { /* it made us its tracer: no exit, and no way to treat us */
         kill(pid, SIGKILL);
         return;
@@ -124,7 +133,17 @@ static void kill_pack(void)
     pack = 0;
 }
 
-/* Kill everything in this sandbox and wait until it is gone. Only PID 1 may say kill(-1). */
+/* Kill the bot's process group, which whoever was forked by an interpreter cannot leave. */
+static void kill_forked(void)
+{
+    while (pack && interpreter && (!kill(-pack, SIGKILL) || errno != ESRCH)) {
+        ppoll(&(struct pollfd){children, POLLIN, 0}, 1, &(struct timespec){0, MS}, NULL);
+        reap();
+    }
+    if (interpreter) pack = 0;
+}
+
+/* Kill everything in this sandbox but the interpreter, and wait until it is gone. Only PID 1 may say kill(-1). */
 static void kill_all(void)
 {
     if (bot) out.head.flags |= STOPPED;
@@ -132,6 +151,8 @@ static void kill_all(void)
         kill_pack();
         return;
     }
+    kill_forked();
+    if (interpreter) return;
     for (;;) {
         int status;
         struct rusage used;
@@ -219,9 +240,9 @@ static int keep_to_ourselves(void)
     return !syscall(SYS_capset, &head, sets);
 }
 
-/* Start the bot on three descriptors; return 0 or the errno of the failure. vfork: the child shares our memory until
- * it has become the bot, which makes a failed exec visible here and a start as cheap as it can be. */
-static int begin(char **argv, char **environment, const int stdio[3])
+/* Start a program on three descriptors, or four; return 0 or the errno of the failure. vfork: the child shares our memory
+ * until it has become the bot, which makes a failed exec visible here and a start as cheap as it can be. */
+static int begin(char **argv, char **environment, const int stdio[], int descriptors)
 {
     static volatile int failed;
     failed = 0;
@@ -235,15 +256,16 @@ static int begin(char **argv, char **environment, const int stdio[3])
         sigset_t none;
         sigemptyset(&none);
         setsid();
-        for (int fd = 0; fd < 3; fd++)
-            if (dup2(stdio[fd], fd) < 0) goto fail;
+        for (int fd = 0; fd < descriptors; fd++)
+            if (dup2(stdio[fd], fd) < 0 || fcntl(fd, F_SETFD, 0)) goto fail;
         if (ruleset >= 0 && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_landlock_restrict_self, ruleset, 0)))
             goto fail;
         if (getppid() != 1) prctl(PR_SET_PDEATHSIG, SIGKILL); /* no namespace dies with us */
-        syscall(SYS_close_range, 3, ~0U, 0);
+        syscall(SYS_close_range, descriptors, ~0U, 0);
         setrlimit(RLIMIT_FSIZE, &files);
         setrlimit(RLIMIT_NOFILE, &open_files);
-        if (tasks.rlim_max) setrlimit(RLIMIT_NPROC, &tasks); /* sound only inside an own user namespace */
+        struct rlimit all = {tasks.rlim_cur + descriptors - 3, tasks.rlim_max + descriptors - 3}; /* an interpreter, too */
+        if (tasks.rlim_max) setrlimit(RLIMIT_NPROC, &all); /* sound only inside an own user namespace */
         sigprocmask(SIG_SETMASK, &none, NULL);
         if (filter.len && syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter)) goto fail;
         execve(argv[0], argv, environment);
@@ -283,6 +305,64 @@ static int drain(int fd, char *kept, uint32_t *length, uint32_t room, uint32_t l
     return 1;
 }
 
+/* Hear from the interpreter: 0 when it is ready, a process number when it has forked, -1 when it has failed. */
+static pid_t hear(int64_t patience)
+{
+    pid_t told = -1;
+    struct pollfd wait = {wire, POLLIN, 0};
+    if (poll(&wait, 1, patience / MS) <= 0 || recv(wire, &told, sizeof told, 0) != sizeof told) return -1;
+    return told;
+}
+
+static void dismiss(void)
+{
+    if (interpreter) kill(interpreter, SIGKILL);
+    if (wire >= 0) close(wire);
+    while (interpreter && wait4(interpreter, NULL, 0, NULL) == interpreter) interpreter = 0;
+    wire = -1;
+}
+
+/* Have an interpreter that runs these words, on descriptors of the kinds that its bots will have. */
+static int boot(char **argv, char **environment, const int stdio[3], int64_t patience)
+{
+    int ends[2];
+    if (interpreter && wire >= 0) return 0;
+    dismiss();
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) return errno;
+    int error = begin(argv, environment, (int[]){stdio[0], stdio[1], stdio[2], ends[1]}, 4);
+    close(ends[1]);
+    wire = ends[0];
+    interpreter = error ? 0 : bot;
+    bot = pack = 0;
+    if (!error && hear(patience)) error = ECHILD;
+    if (error) dismiss();
+    return error;
+}
+
+/* Have the interpreter fork the bot; it comes to us as a child of our own. */
+static int begin_warm(const struct request *asked, char **argv, char **environment, const int stdio[3])
+{
+    uint32_t words = asked->words - asked->warm;
+    char *end = request + heard, *text = words ? argv[asked->warm] : asked->variables ? environment[0] : end;
+    int64_t patience = asked->wall ? asked->wall : BOOT;
+    argv[asked->warm] = NULL;
+    int error = boot(argv, environment, stdio, patience);
+    if (error) return error;
+    renumber();
+    union { struct cmsghdr head; char room[CMSG_SPACE(3 * sizeof(int))]; } passed = {0};
+    struct iovec parts[] = {{&words, sizeof words}, {text, end - text}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2, .msg_control = &passed, .msg_controllen = sizeof passed};
+    passed.head = (struct cmsghdr){CMSG_LEN(3 * sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+    memcpy(CMSG_DATA(&passed.head), stdio, 3 * sizeof(int));
+    pid_t forked = sendmsg(wire, &message, MSG_NOSIGNAL) < 0 ? -1 : hear(patience);
+    if (forked <= 0) {
+        dismiss();
+        return ECHILD;
+    }
+    bot = pack = forked;
+    return 0;
+}
+
 static void ask(const struct request *asked, char **argv, char **environment)
 {
     int said[2], complained[2], nothing = open("/dev/null", O_RDONLY | O_CLOEXEC); /* anew: its flags could be a memory */
@@ -291,7 +371,8 @@ static void ask(const struct request *asked, char **argv, char **environment)
     fcntl(complained[0], F_SETFL, O_NONBLOCK);
     uint32_t room = asked->output < ANSWER ? asked->output : ANSWER;
     int64_t started = now(CLOCK_MONOTONIC), deadline = started + asked->wall, total = 0;
-    out.head.error = begin(argv, environment, (int[]){nothing, said[1], complained[1]});
+    int stdio[] = {nothing, said[1], complained[1]};
+    out.head.error = asked->warm ? begin_warm(asked, argv, environment, stdio) : begin(argv, environment, stdio, 3);
     close(nothing);
     close(said[1]);
     close(complained[1]);
@@ -405,7 +486,8 @@ int main(int argc, char **argv)
         if (length < (ssize_t)sizeof(struct request) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) _exit(3);
         struct request *asked = (struct request *)request;
         static char *words[WORDS + 1], *variables[WORDS + 1];
-        if (asked->words > WORDS || asked->variables > WORDS) _exit(3);
+        if (asked->words > WORDS || asked->variables > WORDS || asked->warm > asked->words) _exit(3);
+        heard = length;
         char *rest = split(request + sizeof *asked, request + length, words, asked->words);
         if (!rest || !split(rest, request + length, variables, asked->variables)) _exit(3);
 
@@ -431,7 +513,7 @@ int main(int argc, char **argv)
             if (!head || head->cmsg_type != SCM_RIGHTS || head->cmsg_len != CMSG_LEN(sizeof stdio)) _exit(3);
             memcpy(stdio, CMSG_DATA(head), sizeof stdio);
             memset(&out.head, 0, sizeof out.head);
-            out.head.error = begin(words, variables, stdio);
+            out.head.error = asked->warm ? begin_warm(asked, words, variables, stdio) : begin(words, variables, stdio, 3);
             for (int i = 0; i < 3; i++) close(stdio[i]);
         }
         out.head.own = now(CLOCK_PROCESS_CPUTIME_ID);

@@ -22,7 +22,7 @@ from host.bots.sandboxes.cgroup import Group
 from host.problems import Problem, Refused
 
 SOURCE = Path(__file__).with_name("keeper.c")
-REQUEST, REPLY = struct.Struct("=4I2q"), struct.Struct("=2i4I5q")
+REQUEST, REPLY = struct.Struct("=6I2q"), struct.Struct("=2i4I5q")
 CREDENTIALS = struct.Struct("3i")  # a process, its user and group, as the kernel vouches for them
 ROOM = socket.CMSG_SPACE(CREDENTIALS.size)
 TIMED_OUT, FLOODED, OVER_CPU, EXITED, STOPPED = 1, 2, 4, 8, 16
@@ -148,6 +148,7 @@ class Keeper:
 
     def __init__(self, control: socket.socket, said: Mapping[str, str]) -> None:
         control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        self.warm = 0  # words of every command that are an interpreter's own, which is kept; 0 = each start is cold
         self.pid = 0  # of the keeper as this process sees it, known from its first reply on
         control.setblocking(False)
         self._control = control
@@ -203,7 +204,7 @@ class Keeper:
     def _tell(self, kind: bytes) -> None:
         """Send a request that has no reply; what is wrong with the keeper is found by the next one that has."""
         with suppress(OSError):
-            self._control.send(REQUEST.pack(kind[0], 0, 0, 0, 0, 0))
+            self._control.send(REQUEST.pack(kind[0], *(0,) * 7))
 
     async def _request(
         self,
@@ -215,7 +216,7 @@ class Keeper:
         stdio: tuple[int, ...] = (),
         overdue: Overdue | None = None,
     ) -> Ended:
-        request = _packed(kind, argv, {**env, **self._said}, limits, wall)
+        request = _packed(kind, argv, {**env, **self._said}, limits, wall, self.warm if kind in b"AS" else 0)
         passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", stdio).tobytes())] if stdio else []
         if kind != b"K":
             self._since = self._spot()
@@ -282,11 +283,13 @@ def asked_plainly(control: socket.socket, argv: Sequence[bytes]) -> Ended:
     return _read(reply)
 
 
-def _packed(kind: bytes, argv: Iterable[bytes], env: Mapping[str, str], limits: Limits, wall: float) -> bytes:
+def _packed(
+    kind: bytes, argv: Iterable[bytes], env: Mapping[str, str], limits: Limits, wall: float, warm: int = 0
+) -> bytes:
     words = list(argv)
     variables = [f"{name}={value}".encode() for name, value in env.items()]
     longest = limits.output + LINE_END
-    head = REQUEST.pack(kind[0], len(words), len(variables), longest, int(wall * 1e9), int(limits.cpu * 1e9))
+    head = REQUEST.pack(kind[0], len(words), len(variables), longest, warm, 0, int(wall * 1e9), int(limits.cpu * 1e9))
     return head + b"".join(word + b"\0" for word in (*words, *variables))
 
 

@@ -1,0 +1,185 @@
+"""Runs inside a sandbox: a Python that has started, imported and compiled what its bot needs, and forks for every question.
+
+No line of the bot runs in it. A fork becomes the bot: a child of the keeper, in a process group that it cannot leave,
+with fresh globals, its own arguments, environment and descriptors; and fenced in, so that it reaches the interpreter by
+no signal. Nothing is imported here that a bot could shadow by a file of its own. Standard library only; languages.py
+hands this text to `python3 -c`.
+"""
+
+import atexit
+import _signal
+import _socket
+import ctypes
+import gc
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType
+    from typing import NoReturn
+
+KEEPER = 3  # the descriptor of the socket to it
+SCOPED = (0, 0, 2)  # of Landlock's ruleset: files and network are left alone, signals stay inside
+CREATE_RULESET, RESTRICT_SELF = 444, 446
+CLONE, SETPGID, SETSID = (220, 154, 157) if os.uname().machine == "aarch64" else (56, 109, 112)
+AS_A_SIBLING = 0x8000 | 0x200000 | 0x1000000 | 17  # CLONE_PARENT, CLEARTID, SETTID, SIGCHLD
+SET_SECCOMP, FILTER, GET_TID_ADDRESS = 22, 2, 40
+ONLY_AST = 0x400
+SHY = frozenset({"antigravity", "this", "idlelib", "lib2to3", "test", "tkinter", "turtle", "turtledemo", "__main__"})
+"""Modules that do more than to be there when they are imported."""
+
+known: set[str] = set()  # the modules that were there before the bot
+call = ctypes.PyDLL(None).syscall
+call.restype = ctypes.c_long
+
+
+class Instruction(ctypes.Structure):
+    """One of a system call filter."""
+
+    _fields_ = (("code", ctypes.c_ushort), ("yes", ctypes.c_ubyte), ("no", ctypes.c_ubyte), ("value", ctypes.c_uint))
+
+
+class Filter(ctypes.Structure):
+    """A system call filter."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.POINTER(Instruction)))
+
+
+def staying() -> Filter:
+    """Return a filter that lets nobody leave its process group."""
+    program = (
+        (0x20, 0, 0, 0),  # the number of the call
+        (0x15, 1, 0, SETSID),
+        (0x15, 0, 1, SETPGID),
+        (0x06, 0, 0, 0x00050001),  # EPERM
+        (0x06, 0, 0, 0x7FFF0000),
+    )
+    return Filter(len(program), (Instruction * len(program))(*program))
+
+
+def fence() -> int:
+    """Return a ruleset of Landlock that keeps signals inside; raise OSError where the kernel has none."""
+    attributes = (ctypes.c_uint64 * 3)(*SCOPED)
+    ruleset = call(ctypes.c_long(CREATE_RULESET), attributes, ctypes.c_size_t(24), ctypes.c_uint(0))
+    if ruleset < 0:
+        raise OSError("Landlock keeps no signals inside here")
+    return int(ruleset)
+
+
+def compiled(path: str) -> "CodeType":
+    """Return a bot's code, as its cold start has it."""
+    with open(path, "rb") as file:
+        return compile(file.read(), path, "exec")
+
+
+def prepared(path: str) -> "CodeType | None":
+    """Return a bot's code, its modules of the standard library imported; None when it does not compile."""
+    try:
+        code = compiled(path)
+        with open(path, "rb") as file:
+            body = compile(file.read(), path, "exec", ONLY_AST).body
+    except Exception:  # noqa: BLE001 - whatever it is, the bot's own process meets it again
+        return None
+    if any(name.partition(".")[0] in sys.stdlib_module_names for name in os.listdir()):
+        return code
+    own = sys.path.pop(0)
+    for statement in body:
+        names = [name.name for name in getattr(statement, "names", ())] if hasattr(statement, "names") else []
+        if getattr(statement, "module", None) and not statement.level:
+            names = [statement.module]
+        for name in names:
+            if name.partition(".")[0] in sys.stdlib_module_names - SHY:
+                try:
+                    __import__(name)
+                except Exception:  # noqa: BLE001 - the same
+                    continue
+    sys.path.insert(0, own)
+    return code
+
+
+def fork() -> int:
+    """Fork so that the keeper is the parent; what a Python does before and after a fork is done."""
+    python, address = ctypes.pythonapi, ctypes.c_void_p()
+    ctypes.PyDLL(None).prctl(GET_TID_ADDRESS, ctypes.byref(address), 0, 0, 0)
+    where = [ctypes.c_long(0), ctypes.c_long(0), ctypes.c_void_p(address.value), ctypes.c_long(0)]
+    if CLONE != 56:
+        where[2:] = where[:1:-1]
+    python.PyOS_BeforeFork()
+    pid = call(ctypes.c_long(CLONE), ctypes.c_long(AS_A_SIBLING if address.value else 0x8000 | 17), *where)
+    (python.PyOS_AfterFork_Parent if pid else python.PyOS_AfterFork_Child)()
+    return int(pid)
+
+
+def finish(namespace: dict[str, object], status: int) -> "NoReturn":
+    """End a bot in good order, as its interpreter would: threads, exit functions, objects, streams.
+
+    What was there before it is left alone: to take that apart would cost more than all the rest.
+    """
+    if "threading" in sys.modules:
+        sys.modules["threading"]._shutdown()  # type: ignore[attr-defined]  # it has no public name
+    atexit._run_exitfuncs()
+    namespace.clear()
+    for name in set(sys.modules) - known:
+        vars(sys.modules[name]).clear()
+    gc.collect()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):
+            status = status or 120
+    os._exit(status & 0xFF)
+
+
+def served(path: str) -> "Callable[[dict[str, object]], NoReturn]":
+    """Fork a bot for every question; return, in the fork, what runs it as `__main__`."""
+    line = _socket.socket(fileno=KEEPER)
+    code, ruleset, rules = prepared(path), fence(), staying()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in range(3):
+        os.dup2(nothing, descriptor)
+    os.close(nothing)
+    _signal.pthread_sigmask(_signal.SIG_BLOCK, range(1, 65))
+    known.update(sys.modules)
+    gc.collect()
+    gc.freeze()
+    line.send(bytes(4))
+    while True:
+        data, told, _, _ = line.recvmsg(1 << 17, _socket.CMSG_SPACE(12))
+        if not data:
+            os._exit(0)
+        ((_, _, passed),) = told
+        stdio = [int.from_bytes(passed[at : at + 4], sys.byteorder) for at in (0, 4, 8)]
+        pid = fork()
+        if not pid:
+            break
+        for descriptor in stdio:
+            os.close(descriptor)
+        line.send(pid.to_bytes(4, sys.byteorder, signed=True))
+    os.setsid()
+    restricted = call(ctypes.c_long(RESTRICT_SELF), ctypes.c_int(ruleset), ctypes.c_uint(0))
+    if restricted or ctypes.PyDLL(None).prctl(SET_SECCOMP, FILTER, ctypes.byref(rules), 0, 0):
+        os._exit(127)
+    for descriptor in range(3):
+        os.dup2(stdio[descriptor], descriptor)
+    line.detach()
+    os.closerange(KEEPER, 1024)
+    words = data[4:].split(b"\0")[:-1]
+    count = int.from_bytes(data[:4], sys.byteorder)
+    sys.argv[1:] = map(os.fsdecode, words[:count])
+    os.environb.clear()
+    os.environb.update(word.partition(b"=")[::2] for word in words[count:])
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
+
+    def run(namespace: dict[str, object]) -> "NoReturn":
+        status = 0
+        try:
+            exec(code or compiled(path), namespace)
+        except SystemExit as ended:
+            status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+            if ended.code is not None and not isinstance(ended.code, int):
+                print(ended.code, file=sys.stderr)
+        finish(namespace, status)
+
+    return run
