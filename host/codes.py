@@ -207,6 +207,12 @@ CODES: Mapping[str, Code] = {
         "More than `output` bytes came for one question. The output was cut and the process killed. An answer is one "
         "short line; remarks belong to standard error.",
     ),
+    "B039": Code(
+        "warm and cold starts differ",
+        "With `warm = true` a Python bot is forked from an interpreter that has its modules imported already. Its answers "
+        "to the edges of the rules were not the same as after an ordinary start, so the warm one means something else to "
+        "it: perhaps it looks at the interpreter, or draws from a stream of chance of its own.",
+    ),
     # C: croupier.toml and bot.toml
     "C001": Code(
         "an unknown key",

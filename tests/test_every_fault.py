@@ -26,7 +26,7 @@ from house import (
 )
 
 from host.bots.build import Bot, build, harmless
-from host.bots.sandboxes import Home, sandboxed
+from host.bots.sandboxes import Home, landlock, sandboxed
 from host.cli.attack import BROKEN_OUT, Rogue, gallery
 from host.games import GAMES
 from host.problems import Refused
@@ -111,9 +111,18 @@ def test_a_rogue_gets_its_verdict_at_every_other_level(at: str, name: str, monke
     (is_refused if "refused" in rogue.verdict else plays)(rogue)
 
 
-def plays(rogue: Rogue) -> None:
+@pytest.mark.long
+@pytest.mark.parametrize("rogue", [rogue for rogue in named(PLAYERS) if rogue.values[0].file.suffix == ".py"])
+def test_a_python_rogue_gets_its_verdict_when_it_is_forked_from_a_warm_interpreter(rogue: Rogue) -> None:
+    if rogue.protocol not in ("", "argv") or level() in ("none", "L2") or landlock.version() < landlock.WANTED:
+        pytest.skip("always cold")
+    plays(rogue, warm=True)
+
+
+def plays(rogue: Rogue, **changes: Any) -> None:
     """Play a rogue beside an honest bot; see that it gets its verdict, in time, and leaves nothing behind."""
-    bot = built(rogue.file, rogue.game, rogue.limits, **rogue.spec_changes())
+    bot = built(rogue.file, rogue.game, rogue.limits, **rogue.spec_changes(), **changes)
+    assert bool(bot.warm) == bool(changes)
     bot = bot._replace(tables=rogue.numbers, abreast=rogue.abreast)
     bots = company(rogue, bot)
 

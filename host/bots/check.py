@@ -13,8 +13,10 @@ import trio
 from host.bots.adapters import adapted
 from host.bots.build import Bot, build, harmless, shown_step, steps_of
 from host.bots.housed import Housed, housed
+from host.bots.languages import cold_because
 from host.bots.limits import MIB, Limits
 from host.bots.probe import speaks, unflushed
+from host.bots.ready import differs
 from host.bots.sandboxes import KeeperDied
 from host.bots.seat import Seat, seated
 from host.bots.spec import Spec
@@ -198,7 +200,16 @@ async def checked(
             if attempt == ATTEMPTS:
                 return report(Problem("B017", spec.name, f"no sandbox holds it: {harmless(str(died))}"))
     lines += told(bot, game, rules, course, level)
-    return report(*course.problems)
+    if not spec.warm or course.problems:
+        return report(*course.problems)
+    if not bot.warm:
+        lines.append(Line("!", "warm", f"starts cold: {cold_because(spec)}"))
+        return report()
+    otherwise = await differs(bot, game, level)
+    lines.append(
+        Line("✗", "warm", "answers otherwise than cold") if otherwise else Line("✓", "warm", "answers as it does cold")
+    )
+    return report(*([otherwise] if otherwise else []))
 
 
 async def examined(bot: Bot, game: Game, rules: Any, home: Housed, watcher: Watcher) -> Course:

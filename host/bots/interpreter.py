@@ -2,16 +2,16 @@
 
 No line of the bot runs in it. A fork becomes the bot: a child of the keeper, in a process group that it cannot leave,
 with fresh globals, its own arguments, environment and descriptors; and fenced in, so that it reaches the interpreter by
-no signal. Nothing is imported here that a bot could shadow by a file of its own. Standard library only; languages.py
-hands this text to `python3 -c`.
+no signal. The bot's own folder is no place to import from until then. Standard library only; languages.py hands this
+text to `python3 -c`.
 """
 
-import atexit
-import _signal
 import _socket
+import atexit
 import ctypes
 import gc
 import os
+import signal
 import sys
 
 TYPE_CHECKING = False
@@ -56,7 +56,7 @@ def staying() -> Filter:
         (0x06, 0, 0, 0x00050001),  # EPERM
         (0x06, 0, 0, 0x7FFF0000),
     )
-    return Filter(len(program), (Instruction * len(program))(*program))
+    return Filter(len(program), (Instruction * len(program))(*(Instruction(*row) for row in program)))
 
 
 def fence() -> int:
@@ -76,26 +76,27 @@ def compiled(path: str) -> "CodeType":
 
 def prepared(path: str) -> "CodeType | None":
     """Return a bot's code, its modules of the standard library imported; None when it does not compile."""
+    if any(name.partition(".")[0] in sys.stdlib_module_names for name in os.listdir()):
+        raise ImportError("it has a file that hides a module of the standard library")
     try:
         code = compiled(path)
         with open(path, "rb") as file:
             body = compile(file.read(), path, "exec", ONLY_AST).body
-    except Exception:  # noqa: BLE001 - whatever it is, the bot's own process meets it again
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # its own process meets it again
         return None
-    if any(name.partition(".")[0] in sys.stdlib_module_names for name in os.listdir()):
-        return code
-    own = sys.path.pop(0)
     for statement in body:
-        names = [name.name for name in getattr(statement, "names", ())] if hasattr(statement, "names") else []
-        if getattr(statement, "module", None) and not statement.level:
-            names = [statement.module]
+        names = []
+        match type(statement).__name__:
+            case "Import":
+                names = [name.name for name in statement.names]
+            case "ImportFrom" if not statement.level:
+                names = [statement.module]
         for name in names:
             if name.partition(".")[0] in sys.stdlib_module_names - SHY:
                 try:
                     __import__(name)
-                except Exception:  # noqa: BLE001 - the same
+                except (ImportError, OSError):  # the same
                     continue
-    sys.path.insert(0, own)
     return code
 
 
@@ -118,11 +119,12 @@ def finish(namespace: dict[str, object], status: int) -> "NoReturn":
     What was there before it is left alone: to take that apart would cost more than all the rest.
     """
     if "threading" in sys.modules:
-        sys.modules["threading"]._shutdown()  # type: ignore[attr-defined]  # it has no public name
+        sys.modules["threading"]._shutdown()  # it has no public name
     atexit._run_exitfuncs()
-    namespace.clear()
-    for name in set(sys.modules) - known:
-        vars(sys.modules[name]).clear()
+    for home in (namespace, *(vars(sys.modules[name]) for name in set(sys.modules) - known)):
+        for name in reversed(list(home)):  # what is last has been made of what was there before
+            if name != "__builtins__":
+                home[name] = None
     gc.collect()
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -140,7 +142,7 @@ def served(path: str) -> "Callable[[dict[str, object]], NoReturn]":
     for descriptor in range(3):
         os.dup2(nothing, descriptor)
     os.close(nothing)
-    _signal.pthread_sigmask(_signal.SIG_BLOCK, range(1, 65))
+    signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
     known.update(sys.modules)
     gc.collect()
     gc.freeze()
@@ -168,9 +170,10 @@ def served(path: str) -> "Callable[[dict[str, object]], NoReturn]":
     words = data[4:].split(b"\0")[:-1]
     count = int.from_bytes(data[:4], sys.byteorder)
     sys.argv[1:] = map(os.fsdecode, words[:count])
+    sys.path.insert(0, "")
     os.environb.clear()
     os.environb.update(word.partition(b"=")[::2] for word in words[count:])
-    _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
     def run(namespace: dict[str, object]) -> "NoReturn":
         status = 0

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from functools import cache as once
 from pathlib import Path
@@ -147,7 +148,7 @@ STARTER = (
 
 
 READY = (
-    "import builtins, sys; builtins.exit = builtins.quit = sys.exit; sys.path += {packages!r}; "
+    "import builtins, sys; builtins.exit = builtins.quit = sys.exit; sys.path += {packages!r}; del sys.path[0]; "
     "sys.stdout.reconfigure(line_buffering=True); del sys.argv[0]; __file__ = sys.argv[0]; "
     "home = {{}}; exec({text!r}, home); globals().pop('home')['served'](__file__)(globals())"
 )
@@ -170,11 +171,24 @@ def run_python(spec: Spec, _files: frozenset[str]) -> Command:
 
 def warm(spec: Spec) -> Command:
     """Return the command of an interpreter that forks this bot for every question; empty where there can be none."""
-    if spec.language != "python" or spec.adapter or (spec.run and spec.language != "any"):
+    if cold_because(spec):
         return ()
     program = python(spec)
     text = INTERPRETER.read_text()
     return (need(program), "-B", "-S", "-c", READY.format(packages=[*packages(program)], text=text), spec.entry)
+
+
+def cold_because(spec: Spec) -> str:
+    """Return why a bot cannot be forked from a warm interpreter; empty when it can.
+
+    Nothing of the bot may run in that: no module in the place of the library's, nothing that an environment names.
+    """
+    hiding = [name for name in spec.files if name.partition("/")[0].partition(".")[0] in sys.stdlib_module_names]
+    if spec.language != "python" or spec.adapter or spec.run or spec.protocol not in ("", "argv"):
+        return "only a Python script that is asked by argv can be kept warm"
+    if hiding:
+        return f"its own {hiding[0]} hides the library's"
+    return "its bot.toml has `env` or `requires`" if spec.env or spec.requires else ""
 
 
 def numbers(version: str) -> tuple[int, ...]:

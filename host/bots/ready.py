@@ -17,6 +17,7 @@ from host.bots.verdict import code_of, problem_of
 from host.bots.watch import Watcher, a_watcher
 from host.games.engine import Game
 from host.problems import Problem, Refused
+from protocols import PROTOCOLS
 from protocols.words import Answer, Fault, FaultKind
 
 HOPELESS = frozenset({FaultKind.START, FaultKind.CRASH, FaultKind.EXIT})
@@ -75,19 +76,25 @@ def hopeless(answer: Answer) -> bool:
 
 async def differs(bot: Bot, game: Game, level: str) -> Problem | None:
     """Return what is wrong with a bot whose answers warm are not its answers cold; None when they are the same."""
+    views = list(game.edges.values())
     answers: list[list[Answer]] = [[], []]
-    async with a_watcher() as watcher, sandboxed(level, Home(Path(bot.folder)), bot.limits) as sandbox:
-        for warm, said in zip(((), bot.warm), answers, strict=True):
-            async with seated(bot._replace(warm=warm), game, sandbox, 1, watcher) as seat:
-                for number, view in enumerate(game.examples, 1):
+    async with a_watcher() as watcher, housed(bot, level) as home:
+        for command, said in zip(((), bot.warm), answers, strict=True):
+            home.empty()
+            async with seated(bot._replace(warm=command), game, home.sandbox, 1, watcher) as seat:
+                for number, view in enumerate(views, 1):
                     said += await seat.decide([Question(number, 1, view)])
-    for view, cold, warm_one in zip(game.examples, *answers, strict=True):
-        if cold != warm_one:
-            asked = b" ".join(seat.asked(view)).decode().strip()
-            told = f"asked: {asked}\ncold: {harmless(str(cold))}\nwarm: {harmless(str(warm_one))}"
+    for view, cold, warm in zip(views, *answers, strict=True):
+        if cold != warm:
+            asked = b" ".join(PROTOCOLS[bot.protocol].ask(view)).decode().strip()
+            told = f"asked: {asked}\ncold: {_said(cold)}\nwarm: {_said(warm)}"
             message = "answers otherwise when it is forked from a warm interpreter"
             return Problem(DIFFERS, bot.name, message, told, "take `warm = true` out of its bot.toml")
     return None
+
+
+def _said(answer: Answer) -> str:
+    return harmless(f"{answer.kind} {answer.detail}" if isinstance(answer, Fault) else f"{answer.verb} {answer.n}")
 
 
 async def started(bot: Bot, game: Game, level: str) -> Problem | None:

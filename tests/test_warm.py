@@ -1,0 +1,307 @@
+"""Warm starts mean the same to a bot: nothing of one question is left at the next, and nobody reaches the interpreter."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import trio
+from house import AMPLE, CACHE, built, fixture_of, levels, nothing_left_behind, opened, written
+
+from host.bots.build import Bot, build
+from host.bots.check import checked
+from host.bots.limits import Limits
+from host.bots.ready import ready
+from host.bots.sandboxes import Home, found, landlock, sandboxed
+from host.bots.seat import seated
+from host.bots.spec import find
+from host.bots.told import Evidence, Question
+from host.bots.watch import a_watcher
+from host.games import GAMES
+from host.problems import Refused
+from host.record import Job
+from protocols.words import Answer, Fault, FaultKind, Move
+
+GAME = GAMES["cardshark"]
+STANDS, OUT = Move("S"), Move("B", 666)
+WARM = [level for level in levels() if level in ("L3", "L4") and landlock.version() >= landlock.WANTED]
+at_every_warm_level = pytest.mark.parametrize("level", WARM)
+only_warm = pytest.mark.skipif(not WARM, reason="NO NAMESPACES OR NO LANDLOCK HERE: warm starts are not tested")
+
+
+def folder_of(source: str, **files: str) -> Path:
+    """Write a warm bot's folder."""
+    folder = CACHE / "warm" / f"w{abs(hash((source, *files.items())))}"
+    folder.mkdir(parents=True, exist_ok=True)
+    written(source, ".py", folder)
+    for name, text in files.items():
+        written(text, ".py", folder, name)
+    (folder / "bot.toml").write_text(
+        f'name = "{folder.name}"\ngame = "cardshark"\nlanguage = "python"\nentry = "bot.py"\nwarm = true\n'
+    )
+    return folder
+
+
+def asked(
+    level: str, bot: Bot, questions: int = 3, limits: Limits = AMPLE
+) -> tuple[list[Answer], Sequence[Evidence], int]:
+    """Ask a bot; return its answers, the evidence and how many words its interpreter's command has, 0 when it is cold."""
+
+    async def ask() -> tuple[list[Answer], Sequence[Evidence], int]:
+        answers: list[Answer] = []
+        async with (
+            a_watcher() as watcher,
+            sandboxed(level, Home(Path(bot.folder)), limits) as sandbox,
+            seated(bot._replace(limits=limits), GAME, sandbox, 7, watcher) as seat,
+        ):
+            for number in range(1, questions + 1):
+                answers += await seat.decide([Question(number, 1, GAME.examples[0])])
+            return answers, seat.all_evidence(), sandbox.keeper.warm
+
+    with nothing_left_behind():
+        return trio.run(ask)
+
+
+def answers_of(level: str, source: str, questions: int = 3, limits: Limits = AMPLE) -> list[Answer]:
+    """Return what a warm bot answers; it must be warm."""
+    answers, evidence, warm = asked(level, built(folder_of(source)), questions, limits)
+    assert warm, evidence
+    return answers
+
+
+@at_every_warm_level
+def test_a_global_written_in_one_move_is_invisible_in_the_next(level: str) -> None:
+    source = """
+        import builtins, json, os, random, sys
+
+        seen = [hasattr(thing, "mark") for thing in (builtins, json, os, random)] + ["mark" in globals(), "mark" in os.environ]
+        builtins.mark = json.mark = os.mark = random.mark = mark = 1
+        sys.modules["mark"] = os
+        os.environ["mark"] = "1"
+        sys.path.append("mark")
+        print("B 666" if any(seen) or sys.path.count("mark") > 1 else "S")
+    """
+
+    assert answers_of(level, source) == [STANDS] * 3
+
+
+@at_every_warm_level
+def test_a_warm_start_is_a_start(level: str) -> None:
+    source = """
+        import os, random, signal, sys, threading
+
+        well = [
+            __name__ == "__main__",
+            __file__ == sys.argv[0] == "bot.py",
+            len(sys.argv) == 6,
+            os.environ["CROUPIER_SEED"] == "7",
+            sorted(os.environ) == ["CROUPIER_SEED", "HOME", "LANG", "PATH"],
+            os.getcwd() == "/bot",
+            os.getppid() == 1,
+            os.getpgrp() == os.getsid(0) == os.getpid(),
+            threading.main_thread() is threading.current_thread(),
+            threading.get_native_id() == os.getpid(),
+            signal.pthread_sigmask(signal.SIG_BLOCK, ()) == set(),
+            signal.getsignal(signal.SIGINT) is signal.default_int_handler,
+            sys.stdin.read() == "",
+            sys.stdout.line_buffering,
+            set(globals()) <= {"__name__", "__doc__", "__package__", "__loader__", "__spec__", "__annotations__",
+                               "__builtins__", "__file__", "builtins", "os", "random", "signal", "sys", "threading", "well"},
+        ]
+        print("S" if all(well) else f"B {100 + well.index(False)}")
+    """
+
+    assert answers_of(level, source) == [STANDS] * 3
+
+
+@at_every_warm_level
+def test_chance_is_not_the_same_in_every_fork(level: str) -> None:
+    source = """
+        import random
+
+        print("B", random.randrange(10**6) + 1)
+    """
+
+    assert len(set(answers_of(level, source, 4))) == 4
+
+
+@at_every_warm_level
+def test_nobody_reaches_the_interpreter(level: str) -> None:
+    source = """
+        import os, signal
+
+        reached = []
+        for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGKILL, 0):
+            for pid in range(-1, 40000):
+                if pid not in (0, -1, os.getpid(), -os.getpid()):
+                    try:
+                        os.kill(pid, number)
+                        reached.append(pid)
+                    except OSError:
+                        pass
+        for leave in (os.setsid, os.setpgrp, lambda: os.setpgid(0, 0)):
+            if os.fork() == 0:
+                before = os.getpgrp()
+                try:
+                    leave()
+                except OSError:
+                    pass
+                os._exit(os.getpgrp() != before)
+            reached += [leave] * bool(os.wait()[1])
+        print("B 666" if reached else "S")
+    """
+
+    assert answers_of(level, source, 2) == [STANDS] * 2
+
+
+@at_every_warm_level
+def test_what_a_fork_leaves_running_is_dead_at_the_next(level: str) -> None:
+    source = """
+        import os, subprocess, time
+
+        for _ in range(4):
+            if os.fork() == 0:
+                if os.fork() == 0:
+                    for descriptor in range(3):
+                        os.close(descriptor)
+                    while True:
+                        time.sleep(0.001)
+                        if os.fork():
+                            os._exit(0)
+                os._exit(0)
+        subprocess.Popen(["/bin/sleep", "1000"])
+        alive = 0
+        try:
+            os.kill(-1, 0)  # of its own
+        except OSError:
+            pass
+        print("S")
+    """
+    bot = built(folder_of(source))
+
+    async def ask() -> list[int]:
+        from host.bots.watch import descendants
+
+        alive = []
+        async with (
+            a_watcher() as watcher,
+            sandboxed(level, Home(Path(bot.folder)), AMPLE) as sandbox,
+            seated(bot, GAME, sandbox, 7, watcher) as seat,
+        ):
+            for number in range(1, 6):
+                assert await seat.decide([Question(number, 1, GAME.examples[0])]) == [STANDS]
+                alive.append(len(list(descendants(sandbox.pid))))
+        return alive
+
+    with nothing_left_behind():
+        assert trio.run(ask) == [1] * 5  # the interpreter
+
+
+@at_every_warm_level
+@pytest.mark.parametrize(
+    ("line", "kind", "limits"),
+    [
+        ("while True: pass", FaultKind.CPU, AMPLE._replace(cpu=0.2)),
+        ("import time; time.sleep(9)", FaultKind.TIMEOUT, AMPLE._replace(move=0.3)),
+        ("import os; os.abort()", FaultKind.CRASH, AMPLE),
+        ("1 / 0", FaultKind.CRASH, AMPLE),
+        ("import sys; sys.exit('no')", FaultKind.CRASH, AMPLE),
+        ("raise SystemExit", FaultKind.EXIT, AMPLE),
+        ("print('x' * 9000)", FaultKind.FLOOD, AMPLE),
+        ("room = bytearray(300 << 20)", FaultKind.MEMORY, AMPLE._replace(memory=128 << 20)),
+    ],
+)
+def test_a_warm_bot_is_held_to_its_limits(level: str, line: str, kind: FaultKind, limits: Limits) -> None:
+    bot = built(folder_of(f"import sys\n{line}\n"))
+    hold = "import time; time.sleep(0.1)\n" if kind is FaultKind.MEMORY else ""
+    bot = built(folder_of(f"{line}\n{hold}")) if hold else bot
+
+    answers, evidence, warm = asked(level, bot, 2, limits)
+
+    assert warm and [answer.kind for answer in answers if isinstance(answer, Fault)] == [kind] * 2, evidence
+
+
+@at_every_warm_level
+def test_files_and_exit_functions_of_a_warm_bot_end_as_ever(level: str) -> None:
+    source = """
+        import atexit, sys
+
+        class Last:
+            def __del__(self):
+                sys.stdout.flush()
+
+        atexit.register(sys.stdout.write, "B ")
+        kept = open(1, "w", closefd=False)
+        kept.write("7")
+        last = Last()
+    """
+
+    assert answers_of(level, source, 2) == [Move("B", 7)] * 2
+
+
+@at_every_warm_level
+def test_a_bot_that_hides_the_library_is_started_cold_and_check_says_so(level: str) -> None:
+    folder = folder_of("import json, heapq\nprint(json.answer)\n", json="answer = 'S'\n", ctypes="print('B 666')\n")
+    bot = built(folder)
+
+    report, _ = trio.run(checked, find(folder), GAME, level, AMPLE)
+
+    answers, _, warm = asked(level, bot)
+    assert (answers, warm) == ([STANDS] * 3, 0)
+    assert report.accepted and "starts cold: its own " in report.text()
+
+
+@at_every_warm_level
+def test_no_file_that_a_build_leaves_is_imported_by_the_interpreter(level: str) -> None:
+    folder = folder_of("print('S')\n", later="print('B 666')\n")
+    with (folder / "bot.toml").open("a") as manifest:
+        manifest.write('build = ["cp later.py ctypes.py", "cp later.py signal.py"]\n')
+
+    answers, _, warm = asked(level, built(folder), 2)
+
+    assert warm and [answer.kind for answer in answers if isinstance(answer, Fault)] == [FaultKind.START] * 2
+
+
+@only_warm
+def test_the_first_questions_seed_is_not_the_seconds_fixtures() -> None:
+    bot = built(folder_of("import os\nprint('B', int(os.environ['CROUPIER_SEED']) % 10**9 + 1)\n"))
+
+    async def work() -> list[list[list[Answer]]]:
+        from house import answers_of as all_answers
+
+        async with opened("cardshark", [bot, bot._replace(name="other")]) as house:
+            names = [bot, bot._replace(name="other")]
+            return [
+                all_answers(await house.play(Job(fixture_of("cardshark", names, 1, path, hands=1))))
+                for path in ("a/1", "a/2")
+            ]
+
+    first, second = trio.run(work)
+    assert first != second
+
+
+@only_warm
+def test_warm_answers_that_are_not_the_cold_ones_are_refused() -> None:
+    spec = find(folder_of("import sys\nprint('S' if 'ctypes' not in sys.modules else 'H')\n"))
+
+    with pytest.raises(Refused) as refused:
+        trio.run(ready, [spec], GAME, AMPLE, WARM[-1])
+
+    assert [problem.code for problem in refused.value.problems] == ["B039"]
+    assert refused.value.problems[0].evidence.endswith("\ncold: S 0\nwarm: H 0")
+    report, _ = trio.run(checked, spec, GAME, WARM[-1], AMPLE)
+    assert not report.accepted and report.problems[0].code == "B039"
+
+
+@only_warm
+def test_check_says_that_a_bot_is_the_same_warm() -> None:
+    report, bot = trio.run(checked, find(folder_of("print('S')\n")), GAME, WARM[-1], AMPLE)
+
+    assert report.accepted and bot and bot.warm
+    assert "answers as it does cold" in report.text()
+
+
+def test_where_nobody_can_be_kept_from_the_interpreter_each_start_is_cold() -> None:
+    for level in {*levels(), found().level} - set(WARM):
+        bot = trio.run(build, find(folder_of("print('S')\n")), level)
+        answers, _, warm = asked(level, bot._replace(limits=AMPLE), 2)
+        assert (answers, warm) == ([STANDS] * 2, 0)
