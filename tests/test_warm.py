@@ -19,6 +19,7 @@ from host.bots.watch import a_watcher
 from host.games import GAMES
 from host.problems import Refused
 from host.record import Job
+from host.tournament.cup import load
 from protocols.words import Answer, Fault, FaultKind, Move
 
 GAME = GAMES["cardshark"]
@@ -290,6 +291,17 @@ def test_warm_answers_that_are_not_the_cold_ones_are_refused() -> None:
     assert refused.value.problems[0].evidence.endswith("\ncold: S 0\nwarm: H 0")
     report, _ = trio.run(checked, spec, GAME, WARM[-1], AMPLE)
     assert not report.accepted and report.problems[0].code == "B039"
+
+
+def test_a_tournament_may_have_all_its_python_bots_warm(tmp_path: Path) -> None:
+    (tmp_path / "bots").mkdir()
+    written("print('S')\n", ".py", tmp_path / "bots", "quick")
+    written("#!/bin/sh\necho S\n", "", tmp_path / "bots", "other")
+    (tmp_path / "croupier.toml").write_text('game = "cardshark"\nbots = ["bots/*"]\n[sandbox]\nwarm = true\n')
+
+    specs = load(tmp_path).specs(tmp_path)
+
+    assert {spec.name: spec.warm for spec in specs} == {"quick": True, "other": False}
 
 
 @only_warm

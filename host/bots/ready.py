@@ -89,7 +89,9 @@ async def differs(bot: Bot, game: Game, level: str) -> Problem | None:
             asked = b" ".join(PROTOCOLS[bot.protocol].ask(view)).decode().strip()
             told = f"asked: {asked}\ncold: {_said(cold)}\nwarm: {_said(warm)}"
             message = "answers otherwise when it is forked from a warm interpreter"
-            return Problem(DIFFERS, bot.name, message, told, "take `warm = true` out of its bot.toml")
+            return Problem(
+                DIFFERS, bot.name, message, told, "take `warm = true` out of its bot.toml, or of croupier.toml"
+            )
     return None
 
 

@@ -184,6 +184,7 @@ class SandboxTable:
 
     level: Annotated[str, one_of(lambda: ("L4", "L3", "L2", "none"), "level of isolation")] = "L3"
     pondering: Flag = False
+    warm: Flag = False
 
 
 @dataclass(frozen=True)
@@ -238,6 +239,7 @@ class Cup(NamedTuple):
     limits: Limits
     level: str  # of the sandbox, at least
     pondering: bool  # whether bots may go on computing while they have no question
+    warm: bool  # whether every Python bot that is asked by argv is forked from a warm interpreter
     workers: int
     stop_early: bool
     abreast: int
@@ -257,7 +259,8 @@ class Cup(NamedTuple):
 
     def specs(self, folder: Path) -> list[Spec]:
         """Return the bots that take part, not built yet; raise Refused with whatever is wrong with any of them."""
-        return find_all(self.bots, folder, self.game, self.limits)
+        specs = find_all(self.bots, folder, self.game, self.limits)
+        return [spec._replace(warm=spec.warm or (self.warm and spec.language == "python")) for spec in specs]
 
 
 def load(place: Path) -> Cup:
@@ -295,6 +298,7 @@ def load(place: Path) -> Cup:
         limits=said.limits.over(Limits()),
         level=said.sandbox.level,
         pondering=said.sandbox.pondering,
+        warm=said.sandbox.warm,
         workers=said.run.workers,
         stop_early=said.run.stop_early,
         abreast=said.run.abreast,
@@ -541,6 +545,7 @@ clock     = "wall"             # "fair": waits for a processor do not count; "cp
 [sandbox]
 level     = "L3"               # a minimum: L4, L3, L2 or none; croupier refuses rather than weakens
 pondering = false              # true: bots may go on computing while they have no question
+warm      = false              # true: Python bots start from a ready interpreter, by argv
 
 [run]
 workers    = "auto"            # one a core
