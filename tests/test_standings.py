@@ -20,6 +20,7 @@ from host.record import Fixture, Record, Result
 from host.report import text
 from host.tournament import plans
 from host.tournament.standings import Row, by_pair, placed, standings, sureness
+from host.tournament.standings import told as standings_told
 
 IDLE = Usage(0, 0.0, 0.0, 0.0, 0, 0, (0,) * 26)
 
@@ -286,6 +287,83 @@ def test_the_order_of_a_pair_is_certain_or_marked(wins: tuple[int, int], certain
 
 def test_only_two_at_a_table_are_a_pair() -> None:
     assert by_pair([tourney(1, {"A": 1, "B": 2, "C": 3})]) == {}
+
+
+# Advice.
+
+
+def advice(records: list[Record], names: str, **stage: Any) -> list[Any]:
+    facts = {"name": "s", "kind": "round-robin", "rank_by": []} | stage
+    return [tuple(each) for each in standings_told(facts, {}, records, field(names)).advice]
+
+
+def test_neighbours_that_are_too_close_say_how_many_tables_would_tell() -> None:
+    ((bots, sure, needed, played, unit),) = advice([block("AB", (520, 480))], "AB")
+    assert (bots, played, unit) == (("A", "B"), 1000, "tables_per_pair") and 0.85 < sure < 0.91
+    assert 2_000 < needed < 3_200
+
+
+def test_equals_are_as_good_as_equal_and_the_certain_need_nothing() -> None:
+    assert [each[2] for each in advice([block("AB", (500, 500))], "AB")] == [None]
+    assert advice([block("AB", (600, 400))], "AB") == []
+
+
+def test_tourneys_are_counted_in_tourneys() -> None:
+    ((_, _, needed, played, unit),) = advice(cup({"A": 200, "B": 220}, 100), "AB", kind="tables")
+    assert (played, unit) == (100, "tourneys") and needed > 100
+
+
+def test_advice_is_one_line_for_people() -> None:
+    records = [block("AB", (520, 480)), block("BC", (510, 490)), block("AC", (515, 485)), block("CD", (500, 500))]
+    found = standings_told({"name": "s", "kind": "round-robin", "rank_by": []}, {}, records, field("ABCD"))
+    lines = text.advised(found.advice)
+    assert lines[0].startswith("certain at about ") and " tables a pair, now 1\u202f000" in lines[0]
+
+
+# Groups.
+
+
+def game(group: str, number: int, chips: Iterable[int]) -> Record:
+    """Return a game of a group."""
+    results = {bot: Result(1, 0, left, left, left, left) for bot, left in zip(group, chips, strict=True)}
+    return played(f"groups/1/{group}/{number}", results)
+
+
+GROUPS = {"name": "groups", "kind": "groups", "rank_by": ["advances", "chips"], "advance": 2}
+
+
+def test_in_groups_the_share_of_games_in_which_a_bot_advances_is_first_and_chips_are_second() -> None:
+    luck = Random(5)
+    games = [game("ABC", number, (300 + luck.randrange(90), luck.randrange(300), 100)) for number in range(1, 41)]
+    rows = standings_told(GROUPS, {}, games, field("ABC")).rows
+    assert rows[0].bot == "A" and rows[0].rate == 1.0
+    for row in rows:
+        assert row.low is not None and row.rate is not None and row.high is not None
+        assert row.low <= row.rate <= row.high + 1e-9
+        assert row.score_low is not None and row.score is not None and row.score_high is not None
+        assert row.score_low <= row.score <= row.score_high
+    assert rows[0].score_high - rows[0].score_low == pytest.approx(2 * 1.96 * 26 / 40**0.5, rel=0.3)  # type: ignore[operator]
+    shown_at_all = shown("groups", rows, [])
+    assert shown_at_all.count("±") == 2 and "advanced" in shown_at_all
+
+
+def test_a_single_game_of_a_group_has_no_interval_of_chips() -> None:
+    rows = standings_told(GROUPS, {}, [game("ABC", 1, (300, 200, 100))], field("ABC")).rows
+    assert [(row.score_low, row.score_high) for row in rows] == [(None, None)] * 3
+
+
+def test_bots_of_different_groups_are_not_compared() -> None:
+    games = [game("ABC", number, (300, 200, 100)) for number in range(1, 21)]
+    games += [game("DEF", number, (300, 200, 100)) for number in range(1, 21)]
+    found = standings_told(GROUPS | {"advance": 1}, {}, games, field("ABCDEF"))
+    assert not [sentence for sentence in found.sure if sentence.startswith(("A and D", "A ahead of D", "D and A"))]
+    assert all({*each.bots} <= {*"ABC"} or {*each.bots} <= {*"DEF"} for each in found.advice)
+
+
+def test_who_does_not_take_part_in_a_stage_is_out_and_not_waiting() -> None:
+    facts = {"field groups": json.dumps(["A", "B", "C", "E"])}
+    rows = standings_told(GROUPS, facts, [game("ABC", 1, (300, 200, 100))], field("ABCDE")).rows
+    assert [(row.bot, row.note) for row in rows[3:]] == [("D", "is out"), ("E", "has not played yet")]
 
 
 # On the screen.

@@ -1,0 +1,87 @@
+"""Two names for one bot: how often standings call them different, over many small cups.
+
+    python benchmarks/aa.py [--cups 1000]
+
+In every cup one player takes part under two names among others, and plays by chance where it may, so that the two are
+equally good but never play alike. Called different means that `told`, which every command and page asks, finds the order
+of the two certain. It should do so in at most 5 % of the cups. The players are simple functions in this process; plans,
+rules, records, standings and statistics are croupier's own.
+"""
+
+import argparse
+from collections.abc import Mapping
+from random import Random
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from simple import FIELDS, Player, record
+
+from host.games import GAMES
+from host.record import Fixture, Record
+from host.tournament.stages import STAGES, Field
+from host.tournament.standings import told
+from host.tournament.statistics import SURE, wilson
+
+TWINS = ("one", "other")
+
+
+class Case(NamedTuple):
+    """A kind of small cup: its stage, as croupier.toml would say it, and how many others take part."""
+
+    what: str
+    game: str
+    others: int
+    stage: Mapping[str, Any]
+
+
+LEAGUE = {"kind": "round-robin", "rank_by": ["games", "hands"], "tables_per_pair": 20, "mirror": False}
+TABLES = {"kind": "tables", "rank_by": ["chips"], "tourneys": 12, "rounds": 3, "mirror": False}
+GROUPS = {"kind": "groups", "rank_by": ["advances", "chips"], "advance": 2, "repeat": 10, "until": 2, "mirror": False}
+CASES = [
+    Case("pazaak: a league of two", "pazaak", 0, LEAGUE | {"tables_per_pair": 60}),
+    Case("pazaak: a league of four", "pazaak", 2, LEAGUE),
+    Case("pazaak: a league of four, mirrored", "pazaak", 2, LEAGUE | {"mirror": True}),
+    Case("cardshark: tourneys of six", "cardshark", 4, TABLES),
+    Case("cardshark: tourneys of six, mirrored", "cardshark", 4, TABLES | {"mirror": True}),
+    Case("holdem: a group of five, ten games", "holdem", 3, GROUPS),
+    Case("holdem: a group of five, mirrored", "holdem", 3, GROUPS | {"mirror": True}),
+]
+
+
+def wavering(player: Player, luck: Random, other: Player) -> Player:
+    """Return a player that plays now like one, now like another."""
+    return lambda view: (player if luck.random() < 0.5 else other)(view)
+
+
+def called_different(case: Case, number: int) -> bool:
+    """Play one cup; return whether its standings are certain which of the twins is the better."""
+    players = list(FIELDS[case.game].values())
+    luck = Random(number)
+    field = {name: wavering(players[0], luck, players[1]) for name in TWINS}
+    field |= {f"b{nth}": players[nth] for nth in range(1, case.others + 1)}
+    stage = SimpleNamespace(name="s", **case.stage)
+    rules = next(iter(GAMES[case.game].presets.values()))
+    rules = rules._replace(rounds=12) if case.game == "holdem" else rules
+    seed, records = number.to_bytes(4), dict[str, Record]()
+    blank = Fixture(case.game, rules, "", "", (), 0)
+    names = sorted(field, key=lambda _name: luck.random())
+    while due := STAGES[stage.kind].due(stage, blank, Field(names, seed), records):
+        records |= {fixture.path: record(fixture, field, seed) for fixture in due}
+    # the two alone, whoever stands between them
+    return not told(vars(stage), {}, list(records.values()), {name: {} for name in names if name in TWINS}).advice
+
+
+def main() -> None:
+    """Count and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cups", type=int, default=1000)
+    cups = parser.parse_args().cups
+    print(f"{cups} cups of each kind; an order is called one from {100 * SURE:.1f} % on\n")
+    for case in CASES:
+        times = sum(called_different(case, number) for number in range(cups))
+        low, high = wilson(times, cups)
+        print(f"{case.what:<40}{times:>6} cups  {100 * times / cups:5.2f} %   ({100 * low:.1f} … {100 * high:.1f} %)")
+
+
+if __name__ == "__main__":
+    main()
