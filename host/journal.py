@@ -8,13 +8,13 @@ import platform
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from host.bots.told import Evidence
+from host.bots.told import Evidence, Timed
 from host.problems import Problem, Refused
 from host.record import Record
 
@@ -30,6 +30,9 @@ CREATE TABLE fault  (id INTEGER PRIMARY KEY, fixture INTEGER NOT NULL REFERENCES
                      kind TEXT NOT NULL, evidence BLOB NOT NULL);
 CREATE INDEX fault_by_bot ON fault(bot, kind);
 """
+TIMED = "CREATE TABLE IF NOT EXISTS timed(fixture INTEGER PRIMARY KEY REFERENCES fixture, times BLOB NOT NULL)"
+"""What decisions took; journals that began before there was this table are read without."""
+
 pack, unpack = msgspec.msgpack.encode, msgspec.msgpack.decode
 
 
@@ -72,7 +75,7 @@ class Journal:
 
     def add(self, stage: str, record: Record, about: Mapping[str, Any]) -> None:
         """Add one fixture, whole; a fixture that is there already stays as it is."""
-        summary = record._replace(evidence=(), scores=(), answers=b"")
+        summary = record._replace(evidence=(), scores=(), answers=b"", times=())
         with self._written():
             row = (record.path, stage, json.dumps(about), time.time())
             added = self._database.execute(
@@ -89,6 +92,8 @@ class Journal:
                 "INSERT INTO fault(fixture, bot, kind, evidence) VALUES (?, ?, ?, ?)",
                 [(fixture, piece.bot, piece.kind, pack(piece)) for piece in record.evidence],
             )
+            if record.times:
+                self._database.execute("INSERT INTO timed VALUES (?, ?)", (fixture, _squeezed(record.times)))
 
     def paths(self, stage: str | None = None) -> list[str]:
         """Return the paths of the fixtures that have been played, in the order in which they ended."""
@@ -127,6 +132,15 @@ class Journal:
         about, scores = self._database.execute(query, (path,)).fetchone()
         return json.loads(about), scores
 
+    def times(self, path: str) -> tuple[Timed, ...]:
+        """Return what decisions at a fixture's first tables took, as far as that is kept."""
+        query = "SELECT times FROM timed JOIN fixture ON fixture.id = timed.fixture WHERE path = ?"
+        if not self._database.execute("SELECT 1 FROM sqlite_master WHERE name = 'timed'").fetchone():
+            return ()
+        row = self._database.execute(query, (path,)).fetchone()
+        with self._legible():
+            return msgspec.msgpack.decode(zlib.decompress(row[0]), type=tuple[Timed, ...]) if row else ()
+
     def evidence(self, where: str = "", values: tuple[Any, ...] = ()) -> Iterator[tuple[int, str, Evidence]]:
         """Yield id, fixture path and evidence of faults and slowest decisions."""
         query = f"SELECT fault.id, path, evidence FROM fault JOIN fixture ON fixture.id = fault.fixture {where} ORDER BY fault.id"
@@ -153,7 +167,7 @@ class Journal:
             raise Refused([_refusal(self.path, f"is damaged: {damaged}")], 3) from damaged
 
 
-def _squeezed(scores: tuple[tuple[int, ...], ...]) -> bytes:
+def _squeezed(scores: Sequence[tuple[int, ...]]) -> bytes:
     return zlib.compress(pack(scores), 3)
 
 
@@ -227,6 +241,7 @@ def writing(path: Path, fresh: Callable[[], None] | None = None) -> Iterator[Jou
                 _make(path)
             database = stack.enter_context(contextlib.closing(sqlite3.connect(path, timeout=10)))
             database.execute("PRAGMA synchronous = NORMAL")
+            database.execute(TIMED)
         except (OSError, sqlite3.OperationalError) as failed:
             raise Refused([_unwritable(path, getattr(failed, "strerror", None) or str(failed))], 6) from failed
         yield Journal(database, path)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from host.bots.build import Bot
-from host.bots.told import Evidence, Usage
+from host.bots.told import Evidence, Timed, Usage
 from host.games.engine import Scores
 from host.outsiders import Origin, bring
 from protocols.words import Answer, Fault, FaultKind, Move
@@ -60,6 +60,7 @@ class Record(NamedTuple):
     seconds: float = 0.0
     stalls: tuple[str, ...] = ()  # of the times it was started again: the machine was busy, and how that was seen
     overhead: float = 0.0  # seconds that croupier itself has computed for it
+    times: tuple[Timed, ...] = ()  # of decisions at its first tables
 
 
 class Again(NamedTuple):

@@ -159,6 +159,7 @@ def recorded(fixture: Fixture, played: Sequence[Played], seats: dict[str, Seat])
         tuple(table.scores for table in played),
         pack(table.answers for table in played),
         tuple(name for name, seat in seats.items() if seat.benched),
+        times=tuple(sorted(time for seat in seats.values() for time in seat.times)),
     )
 
 

@@ -96,7 +96,10 @@ def all_of(executor: Executor, workers: int, bots: list[Bot], lost: Callable[[st
                 await hands.give(Job(fixture))
             return [await hands.take() for _ in range(FIXTURES)]
 
-    return {record.path: record._replace(usage={}, evidence=(), seconds=0.0, overhead=0.0) for record in trio.run(play)}
+    return {
+        record.path: record._replace(usage={}, evidence=(), seconds=0.0, overhead=0.0, times=())
+        for record in trio.run(play)
+    }
 
 
 @pytest.mark.parametrize("name", EXECUTORS)
@@ -118,7 +121,8 @@ def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again(bots: list[
             return [first, *[await hands.take() for _ in range(FIXTURES - 1)]]
 
     played = {
-        record.path: record._replace(usage={}, evidence=(), seconds=0.0, overhead=0.0) for record in trio.run(play)
+        record.path: record._replace(usage={}, evidence=(), seconds=0.0, overhead=0.0, times=())
+        for record in trio.run(play)
     }
     assert played == all_of(here, 1, bots)
     assert len(lost) == 1

@@ -1,6 +1,7 @@
 """The report: one file that tells what a run came to, and lets nothing that a bot has said do any harm."""
 
 import base64
+import contextlib
 import csv
 import gzip
 import html
@@ -9,6 +10,7 @@ import json
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
@@ -169,6 +171,21 @@ def test_a_packed_table_has_all_its_questions(journal: Path) -> None:
     asked = [facts["q"] for ev, facts in table.events if ev == "ask" and "q" in facts]
     columns = [column.split("\n") for column in packed(table)["questions"]]
     assert [" ".join(fields) for fields in zip(*columns, strict=True)] == asked
+
+
+def test_every_decision_of_a_first_table_comes_with_its_time(journal: Path) -> None:
+    with reading(journal) as book:
+        (table,) = load(book, SEED, book.paths()[0], [0])
+    took = packed(table)["took"]
+    assert took == [[1000 + 7 * n if n == 0 else round(1000 + 7 * n, -1), 456] for n in range(len(took))]
+    assert len(took) == len(packed(table)["questions"][0].split("\n"))
+
+
+def test_a_journal_from_before_times_were_kept_is_shown_without(tmp_path: Path) -> None:
+    path = games.played(tmp_path, "pazaak")
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("DROP TABLE timed")
+    assert report(path).count('class="table"') == 18
 
 
 def test_evidence_of_a_fault_is_shown_harmless(journal: Path) -> None:

@@ -153,6 +153,20 @@ def test_of_every_kind_of_fault_only_the_first_few_are_kept(make: Make) -> None:
     assert [piece.kind for piece in record.evidence] == ["unreadable"] * 5 + ["slowest"]
 
 
+@pytest.mark.parametrize("protocol", ["argv", "lines"])
+def test_the_times_of_every_decision_at_the_first_tables_are_kept(protocol: str, make: Make) -> None:
+    bot = make(
+        "import sys\nfor _ in sys.stdin: print('S', flush=True)" if protocol == "lines" else "print('S')",
+        protocol=protocol,
+    )
+
+    record = alone(bot, 10)
+
+    decisions = [(table, n) for table, said in enumerate(answers_of(record)[:8], 1) for n in range(1, len(said) + 1)]
+    assert [(time.table, time.number) for time in record.times] == decisions
+    assert all(time.wall for time in record.times)
+
+
 # Starting.
 
 WAITS = """

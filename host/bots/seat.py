@@ -12,13 +12,14 @@ from host.bots.clock import Clock, HostStall
 from host.bots.conversation import ORDERLY, Conversation
 from host.bots.oneshot import OneShot, Spent
 from host.bots.sandboxes import KeeperDied, Outgrown, Sandbox
-from host.bots.told import BENCHING, EVIDENCE, Asked, Evidence, Told, Usage, Wave
+from host.bots.told import BENCHING, EVIDENCE, Asked, Evidence, Timed, Told, Usage, Wave
 from host.bots.watch import Watcher, bare
 from host.games.engine import Game
 from protocols import PROTOCOLS
 from protocols.words import Answer, Fault, FaultKind
 
 BENCHED_AFTER = 20  # clock, crash or start faults in one fixture
+TIMED, TIMED_TABLES = 1000, 8  # decisions of a bot whose times are kept, those at a fixture's first tables
 KEPT = 5  # pieces of evidence a bot and kind of fault, in one fixture
 WALLS = 26  # buckets of answer times: 2^25 µs is more than half a minute
 
@@ -65,6 +66,7 @@ class Seat:
         self._grave = 0  # faults that count towards benching
         self.faults: Counter[str] = Counter()
         self.evidence: list[Evidence] = []
+        self.times: list[Timed] = []
         self._slowest: Evidence | None = None
         self._questions = 0
         self._wall = 0.0
@@ -152,12 +154,23 @@ class Seat:
                 nth = walls.index(slowest)
                 told = Told(wave.answers[nth], wave.raws[nth], slowest, wave.cpus[nth] if wave.cpus else 0.0)
                 self._slowest = self._shown(questions[nth], told, "slowest", "")
+        if count and questions[0].table <= TIMED_TABLES:  # open tables come in their order
+            for nth, question in enumerate(questions[:count]):
+                if question.table > TIMED_TABLES:
+                    break
+                self._time(question, walls[nth], wave.cpus[nth] if wave.cpus else 0.0)
         if Fault in map(type, wave.answers):
             for question, answer, raw, wall in zip(questions, wave.answers, wave.raws, walls, strict=False):
                 if isinstance(answer, Fault):
                     self._charge(question, Told(answer, raw, wall), answer)
 
+    def _time(self, question: Asked, wall: float, cpu: float) -> None:
+        if len(self.times) < TIMED:
+            self.times.append(Timed(question.table, question.number, round(wall * 1e6), round(cpu * 1e6)))
+
     def _note(self, question: Asked, told: Told) -> None:
+        if question.table <= TIMED_TABLES:
+            self._time(question, told.wall, told.cpu)
         self._questions += 1
         self._wall += told.wall
         self._walls[min(int(told.wall * 1e6).bit_length(), WALLS - 1)] += 1

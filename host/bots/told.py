@@ -71,6 +71,15 @@ class Evidence(NamedTuple):
     overhead: float = 0.0  # seconds that the host has taken besides
 
 
+class Timed(NamedTuple):
+    """What one decision took, in microseconds; `cpu` is 0 where only the whole wave is known."""
+
+    table: int
+    number: int
+    wall: int
+    cpu: int
+
+
 class Usage(NamedTuple):
     """What a bot used in one fixture: seconds and bytes; `walls[i]` counts answers that took below 2^i µs."""
 

@@ -124,6 +124,8 @@ def lines(table: Shown) -> Iterator[dict[str, Any]]:
         told = {"ev": ev} | {key: plain(value) for key, value in facts.items()}
         if ev == "table.start":
             told |= about
+        if ev == "answer" and facts["n"] in table.times:
+            told |= dict(zip(("us", "cpu_us"), table.times[facts["n"]], strict=True))
         if ev == "answer" and facts["n"] in kept:
             told |= kept[facts["n"]]
         yield told

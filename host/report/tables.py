@@ -37,6 +37,7 @@ class Shown(NamedTuple):
     sitting: Sitting
     events: list[Event]
     evidence: list[Evidence]
+    times: Mapping[int, tuple[int, int]] = {}  # wall and CPU of decisions by number, in microseconds, where kept
 
     @property
     def bots(self) -> list[str]:
@@ -113,12 +114,14 @@ def load(journal: Journal, seed: bytes, fixture: str, wanted: Sequence[int] | No
     if whole is None:
         raise Refused([Problem("R006", fixture, "has not been played", hint="croupier status")], 3)
     record, about = whole
+    times = journal.times(fixture)
     try:
         seats, answers = sittings(fixture_of(about), seed, record.scores), unpack(record.answers)
         for nth in range(len(seats)) if wanted is None else wanted:
             happened = list(events(about["game"], seats[nth], seed, answers[nth]))
             kept = [piece for piece in record.evidence if piece.table == nth + 1]
-            yield Shown(about["game"], seats[nth], happened, kept)
+            took = {time.number: (time.wall, time.cpu) for time in times if time.table == nth + 1}
+            yield Shown(about["game"], seats[nth], happened, kept, took)
     except (ValueError, IndexError, KeyError) as differs:
         problem = Problem("R008", str(journal.path), f"the journal does not fit the rules: {differs}")
         raise Refused([problem], 1) from differs
@@ -148,6 +151,7 @@ def packed(table: Shown, why: str = "") -> dict[str, Any]:
         if shape not in shapes:
             shapes.append(shape)
         rows.append([shapes.index(shape), *kept.values()])
+    asked = max(table.times, default=0)
     pieces = {piece.number: evidence(piece) for piece in sorted(table.evidence, key=lambda one: one.kind != "slowest")}
     return {
         "v": 1,
@@ -160,7 +164,15 @@ def packed(table: Shown, why: str = "") -> dict[str, Any]:
         "rows": rows,
         "questions": ["\n".join(column) for column in zip(*questions, strict=True)],
         "kept": pieces,
+        "took": [[rounded(us) for us in table.times.get(number, ())] for number in range(1, asked + 1)]
+        if asked
+        else [],
     }
+
+
+def rounded(us: int) -> int:
+    """Return a time as precisely as a page shows it: three digits."""
+    return us if us < 1000 else round(us, 3 - len(str(us)))
 
 
 def plain(value: Any) -> Any:

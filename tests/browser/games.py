@@ -9,7 +9,7 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any
 
-from host.bots.told import Evidence, Usage
+from host.bots.told import Evidence, Timed, Usage
 from host.games import GAMES
 from host.games.engine import Table
 from host.journal import beside, writing
@@ -66,7 +66,7 @@ def recorded(fixture: Fixture, player: Callable[[Any, Random], Answer] | None = 
     plan = PLANS[fixture.plan](fixture, seed)
     results: dict[str, Result] = {}
     faults: dict[str, dict[str, int]] = {}
-    evidence, scores, answers = [], [], []
+    evidence, scores, answers, times = [], [], [], []
     asked = dict.fromkeys(fixture.bots, 0)
     now: Iterable[Sitting] | None = next(plan, None)
     while now is not None:
@@ -82,6 +82,8 @@ def recorded(fixture: Fixture, player: Callable[[Any, Random], Answer] | None = 
                     answer, kind = Fault(FaultKind.CRASH, "signal 11"), "crash"
                     faults.setdefault(bot, {}).setdefault("crash", 0)
                     faults[bot]["crash"] += 1
+                if (number := len(scores) + len(these) + 1) <= 8:
+                    times.append(Timed(number, len(table.answers) + 1, 1000 + 7 * len(table.answers), 456))
                 if kind:
                     question = f"question {asked[bot]} of {fixture.path}".encode()
                     piece = (bot, len(scores) + len(these) + 1, len(table.answers) + 1, kind, "signal 11", question)
@@ -105,7 +107,9 @@ def recorded(fixture: Fixture, player: Callable[[Any, Random], Answer] | None = 
         for bot, count in asked.items()
     }
     usage = {bot: Usage(n, n * 0.003, 0.0123, n * 0.001, 9 << 20, 3, walls[bot]) for bot, n in asked.items() if n}
-    return Record(fixture.path, results, faults, usage, tuple(evidence), tuple(scores), pack(answers))
+    return Record(
+        fixture.path, results, faults, usage, tuple(evidence), tuple(scores), pack(answers), times=tuple(times)
+    )
 
 
 def fixtures(game: str, stage: str, bots: tuple[str, ...], count: int, **rules: Any) -> list[Fixture]:
