@@ -8,7 +8,7 @@ say() { echo "setup: $*"; }
 
 # program:package pairs; sandboxes see only /usr, so only programs there count
 wanted="bwrap:bubblewrap gcc:gcc g++:g++ javac:default-jdk-headless sbcl:sbcl make:make"
-case "${1:-.}" in *test*) wanted="$wanted ecl:ecl clisp:clisp chromium:chromium chromedriver:chromium-driver" ;; esac
+case "${1:-.}" in *test*) wanted="$wanted ecl:ecl clisp:clisp chromium:chromium chromedriver:chromium-driver npm:npm" ;; esac
 packages=""
 for pair in $wanted; do
     program=${pair%%:*}

@@ -138,7 +138,7 @@ const cardshark = {
     }
   },
   allIn: (state, ev) => ev.ev === "answer" && /^[BD]/.test(ev.a) && !ev.illegal && state.players[ev.seat].chips <= 0,
-  worth: (state) => state.players.map((player) => player.chips),
+  worth: (state) => state.players.map((player) => player.chips), staked: true,
   lead: (ev) => ev.ev === "hand.end",
   word(ev) {
     const [verb, n] = ev.a.split(" ");
@@ -277,7 +277,7 @@ const holdem = {
     }
   },
   allIn: (state, ev) => ev.ev === "answer" && state.players[ev.seat].allIn && !state.players[ev.seat].died,
-  worth: (state) => state.players.map((player) => player.out ? -1 : player.chips),
+  worth: (state) => state.players.map((player) => player.out ? -1 : player.chips), staked: true,
   lead: (ev) => ev.ev === "round.end" || ev.ev === "look",
   word(ev, state, asked) {
     const n = /^BET \d/.test(ev.a) ? Number(ev.a.slice(4)) : 0;
@@ -355,7 +355,8 @@ const brought = {
 const GAMES = { cardshark, pazaak, holdem };
 const gameOf = (name) => Object.hasOwn(GAMES, name) ? GAMES[name] : brought;
 const chip = () => svg("svg", { viewBox: "0 0 20 20", class: "chip", "aria-hidden": "true" }, svg("circle", { cx: 10, cy: 10, r: 9 }), svg("circle", { cx: 10, cy: 10, r: 5.5, class: "inner" }));
-const bubble = (state, seat) => state.said && state.said.seat === seat ? el(`span.bubble${state.said.fault ? ".fault" : ""}`, {}, state.said.word) : null;
+const bubble = (state, seat) => state.said && state.said.seat === seat ? el(`span.bubble${state.said.fault ? ".fault" : ""}`, {}, state.said.word,
+  state.said.us ? el("small", {}, ` ${time(state.said.us)}`) : null) : null;
 
 // Reading: whatever a table comes as, it leaves as {table, game, bots, rules, events, kept}.
 
@@ -379,11 +380,11 @@ function unpacked(packed) {
     n += 1;
     return [{ ev: "ask", n, seat: ev.seat, q: columns.map((column) => column[n - 1]) }, { ...ev, ev: "answer", n }];
   });
-  return { ...packed, events };
+  return { took: [], ...packed, events };
 }
 
 function exported(text) {
-  const table = { table: "", game: "", bots: [], rules: {}, events: [], kept: {} };
+  const table = { table: "", game: "", bots: [], rules: {}, events: [], kept: {}, took: [] };
   for (const [nth, line] of text.split("\n").entries()) {
     if (!line.trim()) continue;
     let ev;
@@ -396,7 +397,8 @@ function exported(text) {
     } else if (!table.game) throw new Trouble(`line ${nth + 1}: the events of a table begin with table.start`);
     else if (ev.ev === "ask") table.events.push({ ...ev, q: String(ev.q).split(" ") });
     else if (ev.ev === "answer") {
-      if (ev.us !== undefined) table.kept[ev.n] = { kind: ev.kind || "slowest", us: ev.us, cpu_us: ev.cpu_us || 0, raw: ev.raw || "", stderr: ev.stderr || "", ended: ev.ended || "" };
+      if (ev.us !== undefined) table.took[ev.n - 1] = [ev.us, ev.cpu_us || 0];
+      if (ev.kind !== undefined) table.kept[ev.n] = { kind: ev.kind, us: ev.us, cpu_us: ev.cpu_us || 0, raw: ev.raw || "", stderr: ev.stderr || "", ended: ev.ended || "" };
       table.events.push(ev);
     } else if (!["die", "bet"].includes(ev.ev)) table.events.push(ev);
   }
@@ -440,7 +442,13 @@ function playLog(text) {
   if (torn) throw bad(lines.length, "is torn: it has no end. The first part of the game is not shown, because nobody knows what is missing");
   if (!events.length) throw new Trouble("this file is empty: a play.log has a line for every look at the table");
   if (!ended) throw bad(lines.length, "is missing: a game ends with a look at players without cards. The file was cut off");
-  return { table: "play.log", game: "holdem", bots, rules: {}, events, kept: {}, looks: true };
+  return { table: "play.log", game: "holdem", bots, rules: {}, events, kept: {}, took: [], looks: true };
+}
+
+// What a decision took, in microseconds, where that was kept.
+function spent(table, n) {
+  const piece = table.kept[n], took = table.took[n - 1];
+  return piece ? { us: piece.us, cpu: piece.cpu_us } : took && took.length ? { us: took[0], cpu: took[1] } : null;
 }
 
 // Steps: what happens between two pictures.
@@ -466,7 +474,7 @@ function stepsOf(table) {
       const piece = table.kept[ev.n];
       const fault = ev.a.startsWith("(") || Boolean(ev.illegal) || Boolean(piece && piece.kind !== "slowest");
       step.answer = ev;
-      state.said = { seat: ev.seat, word: game.word(ev, state, step.ask && step.ask.q), fault };
+      state.said = { seat: ev.seat, word: game.word(ev, state, step.ask && step.ask.q), fault, us: spent(table, ev.n)?.us };
       if (fault) step.marks.push("fault");
       if (game.allIn(state, ev)) step.marks.push("all-in");
       step.text += `${table.bots[ev.seat]} ${state.said.word}. `;
@@ -552,6 +560,8 @@ function draw() {
   const game = gameOf(table.game), step = steps[at], before = steps[at - 1]?.state;
   $("picture").replaceChildren(game.picture(step.state, table, seen, before));
   $("slider").value = at;
+  const here = $("here");
+  if (here) for (const end of ["x1", "x2"]) here.setAttribute(end, 600 * at / Math.max(1, steps.length - 1));
   $("slider").setAttribute("aria-valuetext", `step ${at + 1} of ${steps.length}: ${step.text}`);
   $("where").textContent = `${game.unit} ${step.state.hand} · step ${at + 1} of ${steps.length}`;
   $("saying").textContent = step.text;
@@ -574,13 +584,38 @@ function decision(step, table) {
   if (!answer) return [el("p.quiet", {}, table.looks ? "A play.log keeps the looks at the table, not the questions." : "Nobody was asked at this step.")];
   const piece = table.kept[answer.n];
   const row = (title, ...inside) => [el("dt", {}, title), el("dd", {}, ...inside)];
-  const hidden = shown.seen >= 0 && shown.seen !== answer.seat;
+  const hidden = shown.seen >= 0 && shown.seen !== answer.seat, took = spent(table, answer.n);
   return [el("h2", {}, `Question ${answer.n} to ${table.bots[answer.seat]}`),
     el("dl.evidence", {},
       row("asked", hidden ? "(not for these eyes)" : ask ? ask.q.join(" ") : "–"),
       row("answer", answer.a, answer.illegal ? el("b.bad", {}, " not allowed here") : null),
-      piece ? [row("wrote", piece.raw || "nothing"), row("time", `${time(piece.us)}${piece.cpu_us ? `, CPU ${time(piece.cpu_us)}` : ""}${piece.kind === "slowest" ? " – its slowest answer" : ` – ${piece.kind}`}`),
-        piece.ended ? row("ended", piece.ended) : [], piece.stderr ? row("stderr", piece.stderr) : []] : row("time", el("span.quiet", {}, "kept for faults and the slowest answers only")))];
+      piece ? row("wrote", hidden ? "(not for these eyes)" : piece.raw || "nothing") : [],
+      row("time", took ? `${took.us ? time(took.us) : "with the answer before"}${took.cpu ? `, CPU ${time(took.cpu)}` : ""}${!piece ? "" : piece.kind === "slowest" ? " – its slowest answer" : ` – ${piece.kind}`}`
+        : el("span.quiet", {}, "kept for faults, the slowest answer and a fixture's first tables")),
+      piece && piece.ended ? row("ended", piece.ended) : [], piece && piece.stderr ? row("stderr", hidden ? "(not for these eyes)" : piece.stderr) : []),
+    table.looks || !table.table ? null : copied("copy croupier ask …", `croupier ask ${quoted(table.bots[answer.seat])} ${quoted(`${table.table}:${answer.n}`)}`)];
+}
+
+const quoted = (text) => /^[\w./+:-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`;
+
+function copied(title, words) {
+  return el("button.copy", { type: "button", title: words, onclick: async (event) => {
+    try { await navigator.clipboard.writeText(words); event.target.textContent = "copied"; } catch { event.target.textContent = words; }
+  } }, title);
+}
+
+// Chips, or hands won, hand by hand: where the game stands in it is marked, and a click goes there.
+function course() {
+  const { table, steps } = shown, game = gameOf(table.game);
+  const looks = steps.flatMap((step, nth) => step.first || nth === steps.length - 1 ? [[nth, game.worth(step.state).map((worth) => Math.max(0, worth))]] : []);
+  const most = Math.max(1, ...looks.flatMap(([, worth]) => worth));
+  if (looks.length < 3 || !game.staked) return null;
+  const x = (nth) => 600 * nth / (steps.length - 1), y = (worth) => 76 - 70 * worth / most;
+  const picture = svg("svg", { id: "course", viewBox: "0 0 600 80", preserveAspectRatio: "none", role: "img", "aria-label": `Chips from ${game.unit} to ${game.unit}, at most ${most}` });
+  table.bots.forEach((bot, seat) => picture.append(svg("polyline", { class: `k${seat}`, "vector-effect": "non-scaling-stroke", points: looks.map(([nth, worth]) => `${x(nth).toFixed(1)},${y(worth[seat]).toFixed(1)}`).join(" ") })));
+  picture.append(svg("line", { id: "here", y1: 0, y2: 80, x1: 0, x2: 0, "vector-effect": "non-scaling-stroke" }));
+  picture.addEventListener("click", (event) => { const box = picture.getBoundingClientRect(); go(Math.round((event.clientX - box.left) / box.width * (steps.length - 1))); });
+  return [picture, el("p.key", {}, table.bots.map((bot, seat) => el("span", {}, el(`i.mark.k${seat}`), ` ${bot}`)))];
 }
 
 const ICONS = {
@@ -607,10 +642,7 @@ function open(table, at, seen) {
   const eyes = el("select", { id: "eyes", onchange: (event) => { shown.seen = Number(event.target.value); draw(); } },
     el("option", { value: -1 }, "everything"), table.bots.map((bot, seat) => el("option", { value: seat, selected: seat === shown.seen }, `as ${bot}`)));
   const speed = el("select", { id: "speed", onchange: () => { if (shown.timer) { stop(); play(); } } }, SPEEDS.map((each) => el("option", { selected: each === 2 }, `${each}×`)));
-  const copy = el("button", { type: "button", onclick: async (event) => {
-    const words = `croupier replay '${table.table.replace(/'/g, "'\\''")}'`;
-    try { await navigator.clipboard.writeText(words); event.target.textContent = "copied"; } catch { event.target.textContent = words; }
-  } }, "copy command");
+  const copy = copied("copy croupier replay …", `croupier replay ${quoted(table.table)}`);
   $("player").replaceChildren(
     el("p.eyebrow", { id: "what" }, `${table.table}${table.why ? ` · ${table.why}` : ""}`),
     el(".stage", {},
@@ -623,7 +655,7 @@ function open(table, at, seen) {
           button("play", "Play", play), button("next", "Step (→)", () => go(shown.at + 1)), button("forth", `The next ${gameOf(table.game).unit} (↓)`, () => unit(true)),
           counts.length ? button("mark", "The next mark (m)", nextMark) : null,
           el("label", {}, el("span.hide", {}, "speed"), speed), el("label", {}, el("span.hide", {}, "seen"), eyes), el("span.quiet", { id: "where" })),
-        counts.length ? el("p.key", {}, counts.map(([mark, words, count]) => el("span", {}, el(`i.mark.${mark}`), ` ${words} ×${count} `))) : null),
+        course(), counts.length ? el("p.key", {}, counts.map(([mark, words, count]) => el("span", {}, el(`i.mark.${mark}`), ` ${words} ×${count} `))) : null),
       el(".right", {}, el(".box", { id: "decision" }), el(".box", {}, el("h2", {}, `This ${gameOf(table.game).unit}`), el("ol.log", { id: "log", tabindex: 0 })),
         el("p.keys.quiet", {}, el("kbd", {}, "space"), " play ", el("kbd", {}, "←"), el("kbd", {}, "→"), " step ", el("kbd", {}, "↑"), el("kbd", {}, "↓"), ` ${gameOf(table.game).unit} `, el("kbd", {}, "m"), " next mark ", table.looks ? null : copy))));
   $("player").hidden = false;
