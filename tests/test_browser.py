@@ -326,7 +326,7 @@ def test_every_decision_says_how_long_it_took(page: Page, reported: Reported) ->
     page.wait(
         "window.casino.shown().steps[window.casino.shown().at].answer || void document.getElementById('next').click()"
     )
-    assert page.js(untimed) == 0 and re.search(r"1\.\d ms, CPU 456 µs|12\.3 ms, CPU 4\.5 ms", page.text("#decision"))
+    assert page.js(untimed) == 0 and re.search(r"\d (µs|ms), CPU \d", page.text("#decision"))
 
 
 def test_what_another_bot_wrote_is_not_for_these_eyes(page: Page, reported: Reported) -> None:

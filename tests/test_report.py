@@ -122,9 +122,14 @@ def test_the_first_sentence_says_who_won_and_how_sure_that_is(journal: Path) -> 
     assert told.stage and told.stage.rows[0].bot in told.sentence and re.search(r"% sure|may be luck", told.sentence)
 
 
+def tables_in(page: str) -> list[str]:
+    """Return the tables that a page carries, unpacked."""
+    data = re.findall(r'class="table" data-name="[^"]*">([^<]*)<', page)
+    return [gzip.decompress(base64.b64decode(each)).decode() for each in data]
+
+
 def test_replays_open_again_as_they_were_packed(journal: Path) -> None:
-    data = re.findall(r'class="table" data-name="[^"]*">([^<]*)<', report(journal))
-    opened = [json.loads(gzip.decompress(base64.b64decode(each))) for each in data]
+    opened = list(map(json.loads, tables_in(report(journal))))
     assert opened and all(table["v"] == 1 and table["rows"][-1][1:] for table in opened)
 
 
@@ -176,9 +181,9 @@ def test_a_packed_table_has_all_its_questions(journal: Path) -> None:
 def test_every_decision_of_a_first_table_comes_with_its_time(journal: Path) -> None:
     with reading(journal) as book:
         (table,) = load(book, SEED, book.paths()[0], [0])
-    took = packed(table)["took"]
-    assert took == [[1000 + 7 * n if n == 0 else round(1000 + 7 * n, -1), 456] for n in range(len(took))]
-    assert len(took) == len(packed(table)["questions"][0].split("\n"))
+    wall, cpu = packed(table)["took"]
+    assert len(wall) == len(cpu) == len(packed(table)["questions"][0].split("\n"))
+    assert wall == pytest.approx([table.times[number][0] for number in range(1, len(wall) + 1)], rel=0.06)
 
 
 def test_a_journal_from_before_times_were_kept_is_shown_without(tmp_path: Path) -> None:
@@ -236,6 +241,11 @@ def long_games(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_twenty_games_of_a_hundred_rounds_stay_below_one_megabyte(long_games: Path) -> None:
     page = report(long_games)
     assert page.count('class="table"') == 20 and len(page.encode()) < 1_000_000
+
+
+def test_what_decisions_took_gives_way_before_a_table_does(long_games: Path) -> None:
+    took = [[bool(json.loads(table)["took"]) for table in tables_in(report(long_games, most))] for most in (9, 20)]
+    assert took == [[True] * 9, [False] * 20]
 
 
 def test_replays_that_there_is_no_room_for_are_left_out(long_games: Path) -> None:
@@ -368,10 +378,7 @@ def test_the_first_bar_of_a_histogram_is_drawn(journal: Path) -> None:
 
 def opened(page: str) -> str:
     """Return a page with its tables unpacked, as whoever looks into it can see them."""
-    data = re.findall(r'class="table" data-name="[^"]*">([^<]*)<', page)
-    return re.sub(r">[A-Za-z0-9+/=]{200,}<", "><", page) + "".join(
-        gzip.decompress(base64.b64decode(each)).decode() for each in data
-    )
+    return re.sub(r">[A-Za-z0-9+/=]{200,}<", "><", page) + "".join(tables_in(page))
 
 
 @pytest.mark.parametrize("game", [*GAMES, "groups"])

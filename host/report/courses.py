@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from host.journal import Journal, spread
 from host.outsiders import game_called
-from host.outsiders import game_called
 from host.record import Record, Result
 from host.report.tables import Shown
 from host.tournament.standings import Pair

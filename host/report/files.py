@@ -1,5 +1,7 @@
 """A report as one file: the page, and the tables that go with it."""
 
+from collections.abc import Sequence
+
 from host.journal import Journal
 from host.report.account import account
 from host.report.blind import Blind
@@ -21,6 +23,15 @@ def report_of(journal: Journal, most: int) -> tuple[str, int]:
     tables = [table_at(journal, seed, place) for place in places if seed is not None]
     stacks = list(filter(None, map(chips, tables)))
     room = MOST - len(rendered(told, places, {}, live=False, stacks=stacks).encode())
+    data = fitting(places, tables, room)
+    if len(data) < len(places):  # what decisions took is worth less than a table
+        data = fitting(places, [table._replace(times={}) for table in tables], room)
+    kept = [place for place in places if place.name in data]
+    return rendered(told, kept, data, live=False, stacks=stacks), len(data)
+
+
+def fitting(places: Sequence[Place], tables: Sequence[Shown], room: int) -> dict[str, str]:
+    """Return tables, squeezed, by name: as many as there is room for."""
     data: dict[str, str] = {}
     for place, table in zip(places, tables, strict=True):
         small = squeezed(packed(table, place.why))
@@ -28,8 +39,7 @@ def report_of(journal: Journal, most: int) -> tuple[str, int]:
         if needed <= room:
             data[place.name] = small
             room -= needed
-    kept = [place for place in places if place.name in data]
-    return rendered(told, kept, data, live=False, stacks=stacks), len(data)
+    return data
 
 
 def table_at(journal: Journal, seed: bytes, place: Place) -> Shown:

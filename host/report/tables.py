@@ -151,7 +151,7 @@ def packed(table: Shown, why: str = "") -> dict[str, Any]:
         if shape not in shapes:
             shapes.append(shape)
         rows.append([shapes.index(shape), *kept.values()])
-    asked = max(table.times, default=0)
+    took = [table.times.get(number, (0, 0)) for number in range(1, max(table.times, default=0) + 1)]
     pieces = {piece.number: evidence(piece) for piece in sorted(table.evidence, key=lambda one: one.kind != "slowest")}
     return {
         "v": 1,
@@ -164,15 +164,13 @@ def packed(table: Shown, why: str = "") -> dict[str, Any]:
         "rows": rows,
         "questions": ["\n".join(column) for column in zip(*questions, strict=True)],
         "kept": pieces,
-        "took": [[rounded(us) for us in table.times.get(number, ())] for number in range(1, asked + 1)]
-        if asked
-        else [],
+        "took": [[rounded(us) for us in column] for column in zip(*took, strict=True)],
     }
 
 
 def rounded(us: int) -> int:
-    """Return a time as precisely as a page shows it: three digits."""
-    return us if us < 1000 else round(us, 3 - len(str(us)))
+    """Return a time with two digits: more would be noise, and make a page twice as large."""
+    return round(us, min(0, 2 - len(str(us))))
 
 
 def plain(value: Any) -> Any:

@@ -72,6 +72,7 @@ def recorded(fixture: Fixture, player: Callable[[Any, Random], Answer] | None = 
     while now is not None:
         these = []
         for sitting in now:
+            pace = Random(f"{sitting.path} pace")
             table, luck = Table(game, sitting.rules, sitting.shuffler(seed)), Random(sitting.path)
             while table.request:
                 bot = sitting.bots[table.request.seat]
@@ -83,7 +84,8 @@ def recorded(fixture: Fixture, player: Callable[[Any, Random], Answer] | None = 
                     faults.setdefault(bot, {}).setdefault("crash", 0)
                     faults[bot]["crash"] += 1
                 if (number := len(scores) + len(these) + 1) <= 8:
-                    times.append(Timed(number, len(table.answers) + 1, 1000 + 7 * len(table.answers), 456))
+                    wall = round(pace.lognormvariate(7, 1))
+                    times.append(Timed(number, len(table.answers) + 1, wall, round(wall * pace.random())))
                 if kind:
                     question = f"question {asked[bot]} of {fixture.path}".encode()
                     piece = (bot, len(scores) + len(these) + 1, len(table.answers) + 1, kind, "signal 11", question)

@@ -384,7 +384,7 @@ function unpacked(packed) {
 }
 
 function exported(text) {
-  const table = { table: "", game: "", bots: [], rules: {}, events: [], kept: {}, took: [] };
+  const table = { table: "", game: "", bots: [], rules: {}, events: [], kept: {}, took: [[], []] };
   for (const [nth, line] of text.split("\n").entries()) {
     if (!line.trim()) continue;
     let ev;
@@ -397,7 +397,7 @@ function exported(text) {
     } else if (!table.game) throw new Trouble(`line ${nth + 1}: the events of a table begin with table.start`);
     else if (ev.ev === "ask") table.events.push({ ...ev, q: String(ev.q).split(" ") });
     else if (ev.ev === "answer") {
-      if (ev.us !== undefined) table.took[ev.n - 1] = [ev.us, ev.cpu_us || 0];
+      if (ev.us !== undefined) [ev.us, ev.cpu_us || 0].forEach((us, column) => { table.took[column][ev.n - 1] = us; });
       if (ev.kind !== undefined) table.kept[ev.n] = { kind: ev.kind, us: ev.us, cpu_us: ev.cpu_us || 0, raw: ev.raw || "", stderr: ev.stderr || "", ended: ev.ended || "" };
       table.events.push(ev);
     } else if (!["die", "bet"].includes(ev.ev)) table.events.push(ev);
@@ -447,8 +447,8 @@ function playLog(text) {
 
 // What a decision took, in microseconds, where that was kept.
 function spent(table, n) {
-  const piece = table.kept[n], took = table.took[n - 1];
-  return piece ? { us: piece.us, cpu: piece.cpu_us } : took && took.length ? { us: took[0], cpu: took[1] } : null;
+  const piece = table.kept[n], [us, cpu] = table.took.map((column) => column[n - 1]);
+  return piece ? { us: piece.us, cpu: piece.cpu_us } : us === undefined ? null : { us, cpu };
 }
 
 // Steps: what happens between two pictures.
