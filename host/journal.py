@@ -28,6 +28,8 @@ CREATE TABLE record (fixture INTEGER PRIMARY KEY REFERENCES fixture, summary BLO
                      answers BLOB NOT NULL);
 CREATE TABLE fault  (id INTEGER PRIMARY KEY, fixture INTEGER NOT NULL REFERENCES fixture, bot TEXT NOT NULL,
                      kind TEXT NOT NULL, evidence BLOB NOT NULL);
+CREATE TABLE state  (stage TEXT NOT NULL, bot TEXT NOT NULL, content BLOB NOT NULL, PRIMARY KEY (stage, bot))
+                     WITHOUT ROWID;
 CREATE INDEX fault_by_bot ON fault(bot, kind);
 """
 TIMED = "CREATE TABLE IF NOT EXISTS timed(fixture INTEGER PRIMARY KEY REFERENCES fixture, times BLOB NOT NULL)"
@@ -75,7 +77,7 @@ class Journal:
 
     def add(self, stage: str, record: Record, about: Mapping[str, Any]) -> None:
         """Add one fixture, whole; a fixture that is there already stays as it is."""
-        summary = record._replace(evidence=(), scores=(), answers=b"", times=())
+        summary = record._replace(evidence=(), scores=(), answers=b"", times=(), states=())
         with self._written():
             row = (record.path, stage, json.dumps(about), time.time())
             added = self._database.execute(
@@ -94,6 +96,14 @@ class Journal:
             )
             if record.times:
                 self._database.execute("INSERT INTO timed VALUES (?, ?)", (fixture, _squeezed(record.times)))
+            self._database.executemany(
+                "INSERT OR REPLACE INTO state VALUES (?, ?, ?)",
+                [(stage, bot, content) for bot, content in record.states],
+            )
+
+    def states(self, stage: str) -> dict[str, bytes]:
+        """Return the state files that outlive their fixtures, as the last fixture of a stage has left them."""
+        return dict(self._database.execute("SELECT bot, content FROM state WHERE stage = ?", (stage,)))
 
     def paths(self, stage: str | None = None) -> list[str]:
         """Return the paths of the fixtures that have been played, in the order in which they ended."""

@@ -45,6 +45,10 @@ class Result(NamedTuple):
     squares: int = 0
 
 
+States = tuple[tuple[str, bytes], ...]
+"""Bots, and what their state files hold."""
+
+
 class Record(NamedTuple):
     """A fixture that has been played: who got what, what was answered, what went wrong and what it cost."""
 
@@ -61,6 +65,7 @@ class Record(NamedTuple):
     stalls: tuple[str, ...] = ()  # of the times it was started again: the machine was busy, and how that was seen
     overhead: float = 0.0  # seconds that croupier itself has computed for it
     times: tuple[Timed, ...] = ()  # of decisions at its first tables
+    states: States = ()  # the state files that outlive the fixture, as it has left them
 
 
 class Again(NamedTuple):
@@ -94,6 +99,7 @@ class Job(NamedTuple):
 
     fixture: Fixture
     benched: tuple[str, ...] = ()
+    states: States = ()  # the state files that outlive their fixtures, as the one before has left them
 
 
 class _Spelling(dict[Answer, str]):

@@ -51,14 +51,19 @@ class House:
         self._stack, self._watcher = stack, watcher
         self._made: dict[str, tuple[Housed, contextlib.AsyncExitStack]] = {}
 
-    async def sandbox(self, bot: Bot) -> Sandbox:
-        """Return the bot's sandbox, its state file empty."""
+    async def sandbox(self, bot: Bot, kept: bytes = b"") -> Sandbox:
+        """Return the bot's sandbox; its state file holds what is kept."""
         if bot.name not in self._made:
             own = await self._stack.enter_async_context(contextlib.AsyncExitStack())
             self._made[bot.name] = await own.enter_async_context(housed(bot, self.setup.level)), own
         made, _own = self._made[bot.name]
-        made.empty()
+        made.keep(kept)
         return made.sandbox
+
+    def kept(self, name: str, before: bytes) -> bytes:
+        """Return what a bot's state file holds; what it held before where its sandbox is lost."""
+        made = self._made.get(name)
+        return made[0].kept(self._bots[name].limits.state) if made is not None else before
 
     async def replace(self, name: str) -> None:
         """Give up a sandbox whose keeper has died; the next fixture gets a new one."""
@@ -75,15 +80,17 @@ class House:
                 bot = self._bots[name]
                 if name in alone:
                     bot = bot._replace(abreast=1)
-                sandbox = None if name in job.benched else await self._sandbox_or_lost(bot)
+                sandbox = (
+                    None if name in job.benched else await self._sandbox_or_lost(bot, dict(job.states).get(name, b""))
+                )
                 seed = bot_seed(self.setup.seed, name, job.fixture.path)
                 block = seated(bot, self.game, sandbox, seed, self._watcher, charged=name in charged)
                 seats[name] = await stack.enter_async_context(block)
             yield seats
 
-    async def _sandbox_or_lost(self, bot: Bot) -> Sandbox:
+    async def _sandbox_or_lost(self, bot: Bot, kept: bytes) -> Sandbox:
         try:
-            return await self.sandbox(bot)
+            return await self.sandbox(bot, kept)
         except KeeperDied as died:
             raise SeatLost(bot.name) from died
 
@@ -118,6 +125,7 @@ class House:
                     raise  # a sandbox that cannot even be made is the machine's failure
                 await self.replace(lost.bot)
                 continue
+            states = tuple((name, self.kept(name, before)) for name, before in job.states)
             for name in charged | {name for name, seat in seats.items() if seat.stranded}:
                 await self.replace(name)
             record = recorded(job.fixture, played, seats)
@@ -125,6 +133,7 @@ class House:
                 replayed=failures.total(),
                 seconds=time.monotonic() - started,
                 stalls=tuple(stalls),
+                states=states,
                 overhead=time.process_time() - computed,
             )
 

@@ -211,7 +211,6 @@ def refuse_what_is_missing(spec: Spec) -> None:
     """Raise Refused for settings that this version reads but does not carry out: silence would be a wrong result."""
     asked = [
         ("warm = true", spec.warm and spec.language != "python", "leave it out: it is for Python so far"),
-        ('state_lifetime = "stage"', spec.state_lifetime == "stage", 'state_lifetime = "fixture"'),
     ]
     problems = [
         Problem("C020", spec.manifest or spec.name, f"{what} is not carried out by this version", hint=hint)

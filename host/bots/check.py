@@ -248,7 +248,7 @@ async def _exam(
     bot: Bot, game: Game, rules: Any, home: Housed, watcher: Watcher, patience: float = float("inf")
 ) -> Exam | None:
     """Seat a bot and ask it everything; None when its first answer takes longer than so many seconds."""
-    home.empty()
+    home.keep()
     async with seated(bot, game, home.sandbox, 1, watcher) as seat:
         exam = Exam(seat)
         with trio.move_on_after(patience) as hurry:
@@ -262,7 +262,7 @@ async def _exam(
 
 async def _again(bot: Bot, game: Game, before: Sequence[Asked], home: Housed, watcher: Watcher) -> tuple[Asked, ...]:
     """Ask a fresh process of the same CROUPIER_SEED the same questions in the same order."""
-    home.empty()
+    home.keep()
     async with seated(bot, game, home.sandbox, 1, watcher) as seat:
         exam = Exam(seat)
         for asked in before:

@@ -18,12 +18,17 @@ class Housed(NamedTuple):
     sandbox: Sandbox
     state: int
 
-    def empty(self) -> None:
-        """Empty the state file; its mode and times are not to tell what its content may not."""
+    def keep(self, content: bytes = b"") -> None:
+        """Have the state file hold this and no more; its mode and times are not to tell what its content may not."""
         if self.state >= 0:
             os.ftruncate(self.state, 0)
+            os.pwrite(self.state, content, 0)
             os.fchmod(self.state, 0o600)
             os.utime(self.state, (0, 0))
+
+    def kept(self, most: int) -> bytes:
+        """Return what the state file holds, at most so many bytes."""
+        return os.pread(self.state, most, 0) if self.state >= 0 else b""
 
 
 @contextlib.asynccontextmanager
@@ -39,7 +44,7 @@ async def housed(bot: Bot, level: str) -> AsyncIterator[Housed]:
             place = Path(name)
         async with sandboxed(level, Home(Path(bot.folder), state=place, state_name=bot.state), limits) as sandbox:
             made = Housed(sandbox, descriptor)
-            made.empty()
+            made.keep()
             yield made
 
 

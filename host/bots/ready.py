@@ -80,7 +80,7 @@ async def differs(bot: Bot, game: Game, level: str) -> Problem | None:
     answers: list[list[Answer]] = [[], []]
     async with a_watcher() as watcher, housed(bot, level) as home:
         for command, said in zip(((), bot.warm), answers, strict=True):
-            home.empty()
+            home.keep()
             async with seated(bot._replace(warm=command), game, home.sandbox, 1, watcher) as seat:
                 for number, view in enumerate(views, 1):
                     said += await seat.decide([Question(number, 1, view)])

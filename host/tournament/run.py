@@ -1,7 +1,7 @@
 """A cup under way: asks each stage what is due, has it played, and journals what comes back."""
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple, Protocol
 
@@ -90,6 +90,8 @@ async def run_stage(
     """
     due = STAGES[stage.kind].due
     records = {record.path: record for _, record in journal.records(stage.name)}
+    lasting = {bot for bot, said in journal.bots().items() if said.get("state_lifetime") == "stage"}
+    states = journal.states(stage.name)
     given: dict[str, Fixture] = {}
     known = 0
 
@@ -102,22 +104,37 @@ async def run_stage(
     open_fixtures = due(stage, blank, field, records)
     tell(None)
     while open_fixtures:
-        for fixture in open_fixtures:
+        for fixture in one_after_another(open_fixtures, lasting):
             if fixture.path not in given:
                 given[fixture.path] = fixture
-                await hands.give(Job(fixture, benched(records)))
+                kept = tuple((bot, states.get(bot, b"")) for bot in fixture.bots if bot in lasting)
+                await hands.give(Job(fixture, benched(records), kept))
         record = await hands.take()
+        states |= dict(record.states)
         fixture = given[record.path]
         journal.add(stage.name, record, about(fixture))
-        records[record.path] = record._replace(evidence=(), scores=(), answers=b"")
+        records[record.path] = record._replace(evidence=(), scores=(), answers=b"", states=())
         open_fixtures = due(stage, blank, field, records)
         tell(record)
     return records
 
 
+def one_after_another(fixtures: Iterable[Fixture], lasting: Collection[str]) -> Iterator[Fixture]:
+    """Yield the fixtures that may be played now: those of a bot whose state file outlives them follow each other.
+
+    Their order is that of the fixtures given, whatever the workers: who waits keeps the others of its fixture waiting.
+    """
+    taken: set[str] = set()
+    for fixture in fixtures:
+        theirs = {bot for bot in fixture.bots if bot in lasting}
+        if not theirs & taken:
+            yield fixture
+        taken |= theirs
+
+
 def known(bot: Bot) -> dict[str, Any]:
     """Return what the journal keeps of a bot beside its hash: whom it is to be asked for, and how it was asked."""
-    kept = ("author", "protocol", "abreast", "tables", "lifetime", "state")
+    kept = ("author", "protocol", "abreast", "tables", "lifetime", "state", "state_lifetime")
     return {key: getattr(bot, key) for key in kept} | {"limits": bot.limits._asdict()}
 
 
