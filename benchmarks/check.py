@@ -49,6 +49,7 @@ def rows(language: str, protocol: str, game: str, rounds: int, place: Path) -> S
         (folder / name).chmod(0o755 if text.startswith("#!") else 0o644)
     spec = find(folder)
     bot = trio.run(build, spec, "none")
+    bare = shutil.copytree(bot.folder, place / f"{folder.name} bare")
     views = [GAMES[game].examples[n % len(GAMES[game].examples)] for n in range(QUESTIONS)]
     env = environment(bot.argv) | {"CROUPIER_SEED": "1"}
 
@@ -69,10 +70,10 @@ def rows(language: str, protocol: str, game: str, rounds: int, place: Path) -> S
         if protocol == "argv":
             for view in views:
                 command = [*bot.argv, *(word.decode() for word in PROTOCOLS["argv"].ask(view))]
-                subprocess.run(command, cwd=bot.folder, env=env, check=True, stdout=subprocess.DEVNULL)
+                subprocess.run(command, cwd=bare, env=env, check=True, stdout=subprocess.DEVNULL)
         else:
             lines = b"".join(PROTOCOLS["lines"].ask(view)[0] for view in views)
-            subprocess.run(bot.argv, cwd=bot.folder, env=env, input=lines, check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(bot.argv, cwd=bare, env=env, input=lines, check=True, stdout=subprocess.DEVNULL)
         return 1
 
     computed: list[float] = []

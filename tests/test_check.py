@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from command import CROUPIER, Done, croupier, cup_in, environment
-from house import CACHE, SAMPLES, level
+from house import CACHE, ROGUES, SAMPLES, level
 from test_every_language import needs
 from test_manifest import lay
 
@@ -93,11 +93,30 @@ def test_a_bad_bot_is_refused_with_its_code_and_a_cure(code: str, here: Path) ->
     assert done.out.count("error[") == 1
 
 
+def test_who_speaks_before_it_is_asked_is_refused(here: Path) -> None:
+    done = checked({"bot.toml": LINES, "bot.c": (ROGUES / "hasty.c").read_text()})
+    assert done.code == 1
+    assert "error[B024] mine: wrote " in done.out or "error[B022] mine: wrote more than its answer:  " in done.out
+
+
+def test_files_that_an_adapter_supplies_are_refused(here: Path) -> None:
+    needs("java", "javac", "jar")
+    done = checked({"bot.toml": 'adapter = "simplepazaak"\n', "Mechanics/Card.java": "class Card { }\n"}, "pazaak")
+    assert done.code == 1
+    told = 'error[B019] mine: has files that adapter = "simplepazaak" supplies: Mechanics/Card.java\n  hint: hand in the bot'
+    assert told in done.out
+
+
+def test_a_limit_is_told_in_its_own_unit(here: Path) -> None:
+    done = checked({"bot.toml": PYTHON + '[limits]\nmemory = "4 KiB"\n', "bot.py": STANDS})
+    assert "error[B033] mine: more than 4 KiB of memory: it was killed for that" in done.out
+
+
 # What is no refusal.
 
 STANDS = 'print("S")\n'
 NOTED: dict[str, tuple[dict[str, str | bytes], str, str]] = {
-    "an illegal move": ({"bot.py": 'print("B 5000")\n'}, "cardshark", "  ! illegal         "),
+    "an illegal move": ({"bot.py": 'print("B 5000")\n'}, "cardshark", "note B026"),
     "an illegal card": ({"bot.toml": PYTHON, "bot.py": 'import sys\nfor line in sys.stdin:\n    print("PLAY 9")\n'}, "pazaak", "    note B028"),
     "chance of its own": ({"bot.py": 'import time\nprint("SH"[time.time_ns() // 1000 % 2])\n'}, "cardshark", "draw from CROUPIER_SEED"),
     "what it was refused": ({"bot.toml": LINES + PYTHON, "bot.py": 'import sys\ntry:\n    open("/root/.aws/credentials")\nexcept OSError as error:\n    print(error, file=sys.stderr)\nfor line in sys.stdin:\n    print("S")\n'}, "cardshark", "note B037"),
@@ -225,6 +244,22 @@ def test_all_bots_of_a_tournament_are_checked_also_under_load(tmp_path: Path) ->
         "davey",
         "lim17",
     ]
+
+
+def test_twins_of_a_tournament_are_found_and_its_files_mended(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", ["davey.c"])
+    lay(
+        {
+            f"{cup}/bots/b/bot.toml": 'name = "davey"\n',
+            f"{cup}/bots/b/x.py": STANDS,
+            f"{cup}/bots/script": "#!/bin/sh\necho S\n",
+        }
+    )
+    done = croupier("check", "--all", "--fix", "-C", cup)
+    assert done.code == 1
+    assert done.out.count("error[C003] two bots are called") == 2
+    assert f"mended  {cup}/bots/script: may be executed now" in done.out
+    assert "script · any · argv · cardshark" in done.out
 
 
 def test_all_or_some_but_not_both(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from host.bots.build import Bot, harmless
-from host.bots.limits import KIB, MIB
+from host.bots.spec import spelled_limit
 from host.bots.told import Evidence
 from host.games.engine import Game
 from host.problems import Problem
@@ -44,10 +44,7 @@ SAID: Mapping[str, re.Pattern[str]] = {
 GIVEN_UP = frozenset({FaultKind.CRASH, FaultKind.EXIT, FaultKind.EXTRA, FaultKind.UNREADABLE, FaultKind.TIMEOUT})
 """The faults before which a runtime may have said something."""
 
-FLUSHES = (
-    "C: fflush(stdout) or setvbuf(stdout, 0, _IOLBF, 0) · Java: out.flush() · Python: print(…, flush=True) · "
-    "Lisp: (finish-output)"
-)
+FLUSHES = "C: fflush(stdout) · Java: out.flush() · Python: print(…, flush=True) · Lisp: (finish-output)"
 HINTS = {
     "B012": 'heap = "64 MiB" in bot.toml: croupier then passes -Xmx64m and limits the memory that is really used',
     "B013": 'heap = "128 MiB" in bot.toml: croupier passes it as --dynamic-space-size',
@@ -191,13 +188,13 @@ MESSAGES: Mapping[str, Callable[[Bot, Game, Evidence], str]] = {
         "too slow, not stuck"
     ),
     "B033": lambda bot, _game, _piece: (
-        f"more than {bot.limits.memory // MIB} MiB of memory: it was killed for that, it did not crash by itself"
+        f"more than {spelled_limit(bot.limits.memory)} of memory: it was killed for that, it did not crash by itself"
     ),
     "B034": _crashed,
     "B035": _exited,
     "B036": lambda _bot, _game, piece: f"fell into the Lisp debugger, and {piece.ended or 'waits there'}",
     "B037": _refused,
-    "B038": lambda bot, _game, _piece: f"more than {bot.limits.output // KIB} KiB for one move: cut, and killed",
+    "B038": lambda bot, _game, _piece: f"more than {spelled_limit(bot.limits.output)} for one move: cut, and killed",
 }
 
 

@@ -1,7 +1,7 @@
 """Commands about one bot's files: init, check."""
 
 import shlex
-import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,49 +89,60 @@ def check(office: Office, names: tuple[str, ...], game: str | None, everybody: b
     A move that is not allowed is a note, for the rules say what it costs. What fails is a bot that does not build or
     start, and an answer that is late, unreadable or missing.
     """
-    from host.bots.check import Report, checked, under_load
+    from host.bots.check import Report, checked, loaded
+    from host.bots.exam import under_load
     from host.bots.limits import Limits
     from host.bots.mend import mend
+    from host.bots.spec import Entry
     from host.cli.author import named
-    from host.cli.common import level_of
-    from host.samples import PREFIX
+    from host.cli.common import level_of, the_game
+    from host.games.engine import Game
+    from host.samples import PREFIX, folder
     from host.tournament.cup import load
 
-    cup = load(office.folder) if everybody or (office.folder / "croupier.toml").exists() else None
     if bool(names) == everybody:
         raise click.UsageError("name a bot, or say --all" if not names else "--all is all of them: name none")
-    if cup and everybody:
-        names = tuple(str(entry.place) for entry in cup.entries(office.folder))
-        game = game or cup.game
+    cup = load(office.folder) if everybody or (office.folder / "croupier.toml").exists() else None
     mended = []
-    for place in [office.folder / name for name in names if fix and not name.startswith(PREFIX)]:
-        mended += mend(place) if place.exists() else []
+    places = [office.folder / name for name in names if not name.startswith(PREFIX)]
+    places += [entry.place for entry in cup.entries(office.folder)] if cup and everybody else []
+    for place in places if fix else []:
+        mended += mend(place) if place.exists() and not place.is_relative_to(folder()) else []
     level = level_of(cup.level if cup else "L3", unsafe)
     limits = cup.limits if cup else Limits()
     reports, exams = [], []
-    for name in names:
-        began = time.monotonic()
-        try:
-            chosen, (spec,) = named(office, (name,), game)
-        except Refused as refused:
-            if refused.exit_code == 2:  # there is no such bot
-                raise
-            told = Report(name, "cannot be read", "", False, time.monotonic() - began, (), tuple(refused.problems))
-            reports.append(told)
+
+    def entered() -> Iterator[tuple[str, Entry, Game | None]]:
+        """Yield the bots that are meant, with what is wrong with them."""
+        if everybody and cup:
+            yield from ((entry.name, entry, the_game(cup.game)) for entry in cup.entries(office.folder))
+        for name in names:
+            try:
+                chosen, (spec,) = named(office, (name,), game)
+                yield name, Entry(spec.folder, spec), chosen
+            except Refused as refused:
+                if refused.exit_code == 2:  # there is no such bot
+                    raise
+                yield name, Entry(office.folder / name, None, tuple(refused.problems)), None
+
+    for name, entry, chosen in entered():
+        if entry.problems or entry.spec is None or chosen is None:
+            reports.append(Report(name, "cannot be read", "", False, 0.0, (), entry.problems))
             continue
         rules = cup.rules if cup and cup.game == chosen.name else None
-        report, bot = trio.run(checked, spec, chosen, level, limits, rules, place_of(spec))
+        report, bot = trio.run(checked, entry.spec, chosen, level, limits, rules, place_of(entry.spec))
         reports.append(report)
-        exams += [(chosen, bot)] if bot is not None and report.accepted else []
-    loaded = trio.run(under_load, exams, level) if everybody and exams else []
+        exams += [(bot, chosen)] if bot is not None and report.accepted else []
+    slowest = trio.run(under_load, exams, level) if everybody else []
+    busy = [loaded(bot, asked) for (bot, _), asked in zip(exams, slowest, strict=False)]
     if office.json:
         rows = [report.facts() for report in reports]
-        print_json("check", sandbox=level, mended=mended, rows=rows, under_load=[line._asdict() for line in loaded])
+        print_json("check", sandbox=level, mended=mended, rows=rows, under_load=[line._asdict() for line in busy])
     else:
         for line in mended:
             click.echo(f"mended  {line}")
         for report in reports:
             click.echo(report.text())
-        if loaded:
-            click.echo("\n".join(["all at once, on a busy machine", *map(str, loaded)]))
+        if busy:
+            click.echo("\n".join(["all at once, on a busy machine", *map(str, busy)]))
     raise click.exceptions.Exit(0 if all(report.accepted for report in reports) else 1)
