@@ -251,6 +251,8 @@ JSON = {
     "report": "report -C {cup2}",
     "export": "export csv -C {cup} -o {tmp}",
     "seed": "seed reveal -C {cup}",
+    "config": "config -C {cup}",
+    "completion": "completion bash",
     "verify": "verify -C {cup}",
 }
 """A command line for every command that ends and needs nothing but a cup."""

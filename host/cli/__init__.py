@@ -39,10 +39,18 @@ COMMANDS = {
     "import": ("watching", "make a play.log of 2018 viewable"),
     "seed": ("fairness", "fix the seed before the cup, show it after"),
     "verify": ("author", "play every recorded answer through the rules again, and compare"),
+    "config": ("settings", "what croupier.toml means, its schema, and whether it is right"),
+    "completion": ("settings", "completion for bash, zsh and fish"),
     "explain": ("machine", "the long text of an error code"),
     "version": ("machine", "versions"),
 }
 """Every command, the module it lives in and what it is for."""
+
+SCHEMA = 1
+"""The number of every schema of ours: within it keys are added, and none is taken away or changes its meaning."""
+
+VARIABLE = "_CROUPIER_COMPLETE"
+"""The environment variable by which a shell asks for completion."""
 
 
 class Office(NamedTuple):
@@ -67,7 +75,18 @@ class Lazy(click.Group):
             return None
         module = importlib.import_module(f"host.cli.{COMMANDS[cmd_name][0]}")
         command = getattr(module, cmd_name)
+        if VARIABLE in os.environ:
+            from host.cli.completing import completed
+
+            completed(command)
         return command if isinstance(command, click.Command) else None
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Return the commands that begin so, none of them imported, and the options."""
+        from click.shell_completion import CompletionItem
+
+        words = [CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)]
+        return words + click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -126,29 +145,47 @@ def nothing_called(what: str, name: str, known: Iterable[str]) -> str:
     return f"there is no {what} {name!r}" + (f"; did you mean {near[0]} ?" if near else "")
 
 
+def schema_of(name: str) -> dict[str, str]:
+    """Return what begins every JSON object: its schema, `croupier/NAME/1`."""
+    return {"schema": f"croupier/{name}/{SCHEMA}"}
+
+
 def print_json(schema: str, **facts: Any) -> None:
-    """Print one JSON object with its schema, `croupier/NAME/1`."""
+    """Print one JSON object with its schema."""
     import msgspec
 
-    click.echo(msgspec.json.format(msgspec.json.encode({"schema": f"croupier/{schema}/1"} | facts), indent=1).decode())
+    click.echo(msgspec.json.format(msgspec.json.encode(schema_of(schema) | facts), indent=1).decode())
 
 
 def print_json_line(schema: str, **facts: Any) -> None:
     """Print one JSON object with its schema on one line, the last of many."""
     import msgspec
 
-    click.echo(msgspec.json.encode({"schema": f"croupier/{schema}/1"} | facts).decode())
+    click.echo(msgspec.json.encode(schema_of(schema) | facts).decode())
 
 
 def refuse(refused: Refused, as_json: bool) -> int:
     """Print what is wrong, all of it; return the exit code. As JSON it is one object, which says the first at its top."""
     if as_json:
         told = [_told(problem) for problem in refused.problems]
-        click.echo(json.dumps({"schema": "croupier/error/1"} | told[0] | {"exit": refused.exit_code, "problems": told}))
+        click.echo(json.dumps(schema_of("error") | told[0] | {"exit": refused.exit_code, "problems": told}))
     else:
         for problem in refused.problems:
-            click.echo(str(problem), err=True)
+            click.echo(fitted(str(problem)) if sys.stderr.isatty() else str(problem), err=True)
     return refused.exit_code
+
+
+def fitted(text: str) -> str:
+    """Return a problem in lines of at most 100 columns, for a terminal; a pipe gets each of its parts on one line."""
+    lines = text.splitlines()
+    return "\n".join(part for line in lines for part in (_folded(line) if len(line) > COLUMNS else [line]))
+
+
+def _folded(line: str) -> list[str]:
+    import textwrap
+
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.wrap(line, COLUMNS, subsequent_indent=indent, break_long_words=True, break_on_hyphens=False)
 
 
 def _told(problem: Problem) -> dict[str, Any]:
@@ -171,6 +208,8 @@ def misused(wrong: click.ClickException) -> Refused:
     at = wrong.ctx.command_path if isinstance(wrong, click.UsageError) and wrong.ctx else "croupier"
     return Refused([Problem("U001", "", message.removesuffix("."), hint=f"{at} --help")], wrong.exit_code)
 
+
+COLUMNS = 100  # of a message on a terminal
 
 GLOBAL = {"-C": 1, "--json": 0, "-q": 0, "--quiet": 0, "-v": 0, "--verbose": 0, "--color": 1}
 """The options of every command, and how many words follow each."""

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-import trio
 
 from host.cli import Office, nothing_called, print_json
 from host.cli.watching import JOURNAL
@@ -52,6 +51,8 @@ def ask(
 
     It is asked alone, and its time told: computing, waiting for a core, or asleep.
     """
+    import trio
+
     from host.again.bundle import unpacked
     from host.again.now import asked_again, asked_by_both
     from host.cli.common import level_of
@@ -211,6 +212,8 @@ def bundled(
 
 
 def _built(spec: "Spec", meant: "Case", level: str, unlimited: bool) -> "Bot":
+    import trio
+
     from host.again.now import NO_LIMITS
     from host.bots.build import build
 

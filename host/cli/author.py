@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import trio
 
 from host.cli import Office, nothing_called, print_json
 from host.problems import Problem, Refused
@@ -118,6 +117,8 @@ def play(
     unsafe: bool,
 ) -> None:
     """Let bots play each other, with error bars. It exits with 0 whatever the bots do."""
+    import trio
+
     from host.bots.build import harmless
     from host.cli.progress import shown
     from host.executors.processes import processes, usable_cores

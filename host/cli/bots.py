@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import trio
 
 from host.cli import Office, nothing_called, print_json
 from host.problems import Problem, Refused
@@ -89,6 +88,8 @@ def check(office: Office, names: tuple[str, ...], game: str | None, everybody: b
     A move that is not allowed is a note, for the rules say what it costs. What fails is a bot that does not build or
     start, and an answer that is late, unreadable or missing.
     """
+    import trio
+
     from host.bots.check import Report, checked, loaded
     from host.bots.exam import under_load
     from host.bots.limits import Limits

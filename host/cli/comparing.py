@@ -4,7 +4,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import click
-import trio
 
 from host.cli import Office, print_json
 
@@ -52,6 +51,8 @@ def compare(
     unsafe: bool,
 ) -> None:
     """Let a new bot play an old one until a sequential test is sure; exit code 1 when it is not stronger, or not sure."""
+    import trio
+
     from host.cli.author import named, terms_of
     from host.cli.progress import Quiet
     from host.executors.processes import processes, usable_cores

@@ -6,7 +6,6 @@ from textwrap import shorten
 from typing import NoReturn
 
 import click
-import trio
 
 from host import __version__
 from host.cli import Office, nothing_called, print_json
@@ -53,6 +52,8 @@ def doctor(office: Office, attack: bool, rogues: tuple[str, ...]) -> None:
 
     With --attack also when a rogue did not get its verdict; ROGUES names those to play (sample_bots/rogues).
     """
+    import trio
+
     if attack:
         _attack(office, rogues)
     if rogues:
@@ -129,6 +130,8 @@ def doctor(office: Office, attack: bool, rogues: tuple[str, ...]) -> None:
 
 def _attack(office: Office, names: tuple[str, ...]) -> NoReturn:
     """Print what becomes of the rogues at this machine's level; exit with 6 when one did not get its verdict."""
+    import trio
+
     from host.bots.sandboxes import demand, found
     from host.cli.attack import attacked, gallery
 

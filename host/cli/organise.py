@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import trio
 
 from host.cli import Office, print_json
 from host.problems import Problem, Refused
@@ -62,6 +61,8 @@ def new(office: Office, folder: Path, game: str, with_samples: bool) -> None:
 @click.pass_obj
 def add(office: Office, submissions: tuple[Path, ...], name: str | None, unsafe: bool) -> None:
     """Take in submissions (a file, a folder, a .zip or .tar): copy, build, start. A refused one leaves nothing behind."""
+    import trio
+
     from host.bots.intake import unpacked
     from host.bots.ready import ready
     from host.bots.spec import bots_at, find_all
@@ -167,6 +168,8 @@ def ls(office: Office, names: tuple[str, ...]) -> None:
 @click.pass_obj
 def build(office: Office, names: tuple[str, ...], force: bool, unsafe: bool) -> None:
     """Build bots, inside the sandbox; what is built already is not built again."""
+    import trio
+
     from host.bots.build import build as build_bot
     from host.bots.build import harmless
     from host.bots.spec import refuse_broken
@@ -230,6 +233,8 @@ def run(
     unsafe: bool,
 ) -> None:
     """Play the tournament to its standings. ^C loses nothing that is finished; the same command goes on."""
+    import trio
+
     from host.bots.limits import seconds
     from host.cli.common import told_standings
     from host.cli.progress import shown

@@ -90,6 +90,7 @@ class Knockout:
     set: Many = 100_000
     first_to: Few = 4
     rank_by: tuple[Annotated[str, one_of(lambda: ("games", "hands"), RANK)], ...] = ("games", "hands")
+    mirror: Flag = False
     min_bots: Bots = 8
     practice: Flag = False
 

@@ -1,0 +1,154 @@
+"""Completion for shells, what croupier.toml means, and words that fit the screen."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from command import croupier, cup_in, environment
+
+from host.cli import COLUMNS, COMMANDS, SCHEMA, fitted, group
+from host.codes import CODES
+from host.problems import Problem
+from host.tournament.cup import canonical, load
+
+# Completion.
+
+
+@pytest.fixture(scope="module")
+def cup(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a cup that nobody plays."""
+    return cup_in(tmp_path_factory.mktemp("cup") / "cup", ["davey.c", "cautious.c"])
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_understands_its_completion(shell: str) -> None:
+    script = croupier("completion", shell).out
+    assert "_CROUPIER_COMPLETE" in script and f"{shell}_complete" in script
+    if shutil.which(shell):
+        subprocess.run([shell, "-n"], input=script, text=True, check=True)
+
+
+def test_a_shell_nobody_knows_is_told() -> None:
+    done = croupier("completion", "tcsh")
+    assert (done.code, done.first[:13]) == (2, "error[U001] I")
+
+
+COMPLETED = [
+    ("sta", ["status", "standings"]),
+    ("explain S00", [code for code in CODES if code.startswith("S00")]),
+    ("check -g pa", ["pazaak"]),
+    ("games ho", ["holdem"]),
+    ("errors --kind ti", ["timeout"]),
+    ("-C {cup} standings ", ["tables"]),
+    ("-C {cup} run --stage t", ["tables"]),
+    ("-C {cup} check d", ["davey"]),
+    ("-C {cup} play cautious sample:l", ["sample:lim17", "sample:linear_bet", "sample:lisper"]),
+    ("run --dr", ["--dry-run"]),
+    ("completion z", ["zsh"]),
+]
+
+
+def completion(words: str) -> tuple[list[str], bool]:
+    """Return what is offered behind some words, and whether trio was imported for it."""
+    told = "import sys, host.cli\ntry: host.cli.main([])\nfinally: print('trio' in sys.modules, file=sys.stderr)"
+    line = f"croupier {words}"
+    asked = {"_CROUPIER_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+    done = subprocess.run(
+        [sys.executable, "-c", told], env=environment(**asked), capture_output=True, text=True, check=False
+    )
+    return [each.partition(",")[2] for each in done.stdout.splitlines()], "True" in done.stderr
+
+
+@pytest.mark.parametrize(("words", "offered"), COMPLETED)
+def test_what_is_known_is_offered_and_trio_stays_away(words: str, offered: list[str], cup: Path) -> None:
+    assert completion(words.format(cup=cup)) == (offered, False)
+
+
+# croupier config.
+
+
+def test_what_config_shows_is_a_config_that_means_the_same(cup: Path, tmp_path: Path) -> None:
+    shown = croupier("config", "show", "-C", cup).out
+    (tmp_path / "bots").mkdir()
+    for bot in (cup / "bots").iterdir():
+        shutil.copy(bot, tmp_path / "bots" / bot.name)
+    bots = 'bots = ["cautious", "davey"]'
+    assert bots in shown
+    (tmp_path / "croupier.toml").write_text(shown.replace(bots, 'bots = ["bots/*"]'))
+    assert canonical(load(tmp_path)) == canonical(load(cup))
+
+
+def test_config_check_says_what_is_wrong_or_that_nothing_is(cup: Path, tmp_path: Path) -> None:
+    done = croupier("config", "check", "-C", cup)
+    assert (done.code, done.out) == (*(0, f"{cup}/croupier.toml is right: Cup of tests, cardshark, 2 bots, 1 stage\n"),)
+    (tmp_path / "croupier.toml").write_text('game = "cardshark"\n[limits]\nmemroy = 1\n')
+    done = croupier("config", "check", "-C", tmp_path)
+    assert (done.code, done.first[:12]) == (3, "error[C001] ")
+
+
+def test_the_schema_knows_every_table() -> None:
+    shape = croupier("config", "schema", "--json").json["shape"]
+    assert {"game", "seed", "stage", "limits", "sandbox", "run", "report"} <= shape["properties"].keys()
+
+
+# JSON.
+
+
+def test_the_number_of_a_schema_is_said_in_one_place() -> None:
+    sources = list((Path(__file__).parents[1] / "host" / "cli").glob("*.py"))
+    assert sources and not [path.name for path in sources if 'croupier/error/1"' in path.read_text()]
+    assert croupier("version", "--json").json["schema"] == f"croupier/version/{SCHEMA}"
+
+
+# Words that fit the screen.
+
+
+def pages() -> list[list[str]]:
+    """Return the words behind which --help says something."""
+    context = click.Context(group)
+    found = [[]]
+    for name in COMMANDS:
+        command = group.get_command(context, name)
+        found.append([name])
+        found += [[name, inner] for inner in command.commands] if isinstance(command, click.Group) else []
+    return found
+
+
+@pytest.mark.parametrize("words", pages(), ids=" ".join)
+def test_help_fits_the_screen(words: list[str]) -> None:
+    done = croupier(*words, "--help")
+    assert done.code == 0
+    assert max(map(len, done.out.splitlines())) <= COLUMNS
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_explanation_fits_the_screen(code: str) -> None:
+    assert max(map(len, croupier("explain", code).out.splitlines())) <= COLUMNS
+
+
+def test_a_long_message_is_folded_and_loses_no_word() -> None:
+    where = "a tournament/" * 9 + "croupier.toml:14"
+    problem = Problem("C001", where, "unknown key " * 20, "a.c:1: error: " + "x" * 140, "one of " + "these, " * 30)
+    text = str(problem)
+    folded = fitted(text)
+    assert max(map(len, folded.splitlines())) <= COLUMNS
+    assert "".join(folded.split()) == "".join(text.split())
+    assert fitted("error[U001] short\n  hint: this") == "error[U001] short\n  hint: this"
+
+
+def test_a_terminal_gets_folded_messages_and_a_pipe_whole_ones(tmp_path: Path) -> None:
+    place = tmp_path / ("long" * 20)
+    place.mkdir()
+    words = [sys.executable, "-P", "-m", "host", "run", "-C", str(place)]
+    main, terminal = os.openpty()
+    subprocess.run(words, stderr=terminal, stdout=subprocess.DEVNULL, env=environment(), check=False)
+    os.close(terminal)
+    shown = os.read(main, 65536).decode()
+    os.close(main)
+    piped = subprocess.run(words, capture_output=True, text=True, env=environment(), check=False).stderr
+    assert max(map(len, shown.splitlines())) <= COLUMNS < max(map(len, piped.splitlines()))
+    assert "".join(shown.split()) == "".join(piped.split())
