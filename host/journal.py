@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import platform
@@ -18,14 +19,14 @@ from host.bots.told import Evidence, Timed
 from host.problems import Problem, Refused
 from host.record import Record
 
-APPLICATION, VERSION = 0x63726F75, 1  # "crou"
+APPLICATION, VERSION = 0x63726F75, 2  # "crou"
 SCHEMA = """
 CREATE TABLE run    (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE bot    (name TEXT PRIMARY KEY, sha256 TEXT NOT NULL, language TEXT NOT NULL, about TEXT NOT NULL);
 CREATE TABLE fixture(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, stage TEXT NOT NULL, about TEXT NOT NULL,
                      at REAL NOT NULL);
 CREATE TABLE record (fixture INTEGER PRIMARY KEY REFERENCES fixture, summary BLOB NOT NULL, scores BLOB NOT NULL,
-                     answers BLOB NOT NULL);
+                     answers BLOB NOT NULL, seal BLOB NOT NULL);
 CREATE TABLE fault  (id INTEGER PRIMARY KEY, fixture INTEGER NOT NULL REFERENCES fixture, bot TEXT NOT NULL,
                      kind TEXT NOT NULL, evidence BLOB NOT NULL);
 CREATE TABLE state  (stage TEXT NOT NULL, bot TEXT NOT NULL, content BLOB NOT NULL, PRIMARY KEY (stage, bot))
@@ -79,6 +80,7 @@ class Journal:
         """Add one fixture, whole; a fixture that is there already stays as it is."""
         summary = record._replace(evidence=(), scores=(), answers=b"", times=(), states=())
         with self._written():
+            before = self._seal_of_all()
             row = (record.path, stage, json.dumps(about), time.time())
             added = self._database.execute(
                 "INSERT OR IGNORE INTO fixture(path, stage, about, at) VALUES (?, ?, ?, ?)", row
@@ -86,10 +88,6 @@ class Journal:
             if not added.rowcount:
                 return
             fixture = added.lastrowid
-            self._database.execute(
-                "INSERT INTO record VALUES (?, ?, ?, ?)",
-                (fixture, pack(summary), _squeezed(record.scores), record.answers),
-            )
             self._database.executemany(
                 "INSERT INTO fault(fixture, bot, kind, evidence) VALUES (?, ?, ?, ?)",
                 [(fixture, piece.bot, piece.kind, pack(piece)) for piece in record.evidence],
@@ -100,10 +98,45 @@ class Journal:
                 "INSERT OR REPLACE INTO state VALUES (?, ?, ?)",
                 [(stage, bot, content) for bot, content in record.states],
             )
+            kept = (fixture, pack(summary), _squeezed(record.scores), record.answers)
+            self._database.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?)", (*kept, b""))
+            seal = self._seal(int(fixture or 0), before)
+            self._database.execute("UPDATE record SET seal = ? WHERE fixture = ?", (seal, fixture))
 
     def states(self, stage: str) -> dict[str, bytes]:
         """Return the state files that outlive their fixtures, as the last fixture of a stage has left them."""
         return dict(self._database.execute("SELECT bot, content FROM state WHERE stage = ?", (stage,)))
+
+    def seals(self) -> Iterator[tuple[str, bool]]:
+        """Yield each fixture's path, and whether all that is kept of it is what was written, nothing before it missing."""
+        before = b""
+        for fixture, path, seal in self._database.execute(
+            "SELECT fixture.id, path, seal FROM fixture LEFT JOIN record ON fixture.id = record.fixture ORDER BY fixture.id"
+        ).fetchall():
+            try:
+                yield path, seal == self._seal(fixture, before)
+            except sqlite3.OperationalError:  # what it was about is not even JSON any more
+                yield path, False
+            before = seal if isinstance(seal, bytes) else b""
+
+    def _seal_of_all(self) -> bytes:
+        """Return the seal of the last fixture, which follows from those of all before it."""
+        found = self._database.execute("SELECT seal FROM record ORDER BY fixture DESC LIMIT 1").fetchone()
+        return bytes(found[0]) if found else b""
+
+    def _seal(self, fixture: int, before: bytes) -> bytes:
+        """Return the hash of everything that is kept of a fixture and those who played it, and of the seal before it."""
+        queries = (
+            "SELECT path, stage, about, at FROM fixture WHERE id = ?",
+            "SELECT summary, scores, answers FROM record WHERE fixture = ?",
+            "SELECT bot, kind, evidence FROM fault WHERE fixture = ? ORDER BY id",
+            "SELECT times FROM timed WHERE fixture = ?",
+            "SELECT name, sha256, language, about FROM bot WHERE name IN "
+            "(SELECT value FROM json_each((SELECT about FROM fixture WHERE id = ?), '$.bots')) ORDER BY name",
+            "SELECT key, value FROM run WHERE key IN ('game', 'level', 'seed_sha256') AND ? ORDER BY key",
+        )
+        told = [self._database.execute(query, (fixture,)).fetchall() for query in queries]
+        return hashlib.sha256(before + repr(told).encode("utf-8", "surrogateescape")).digest()
 
     def paths(self, stage: str | None = None) -> list[str]:
         """Return the paths of the fixtures that have been played, in the order in which they ended."""
@@ -200,6 +233,10 @@ def _checked(path: Path) -> None:
     if version > VERSION:
         raise Refused(
             [_refusal(path, f"was written by a newer croupier (format {version}, this one knows {VERSION})")], 3
+        )
+    if version < VERSION:
+        raise Refused(
+            [_refusal(path, f"was written by an older croupier (format {version}, this one knows {VERSION})")], 3
         )
     if health != "ok":
         raise Refused([_refusal(path, f"is damaged: {health}")], 3)

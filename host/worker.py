@@ -10,7 +10,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -22,6 +22,7 @@ from host.bots.sandboxes import KeeperDied, Sandbox
 from host.bots.seat import Seat, seated
 from host.bots.watch import Watcher
 from host.games import GAMES
+from host.games.engine import Game
 from host.games.luck import derive
 from host.match import MOST_ABREAST, Muddled, Played, SeatLost, play
 from host.record import Fixture, Job, Record, Result, Setup, decode_job, decode_setup, encode, pack
@@ -138,9 +139,9 @@ class House:
             )
 
 
-def recorded(fixture: Fixture, played: Sequence[Played], seats: dict[str, Seat]) -> Record:
-    """Return the record of a fixture from its tables and seats."""
-    winners = GAMES[fixture.game].winners
+def results_of(game: Game, played: Iterable[Played]) -> dict[str, Result]:
+    """Return what each bot has made of some tables."""
+    winners = game.winners
     results: dict[str, Result] = {}
     deals: dict[str, Counter[str]] = {}
     for table in played:
@@ -159,9 +160,14 @@ def recorded(fixture: Fixture, played: Sequence[Played], seats: dict[str, Seat])
                 )
     for bot, counts in deals.items():
         results[bot] = results[bot]._replace(squares=sum(count * count for count in counts.values()))
+    return results
+
+
+def recorded(fixture: Fixture, played: Sequence[Played], seats: dict[str, Seat]) -> Record:
+    """Return the record of a fixture from its tables and seats."""
     return Record(
         fixture.path,
-        results,
+        results_of(GAMES[fixture.game], played),
         {name: {str(kind): n for kind, n in seat.faults.items()} for name, seat in seats.items() if seat.faults},
         {name: seat.usage() for name, seat in seats.items()},
         tuple(piece for seat in seats.values() for piece in seat.all_evidence()),

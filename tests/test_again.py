@@ -13,6 +13,7 @@ from command import croupier
 from house import ROGUES, level, spec_of, written
 from test_every_fault import PLAYERS, Rogue
 
+from host.again.audit import audited
 from host.again.bundle import packed, unpacked
 from host.again.now import asked_again
 from host.again.then import Case, case, latest
@@ -24,7 +25,7 @@ from host.executors.processes import processes
 from host.games import GAMES
 from host.journal import reading
 from host.problems import Refused
-from host.tournament.friendly import Terms, played
+from host.tournament.friendly import Stage, Terms, played
 from protocols.words import FaultKind
 
 AMPLE = Limits(move=10, startup=10, cpu=10)
@@ -36,7 +37,7 @@ def journal_of(specs: list[Spec], tables: int, folder: Path, limits: Limits = AM
     chosen = next(iter(game.presets.values()))._replace(**rules)
     place = folder / "play.sqlite"
     terms = Terms(game, chosen, specs, "again", level(), limits)
-    trio.run(played, terms, tables, place, processes, 1, Quiet())
+    trio.run(played, terms, Stage(tables), place, processes, 1, Quiet())
     return place
 
 
@@ -197,6 +198,8 @@ def come_again(rogues: list[Rogue], folder: Path) -> dict[str, tuple[str, str]]:
         rules = {"hands": 1} if rogue.game == "cardshark" else {"rounds": 2}
         tables = max(rogue.tables, 4)
         journal = journal_of([spec, *others], tables, place, rogue.limits, **rules)
+        with reading(journal) as book:
+            assert audited(book).differences == []
         (place / "x.bundle").write_bytes(packed(first_fault(journal, rogue.name)))
 
         found = unpacked(place / "x.bundle")

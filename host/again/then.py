@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
 import trio
 
 from host.bots.build import Bot
@@ -108,7 +109,10 @@ class Played(NamedTuple):
 
 def played(journal: Journal, fixture: str) -> Played:
     """Return a fixture of a journal. Raise Refused when it, or its seed, cannot be read."""
-    whole, seed = journal.whole(fixture), known_seed(journal)
+    try:
+        whole, seed = journal.whole(fixture), known_seed(journal)
+    except ValueError as differs:
+        raise unfit(journal, differs) from differs
     if whole is None:
         raise Refused([Problem("R006", fixture, "has not been played", hint="croupier status")], 3)
     if seed is None:
@@ -118,7 +122,7 @@ def played(journal: Journal, fixture: str) -> Played:
     try:
         what = fixture_of(about)
         return Played(what, record, sittings(what, seed, record.scores), unpack(record.answers), seed)
-    except (ValueError, IndexError) as differs:
+    except (LookupError, ValueError, TypeError, AttributeError, msgspec.MsgspecError) as differs:
         raise unfit(journal, differs) from differs
 
 

@@ -1,6 +1,7 @@
 """Commands of a bot's author: games, play, errors, replay, verify."""
 
 import json
+import re
 import shlex
 import time
 from pathlib import Path
@@ -311,28 +312,41 @@ def _show(journal: Path, fixture: str, nth: int) -> None:
         click.echo(line)
 
 
+def percent(_context: click.Context, _option: click.Parameter, said: str) -> float:
+    """Return the share that `--sample 1%` means."""
+    number = said.strip().removesuffix("%")
+    if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]+)?", number) or not 0 < float(number) <= 100:
+        raise click.BadParameter(f"{said!r} is no share of the tables; 1% say")
+    return float(number) / 100
+
+
 @click.command()
+@click.option(
+    "--sample", "share", default="100%", callback=percent, metavar="PERCENT", help="only so many tables, by lot"
+)
 @click.pass_obj
-def verify(office: Office) -> None:
-    """Play every recorded answer through the rules again; exit code 1 when a score differs from what was recorded."""
+def verify(office: Office, share: float) -> None:
+    """Play every recorded answer through the rules again, and compare all that is kept; exit code 1 when it differs."""
+    from host.again.audit import audited
     from host.cli.fairness import when
-    from host.cli.replays import differences
     from host.journal import reading
+    from host.report.text import thousands
     from host.tournament.folder import committed_at
 
     journals = journals_of(office)
     with reading(journals[0]) as journal:
-        tables, differs, facts = 0, [], journal.facts()
-        for path in journal.paths():
-            played, found = differences(journal, path)
-            tables += played
-            differs += found
+        facts = journal.facts()
+        tables, differs = audited(journal, share)
     if office.json:
         seed = {"seed_sha256": facts["seed_sha256"], "committed": committed_at(facts)}
         print_json("verify", journal=str(journals[0]), tables=tables, differences=differs, **seed)
     elif differs:
-        click.echo(f"{len(differs)} of {tables} tables differ from what was recorded; the first: {differs[0]}")
+        many = "difference" if len(differs) == 1 else "differences"
+        click.echo(f"{len(differs)} {many} in {thousands(tables)} tables of {journals[0]}; the first: {differs[0]}")
     else:
-        click.echo(f"{tables} tables of {journals[0]}: every recorded answer gives the recorded score")
+        drawn = f", drawn by lot ({share:.3%} of all)" if share < 1 else ""
+        click.echo(
+            f"{thousands(tables)} tables of {journals[0]}{drawn}: every recorded answer gives the recorded score"
+        )
         click.echo(f"their seed has sha256 {facts['seed_sha256']}, {when(facts)}")
     raise click.exceptions.Exit(1 if differs else 0)

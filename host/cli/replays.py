@@ -7,10 +7,8 @@ from typing import NamedTuple
 import click
 
 from host.bots.told import Evidence
-from host.games.engine import Table
 from host.journal import Journal, reading
 from host.match import Sitting
-from host.outsiders import game_called
 from host.problems import Problem, Refused
 from host.record import Record, unpack
 from host.report.replay import Event, as_text, events
@@ -123,27 +121,3 @@ def _shown(journal: Journal, fixture: str, nth: int) -> Shown:
 def shown_again(shown: Shown) -> Iterator[str]:
     """Yield a table as lines of text."""
     return as_text(iter(shown.events), shown.sitting.bots, shown.evidence)
-
-
-def differences(journal: Journal, fixture: str) -> tuple[int, list[str]]:
-    """Return how many tables a fixture has, and which do not come out as recorded when their answers are played again."""
-    whole = journal.whole(fixture)
-    assert whole is not None
-    record, about = whole
-    game, seed = game_called(str(about["game"])), seed_of(journal)
-    try:
-        answers, seats = unpack(record.answers), _sittings(journal, record, about)
-    except ValueError as damaged:
-        return len(record.scores), [f"{fixture}: {damaged}"]
-    if not len(answers) == len(seats) == len(record.scores):
-        return len(record.scores), [f"{fixture}: {len(answers)} tables of answers for {len(record.scores)} of scores"]
-    wrong = []
-    for sitting, given, scores in zip(seats, answers, record.scores, strict=True):
-        try:
-            table = Table(game, sitting.rules, sitting.shuffler(seed), given)
-        except ValueError as over:
-            wrong.append(f"{sitting.path}: {over}")
-            continue
-        if table.scores != tuple(scores):
-            wrong.append(f"{sitting.path}: {scores} was recorded, the answers give {table.scores}")
-    return len(seats), wrong

@@ -302,5 +302,6 @@ def enter(journal: Journal, cup: cups.Cup, bots: list[Bot], level: str, seed: by
     )
     for name in journal.bots().keys() - {bot.name for bot in bots}:
         journal.strike(name)
-    for bot in bots:
+    kept = journal.bots() if journal.paths() else {}  # what has been played was played by these
+    for bot in (bot for bot in bots if bot.name not in kept):
         journal.enter(bot.name, bot.sha256, bot.language, known(bot))

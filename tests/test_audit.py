@@ -1,0 +1,223 @@
+"""verify: whatever is changed in a journal is found, and where it is in front is said."""
+
+import json
+import random
+import shutil
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from command import croupier
+from house import ROGUES
+
+from host.again.audit import Audit, audited
+from host.journal import Journal, reading
+from host.problems import Refused
+
+COLUMNS = [
+    *[("fixture", column) for column in ("path", "stage", "about", "at")],
+    *[("record", column) for column in ("summary", "scores", "answers", "seal")],
+    *[("fault", column) for column in ("bot", "kind", "evidence")],
+    *[("bot", column) for column in ("name", "sha256", "language", "about")],
+    ("run", "value"),
+]
+FACTS = "('game', 'level', 'seed', 'seed_sha256')"
+"""What results rest on; how far a run is, and the like, changes while it runs."""
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a journal with moves, crashes and illegal moves in it."""
+    folder = tmp_path_factory.mktemp("audit")
+    rogues = (ROGUES / "crashes.c", ROGUES / "overbets.c")
+    words = ("-g", "cardshark", "-n", 20, "--seed", "x", "--workers", 1)
+    done = croupier("play", "sample:davey", *rogues, *words, "-C", folder)
+    assert done.code == 0
+    (journal,) = (folder / ".croupier").glob("*.sqlite")
+    with closing(sqlite3.connect(journal)) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return journal
+
+
+@contextmanager
+def changing(journal: Path, folder: Path) -> Iterator[tuple[Path, sqlite3.Connection]]:
+    """Change a copy of a journal."""
+    copied = folder / "copy.sqlite"
+    shutil.copy(journal, copied)
+    with closing(sqlite3.connect(copied)) as database:
+        yield copied, database
+        database.commit()
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def audit_of(journal: Path, share: float = 1.0) -> Audit:
+    """Audit a journal; what cannot be read at all is a difference too."""
+    with reading(journal) as book:
+        try:
+            return audited(book, share)
+        except Refused as refused:
+            return Audit(0, [str(problem) for problem in refused.problems])
+
+
+def flipped(value: Any, draw: random.Random) -> Any:
+    """Return a value with one byte, character or digit changed."""
+    if isinstance(value, float):
+        return value + draw.choice((-1, 1)) * draw.random()
+    at = draw.randrange(len(value))
+    if isinstance(value, bytes):
+        return value[:at] + bytes([value[at] ^ 1 << draw.randrange(8)]) + value[at + 1 :]
+    other = draw.choice([c for c in 'abcdefABCDEF0123456789 {}[]":,+/.' if c != value[at]])
+    return value[:at] + other + value[at + 1 :]
+
+
+def test_what_was_played_is_found_whole(played: Path) -> None:
+    assert audit_of(played) == Audit(20, [])
+    with reading(played) as book:
+        record = next(whole[0] for path in book.paths() if (whole := book.whole(path)))
+    assert record.faults.keys() == {"crashes", "overbets"}
+
+
+@pytest.mark.parametrize(("table", "column"), COLUMNS)
+def test_any_changed_byte_is_found(table: str, column: str, played: Path, tmp_path: Path) -> None:
+    draw = random.Random(f"{table} {column}")
+    for _ in range(12):
+        with changing(played, tmp_path) as (copied, database):
+            key = "key" if table == "run" else "rowid"
+            only = f"WHERE key IN {FACTS}" if table == "run" else ""
+            rows = database.execute(f"SELECT {key}, {column} FROM {table} {only} ORDER BY 1").fetchall()
+            row, value = draw.choice(rows)
+            changed = flipped(value, draw)
+            database.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (changed, row))
+        assert audit_of(copied).differences, (row, value, changed)
+
+
+def test_a_fixture_that_was_taken_out_or_moved_is_missed(played: Path, tmp_path: Path) -> None:
+    with changing(played, tmp_path) as (copied, database):
+        for table, column in (("fault", "fixture"), ("record", "fixture"), ("fixture", "id")):
+            database.execute(f"DELETE FROM {table} WHERE {column} = 2")
+    (difference,) = audit_of(copied).differences
+    with reading(played) as book:
+        assert difference.startswith(f"{book.paths()[2]}: what is kept of it, or of what came before, is not what ")
+
+
+# Who changes a record and seals it anew is found by the rules.
+
+
+def resealed(database: sqlite3.Connection, path: Path) -> None:
+    """Seal a journal as croupier does."""
+    database.commit()
+    book, before = Journal(database, path), b""
+    for (fixture,) in database.execute("SELECT id FROM fixture ORDER BY id").fetchall():
+        before = book._seal(fixture, before)
+        database.execute("UPDATE record SET seal = ? WHERE fixture = ?", (before, fixture))
+
+
+def summary(change: Callable[[list[Any]], object]) -> Callable[[sqlite3.Connection], object]:
+    """Return what changes the first fixture's summary: path, results, faults, usage …"""
+
+    def work(database: sqlite3.Connection) -> None:
+        told = msgspec.msgpack.decode(database.execute("SELECT summary FROM record WHERE fixture = 1").fetchone()[0])
+        change(told)
+        database.execute("UPDATE record SET summary = ? WHERE fixture = 1", (msgspec.msgpack.encode(told),))
+
+    return work
+
+
+def answers(database: sqlite3.Connection) -> None:
+    """Let a bot have stood where it hit."""
+    text = zlib.decompress(database.execute("SELECT answers FROM record WHERE fixture = 1").fetchone()[0]).decode()
+    packed = zlib.compress(text.replace("!crash", "S", 1).encode())
+    database.execute("UPDATE record SET answers = ? WHERE fixture = 1", (packed,))
+
+
+def scores(database: sqlite3.Connection) -> None:
+    """Give somebody ten chips."""
+    packed = database.execute("SELECT scores FROM record WHERE fixture = 1").fetchone()[0]
+    told = msgspec.msgpack.decode(zlib.decompress(packed))
+    told[1][0] += 10
+    database.execute("UPDATE record SET scores = ? WHERE fixture = 1", (zlib.compress(msgspec.msgpack.encode(told)),))
+
+
+def evidence(place: int, value: Any) -> Callable[[sqlite3.Connection], object]:
+    """Return what changes a piece of evidence: bot, table, number, kind, detail, question …"""
+
+    def work(database: sqlite3.Connection) -> None:
+        found = "SELECT id, evidence FROM fault WHERE fixture = 1 AND kind = 'crash' ORDER BY id"
+        row, piece = database.execute(found).fetchone()
+        told = msgspec.msgpack.decode(piece)
+        told[place] = value
+        database.execute("UPDATE fault SET evidence = ? WHERE id = ?", (msgspec.msgpack.encode(told), row))
+
+    return work
+
+
+def seats(database: sqlite3.Connection) -> None:
+    """Let others have sat there."""
+    told = json.loads(database.execute("SELECT about FROM fixture WHERE id = 1").fetchone()[0])
+    told["bots"].reverse()
+    database.execute("UPDATE fixture SET about = ? WHERE id = 1", (json.dumps(told),))
+
+
+CHANGES: dict[str, tuple[Callable[[sqlite3.Connection], object], str]] = {
+    "an answer": (answers, "/1"),
+    "a score": (scores, "/2: "),
+    "a result": (
+        summary(lambda told: told[1]["davey"].__setitem__(2, 9999)),
+        "/1: the results of davey are not those ",
+    ),
+    "a fault": (summary(lambda told: told[2]["crashes"].__setitem__("crash", 1)), "/1: 1 times crash of crashes was "),
+    "no fault": (summary(lambda told: told[2].pop("overbets")), "/1: 0 times illegal of overbets was recorded"),
+    "questions": (summary(lambda told: told[3]["davey"].__setitem__(0, 1)), "/1: "),
+    "its path": (summary(lambda told: told.__setitem__(0, "play/other/1")), "/1: play/other/1 was recorded"),
+    "evidence of another": (evidence(0, "davey"), ": its evidence is davey's, and crashes was asked"),
+    "evidence of a move": (evidence(3, "timeout"), ": its evidence is timeout, and the answer is crash"),
+    "another question": (evidence(5, b"21 A K 10 200"), ": its evidence is of another question"),
+    "a question too far": (evidence(2, 999), ": its evidence is of a question that was not asked"),
+    "a table too far": (evidence(1, 999), "/1: evidence of a table 999"),
+    "the seats": (seats, "/1"),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_what_was_changed_and_sealed_anew_is_found_by_the_rules(what: str, played: Path, tmp_path: Path) -> None:
+    change, said = CHANGES[what]
+    with changing(played, tmp_path) as (copied, database):
+        change(database)
+        resealed(database, copied)
+    found = audit_of(copied).differences
+    assert found
+    assert found[0].startswith("play/crashes+davey+overbets/")
+    assert said in found[0]
+
+
+# The command.
+
+
+def test_verify_says_the_first_difference_and_ends_with_1(played: Path, tmp_path: Path) -> None:
+    (tmp_path / ".croupier").mkdir()
+    with changing(played, tmp_path) as (copied, database):
+        scores(database)
+    copied.rename(tmp_path / ".croupier" / "play-1.sqlite")
+    done = croupier("verify", "-C", tmp_path)
+    assert done.code == 1
+    assert ": (" in done.out.split("; the first: ")[1]
+    told = croupier("verify", "-C", tmp_path, "--json").json
+    assert len(told["differences"]) == 2  # the rules', and the seal's
+
+
+def test_verify_draws_tables_by_lot(played: Path) -> None:
+    folder = played.parents[1]
+    done = croupier("verify", "--sample", "40%", "-C", folder, "--json")
+    assert done.code == 0
+    assert 0 <= done.json["tables"] < 20
+    for wrong in ("0%", "101%", "some"):
+        refused = croupier("verify", "--sample", wrong, "-C", folder)
+        assert (refused.code, refused.first) == (
+            2,
+            f"error[U001] Invalid value for '--sample': '{wrong}' is no share of the tables; 1% say",
+        )
