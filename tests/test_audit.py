@@ -23,6 +23,7 @@ COLUMNS = [
     *[("fixture", column) for column in ("path", "stage", "about", "at")],
     *[("record", column) for column in ("summary", "scores", "answers", "seal")],
     *[("fault", column) for column in ("bot", "kind", "evidence")],
+    ("timed", "times"),
     *[("bot", column) for column in ("name", "sha256", "language", "about")],
     ("run", "value"),
 ]
