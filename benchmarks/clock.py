@@ -1,6 +1,6 @@
 """False time-outs on a busy machine, by each clock: a bot computes 60 % of what a move may take, beside spinning processes.
 
-    python benchmarks/clock.py [--moves 10000] [--spinners 16] [--move 10]
+    python benchmarks/clock.py [--moves 10000] [--spinners 16] [--move 10] [--only timeouts]
 
 Promised: none in 10 000 moves by the fair clock, and more than none by the wall's. A host stall is no verdict: the fixture is
 played again. Beside them the price: what a clock costs an exchange that is not brisk, and how soon a bot is stopped whose 32
@@ -129,6 +129,8 @@ async def played(bot: Bot, moves: int) -> Played:
 async def false_timeouts(moves: int, spinners: int, move: float) -> None:
     """Print what each clock calls late."""
     rows = []
+    beside = f"beside {spinners} spinning processes on {os.cpu_count()} cores"
+    print(f"\nA move of {duration(move)}, {SHARE:.0%} of it computed, {beside}")
     for clock, times in (("wall", moves // 10), ("cpu", moves // 10), ("fair", moves)):
         bot = await made(COMPUTES % (SHARE * move), Limits(move=move, startup=10, cpu=10, clock=clock))
         with spinning(spinners):
@@ -136,8 +138,9 @@ async def false_timeouts(moves: int, spinners: int, move: float) -> None:
         walls = sorted(told.walls)
         slow = (duration(median(walls)), duration(walls[len(walls) * 99 // 100]))
         rows.append((clock, f"{len(walls):,}", f"{told.faults.total()}", f"{told.stalls}", *slow))
-    beside = f"beside {spinners} spinning processes on {os.cpu_count()} cores"
-    print(f"\nA move of {duration(move)}, {SHARE:.0%} of it computed, {beside}")
+        print(
+            f"{clock}: {told.faults.total()} of {len(walls):,} called late, load {os.getloadavg()[0]:.0f}", flush=True
+        )
     print(table(("clock", "moves", "false time-outs", "host stalls", "median", "99 of 100"), rows))
 
 
@@ -198,12 +201,18 @@ async def main() -> None:
     parser.add_argument("--moves", type=int, default=10_000)
     parser.add_argument("--spinners", type=int, default=16)
     parser.add_argument("--move", type=float, default=10, help="milliseconds")
+    parser.add_argument("--only", choices=["cost", "waits", "timeouts"])
     given = parser.parse_args()
     demand_clock("fair", found().level)
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
-    await cost(2000)
-    await own_waits(given.spinners)
-    await false_timeouts(given.moves, given.spinners, given.move / 1000)
+    parts = {
+        "cost": lambda: cost(2000),
+        "waits": lambda: own_waits(given.spinners),
+        "timeouts": lambda: false_timeouts(given.moves, given.spinners, given.move / 1000),
+    }
+    for name, part in parts.items():
+        if given.only in (None, name):
+            await part()
 
 
 if __name__ == "__main__":

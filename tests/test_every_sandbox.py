@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -704,6 +705,30 @@ def test_a_question_can_be_cut_short(level: str) -> None:
     with nothing_left_behind():
         ended = trio.run(ask)
     assert ended.stopped and not ended.timed_out and ended.wall < 5
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: a keeper cannot be held up")
+@pytest.mark.parametrize("script", ["sleep 0.05; echo S", "sleep 9"])
+@at_every_level
+def test_a_keeper_that_is_held_up_does_not_call_late_what_has_exited(level: str, script: str) -> None:
+    async def ask() -> Ended:
+        async with sandboxed(level, Home(empty()), AMPLE) as sandbox, trio.open_nursery() as nursery:
+
+            async def hold_up() -> None:
+                while not list(descendants(sandbox.pid)):
+                    await trio.sleep(0.001)
+                os.kill(sandbox.pid, signal.SIGSTOP)
+                await trio.sleep(0.6)
+                os.kill(sandbox.pid, signal.SIGCONT)
+
+            nursery.start_soon(hold_up)
+            return await sandbox.keeper.ask([b"/bin/sh", b"-c", script.encode()], {"PATH": "/bin"}, AMPLE, 0.4)
+
+    with nothing_left_behind():
+        ended = trio.run(ask)
+
+    assert ended.wall > 0.5
+    assert (ended.output, ended.timed_out) == ((b"", True) if script == "sleep 9" else (b"S\n", False))
 
 
 @at_every_level

@@ -47,6 +47,7 @@ enum { TIMED_OUT = 1, FLOODED = 2, OVER_CPU = 4, EXITED = 8, STOPPED = 16 };
 static const int64_t MS = 1000000;
 static const int64_t LINGER = 50 * MS; /* a process that has closed its output may take this long to exit */
 static const int64_t BOOT = 1500 * MS; /* an interpreter may take this long to be ready, for a bot that lives on */
+static const int64_t STALLED = 50 * MS; /* who wakes up so late cannot say that the bot has not exited in time */
 static const int64_t CHASE = 500 * MS; /* how long to run after what has left its process group, with --unsafe */
 
 struct request {
@@ -383,7 +384,8 @@ static void ask(const struct request *asked, char **argv, char **environment)
     while (bot) {
         int64_t left = deadline - now(CLOCK_MONOTONIC), computed = now(processor);
         if (left <= 0) {
-            if (wait[0].fd >= 0) out.head.flags |= TIMED_OUT;
+            if (left < -STALLED) reap();
+            if (bot && wait[0].fd >= 0) out.head.flags |= TIMED_OUT;
             break;
         }
         if (computed > asked->cpu) {
