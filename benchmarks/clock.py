@@ -24,7 +24,7 @@ import trio
 from rounds import duration, table
 
 from host.bots.build import Bot, build
-from host.bots.clock import Waits, first_child
+from host.bots.clock import Waits, answering
 from host.bots.limits import CLOCKS, PATIENCE, Limits
 from host.bots.sandboxes import Home, demand_clock, found, sandboxed
 from host.bots.seat import seated
@@ -177,7 +177,7 @@ async def cost(moves: int) -> None:
         null = os.open("/dev/null", os.O_RDWR)
         reads, writes = os.pipe()
         await sandbox.keeper.start([word.encode() for word in bot.argv], {}, bot.limits, (reads, null, null))
-        waits = Waits(first_child(sandbox.pid))
+        waits = Waits(answering(sandbox))
         waits.mark()
         started = time.perf_counter()
         for _ in range(10_000):

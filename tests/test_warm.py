@@ -9,13 +9,14 @@ from house import AMPLE, CACHE, built, fixture_of, levels, nothing_left_behind, 
 
 from host.bots.build import Bot, build
 from host.bots.check import checked
+from host.bots.clock import answering
 from host.bots.limits import Limits
 from host.bots.ready import ready
 from host.bots.sandboxes import Home, found, landlock, sandboxed
 from host.bots.seat import seated
 from host.bots.spec import find
 from host.bots.told import Evidence, Question
-from host.bots.watch import a_watcher
+from host.bots.watch import a_watcher, descendants
 from host.games import GAMES
 from host.problems import Refused
 from host.record import Job
@@ -317,3 +318,29 @@ def test_where_nobody_can_be_kept_from_the_interpreter_each_start_is_cold() -> N
         bot = trio.run(build, find(folder_of("print('S')\n")), level)
         answers, _, warm = asked(level, bot._replace(limits=AMPLE), 2)
         assert (answers, warm) == ([STANDS] * 2, 0)
+
+
+@at_every_warm_level
+def test_a_clock_looks_at_the_bot_and_not_at_its_interpreter(level: str) -> None:
+    bot = built(folder_of("import time\n\ntime.sleep(0.3)\nprint('S')\n"))
+    seen = list[tuple[int, int]]()
+
+    async def ask() -> list[Answer]:
+        async with (
+            a_watcher() as watcher,
+            sandboxed(level, Home(Path(bot.folder)), AMPLE) as sandbox,
+            seated(bot, GAME, sandbox, 7, watcher) as seat,
+            trio.open_nursery() as nursery,
+        ):
+
+            async def look() -> None:
+                while len(processes := list(descendants(sandbox.pid))) < 2:
+                    await trio.sleep(0.01)
+                seen.append((answering(sandbox), processes[1].pid))
+
+            await seat.decide([Question(1, 1, GAME.examples[0])])
+            nursery.start_soon(look)
+            return await seat.decide([Question(2, 1, GAME.examples[0])])
+
+    assert trio.run(ask) == [STANDS]
+    assert seen[0][0] == seen[0][1]

@@ -84,7 +84,7 @@ class Clock:
 
     def end(self) -> float:
         """Return the seconds that the process has waited for a processor in its life; it is about to be swept away."""
-        process = first_child(self._sandbox.pid)
+        process = answering(self._sandbox)
         self.forget()
         with suppress(OSError, IndexError):
             return int(Path(f"/proc/{process}/schedstat").read_text().split()[1]) / 1e9
@@ -100,7 +100,7 @@ class Clock:
     def _seen(self) -> "Waits":
         """Return the waits of the process that answers."""
         if self._waits is None:
-            self._waits = Waits(first_child(self._sandbox.pid))
+            self._waits = Waits(answering(self._sandbox))
         return self._waits
 
 
@@ -165,10 +165,15 @@ class Waits:
                 self._open[thread] = os.open(f"{folder}/{thread}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
 
 
-def first_child(keeper: int) -> int:
-    """Return the process that a keeper has started; orphans that have come to it since stand behind. 0 when it is gone."""
+def answering(sandbox: Sandbox) -> int:
+    """Return the process that answers: its keeper's oldest child but for an interpreter kept warm; 0 when it is gone.
+
+    Orphans that have come to the keeper since stand behind.
+    """
+    keeper = sandbox.pid
     with suppress(OSError, IndexError):
-        return int(Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split()[0])
+        children = Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split()
+        return int(children[1 if sandbox.keeper.warm else 0])
     return 0
 
 
