@@ -138,7 +138,7 @@ CODES: Mapping[str, Code] = {
     "B023": Code(
         "the answer is no move of this game",
         "The line does not match the grammar of the game's moves. What is expected is shown; letters count in either "
-        "case where the game says so. `croupier games GAME --protocol` prints the card with every move.",
+        "case where the game says so. `croupier games GAME` prints the card with every move.",
     ),
     "B024": Code(
         "the bot spoke before it was asked",
@@ -153,7 +153,7 @@ CODES: Mapping[str, Code] = {
     "B026": Code(
         "the move is not allowed here",
         "The answer is a move of this game, but the rules do not allow it at this point. The rules also say what that "
-        "costs, and nothing else does. `croupier games GAME --rules` has the list.",
+        "costs, and nothing else does. `croupier games GAME` tells when each is.",
     ),
     "B028": Code(
         "the card is not in the side deck",

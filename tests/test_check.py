@@ -326,6 +326,20 @@ def test_the_whole_log_of_a_build_can_be_read(here: Path) -> None:
     assert log.read_text().count("error:") >= 35 > told.count("error:")
 
 
+def test_build_shows_the_log_of_what_was_built(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", ["davey.c"])
+    done = croupier("build", "-v", "-C", cup)
+    assert done.code == 0
+    assert "$ cc -O2 " in done.out and "(exited with 0, " in done.out
+
+
+def test_without_a_sandbox_that_is_said(here: Path) -> None:
+    lay({"good.py": STANDS})
+    done = croupier("check", "good.py", "-g", "cardshark", "--unsafe")
+    assert (done.code, "WARNING  no sandbox" in done.err) == (0, True)
+    assert "  ! sandbox         none: it was not kept from anything" in done.out
+
+
 def test_a_build_that_was_killed_is_swept_and_one_under_way_is_not(here: Path) -> None:
     store = CACHE / "bots"
     with _workshop_of_another(store) as working:

@@ -134,8 +134,12 @@ def told(bot: Bot, game: Game, rules: Any, course: Course, level: str) -> Iterat
     complaint = REFUSED.search(harmless(course.stderr.decode(errors="replace")))
     if complaint:
         yield Line("!", "sandbox", f"level {level}; it complains: {complaint[0]}    note B037", HINTS["B037"])
+    elif level == "none":
+        yield Line(
+            "!", "sandbox", "none: it was not kept from anything", "without --unsafe it is tried as it will play"
+        )
     else:
-        yield Line("✓" if level != "none" else "!", "sandbox", f"level {level}; it complains of nothing refused")
+        yield Line("✓", "sandbox", f"level {level}; it complains of nothing refused")
 
 
 def _answers(course: Course) -> Iterator[Line]:

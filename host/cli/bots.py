@@ -128,7 +128,7 @@ def check(office: Office, names: tuple[str, ...], game: str | None, everybody: b
 
     for name, entry, chosen in entered():
         if entry.problems or entry.spec is None or chosen is None:
-            reports.append(Report(name, "cannot be read", "", False, 0.0, (), entry.problems))
+            reports.append(Report(name, "cannot play as it is", "", False, 0.0, (), entry.problems))
             continue
         rules = cup.rules if cup and cup.game == chosen.name else None
         report, bot = trio.run(checked, entry.spec, chosen, level, limits, rules, place_of(entry.spec))

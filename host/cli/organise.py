@@ -171,7 +171,7 @@ def build(office: Office, names: tuple[str, ...], force: bool, unsafe: bool) -> 
     import trio
 
     from host.bots.build import build as build_bot
-    from host.bots.build import harmless
+    from host.bots.build import harmless, log_of
     from host.bots.spec import refuse_broken
     from host.cli.common import entrants, level_of
     from host.tournament.cup import load
@@ -195,6 +195,8 @@ def build(office: Office, names: tuple[str, ...], force: bool, unsafe: bool) -> 
         rows.append({"bot": bot.name, "language": bot.language, "sha256": bot.sha256, "seconds": round(took, 3)})
         if not office.json:
             click.echo(f"  ✓ {harmless(bot.name):<24} {bot.language:<8} {took:.2f} s")
+            if office.verbose and log_of(bot.sha256).exists():
+                click.echo(log_of(bot.sha256).read_text())
     if office.json and not problems:
         print_json("build", sandbox=level, rows=rows)
     if problems:
