@@ -6,12 +6,12 @@ no signal. The bot's own folder is no place to import from until then. Standard 
 text to `python3 -c`.
 """
 
+import _signal  # type: ignore[import-not-found]  # it has no stubs; `signal` is slower by a fork's price
 import _socket
 import atexit
 import ctypes
 import gc
 import os
-import signal
 import sys
 
 TYPE_CHECKING = False
@@ -113,6 +113,12 @@ def fork() -> int:
     return int(pid)
 
 
+def words_of(data: bytes) -> tuple[list[bytes], list[bytes]]:
+    """Return the environment and the arguments of a question."""
+    words, count = data[4:].split(b"\0")[:-1], int.from_bytes(data[:4], sys.byteorder)
+    return words[count:], words[:count]
+
+
 def finish(namespace: dict[str, object], status: int) -> "NoReturn":
     """End a bot in good order, as its interpreter would: threads, exit functions, objects, streams.
 
@@ -121,11 +127,12 @@ def finish(namespace: dict[str, object], status: int) -> "NoReturn":
     if "threading" in sys.modules:
         sys.modules["threading"]._shutdown()  # it has no public name
     atexit._run_exitfuncs()
-    for home in (namespace, *(vars(sys.modules[name]) for name in set(sys.modules) - known)):
+    own = set(sys.modules) - known if len(sys.modules) > len(known) else ()  # every page that is looked at is copied
+    for home in (namespace, *(vars(sys.modules[name]) for name in own)):
         for name in reversed(list(home)):  # what is last has been made of what was there before
             if name != "__builtins__":
                 home[name] = None
-    gc.collect()
+    gc.collect(2 if gc.get_count()[2] else 1)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -142,16 +149,22 @@ def served(path: str) -> "Callable[[dict[str, object]], NoReturn]":
     for descriptor in range(3):
         os.dup2(nothing, descriptor)
     os.close(nothing)
-    signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
+    _signal.pthread_sigmask(_signal.SIG_BLOCK, range(1, 65))
     known.update(sys.modules)
     gc.collect()
     gc.freeze()
     line.send(bytes(4))
+    env: list[bytes] = []
     while True:
         data, told, _, _ = line.recvmsg(1 << 17, _socket.CMSG_SPACE(12))
         if not data:
             os._exit(0)
         ((_, _, passed),) = told
+        told_env, words = words_of(data)
+        if told_env != env:
+            env = told_env
+            os.environb.clear()
+            os.environb.update(word.partition(b"=")[::2] for word in env)
         stdio = [int.from_bytes(passed[at : at + 4], sys.byteorder) for at in (0, 4, 8)]
         pid = fork()
         if not pid:
@@ -167,13 +180,9 @@ def served(path: str) -> "Callable[[dict[str, object]], NoReturn]":
         os.dup2(stdio[descriptor], descriptor)
     line.detach()
     os.closerange(KEEPER, 1024)
-    words = data[4:].split(b"\0")[:-1]
-    count = int.from_bytes(data[:4], sys.byteorder)
-    sys.argv[1:] = map(os.fsdecode, words[:count])
+    sys.argv[1:] = map(os.fsdecode, words)
     sys.path.insert(0, "")
-    os.environb.clear()
-    os.environb.update(word.partition(b"=")[::2] for word in words[count:])
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
 
     def run(namespace: dict[str, object]) -> "NoReturn":
         status = 0

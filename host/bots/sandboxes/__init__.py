@@ -292,7 +292,7 @@ def _no_bubblewrap() -> Problem | None:
 
 def _no_namespaces() -> Problem | None:
     if said := _refused("L3"):
-        cure = "sudo sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000; in a container: see docs"
+        cure = "sudo sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000; in a container: docs/security.md"
         return Problem("S001", "", "bubblewrap cannot make a sandbox here", said[-500:] + _why_no_namespaces(), cure)
     return None
 
@@ -358,7 +358,7 @@ def demand(level: str) -> str:
         return here.level
     cure = "cure what is named above (croupier doctor), or --unsafe to run all unprotected, on your own bots only"
     if here.level != "none":
-        cure += f'; or level = "{here.level}" in croupier.toml: weaker, so see docs first'
+        cure += f'; or level = "{here.level}" in croupier.toml: weaker, so see docs/security.md first'
     told = f'[sandbox] level = "{level}" is demanded and this machine gives "{here.level}"'
     raise Refused([Problem("S001", "", told, "\n".join(map(str, here.reasons)), cure)], 6)
 

@@ -205,7 +205,7 @@ def _remove_stale(folder: Path) -> None:
 def cure() -> str:
     """Return the command that would give croupier a group in which it may make others."""
     if os.geteuid() == 0:
-        return "systemd-run --scope -p Delegate=yes croupier …; in a container: see docs"
+        return "systemd-run --scope -p Delegate=yes croupier …; in a container: docs/security.md"
     return "systemd-run --user --scope -p Delegate=yes croupier …; or run croupier as root"
 
 

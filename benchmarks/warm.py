@@ -1,0 +1,98 @@
+"""What a warm start saves: decisions of the same Python bots forked from a ready interpreter, and started cold.
+
+    python benchmarks/warm.py [--rounds 50]
+
+All contenders take turns, in many short rounds, for machines are shared; beside them the floor, a bare posix_spawn of the
+cold command. Time is told as it passes and as the control group counts it for the bot: on a busy machine the second says
+more.
+"""
+
+import argparse
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+import trio
+from argv import GAME, LIMITS, Work, at_best, measured, spawned
+from rounds import shown, table
+
+from host.bots.build import Bot, build
+from host.bots.sandboxes import Home, demand, sandboxed
+from host.bots.seat import Seat, seated
+from host.bots.spec import Spec
+from host.bots.told import Question
+from host.bots.watch import a_watcher
+
+PROMISED = 6  # times as quick as cold
+BOTS = {
+    "small": 'import sys\n\nprint("H" if int(sys.argv[1]) < 17 else "S")\n',
+    "with modules": (
+        "import collections, itertools, json, math, random, re, statistics, sys\n\n"
+        'print("H" if int(sys.argv[1]) < 17 else "S")\n'
+    ),
+}
+A_ROUND = 3  # decisions
+
+
+async def bot_of(text: str) -> Bot:
+    """Build a bot that may be started both ways."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "bot.py").write_text(text)
+        spec = Spec("bot", Path(folder), ("bot.py",), "python", game="cardshark", entry="bot.py", warm=True)
+        return (await build(spec, demand("L3")))._replace(limits=LIMITS)
+
+
+async def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=50)
+    rounds = parser.parse_args().rounds
+    print(f"level {demand('L3')} · load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    for name, text in BOTS.items():
+        bot = await bot_of(text)
+        seats: dict[str, Seat] = {}
+        async with contextlib.AsyncExitStack() as stack:
+            watcher = await stack.enter_async_context(a_watcher())
+            for start, command in (("cold", ()), ("warm", bot.warm)):
+                sandbox = await stack.enter_async_context(sandboxed(demand("L3"), Home(Path(bot.folder)), LIMITS))
+                if command and not sandbox.warms:
+                    raise SystemExit("a warm start needs Landlock (ABI 6) here")
+                block = seated(bot._replace(warm=command), GAME, sandbox, 1, watcher)
+                seats[start] = await stack.enter_async_context(block)
+                await decided(seats[start])  # the interpreter's own start is not in the figures
+            before = {start: seat.usage().cpu for start, seat in seats.items()}
+            works = {"bare spawn": spawned(bot, A_ROUND)}
+            results = await measured(works | {start: asked(seat) for start, seat in seats.items()}, rounds)
+            spent = {start: (seat.usage().cpu - before[start]) / (rounds * A_ROUND) for start, seat in seats.items()}
+        print(f"\nA decision of a Python bot, {name} (promised: warm {PROMISED} times as quick as cold)")
+        print(shown(results))
+        print(at_best(results))
+        _, cold, warm = results
+        rows = [
+            ("median", f"{cold.median / warm.median:.1f}"),
+            ("at best", f"{min(cold.seconds) / min(warm.seconds):.1f}"),
+            ("computing", f"{spent['cold'] / spent['warm']:.1f}"),
+        ]
+        print(table(("cold over warm", "times"), rows))
+
+
+async def decided(seat: Seat) -> None:
+    """Ask once."""
+    await seat.decide([Question(1, 1, GAME.examples[0])])
+    assert not seat.faults, seat.evidence
+
+
+def asked(seat: Seat) -> Work:
+    """Return a round of decisions."""
+
+    async def work() -> int:
+        for _ in range(A_ROUND):
+            await decided(seat)
+        return A_ROUND
+
+    return work
+
+
+if __name__ == "__main__":
+    trio.run(main)
