@@ -1,0 +1,143 @@
+"""Games a second at hold'em: five C bots by lines, one game at a time and 32 abreast, beside the bare engine.
+
+    python benchmarks/holdem.py [--rounds 5] [--level L3]
+
+The bots are trivial: they call, now and then raise or fold. The bare engine plays the very same games: it is given the
+answers that were recorded, in this process, and so does the rules' whole work and nothing else. Everything is interleaved
+round by round, since machines are shared; medians and ratios are printed, by the clock and by the host's own computing,
+which other work on the machine does not disturb.
+"""
+
+import argparse
+import contextlib
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+import trio
+
+from host.bots.build import Bot, build
+from host.bots.sandboxes import demand
+from host.bots.spec import find
+from host.bots.watch import Watcher
+from host.games import GAMES
+from host.games.engine import Table
+from host.record import Fixture, Job, Record, Setup, unpack
+from host.tournament.plans import sittings
+from host.worker import House
+
+GAME = GAMES["holdem"]
+RULES = GAME.presets["banksalad"]
+SEED = b"a benchmark seed"
+MOST = 32
+
+SOURCE = """\
+#include <stdio.h>
+
+int main(void)
+{
+    char cards[8], line[65536], done[8192], todo[8192], board[32];
+    long chips, low, high, pot;
+
+    while (fgets(line, sizeof line, stdin)) {
+        if (sscanf(line, "%ld %7s %8191s %8191s %31s %ld %ld %ld", &chips, cards, done, todo, board, &low, &high, &pot) != 8)
+            return 1;
+        int luck = (cards[0] * 7 + cards[2] * 5 + (int) chips) % NTH;
+        long bet = luck == 0 && low + 2 <= high ? low + 2 : luck == 1 ? 0 : low;
+        printf("%ld\\n", bet);
+        fflush(stdout);
+    }
+}
+"""
+MANIFEST = 'game = "holdem"\nprotocol = "lines"\nabreast = {most}\n'
+
+
+def fixture(bots: list[Bot], games: int, path: str) -> Fixture:
+    """Return so many games between five bots."""
+    return Fixture("holdem", RULES, "independent", f"bench/{path}/1", tuple(bot.name for bot in bots), games)
+
+
+class Spent(NamedTuple):
+    """What games have cost: seconds on the clock, and of this process's own computing."""
+
+    wall: float
+    cpu: float
+
+    @classmethod
+    def since(cls, before: "Spent") -> "Spent":
+        """Return what was spent since then."""
+        return cls(time.perf_counter() - before.wall, time.process_time() - before.cpu)
+
+    @classmethod
+    def now(cls) -> "Spent":
+        """Return what both clocks show."""
+        return cls(time.perf_counter(), time.process_time())
+
+
+def bare(played: Fixture, record: Record) -> Spent:
+    """Return what the engine alone takes for games that have been played."""
+    answers = unpack(record.answers)
+    before = Spent.now()
+    for sitting, given, scores in zip(sittings(played, SEED, record.scores), answers, record.scores, strict=True):
+        assert Table(GAME, sitting.rules, sitting.shuffler(SEED), given).scores == scores
+    return Spent.since(before)
+
+
+async def measured(bots: list[Bot], level: str, abreast: int, games: int, path: str) -> tuple[Spent, Spent, int]:
+    """Play games; return what they cost us, what they cost the bare engine, and their decisions."""
+    setup = Setup("holdem", RULES, tuple(bots), SEED, level, abreast)
+    async with contextlib.AsyncExitStack() as stack, trio.open_nursery() as nursery:
+        watcher = Watcher()
+        nursery.start_soon(watcher.run)
+        house = House(setup, stack, watcher)
+        await house.play(Job(fixture(bots, 1, f"{path} warm")))
+        now = fixture(bots, games, path)
+        before = Spent.now()
+        record = await house.play(Job(now))
+        took = Spent.since(before)
+        nursery.cancel_scope.cancel()
+    return took, bare(now, record), sum(usage.questions for usage in record.usage.values())
+
+
+async def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--level", default="L3")
+    asked = parser.parse_args()
+    level = asked.level if asked.level == "none" else demand(asked.level)
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        bots = []
+        for number in range(5):
+            place = Path(folder) / f"bot{number}"
+            place.mkdir()
+            (place / "bot.c").write_text(SOURCE.replace("NTH", str(17 + 2 * number)))
+            (place / "bot.toml").write_text(MANIFEST.format(most=MOST))
+            bots.append(await build(find(place), level))
+        cases = [(1, 4), (MOST, 2 * MOST)]
+        told: dict[int, list[tuple[float, ...]]] = {abreast: [] for abreast, _ in cases}
+        for nth in range(asked.rounds):
+            for abreast, games in cases:
+                took, alone, decisions = await measured(bots, level, abreast, games, f"{nth}/{abreast}")
+                told[abreast].append(
+                    (
+                        games / took.wall,
+                        games / alone.wall,
+                        alone.wall / took.wall,
+                        alone.cpu / took.cpu,
+                        decisions / games,
+                    )
+                )
+    print(f"level {level} · {asked.rounds} interleaved rounds, medians\n")
+    print(f"{'':<26}{'games/s':>10}{'the bare engine':>18}{'of it':>9}{'by host CPU':>14}{'decisions a game':>19}")
+    for abreast, rows in told.items():
+        speed, alone, share, own, decisions = (median(column) for column in zip(*rows, strict=True))
+        shares = f"{100 * share:>7.0f} %{100 * own:>12.0f} %"
+        print(f"{f'C bots, {abreast} abreast':<26}{speed:>10.1f}{alone:>18.1f}{shares}{decisions:>19.0f}")
+
+
+if __name__ == "__main__":
+    trio.run(main)
