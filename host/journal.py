@@ -78,7 +78,6 @@ class Journal:
 
     def add(self, stage: str, record: Record, about: Mapping[str, Any]) -> None:
         """Add one fixture, whole; a fixture that is there already stays as it is."""
-        summary = record._replace(evidence=(), scores=(), answers=b"", times=(), states=())
         with self._written():
             before = self._seal_of_all()
             row = (record.path, stage, json.dumps(about), time.time())
@@ -98,7 +97,7 @@ class Journal:
                 "INSERT OR REPLACE INTO state VALUES (?, ?, ?)",
                 [(stage, bot, content) for bot, content in record.states],
             )
-            kept = (fixture, pack(summary), _squeezed(record.scores), record.answers)
+            kept = (fixture, pack(record.summary()), _squeezed(record.scores), record.answers)
             self._database.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?)", (*kept, b""))
             seal = self._seal(int(fixture or 0), before)
             self._database.execute("UPDATE record SET seal = ? WHERE fixture = ?", (seal, fixture))

@@ -67,6 +67,10 @@ class Record(NamedTuple):
     times: tuple[Timed, ...] = ()  # of decisions at its first tables
     states: States = ()  # the state files that outlive the fixture, as it has left them
 
+    def summary(self) -> "Record":
+        """Return what standings are made of, without what grows with the tables."""
+        return self._replace(evidence=(), scores=(), answers=b"", times=(), states=())
+
 
 class Again(NamedTuple):
     """What was played again because something other than a bot had failed."""

@@ -95,7 +95,7 @@ async def fought(
             await hands.give(Job(fixture, benched(records)))
         for _ in due:
             record = await hands.take()
-            records[record.path] = record._replace(evidence=(), scores=(), answers=b"")
+            records[record.path] = record.summary()
             fixture = due[record.path]
             friends.journal.add("duel", record, about(fixture))
             duel = counted(duel, game, fixture, friends.seed, record)

@@ -113,7 +113,7 @@ async def run_stage(
         states |= dict(record.states)
         fixture = given[record.path]
         journal.add(stage.name, record, about(fixture))
-        records[record.path] = record._replace(evidence=(), scores=(), answers=b"", states=())
+        records[record.path] = record.summary()
         open_fixtures = due(stage, blank, field, records)
         tell(record)
     return records
