@@ -30,9 +30,9 @@ class Shape(NamedTuple):
     """A field of a question as programs must know it, under the names that languages like."""
 
     name: str
-    kind: str  # number, truth, text, numbers or records
+    kind: str  # number, truth, text, numbers or structs
     example: str = ""
-    record: str = ""  # what the items of a list of records are called
+    struct: str = ""  # what the items of a list are called
 
     @property
     def camel(self) -> str:
@@ -47,11 +47,11 @@ class Shape(NamedTuple):
 
     @property
     def plural(self) -> str:
-        """What reads a list of these records."""
-        return f"{self.record.lower()}s" if self.record else ""
+        """What reads a list of these structs."""
+        return f"{self.struct.lower()}s" if self.struct else ""
 
 
-class Record(NamedTuple):
+class Struct(NamedTuple):
     """What the items of a list are made of."""
 
     name: str
@@ -73,17 +73,17 @@ def shapes(game: Game) -> Iterator[Shape]:
         elif item is int:
             yield Shape(name, "numbers", example)
         else:
-            yield Shape(name, "records", example, item.__name__)
+            yield Shape(name, "structs", example, item.__name__)
 
 
-def records(game: Game) -> list[Record]:
-    """Return the kinds of records in a game's questions, each once."""
+def structs(game: Game) -> list[Struct]:
+    """Return the kinds of items in a game's questions, each once."""
     items = [get_args(hint)[0] for hint in get_type_hints(game.view).values() if get_args(hint)]
     found = {}
     for item in items:
         if hasattr(item, "_fields"):
             inner = tuple(Shape(name, KINDS[hint]) for name, hint in get_type_hints(item).items())
-            found[item.__name__] = Record(item.__name__, f"{item.__name__.lower()}s", inner)
+            found[item.__name__] = Struct(item.__name__, f"{item.__name__.lower()}s", inner)
     return list(found.values())
 
 
@@ -115,13 +115,13 @@ def begun(name: str, game: Game, language: str, protocol: str) -> dict[str, str]
     if odd(bot_name(name)):
         raise Wrong("C009", "is no name for a folder with sources: quotes and backslashes end comments and texts")
     row, fields = LANGUAGES[language], list(shapes(game))
-    kinds = {shape.kind for shape in fields} | {shape.kind for record in records(game) for shape in record.fields}
+    kinds = {shape.kind for shape in fields} | {shape.kind for struct in structs(game) for shape in struct.fields}
     source = ENVIRONMENT.get_template(f"{language}.jinja").render(
         name=name,
         game=game,
         protocol=protocol,
         fields=fields,
-        records=records(game),
+        structs=structs(game),
         kinds=kinds,
         opening=opening(game),
         expected=game.grammar.expected,

@@ -72,9 +72,10 @@ async def _heard(bot: Bot, sandbox: Sandbox, watcher: Watcher, words: Sequence[b
                 if not (heard := listens.read(CHUNK)):
                     break
                 output += heard
+        after = time.perf_counter() - began
         await sandbox.keeper.sweep()
     line, end, _ = output.partition(b"\n")
-    return Heard(line, bool(end), time.perf_counter() - began)
+    return Heard(line, bool(end), after)
 
 
 def _pipe(stack: ExitStack) -> tuple[io.FileIO, io.FileIO]:
