@@ -8,6 +8,7 @@ import pytest
 
 import host
 from host.bots.spec import find, find_all
+from host.cli import COLUMNS, fitted
 from host.codes import CODES
 from host.problems import Problem, Refused
 from host.tournament.cup import Knockout, load, too_few
@@ -24,9 +25,11 @@ PROVOKED_ELSEWHERE = frozenset(
 
 
 def refused(play: Callable[[], object]) -> list[Problem]:
-    """Return what is refused."""
+    """Return what is refused: with exit code 4 where it is a bot's, 3 where it is a config's, 2 where it is a name."""
     with pytest.raises(Refused) as refusal:
         play()
+    first = refusal.value.problems[0].code
+    assert refusal.value.exit_code == (2 if first == "C012" else 4 if first.startswith("B") else 3)
     return refusal.value.problems
 
 
@@ -99,8 +102,102 @@ PROVOKED: dict[str, Callable[[], list[Problem]]] = {
     "C015": lambda: manifest('game = "pazaak"'),
 }
 
+TOLD: dict[str, str] = {
+    "B001": """\
+error[B001] mine/bot.toml:1: run = ["./none"]: no such file
+  mine has: bot.toml, x.py
+  hint: run names a file of this folder, ./NAME, or a program of the system""",
+    "B002": """\
+error[B002] bot: is not executable (mode 0644)
+  hint: chmod +x bot     (or `croupier check --fix bot`)""",
+    "B003": '''\
+error[B003] bot: the kernel cannot run this file (Exec format error): no '#!' line, not a binary
+  first bytes: 'import sys\\n'
+  hint: put  #!/usr/bin/env python3  in line 1, or set language = "python"''',
+    "B004": """\
+error[B004] bot: exists, but its interpreter /opt/none/python does not
+  line 1: #!/opt/none/python
+  hint: #!/usr/bin/env python3""",
+    "B005": """\
+error[B005] bot: line 1 ends with CR LF: the system looks for "/bin/sh\\r"
+  hint: sed -i 's/\\r$//' bot  (or --fix)""",
+    "B006": """\
+error[B006] x.py:1: is Python 2:  print "H"
+  SyntaxError: Missing parentheses in call to 'print'
+  hint: python3 -m lib2to3 is gone from 3.13; change to print("H"), or set python = "2.7" if you have it""",
+    "B007": """\
+error[B007] bot:1: /usr/bin/env: 'nopython': No such file or directory  (exit 127)
+  line 1: #!/usr/bin/env nopython
+  hint: it is not on /usr/local/bin:/usr/bin:/bin; change line 1, or say  needs  and have it installed""",
+    "B008": """\
+error[B008] mine/bot.toml:2: entry: no file "y.py"
+  mine has: bot.toml, x.py
+  hint: did you mean "x.py"?""",
+    "B014": """\
+error[B014] mine: has no source file of c
+  mine has: bot.toml, x.py
+  hint: sources = ["…"] in bot.toml""",
+    "B015": """\
+error[B015] x.py:1: SyntaxError: invalid syntax
+  def f(:
+  hint: python3 -m py_compile x.py""",
+    "B016": """\
+error[B016] x.py: is a link
+  hint: a bot is made of regular files: no links, no devices, no odd names""",
+    "C001": """\
+error[C001] croupier.toml:3: unknown key "memroy" in [limits]
+  hint: memory""",
+    "C002": '''\
+error[C002] croupier.toml:3: move = "1"  has no unit
+  hint: "1 s" or "1000 ms"''',
+    "C003": """\
+error[C003] two bots are called "x": x.lisp, x.py
+  hint: name = … in bot.toml""",
+    "C004": """\
+error[C004] stage "" needs 8 bots, 0 are ready
+  hint: croupier ls shows who plays""",
+    "C005": '''\
+error[C005] croupier.toml:1: is not TOML: Invalid value
+  game = cardshark
+  hint: texts stand in quotes: game = "cardshark"''',
+    "C006": """\
+error[C006] croupier.toml:2: bots = 3 is no list""",
+    "C007": """\
+error[C007] croupier.toml: the file has no game
+  hint: game = …""",
+    "C008": """\
+error[C008] croupier.toml:1: game = "chess" is no game
+  hint: one of cardshark, pazaak, holdem""",
+    "C009": """\
+error[C009] croupier.toml:3: workers = 0 is out of range
+  hint: 1 to 1024""",
+    "C010": """\
+error[C010] croupier.toml:2: seed = "2026": anybody can compute the deals
+  hint: seed = "random", or practice = true in every stage""",
+    "C011": """\
+error[C011] croupier.toml: no such file: there is no tournament here
+  hint: croupier new DIR --game GAME makes a tournament, -C DIR names one""",
+    "C012": """\
+error[C012] none: no bot is here: No such file or directory
+  hint: a bot is named by a file, a folder, or sample:NAME""",
+    "C013": """\
+error[C013] croupier.toml:3: kind = "cup" needs a game that two can play and one can win, and cardshark is none
+  hint: for cardshark: tables""",
+    "C014": """\
+error[C014] mine/bot.toml:2: move = "1 h" is more than the 1 s granted
+  hint: move = "1 s" or less; more is the organiser's to give, to everybody""",
+    "C015": """\
+error[C015] mine/bot.toml: mine plays pazaak, and this is cardshark
+  hint: game = "cardshark", or take it out of `bots`""",
+}
+"""What is told of each, word for word."""
+
+PYTHONS = ("B006", "B015", "C005")
+"""Codes that repeat what Python says, in its own words of this version."""
+
 
 def test_every_code_is_provoked_somewhere() -> None:
+    assert TOLD.keys() == PROVOKED.keys()
     assert set(PROVOKED) | PROVOKED_ELSEWHERE == set(CODES)
     assert not set(PROVOKED) & PROVOKED_ELSEWHERE
 
@@ -108,7 +205,14 @@ def test_every_code_is_provoked_somewhere() -> None:
 @pytest.mark.parametrize("code", PROVOKED)
 def test_a_code_is_provoked(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert [problem.code for problem in PROVOKED[code]()] == [code]
+    (problem,) = PROVOKED[code]()
+    assert problem.code == code
+    if code in PYTHONS:
+        words, expected = str(problem).split(": ")[0], TOLD[code].split(": ")[0]
+        assert (words, problem.hint in TOLD[code]) == (expected, True)
+    else:
+        assert str(problem) == TOLD[code]
+    assert max(map(len, fitted(str(problem)).splitlines())) <= COLUMNS
 
 
 def test_every_code_that_croupier_says_is_explained() -> None:

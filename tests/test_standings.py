@@ -320,6 +320,16 @@ def test_advice_is_one_line_for_people() -> None:
     assert lines[0].startswith("certain at about ") and " tables a pair, now 1\u202f000" in lines[0]
 
 
+def test_verbose_standings_tell_faults_by_kind_and_every_close_order() -> None:
+    records = [block("AB", (520, 480)), block("CD", (500, 500))]
+    records[0] = records[0]._replace(faults={"B": {"timeout": 2, "illegal": 1}})
+    found = standings_told({"name": "s", "kind": "round-robin", "rank_by": []}, {}, records, field("ABCD"))
+    lines = list(text.details(found.rows, found.advice))
+    assert lines[0] == "B: 2 timeout, 1 illegal"
+    assert len(lines) == 1 + len(found.advice) and all("certain at " in line for line in lines[1:])
+    assert "C before D: 50 % sure by 1\u202f000 tables a pair; certain at more than a hundred times" in lines
+
+
 # Groups.
 
 

@@ -137,5 +137,7 @@ def print_standings(
         )
         if records:
             text.print_standings(head, rows, sure, kind=stage["kind"], advice=advice)
+            for line in text.details(rows, advice) if office.verbose else ():
+                click.echo(line)
         else:
             click.echo(f"{text.one_line(head)}\nno fixture is finished yet, so nobody is ahead")

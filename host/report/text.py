@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from host.bots.build import harmless
 from host.tournament.standings import Advice, Pair, Row
+from host.tournament.statistics import percent
 
 if TYPE_CHECKING:  # rich costs more to import than most commands take
     from rich.console import Console
@@ -85,6 +86,19 @@ def write_csv(rows: Sequence[Row]) -> None:
 
 
 # Words and figures.
+
+
+def details(rows: Sequence[Row], advice: Sequence[Advice]) -> Iterator[str]:
+    """Yield what the table leaves out: faults by kind, and every order that is not certain, with what would tell."""
+    for row in rows:
+        if row.faults:
+            kinds = ", ".join(f"{thousands(times)} {kind}" for kind, times in row.faults_by_kind.items())
+            yield f"{one_line(row.bot)}: {kinds}"
+    for each in advice:
+        what = MORE.get(each.unit, each.unit)
+        need = "more than a hundred times" if each.needed is None else f"about {thousands(each.needed)} {what}"
+        bots = " before ".join(map(one_line, each.bots))
+        yield f"{bots}: {percent(each.sure)} sure by {thousands(each.played)} {what}; certain at {need}"
 
 
 def advised(advice: Sequence[Advice]) -> list[str]:
