@@ -26,6 +26,9 @@ class Clock:
         self.patience = PATIENCE if limits.clock == "cpu" else 1
         """Times what an answer is granted until it is due, or until the first look at what it has waited."""
 
+        self.doubt = STALLED if limits.clock == "wall" else 0.0
+        """Seconds after a deadline from which on it cannot be said that what has come by then came too late."""
+
         self._sandbox, self._charged = sandbox, charged
         self._waits: Waits | None = None
         self.waited = 0.0  # seconds, read when a deadline was missed last

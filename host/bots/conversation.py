@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import trio
 
 from host.bots.build import Bot
-from host.bots.clock import STALLED, Clock
+from host.bots.clock import Clock
 from host.bots.limits import A_DAY, Limits
 from host.bots.oneshot import OVERSPENT, Spent
 from host.bots.sandboxes import Ended, Sandbox
@@ -292,7 +292,7 @@ class Conversation:
                 now = trio.current_time()
                 self._overhead = now - self._deadline
                 # Who woke this late was stalled itself, and cannot say that what has come by now came too late.
-                if not ((unheard or self._overhead > STALLED) and self._peek.poll(0)):
+                if not ((unheard or self._overhead > self._clock.doubt) and self._peek.poll(0)):
                     left = self._left()
                     if not left:
                         self._fault = Fault(FaultKind.TIMEOUT)

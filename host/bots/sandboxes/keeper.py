@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import select
 import shutil
 import socket
 import struct
@@ -152,6 +153,8 @@ class Keeper:
         self.pid = 0  # of the keeper as this process sees it, known from its first reply on
         control.setblocking(False)
         self._control = control
+        self._peek = select.poll()
+        self._peek.register(control, select.POLLIN)
         self._said = said  # to every bot, whatever else its environment is
         self._group: Group | None = None
         self._own = 0.0
@@ -244,8 +247,10 @@ class Keeper:
             with trio.CancelScope(shield=True, deadline=min(look, last)) as scope:
                 await trio.lowlevel.wait_readable(self._control.fileno())
             now = trio.current_time()
-            if not scope.cancelled_caught or overdue is None or now >= last:
-                return not scope.cancelled_caught
+            if not scope.cancelled_caught or self._peek.poll(0):
+                return True
+            if overdue is None or now >= last:
+                return False
             look = now + overdue(now - began)
 
     def _spot(self) -> Spot:
