@@ -466,6 +466,16 @@ CODES: Mapping[str, Code] = {
         "The machine has answered, but its system refuses what playing needs: its cache folder cannot be written, its "
         "disk is full. The system's own words are shown. CROUPIER_CACHE names another cache folder.",
     ),
+    "S014": Code(
+        "no Docker engine answers",
+        "Playing in containers needs a Docker engine and compose, version 1.29 or 2. It is not installed, not running, or "
+        "does not let this user in: its own words are shown. On Debian: apt install docker.io docker-compose.",
+    ),
+    "S015": Code(
+        "the image has not been built",
+        "Containers are made from the image croupier:all, which is built from a clone of croupier and comes from no "
+        "registry. Build it once on each machine that plays; the hint has the command.",
+    ),
     # U: the command line
     "U001": Code(
         "wrong use of the command",

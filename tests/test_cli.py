@@ -253,6 +253,7 @@ JSON = {
     "seed": "seed reveal -C {cup}",
     "config": "config -C {cup}",
     "completion": "completion bash",
+    "compose": "compose --workers 2 -C {cup2}",
     "verify": "verify -C {cup}",
 }
 """A command line for every command that ends and needs nothing but a cup."""

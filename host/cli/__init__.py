@@ -28,6 +28,7 @@ COMMANDS = {
     "play": ("author", "let bots play each other"),
     "compare": ("comparing", "is the new bot better than the old one? plays until that is sure"),
     "run": ("organise", "play the tournament; the same command goes on after ^C"),
+    "compose": ("containers", "write a compose file: the tournament in containers, on one machine"),
     "status": ("organise", "how far a run is"),
     "standings": ("organise", "who is ahead, and how sure that is"),
     "errors": ("author", "what went wrong, grouped, with evidence"),

@@ -292,7 +292,8 @@ def _no_bubblewrap() -> Problem | None:
 
 def _no_namespaces() -> Problem | None:
     if said := _refused("L3"):
-        cure = "sudo sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000; in a container: docs/security.md"
+        cure = "sudo sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000; in a container: "
+        cure += "--security-opt seccomp=docker/seccomp.json --security-opt apparmor=unconfined (docs/running.md)"
         return Problem("S001", "", "bubblewrap cannot make a sandbox here", said[-500:] + _why_no_namespaces(), cure)
     return None
 

@@ -1,0 +1,172 @@
+"""What a cluster costs: Pazaak fixtures on this machine's own workers, on Dask's, and on Dask's in a container.
+
+    python benchmarks/cluster.py [--rounds 5] [--tables 10000] [--level L3]
+
+Machines are shared, so everything stands ready at once and is measured in turn, round by round; medians and ratios are
+printed. The container is left out, and that is said, where no Docker engine answers or nobody has built croupier:all.
+"""
+
+import argparse
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import msgspec
+import trio
+from pazaak import GAME, RULES, SEED, bare
+
+from host.bots.ready import ready
+from host.bots.spec import find
+from host.executors.processes import processes
+from host.executors.venues import venue
+from host.record import Fixture, Job, Setup
+from host.samples import sample
+from host.tournament.run import Hands
+
+ROOT = Path(__file__).parents[1]
+NAMES = ("dumb_bold", "dumb_cautious")
+SPECS = [find(sample(name, "pazaak")) for name in NAMES]
+
+
+def job(number: int, tables: int) -> Job:
+    """Return one fixture."""
+    return Job(Fixture("pazaak", RULES, "independent", f"bench/pair/{number}", NAMES, tables))
+
+
+@contextlib.contextmanager
+def started(*words: str) -> Iterator[None]:
+    """Have a process as long as the block lasts; its words go nowhere."""
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(words, stdout=quiet, stderr=quiet, env=os.environ | {"PYTHONPATH": str(ROOT)})
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def dask(program: str, *words: str) -> tuple[str, ...]:
+    """Return the command of a scheduler or a worker."""
+    return (sys.executable, "-P", "-m", f"distributed.cli.dask_{program}", "--no-dashboard", *words)
+
+
+def free_port() -> int:
+    """Return a port that nobody listens at."""
+    with socket.create_server(("", 0)) as free:
+        return int(free.getsockname()[1])
+
+
+ONE = ("--nthreads", "1", "--no-nanny", "--memory-limit", "0", "--local-directory", "/tmp")
+
+
+@contextlib.asynccontextmanager
+async def on_dask(setup: Setup, say: object, workers: int, *, container: bool = False) -> AsyncIterator[Hands]:
+    """Play on so many workers of a cluster of its own, each with one thread; in containers if asked."""
+    port = free_port()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(
+            started(*dask("scheduler", "--host", "0.0.0.0" if container else "127.0.0.1", "--port", str(port)))
+        )
+        for number in range(workers):
+            if container:
+                stack.enter_context(started(*contained(f"tcp://{gateway()}:{port}", number)))
+            else:
+                stack.enter_context(started(*dask("worker", f"tcp://127.0.0.1:{port}", *ONE)))
+        async with venue(f"tcp://127.0.0.1:{port}", print) as there:
+            await trio.sleep(8)  # all of them are to be there, not only the first
+            level = await there.demand(setup.level)
+            await there.ready(SPECS, GAME, setup.bots[0].limits, level, lambda _name, _took: None)
+            async with there.executor(setup, print, 0) as hands:
+                assert hands.count == workers, hands.words
+                yield hands
+
+
+def gateway() -> str:
+    """Return this machine's address as its containers see it; empty where there is no engine or no image."""
+    if shutil.which("docker") is None:
+        return ""
+    if subprocess.run(["docker", "image", "inspect", "croupier:all"], capture_output=True, check=False).returncode:
+        return ""
+    asked = ["docker", "network", "inspect", "bridge", "-f", "{{(index .IPAM.Config 0).Gateway}}"]
+    return subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def contained(address: str, number: int) -> tuple[str, ...]:
+    """Return the command of a worker in a container, as shut in as compose has it."""
+    return (
+        *("docker", "run", "--rm", "--init", "--name", f"croupier-bench-{os.getpid()}-{number}", "--read-only"),
+        *("--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--security-opt", "apparmor=unconfined"),
+        *("--security-opt", f"seccomp={ROOT / 'docker' / 'seccomp.json'}", "--tmpfs", "/tmp", "--tmpfs"),
+        *("/cache:exec,mode=1777", "--entrypoint", "dask", "croupier:all", "worker", address, "--no-dashboard", *ONE),
+    )
+
+
+async def rate(hands: Hands, fixtures: int, tables: int) -> float:
+    """Return the tables a second of so many fixtures."""
+    began = time.perf_counter()
+    for number in range(fixtures):
+        await hands.give(job(number, tables))
+    for _ in range(fixtures):
+        await hands.take()
+    return fixtures * tables / (time.perf_counter() - began)
+
+
+async def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--tables", type=int, default=10_000)
+    parser.add_argument("--level", default="L3")
+    asked = parser.parse_args()
+    bots = await ready(SPECS, GAME, SPECS[0].limits, asked.level)
+    setup = Setup("pazaak", RULES, tuple(bots), SEED, asked.level)
+    ways = {
+        "native, one worker": (processes, 1),
+        "native, two workers": (processes, 2),
+        "Dask, one worker": (on_dask, 1),
+        "Dask, two workers": (on_dask, 2),
+    }
+    if gateway():
+        ways["Dask, one worker in a container"] = (partial(on_dask, container=True), 1)
+    else:
+        print("no Docker engine with an image croupier:all: containers are not measured")
+    speeds: dict[str, list[float]] = {name: [] for name in ways}
+    floors = []
+    async with contextlib.AsyncExitStack() as stack:
+        standing = {
+            name: (await stack.enter_async_context(way(setup, print, workers)), workers)
+            for name, (way, workers) in ways.items()
+        }
+        for hands, workers in standing.values():
+            await rate(hands, workers, 500)  # sandboxes made, bots warm
+        for _ in range(asked.rounds):
+            floors.append(bare(2000))
+            for name, (hands, workers) in standing.items():
+                speeds[name].append(await rate(hands, 2 * workers, asked.tables))
+        hands, _ = standing["native, one worker"]
+        await hands.give(job(0, asked.tables))
+        record = await hands.take()
+    sent, received = len(msgspec.json.encode(job(0, asked.tables))), len(msgspec.json.encode(record))
+    decisions = sum(usage.questions for usage in record.usage.values()) / asked.tables
+    base = median(speeds["native, one worker"])
+    print(f"level {asked.level} · fixtures of {asked.tables:,} tables · {asked.rounds} interleaved rounds, medians\n")
+    print(f"{'':<34}{'tables/s':>10}{'decisions/s':>13}{'of one native worker':>22}")
+    for name, measured in speeds.items():
+        of = median(one / other for one, other in zip(measured, speeds["native, one worker"], strict=True))
+        print(f"{name:<34}{median(measured):>10,.0f}{median(measured) * decisions:>13,.0f}{100 * of:>20.0f} %")
+    print(
+        f"\nthe bare engine: {median(floors):,.0f} decisions/s · {decisions:.1f} decisions a table · {base:,.0f} tables/s"
+    )
+    print(f"a fixture moves {sent:,} bytes there and {received:,} bytes back, {received / asked.tables:.1f} a table")
+
+
+if __name__ == "__main__":
+    trio.run(main)

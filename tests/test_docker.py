@@ -1,0 +1,181 @@
+"""Tournaments in real containers: the same standings as on one machine, whatever is killed, and bots at level L3.
+
+They need a Docker engine; tests/docker/start-engine.sh starts one on a Debian machine that has none.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import FAST, ROOT, Done, croupier, cup_in
+from test_cluster import outcome
+
+from host.journal import reading
+from host.problems import Refused
+
+pytestmark = pytest.mark.long
+HERE = ROOT / "docker"
+PROJECT = "croupier-tests"
+TOURNEYS = 16
+SHUT_IN = ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
+SHUT_IN += ["--tmpfs", "/tmp", "--tmpfs", "/cache:exec,mode=1777"]
+PROFILE = ["--security-opt", f"seccomp={HERE / 'seccomp.json'}", "--security-opt", "apparmor=unconfined"]
+
+
+def ran(*words: str, env: dict[str, str] | None = None, seconds: float = 400) -> Done:
+    """Run a command."""
+    done = subprocess.run(words, cwd=HERE, env=env, capture_output=True, text=True, timeout=seconds, check=False)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def images() -> None:
+    """Build both images, or skip where no engine answers."""
+    if shutil.which("docker") is None or ran("docker", "version").code:
+        pytest.skip("NO DOCKER ENGINE ANSWERS: nothing about containers is tested here (tests/docker/start-engine.sh)")
+    for target in ("all", "host"):
+        built = ran(
+            *("docker", "build", "-q", "-f", "Dockerfile", "--target", target, "-t", f"croupier:{target}", ".."),
+            env=os.environ | {"DOCKER_BUILDKIT": "1"},
+        )
+        assert built.code == 0, built.err
+
+
+class Compose:
+    """A tournament in containers."""
+
+    def __init__(self, cup: Path, workers: int, first: bool) -> None:
+        user = {} if os.geteuid() == 0 else {"CROUPIER_USER": f"{os.geteuid()}:{os.getegid()}"}
+        self._env = os.environ | {"CROUPIER_CUP": str(cup), "CROUPIER_WORKERS": str(workers)} | user
+        self._words = ["docker-compose"] if first else ["docker", "compose"]
+        self.cup = cup
+
+    def __call__(self, *words: str) -> Done:
+        """Run a command of compose."""
+        return ran(*self._words, "-p", PROJECT, *words, env=self._env)
+
+    def containers(self, service: str) -> list[dict[str, Any]]:
+        """Return what the engine knows of a service's containers, running or not."""
+        label = f"label=com.docker.compose.service={service}"
+        found = ran("docker", "ps", "-aq", "--filter", f"label=com.docker.compose.project={PROJECT}", "--filter", label)
+        told: list[dict[str, Any]] = json.loads(ran("docker", "inspect", *found.out.split()).out)
+        return told
+
+    def played(self) -> int:
+        """Return how many fixtures are in the journal."""
+        try:
+            with reading(self.cup / "run" / "run.sqlite") as journal:
+                return len(journal.paths())
+        except Refused:
+            return 0
+
+    def until_played(self, fixtures: int) -> None:
+        """Wait until so many fixtures have been played."""
+        deadline = time.monotonic() + 200
+        while self.played() < fixtures:
+            assert time.monotonic() < deadline, self("logs").out[-3000:]
+            time.sleep(0.1)
+
+    def told(self) -> str:
+        """Return what the tournament has said."""
+        return self("logs", "--no-color", "tournament").out
+
+
+def versions() -> list[bool]:
+    """Return which versions of compose are here; True is the first."""
+    return [False] * (ran("docker", "compose", "version").code == 0) + [True] * bool(shutil.which("docker-compose"))
+
+
+@pytest.fixture
+def compose(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Compose]:
+    """Have a tournament in as many containers as are asked for; nothing of them stays."""
+    workers, wanted = request.param
+    here = versions()
+    if not here:
+        pytest.skip("NO DOCKER COMPOSE: neither version 1 nor 2")
+    cup = cup_in(tmp_path / "cup", tourneys=TOURNEYS)
+    project = Compose(cup, workers, wanted if wanted in here else here[0])
+    try:
+        yield project
+    finally:
+        project("down", "-v", "-t", "2")
+
+
+@pytest.fixture(scope="module")
+def native(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a cup that has been played on this machine."""
+    cup = cup_in(tmp_path_factory.mktemp("native") / "cup", tourneys=TOURNEYS)
+    assert croupier("-C", cup, "run").code == 0
+    return cup
+
+
+@pytest.mark.parametrize("compose", [(1, True), (4, False)], indirect=True, ids=["one worker", "four workers"])
+def test_containers_play_as_one_machine_does_and_are_shut_in(compose: Compose, native: Path) -> None:
+    done = compose("up", "--exit-code-from", "tournament")
+    assert done.code == 0, done.out[-3000:]
+    assert outcome(compose.cup) == outcome(native)
+    assert "level L3" in compose.told()
+    assert (compose.cup / "run" / "report.html").stat().st_size > 10_000
+    for service in ("scheduler", "worker", "tournament"):
+        for container in compose.containers(service):
+            shut, runs = container["HostConfig"], container["Config"]
+            assert runs["User"].partition(":")[0] != "0"
+            assert shut["CapDrop"] == ["ALL"]
+            assert not shut["CapAdd"]
+            assert shut["ReadonlyRootfs"]
+            assert not shut["Privileged"]
+            assert "no-new-privileges:true" in shut["SecurityOpt"]
+
+
+@pytest.mark.parametrize("compose", [(2, False)], indirect=True, ids=["two workers"])
+def test_nothing_is_lost_whatever_is_killed(compose: Compose, native: Path) -> None:
+    assert compose("up", "-d").code == 0
+    compose.until_played(2)
+    os.kill(compose.containers("worker")[0]["State"]["Pid"], signal.SIGKILL)
+    compose.until_played(5)
+    assert compose("restart", "-t", "2", "scheduler").code == 0
+    compose.until_played(8)
+    assert compose("down", "-t", "5").code == 0
+    before = compose.played()
+    assert before < TOURNEYS
+    assert compose("up", "-d").code == 0
+    (tournament,) = compose.containers("tournament")
+    assert ran("docker", "wait", tournament["Id"]).out.strip() == "0", compose.told()
+    assert outcome(compose.cup) == outcome(native)
+
+
+def test_a_container_gives_l3_by_the_profile_and_less_without_it(tmp_path: Path) -> None:
+    with_it = ran("docker", "run", "--rm", *SHUT_IN, *PROFILE, "croupier:all", "doctor", "--json")
+    assert json.loads(with_it.out)["sandbox"] == "L3"
+    without = json.loads(ran("docker", "run", "--rm", *SHUT_IN, "croupier:all", "doctor", "--json").out)
+    assert without["sandbox"] in ("L2", "none")
+    assert "seccomp=docker/seccomp.json" in json.dumps(without["problems"])
+    cup = cup_in(tmp_path / "cup")
+    refused = ran("docker", "run", "--rm", *SHUT_IN, "-v", f"{cup}:/cup:ro", "croupier:all", "run")
+    assert refused.code == 6
+    assert refused.first.startswith('error[S001] [sandbox] level = "L3" is demanded and this machine gives "')
+
+
+def test_a_journal_on_a_read_only_volume_is_told_before_anything_is_played(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup")
+    done = ran("docker", "run", "--rm", *SHUT_IN, *PROFILE, "-v", f"{cup}:/cup:ro", "croupier:all", "run")
+    assert done.code == 6
+    assert done.first.startswith("error[R009] ")
+
+
+def test_the_small_image_has_a_keeper_and_no_toolchain(tmp_path: Path) -> None:
+    told = json.loads(ran("docker", "run", "--rm", *SHUT_IN, *PROFILE, "croupier:host", "doctor", "--json").out)
+    assert told["sandbox"] == "L3"
+    assert told["languages"] == {name: name in ("python", "any") for name in told["languages"]}
+    cup = cup_in(tmp_path / "cup", FAST)
+    refused = ran("docker", "run", "--rm", *SHUT_IN, *PROFILE, "-v", f"{cup}:/cup:ro", "croupier:host", "run")
+    assert refused.code == 6
+    assert refused.first.startswith("error[S005] ")
+    assert "apt install gcc" in refused.err
