@@ -164,6 +164,11 @@ def test_a_report_shows_what_seats_and_the_order_of_play_were_worth(tmp_path: Pa
     assert "every bot has had every seat equally often" in page and "as chance has it" in page
 
 
+def test_a_report_says_how_much_would_make_the_order_certain(tmp_path: Path) -> None:
+    page = report(games.played(tmp_path, "pazaak", 40))
+    assert re.search(r"certain at about [\d\u202f]+ tables a pair, now 40|are as good as equal", page)
+
+
 def test_a_stage_under_way_shows_no_effects(tmp_path: Path) -> None:
     with reading(games.played(tmp_path, "pazaak", state="running")) as book:
         assert [stage.effects for stage in account(book, SEED).stages] == [None]

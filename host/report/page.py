@@ -16,7 +16,7 @@ from host.report.account import Account, Stage
 from host.report.charts import DRAWN
 from host.report.courses import Chips
 from host.report.tables import Place, squeezed
-from host.report.text import day, one_line, thousands
+from host.report.text import advised, day, one_line, thousands
 
 PAGES = Path(__file__).parent / "pages"
 LIVE_POLICY = (
@@ -67,7 +67,7 @@ def plain(thing: Any) -> str:
 
 # Pages.
 
-FILTERS = {each.__name__: each for each in (name, day, plain, *DRAWN)} | {"num": thousands}
+FILTERS = {each.__name__: each for each in (name, day, plain, advised, *DRAWN)} | {"num": thousands}
 
 
 @cache
