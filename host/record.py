@@ -110,10 +110,9 @@ class _Spelling(dict[Answer, str]):
     """How an answer is journalled: `B 15`, `!exception ValueError`; the few there are, are spelled once."""
 
     def __missing__(self, answer: Answer) -> str:
-        if isinstance(answer, Fault):
-            said = f"!{answer.kind} {answer.detail.replace(',', ';')}".rstrip()
-        else:
-            said = f"{answer.verb} {answer.n}" if answer.n else answer.verb
+        said = (
+            f"!{answer.kind} {answer.detail.replace(',', ';')}".rstrip() if isinstance(answer, Fault) else str(answer)
+        )
         if len(self) > 100_000:
             self.clear()
         self[answer] = said

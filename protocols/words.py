@@ -15,6 +15,10 @@ class Move(NamedTuple):
     verb: str
     n: int = 0
 
+    def __str__(self) -> str:
+        """Return it as it is said."""
+        return f"{self.verb} {self.n}" if self.n else self.verb
+
 
 class FaultKind(StrEnum):
     """The ways to fail to answer; each has a rogue in `sample_bots/rogues` that commits it."""

@@ -6,6 +6,7 @@ Comments in a page make it a test. Everything in a page happens in one scratch f
     <!-- edit: bots/mine.py -->     it takes the place of the lines there from its own first line to the next empty one
     <!-- tested -->                 the console block below is run: `$ ` begins a command, what follows is its output,
                                     `^C` in it is pressed when what stands above it has been printed
+    <!-- tested: figures -->        so it is, and all its figures may differ, for the cards are others each time
     <!-- anew: long, ecl -->        from here on in a new folder; such words are the marks and the programs it needs
 
 Shown may be longer or shorter than what is printed where it says `…`: some characters, or, alone on a line, some lines.
@@ -21,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache as once
 from pathlib import Path
 from typing import NamedTuple
@@ -35,8 +36,16 @@ from test_house import tracked
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 BLOCK = re.compile(r"^<!-- (file|edit|tested|anew)(?:: (.*?))? -->\n(?:(```+).*\n((?:.*\n)*?)\3\n)?", re.MULTILINE)
-VARIES = re.compile(r"\d(?:[\d.,\u202f]*\d)? *(?:µs|ms|s|min|h|kB|KiB|MiB)\b|\bL[234]\b| +|…")
-PROGRESS = re.compile(r"^\S+ +\d+ %  \d+ of \d+ fixtures.*\n", re.MULTILINE)
+VARIES = {
+    "measured": r"\d(?:[\d.,\u202f]*\d)? *(?:µs|ms|s|min|h|kB|KiB|MiB)\b",
+    "level": r"\bL[234]\b",
+    "blanks": r" +",
+    "anything": "…",
+}
+FIGURES = VARIES | {"hash": r"\b[0-9a-f]{8,}\b", "figure": r">?\d(?:[\d.,\u202f]*\d)?"}
+"""What may be printed otherwise than it is shown, as something else that the same pattern matches."""
+
+PROGRESS = re.compile(r"^(?:\S+ +\d+ %  \d+ of \d+ fixtures|\d+ tables .* % of the way to ).*\n", re.MULTILINE)
 PATIENCE = 100  # seconds that a command of a page may take on the slowest machine
 
 
@@ -47,6 +56,7 @@ class Step(NamedTuple):
     command: str
     text: str
     file: str = ""
+    figures: bool = False  # whether all of them may differ
 
     def write(self, folder: Path) -> None:
         """Write or edit the file."""
@@ -93,28 +103,27 @@ def scenes(page: Path) -> Iterator[Scene]:
             assert bool(at) == bool(part), f"{page}:{line}: a console block begins with `$ `"
             if at:
                 line += 1
-                scene.steps.append(Step(line, command, shown))
+                scene.steps.append(Step(line, command, shown, figures=words == "figures"))
                 line += shown.count("\n")
     if scene.steps:
         yield scene
 
 
-def pattern(shown: str) -> re.Pattern[str]:
+def pattern(step: Step, shown: str) -> re.Pattern[str]:
     """Return what a page shows as what may be printed."""
-    whole = []
-    for line in shown.splitlines():
-        if line == "…":
-            whole.append(r"(?:.*\n)*?")
-            continue
-        at = 0
-        for varies in VARIES.finditer(line.rstrip()):
-            anything = {"…": ".*", " ": " +", "L": r"L[234]"}.get(
-                varies[0][0], r"[\d.,\u202f]+ *(?:µs|ms|s|min|h|[kKM]i?B)"
-            )
-            whole.append(re.escape(line[at : varies.start()]) + anything)
-            at = varies.end()
-        whole.append(re.escape(line[at:].rstrip()) + r" *\n")
-    return re.compile("".join(whole))
+    varies = FIGURES if step.figures else VARIES
+    lines = (r"(?:.*\n)*?" if line == "…" else varied(line.rstrip(), varies) + r" *\n" for line in shown.splitlines())
+    return re.compile("".join(lines))
+
+
+def varied(line: str, varies: Mapping[str, str]) -> str:
+    """Return a line as a pattern."""
+    whole, at = "", 0
+    for part in re.finditer("|".join(f"(?P<{name}>{how})" for name, how in varies.items()), line):
+        assert part.lastgroup is not None
+        whole += re.escape(line[at : part.start()]) + (".*" if part[0] == "…" else varies[part.lastgroup])
+        at = part.end()
+    return whole + re.escape(line[at:])
 
 
 @once
@@ -147,10 +156,11 @@ def printed(step: Step, folder: Path) -> str:
     with process, process.stdout as output:
         for line in output:
             told += line
-            if pressed and pattern(above).fullmatch(told):
+            if pressed and pattern(step, above).fullmatch(told):
                 told, pressed = told + "^C\n", ""
                 os.killpg(process.pid, signal.SIGINT)  # as a terminal does: everybody in the group
     too_long.cancel()
+    told = re.sub(r"\n+\Z", "\n", told)
     return told if PROGRESS.search(step.text) else PROGRESS.sub("", told)
 
 
@@ -181,8 +191,9 @@ SCENES = [
 def test_what_a_page_shows_is_what_happens(scene: Scene, tmp_path: Path) -> None:
     needs(*(program for program in scene.needs if program != "long"))
     for step, told in played(scene, tmp_path):
-        where = f"{scene.page.relative_to(ROOT)}:{step.line}: $ {step.command}"
-        assert pattern(step.text).fullmatch(told), f"{where}\n--- shown\n{step.text}--- printed\n{told}"
+        if not pattern(step, step.text).fullmatch(told):
+            where = f"{scene.page.relative_to(ROOT)}:{step.line}: $ {step.command}"
+            pytest.fail(f"{where}\n--- shown\n{step.text}--- printed\n{told}", pytrace=False)
 
 
 # Links.
@@ -217,7 +228,7 @@ def retold(page: Path) -> str:
     for scene in scenes(page):
         with tempfile.TemporaryDirectory() as folder:
             for step, told in played(scene, Path(folder).resolve()):
-                if not pattern(step.text).fullmatch(told):
+                if not pattern(step, step.text).fullmatch(told):
                     lines[step.line] = told + lines[step.line] if not step.text else told
                     for line in range(step.line + 1, step.line + step.text.count("\n")):
                         lines[line] = ""

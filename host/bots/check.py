@@ -171,11 +171,10 @@ def _illegal(game: Game, rules: Any, course: Course) -> Iterator[Line]:
         if isinstance(asked.answer, Move) and not game.allows(rules, asked.question.view, asked.answer)
     ]
     if illegal and isinstance(move := illegal[0].answer, Move):
-        said = f"{move.verb} {move.n}" if move.n else move.verb
         question = PROTOCOLS["lines"].ask(illegal[0].question.view)[0].decode().strip()
         code = "B028" if move.verb == "PLAY" else "B026"
         words = f"{len(illegal)} of {len(course.asked)} moves; the rules say what it costs    note {code}"
-        yield Line("!", "illegal", words, f"{said} to  {question}")
+        yield Line("!", "illegal", words, f"{move} to  {question}")
 
 
 def _repeatable(course: Course) -> Line:

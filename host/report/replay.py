@@ -28,7 +28,7 @@ def spelled(answer: Answer) -> str:
     """Return an answer as people read it."""
     if isinstance(answer, Fault):
         return f"({answer.kind}{': ' + harmless(answer.detail) if answer.detail else ''})"
-    return f"{answer.verb} {answer.n}" if answer.n else answer.verb
+    return str(answer)
 
 
 def events(game_name: str, sitting: Sitting, seed: bytes, answers: list[Answer]) -> Iterator[Event]:
