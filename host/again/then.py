@@ -55,6 +55,7 @@ class Player(NamedTuple):
     tables: bool = False
     lifetime: str = "fixture"
     state: str = ""
+    state_lifetime: str = "fixture"
     source: str = ""  # where it lay, as far as that is known
 
     @property
@@ -135,7 +136,11 @@ def player(journal: Journal, name: str) -> Player:
     """Return a bot as the journal knows it."""
     about = journal.bots()[name]
     limits = Limits(**about["limits"]) if "limits" in about else HOUSE_LIMITS
-    known = {key: about[key] for key in ("abreast", "tables", "lifetime", "state", "source") if key in about}
+    known = {
+        key: about[key]
+        for key in ("abreast", "tables", "lifetime", "state", "state_lifetime", "source")
+        if key in about
+    }
     return Player(name, about["sha256"], about["protocol"], limits, **known)
 
 

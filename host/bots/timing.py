@@ -146,7 +146,7 @@ async def looking(sandbox: Sandbox, talker: Talker, table: int) -> AsyncIterator
 
     async def look() -> None:
         while True:
-            eyes.end()
+            eyes.look()
             await trio.sleep(PERIOD)
 
     with bare():

@@ -240,6 +240,8 @@ def _told(
     if bot.sha256 != meant.player.sha256:
         then, now = meant.player.sha256[:8], bot.sha256[:8]
         yield f"  note     not the program that played, or built otherwise: sha256 {then}… then, {now}… now"
+    if meant.player.state and meant.player.state_lifetime == "stage":
+        yield f"  note     {meant.player.state} begins empty: what earlier fixtures had left in it is not kept"
     if level != meant.level:
         yield f"  note     level {meant.level} then, {level} now"
     if meant.wanted[1]:
