@@ -241,7 +241,7 @@ JSON = {
     "build": "build -C {cup}",
     "check": "check davey -C {cup}",
     "play": "play davey cautious -n 2 -C {cup2}",
-    "compare": "compare sample:kelly sample:davey --elo 0,400 --seed 1 -C {cup2}",
+    "compare": "compare sample:neptr sample:dumb_bold -g pazaak --seed 1 -C {cup2}",
     "run": "run -C {cup}",
     "status": "status -C {cup}",
     "standings": "standings -C {cup}",
