@@ -13,6 +13,9 @@
  * never blocks except in poll with a deadline, and believes nothing but wait4 and the clock. As PID 1 it gets no signal
  * it has no handler for; it has none.
  *
+ * A question may name an interpreter, which is kept: interpreter.py forks the bot, as a child of the keeper's and in a group
+ * that it cannot leave, and the sweep is of that group alone. After anything unforeseen everything goes, as ever.
+ *
  * Where there are no namespaces (level L2) it is an ordinary process outside the bot's world: it puts the Landlock ruleset
  * and the system call filter that it was given on every bot, so that none can reach it, or leave its process group.
  */
@@ -46,7 +49,6 @@ enum { ASK = 'A', START = 'S', SWEEP = 'K', CUT = 'X', PAUSE = 'P', RESUME = 'R'
 enum { TIMED_OUT = 1, FLOODED = 2, OVER_CPU = 4, EXITED = 8, STOPPED = 16 };
 static const int64_t MS = 1000000;
 static const int64_t LINGER = 50 * MS; /* a process that has closed its output may take this long to exit */
-static const int64_t BOOT = 1500 * MS; /* an interpreter may take this long to be ready, for a bot that lives on */
 static const int64_t STALLED = 50 * MS; /* who wakes up so late cannot say that the bot has not exited in time */
 static const int64_t CHASE = 500 * MS; /* how long to run after what has left its process group, with --unsafe */
 
@@ -68,7 +70,7 @@ static char request[REQUEST];
 static size_t heard; /* bytes of it */
 static pid_t bot;  /* 0 when none was started or it is reaped */
 static pid_t pack; /* its process group, until all of it is reaped */
-static pid_t interpreter; /* that forks bots; 0 when there is none. No bot can reach it (warm.py) */
+static pid_t interpreter; /* that forks bots; 0 when there is none. No bot can reach it (interpreter.py) */
 static int wire = -1;     /* to it */
 static struct rlimit tasks, files, open_files;
 static int control, children;             /* the socket; a signalfd for SIGCHLD */
@@ -315,6 +317,7 @@ static pid_t hear(int64_t patience)
     return told;
 }
 
+/* Kill the interpreter; what it has forked is for kill_all, which then spares nobody. */
 static void dismiss(void)
 {
     if (interpreter) kill(interpreter, SIGKILL);
@@ -323,7 +326,7 @@ static void dismiss(void)
     wire = -1;
 }
 
-/* Have an interpreter that runs these words, on descriptors of the kinds that its bots will have. */
+/* Have an interpreter that runs these words, the one there is or a new one, on descriptors of the kinds that its bots will have. */
 static int boot(char **argv, char **environment, const int stdio[3], int64_t patience)
 {
     int ends[2];
@@ -345,9 +348,8 @@ static int begin_warm(const struct request *asked, char **argv, char **environme
 {
     uint32_t words = asked->words - asked->warm;
     char *end = request + heard, *text = words ? argv[asked->warm] : asked->variables ? environment[0] : end;
-    int64_t patience = asked->wall ? asked->wall : BOOT;
     argv[asked->warm] = NULL;
-    int error = boot(argv, environment, stdio, patience);
+    int error = boot(argv, environment, stdio, asked->wall);
     if (error) return error;
     renumber();
     union { struct cmsghdr head; char room[CMSG_SPACE(3 * sizeof(int))]; } passed = {0};
@@ -355,7 +357,7 @@ static int begin_warm(const struct request *asked, char **argv, char **environme
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2, .msg_control = &passed, .msg_controllen = sizeof passed};
     passed.head = (struct cmsghdr){CMSG_LEN(3 * sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
     memcpy(CMSG_DATA(&passed.head), stdio, 3 * sizeof(int));
-    pid_t forked = sendmsg(wire, &message, MSG_NOSIGNAL) < 0 ? -1 : hear(patience);
+    pid_t forked = sendmsg(wire, &message, MSG_NOSIGNAL) < 0 ? -1 : hear(asked->wall);
     if (forked <= 0) {
         dismiss();
         return ECHILD;
@@ -515,7 +517,7 @@ int main(int argc, char **argv)
             if (!head || head->cmsg_type != SCM_RIGHTS || head->cmsg_len != CMSG_LEN(sizeof stdio)) _exit(3);
             memcpy(stdio, CMSG_DATA(head), sizeof stdio);
             memset(&out.head, 0, sizeof out.head);
-            out.head.error = asked->warm ? begin_warm(asked, words, variables, stdio) : begin(words, variables, stdio, 3);
+            out.head.error = begin(words, variables, stdio, 3);
             for (int i = 0; i < 3; i++) close(stdio[i]);
         }
         out.head.own = now(CLOCK_PROCESS_CPUTIME_ID);
