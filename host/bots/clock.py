@@ -114,9 +114,7 @@ class Waits:
         self._process = process
         self._open: dict[str, int] = {}  # /proc/PID/task/TID/schedstat of each thread
         self._before: dict[str, float] = {}
-        self._seen: dict[
-            str, tuple[int, ...]
-        ] = {}  # what was read of each thread that would run, when that was asked last
+        self._seen: dict[str, tuple[int, ...]] = {}  # of each thread that would run, when that was asked last
         self._looked = 0.0
         self._threads = 0
 

@@ -292,9 +292,10 @@ class Conversation:
                 now = trio.current_time()
                 self._overhead = now - self._deadline
                 # Who woke this late was stalled itself, and cannot say that what has come by now came too late.
-                if not ((unheard or self._overhead > self._clock.doubt) and self._peek.poll(0)):
+                doubtful = unheard or self._overhead > self._clock.doubt
+                if not (doubtful and self._peek.poll(0)):
                     left = self._left()
-                    if not left:
+                    if not (left or (doubtful and self._peek.poll(0))):
                         self._fault = Fault(FaultKind.TIMEOUT)
                         return
                     self._deadline = now + left

@@ -121,7 +121,7 @@ class OneShot:
             return Fault(FaultKind.MEMORY)
         if ended.flags & FLOODED:
             return Fault(FaultKind.FLOOD)
-        if ended.timed_out or self._late:
+        if ended.timed_out or (self._late and ended.stopped):
             if not self._late:
                 self._clock.judge(self._limits.move, ended.wall, ended.wall - self._limits.patience, ended.cpu)
             return Fault(FaultKind.TIMEOUT)
