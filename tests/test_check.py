@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 from command import CROUPIER, Done, croupier, cup_in, environment
-from house import CACHE, ROGUES, SAMPLES, level
+from house import CACHE, ROGUES, SAMPLES, level, nothing_left_behind, run, spec_of
+from test_every_fault import PLAYERS, Rogue, named
 from test_every_language import needs
 from test_manifest import lay
 
+from host.bots.check import checked as checked_alone
+from host.codes import CODES
 from host.games import GAMES
 
 
@@ -356,3 +359,23 @@ def test_a_build_that_was_killed_is_swept_and_one_under_way_is_not(here: Path) -
         assert working.is_dir()
         assert croupier("check", "sample:davey", "-g", "cardshark").code == 0
         assert not working.exists()
+
+
+# Everybody in the rogues' gallery.
+
+NO_REFUSAL = {"harmless", "illegal", "exception"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("rogue", named(PLAYERS))
+def test_a_rogue_is_refused_for_what_it_does_and_leaves_nothing(rogue: Rogue) -> None:
+    spec = spec_of(rogue.file, rogue.game, **rogue.spec_changes(), tables=rogue.numbers)
+    with nothing_left_behind():
+        report, _ = run(lambda: checked_alone(spec, GAMES[rogue.game], level(), rogue.limits))
+    assert report.accepted or report.problems
+    assert {problem.code for problem in report.problems} <= set(CODES)
+    if not NO_REFUSAL & set(rogue.verdict):
+        assert not report.accepted, report.text()
+    if set(rogue.verdict) <= NO_REFUSAL - {"harmless"}:
+        assert report.accepted, report.text()
+    assert report.text().replace("\n", " ").isprintable()

@@ -41,14 +41,16 @@ async def unflushed(bot: Bot, sandbox: Sandbox, watcher: Watcher, view: View) ->
 
 
 async def speaks(bot: Bot, game: Game, sandbox: Sandbox, watcher: Watcher, view: View) -> str:
-    """Return the protocol by which a bot, silent by its own, makes a move; empty when there is none."""
+    """Return the protocol by which a bot, silent by its own, makes a move, and not without its question; else empty."""
     other = OTHER.get(bot.protocol, "")
     if not other:
         return ""
     words = PROTOCOLS["argv"].ask(view)
-    typed = PROTOCOLS["lines"].ask(view)[0] if other == "lines" else b""
-    heard = await _heard(bot, sandbox, watcher, words, typed)
-    return other if isinstance(PROTOCOLS[other].receive(game.grammar, heard.line), Move) else ""
+    typed = PROTOCOLS["lines"].ask(view)[0]
+    asked, unasked = ((words, typed), (words, b"")) if other == "lines" else ((words, b""), ((), b""))
+    told = [await _heard(bot, sandbox, watcher, *each) for each in (asked, unasked)]
+    moves = [isinstance(PROTOCOLS[other].receive(game.grammar, heard.line), Move) for heard in told]
+    return other if moves == [True, False] else ""
 
 
 async def _heard(bot: Bot, sandbox: Sandbox, watcher: Watcher, words: Sequence[bytes], typed: bytes) -> Heard:
