@@ -17,6 +17,7 @@ that has played more is not ahead for that. Once all have played as many tables 
 import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
@@ -46,6 +47,9 @@ NAMED = 5  # bots in one sentence; of more, the first and the last are named
 
 Units = dict[Hashable, float]
 """Independent results of one bot, by tourney, table or fixture."""
+
+Sure = Callable[[str, str], float | None]
+"""Says how sure it is that one bot is ahead of another; None where nothing tells."""
 
 
 class Row(NamedTuple):
@@ -136,7 +140,10 @@ def told(
         rows = placed(rows, order)
     if kind == "cup":
         return Told(rows, [], [])
-    return Told(rows, sureness(rows, records), advised(kind, rows, records))
+    playing = [row for row in rows if row.tables]
+    sure = _comparing(playing, records)
+    sentences = [_sentence(names, how_sure) for names, how_sure in neighbours(playing, sure)]
+    return Told(rows, sentences, advised(kind, playing, records, sure))
 
 
 def standings(
@@ -188,18 +195,15 @@ def placed(rows: Sequence[Row], places: Sequence[str]) -> list[Row]:
 
 def sureness(rows: Sequence[Row], records: Sequence[Record]) -> list[str]:
     """Return what can be said of neighbours: "A ahead of B, 97 % sure", or who cannot be told apart."""
-    return [_sentence(names, sure) for names, sure in neighbours(rows, records)]
+    playing = [row for row in rows if row.tables]
+    return [_sentence(names, sure) for names, sure in neighbours(playing, _comparing(playing, records))]
 
 
-def neighbours(rows: Sequence[Row], records: Sequence[Record]) -> list[tuple[list[str], float]]:
+def neighbours(playing: Sequence[Row], sure: Sure) -> list[tuple[list[str], float]]:
     """Return neighbours, and how sure it is that the first is ahead of the last: two, or more that are alike.
 
     Of several that cannot be told apart, even the first is not surely ahead of the last; the figure is about these two.
     """
-    playing = [row for row in rows if row.tables]
-    if len(playing) < 2:
-        return []
-    sure = _comparing(playing, sorted(records, key=lambda record: record.path))
     names = [row.bot for row in playing]
     found, first = list[tuple[list[str], float]](), 0
     while first < len(names) - 1:
@@ -215,13 +219,11 @@ def neighbours(rows: Sequence[Row], records: Sequence[Record]) -> list[tuple[lis
     return found
 
 
-def advised(kind: str, rows: Sequence[Row], records: Sequence[Record]) -> list[Advice]:
+def advised(kind: str, playing: Sequence[Row], records: Sequence[Record], sure: Sure) -> list[Advice]:
     """Return for every two neighbours whose order is not certain how much would have to be played until it is."""
-    playing = [row for row in rows if row.tables]
-    sure = _comparing(playing, sorted(records, key=lambda record: record.path)) if playing else None
     unit, found = UNITS.get(kind, "tables"), list[Advice]()
     for one, other in pairwise(playing):
-        how_sure = sure(one.bot, other.bot) if sure else None
+        how_sure = sure(one.bot, other.bot)
         if how_sure is None or how_sure >= SURE:
             continue
         done = _done(kind, records, one.bot, other.bot)
@@ -454,20 +456,20 @@ def _meetings(records: Sequence[Record], bot: str) -> dict[frozenset[str], Won]:
     return {who: _won(results, len(who)) for who, results in met.items()}
 
 
-def _comparing(rows: Sequence[Row], records: Sequence[Record]) -> Callable[[str, str], float | None]:
+def _comparing(rows: Sequence[Row], records: Sequence[Record]) -> Sure:
     """Return what says how sure it is that one bot is ahead of another, by what ranks them; None where nothing tells.
 
     In groups opponents differ from game to game, so two bots are compared by the games in which both sat.
     """
-    first = rows[0]
-    if first.kind == "groups":
-        shares = {row.bot: _advances(records, row.bot, first.mirror) for row in rows}
-        return lambda one, other: _shared(shares[one], shares[other])
-    if first.wins is not None:
+    records = sorted(records, key=lambda record: record.path)
+    if any(row.kind == "groups" for row in rows):
+        shares = {row.bot: _advances(records, row.bot, row.mirror) for row in rows}
+        return cache(lambda one, other: _shared(shares[one], shares[other]))
+    if any(row.wins is not None for row in rows):
         meetings = {row.bot: _meetings(records, row.bot) for row in rows}
-        return lambda one, other: sure_by_wins(meetings[one], meetings[other])
+        return cache(lambda one, other: sure_by_wins(meetings[one], meetings[other]))
     units = {row.bot: _units(row.kind, records, row.bot, row.mirror) for row in rows}
-    return lambda one, other: sure_ahead(units[one], units[other])
+    return cache(lambda one, other: sure_ahead(units[one], units[other]))
 
 
 def _shared(ours: Units, theirs: Units) -> float | None:
