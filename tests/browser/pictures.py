@@ -57,12 +57,14 @@ def main(journals: list[str]) -> None:
         take(pazaak, "result")
         take(f"{pazaak}#standings", "standings", height=600)
         take(f"{pazaak}#pairs", "pairs", height=800, dark=True)
+        take(f"{pazaak}#pair-0-4-9", "pair", height=720)
         take(f"{pazaak}#cup", "cup", height=760)
+        take(f"{holdem}#groups", "groups", height=760)
         take(f"{cardshark}#bot-3", "bot", height=900)
         take(f"{pazaak}#about", "about", height=760)
-        take(f"{cardshark}#casino", "casino-blackjack", lively="deal")
+        take(f"{cardshark}#casino", "casino-blackjack", height=860, lively="deal")
         take(f"{pazaak}#casino", "casino-pazaak", lively="play")
-        take(f"{holdem}#casino", "casino-holdem", height=800, dark=True, lively="pot")
+        take(f"{holdem}#casino", "casino-holdem", height=960, dark=True, lively="pot")
         take(f"{pazaak}#casino", "casino-phone", 390, 844, lively="play")
 
 

@@ -1,0 +1,82 @@
+"""How soon a report is seen: first paint in Chromium of 28 pairs and 20 replays, and the size of twenty long games.
+
+    python benchmarks/report.py [--rounds 15]
+
+Each round opens an almost empty page first, in the same browser: that is the floor. Targets: a first paint below 1 s, a
+file below 1 MB. It needs the packages chromium and chromium-driver, and selenium.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from host.journal import reading
+from host.report.files import report_of
+from tests.browser import browser, games, missing
+
+PAINTED = (
+    "return performance.getEntriesByType('paint').find((each) => each.name === 'first-contentful-paint')?.startTime"
+)
+EMPTY = "<!doctype html><title>floor</title><p>Nothing.</p>"
+
+
+def pairs(folder: Path) -> tuple[str, int]:
+    """Return the report of a league of eight bots, twenty replays in it."""
+    path, bots = folder / "pairs" / "run" / "run.sqlite", tuple(f"bot {number}" for number in range(8))
+    games.begin(path, "pazaak", bots)
+    games.add(path, games.fixtures("pazaak", "league", bots, 100))
+    with reading(path) as journal:
+        return report_of(journal, 20)
+
+
+def long_games(folder: Path) -> tuple[str, int]:
+    """Return the report of twenty games of hold'em that last a hundred rounds."""
+    path = folder / "long" / "run" / "run.sqlite"
+    games.begin(path, "holdem", games.BOTS["holdem"])
+    games.add(path, games.fixtures("holdem", "league", games.BOTS["holdem"], 20), games.patient)
+    with reading(path) as journal:
+        return report_of(journal, 20)
+
+
+def painted(driver: Any, page: Path) -> float:
+    """Return the milliseconds until something of a page is seen."""
+    driver.get("about:blank")
+    driver.get(page.as_uri())
+    while (at := driver.execute_script(PAINTED)) is None:
+        pass
+    return float(at)
+
+
+def main() -> None:
+    """Write, open, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=15)
+    asked = parser.parse_args()
+    if missing():
+        raise SystemExit(f"not installed: {', '.join(missing())}")
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        pages = {"an empty page": folder / "empty.html"}
+        pages["an empty page"].write_text(EMPTY)
+        for what, (text, kept) in {"28 pairs": pairs(folder), "long games": long_games(folder)}.items():
+            name = f"{what}, {kept} replays, {len(text.encode()) / 1000:.0f} kB"
+            pages[name] = folder / f"{what}.html"
+            pages[name].write_text(text)
+        took: dict[str, list[float]] = {name: [] for name in pages}
+        with browser() as driver:
+            for _ in range(asked.rounds):
+                for name, page in pages.items():
+                    took[name].append(painted(driver, page))
+    print(f"first paint, median and slowest of {asked.rounds}; load average {os.getloadavg()[0]:.1f}")
+    for name, times in took.items():
+        print(f"  {name:<36} {median(times):6.0f} ms  {max(times):6.0f} ms")
+
+
+if __name__ == "__main__":
+    main()
