@@ -47,9 +47,10 @@ class Clock:
         """
         waits = self._seen()
         if self.fair:
+            goes_on = waits.go_on()  # first: a wait that ends between the two looks must be in the second
             self.waited = waits.since()
             due, patience = granted - (wall - self.waited), PATIENCE * granted - wall
-            if due <= 0 and not waits.go_on():
+            if due <= 0 and not goes_on:
                 return 0.0
             if patience > 0:
                 return max(min(due, patience), SHORTEST)
