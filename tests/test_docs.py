@@ -23,6 +23,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from functools import cache as once
 from pathlib import Path
 from typing import NamedTuple
@@ -32,6 +33,9 @@ from command import CROUPIER, environment
 from house import CACHE
 from test_every_language import needs
 from test_house import tracked
+
+from host.bots.spec import Manifest
+from host.cli import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -196,7 +200,7 @@ def test_what_a_page_shows_is_what_happens(scene: Scene, tmp_path: Path) -> None
             pytest.fail(f"{where}\n--- shown\n{step.text}--- printed\n{told}", pytrace=False)
 
 
-# Links.
+# Links, and that nothing is left out.
 
 
 def anchors(page: Path) -> set[str]:
@@ -217,6 +221,22 @@ def test_every_link_leads_somewhere() -> None:
             if not target.exists() or (anchor and anchor not in anchors(target)):
                 dead.append(f"{page.relative_to(ROOT)}: {link}")
     assert not dead
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "README.md").read_text()
+    pages = [str(page.relative_to(ROOT / "docs")) for page in PAGES]
+    assert [page for page in pages if page != "README.md" and f"]({page}" not in index] == []
+
+
+def test_every_command_is_told_of() -> None:
+    told = "".join(page.read_text() for page in PAGES)
+    assert [command for command in COMMANDS if not re.search(rf"croupier {command}\b", told)] == []
+
+
+def test_every_key_of_a_manifest_is_told_of() -> None:
+    page = (ROOT / "docs" / "languages.md").read_text()
+    assert [key.name for key in fields(Manifest) if f"| `{key.name}` |" not in page] == []
 
 
 # A page written anew.
