@@ -1,11 +1,10 @@
-/* Over lines, as two bots of one author: one could tell the other by how many tasks, how much memory and disk there are.
- * Verdict: harmless, nothing of the machine is told. */
+/* Over lines, as two bots of one author: one could tell the other by how full the disk is, and where things are mounted.
+ * Verdict: harmless, neither is told. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 int main(void)
@@ -14,10 +13,8 @@ int main(void)
     static unsigned long long mount[4] = {32, 0, 0xff, 0};
     char question[8192];
     const char *escaped = NULL;
-    struct sysinfo machine;
     struct statfs disk;
     while (fgets(question, sizeof question, stdin)) {
-        if (sysinfo(&machine) == 0) escaped = "sysinfo";
         if (statfs("/bot", &disk) == 0 || statfs("/usr", &disk) == 0) escaped = "statfs";
         if (fstatfs(0, &disk) == 0) escaped = "fstatfs";
         if (syscall(457, mount, room, sizeof room, 0) == 0) escaped = "statmount";

@@ -44,8 +44,8 @@ FORBIDDEN = (
 AT_PLAY = ("utime", "utimes", "futimesat", "utimensat", "timer_create", "sync", "syncfs")
 """Also forbidden to bots, but not to builds: whoever may write a device may set its times, and every sandbox sees them; a
 timer can send SIGCONT to who is stopped off turn; and the whole machine waits for its disks."""
-TELLTALES = ("sysinfo", "statfs", "fstatfs")
-"""Forbidden with ENOSYS: how many tasks and how much memory and disk there are tells what others do."""
+TELLTALES = ("statfs", "fstatfs")
+"""Forbidden with ENOSYS: how full the disk is tells what others have written. (What sysinfo tells, runtimes must know.)"""
 NEWER = (449, 451, *range(454, 462), *range(463, 512))
 """Calls younger than libseccomp's names, the same numbers on all machines: the new futexes and cachestat, which reach
 other sandboxes through files that all can see, statmount, which tells the host's paths, setxattrat, and whatever comes
