@@ -56,10 +56,8 @@ class Conversation:
         self._farewells = b""  # `over 17`, sent with the next question
         self._grace = limits.startup  # seconds more for the first answer of a process
         self._computing, self._in_all = limits.computing, FOREVER  # seconds: for an answer, and for a process
-        self._budgeted, self._tables = (
-            limits.cpu_table < A_DAY,
-            0,
-        )  # whether its tables have a budget; tables begun so far
+        self._budgeted = limits.cpu_table < A_DAY  # whether its tables have a budget
+        self._tables = 1  # begun so far
         self._unhurried = bot.lifetime == "table" or self._budgeted
         self._fresh = False  # whether the process has not answered yet
         self._table = 0

@@ -48,7 +48,7 @@ class OneShot:
         self.env: dict[str, str] = dict(bot.env)
         self.spent = Spent()
         self.muddled = False
-        self._tables = 0  # begun so far
+        self._tables = 1  # begun so far
         self._allowed = 0.0  # seconds of processor time for the question
         self._late = False  # whether the host has cut the question short
         self._waited = 0.0
