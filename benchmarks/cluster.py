@@ -150,7 +150,7 @@ async def main() -> None:
         for _ in range(asked.rounds):
             floors.append(bare(2000))
             for name, (hands, workers) in standing.items():
-                speeds[name].append(await rate(hands, 2 * workers, asked.tables))
+                speeds[name].append(await rate(hands, workers, asked.tables))
         hands, _ = standing["native, one worker"]
         await hands.give(job(0, asked.tables))
         record = await hands.take()

@@ -210,11 +210,14 @@ def test_a_machine_that_lacks_something_gets_no_work_by_name(
     assert cure in done.err
 
 
-def test_nobody_plays_where_nobody_can(tmp_path: Path) -> None:
+def test_nobody_plays_where_nobody_can_unless_that_is_said(tmp_path: Path) -> None:
     with machines() as standing:
         standing.start("poor", lacking="bwrap")
-        told = refusal(cup_in(tmp_path / "cup"), standing.address)
+        cup = cup_in(tmp_path / "cup", tourneys=1)
+        told = refusal(cup, standing.address)
+        unsafe = croupier_process("-C", cup, "run", "--unsafe", "--cluster", standing.address)
     assert "error[S001] worker poor at " in told
+    assert (unsafe.code, result_of(cup).standings["sandbox"]) == (0, "none")
 
 
 def test_a_machine_whose_cache_cannot_be_written(tmp_path: Path) -> None:

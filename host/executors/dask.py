@@ -32,6 +32,9 @@ POLL = 0.5
 ANSWERS = 5.0
 """Seconds in which a scheduler that is there has answered."""
 
+FROZEN = 30.0
+"""Seconds without an answer after which a scheduler counts as gone, though its connection stands."""
+
 PATIENCE = 120.0
 """Seconds that a run waits for a scheduler that has gone, or for the first worker."""
 
@@ -121,7 +124,7 @@ class Link:
             while not self._over.is_set():
                 if client.status != "running":
                     raise OSError("the scheduler has gone")
-                told = await asyncio.wait_for(client.scheduler.identity(), ANSWERS)
+                told = await asyncio.wait_for(client.scheduler.identity(), FROZEN)
                 self.members = {
                     address: Member(address, str(each["name"]), each["nthreads"])
                     for address, each in told["workers"].items()
@@ -140,8 +143,8 @@ class Link:
     async def _everywhere(self, client: Any, function: Callable[[str], None]) -> None:
         """Have every worker told something, beside what it plays."""
         if self.members:
-            told = client.run(function, self.cup, on_error="ignore")
-            await asyncio.wait_for(told, ANSWERS)
+            with contextlib.suppress(OSError):  # one that does not hear it has gone, or is told again
+                await asyncio.wait_for(client.run(function, self.cup, on_error="ignore"), ANSWERS)
 
     async def _pause(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
@@ -229,10 +232,15 @@ class Cluster:
 
         It is not the strongest one that can be had: that would depend on who happens to be there.
         """
-        members = await self._gathered()
-        versions = await self._link.versions()
-        problems = other_versions("the scheduler", versions["client"], versions["scheduler"])
-        lacks = {member: await self._unfit(member, versions, level) for member in members}
+        problems, lacks = list[Problem](), dict[Member, list[Problem]]()
+        with trio.move_on_after(self._patience):
+            while not lacks:  # whoever was there may go while it is looked at
+                members = await self._gathered()
+                with contextlib.suppress(Gone):
+                    versions = await self._link.versions()
+                    problems = other_versions("the scheduler", versions["client"], versions["scheduler"])
+                    for member in members:
+                        lacks[member] = await self._unfit(member, versions, level)
         problems += [problem for each in lacks.values() for problem in each if problem.code == STRANGE]
         if problems:
             raise Refused(problems, 6)
@@ -272,6 +280,8 @@ class Cluster:
 
     def _weed(self, lacks: Mapping[Member, Sequence[Problem]]) -> None:
         """Refuse the machines that lack something. Raise Refused when that is all of them."""
+        if not lacks:
+            raise Refused([no_worker(self._link)], 6)  # who was there has gone
         if all(lacks.values()):
             raise Refused([problem for problems in lacks.values() for problem in problems], 6)
         for member, problems in lacks.items():
@@ -311,8 +321,6 @@ class Cluster:
         for readiness in self._outfitted.values():
             if not all(problem.code.startswith("S") for problem in readiness.problems):
                 raise Refused(list(readiness.problems), readiness.exit_code)
-        if not self._outfitted:
-            raise Refused([no_worker(self._link)], 6)
         self._weed({member: readiness.problems for member, readiness in self._outfitted.items()})
         return next(list(readiness.bots) for readiness in self._outfitted.values() if not readiness.problems)
 

@@ -136,10 +136,11 @@ async def level_at(
 
     Raise Refused (exit code 6) when there is less than the config demands.
     """
-    if unsafe or cup.level == "none":
+    wanted = "none" if unsafe else cup.level
+    here = await venue.demand(wanted)
+    if wanted == "none":
         say(NO_SANDBOX)
-        return "none"
-    here = await venue.demand(cup.level)
+        return wanted
     if fresh or not folder.journal.exists() or not folder.journal.stat().st_size:
         return here
     with reading(folder.journal) as journal:
