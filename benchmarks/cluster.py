@@ -109,14 +109,13 @@ def contained(address: str, number: int) -> tuple[str, ...]:
     )
 
 
-async def rate(hands: Hands, fixtures: int, tables: int) -> float:
-    """Return the tables a second of so many fixtures."""
+async def rate(hands: Hands, fixtures: int, tables: int) -> tuple[float, float]:
+    """Return the tables a second of so many fixtures, and the processor time in µs that croupier took for one."""
     began = time.perf_counter()
     for number in range(fixtures):
         await hands.give(job(number, tables))
-    for _ in range(fixtures):
-        await hands.take()
-    return fixtures * tables / (time.perf_counter() - began)
+    computed = sum([(await hands.take()).overhead for _ in range(fixtures)])
+    return fixtures * tables / (time.perf_counter() - began), computed / (fixtures * tables) * 1e6
 
 
 async def main() -> None:
@@ -138,7 +137,7 @@ async def main() -> None:
         ways["Dask, one worker in a container"] = (partial(on_dask, container=True), 1)
     else:
         print("no Docker engine with an image croupier:all: containers are not measured")
-    speeds: dict[str, list[float]] = {name: [] for name in ways}
+    speeds: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
     floors = []
     async with contextlib.AsyncExitStack() as stack:
         standing = {
@@ -156,15 +155,14 @@ async def main() -> None:
         record = await hands.take()
     sent, received = len(msgspec.json.encode(job(0, asked.tables))), len(msgspec.json.encode(record))
     decisions = sum(usage.questions for usage in record.usage.values()) / asked.tables
-    base = median(speeds["native, one worker"])
+    base = speeds["native, one worker"]
     print(f"level {asked.level} · fixtures of {asked.tables:,} tables · {asked.rounds} interleaved rounds, medians\n")
-    print(f"{'':<34}{'tables/s':>10}{'decisions/s':>13}{'of one native worker':>22}")
+    print(f"{'':<34}{'tables/s':>10}{'decisions/s':>13}{'of one native worker':>22}{'worker CPU a table':>20}")
     for name, measured in speeds.items():
-        of = median(one / other for one, other in zip(measured, speeds["native, one worker"], strict=True))
-        print(f"{name:<34}{median(measured):>10,.0f}{median(measured) * decisions:>13,.0f}{100 * of:>20.0f} %")
-    print(
-        f"\nthe bare engine: {median(floors):,.0f} decisions/s · {decisions:.1f} decisions a table · {base:,.0f} tables/s"
-    )
+        of = median(mine[0] / native[0] for mine, native in zip(measured, base, strict=True))
+        speed, computed = median(each[0] for each in measured), median(each[1] for each in measured)
+        print(f"{name:<34}{speed:>10,.0f}{speed * decisions:>13,.0f}{100 * of:>20.0f} %{computed:>17.0f} µs")
+    print(f"\nthe bare engine: {median(floors):,.0f} decisions/s · {decisions:.1f} decisions a table")
     print(f"a fixture moves {sent:,} bytes there and {received:,} bytes back, {received / asked.tables:.1f} a table")
 
 
