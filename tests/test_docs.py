@@ -50,7 +50,7 @@ FIGURES = VARIES | {"hash": r"\b[0-9a-f]{8,}\b", "figure": r">?\d(?:[\d.,\u202f]
 """What may be printed otherwise than it is shown, as something else that the same pattern matches."""
 
 PROGRESS = re.compile(r"^(?:\S+ +\d+ %  \d+ of \d+ fixtures|\d+ tables .* % of the way to ).*\n", re.MULTILINE)
-PATIENCE = 100  # seconds that a command of a page may take on the slowest machine
+PATIENCE = 300  # seconds that a command of a page may take on the slowest machine
 
 
 class Step(NamedTuple):
