@@ -49,7 +49,7 @@ Answer = Move | Fault
 View = tuple[Any, ...]
 """What a seat is shown: a NamedTuple of plain values, in the order of its line.
 
-Its fields are int, str, bool, None, and tuples of these or of NamedTuples of these.
+Its fields are int, str, bool, None, and tuples of these or of NamedTuples of these; no plain tuple holds another.
 """
 
 
@@ -74,29 +74,36 @@ class Protocol(NamedTuple):
     over: Callable[[int], bytes]  # the line that ends a table and wants no answer
 
 
-class _Spelled(dict[object, str]):
+class _Remembered(dict[object, str]):
     """How values are spelled: the same few come again and again, some hundred thousand times a second."""
 
+    def __init__(self, spelled: Callable[[Any], str]) -> None:
+        super().__init__()
+        self._spelled = spelled
+
     def __missing__(self, value: object) -> str:
-        if value is None or value == "":
-            spelled = "-"
-        elif isinstance(value, int):
-            spelled = str(int(value))
-        elif isinstance(value, str):
-            spelled = value
-        elif isinstance(value, tuple):
-            spelled = ",".join(map(spell, value)) or "-"
-            if not all(type(item) in (int, bool, str) for item in value):
-                return spelled  # a NamedTuple is spelled otherwise than its equal, a plain tuple
-        else:
-            raise TypeError(f"a view holds numbers, texts, truths, None and tuples of these, not {value!r}")
+        said = self._spelled(value)
         if len(self) > 4096:  # more would not stay in the processor's cache
             self.clear()
-        self[value] = spelled
-        return spelled
+        self[value] = said
+        return said
 
 
-_spelled = _Spelled()
+def _field(value: object) -> str:
+    if value is None or value == "":
+        return "-"
+    if isinstance(value, int):
+        return str(int(value))
+    if isinstance(value, str):
+        return value
+    if isinstance(value, tuple):
+        return ",".join(map(spell, value)) or "-"
+    raise TypeError(f"a view holds numbers, texts, truths, None and tuples of these, not {value!r}")
+
+
+_fields = _Remembered(_field)
+_structs = _Remembered(lambda value: ":".join(map(spell, value)))
+"""NamedTuples apart: they are spelled otherwise than their equals, plain tuples."""
 
 
 def spell(value: object) -> str:
@@ -105,13 +112,13 @@ def spell(value: object) -> str:
     Lists are joined by commas, the fields of a NamedTuple in one by colons. Raise TypeError for what no view may hold.
     """
     if isinstance(value, tuple) and type(value) is not tuple:
-        return ":".join(map(spell, value))
-    return _spelled[value]
+        return _structs[value]
+    return _fields[value]
 
 
 def spell_all(views: Iterable[View]) -> bytes:
     """Return questions as text, a line each: their fields, split by one blank."""
-    word = _spelled.__getitem__
+    word = _fields.__getitem__
     return "".join([" ".join(map(word, view)) + "\n" for view in views]).encode()
 
 
