@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import logging
 import uuid
+import warnings
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -52,6 +53,7 @@ Versions = Mapping[str, Mapping[str, str]]
 
 for quiet in ("distributed", "distributed.client"):  # what befalls the cluster, croupier says itself
     logging.getLogger(quiet).setLevel(logging.CRITICAL + 1)
+warnings.filterwarnings("ignore", message=r"\s*Mismatched versions", module="distributed")
 
 
 class Gone(Exception):
