@@ -39,6 +39,9 @@ FROZEN = 30.0
 PATIENCE = 120.0
 """Seconds that a run waits for a scheduler that has gone, or for the first worker."""
 
+LOOKS = 3
+"""Times that a run looks whether there is anybody to play, when who was there has gone."""
+
 HEARD = 2.0
 """Seconds between two words to every worker that the run goes on (remote.LEASE)."""
 
@@ -225,6 +228,7 @@ class Cluster:
         self._files: dict[str, tuple[File, ...]] = {}
         self._wanted: tuple[str, Origin, Limits, str] = ("", ("", ""), Limits(), "none")  # as remote.ready wants it
         self._outfitted: dict[Member, remote.Readiness] = {}
+        self._fit: list[Member] = []
         self._refused: set[str] = set()
 
     # Before the first table.
@@ -235,18 +239,21 @@ class Cluster:
         It is not the strongest one that can be had: that would depend on who happens to be there.
         """
         problems, lacks = list[Problem](), dict[Member, list[Problem]]()
-        with trio.move_on_after(self._patience):
-            while not lacks:  # whoever was there may go while it is looked at
-                members = await self._gathered()
-                with contextlib.suppress(Gone):
-                    versions = await self._link.versions()
-                    problems = other_versions("the scheduler", versions["client"], versions["scheduler"])
-                    for member in members:
+        for _ in range(LOOKS):  # whoever was there may go while it is looked at
+            members = await self._gathered()
+            with contextlib.suppress(Gone):
+                versions = await self._link.versions()
+                problems = other_versions("the scheduler", versions["client"], versions["scheduler"])
+                for member in members:
+                    with contextlib.suppress(Gone):
                         lacks[member] = await self._unfit(member, versions, level)
+            if lacks:
+                break
         problems += [problem for each in lacks.values() for problem in each if problem.code == STRANGE]
         if problems:
             raise Refused(problems, 6)
         self._weed(lacks)
+        self._fit = [member for member, problems in lacks.items() if not problems]
         return level
 
     async def _gathered(self) -> list[Member]:
@@ -317,9 +324,8 @@ class Cluster:
                 told(str(member), trio.current_time() - began)
 
         async with trio.open_nursery() as nursery:
-            for member in [*self._link.members.values()]:
-                if member.address not in self._refused:
-                    nursery.start_soon(one, member)
+            for member in self._fit:  # whoever else comes is looked at first, in _welcome
+                nursery.start_soon(one, member)
         for readiness in self._outfitted.values():
             if not all(problem.code.startswith("S") for problem in readiness.problems):
                 raise Refused(list(readiness.problems), readiness.exit_code)
