@@ -434,7 +434,7 @@ TORN = {
     "other JSON": (lambda _: '{"a": 1}\n', 'has no "ev"'),
     "another's look": (lambda _: 'INFO:root:{"round": "<img src=x onerror=window.evil=5>"}\n', "foreign"),
     "null": (lambda _: "INFO:root:null\n", "foreign"),
-    "no game": (lambda _: '{"v":1,"ev":"table.start","game":"chess","bots":[]}\n', "no game called chess"),
+    "no game": (lambda _: '{"v":1,"ev":"table.start","game":"chess","bots":[]}\n', "there are no events"),
     "wrong events": (
         lambda _: '{"v":1,"ev":"table.start","game":"holdem","bots":["A"]}\n{"v":1,"ev":"deal","seat":7,"card":"2c"}\n',
         "do not fit the game",

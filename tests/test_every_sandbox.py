@@ -119,6 +119,17 @@ def test_a_sandbox_is_of_the_level_it_says(level: str) -> None:
     assert trio.run(look) == (level, level == "L4")
 
 
+@at_every_level
+def test_signals_that_croupiers_own_starter_ignores_are_not_ignored_by_bots(level: str) -> None:
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGHUP)}
+    try:
+        said = told(level, "for number in INT HUP; do sh -c 'kill -'$number' $$; echo ignored'; done; echo done")
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert "ignored" not in said and "done" in said
+
+
 def test_a_demanded_level_is_a_minimum() -> None:
     assert demand("L2") == demand("L3") == found().level
 

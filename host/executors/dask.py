@@ -110,8 +110,11 @@ class Link:
                 self._client, self.connected, self.members = None, False, {}
                 await self._pause(POLL)
 
+        async def in_a_thread() -> None:
+            await trio.to_thread.run_sync(asyncio.run, connected())
+
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(trio.to_thread.run_sync, asyncio.run, connected())
+            nursery.start_soon(in_a_thread)
             await begun.wait()
             task_status.started()
             try:

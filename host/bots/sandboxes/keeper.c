@@ -466,6 +466,7 @@ int main(int argc, char **argv)
     prctl(PR_SET_DUMPABLE, 0);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     umask(077);
+    for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL); /* what croupier's own starter has ignored */
     fcntl(control, F_SETFD, FD_CLOEXEC);
     if (numbers >= 0) fcntl(numbers, F_SETFD, FD_CLOEXEC);
     sigset_t child;
