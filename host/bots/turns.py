@@ -12,9 +12,8 @@ from host.bots.sandboxes import Keeper
 
 OFF_TURN = 0.0005  # seconds without a question after which a bot is stopped until the next
 MONOTONIC, FLAGS = 1, os.O_NONBLOCK | os.O_CLOEXEC  # of timerfd_create(2)
-TIMER = struct.Struct(
-    "4q"
-)  # an itimerspec: the interval, and the time until it is over, in seconds and nanoseconds each
+TIMER = struct.Struct("4q")
+"""An itimerspec: the interval, and the time until it is over, in seconds and nanoseconds each."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
