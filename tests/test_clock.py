@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -296,7 +297,23 @@ def test_a_wait_that_is_not_over_may_be_longer_than_is_known() -> None:
 
 
 def test_a_record_holds_what_was_computed_and_waited_for() -> None:
-    record = alone(bot_of("import sys\nfor line in sys.stdin:\n    print('S', flush=True)\n", ".py", "plain", AMPLE))
+    crowd = f"""
+        import os, sys, time
+
+        def spin(seconds):
+            until = time.perf_counter() + seconds
+            while time.perf_counter() < until:
+                pass
+
+        for line in sys.stdin:
+            for _ in range({len(os.sched_getaffinity(0)) + 2}):
+                if not os.fork():
+                    spin(0.1)
+                    os._exit(0)
+            spin(0.1)
+            print("S", flush=True)
+    """
+    record = alone(bot_of(textwrap.dedent(crowd), ".py", "plain", AMPLE))
 
     assert record.overhead > 0
     assert record.usage["plain"].waited > 0
