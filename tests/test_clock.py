@@ -1,7 +1,6 @@
 """The clock: what counts of an answer's time, what is late, and what was only the machine's doing."""
 
 import os
-import signal
 import subprocess
 import sys
 import textwrap
@@ -378,9 +377,6 @@ def late_beside_spinners(limits: Limits, moves: int) -> int:
     """Return how many of some moves are late, 60 % of whose time is computed; who is benched or stalled sits down again."""
     text = COMPUTES.replace("6 * CLOCKS_PER_SEC / 100", f"{0.6 * limits.move} * CLOCKS_PER_SEC")
     bot = bot_of(text, ".c", "busy", limits)
-    crowd = (
-        f"import os\nfor _ in range(16):\n    if os.fork() == 0:\n        {SPINS.replace(chr(10), ' ')}\nos.wait()\n"
-    )
 
     async def play() -> int:
         late = asked = 0
@@ -393,8 +389,12 @@ def late_beside_spinners(limits: Limits, moves: int) -> int:
                 late += seat.faults.total()
         return late
 
-    with subprocess.Popen([sys.executable, "-c", crowd], start_new_session=True) as spinners:
-        try:
-            return trio.run(play)
-        finally:
-            os.killpg(spinners.pid, signal.SIGKILL)
+    # Each in a session of its own: the kernel shares out cores by session, and sixteen in one would be no crowd.
+    command = [sys.executable, "-c", SPINS]
+    spinners = [subprocess.Popen(command, start_new_session=True) for _ in range(16)]
+    try:
+        return trio.run(play)
+    finally:
+        for spinner in spinners:
+            spinner.kill()
+            spinner.wait()

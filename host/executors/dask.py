@@ -105,7 +105,7 @@ class Link:
             while not self._over.is_set():
                 try:
                     await self._stay()
-                except (OSError, TypeError) as failed:  # the latter is TLS without its settings
+                except (OSError, RuntimeError, TypeError) as failed:  # closed in between; TLS without its settings
                     self.trouble = str(failed)
                 self._client, self.connected, self.members = None, False, {}
                 await self._pause(POLL)
@@ -182,6 +182,10 @@ class Link:
             yield self._client
         except OSError as broken:
             raise Gone from broken
+        except RuntimeError as failed:
+            if "is closed" not in str(failed):  # as distributed says of its connections, once they have gone
+                raise
+            raise Gone from failed
 
     async def versions(self) -> Versions:
         """Return everybody's versions. Raise Gone when the scheduler has gone."""
