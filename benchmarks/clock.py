@@ -92,7 +92,7 @@ class Played(NamedTuple):
 
 @contextlib.contextmanager
 def spinning(count: int) -> Iterator[None]:
-    """Have processes compute for the length of the block, in one session, as the jobs of one other user would be."""
+    """Have processes compute for the length of the block."""
     if not count:
         yield
         return
