@@ -21,6 +21,7 @@ SHORTEST_RESTART = 0.25  # seconds granted to a restart, however fast the first 
 CHUNK, LARGEST_PIPE = 1 << 16, 1 << 20
 NUMBER = 16  # bytes more that a line may have for its table's number
 BRISK = 0.0002  # seconds that answers are waited for without giving way: to wake up a task costs a quarter of that
+SPIN, SPIN_AGAIN = 0.00005, 100  # seconds of looking for a lone answer; after how many not looked for one looks again
 KNOWN = 1000  # answers remembered, of at most 4 KiB each
 SELECTABLE = 1024  # descriptors that select(2) can wait for
 NOTHING = Wave([], [], [], [])
@@ -415,13 +416,40 @@ class Conversation:
         return ended
 
 
+class _Spin:
+    """Whether it pays to look for a lone answer without sleeping: an idle core takes longer to wake than a bot to answer.
+
+    Where the bot has no core of its own it never pays, and is tried again only now and then.
+    """
+
+    def __init__(self) -> None:
+        self._pause = 0
+
+    def seconds(self) -> float:
+        """Return how long to look."""
+        if not self._pause:
+            return SPIN
+        self._pause -= 1
+        return 0.0
+
+    def failed(self) -> None:
+        """Take note that no answer came meanwhile."""
+        self._pause = SPIN_AGAIN
+
+
+_spin = _Spin()
+
+
 def hear_all(shown: Iterable[Conversation]) -> None:
     """Hear those that have been shown a wave for as long as they are brisk; `exchange` waits for the others."""
     waiting = {conversation.output: conversation for conversation in shown}
-    until = time.perf_counter() + BRISK
-    left = BRISK
-    while waiting and left > 0:
-        for output in select.select(waiting, (), (), left)[0]:
+    now = time.perf_counter()
+    until, spun = now + BRISK, now + (_spin.seconds() if len(waiting) == 1 else 0.0)
+    while waiting and now < until:
+        spins = now < spun
+        for output in select.select(waiting, (), (), 0 if spins else until - now)[0]:
             if waiting[output].hear(time.perf_counter()):
                 del waiting[output]
-        left = until - time.perf_counter()
+        now = time.perf_counter()
+        if spins and waiting and now >= spun:
+            _spin.failed()
