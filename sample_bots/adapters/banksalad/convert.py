@@ -14,7 +14,7 @@ def line(returned: object) -> str:
     """
     try:
         number = int(returned)  # type: ignore[call-overload]  # whether it can is the question
-    except Exception as error:
+    except Exception as error:  # whatever a guest's __int__ raises is its answer
         return report(error)
     return str(max(-LONGEST, min(number, LONGEST)))
 
