@@ -25,8 +25,8 @@ from rounds import Contender, duration, measured, table
 from host.bots.begin import SPOKEN, begun
 from host.bots.build import build, steps_of
 from host.bots.check import QUESTIONS
+from host.bots.finding import find
 from host.bots.languages import LANGUAGES, environment, tool
-from host.bots.spec import find
 from host.games import GAMES
 from protocols import PROTOCOLS
 

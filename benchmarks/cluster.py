@@ -23,8 +23,8 @@ import msgspec
 import trio
 from pazaak import GAME, RULES, SEED, bare
 
+from host.bots.finding import find
 from host.bots.ready import ready
-from host.bots.spec import find
 from host.executors.processes import processes
 from host.executors.venues import venue
 from host.record import Fixture, Job, Setup

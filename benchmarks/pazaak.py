@@ -14,8 +14,8 @@ from statistics import median
 import trio
 
 from host.bots.build import Bot, build
+from host.bots.finding import find
 from host.bots.sandboxes import demand
-from host.bots.spec import find
 from host.bots.watch import Watcher
 from host.games import GAMES
 from host.games.engine import Table

@@ -17,9 +17,9 @@ import trio
 
 from host.again.audit import audited
 from host.again.then import Played, played
+from host.bots.finding import find
 from host.bots.limits import Limits
 from host.bots.sandboxes import demand
-from host.bots.spec import find
 from host.cli.progress import Quiet
 from host.executors.processes import processes, usable_cores
 from host.games import GAMES

@@ -16,11 +16,12 @@ import trio
 
 from host import places
 from host.bots.build import Bot, build
+from host.bots.finding import find
 from host.bots.languages import LANGUAGES
 from host.bots.limits import Limits
 from host.bots.sandboxes import Home, cgroup, found, landlock, sandboxed, users
 from host.bots.seat import Seat, seated
-from host.bots.spec import Spec, find
+from host.bots.spec import Spec
 from host.bots.watch import a_watcher, descendants
 from host.games import GAMES
 from host.record import Fixture, Job, Record, Setup, unpack

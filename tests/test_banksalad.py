@@ -14,9 +14,10 @@ from conftest import OUR_VECTORS
 
 from host.bots.adapters import adapted, lay
 from host.bots.build import Bot, build
+from host.bots.finding import find
 from host.bots.languages import need
 from host.bots.limits import Limits
-from host.bots.spec import Spec, find
+from host.bots.spec import Spec
 from host.bots.told import Question, Usage
 from host.games.holdem import GAME, View
 from host.problems import Refused

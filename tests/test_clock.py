@@ -26,11 +26,11 @@ from house import (
 
 from host.bots.build import Bot
 from host.bots.clock import STALLED, Clock, HostStall, Waits
+from host.bots.finding import find
 from host.bots.limits import PATIENCE, Limits
 from host.bots.ready import ready
 from host.bots.sandboxes import Home, found, sandboxed
 from host.bots.seat import seated
-from host.bots.spec import find
 from host.bots.told import Question
 from host.bots.watch import a_watcher, descendants
 from host.games import GAMES

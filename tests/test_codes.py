@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import host
-from host.bots.spec import find, find_all
+from host.bots.finding import find, find_all
 from host.cli import COLUMNS, fitted
 from host.codes import CODES
 from host.problems import Problem, Refused

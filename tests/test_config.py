@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from host.bots.limits import MIB, Limits
-from host.bots.spec import Asked
+from host.bots.manifest import Asked
 from host.games import GAMES
 from host.problems import Refused
 from host.tomlfile import LARGEST, Key, escaped, nearest, parsed, read

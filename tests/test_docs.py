@@ -34,7 +34,7 @@ from house import CACHE
 from test_every_language import needs
 from test_house import tracked
 
-from host.bots.spec import Manifest
+from host.bots.manifest import Manifest
 from host.cli import COMMANDS
 
 ROOT = Path(__file__).parents[1]

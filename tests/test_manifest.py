@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from host.bots import spec as specs
+from host.bots import contents, manifest
+from host.bots.finding import bots_at, find, find_all, named_apart
 from host.bots.languages import LANGUAGES
 from host.bots.limits import KIB, MIB, Limits
-from host.bots.spec import Spec, bots_at, find, find_all, named_apart
+from host.bots.spec import Spec
 from host.games import GAMES
 from host.problems import Refused
 from host.samples import folder, sample, samples
@@ -360,7 +361,7 @@ def test_a_manifest_that_is_a_link_is_not_read(here: Path) -> None:
 
 
 def test_a_folder_is_looked_at_up_to_a_bound(here: Path) -> None:
-    lay({f"mine/{number}.txt": "" for number in range(specs.MOST_FILES + 1)})
+    lay({f"mine/{number}.txt": "" for number in range(contents.MOST_FILES + 1)})
     assert str(refusal("mine")).startswith("error[B016] mine: has more than 1000 files")
 
 
@@ -443,6 +444,6 @@ def test_every_sample_is_named_by_its_file(game: str) -> None:
 
 
 def test_every_key_that_is_for_some_languages_is_a_key_and_they_are_languages() -> None:
-    keys = set(specs.Manifest.__dataclass_fields__)
-    assert set(specs.ONLY_FOR) <= keys
-    assert {language for row in specs.ONLY_FOR.values() for language in row} <= set(LANGUAGES)
+    keys = set(manifest.Manifest.__dataclass_fields__)
+    assert set(manifest.ONLY_FOR) <= keys
+    assert {language for row in manifest.ONLY_FOR.values() for language in row} <= set(LANGUAGES)

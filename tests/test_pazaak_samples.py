@@ -10,7 +10,7 @@ import trio
 from test_simplepazaak import asked
 
 from host.bots.build import Bot, build
-from host.bots.spec import find
+from host.bots.finding import find
 from host.games.engine import Table
 from host.games.luck import Luck
 from host.games.pazaak import GAME, View

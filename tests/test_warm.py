@@ -10,11 +10,11 @@ from house import AMPLE, CACHE, built, fixture_of, levels, nothing_left_behind, 
 from host.bots.build import Bot, build
 from host.bots.check import checked
 from host.bots.clock import answering
+from host.bots.finding import find
 from host.bots.limits import Limits
 from host.bots.ready import ready
 from host.bots.sandboxes import Home, found, landlock, sandboxed
 from host.bots.seat import seated
-from host.bots.spec import find
 from host.bots.told import Evidence, Question
 from host.bots.watch import a_watcher, descendants
 from host.games import GAMES

@@ -10,7 +10,7 @@ import trio
 from command import croupier
 
 from host.bots.build import Bot, build
-from host.bots.spec import find
+from host.bots.finding import find
 from host.problems import Refused
 
 LIMITS = f"limits_{uuid.uuid4().hex[:12]}"

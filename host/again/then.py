@@ -8,10 +8,10 @@ import trio
 
 from host.bots.build import Bot
 from host.bots.conversation import LIVES_ON
+from host.bots.finding import HOUSE_LIMITS
 from host.bots.limits import Limits
 from host.bots.oneshot import Spent
 from host.bots.seat import Seat
-from host.bots.spec import HOUSE_LIMITS
 from host.bots.told import Asked, Evidence, Told, Usage, Wave
 from host.bots.watch import bare
 from host.games import GAMES

@@ -6,8 +6,10 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from host.bots.contents import odd
 from host.bots.languages import LANGUAGES, Language
-from host.bots.spec import MANIFEST, SCRIPTS, bot_name, odd
+from host.bots.manifest import bot_name
+from host.bots.spec import MANIFEST, SCRIPTS
 from host.games.engine import Game
 from host.tomlfile import Wrong, spelled
 from protocols.words import spell

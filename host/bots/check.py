@@ -11,9 +11,10 @@ from host.bots.build import Bot, build, harmless, shown_step, steps_of
 from host.bots.exam import Asked, Course, examined
 from host.bots.languages import cold_because
 from host.bots.limits import MIB, Limits
+from host.bots.manifest import spelled_limit
 from host.bots.ready import differs
 from host.bots.sandboxes import KeeperDied
-from host.bots.spec import Spec, spelled_limit
+from host.bots.spec import Spec
 from host.bots.verdict import HINTS, REFUSED, milliseconds
 from host.games.engine import Game
 from host.problems import Problem, Refused

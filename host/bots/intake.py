@@ -15,8 +15,9 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from host.bots.build import bounded, harmless
+from host.bots.contents import LARGEST_FILE, LARGEST_FOLDER, LEFT_OUT, MOST_FILES
 from host.bots.limits import MIB
-from host.bots.spec import LARGEST_FILE, LARGEST_FOLDER, LEFT_OUT, MOST_FILES, bot_name
+from host.bots.manifest import bot_name
 from host.problems import Problem, Refused
 from host.tomlfile import Wrong
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from host.bots.spec import LARGEST_FILE, find
+from host.bots.contents import LARGEST_FILE
+from host.bots.finding import find
 from host.problems import Problem, Refused
 
 MOST = 100  # files of one bot

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from host.bots.build import Bot, harmless
-from host.bots.spec import spelled_limit
+from host.bots.manifest import spelled_limit
 from host.bots.told import Evidence
 from host.games.engine import Game
 from host.problems import Problem

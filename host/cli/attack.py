@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from host import samples
 from host.bots.build import Bot, build
+from host.bots.finding import find
 from host.bots.limits import Limits, seconds, size
-from host.bots.spec import find
 from host.bots.watch import a_watcher
 from host.games import GAMES
 from host.problems import Refused

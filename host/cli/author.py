@@ -55,8 +55,8 @@ def games(office: Office, name: str | None) -> None:
 
 def named(office: Office, names: tuple[str, ...], game: str | None) -> tuple[Any, list[Any]]:
     """Return the game and the specs that are meant by folders, files, names and sample:NAME."""
+    from host.bots.finding import find, named_apart, refuse_broken
     from host.bots.limits import Limits
-    from host.bots.spec import find, named_apart, refuse_broken
     from host.cli.common import the_game
     from host.samples import sample
     from host.tournament.cup import load

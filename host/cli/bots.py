@@ -23,8 +23,8 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
 def init(office: Office, folder: Path, game: str | None, lang: str, protocol: str | None) -> None:
     """Make a bot to begin with: it builds, plays legally, and has one place to edit."""
     from host.bots.begin import SPOKEN, begun, main_file
+    from host.bots.finding import find
     from host.bots.languages import LANGUAGES, missing
-    from host.bots.spec import find
     from host.cli.common import the_game
     from host.tomlfile import Wrong
     from host.tournament.cup import load
@@ -92,9 +92,9 @@ def check(office: Office, names: tuple[str, ...], game: str | None, everybody: b
 
     from host.bots.check import Report, checked, loaded
     from host.bots.exam import under_load
+    from host.bots.finding import Entry
     from host.bots.limits import Limits
     from host.bots.mend import mend
-    from host.bots.spec import Entry
     from host.cli.author import named
     from host.cli.common import level_of, the_game
     from host.games.engine import Game

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from host.bots.spec import Entry, find
+from host.bots.finding import Entry, find
 from host.cli import Office, nothing_called, print_json, print_json_line
 from host.games import GAMES
 from host.games.engine import Game

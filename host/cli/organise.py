@@ -63,9 +63,9 @@ def add(office: Office, submissions: tuple[Path, ...], name: str | None, unsafe:
     """Take in submissions (a file, a folder, a .zip or .tar): copy, build, start. A refused one leaves nothing behind."""
     import trio
 
+    from host.bots.finding import bots_at, find_all
     from host.bots.intake import unpacked
     from host.bots.ready import ready
-    from host.bots.spec import bots_at, find_all
     from host.cli.common import level_of, the_game
     from host.samples import PREFIX, sample
     from host.tournament.cup import load
@@ -107,7 +107,7 @@ def add(office: Office, submissions: tuple[Path, ...], name: str | None, unsafe:
 
 def refuse_twins(cup: "Cup", folder: Path, target: Path, name: str) -> None:
     """Raise Refused when there is a file, or a bot, of this name already."""
-    from host.bots.spec import bots_at, find
+    from host.bots.finding import bots_at, find
 
     if os.path.lexists(target):
         hint = "add it --as another name, or remove the old one"
@@ -127,8 +127,8 @@ def refuse_twins(cup: "Cup", folder: Path, target: Path, name: str) -> None:
 def ls(office: Office, names: tuple[str, ...]) -> None:
     """List the bots of a tournament: language, protocol, what is missing for them, what is wrong with them."""
     from host.bots.build import harmless, protocol_of
+    from host.bots.finding import refuse_broken
     from host.bots.languages import missing
-    from host.bots.spec import refuse_broken
     from host.cli.common import entrants
     from host.tournament.cup import load
 
@@ -172,7 +172,7 @@ def build(office: Office, names: tuple[str, ...], force: bool, unsafe: bool) -> 
 
     from host.bots.build import build as build_bot
     from host.bots.build import harmless, log_of
-    from host.bots.spec import refuse_broken
+    from host.bots.finding import refuse_broken
     from host.cli.common import entrants, level_of
     from host.tournament.cup import load
 

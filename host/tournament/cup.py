@@ -8,8 +8,10 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_
 from pydantic import Field
 
 from host.bots.build import Bot
+from host.bots.finding import Entry, bots_at, entries, find_all
 from host.bots.limits import CLOCKS, Limits
-from host.bots.spec import COUNTED, Asked, Entry, GameName, Spec, bots_at, entries, find_all, spelled_limit
+from host.bots.manifest import COUNTED, Asked, GameName, spelled_limit
+from host.bots.spec import Spec
 from host.games import GAMES
 from host.games.engine import Game
 from host.outsiders import bring, origin
