@@ -11,7 +11,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -37,6 +37,14 @@ TIMED = "CREATE TABLE IF NOT EXISTS timed(fixture INTEGER PRIMARY KEY REFERENCES
 """What decisions took; journals that began before there was this table are read without."""
 
 pack, unpack = msgspec.msgpack.encode, msgspec.msgpack.decode
+
+
+class Seal(NamedTuple):
+    """A fixture's seal, in hexadecimal: the hash of all that is kept of it, and of the seal of the fixture before it."""
+
+    path: str
+    sha256: str
+    sound: bool  # whether what is kept is what was sealed, and nothing before it is missing
 
 
 class Journal:
@@ -79,7 +87,7 @@ class Journal:
     def add(self, stage: str, record: Record, about: Mapping[str, Any]) -> None:
         """Add one fixture, whole; a fixture that is there already stays as it is."""
         with self._written():
-            before = self._seal_of_all()
+            before = bytes.fromhex(self.seal())
             row = (record.path, stage, json.dumps(about), time.time())
             added = self._database.execute(
                 "INSERT OR IGNORE INTO fixture(path, stage, about, at) VALUES (?, ?, ?, ?)", row
@@ -106,22 +114,30 @@ class Journal:
         """Return the state files that outlive their fixtures, as the last fixture of a stage has left them."""
         return dict(self._database.execute("SELECT bot, content FROM state WHERE stage = ?", (stage,)))
 
-    def seals(self) -> Iterator[tuple[str, bool]]:
-        """Yield each fixture's path, and whether all that is kept of it is what was written, nothing before it missing."""
+    def seals(self) -> Iterator[Seal]:
+        """Yield each fixture's seal, in the order in which they ended, and whether it is what it must be."""
         before = b""
-        for fixture, path, seal in self._database.execute(
+        for fixture, path, kept in self._database.execute(
             "SELECT fixture.id, path, seal FROM fixture LEFT JOIN record ON fixture.id = record.fixture ORDER BY fixture.id"
         ).fetchall():
+            seal = kept if isinstance(kept, bytes) else b""
             try:
-                yield path, seal == self._seal(fixture, before)
+                yield Seal(path, seal.hex(), seal == self._seal(fixture, before))
             except sqlite3.OperationalError:  # what it was about is not even JSON any more
-                yield path, False
-            before = seal if isinstance(seal, bytes) else b""
+                yield Seal(path, seal.hex(), sound=False)
+            before = seal
 
-    def _seal_of_all(self) -> bytes:
-        """Return the seal of the last fixture, which follows from those of all before it."""
-        found = self._database.execute("SELECT seal FROM record ORDER BY fixture DESC LIMIT 1").fetchone()
-        return bytes(found[0]) if found else b""
+    def seal(self, stage: str | None = None) -> str:
+        """Return the seal of a stage's last fixture, or of the last of all; empty where nothing has been played.
+
+        It follows from all that was played before it: who has published it can show that nothing was changed or cut off.
+        """
+        query = (
+            "SELECT lower(hex(seal)) FROM fixture JOIN record ON fixture.id = record.fixture "
+            "WHERE ?1 IS NULL OR stage = ?1 ORDER BY fixture.id DESC LIMIT 1"
+        )
+        found = self._database.execute(query, (stage,)).fetchone()
+        return str(found[0]) if found else ""
 
     def _seal(self, fixture: int, before: bytes) -> bytes:
         """Return the hash of everything that is kept of a fixture and those who played it, and of the seal before it."""

@@ -118,7 +118,7 @@ class Result(NamedTuple):
 def result_of(cup: Path) -> Result:
     """Return what has come of a cup."""
     told = croupier("standings", "-C", cup, "--json").json
-    del told["replayed"], told["stalls"]
+    del told["replayed"], told["stalls"], told["seal"]
     told["rows"] = [{key: value for key, value in row.items() if key not in MEASURED} for row in told["rows"]]
     return Result(told, answers_in(cup / "run" / "run.sqlite"))
 

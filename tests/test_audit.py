@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from command import croupier
+from command import croupier, cup_in
 from house import ROGUES
 
 from host.again.audit import Audit, audited
@@ -56,11 +56,11 @@ def changing(journal: Path, folder: Path) -> Iterator[tuple[Path, sqlite3.Connec
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def audit_of(journal: Path, share: float = 1.0) -> Audit:
+def audit_of(journal: Path, share: float = 1.0, published: str = "") -> Audit:
     """Audit a journal; what cannot be read at all is a difference too."""
     with reading(journal) as book:
         try:
-            return audited(book, share)
+            return audited(book, share, published)
         except Refused as refused:
             return Audit(0, [str(problem) for problem in refused.problems])
 
@@ -77,7 +77,7 @@ def flipped(value: Any, draw: random.Random) -> Any:
 
 
 def test_what_was_played_is_found_whole(played: Path) -> None:
-    assert audit_of(played) == Audit(20, [])
+    assert audit_of(played)[:2] == (20, [])
     with reading(played) as book:
         record = next(whole[0] for path in book.paths() if (whole := book.whole(path)))
     assert record.faults.keys() == {"crashes", "overbets"}
@@ -104,6 +104,63 @@ def test_a_fixture_that_was_taken_out_or_moved_is_missed(played: Path, tmp_path:
     (difference,) = audit_of(copied).differences
     with reading(played) as book:
         assert difference.startswith(f"{book.paths()[2]}: what is kept of it, or of what came before, is not what ")
+
+
+# What is cut off at the end leaves a journal whole; only a seal that was published tells that it was longer.
+
+
+def without_the_last(database: sqlite3.Connection) -> None:
+    """Take the last fixture out of a journal."""
+    (last,) = database.execute("SELECT max(id) FROM fixture").fetchone()
+    for table, column in (("fault", "fixture"), ("timed", "fixture"), ("record", "fixture"), ("fixture", "id")):
+        database.execute(f"DELETE FROM {table} WHERE {column} = ?", (last,))
+
+
+def test_what_was_cut_off_at_the_end_is_missed_by_the_seal_that_was_published(played: Path, tmp_path: Path) -> None:
+    with reading(played) as book:
+        fixtures, published = len(book.paths()), book.seal()
+    assert audit_of(played, published=published) == Audit(20, [], fixtures, 0)
+    with changing(played, tmp_path) as (copied, database):
+        without_the_last(database)
+    assert not audit_of(copied).differences
+    (difference,) = audit_of(copied, published=published).differences
+    assert difference.startswith(f"of the {fixtures - 1} fixtures here none has the seal {published}: ")
+
+
+def test_what_was_changed_and_sealed_anew_is_missed_by_the_seal_that_was_published(
+    played: Path, tmp_path: Path
+) -> None:
+    with reading(played) as book:
+        published = book.seal()
+    with changing(played, tmp_path) as (copied, database):
+        database.execute("UPDATE fixture SET at = at + 1 WHERE id = 1")
+        resealed(database, copied)
+    assert not audit_of(copied).differences
+    assert len(audit_of(copied, published=published).differences) == 1
+
+
+def test_a_seal_stands_for_what_was_played_before_it_only(played: Path) -> None:
+    with reading(played) as book:
+        seals = [seal.sha256 for seal in book.seals()]
+    assert audit_of(played, published=seals[0]) == Audit(20, [], 1, len(seals) - 1)
+
+
+def test_a_stage_that_is_over_says_its_seal_wherever_it_is_shown(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", tourneys=1, rounds=1)
+    told = croupier("run", "-C", cup, "--progress", "plain")
+    assert told.code == 0, told.err
+    (line,) = [line for line in told.out.splitlines() if line.startswith("tables is over; publish its seal: ")]
+    seal = line.rpartition(" ")[2]
+    assert f"to publish: seal {seal}" in croupier("status", "-C", cup).out
+    assert croupier("status", "-C", cup, "--json").json["rows"][0]["seal"] == seal
+    assert croupier("standings", "-C", cup, "--json").json["seal"] == seal
+    assert croupier("report", "-C", cup).code == 0
+    assert seal in (cup / "report.html").read_text()
+    assert "publish its seal" not in croupier("run", "-C", cup, "--progress", "plain").out
+    verified = croupier("verify", "-C", cup, "--seal", seal.upper())
+    assert (verified.code, f"sealed by {seal}" in verified.out) == (0, True)
+    assert croupier("verify", "-C", cup, "--seal", "0" * 64).code == 1
+    assert croupier("verify", "-C", cup, "--seal", "5be1").code == 2
 
 
 # Who changes a record and seals it anew is found by the rules.

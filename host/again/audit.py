@@ -23,32 +23,40 @@ class Audit(NamedTuple):
 
     tables: int
     differences: list[str]
+    sealed: int = 0  # fixtures up to the one whose seal was published
+    since: int = 0  # fixtures after it
 
 
-def audited(journal: Journal, share: float = 1.0) -> Audit:
+def audited(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
     """Return what of a journal differs from what its answers give, the first difference first.
 
-    With a `share` below 1 only so many of the tables, drawn at random, go through the rules. Raise Refused when the
-    journal cannot be read, or its seed.
+    With a `share` below 1 only so many of the tables, drawn at random, go through the rules. A seal that was `published`
+    must be a fixture's: a journal that was cut off, or sealed anew, has none such. Raise Refused when the journal cannot
+    be read, or its seed.
     """
     tables, differences = 0, list[str]()
     try:
         protocols = {name: about["protocol"] for name, about in journal.bots().items()}
     except (ValueError, LookupError, TypeError) as damaged:
         return Audit(0, [f"what is kept of the bots is damaged: {damaged}"])
-    for path, sealed in journal.seals():
+    seals = list(journal.seals())
+    if published and published not in [seal.sha256 for seal in seals]:
+        told = f"of the {len(seals)} fixtures here none has the seal {published}"
+        differences.append(f"{told}: what was played was cut off, or changed and sealed anew")
+    for path, _, sound in seals:
         try:
             what = played(journal, path)
             replayed, found = replay(what, protocols, share)
         except Refused as refused:
-            if sealed or refused.problems[0].code not in ("R005", "R008"):
+            if sound or refused.problems[0].code not in ("R005", "R008"):
                 raise
             replayed, found = 0, [f"{path}: {refused.problems[0].message}"]
         tables += replayed
         differences += found
-        if not sealed:
+        if not sound:
             differences.append(f"{path}: what is kept of it, or of what came before, is not what was written")
-    return Audit(tables, differences)
+    sealed = next((nth for nth, seal in enumerate(seals, 1) if seal.sha256 == published), 0)
+    return Audit(tables, differences, sealed, len(seals) - sealed)
 
 
 def replay(what: Played, protocols: Mapping[str, str], share: float) -> tuple[int, list[str]]:

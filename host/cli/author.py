@@ -320,13 +320,26 @@ def percent(_context: click.Context, _option: click.Parameter, said: str) -> flo
     return float(number) / 100
 
 
+def seal(_context: click.Context, _option: click.Parameter, said: str) -> str:
+    """Return the hash that `--seal` names."""
+    if said and not re.fullmatch("[0-9a-fA-F]{64}", said):
+        raise click.BadParameter(f"{said!r} is no seal, which has 64 hexadecimal digits")
+    return said.lower()
+
+
 @click.command()
 @click.option(
     "--sample", "share", default="100%", callback=percent, metavar="PERCENT", help="only so many tables, by lot"
 )
+@click.option(
+    "--seal", default="", callback=seal, metavar="HASH", help="published at a stage's end: was anything cut off since?"
+)
 @click.pass_obj
-def verify(office: Office, share: float) -> None:
-    """Play every recorded answer through the rules again, and compare all that is kept; exit code 1 when it differs."""
+def verify(office: Office, share: float, seal: str) -> None:
+    """Play every recorded answer through the rules again, and compare all that is kept; exit code 1 when it differs.
+
+    Everything kept is sealed by hashes that follow from each other. A seal published at a stage's end binds all before it.
+    """
     from host.again.audit import audited
     from host.cli.fairness import when
     from host.journal import reading
@@ -336,10 +349,12 @@ def verify(office: Office, share: float) -> None:
     journals = journals_of(office)
     with reading(journals[0]) as journal:
         facts = journal.facts()
-        tables, differs = audited(journal, share)
+        tables, differs, sealed, since = audited(journal, share, seal)
+        head = journal.seal()
     if office.json:
         seed = {"seed_sha256": facts["seed_sha256"], "committed": committed_at(facts)}
-        print_json("verify", journal=str(journals[0]), tables=tables, differences=differs, **seed)
+        sealing = {"seal": head or None, "sealed": sealed, "since": since} if seal else {"seal": head or None}
+        print_json("verify", journal=str(journals[0]), tables=tables, differences=differs, **seed, **sealing)
     elif differs:
         many = "difference" if len(differs) == 1 else "differences"
         click.echo(f"{len(differs)} {many} in {thousands(tables)} tables of {journals[0]}; the first: {differs[0]}")
@@ -349,4 +364,7 @@ def verify(office: Office, share: float) -> None:
             f"{thousands(tables)} tables of {journals[0]}{drawn}: every recorded answer gives the recorded score"
         )
         click.echo(f"their seed has sha256 {facts['seed_sha256']}, {when(facts)}")
+        if seal:
+            later = f", and {thousands(since)} played since" if since else ", and nothing since"
+            click.echo(f"they are what was sealed by {seal}: {thousands(sealed)} fixtures{later}")
     raise click.exceptions.Exit(1 if differs else 0)

@@ -99,6 +99,7 @@ def print_standings(
         stage = the_stage(journal, stage_name)
         facts, bots = journal.facts(), journal.bots()
         seed = known_seed(journal)  # None where it is not the one whose hash the run began with
+        seal = journal.seal(stage["name"]) if facts.get(f"stage {stage['name']}") == "finished" else None
         records = [record for _, record in journal.records(stage["name"])]
     rows, sure, advice = told(stage, facts, records, bots)
     pairs = by_pair(records) if by == "pair" else {}
@@ -118,6 +119,7 @@ def print_standings(
             state=facts["state"],
             interrupted=interrupted,
             stage=stage["name"],
+            seal=seal,
             fixtures=len(records),
             **again(records)._asdict(),
             rows=met if by == "pair" else text.json_rows(rows),

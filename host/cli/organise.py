@@ -301,6 +301,7 @@ def status(office: Office) -> None:
         facts = journal.facts()
         stages = json.loads(facts["stages"])
         played = {stage["name"]: len(journal.paths(stage["name"])) for stage in stages}
+        seals = {stage["name"]: journal.seal(stage["name"]) for stage in stages}
         twice = again(record for _, record in journal.records())
     rows = [
         {
@@ -308,7 +309,8 @@ def status(office: Office) -> None:
             "kind": stage["kind"],
             "fixtures": played[stage["name"]],
             "known": int(facts.get(f"known {stage['name']}", 0)),
-            "state": facts.get(f"stage {stage['name']}", "waiting").replace("running", facts["state"]),
+            "state": (state := facts.get(f"stage {stage['name']}", "waiting")).replace("running", facts["state"]),
+            "seal": seals[stage["name"]] if state == "finished" else None,
         }
         for stage in stages
     ]
@@ -323,6 +325,8 @@ def status(office: Office) -> None:
     for row in rows:
         some = f"{row['fixtures']} of {row['known']} fixtures" if row["known"] else ""
         click.echo(f"  {row['stage']:<16} {row['kind']:<12} {some:<24} {row['state']}")
+        if row["seal"]:
+            click.echo(f"    to publish: seal {row['seal']}")
     if twice.replayed:
         times = f"{twice.replayed} times, {len(twice.stalls)} of them because the machine stalled"
         click.echo(f"  played again, for no fault of a bot: {times}")

@@ -142,6 +142,7 @@ class Stage(NamedTuple):
     bracket: tuple[Bracket, ...]
     groups: tuple[Group, ...]
     effects: Effects | None  # None while it is played, and where its tables cannot be told without the seed
+    seal: str = ""  # of all that was played up to its end; empty until then
 
 
 class Account(NamedTuple):
@@ -216,6 +217,7 @@ def account(
             stage._replace(
                 duels=known.duels if known else duels(journal, stage.pairs, records, name in shown),
                 effects=known.effects if known else _effects(journal, stage, seed),
+                seal=journal.seal(name) if stage.state == "finished" else "",
             )
         )
         order = json.loads(facts.get(f"order {name}", "[]")) or order

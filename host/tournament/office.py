@@ -157,12 +157,14 @@ async def play_stages(
     order = [bot.name for bot in setup.bots]
     for stage in cup.stages:
         journal.note({f"stage {stage.name}": "running", f"field {stage.name}": json.dumps(order)})
-        field = Field(order, setup.seed, cup.stop_early)
+        field, before = Field(order, setup.seed, cup.stop_early), journal.seal(stage.name)
         records = await run_stage(stage, blank, field, journal, hands, watch.progress)
         kind = STAGES[stage.kind]
         rows = told(as_noted(stage), {}, list(records.values()), journal.bots()).rows
         order = kind.places(stage, field, records) if kind.places else [row.bot for row in rows]
         journal.note({f"stage {stage.name}": "finished", f"order {stage.name}": json.dumps(order)})
+        if (seal := journal.seal(stage.name)) != before:
+            watch.say(f"{stage.name} is over; publish its seal: {seal}")
         order = kind.left(stage, field, records) if kind.left else order
         if stage.name == last:
             return

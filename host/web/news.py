@@ -191,7 +191,10 @@ def encoded(value: Any) -> bytes:
 def figures(told: Account, replays: list[Place]) -> dict[str, Any]:
     """Return what each address below /api/ gives; every object names its schema."""
     whole = as_json(told)
-    stages = [{"stage": stage.name, "kind": stage.kind, "state": stage.state} for stage in told.stages]
+    stages = [
+        {"stage": stage.name, "kind": stage.kind, "state": stage.state, "seal": stage.seal or None}
+        for stage in told.stages
+    ]
     run = (
         "name",
         "game",
