@@ -16,6 +16,7 @@ from host.bots.manifest import Asked
 from host.games import GAMES
 from host.problems import Refused
 from host.tomlfile import LARGEST, Key, escaped, nearest, parsed, read
+from host.tournament.alteration import canonical, difference
 from host.tournament.cup import (
     KINDS,
     Granted,
@@ -23,12 +24,10 @@ from host.tournament.cup import (
     Knockout,
     RoundRobin,
     Tables,
-    canonical,
-    difference,
     load,
-    template,
     too_few,
 )
+from host.tournament.template import template
 
 EVERY_SYNTAX = '''\
 # a comment with [brackets] and a = sign

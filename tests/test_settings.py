@@ -13,7 +13,8 @@ from command import croupier, cup_in, environment
 from host.cli import COLUMNS, COMMANDS, SCHEMA, fitted, group
 from host.codes import CODES
 from host.problems import Problem
-from host.tournament.cup import canonical, load
+from host.tournament.alteration import canonical
+from host.tournament.cup import load
 
 # Completion.
 

@@ -30,7 +30,7 @@ def new(office: Office, folder: Path, game: str, with_samples: bool) -> None:
     """Make a tournament folder, ready to run."""
     from host.cli.common import the_game
     from host.samples import samples
-    from host.tournament.cup import template
+    from host.tournament.template import template
 
     the_game(game)
     place = office.folder / folder

@@ -45,7 +45,8 @@ def config(office: Office, what: str) -> None:
         else:
             click.echo(json.dumps(shape, indent=1))
         return
-    from host.tournament.cup import canonical, load
+    from host.tournament.alteration import canonical
+    from host.tournament.cup import load
 
     cup = load(office.folder)
     bots = [spec.name for spec in cup.specs(office.folder)]

@@ -1,7 +1,7 @@
 """What croupier.toml says: which game, whose bots, which stages, and how much a bot may use up."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
@@ -10,7 +10,7 @@ from pydantic import Field
 from host.bots.build import Bot
 from host.bots.finding import Entry, bots_at, entries, find_all
 from host.bots.limits import CLOCKS, Limits
-from host.bots.manifest import COUNTED, Asked, GameName, spelled_limit
+from host.bots.manifest import Asked, GameName
 from host.bots.spec import Spec
 from host.games import GAMES
 from host.games.engine import Game
@@ -425,171 +425,3 @@ def too_few(stage: Stage, ready: Sequence[str], broken: Mapping[str, str]) -> Pr
         message += f" ({len(broken)} {'does' if len(broken) == 1 else 'do'} not build: {named})"
     hint = "croupier ls shows who plays"
     return Problem("C004", "", message, hint=f"{hint}; min_bots = {len(ready)}" if ready else hint)
-
-
-# Whether a run may go on.
-
-
-def canonical(cup: Cup) -> dict[str, Any]:
-    """Return what results depend on, as plain JSON values, equal where the same is played under the same limits."""
-    return {
-        "game": cup.game,
-        "seed": cup.seed,
-        "rules": {"preset": cup.preset} | {key: _plain(value) for key, value in cup.rules._asdict().items()},
-        "stage": [{key: _plain(value) for key, value in asdict(stage).items()} for stage in cup.stages],
-        "limits": {
-            key: value if key in COUNTED else spelled_limit(value) for key, value in cup.limits._asdict().items()
-        },
-        "sandbox": {"pondering": cup.pondering},
-        "run": {"stop_early": cup.stop_early},
-    }
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """Return which keys differ between two canonical forms, "[limits] move: 1 s → 2 s"; empty when none does."""
-    before, after = _leaves(old), _leaves(new)
-    changes = [
-        f"{key}: {_told(before, key)} → {_told(after, key)}"
-        for key in {**before, **after}
-        if before.get(key) != after.get(key)
-    ]
-    if not changes and old != new:
-        changes = ["the order of the stages"]
-    return "; ".join(changes[:3]) + (f"; and {len(changes) - 3} more" if len(changes) > 3 else "")
-
-
-def _leaves(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every value by its name for people; a stage is known by its name, wherever it stands."""
-    leaves: dict[str, Any] = {}
-    for key, value in config.items():
-        if isinstance(value, list):
-            for table in value:
-                leaves |= {
-                    f'[[{key}]] "{table["name"]}" {inner}': each for inner, each in table.items() if inner != "name"
-                }
-        elif isinstance(value, Mapping):
-            leaves |= {f"[{key}] {inner}": each for inner, each in value.items()}
-        else:
-            leaves[key] = value
-    return leaves
-
-
-def _told(leaves: Mapping[str, Any], key: str) -> str:
-    if key not in leaves:
-        return "none"
-    value = leaves[key]
-    return value if isinstance(value, str) else spelled(value)
-
-
-# What `croupier new` writes.
-
-
-def template(game: str, with_samples: bool, names: Sequence[str]) -> str:
-    """Return a croupier.toml to begin with; `names` are the sample bots that take part."""
-    listed = ["bots/*", *(f"sample:{name}" for name in names if with_samples)]
-    lines = [f'    "{name}",' for name in listed]
-    bots = f'["{listed[0]}"]' if len(listed) == 1 else "[\n" + "\n".join(lines) + "\n]"
-    known = GAMES[game]
-    first, *others = (f'"{preset}"' for preset in known.presets)
-    return TOP.format(
-        game=game,
-        name=known.title,
-        bots=bots,
-        preset=f"{first:<21} # or {', '.join(others)}" if others else first,
-        rules=_rules_shown(known),
-        stages=_stages_shown(game, with_samples, len(names)),
-    )
-
-
-def _rules_shown(game: Game) -> str:
-    """Return the numbers of the first preset as comments: what may be changed, and how it is called."""
-    rules = next(iter(game.presets.values()))._asdict()
-    shown = {key: value for key, value in rules.items() if value != () and key != "engine"}
-    return "\n".join(f"# {key} = {spelled(value)}" for key, value in shown.items())
-
-
-def _stages_shown(game: str, with_samples: bool, samples: int) -> str:
-    if game not in STAGES_SHOWN:
-        return "# [[stage]]                    # without one: the usual stages of the game"
-    tourneys, tables = ("100", "2_000") if with_samples else ("25", "100_000")
-    text = STAGES_SHOWN[game].format(tourneys=f"{tourneys:<19}", tables=tables, set=f"{tables:<19}")
-    if with_samples and samples >= Knockout.min_bots:
-        return text.replace("\n#: ", "\n").replace("\n#:", "\n")
-    return text.replace("\n#: ", "\n# ").replace("\n#:", "\n#")
-
-
-TOP = """\
-# A tournament: `croupier run` plays it, ^C stops it, and the same command goes on.
-game  = "{game}"
-name  = "{name}"
-seed  = "random"               # 128 bits, secret in run/seed until the end; only its SHA-256 is shown
-bots  = {bots}
-
-[rules]
-preset = {preset}
-{rules}
-
-{stages}
-
-[limits]                       # of every bot; a bot.toml may ask for less, never for more
-move      = "1 s"              # wall clock of one answer
-startup   = "10 s"             # more, for the first answer of a process
-cpu       = "1 s"              # processor time of one answer, all its processes
-memory    = "512 MiB"
-tasks     = 64                 # processes and threads
-output    = "4 KiB"            # of one answer
-state     = "1 MiB"            # the one file that a bot may keep; 0 = none
-clock     = "wall"             # "fair": waits for a processor do not count; "cpu": computing alone; need L4
-
-[sandbox]
-level     = "L3"               # a minimum: L4, L3, L2 or none; croupier refuses rather than weakens
-pondering = false              # true: bots may go on computing while they have no question
-warm      = false              # true: Python bots start from a ready interpreter, by argv
-
-[run]
-workers    = "auto"            # one a core
-# cluster  = "tcp://host:8786" # a Dask scheduler, whose workers play instead of this machine's
-stop_early = false             # true: a pair ends when its order is certain
-
-[report]
-html       = "report.html"
-"""
-
-STAGES_SHOWN: Mapping[str, str] = {
-    "cardshark": """\
-[[stage]]
-name     = "tables"
-kind     = "tables"
-tourneys = {tourneys} # each starts again with the same chips; the result is the mean over all
-rounds   = 5                   # of five hands, in every tourney, for every bot
-rank_by  = ["chips"]""",
-    "pazaak": """\
-[[stage]]                      # stages run in order
-name            = "league"
-kind            = "round-robin"
-tables_per_pair = {tables}
-rank_by         = ["games", "hands"]
-
-#: [[stage]]                      # needs eight bots
-#: name     = "cup"
-#: kind     = "cup"               # a bracket that plays out every place
-#: set      = {set} # tables in one set
-#: first_to = 4                   # sets
-#: min_bots = 8""",
-    "holdem": """\
-[[stage]]
-name    = "groups"
-kind    = "groups"             # random groups of three to five
-advance = 2                    # of each group; best third places fill up
-repeat  = 1                    # games per group; more: ranked with error bars
-until   = 5                    # finalists
-
-[[stage]]
-name    = "final"
-kind    = "groups"
-advance = 1""",
-}

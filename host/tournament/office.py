@@ -21,6 +21,7 @@ from host.journal import Journal, holder, in_use, reading, writing
 from host.problems import Problem, Refused
 from host.record import Fixture, Setup
 from host.tournament import cup as cups
+from host.tournament.alteration import canonical, difference
 from host.tournament.folder import Folder, commitment
 from host.tournament.run import Hands, Progress, Venue, Venues, known, run_stage
 from host.tournament.stages import STAGES, Field
@@ -266,7 +267,7 @@ def check_unchanged(journal: Journal, cup: cups.Cup, bots: list[Bot], level: str
     where = str(cup.path)
     anew = "`croupier run --fresh` starts anew; put it back to go on"
     problems = []
-    if changed := cups.difference(json.loads(facts["config"]), cups.canonical(cup)):
+    if changed := difference(json.loads(facts["config"]), canonical(cup)):
         problems.append(Problem("R001", where, f"changed since this run began ({changed})", hint=anew))
     now = {bot.name: bot.sha256 for bot in bots}
     for name in before.keys() & now.keys():
@@ -295,7 +296,7 @@ def enter(journal: Journal, cup: cups.Cup, bots: list[Bot], level: str, seed: by
             "level": level,
             "state": "running",
             "seed_sha256": commitment(seed),
-            "config": json.dumps(cups.canonical(cup)),
+            "config": json.dumps(canonical(cup)),
             "stages": json.dumps(stages),
             "abreast": str(cup.abreast),
             "version": __version__,
