@@ -77,7 +77,7 @@ def _fenced(guest: Guest, lent: Lent) -> Iterator[Way]:
     forbidden = (*landlock.forbidden(guest.home), *(() if guest.home.writable else seccomp.AT_PLAY))
     with landlock.room(guest.home, guest.user) as room:
         lent.callback(os.close, room.ruleset)
-        filtered = seccomp.descriptor(forbidden)
+        filtered = seccomp.descriptor(seccomp.whole(forbidden))
         lent.callback(os.close, filtered)
         tmp = str(room.tmp)
         world = keeper.World(landlock.brake(guest.limits.tasks), tmp, room.ruleset, filtered)
@@ -88,15 +88,17 @@ def _fenced(guest: Guest, lent: Lent) -> Iterator[Way]:
 @contextlib.contextmanager
 def _apart(guest: Guest, lent: Lent) -> Iterator[Way]:
     """Namespaces of its own, made by bubblewrap, the keeper their first process."""
-    filtered = seccomp.descriptor(() if guest.home.writable else seccomp.AT_PLAY)
+    filtered = seccomp.descriptor(seccomp.program(() if guest.home.writable else seccomp.AT_PLAY))
+    unwoken = seccomp.descriptor(seccomp.unwoken())
     lent.callback(os.close, filtered)
-    numbers, inherited = -1, [filtered]
+    lent.callback(os.close, unwoken)
+    numbers, inherited = -1, [filtered, unwoken]
     with contextlib.suppress(OSError):  # a container may show it read-only; the kernel may be built without
         numbers = os.open("/proc/sys/kernel/ns_last_pid", os.O_WRONLY | os.O_CLOEXEC)
         lent.callback(os.close, numbers)
         inherited.append(numbers)
     command = bubblewrap.command(guest.home, keeper.binary(), filtered)
-    yield Way(command, "/", keeper.World(guest.limits.tasks + 1, numbers=numbers), tuple(inherited))
+    yield Way(command, "/", keeper.World(guest.limits.tasks + 1, filter=unwoken, numbers=numbers), tuple(inherited))
 
 
 WAYS: Mapping[str, Callable[[Guest, Lent], contextlib.AbstractContextManager[Way]]] = {

@@ -18,6 +18,7 @@
  *
  * Where there are no namespaces (level L2) it is an ordinary process outside the bot's world: it puts the Landlock ruleset
  * and the system call filter that it was given on every bot, so that none can reach it, or leave its process group.
+ * Inside namespaces there is a small filter for those who live on: while they are stopped off turn, nobody else wakes them.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -76,7 +77,7 @@ static struct rlimit tasks, files, open_files;
 static int control, children;             /* the socket; a signalfd for SIGCHLD */
 static int numbers = -1;                  /* of the kernel, where to tell the last process number; -1 for none */
 static int ruleset = -1;                  /* of Landlock; -1 inside namespaces */
-static struct sock_filter program[4096];  /* of seccomp; none inside namespaces, where bubblewrap has loaded it */
+static struct sock_filter program[4096];  /* of seccomp; inside namespaces bubblewrap has loaded what holds for us, too */
 static struct sock_fprog filter = {0, program};
 
 static int64_t now(clockid_t clock)
@@ -244,8 +245,9 @@ static int keep_to_ourselves(void)
 }
 
 /* Start a program on three descriptors, or four; return 0 or the errno of the failure. vfork: the child shares our memory
- * until it has become the bot, which makes a failed exec visible here and a start as cheap as it can be. */
-static int begin(char **argv, char **environment, const int stdio[], int descriptors)
+ * until it has become the bot, which makes a failed exec visible here and a start as cheap as it can be. `lives`: for more
+ * than one question. */
+static int begin(char **argv, char **environment, const int stdio[], int descriptors, int lives)
 {
     static volatile int failed;
     failed = 0;
@@ -270,7 +272,7 @@ static int begin(char **argv, char **environment, const int stdio[], int descrip
         struct rlimit all = {tasks.rlim_cur + descriptors - 3, tasks.rlim_max + descriptors - 3}; /* an interpreter, too */
         if (tasks.rlim_max) setrlimit(RLIMIT_NPROC, &all); /* sound only inside an own user namespace */
         sigprocmask(SIG_SETMASK, &none, NULL);
-        if (filter.len && syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter)) goto fail;
+        if (filter.len && (lives || ruleset >= 0) && syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter)) goto fail;
         execve(argv[0], argv, environment);
     fail:
         failed = errno;
@@ -333,7 +335,7 @@ static int boot(char **argv, char **environment, const int stdio[3], int64_t pat
     if (interpreter && wire >= 0) return 0;
     dismiss();
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) return errno;
-    int error = begin(argv, environment, (int[]){stdio[0], stdio[1], stdio[2], ends[1]}, 4);
+    int error = begin(argv, environment, (int[]){stdio[0], stdio[1], stdio[2], ends[1]}, 4, 0);
     close(ends[1]);
     wire = ends[0];
     interpreter = error ? 0 : bot;
@@ -375,7 +377,7 @@ static void ask(const struct request *asked, char **argv, char **environment)
     uint32_t room = asked->output < ANSWER ? asked->output : ANSWER;
     int64_t started = now(CLOCK_MONOTONIC), deadline = started + asked->wall, total = 0;
     int stdio[] = {nothing, said[1], complained[1]};
-    out.head.error = asked->warm ? begin_warm(asked, argv, environment, stdio) : begin(argv, environment, stdio, 3);
+    out.head.error = asked->warm ? begin_warm(asked, argv, environment, stdio) : begin(argv, environment, stdio, 3, 0);
     close(nothing);
     close(said[1]);
     close(complained[1]);
@@ -518,7 +520,7 @@ int main(int argc, char **argv)
             if (!head || head->cmsg_type != SCM_RIGHTS || head->cmsg_len != CMSG_LEN(sizeof stdio)) _exit(3);
             memcpy(stdio, CMSG_DATA(head), sizeof stdio);
             memset(&out.head, 0, sizeof out.head);
-            out.head.error = begin(words, variables, stdio, 3);
+            out.head.error = begin(words, variables, stdio, 3, 1);
             for (int i = 0; i < 3; i++) close(stdio[i]);
         }
         out.head.own = now(CLOCK_PROCESS_CPUTIME_ID);

@@ -125,7 +125,7 @@ class World(NamedTuple):
 
     tasks: int  # of all processes that the kernel counts together, the keeper among them; 0 = no limit
     tmp: str = "/tmp"  # empty where the bot has none of its own
-    ruleset: int = -1  # descriptors of Landlock's ruleset and of the system call filter; -1 where that is done
+    ruleset: int = -1  # descriptors of Landlock's ruleset and of a system call filter for bots alone; -1 for none
     filter: int = -1
     numbers: int = -1  # of where to set the next process's number
 

@@ -2,8 +2,10 @@
 
 import errno
 import os
+import signal
 import socket
 import tempfile
+from collections.abc import Callable
 from functools import cache as once
 
 FORBIDDEN = (
@@ -38,12 +40,15 @@ FORBIDDEN = (
     "preadv2",
     # memory that no limit of memory sees
     *("memfd_create", "memfd_secret", "vmsplice", "tee"),
-    # what all the machine has but so much of
-    *("io_setup", "io_submit"),
+    # what all the machine has but so much of; and room for messages that no limit of memory sees
+    *("io_setup", "io_submit", "setsockopt"),
 )
-AT_PLAY = ("utime", "utimes", "futimesat", "utimensat", "timer_create", "sync", "syncfs")
+AT_PLAY = ("utime", "utimes", "futimesat", "utimensat", "timer_create", "setpgid", "sync", "syncfs")
 """Also forbidden to bots, but not to builds: whoever may write a device may set its times, and every sandbox sees them; a
-timer can send SIGCONT to who is stopped off turn; and the whole machine waits for its disks."""
+timer, or the end of a group's last parent, can send SIGCONT to who is stopped off turn; and the whole machine waits for its
+disks."""
+SENDS = {"kill": 1, "tkill": 1, "tgkill": 2, "rt_sigqueueinfo": 1, "rt_tgsigqueueinfo": 2, "pidfd_send_signal": 1}
+"""What sends a signal, and which of its arguments says what signal."""
 TELLTALES = ("statfs", "fstatfs")
 """Forbidden with ENOSYS: how full the disk is tells what others have written. (What sysinfo tells, runtimes must know.)"""
 NEWER = (449, 451, *range(454, 462), *range(463, 512))
@@ -62,26 +67,73 @@ TERMINAL = (
 HUGE = 0x40000  # mmap: MAP_HUGETLB, memory that is in no count of memory
 MERGEABLE = 12  # madvise: pages that others' equal pages can be told by
 CORES = 62  # prctl: PR_SCHED_CORE, which keeps others from the other half of a core
+LAST_WISH = 1  # prctl: PR_SET_PDEATHSIG
+
+Forbid = Callable[..., None]
+"""Forbids a system call, by name or number, under conditions, with an error other than EPERM if need be."""
 
 
 @once
 def program(more: tuple[str | int, ...] = ()) -> bytes:
-    """Return the filter as BPF, exported by libseccomp; it forbids `more`, too. Raise ImportError when that is missing.
+    """Return the filter that holds for a keeper and its bots; it forbids `more`, too. Raise ImportError without libseccomp.
 
     A forbidden call fails with EPERM; clone3, whose flags no filter can read, with ENOSYS, so that libc uses clone.
     """
+    return _exported(lambda forbid: _forbid_most(forbid, more))
+
+
+@once
+def unwoken() -> bytes:
+    """Return the filter that holds for bots but not for their keeper: who is stopped off turn is woken by nobody else."""
+    return _exported(_forbid_waking)
+
+
+@once
+def whole(more: tuple[str | int, ...] = ()) -> bytes:
+    """Return both in one, for bots of a keeper that stands outside."""
+
+    def both(forbid: Forbid) -> None:
+        _forbid_most(forbid, more)
+        _forbid_waking(forbid)
+
+    return _exported(both)
+
+
+def _exported(forbid_all: Callable[[Forbid], None]) -> bytes:
+    """Return a filter as BPF, exported by libseccomp."""
     import pyseccomp as seccomp
+
+    rules = seccomp.SyscallFilter(seccomp.ALLOW)
 
     def forbid(name: str | int, *conditions: object, error: int = errno.EPERM) -> None:
         number = seccomp.resolve_syscall(seccomp.Arch.NATIVE, name) if isinstance(name, str) else name
         if number >= 0:  # an older kernel interface, or another machine's: nothing to forbid
             rules.add_rule(seccomp.ERRNO(error), name, *conditions)
 
-    rules = seccomp.SyscallFilter(seccomp.ALLOW)
+    forbid_all(forbid)
+    with tempfile.TemporaryFile() as exported:
+        rules.export_bpf(exported)
+        exported.seek(0)
+        return exported.read()
+
+
+def _forbid_waking(forbid: Forbid) -> None:
+    """Forbid all that can bring about a SIGCONT: to send it, to ask for it at a parent's death, or for a child's."""
+    from pyseccomp import MASKED_EQ, Arg
+
+    for name, place in SENDS.items():
+        forbid(name, Arg(place, MASKED_EQ, 0xFFFFFFFF, signal.SIGCONT))
+    forbid("prctl", Arg(0, MASKED_EQ, 0xFFFFFFFF, LAST_WISH), Arg(1, MASKED_EQ, 0xFFFFFFFF, signal.SIGCONT))
+    forbid("clone", Arg(0, MASKED_EQ, 0xFF, signal.SIGCONT))
+
+
+def _forbid_most(forbid: Forbid, more: tuple[str | int, ...]) -> None:
+    import pyseccomp as seccomp
+
     for name in (*FORBIDDEN, *more):
         forbid(name)
     for number in NEWER:
-        rules.add_rule(seccomp.ERRNO(errno.ENOSYS), number)
+        forbid(number, error=errno.ENOSYS)
     for name in TELLTALES:
         forbid(name, error=errno.ENOSYS)
     forbid("clone3", error=errno.ENOSYS)
@@ -103,15 +155,11 @@ def program(more: tuple[str | int, ...] = ()) -> bytes:
     forbid("mmap", seccomp.Arg(3, seccomp.MASKED_EQ, HUGE, HUGE), error=errno.ENOMEM)
     forbid("madvise", seccomp.Arg(2, seccomp.MASKED_EQ, 0xFFFFFFFF, MERGEABLE), error=errno.EINVAL)
     forbid("prctl", seccomp.Arg(0, seccomp.MASKED_EQ, 0xFFFFFFFF, CORES), error=errno.EINVAL)
-    with tempfile.TemporaryFile() as exported:
-        rules.export_bpf(exported)
-        exported.seek(0)
-        return exported.read()
 
 
-def descriptor(more: tuple[str | int, ...] = ()) -> int:
-    """Return a descriptor from which bubblewrap can read the filter; the caller closes it."""
+def descriptor(filtered: bytes) -> int:
+    """Return a descriptor from which a filter can be read; the caller closes it."""
     reader, writer = os.pipe()
-    os.write(writer, program(more))
+    os.write(writer, filtered)
     os.close(writer)
     return reader
