@@ -20,8 +20,11 @@ SOONEST = 0.002  # seconds between two looks at somebody who has little left to 
 FOREVER = float("inf")
 CORES = len(os.sched_getaffinity(0))
 INSTANT = 0.001  # seconds in which nobody passes a limit: to look after each such answer would cost more than it took
-VAST = 16 << 30  # bytes of addresses, less of which need no page tables to speak of
+RESIDENT = re.compile(rb"^Vm(?:RSS|PTE):\s+(\d+) kB", re.MULTILINE)
 TABLES = re.compile(rb"^VmPTE:\s+(\d+) kB", re.MULTILINE)
+"""In a process's status: page tables are nobody's pages, and may take more than those."""
+HELD = 256 << 10  # bytes of the kernel's memory that one end of a socket may hold
+FEW_OPEN = 512  # descriptors of a whole sandbox that are never too many
 MOST_NAMES = 10_000  # files in a sandbox's /tmp: each is a KiB of the kernel's memory, and the keeper must remove it
 
 
@@ -84,7 +87,7 @@ class Watched:
         if memory > self.memory:
             memory = sum(map(_proportional, processes))  # forked processes share pages: count them once
         self.peak = max(self.peak, memory)
-        if memory > self.memory:
+        if memory > self.memory or sum(map(_open, processes)) > max(FEW_OPEN, self.memory // HELD):
             return FaultKind.MEMORY
         return FaultKind.CPU if self._computes_too_long(processes) else None
 
@@ -176,28 +179,30 @@ def descendants(keeper: int) -> Iterator[psutil.Process]:
 
 
 def _resident(process: psutil.Process) -> int:
-    with suppress(psutil.Error):
-        memory = process.memory_info()
-        return int(memory.rss) + (_tables(process.pid) if memory.vms > VAST else 0)
-    return 0
-
-
-def _tables(pid: int) -> int:
-    """Return the bytes of a process's page tables: they are nobody's pages, and may take more than those."""
-    with suppress(OSError):
-        found = TABLES.search(Path(f"/proc/{pid}/status").read_bytes())
-        return int(found[1]) << 10 if found else 0
-    return 0
+    return _told(process, RESIDENT)
 
 
 def _proportional(process: psutil.Process) -> int:
     try:
-        memory = process.memory_full_info()
-        return int(memory.pss) + (_tables(process.pid) if memory.vms > VAST else 0)
+        return int(process.memory_full_info().pss) + _told(process, TABLES)
     except psutil.AccessDenied:
         return _resident(process)  # it hides its pages, so all of them are its own
     except psutil.Error:
         return 0
+
+
+def _told(process: psutil.Process, rows: re.Pattern[bytes]) -> int:
+    """Return the bytes that a process's status tells in these rows, together; psutil reads no page tables."""
+    with suppress(OSError):
+        return sum(map(int, rows.findall(Path(f"/proc/{process.pid}/status").read_bytes()))) << 10
+    return 0
+
+
+def _open(process: psutil.Process) -> int:
+    """Return how many descriptors a process has; kernels before 6.2 do not say."""
+    with suppress(OSError):
+        return os.stat(f"/proc/{process.pid}/fd").st_size  # noqa: PTH116
+    return 0
 
 
 def _computed(process: psutil.Process) -> float:
