@@ -5,7 +5,7 @@ import json
 import shutil
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -15,6 +15,8 @@ from host.games import GAMES
 from host.games.engine import Game
 from host.problems import Problem, Refused
 from host.samples import PREFIX, sample
+
+NOBODY = "no fixture is finished yet, so nobody is ahead"
 
 
 def the_game(name: str) -> Game:
@@ -77,69 +79,79 @@ def the_stage(journal: Any, name: str | None) -> dict[str, Any]:
     return next((stage for stage in reversed(wanted) if journal.paths(stage["name"])), wanted[0])
 
 
+class Standing(NamedTuple):
+    """A stage as its standings are told: what was played, by whom, and the facts that come with them as JSON."""
+
+    stage: dict[str, Any]
+    facts: dict[str, str]
+    bots: dict[str, dict[str, Any]]
+    records: list[Any]
+    told: dict[str, Any]
+
+    @property
+    def head(self) -> str:
+        """One line of what this is about."""
+        some = f"{len(self.records)} fixture{'' if len(self.records) == 1 else 's'}"
+        return (
+            f"{self.facts['name']} · {self.stage['name']} · {some} · level {self.facts['level']} · "
+            f"seed sha256 {self.facts['seed_sha256'][:8]}… · {self.facts['state']}"
+        )
+
+
+def standing(journal: Any, name: str | None, *, interrupted: bool = False) -> Standing:
+    """Return a stage; by default the last in which anything has been played."""
+    from host.record import again
+    from host.report.shown import known_seed
+    from host.tournament.folder import committed_at
+
+    stage = the_stage(journal, name)
+    facts, bots = journal.facts(), journal.bots()
+    seed = known_seed(journal)  # None where it is not the one whose hash the run began with
+    records = [record for _, record in journal.records(stage["name"])]
+    told = {
+        "run": facts["name"],
+        "game": facts["game"],
+        "sandbox": facts["level"],
+        "seed_sha256": facts["seed_sha256"],
+        "committed": committed_at(facts),
+        "seed": seed.hex() if seed is not None and facts["state"] == "finished" else None,
+        "state": facts["state"],
+        "interrupted": interrupted,
+        "stage": stage["name"],
+        "seal": journal.seal(stage["name"]) if facts.get(f"stage {stage['name']}") == "finished" else None,
+        "fixtures": len(records),
+        **again(records)._asdict(),
+    }
+    return Standing(stage, facts, bots, records, told)
+
+
 def print_standings(
     office: Office,
     place: Path,
     stage_name: str | None,
     *,
-    by: str = "bot",
     as_csv: bool = False,
     interrupted: bool = False,
     on_one_line: bool = False,
 ) -> None:
     """Print a stage's standings; by default those of the last stage in which anything has been played."""
     from host.journal import reading
-    from host.record import again
     from host.report import text
-    from host.report.shown import known_seed
-    from host.tournament.folder import Folder, committed_at
-    from host.tournament.standings import by_pair, told
+    from host.tournament.folder import Folder
+    from host.tournament.standings import told
 
     with reading(Folder(place).journal) as journal:
-        stage = the_stage(journal, stage_name)
-        facts, bots = journal.facts(), journal.bots()
-        seed = known_seed(journal)  # None where it is not the one whose hash the run began with
-        seal = journal.seal(stage["name"]) if facts.get(f"stage {stage['name']}") == "finished" else None
-        records = [record for _, record in journal.records(stage["name"])]
-    rows, sure, advice = told(stage, facts, records, bots)
-    pairs = by_pair(records) if by == "pair" else {}
+        now = standing(journal, stage_name, interrupted=interrupted)
+    rows, sure, advice = told(now.stage, now.facts, now.records, now.bots)
     if as_csv:
         text.write_csv(rows)
     elif office.json:
-        met = [{"bot": one, "against": other, **pair._asdict()} for (one, other), pair in pairs.items()]
         show = print_json_line if on_one_line else print_json
-        show(
-            "pairs" if by == "pair" else "standings",
-            run=facts["name"],
-            game=facts["game"],
-            sandbox=facts["level"],
-            seed_sha256=facts["seed_sha256"],
-            committed=committed_at(facts),
-            seed=seed.hex() if seed is not None and facts["state"] == "finished" else None,
-            state=facts["state"],
-            interrupted=interrupted,
-            stage=stage["name"],
-            seal=seal,
-            fixtures=len(records),
-            **again(records)._asdict(),
-            rows=met if by == "pair" else text.json_rows(rows),
-            sure=sure,
-            advice=[each._asdict() for each in advice],
-        )
-    elif by == "pair":
-        if pairs:
-            text.print_pairs([row.bot for row in rows], pairs)
-        else:
-            click.echo(f"no two bots have met alone at a table of stage {stage['name']}")
+        advised = [each._asdict() for each in advice]
+        show("standings", **now.told, rows=text.json_rows(rows), sure=sure, advice=advised)
+    elif now.records:
+        text.print_standings(now.head, rows, sure, kind=now.stage["kind"], advice=advice)
+        for line in text.details(rows, advice) if office.verbose else ():
+            click.echo(line)
     else:
-        some = f"{len(records)} fixture{'' if len(records) == 1 else 's'}"
-        head = (
-            f"{facts['name']} · {stage['name']} · {some} · level {facts['level']} · "
-            f"seed sha256 {facts['seed_sha256'][:8]}… · {facts['state']}"
-        )
-        if records:
-            text.print_standings(head, rows, sure, kind=stage["kind"], advice=advice)
-            for line in text.details(rows, advice) if office.verbose else ():
-                click.echo(line)
-        else:
-            click.echo(f"{text.one_line(head)}\nno fixture is finished yet, so nobody is ahead")
+        click.echo(f"{text.one_line(now.head)}\n{NOBODY}")

@@ -336,11 +336,19 @@ def status(office: Office) -> None:
 
 @click.command()
 @click.argument("stage", required=False)
-@click.option("--by", type=click.Choice(["bot", "pair"]), default="bot", help="by bot, or every pair")
+@click.option("--by", type=click.Choice(["bot", "pair", "seat", "language"]), default="bot", help="by what")
 @click.option("--csv", "as_csv", is_flag=True, help="comma-separated values")
 @click.pass_obj
 def standings(office: Office, stage: str | None, by: str, as_csv: bool) -> None:
-    """Print who is ahead, with error bars, and how sure that is."""
-    from host.cli.common import print_standings
+    """Print who is ahead, with error bars, and how sure that is; or every pair, what a seat is worth, or a language."""
+    if by == "bot":
+        from host.cli.common import print_standings
 
-    print_standings(office, office.folder, stage, by=by, as_csv=as_csv)
+        print_standings(office, office.folder, stage, as_csv=as_csv)
+        return
+    from host.cli.sides import print_factors, print_pairs
+
+    if by == "pair":
+        print_pairs(office, office.folder, stage, as_csv=as_csv)
+    else:
+        print_factors(office, office.folder, stage, by, as_csv=as_csv)

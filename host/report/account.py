@@ -9,9 +9,7 @@ from typing import Any, NamedTuple
 
 from host.bots.told import Evidence, Usage
 from host.games import GAMES
-from host.games.engine import Scores
 from host.journal import Journal
-from host.match import Sitting
 from host.outsiders import game_called
 from host.record import Again, Fixture, Record, Result, again
 from host.report.blind import Blind
@@ -19,7 +17,7 @@ from host.report.courses import Duel, Ranks, ahead, alone, duels, ranks
 from host.report.shown import stages_of, state_of, table_of, watchable
 from host.report.text import one_line
 from host.tournament import pairing
-from host.tournament.effects import Effects, Seated, effects
+from host.tournament.effects import Effects, Seated, effects, seated
 from host.tournament.folder import committed_at
 from host.tournament.plans import sittings
 from host.tournament.run import fixture_of
@@ -319,16 +317,6 @@ def effects_of(journal: Journal, stage: Stage, seed: bytes | None) -> Effects | 
         meetings.setdefault(group, []).append((int(number), tables))
     unit = "games" if game_called(fixture.game).winners else "chips"
     return effects(unit, [[table for _, tables in sorted(parts) for table in tables] for parts in meetings.values()])
-
-
-def seated(fixture: Fixture, sitting: Sitting, scores: Scores) -> Seated:
-    """Return a table with what it was worth to each seat: a game won, or chips more than were brought."""
-    winners = game_called(fixture.game).winners
-    if winners:
-        won = winners(scores)
-        return Seated(sitting.bots, tuple(float(seat in won) for seat in range(len(scores))))
-    brought = sitting.rules.stacks or (sitting.rules.chips,) * len(scores)
-    return Seated(sitting.bots, tuple(float(left - had) for left, had in zip(scores, brought, strict=True)))
 
 
 def _open(kind: str, asked: Mapping[str, Any] | None, order: Sequence[str], records: Sequence[Record]) -> int | None:

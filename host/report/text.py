@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from host.bots.build import harmless
+from host.tournament.factors import Factor, Factors
 from host.tournament.standings import Advice, Pair, Row
 from host.tournament.statistics import percent
 
@@ -62,6 +63,38 @@ def print_pairs(names: Sequence[str], pairs: Mapping[tuple[str, str], Pair]) -> 
         _print(console, "* the order of this pair is not certain")
 
 
+def print_factors(head: str, by: str, unit: str, found: Factors) -> None:
+    """Print what the seats or languages of a stage are worth, in games or chips, and how sure that is."""
+    console = _console()
+    _print(console, head)
+    rows, games = found.rows, unit == "games"
+    decimals = 1 if max((abs(row.mean) for row in rows), default=0) >= 100 else 2
+    means = [
+        Column("games won", [thousands(row.won) for row in rows]),
+        Column("rate", [f"{100 * row.mean:.2f} %" for row in rows]),
+        Column("±", [_width_of(row.low, row.high, 100, 2) for row in rows]),
+    ]
+    gains = [
+        Column("chips a table", [thousands(row.mean, decimals) for row in rows]),
+        Column("±", [_width_of(row.low, row.high, 1, decimals) for row in rows]),
+    ]
+    names = [Column(by, [_short(row.name) for row in rows], right=False)]
+    tables = [Column("tables", [thousands(row.tables) for row in rows])]
+    _print_table(console, [*names, *tables, *(means if games else gains)])
+    for line in _filled([*map(one_line, found.sure), *advised(found.advice)], console.width):
+        _print(console, line)
+
+
+def factor_rows(by: str, rows: Sequence[Factor]) -> list[dict[str, Any]]:
+    """Return what seats or languages are worth as JSON has it: the seat or the language is called so."""
+    return [dict(zip(factor_keys(by), row, strict=True)) for row in rows]
+
+
+def factor_keys(by: str) -> list[str]:
+    """Return the keys of `factor_rows`."""
+    return [by, *Factor._fields[1:]]
+
+
 def json_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Return rows as JSON has them: rates from 0 to 1, times in seconds, null for what is not known.
 
@@ -77,12 +110,19 @@ def json_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
 def write_csv(rows: Sequence[Row]) -> None:
     """Write rows to standard output as CSV, the keys of `json_rows` as header."""
     keys = [key for key in Row._fields if key not in INTERNAL] + ["points"]
+    told = []
+    for row in json_rows(rows):
+        kinds = ", ".join(f"{count} {kind}" for kind, count in row["faults_by_kind"].items())
+        told.append(row | {"faults_by_kind": kinds})
+    write_cells(keys, told)
+
+
+def write_cells(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows to standard output as CSV under these keys."""
     writer = csv.DictWriter(sys.stdout, keys, lineterminator="\n")
     writer.writeheader()
-    for row in json_rows(rows):
-        told = {key: _cell(value) if isinstance(value, str) else value for key, value in row.items()}
-        kinds = ", ".join(f"{count} {kind}" for kind, count in row["faults_by_kind"].items())
-        writer.writerow(told | {"faults_by_kind": kinds})
+    for row in rows:
+        writer.writerow({key: _cell(value) if isinstance(value, str) else value for key, value in row.items()})
 
 
 # Words and figures.

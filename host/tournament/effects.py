@@ -10,6 +10,10 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from host.games.engine import Scores
+from host.match import Sitting
+from host.outsiders import game_called
+from host.record import Fixture
 from host.tournament.statistics import CONFIDENCE, NORMAL
 
 FEWEST = 20  # tables; fewer look more alike, or more different, than they are
@@ -77,6 +81,16 @@ class Sums:
         if self.count < FEWEST:
             return math.inf
         return max(0.0, self.squares / self.count - self.mean**2) / (self.count - 1)
+
+
+def seated(fixture: Fixture, sitting: Sitting, scores: Scores) -> Seated:
+    """Return a table with what it was worth to each seat: a game won, or chips more than were brought."""
+    winners = game_called(fixture.game).winners
+    if winners:
+        won = winners(scores)
+        return Seated(sitting.bots, tuple(float(seat in won) for seat in range(len(scores))))
+    brought = sitting.rules.stacks or (sitting.rules.chips,) * len(scores)
+    return Seated(sitting.bots, tuple(float(left - had) for left, had in zip(scores, brought, strict=True)))
 
 
 def effects(unit: str, meetings: Iterable[Sequence[Seated]]) -> Effects:

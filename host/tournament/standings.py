@@ -142,8 +142,8 @@ def told(
         return Told(rows, [], [])
     playing = [row for row in rows if row.tables]
     sure = _comparing(playing, records)
-    sentences = [_sentence(names, how_sure) for names, how_sure in neighbours(playing, sure)]
-    return Told(rows, sentences, advised(kind, playing, records, sure))
+    said = sentences([row.bot for row in playing], sure)
+    return Told(rows, said, advised(kind, playing, records, sure))
 
 
 def standings(
@@ -196,16 +196,20 @@ def placed(rows: Sequence[Row], places: Sequence[str]) -> list[Row]:
 def sureness(rows: Sequence[Row], records: Sequence[Record]) -> list[str]:
     """Return what can be said of neighbours: "A ahead of B, 97 % sure", or who cannot be told apart."""
     playing = [row for row in rows if row.tables]
-    return [_sentence(names, sure) for names, sure in neighbours(playing, _comparing(playing, records))]
+    return sentences([row.bot for row in playing], _comparing(playing, records))
 
 
-def neighbours(playing: Sequence[Row], sure: Sure) -> list[tuple[list[str], float]]:
+def sentences(names: Sequence[str], sure: Sure) -> list[str]:
+    """Return what can be said of neighbours, by the names of all, the best first."""
+    return [_sentence(some, how_sure) for some, how_sure in neighbours(names, sure)]
+
+
+def neighbours(names: Sequence[str], sure: Sure) -> list[tuple[Sequence[str], float]]:
     """Return neighbours, and how sure it is that the first is ahead of the last: two, or more that are alike.
 
     Of several that cannot be told apart, even the first is not surely ahead of the last; the figure is about these two.
     """
-    names = [row.bot for row in playing]
-    found, first = list[tuple[list[str], float]](), 0
+    found, first = list[tuple[Sequence[str], float]](), 0
     while first < len(names) - 1:
         last, how_sure = first + 1, sure(names[first], names[first + 1])
         while how_sure is not None and how_sure < SURE and last + 1 < len(names):
