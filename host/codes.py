@@ -210,8 +210,8 @@ CODES: Mapping[str, Code] = {
     "B039": Code(
         "warm and cold starts differ",
         "With `warm = true` a Python bot is forked from an interpreter that has its modules imported already. Its answers "
-        "to the edges of the rules were not the same as after an ordinary start, so the warm one means something else to "
-        "it: perhaps it looks at the interpreter, or draws from a stream of chance of its own.",
+        "to the edges of the rules were not the same as after an ordinary start, though those were the same twice, so the "
+        "warm one means something else to it: perhaps it looks at the interpreter.",
     ),
     # C: croupier.toml and bot.toml
     "C001": Code(

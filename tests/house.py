@@ -19,7 +19,7 @@ from host.bots.build import Bot, build
 from host.bots.finding import find
 from host.bots.languages import LANGUAGES
 from host.bots.limits import Limits
-from host.bots.sandboxes import Home, cgroup, found, landlock, sandboxed, users
+from host.bots.sandboxes import Home, Sandbox, cgroup, found, landlock, sandboxed, users
 from host.bots.seat import Seat, seated
 from host.bots.spec import Spec
 from host.bots.watch import a_watcher, descendants
@@ -139,12 +139,19 @@ def played(game: str, bots: Sequence[Bot], tables: int, abreast: int = 0, path: 
 @asynccontextmanager
 async def seat_of(bot: Bot, game: str = "cardshark", seed: int = 1) -> AsyncIterator[Seat]:
     """Seat one bot alone, in a sandbox of its own and without a state file."""
+    async with seated_in(bot, game, seed) as (seat, _):
+        yield seat
+
+
+@asynccontextmanager
+async def seated_in(bot: Bot, game: str = "cardshark", seed: int = 1) -> AsyncIterator[tuple[Seat, Sandbox]]:
+    """Seat one bot alone; yield its sandbox too."""
     async with (
         a_watcher() as watcher,
         sandboxed(level(), Home(Path(bot.folder)), bot.limits) as sandbox,
         seated(bot, GAMES[game], sandbox, seed, watcher) as seat,
     ):
-        yield seat
+        yield seat, sandbox
 
 
 def answers_of(record: Record) -> list[list[Answer]]:

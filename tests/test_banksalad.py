@@ -14,11 +14,15 @@ from conftest import OUR_VECTORS
 
 from host.bots.adapters import adapted, lay
 from host.bots.build import Bot, build
+from host.bots.check import checked
 from host.bots.finding import find
 from host.bots.languages import need
 from host.bots.limits import Limits
+from host.bots.ready import ready
+from host.bots.sandboxes import landlock
 from host.bots.spec import Spec
 from host.bots.told import Question, Usage
+from host.bots.watch import descendants
 from host.games.holdem import GAME, View
 from host.problems import Refused
 from protocols.words import Answer, Fault, FaultKind, Move
@@ -26,6 +30,8 @@ from protocols.words import Answer, Fault, FaultKind, Move
 EXAMPLES = [View(*view) for view in GAME.examples]
 FLOP = next(view for view in EXAMPLES if len(view.community_cards) == 6)
 SOON = '[limits]\nmove = "300 ms"\n'  # what the adapter is told; the host of these tests is more patient
+WARM = house.level() in ("L3", "L4") and landlock.version() >= landlock.WANTED
+COLD = "NO NAMESPACES OR NO LANDLOCK HERE: every start is cold"
 HEAD = """\
 from typing import List
 from .player import Other
@@ -301,6 +307,92 @@ def test_it_is_at_one_table_at_a_time_whatever_its_manifest_says(tmp_path: Path)
     assert (bot.lifetime, bot.abreast, bot.protocol) == ("table", 1, "lines")
 
 
+# Its start: forked for every game from an interpreter that has the kit, and nothing of the bot.
+
+
+def test_every_game_is_a_fork_of_one_interpreter_that_knows_nothing_of_the_bot(tmp_path: Path) -> None:
+    if not WARM:
+        pytest.skip(COLD)
+    top = """
+        import builtins, os, random, sys
+        from . import player
+        things = builtins, os, random, player, Card, sys.modules["convert"], sys.modules["__main__"]
+        seen = [thing for thing in things if hasattr(thing, "mark")] + [name for name in sys.modules if name == "marked"]
+        for thing in things:
+            thing.mark = 1
+        sys.modules["marked"] = os
+        os.environ["HOME"] = "/tmp"
+        print("written", file=open("/tmp/mark", "x"))
+    """
+    bot = built(handed_in(tmp_path, "return 666 if seen else 1", top))
+
+    async def work() -> tuple[list[Answer], list[list[int]]]:
+        told: list[Answer] = []
+        processes = []
+        async with house.seated_in(bot, "holdem") as (seat, sandbox):
+            for number in range(1, 4):
+                told += await seat.decide([Question(number, number, FLOP)])
+                processes.append([process.pid for process in descendants(sandbox.pid)])
+        return told, processes
+
+    with house.nothing_left_behind():
+        told, processes = trio.run(work)
+    interpreters, players = zip(*processes, strict=True)
+    assert (told, len(set(interpreters)), len(set(players))) == ([Move("BET", 1)] * 3, 1, 3)
+
+
+def test_chance_is_a_games_own(tmp_path: Path) -> None:
+    bot = built(handed_in(tmp_path, "return LOT", "import random\nLOT = random.randrange(10**9)"))
+    told, _ = asked(bot, [FLOP] * 4, [1, 2, 3, 4])
+    assert len(set(told)) == 4
+
+
+def test_threads_made_while_it_is_loaded_live(tmp_path: Path) -> None:
+    top = """
+        import queue, threading
+        asked, told = queue.Queue(), queue.Queue()
+        def think():
+            while True:
+                told.put(asked.get() + 1)
+        threading.Thread(target=think, daemon=True).start()
+    """
+    told, usage = asked(built(handed_in(tmp_path, "asked.put(4)\nreturn told.get()", top)), [FLOP] * 4, [1, 1, 2, 2])
+    assert (told, usage.starts) == ([Move("BET", 5)] * 4, 2)
+
+
+def test_no_kit_that_a_bot_has_written_runs_in_the_interpreter(tmp_path: Path) -> None:
+    if not WARM:
+        pytest.skip(COLD)
+    top = """
+        try:
+            open("convert.py", "w").write("line = lambda returned: '666'")
+        except OSError:
+            pass
+    """
+    bot = built(handed_in(tmp_path, "return 1", top))
+    assert asked(bot, [FLOP])[0] == [Move("BET", 1)]
+    assert asked(bot._replace(warm=()), [FLOP])[0] == [Move("BET", 666)]
+
+
+def made_ready(folder: Path) -> Bot:
+    """Make a submission ready to play, as before any tournament."""
+    return trio.run(ready, [find(folder)], GAME, house.AMPLE, house.level())[0]
+
+
+def test_who_answers_otherwise_warm_starts_cold_and_check_says_so(tmp_path: Path) -> None:
+    if not WARM:
+        pytest.skip(COLD)
+    folder = handed_in(tmp_path, "return 1 + ('ctypes' in sys.modules)", "import sys")
+    report, bot = trio.run(checked, find(folder), GAME, house.level(), house.AMPLE)
+    assert made_ready(folder).warm == ()
+    assert report.accepted and bot and bot.warm == ()
+    assert "answers otherwise than cold, so it starts cold" in report.text()
+
+
+def test_who_plays_by_chance_is_no_other_warm(tmp_path: Path) -> None:
+    assert made_ready(handed_in(tmp_path, "return random.randrange(10**9)", "import random")).warm
+
+
 # Its time.
 
 
@@ -326,6 +418,7 @@ def test_who_takes_too_long_gets_the_exception_of_2018_and_lives_on(tmp_path: Pa
         ("time.sleep(60)", Fault(FaultKind.TIMEOUT, "TimeoutError")),
         ("return Slow()", Fault(FaultKind.TIMEOUT, "TimeoutError")),
         ("raise TimeoutError('my own')", Fault(FaultKind.TIMEOUT, "TimeoutError")),
+        ("raise Late('a kind of it')", Fault(FaultKind.TIMEOUT, "TimeoutError")),
         ("try:\n    time.sleep(60)\nexcept TimeoutError:\n    return 5", Move("BET", 5)),
         ("try:\n    time.sleep(60)\nexcept TimeoutError:\n    raise KeyError", Fault(FaultKind.EXCEPTION, "KeyError")),
         ("signal.signal(signal.SIGALRM, signal.SIG_IGN)\nreturn 5", Move("BET", 5)),
@@ -339,6 +432,8 @@ def test_the_alarm_of_2018_can_be_felt_and_caught(body: str, answer: Answer, tmp
         class Slow:
             def __int__(self):
                 time.sleep(60)
+        class Late(TimeoutError):
+            pass
     """
     told, usage = asked(built(handed_in(tmp_path, body, top, SOON)), [FLOP] * 2)
     assert (told, usage.starts) == ([answer] * 2, 1)

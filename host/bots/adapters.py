@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from host import samples
-from host.bots.languages import LANGUAGES, Command, Step, java, need, python
+from host.bots.languages import LANGUAGES, Command, Kit, Step, java, need, script, warm
 from host.bots.spec import Spec
 from host.problems import Problem, Refused
 
@@ -28,6 +28,7 @@ class Adapter(NamedTuple):
     build: Callable[[Spec, Command], list[Step]]
     run: Callable[[Spec, frozenset[str]], Command]
     lifetime: str = "fixture"
+    warm: bool = False  # whether its bots are forked from a warm interpreter without being asked to
     words: tuple[tuple[str, str], ...] = ()  # (what a compiler says, a pattern; what we say to it)
     extra: tuple[tuple[str, str], ...] = ()  # (where in the kit, which file of the package host): ours, and shared
 
@@ -51,18 +52,23 @@ def adapted(spec: Spec) -> Spec:
         language=row.language,
         protocol=row.protocol,
         sources=spec.sources or tuple(name for name in spec.files if name.endswith(suffixes)),
+        warm=spec.warm or row.warm,
         lifetime=row.lifetime if spec.lifetime == "fixture" else spec.lifetime,
         abreast=1 if row.lifetime == "table" else spec.abreast,  # one process cannot live one table and be at several
     )
 
 
+def sources(row: Adapter) -> dict[str, Path]:
+    """Return the files of an adapter's kit by their names beside the bot."""
+    folder, suffixes = kit(row.name), LANGUAGES[row.language].suffixes
+    found = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.suffix in suffixes}
+    return found | {name: HOST / ours for name, ours in row.extra}
+
+
 def lay(spec: Spec, staged: Path) -> None:
     """Lay the kit of a bot's adapter beside its own files; raise Refused rather than overwrite one of them."""
     row, conflicts = ADAPTERS[spec.adapter], []
-    folder, suffixes = kit(row.name), LANGUAGES[row.language].suffixes
-    sources = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.suffix in suffixes}
-    sources |= {name: HOST / ours for name, ours in row.extra}
-    for name, source in sorted(sources.items()):
+    for name, source in sorted(sources(row).items()):
         target = staged / name
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -121,12 +127,24 @@ BANKSALAD = "runner.py"
 
 def build_banksalad(spec: Spec, _question: Command) -> list[Step]:
     """Load the turn.py once, for one that has no `bet` should be an error of the build, with its file and line."""
-    return [Step((need(python(spec)), "-B", BANKSALAD, "--check", spec.entry))]
+    return [Step((*script(spec, BANKSALAD), "--check", spec.entry))]
 
 
 def run_banksalad(spec: Spec, _files: frozenset[str]) -> Command:
     """Run the kit's runner: it loads the turn.py and interrupts a `bet` just before its time is up."""
-    return (need(python(spec)), "-B", BANKSALAD, spec.entry, f"{spec.limits.move:g}")
+    return (*script(spec, BANKSALAD), spec.entry, f"{spec.limits.move:g}")
+
+
+def kept(spec: Spec) -> Command:
+    """Return the command of an interpreter that is kept and forks this bot; empty where each start is cold."""
+    files = sources(ADAPTERS[spec.adapter]) if spec.adapter else {}
+    texts: Kit = {_module(name): (name, path.read_text()) for name, path in sorted(files.items())}
+    return warm(spec, texts)
+
+
+def _module(name: str) -> str:
+    """Return which module a file of a kit is."""
+    return "__main__" if name == BANKSALAD else name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
 GET_RESPONSE = (
@@ -158,7 +176,7 @@ ADAPTERS: Mapping[str, Adapter] = {
             ),
         ),
         Adapter(
-            *("banksalad", "holdem", "python", "lines", build_banksalad, run_banksalad, "table"),
+            *("banksalad", "holdem", "python", "lines", build_banksalad, run_banksalad, "table", True),
             words=(("there is no function named bet", f"what is asked is {BET}"),),
             extra=(("holdem/core/hands.py", "games/hands.py"),),
         ),

@@ -17,8 +17,8 @@ import trio
 
 from host import places
 from host.bots import wheels
-from host.bots.adapters import ADAPTERS, adapted, advice, lay
-from host.bots.languages import LANGUAGES, Step, environment, missing, need, own_build, tool, warm
+from host.bots.adapters import ADAPTERS, adapted, advice, kept, lay
+from host.bots.languages import LANGUAGES, Step, environment, missing, need, own_build, tool
 from host.bots.limits import GIB, KIB, MIB, Limits
 from host.bots.sandboxes import Ended, Home, sandboxed
 from host.bots.spec import Spec
@@ -62,6 +62,10 @@ class Bot(NamedTuple):
     state_lifetime: str = "fixture"
     author: str = ""
     warm: tuple[str, ...] = ()  # the command of an interpreter that is kept and forks it; empty = each start is cold
+
+    def command(self, kept: int) -> list[bytes]:
+        """Return the words it is started by; so many, or none, are those of an interpreter that is kept."""
+        return [word.encode() for word in (*self.warm[:kept], *self.argv[kept:])]
 
 
 def harmless(text: str) -> str:
@@ -203,7 +207,7 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
     return Bot(
         *(spec.name, spec.language, protocol_of(spec), argv, str(built), sha256, tuple(env.items()), spec.limits),
         *(spec.abreast, spec.tables, spec.lifetime, spec.state, spec.state_lifetime, spec.author),
-        warm=warm(spec) if spec.warm and protocol_of(spec) == "argv" else (),
+        warm=kept(spec) if spec.warm and (spec.adapter or protocol_of(spec) == "argv") else (),
     )
 
 

@@ -93,16 +93,21 @@ async def checked(
     except KeeperDied as died:
         return report(Problem("B017", spec.name, f"no sandbox holds it: {harmless(str(died))}", hint="croupier doctor"))
     lines += told(bot, game, rules, course, level)
-    if not spec.warm or course.problems:
+    if not adapted(spec).warm or course.problems:
         return report(*course.problems)
     if not bot.warm:
         lines.append(Line("!", "warm", f"starts cold: {cold_because(spec)}"))
         return report()
     otherwise = await differs(bot, game, level)
-    lines.append(
-        Line("✗", "warm", "answers otherwise than cold") if otherwise else Line("✓", "warm", "answers as it does cold")
-    )
-    return report(*([otherwise] if otherwise else []))
+    if otherwise is None:
+        lines.append(Line("✓", "warm", "answers as it does cold"))
+        return report()
+    if spec.warm:
+        lines.append(Line("✗", "warm", "answers otherwise than cold"))
+        return report(otherwise)
+    bot = bot._replace(warm=())
+    lines.append(Line("!", "warm", "answers otherwise than cold, so it starts cold", otherwise.evidence))
+    return report()
 
 
 def loaded(bot: Bot, asked: Asked | None) -> Line:

@@ -46,7 +46,7 @@ class Conversation:
     ) -> None:
         self._bot, self._protocol, self._grammar, self._limits = bot, protocol, grammar, limits
         self._sandbox, self._watched, self._clock, self._nursery = sandbox, watched, clock, nursery
-        self._argv = [word.encode() for word in bot.argv]
+        self._argv = bot.command(sandbox.keeper.warm)
         self.env: dict[str, str] = dict(bot.env)
         self.spent = Spent()
         self._input = self._output = self._complaints = -1

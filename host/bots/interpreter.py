@@ -1,9 +1,10 @@
-"""Runs inside a sandbox: a Python that has started, imported and compiled what its bot needs, and forks for every question.
+"""Runs inside a sandbox: a Python that has started, imported and compiled what its bot needs, and forks for every start.
 
 No line of the bot runs in it. A fork becomes the bot: a child of the keeper, in a process group that it cannot leave,
 with fresh globals, its own arguments, environment and descriptors; and fenced in, so that it reaches the interpreter by
-no signal. The bot's own folder is no place to import from until then. Standard library only; languages.py hands this
-text to `python3 -c`.
+no signal. The bot's own folder is no place to import from until then: an adapter's kit comes as text from the host, for
+what lies in the folder may have been written by the bot while it was built. Standard library only; languages.py hands
+this text to `python3 -c`.
 """
 
 import _signal  # type: ignore[import-not-found]  # it has no stubs; `signal` is slower by a fork's price
@@ -13,10 +14,13 @@ import ctypes
 import gc
 import os
 import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import spec_from_file_location
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from importlib.machinery import ModuleSpec
     from types import CodeType
     from typing import NoReturn
 
@@ -72,6 +76,35 @@ def compiled(path: str) -> "CodeType":
     """Return a bot's code, as its cold start has it."""
     with open(path, "rb") as file:
         return compile(file.read(), path, "exec")
+
+
+class Kit(SourceFileLoader):
+    """Finds and loads what an adapter supplies, from its text."""
+
+    texts: "dict[str, tuple[str, str]]"  # file and text, by the module's name
+
+    @classmethod
+    def find_spec(cls, name: str, *_: object) -> "ModuleSpec | None":
+        """Return where a module of the kit is, as if its file had been found."""
+        if name not in cls.texts:
+            return None
+        path = os.path.abspath(cls.texts[name][0])
+        return spec_from_file_location(name, path, loader=cls(name, path))
+
+    def get_code(self, name: str) -> "CodeType":
+        """Return a module's code."""
+        return compile(self.texts[name][1], self.path, "exec", dont_inherit=True)
+
+
+def supplied(kit: "dict[str, tuple[str, str]]") -> "CodeType":
+    """Import the modules of a kit; return the code of its program, `__main__`."""
+    file, text = kit.pop("__main__")
+    Kit.texts = kit
+    sys.meta_path.insert(0, Kit)
+    for name in kit:
+        __import__(name)
+    sys.meta_path.remove(Kit)
+    return compile(text, file, "exec", dont_inherit=True)
 
 
 def prepared(path: str) -> "CodeType | None":
@@ -141,10 +174,14 @@ def finish(namespace: dict[str, object], status: int) -> "NoReturn":
     os._exit(status & 0xFF)
 
 
-def served(path: str) -> "Callable[[dict[str, object]], NoReturn]":
-    """Fork a bot for every question; return, in the fork, what runs it as `__main__`."""
+def served(path: str, guest: str, kit: "dict[str, tuple[str, str]]") -> "Callable[[dict[str, object]], NoReturn]":
+    """Fork a bot for every start; return, in the fork, what runs `path` as `__main__`.
+
+    With a kit that is the kit's program, which loads the bot itself, from the file `guest`.
+    """
     line = _socket.socket(fileno=KEEPER)
-    code, ruleset, rules = prepared(path), fence(), staying()
+    code, ruleset, rules = prepared(guest), fence(), staying()
+    code = supplied(kit) if kit else code
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):
         os.dup2(nothing, descriptor)
@@ -181,7 +218,7 @@ def served(path: str) -> "Callable[[dict[str, object]], NoReturn]":
     line.detach()
     os.closerange(KEEPER, 1024)
     sys.argv[1:] = map(os.fsdecode, words)
-    sys.path.insert(0, "")
+    sys.path[:0] = ["", *filter(None, os.environ.get("PYTHONPATH", "").split(":"))]
     _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
 
     def run(namespace: dict[str, object]) -> "NoReturn":

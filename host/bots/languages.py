@@ -150,9 +150,12 @@ STARTER = (
 READY = (
     "import builtins, sys; builtins.exit = builtins.quit = sys.exit; sys.path += {packages!r}; del sys.path[0]; "
     "sys.stdout.reconfigure(line_buffering=True); del sys.argv[0]; __file__ = sys.argv[0]; "
-    "home = {{}}; exec({text!r}, home); globals().pop('home')['served'](__file__)(globals())"
+    "home = {{}}; exec({text!r}, home); globals().pop('home')['served'](__file__, {guest!r}, {kit!r})(globals())"
 )
-"""Starts the same way an interpreter that is kept, and forks for every question."""
+"""Starts the same way an interpreter that is kept, and forks for every start. -E: what a bot requires is for it alone."""
+
+Kit = Mapping[str, tuple[str, str]]
+"""An adapter's modules, file and text by name; `__main__` is its program."""
 
 
 @once
@@ -165,17 +168,27 @@ def packages(program: str) -> tuple[str, ...]:
 
 def run_python(spec: Spec, _files: frozenset[str]) -> Command:
     """Run a script, its standard output line-buffered."""
+    return script(spec, spec.entry)
+
+
+def script(spec: Spec, entry: str) -> Command:
+    """Return the start of a Python script."""
     program = python(spec)
-    return (need(program), "-B", "-S", "-c", STARTER.format(packages=[*packages(program)]), spec.entry)
+    return (need(program), "-B", "-S", "-c", STARTER.format(packages=[*packages(program)]), entry)
 
 
-def warm(spec: Spec) -> Command:
-    """Return the command of an interpreter that forks this bot for every question; empty where there can be none."""
+def warm(spec: Spec, kit: Kit) -> Command:
+    """Return the command of an interpreter that forks this bot for every start; empty where there can be none.
+
+    The words that the cold start's command has beyond it are the fork's arguments.
+    """
     if cold_because(spec):
         return ()
     program = python(spec)
+    entry, _ = kit.get("__main__", (spec.entry, ""))
     text = INTERPRETER.read_text()
-    return (need(program), "-B", "-S", "-c", READY.format(packages=[*packages(program)], text=text), spec.entry)
+    ready = READY.format(packages=[*packages(program)], text=text, guest=spec.entry, kit={**kit})
+    return (need(program), "-B", "-ES", "-c", ready, entry)
 
 
 def cold_because(spec: Spec) -> str:
@@ -184,11 +197,11 @@ def cold_because(spec: Spec) -> str:
     Nothing of the bot may run in that: no module in the place of the library's, nothing that an environment names.
     """
     hiding = [name for name in spec.files if name.partition("/")[0].partition(".")[0] in sys.stdlib_module_names]
-    if spec.language != "python" or spec.adapter or spec.run or spec.protocol not in ("", "argv"):
+    if spec.language != "python" or spec.run or (spec.protocol not in ("", "argv") and not spec.adapter):
         return "only a Python script that is asked by argv can be kept warm"
     if hiding:
         return f"its own {hiding[0]} hides the library's"
-    return "its bot.toml has `env` or `requires`" if spec.env or spec.requires else ""
+    return "its bot.toml has `env`" if spec.env else ""
 
 
 def numbers(version: str) -> tuple[int, ...]:

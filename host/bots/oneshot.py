@@ -44,7 +44,7 @@ class OneShot:
         self._clock = clock
         self._protocol, self._grammar, self._limits = protocol, grammar, limits
         self._sandbox, self._watched = sandbox, watched
-        self._argv = [word.encode() for word in (bot.warm if sandbox.keeper.warm else bot.argv)]
+        self._argv = bot.command(sandbox.keeper.warm)
         self.env: dict[str, str] = dict(bot.env)
         self.spent = Spent()
         self.muddled = False

@@ -8,7 +8,7 @@ import trio
 
 from host.bots.build import Bot, build, harmless
 from host.bots.housed import housed
-from host.bots.limits import Limits
+from host.bots.limits import A_DAY, Limits
 from host.bots.sandboxes import KeeperDied, demand_clock
 from host.bots.seat import seated
 from host.bots.spec import Spec
@@ -18,9 +18,10 @@ from host.bots.watch import Watcher, a_watcher
 from host.games.engine import Game
 from host.problems import Problem, Refused
 from protocols import PROTOCOLS
-from protocols.words import Answer, Fault, FaultKind
+from protocols.words import Answer, Fault, FaultKind, View
 
 HOPELESS = frozenset({FaultKind.START, FaultKind.CRASH, FaultKind.EXIT})
+COMPARED = 2.0  # seconds of cold answers that the warm ones are compared with
 ENDS, DIFFERS = "B035", "B039"
 NEVER_STARTS = ("B011", "B012", "B013")  # its runtime has said why
 
@@ -50,12 +51,14 @@ async def ready(
             try:
                 bot = await build(spec._replace(game=game.name), level)
                 bots[number] = bot = bot._replace(limits=granted.at_most(spec.limits))
-                if bot.warm and (problem := await differs(bot, game, level)):
-                    raise Refused([problem], 4)
-                if problem := await started(bot, game, level):
+                if problem := await started(bot._replace(warm=()), game, level):
                     if warn is None or problem.code != ENDS:
                         raise Refused([problem], 4)
                     warn(f"WARNING  {problem.where}: {problem.message}")
+                if bot.warm and (problem := await differs(bot, game, level)):
+                    if spec.warm:
+                        raise Refused([problem], 4)
+                    bots[number] = bot._replace(warm=())  # nobody has asked for it
                 told(spec.name, time.monotonic() - began)
             except Refused as refused:
                 refusals[number] = refused
@@ -75,19 +78,34 @@ def hopeless(answer: Answer) -> bool:
 
 
 async def differs(bot: Bot, game: Game, level: str) -> Problem | None:
-    """Return what is wrong with a bot whose answers warm are not its answers cold; None when they are the same."""
-    views = list(game.edges.values())
-    answers: list[list[Answer]] = [[], []]
+    """Return what is wrong with a bot whose answers warm are not its answers cold; None when they are the same.
+
+    Of one that does not answer the same twice cold, nothing can be compared but whether it answers.
+    """
     async with a_watcher() as watcher, housed(bot, level) as home:
-        for command, said in zip(((), bot.warm), answers, strict=True):
+
+        async def answers(command: tuple[str, ...], views: Sequence[View], patience: float) -> list[Answer]:
             home.keep()
+            said: list[Answer] = []
+            until = time.monotonic() + patience
             async with seated(bot._replace(warm=command), game, home.sandbox, 1, watcher) as seat:
                 for number, view in enumerate(views, 1):
-                    said += await seat.decide([Question(number, 1, view)])
-    for view, cold, warm in zip(views, *answers, strict=True):
-        if cold != warm:
+                    table = number if bot.lifetime == "fixture" else min(number, 2)  # who lives for one starts twice
+                    said += await seat.decide([Question(table, number, view)])
+                    if time.monotonic() > until:
+                        break
+            return said
+
+        views = [*game.edges.values()]
+        cold = await answers((), views, COMPARED)
+        del views[len(cold) :]
+        warm = await answers(bot.warm, views, A_DAY)
+        if cold != warm and cold != await answers((), views, A_DAY) and [*map(type, cold)] == [*map(type, warm)]:
+            return None
+    for view, before, now in zip(views, cold, warm, strict=True):
+        if before != now:
             asked = b" ".join(PROTOCOLS[bot.protocol].ask(view)).decode().strip()
-            told = f"asked: {asked}\ncold: {_said(cold)}\nwarm: {_said(warm)}"
+            told = f"asked: {asked}\ncold: {_said(before)}\nwarm: {_said(now)}"
             message = "answers otherwise when it is forked from a warm interpreter"
             return Problem(
                 DIFFERS, bot.name, message, told, "take `warm = true` out of its bot.toml, or of croupier.toml"

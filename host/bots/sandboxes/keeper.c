@@ -13,7 +13,7 @@
  * never blocks except in poll with a deadline, and believes nothing but wait4 and the clock. As PID 1 it gets no signal
  * it has no handler for; it has none.
  *
- * A question may name an interpreter, which is kept: interpreter.py forks the bot, as a child of the keeper's and in a group
+ * A start may name an interpreter, which is kept: interpreter.py forks the bot, as a child of the keeper's and in a group
  * that it cannot leave, and the sweep is of that group alone. After anything unforeseen everything goes, as ever.
  *
  * Where there are no namespaces (level L2) it is an ordinary process outside the bot's world: it puts the Landlock ruleset
@@ -169,7 +169,7 @@ static void kill_all(void)
 
 static void signal_all(int number)
 {
-    if (getpid() == 1) kill(-1, number);
+    if (getpid() == 1 && !interpreter) kill(-1, number);
     else if (pack) kill(-pack, number);
 }
 
@@ -329,29 +329,29 @@ static void dismiss(void)
 }
 
 /* Have an interpreter that runs these words, the one there is or a new one, on descriptors of the kinds that its bots will have. */
-static int boot(char **argv, char **environment, const int stdio[3], int64_t patience)
+static int boot(const struct request *asked, char **argv, char **environment, const int stdio[3])
 {
     int ends[2];
     if (interpreter && wire >= 0) return 0;
     dismiss();
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) return errno;
-    int error = begin(argv, environment, (int[]){stdio[0], stdio[1], stdio[2], ends[1]}, 4, 0);
+    int error = begin(argv, environment, (int[]){stdio[0], stdio[1], stdio[2], ends[1]}, 4, asked->kind == START);
     close(ends[1]);
     wire = ends[0];
     interpreter = error ? 0 : bot;
     bot = pack = 0;
-    if (!error && hear(patience)) error = ECHILD;
+    if (!error && hear(asked->wall)) error = ECHILD;
     if (error) dismiss();
     return error;
 }
 
 /* Have the interpreter fork the bot; it comes to us as a child of our own. */
-static int begin_warm(const struct request *asked, char **argv, char **environment, const int stdio[3])
+static int begin_forked(const struct request *asked, char **argv, char **environment, const int stdio[3])
 {
     uint32_t words = asked->words - asked->warm;
     char *end = request + heard, *text = words ? argv[asked->warm] : asked->variables ? environment[0] : end;
     argv[asked->warm] = NULL;
-    int error = boot(argv, environment, stdio, asked->wall);
+    int error = boot(asked, argv, environment, stdio);
     if (error) return error;
     renumber();
     union { struct cmsghdr head; char room[CMSG_SPACE(3 * sizeof(int))]; } passed = {0};
@@ -368,6 +368,13 @@ static int begin_warm(const struct request *asked, char **argv, char **environme
     return 0;
 }
 
+static int begin_asked(const struct request *asked, char **argv, char **environment, const int stdio[3])
+{
+    if (asked->warm) return begin_forked(asked, argv, environment, stdio);
+    dismiss(); /* who was not forked may leave its group, and only kill(-1) is sure of it */
+    return begin(argv, environment, stdio, 3, asked->kind == START);
+}
+
 static void ask(const struct request *asked, char **argv, char **environment)
 {
     int said[2], complained[2], nothing = open("/dev/null", O_RDONLY | O_CLOEXEC); /* anew: its flags could be a memory */
@@ -377,7 +384,7 @@ static void ask(const struct request *asked, char **argv, char **environment)
     uint32_t room = asked->output < ANSWER ? asked->output : ANSWER;
     int64_t started = now(CLOCK_MONOTONIC), deadline = started + asked->wall, total = 0;
     int stdio[] = {nothing, said[1], complained[1]};
-    out.head.error = asked->warm ? begin_warm(asked, argv, environment, stdio) : begin(argv, environment, stdio, 3, 0);
+    out.head.error = begin_asked(asked, argv, environment, stdio);
     close(nothing);
     close(said[1]);
     close(complained[1]);
@@ -510,7 +517,7 @@ int main(int argc, char **argv)
             memset(&out.head, 0, sizeof out.head);
             ask(asked, words, variables);
         } else {
-            await_exit(asked->wall);
+            await_exit(asked->kind == SWEEP ? asked->wall : 0);
             kill_all(); /* what the started bot used until now is in out.head already */
         }
         if (folder >= 0) wipe(folder);
@@ -520,7 +527,7 @@ int main(int argc, char **argv)
             if (!head || head->cmsg_type != SCM_RIGHTS || head->cmsg_len != CMSG_LEN(sizeof stdio)) _exit(3);
             memcpy(stdio, CMSG_DATA(head), sizeof stdio);
             memset(&out.head, 0, sizeof out.head);
-            out.head.error = begin(words, variables, stdio, 3, 1);
+            out.head.error = begin_asked(asked, words, variables, stdio);
             for (int i = 0; i < 3; i++) close(stdio[i]);
         }
         out.head.own = now(CLOCK_PROCESS_CPUTIME_ID);

@@ -149,9 +149,7 @@ class Keeper:
 
     def __init__(self, control: socket.socket, said: Mapping[str, str]) -> None:
         control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        self.warm = (
-            0  # words of every question's command that are an interpreter's own, which is kept; 0 = each start is cold
-        )
+        self.warm = 0  # words of every command that are an interpreter's own, which is kept; 0 = each start is cold
         self.pid = 0  # of the keeper as this process sees it, known from its first reply on
         control.setblocking(False)
         self._control = control
@@ -185,7 +183,7 @@ class Keeper:
         self, argv: Iterable[bytes], env: Mapping[str, str], limits: Limits, stdio: tuple[int, int, int]
     ) -> Ended:
         """Start the program on three descriptors, in a sandbox swept clean; `error` says why it could not be."""
-        return await self._request(b"S", argv, env, limits, 0, stdio)
+        return await self._request(b"S", argv, env, limits, limits.startup, stdio)
 
     async def sweep(self, patience: float = 0.0) -> Ended:
         """Kill everything in the sandbox; return how the started program ended and what was used since its start.
@@ -221,7 +219,7 @@ class Keeper:
         stdio: tuple[int, ...] = (),
         overdue: Overdue | None = None,
     ) -> Ended:
-        request = _packed(kind, argv, {**env, **self._said}, limits, wall, self.warm if kind == b"A" else 0)
+        request = _packed(kind, argv, {**env, **self._said}, limits, wall, self.warm if kind in b"AS" else 0)
         passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", stdio).tobytes())] if stdio else []
         if kind != b"K":
             self._since = self._spot()

@@ -142,6 +142,7 @@ def main(first: str, second: str) -> None:
     questions, answers = kept_for_us()
     path = second if first == "--check" else first
     sys.argv[:] = [path]
+    sys.path[0] = os.getcwd()  # noqa: PTH109 - wherever the bot goes; pathlib would be one more module of its start
     home = f"{sys.path[0]}/{path.rpartition('/')[0]}"
     sys.path.append(home)  # where its own modules are, if it has any, for either kind of import
     holdem.__path__.append(home)
