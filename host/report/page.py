@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +148,8 @@ def rendered(
             kept=set(data),
             data=data,
             playlog=(playlog[0], squeezed(playlog[1])) if playlog else None,
-            duel_ids=partial(duel_ids, told),
+            number=told.number,
+            duel_ids={stage.name: duel_ids(told, stage) for stage in told.stages},
             kinds=KINDS,
             isolation=ISOLATION.get(told.level, told.level),
             version=__version__,
@@ -160,10 +161,10 @@ def rendered(
 
 def duel_ids(told: Account, stage: Stage) -> dict[tuple[str, str], str]:
     """Return the ids of a stage's pages of pairs, by the two bots in either order."""
-    ids = {}
+    ids, number = {}, told.number
     for duel in stage.duels:
         one, two = duel.bots
-        numbers = sorted((told.number[one], told.number[two]))
+        numbers = sorted((number[one], number[two]))
         ids[one, two] = ids[two, one] = f"pair-{told.stages.index(stage)}-{numbers[0]}-{numbers[1]}"
     return ids
 

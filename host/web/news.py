@@ -2,17 +2,19 @@
 
 import contextlib
 import gzip
+import hashlib
 import json
 import sqlite3
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import trio
 
-from host.journal import Journal, reading, spread
+from host.journal import Journal, holder, reading, spread
 from host.problems import Problem, Refused
 from host.report.account import Account, account, as_json
 from host.report.courses import Chips, chips
@@ -23,18 +25,26 @@ from host.report.tables import Place, find, load, packed, worth_seeing
 from host.report.text import json_rows
 
 LOOKING = 0.5  # seconds between two looks at the journal's files
-SHARE = 20  # making a page may take one part in so many of the time: the tournament needs the machine
+SHARE = 40  # while a run goes on, all we do may take one part in so many of a core: the tournament needs the machine
+SOONEST, LATEST = 1.0, 30.0  # seconds from one edition of a run that goes on to the next, whatever they take
 REPLAYS, REMEMBERED = 40, 64
 TABLES = 100  # whose events are made at a time
 KEEPING = 15.0  # seconds after which a silent line is told that we live
+
+
+class Sheet(NamedTuple):
+    """What one address shows: packed once for everybody, with a tag by which who has it already knows it again."""
+
+    packed: bytes  # gzip
+    tag: str
 
 
 class Edition(NamedTuple):
     """What everybody is shown until something is new."""
 
     number: int
-    page: bytes  # gzipped
-    api: Mapping[str, bytes]
+    page: Sheet
+    api: Mapping[str, Sheet]
     news: bytes  # one server-sent event
     state: str
 
@@ -54,15 +64,23 @@ class Newsroom:
         self.edition = self._made(0)
 
     async def follow(self) -> None:
-        """Make a new edition whenever the journal has changed, but never spend much of the time on it."""
+        """Make a new edition whenever the journal has changed, but never spend much of a running tournament's time.
+
+        What an edition costs is not only its making: everybody who listens fetches it.
+        """
+        made, spent = time.monotonic(), time.process_time()
         while True:
-            started = time.monotonic()
-            if self._signature() != self._seen:
-                self.edition = await trio.to_thread.run_sync(self._made, self.edition.number + 1)
-                changed, self.changed = self.changed, trio.Event()
-                changed.set()
-            took = time.monotonic() - started
-            await trio.sleep(max(LOOKING, SHARE * took))
+            await trio.sleep(LOOKING)
+            if self._signature() == self._seen:
+                continue
+            rest = min(LATEST, max(SOONEST, SHARE * (time.process_time() - spent)))
+            if time.monotonic() < made + rest and holder(self.path):
+                continue
+            made, spent = time.monotonic(), time.process_time()
+            make = partial(self._made, self.edition.number + 1)
+            self.edition = await trio.to_thread.run_sync(make, abandon_on_cancel=True)
+            changed, self.changed = self.changed, trio.Event()
+            changed.set()
 
     async def replay(self, name: str) -> bytes:
         """Return a table of a finished stage, packed for the casino. Raise Refused when it may not or cannot be shown."""
@@ -126,11 +144,11 @@ class Newsroom:
         except sqlite3.Error as failed:  # the journal is just being made, or thrown away
             wrong = f"{self.path.name} cannot be read: {failed}"
         self._checked, self._told = not wrong, told
-        page = rendered(told, replays, {}, live=True, stacks=stacks, wrong=wrong).encode()
-        api = {key: encoded(value) for key, value in figures(told, replays).items()}
+        page = sheet(rendered(told, replays, {}, live=True, stacks=stacks, wrong=wrong).encode())
+        api = {key: sheet(encoded(value)) for key, value in figures(told, replays).items()}
         news = json.dumps({"edition": number, "newest": told.newest, "state": told.state})
         event = f"event: news\nid: {number}\ndata: {news}\n\n".encode()
-        return Edition(number, gzip.compress(page, 5, mtime=0), api, event, told.state)
+        return Edition(number, page, api, event, told.state)
 
     def _games(self, journal: Journal, seed: bytes, told: Account, replays: list[Place]) -> list[Chips]:
         """Return how the chips went in one game of each group; what has been played does not change."""
@@ -181,6 +199,11 @@ class Newsroom:
     def _events(self, path: str, tables: Sequence[int]) -> bytes:
         with self._played() as journal:
             return "".join(map(as_lines, load(journal, the_seed(journal), path, tables))).encode()
+
+
+def sheet(body: bytes) -> Sheet:
+    """Return a body, packed. Its tag follows from what it says: it holds for a server that has been started anew."""
+    return Sheet(gzip.compress(body, 5, mtime=0), f'W/"{hashlib.sha256(body).hexdigest()[:20]}"')
 
 
 def encoded(value: Any) -> bytes:

@@ -1,9 +1,12 @@
 """The server: a page, its two scripts, a stream of news and some JSON. It reads a journal and writes nothing."""
 
+import gzip
 import json
+import os
+import signal
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
-from functools import partial
+from functools import cache, partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -18,9 +21,10 @@ from starlette.routing import Route
 
 from host.problems import Problem, Refused
 from host.report.page import ASSETS, LIVE_POLICY, asset
-from host.web.news import KEEPING, Newsroom
+from host.web.news import KEEPING, Newsroom, Sheet, sheet
 
 MOST_LISTENERS = 500
+LEAVING = 2.0  # seconds for everything to end in good order
 HEADERS = {
     "content-security-policy": LIVE_POLICY,
     "x-content-type-options": "nosniff",
@@ -41,13 +45,13 @@ def application(room: Newsroom, local: bool) -> App:
     listeners = 0
 
     async def page(request: Request) -> Response:
-        return zipped(request, room.edition.page, f'"{room.edition.number}"', "text/html; charset=utf-8")
+        return shown(request, room.edition.page, "text/html; charset=utf-8")
 
     async def file(request: Request) -> Response:
         name = request.path_params["name"]
         if name not in ASSETS:
             return refusal(404, "there is no such file")
-        return Response(asset(name), media_type=ASSETS[name], headers={"cache-control": "no-cache"})
+        return shown(request, packed_asset(name), ASSETS[name])
 
     async def figures(request: Request) -> Response:
         name = request.path_params["name"]
@@ -56,7 +60,7 @@ def application(room: Newsroom, local: bool) -> App:
                 404,
                 f"there is no such address; there are {', '.join(room.edition.api)}, replay, events and events.ndjson",
             )
-        return Response(room.edition.api[name], media_type="application/json", headers={"cache-control": "no-cache"})
+        return shown(request, room.edition.api[name], "application/json")
 
     async def replay(request: Request) -> Response:
         try:
@@ -136,16 +140,21 @@ def hostname(host: str) -> str:
     return host.partition(":")[0].lower()
 
 
-def zipped(request: Request, body: bytes, tag: str, kind: str) -> Response:
-    """Return a gzipped body, or only that it is still the same."""
-    import gzip
-
-    headers = {"etag": tag, "cache-control": "no-cache", "vary": "accept-encoding"}
-    if request.headers.get("if-none-match") == tag:
+def shown(request: Request, what: Sheet, kind: str) -> Response:
+    """Return a sheet, or only that it is still the same as the one that is there already."""
+    headers = {"etag": what.tag, "cache-control": "no-cache", "vary": "accept-encoding"}
+    known = request.headers.get("if-none-match", "").split(",")
+    if {what.tag, "*"} & {tag.strip() for tag in known}:
         return Response(status_code=304, headers=headers)
     if "gzip" in request.headers.get("accept-encoding", ""):
-        return Response(body, media_type=kind, headers=headers | {"content-encoding": "gzip"})
-    return Response(gzip.decompress(body), media_type=kind, headers=headers)
+        return Response(what.packed, media_type=kind, headers=headers | {"content-encoding": "gzip"})
+    return Response(gzip.decompress(what.packed), media_type=kind, headers=headers)
+
+
+@cache
+def packed_asset(name: str) -> Sheet:
+    """Return one of our own files as it is sent."""
+    return sheet(asset(name).encode())
 
 
 def refusal(status: int, words: str) -> Response:
@@ -181,8 +190,6 @@ def is_local(made: socket.socket) -> bool:
 
 async def served(path: Path, made: socket.socket, spoilers: bool = False) -> None:
     """Serve a journal until ^C or SIGTERM; with `spoilers` also the cards of a stage that is not over."""
-    import signal
-
     config = Config()
     config.bind = [f"fd://{made.fileno()}"]
     config.accesslog = None
@@ -191,13 +198,28 @@ async def served(path: Path, made: socket.socket, spoilers: bool = False) -> Non
     config.graceful_timeout = 0.2
     config.shutdown_timeout = 1.0
     config.h11_max_incomplete_size = 16 * 1024
-    room = await trio.to_thread.run_sync(Newsroom, path, spoilers)
+    told = trio.Event()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(told_to_end, told)
+        room = await trio.to_thread.run_sync(Newsroom, path, spoilers)
+        nursery.start_soon(room.follow)
+        await serve(application(room, is_local(made)), config, shutdown_trigger=told.wait)  # type: ignore[arg-type]
+        nursery.cancel_scope.cancel()
+
+
+async def told_to_end(told: trio.Event, task_status: trio.TaskStatus[None]) -> None:
+    """Set an event at ^C or SIGTERM, and see to it that we end whoever listens."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
+        task_status.started()
+        await anext(received)
+        trio.lowlevel.spawn_system_task(leave)
+        told.set()
 
-        async def stop() -> None:
-            await anext(received)
 
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(room.follow)
-            await serve(application(room, is_local(made)), config, shutdown_trigger=stop)  # type: ignore[arg-type]
-            nursery.cancel_scope.cancel()
+async def leave() -> None:
+    """End the process if it has not ended by itself: it has nothing to lose.
+
+    Hypercorn shields what it sends from being cancelled: one client that asks for much and reads nothing would keep us.
+    """
+    await trio.sleep(LEAVING)
+    os._exit(0)
