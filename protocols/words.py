@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, NamedTuple
+from operator import call
+from typing import Any, NamedTuple, get_args, get_origin
 
 LONGEST_LINE = 4096  # bytes, of a question and of an answer alike, line end not counted
 
@@ -102,7 +103,7 @@ def _field(value: object) -> str:
 
 
 _fields = _Remembered(_field)
-_structs = _Remembered(lambda value: ":".join(map(spell, value)))
+_structs = _Remembered(lambda value: ":".join(map(_word, value)))
 """NamedTuples apart: they are spelled otherwise than their equals, plain tuples."""
 
 
@@ -116,10 +117,49 @@ def spell(value: object) -> str:
     return _fields[value]
 
 
+_word: Callable[[object], str] = _fields.__getitem__
+_struct: Callable[[object], str] = _structs.__getitem__
+
+
+def _text(value: str) -> str:
+    return value or "-"
+
+
+def _list_of_structs(value: Iterable[object]) -> str:
+    return ",".join(map(_struct, value)) or "-"
+
+
+def _way(hint: object) -> Callable[[Any], str]:
+    """Return how to spell a field of this type: from memory, unless that takes longer than to spell it.
+
+    A text is its own spelling. A list of NamedTuples seldom comes again, and hashing it is dear; its members do.
+    """
+    if hint is str:
+        return _text
+    if get_origin(hint) is tuple and all(each is ... or hasattr(each, "_fields") for each in get_args(hint)):
+        return _list_of_structs
+    return _word
+
+
+class _Ways(dict[type[View], tuple[Callable[[Any], str], ...]]):
+    """How to spell the fields of each kind of view; empty where all of them are remembered."""
+
+    def __missing__(self, kind: type[View]) -> tuple[Callable[[Any], str], ...]:
+        hints = getattr(kind, "__annotations__", {})
+        ways = tuple([_way(hints.get(name)) for name in getattr(kind, "_fields", ())])
+        self[kind] = ways if any(way is not _word for way in ways) else ()
+        return self[kind]
+
+
+_ways = _Ways()
+
+
 def spell_all(views: Iterable[View]) -> bytes:
     """Return questions as text, a line each: their fields, split by one blank."""
-    word = _fields.__getitem__
-    return "".join([" ".join(map(word, view)) + "\n" for view in views]).encode()
+    word, ways_of = _word, _ways.__getitem__
+    return "".join(
+        [" ".join(map(call, ways, view) if (ways := ways_of(type(view))) else map(word, view)) + "\n" for view in views]
+    ).encode()
 
 
 PRINTABLE = re.compile(rb"[\x20-\x7E]*")

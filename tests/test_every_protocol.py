@@ -2,6 +2,7 @@
 
 import json
 import re
+from random import Random
 
 import pytest
 import trio
@@ -13,6 +14,8 @@ from host.bots.build import Bot
 from host.bots.told import Question
 from host.games import GAMES
 from host.games.engine import Game
+from host.games.holdem import Other
+from host.games.holdem import View as HoldemView
 from protocols import PROTOCOLS
 from protocols.words import Answer, Fault, FaultKind, Move, Protocol, View
 
@@ -70,6 +73,24 @@ def test_argv_and_lines_say_the_same_fields_in_the_views_order(game: Game) -> No
         by_argv = fields_of(PROTOCOLS["argv"], view)
         assert by_argv == fields_of(PROTOCOLS["lines"], view)
         assert len(by_argv) == len(view)
+
+
+def test_lists_of_players_are_said_alike_by_argv_and_lines_whether_they_were_said_before_or_not() -> None:
+    random = Random("players")
+
+    def others() -> tuple[Other, ...]:
+        return tuple(Other(*random.choices(range(3), k=2), random.random() < 0.5) for _ in range(random.randrange(5)))
+
+    def listed(others: tuple[Other, ...]) -> str:
+        return ",".join(f"{chips}:{bet_amt}:{died:d}" for chips, bet_amt, died in others) or "-"
+
+    views = [HoldemView(1, "AhKd", others(), others(), random.choice(["", "2c7hTh"]), 0, 2, 3) for _ in range(200)]
+    said = [
+        f"1 AhKd {listed(view.bet_players)} {listed(view.betting_players)} {view.community_cards or '-'} 0 2 3"
+        for view in views
+    ]
+    assert [b" ".join(PROTOCOLS["argv"].ask(view)).decode() for view in views] == said
+    assert PROTOCOLS["lines"].lines(views).decode().splitlines() == said
 
 
 @pytest.mark.parametrize("game", GAMES.values(), ids=list(GAMES))
