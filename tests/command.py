@@ -71,7 +71,7 @@ def croupier_process(
         cwd=cwd,
         env=environment() if env is None else env,
         capture_output=True,
-        timeout=120,
+        timeout=300,
         check=False,
         **more,
     )

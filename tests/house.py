@@ -205,8 +205,10 @@ def groups() -> frozenset[str]:
 
 
 def keys_of(path: Path) -> str:
-    """Return which objects of System V a machine has: key, id and permissions, not their times."""
-    return "".join(" ".join(line.split()[:3]) + "\n" for line in path.read_text().splitlines()[1:])
+    """Return which objects of System V the sandboxes' users have: key, id and permissions, not their times."""
+    head, *lines = (line.split() for line in path.read_text().splitlines())
+    owner = head.index("uid")
+    return "".join(" ".join(line[:3]) + "\n" for line in lines if int(line[owner]) in sandbox_uids())
 
 
 def names_in(folder: Path) -> frozenset[str]:

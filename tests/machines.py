@@ -58,7 +58,7 @@ class Machines:
         """End a worker in good order."""
         worker = self.workers.pop(name)
         worker.terminate()
-        worker.wait(30)
+        worker.wait(120)
 
     def kill_scheduler(self) -> None:
         """Kill the scheduler."""
@@ -75,7 +75,7 @@ class Machines:
             for process in processes:
                 process.terminate()
             for process in processes:
-                process.wait(30)
+                process.wait(120)
 
 
 def without(program: str) -> Sequence[str]:
@@ -99,7 +99,7 @@ def machines(*names: str) -> Iterator[Machines]:
             cluster.close()
 
 
-def until(true: object, seconds: float = 60.0) -> None:
+def until(true: object, seconds: float = 120.0) -> None:
     """Wait until something is true; fail when that takes longer than anything here may."""
     assert callable(true)
     deadline = time.monotonic() + seconds

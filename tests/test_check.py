@@ -4,6 +4,7 @@
 
 import stat
 import subprocess
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -36,7 +37,7 @@ C = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\nint main(int 
 READS = "char line[200]; while (fgets(line, 200, stdin)) {}"
 LINES = 'protocol = "lines"\n'
 PYTHON = 'language = "python"\nentry = "bot.py"\n'
-BRIEF = '[limits]\nmove = "400 ms"\nstartup = "200 ms"\n'
+BRIEF = '[limits]\nmove = "1 s"\nstartup = "1 s"\n'
 SHORT_OF_SPACE = "#!/bin/sh\nulimit -v 524288\nexec "
 
 BAD: dict[str, tuple[dict[str, str | bytes], str]] = {
@@ -65,7 +66,7 @@ BAD: dict[str, tuple[dict[str, str | bytes], str]] = {
     "B022": ({"bot.py": 'print("thinking...")\nprint("H")\n'}, "mine: wrote more than its answer:  'thinking...\\nH\\n'"),
     "B023": ({"bot.py": 'print("Hit")\n'}, "mine: 'Hit' is no move; a move is H, S, D or B <chips>"),
     "B025": ({"bot.toml": LINES + PYTHON + BRIEF, "bot.py": 'import sys\nfor line in sys.stdin:\n    print("S", end="", flush=True)\n'}, "mine: wrote 'S' and no line end: "),
-    "B031": ({"bot.toml": PYTHON + BRIEF, "bot.py": "import sys, time\nprint('rehash!', file=sys.stderr, flush=True)\ntime.sleep(60)\n"}, "mine: no answer after 4"),
+    "B031": ({"bot.toml": PYTHON + BRIEF, "bot.py": "import sys, time\nprint('rehash!', file=sys.stderr, flush=True)\ntime.sleep(60)\n"}, "mine: no answer after "),
     "B032": ({"bot.toml": 'language = "c"\n[limits]\ncpu = "50 ms"\n', "bot.c": C.format("for (volatile int i = 0;; i++);")}, "mine: "),
     "B033": ({"bot.toml": 'language = "c"\n[limits]\nmemory = "32 MiB"\n', "bot.c": C.format("for (;;) memset(malloc(1 << 20), 1, 1 << 20);")}, "mine: more than 32 MiB of memory: it was killed for that, it did not crash by itself"),
     "B034": ({"bot.c": C.format("abort();")}, "mine: crashed: killed by signal 6 (aborted)"),
@@ -121,7 +122,7 @@ NOTED: dict[str, tuple[dict[str, str | bytes], str, str]] = {
     "an illegal card": ({"bot.toml": PYTHON, "bot.py": 'import sys\nfor line in sys.stdin:\n    print("PLAY 9")\n'}, "pazaak", "    note B028"),
     "chance of its own": ({"bot.py": 'import time\nprint("SH"[time.time_ns() // 1000 % 2])\n'}, "cardshark", "draw from CROUPIER_SEED"),
     "what it was refused": ({"bot.toml": LINES + PYTHON, "bot.py": 'import sys\ntry:\n    open("/root/.aws/credentials")\nexcept OSError as error:\n    print(error, file=sys.stderr)\nfor line in sys.stdin:\n    print("S")\n'}, "cardshark", "note B037"),
-    "a slow answer": ({"bot.toml": LINES + PYTHON + '[limits]\nmove = "600 ms"\n', "bot.py": 'import sys, time\nfor n, line in enumerate(sys.stdin):\n    time.sleep(0.4 * (n == 3))\n    print("S")\n'}, "cardshark", "a slower or busier machine may be too slow for it"),
+    "a slow answer": ({"bot.toml": LINES + PYTHON, "bot.py": 'import sys, time\nfor n, line in enumerate(sys.stdin):\n    time.sleep(0.55 * (n == 3))\n    print("S")\n'}, "cardshark", "a slower or busier machine may be too slow for it"),
 }  # fmt: skip
 
 
@@ -224,8 +225,8 @@ def test_a_bot_for_arguments_is_told_its_protocol(here: Path) -> None:
 
 
 def test_who_answers_only_after_a_slow_start_is_accepted(here: Path) -> None:
-    source = 'import sys, time\ntime.sleep(0.8)\nfor line in sys.stdin:\n    print("S")\n'
-    lay({"mine/bot.toml": LINES + PYTHON + '[limits]\nmove = "300 ms"\n', "mine/bot.py": source})
+    source = 'import sys, time\ntime.sleep(1.5)\nfor line in sys.stdin:\n    print("S")\n'
+    lay({"mine/bot.toml": LINES + PYTHON, "mine/bot.py": source})
     done = croupier("check", "mine", "-g", "cardshark")
     assert done.code == 0, done.out
 
@@ -349,6 +350,7 @@ def test_a_build_that_was_killed_is_swept_and_one_under_way_is_not(here: Path) -
     with subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL) as process:
         while not (started := list(store.glob("making-*/staged/bot.toml"))):
             assert process.poll() is None
+            time.sleep(0.01)
         (working,) = {path.parents[1] for path in started}
 
         assert croupier("check", "sample:davey", "-g", "cardshark").code == 0

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -562,8 +563,9 @@ def interrupted(words: list[str], begun: Callable[[subprocess.Popen[bytes]], boo
     )
     while not begun(process):
         assert process.poll() is None
+        time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     return Done(process.returncode, out.decode(), err.decode())
 
 

@@ -22,6 +22,7 @@ from host.problems import Refused
 
 pytestmark = pytest.mark.long
 HERE = ROOT / "docker"
+BASE = "debian:bookworm-slim"  # as the Dockerfile says
 PROJECT = "croupier-tests"
 TOURNEYS = 16
 SHUT_IN = ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
@@ -40,6 +41,8 @@ def images() -> None:
     """Build both images, or skip where no engine answers."""
     if shutil.which("docker") is None or ran("docker", "version").code:
         pytest.skip("NO DOCKER ENGINE ANSWERS: nothing about containers is tested here (tests/docker/start-engine.sh)")
+    if ran("docker", "image", "inspect", BASE).code and ran("docker", "pull", "-q", BASE).code:
+        pytest.skip(f"NO {BASE}, and no registry to pull it from: nothing about containers is tested here")
     for target in ("all", "host"):
         built = ran(
             *("docker", "build", "-q", "-f", "Dockerfile", "--target", target, "-t", f"croupier:{target}", ".."),

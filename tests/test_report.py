@@ -534,7 +534,7 @@ def test_what_about_says_repeats_and_verifies_the_run(seed: str, tmp_path: Path)
         env=command_line.environment(),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     again, commitment = command_line.result_of(copy), re.findall(r"sha256 ([0-9a-f]{64})", page)[-1]

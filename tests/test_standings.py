@@ -487,7 +487,7 @@ def test_large_fields_are_ranked_while_one_looks() -> None:
     started = time.process_time()
     rows = standings("tables", [], records, field(names))
     sureness(rows, records)
-    assert time.process_time() - started < 2  # 0.6 s measured
+    assert time.process_time() - started < 10  # 0.6 s measured
 
 
 def test_a_whole_season_is_ranked_at_once() -> None:
@@ -496,4 +496,4 @@ def test_a_whole_season_is_ranked_at_once() -> None:
     started = time.process_time()
     rows = standings("round-robin", [], records, field("ABCDEFGH"))
     sureness(rows, records)
-    assert time.process_time() - started < 0.5  # 0.005 s measured
+    assert time.process_time() - started < 2  # 0.005 s measured

@@ -322,7 +322,7 @@ def test_where_nobody_can_be_kept_from_the_interpreter_each_start_is_cold() -> N
 
 @at_every_warm_level
 def test_a_clock_looks_at_the_bot_and_not_at_its_interpreter(level: str) -> None:
-    bot = built(folder_of("import time\n\ntime.sleep(0.3)\nprint('S')\n"))
+    bot = built(folder_of("import time\n\ntime.sleep(1)\nprint('S')\n"))
     seen = list[tuple[int, int]]()
 
     async def ask() -> list[Answer]:
@@ -340,7 +340,9 @@ def test_a_clock_looks_at_the_bot_and_not_at_its_interpreter(level: str) -> None
 
             await seat.decide([Question(1, 1, GAME.examples[0])])
             nursery.start_soon(look)
-            return await seat.decide([Question(2, 1, GAME.examples[0])])
+            answers = await seat.decide([Question(2, 1, GAME.examples[0])])
+            nursery.cancel_scope.cancel()
+            return answers
 
     assert trio.run(ask) == [STANDS]
     assert seen[0][0] == seen[0][1]
