@@ -70,7 +70,8 @@ CODES: Mapping[str, Code] = {
         "the bot does not build",
         "Its compiler, or a command of its `build`, ended with an error; the compiler's own first words are shown. "
         "Builds run in the sandbox: without network, with limits of their own, and with the bot's own files only. Mend "
-        "it, then try again with `croupier build NAME`, or `croupier check BOT`.",
+        "it, then try again with `croupier build NAME`, or `croupier check BOT`. All that the compiler has said is in the "
+        "log that is named; `croupier run` keeps it in run/build/BOT/build.log.",
     ),
     "B011": Code(
         "Java does not find the main class",

@@ -1,16 +1,28 @@
 """What is wrong, for people: the thing, the rule and the cure, with a code that `croupier explain` knows."""
 
+from pathlib import Path
 from typing import NamedTuple
+
+WHOLE_LOG = "\nthe whole log: "
 
 
 class Problem(NamedTuple):
-    """One finding. `where` is `croupier.toml:14`, a path or a bot's name; `evidence` may have several lines."""
+    """One finding. `where` is `croupier.toml:14`, a path or a bot's name; `evidence` may have several lines.
+
+    `log` is all that a compiler has said, where there is such; the evidence ends with where that can be read.
+    """
 
     code: str
     where: str
     message: str
     evidence: str = ""
     hint: str = ""
+    log: str = ""
+
+    def naming_log(self, path: Path) -> "Problem":
+        """Return the same with its log elsewhere."""
+        before, _, _ = self.evidence.rpartition(WHOLE_LOG)
+        return self._replace(evidence=f"{before}{WHOLE_LOG}{path}")
 
     def __str__(self) -> str:
         text = (

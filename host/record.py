@@ -49,6 +49,10 @@ States = tuple[tuple[str, bytes], ...]
 """Bots, and what their state files hold."""
 
 
+Said = tuple[tuple[str, tuple[tuple[str, bytes], ...]], ...]
+"""Bots, and the end of what they have said on standard error, in pieces by the name of the table."""
+
+
 class Record(NamedTuple):
     """A fixture that has been played: who got what, what was answered, what went wrong and what it cost."""
 
@@ -66,10 +70,11 @@ class Record(NamedTuple):
     overhead: float = 0.0  # seconds that croupier itself has computed for it
     times: tuple[Timed, ...] = ()  # of decisions at its first tables
     states: States = ()  # the state files that outlive the fixture, as it has left them
+    said: Said = ()
 
     def summary(self) -> "Record":
         """Return what standings are made of, without what grows with the tables."""
-        return self._replace(evidence=(), scores=(), answers=b"", times=(), states=())
+        return self._replace(evidence=(), scores=(), answers=b"", times=(), states=(), said=())
 
 
 class Again(NamedTuple):

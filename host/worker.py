@@ -175,6 +175,11 @@ def recorded(fixture: Fixture, played: Sequence[Played], seats: dict[str, Seat])
         pack(table.answers for table in played),
         tuple(name for name, seat in seats.items() if seat.benched),
         times=tuple(sorted(time for seat in seats.values() for time in seat.times)),
+        said=tuple(
+            (name, tuple((played[table - 1].sitting.path, said) for table, said in seat.heard))
+            for name, seat in seats.items()
+            if seat.heard
+        ),
     )
 
 

@@ -9,6 +9,7 @@ import trio
 from host.bots.build import Bot
 from host.bots.conversation import LIVES_ON
 from host.bots.finding import HOUSE_LIMITS
+from host.bots.heard import Heard
 from host.bots.limits import Limits
 from host.bots.oneshot import Spent
 from host.bots.seat import Seat
@@ -262,7 +263,7 @@ class _Memory:
 
     def __init__(self, bot: Bot, answers: Sequence[Sequence[Answer]], span: tuple[Then, Then] | None) -> None:
         self.env: dict[str, str] = {}
-        self.spent = Spent()
+        self.spent, self.heard = Spent(), Heard()
         self.muddled = False
         self.exchanges: list[Exchange] = []
         self._bot, self._answers, self._span = bot, answers, span

@@ -24,7 +24,7 @@ from host.bots.sandboxes import Ended, Home, sandboxed
 from host.bots.spec import Spec
 from host.bots.watch import a_watcher
 from host.games import GAMES
-from host.problems import Problem, Refused
+from host.problems import WHOLE_LOG, Problem, Refused
 from protocols import argv as argv_protocol
 from protocols.words import FaultKind
 
@@ -42,6 +42,7 @@ HOW = {
 LONGEST_PATH = 2000  # bytes
 SCRATCH = 512 * MIB
 WORDS_SHOWN = 30  # lines of a compiler
+LOG_KEPT = 64 << 10  # characters that go with what is wrong
 
 
 class Bot(NamedTuple):
@@ -384,6 +385,7 @@ def _does_not_build(spec: Spec, step: Step, ended: Ended, how: str, took: float,
         "B010",
         spec.name,
         f"does not build  ({shown_step(step)[:160]}; {how}, {took:.1f} s)",
-        shown,
-        advice(spec, words) or f"the whole log: {log}",
+        f"{shown}{WHOLE_LOG}{log}",
+        advice(spec, words) or "mend the first error first: the others may follow from it",
+        log.read_text(errors="replace")[-LOG_KEPT:],
     )

@@ -9,6 +9,7 @@ import trio
 
 from host.bots.build import Bot
 from host.bots.clock import Clock
+from host.bots.heard import Heard
 from host.bots.limits import A_DAY, Limits
 from host.bots.oneshot import OVERSPENT, Spent
 from host.bots.sandboxes import Ended, Sandbox
@@ -52,6 +53,7 @@ class Conversation:
         self._input = self._output = self._complaints = -1
         self._heard = b""  # what has come behind the last whole line
         self._stderr = bytearray()
+        self.heard, self._spoke_at = Heard(), 1
         self._numbers: dict[int, int] = {}  # the process's own number of each open table it has seen
         self._last_number = 0
         self._farewells = b""  # `over 17`, sent with the next question
@@ -172,6 +174,7 @@ class Conversation:
         self._input = -1
         try:
             await self._sweep(patience)
+            self.overheard(0)  # its last words
             self.muddled |= self._waved and self._spoke_early()
         finally:
             self._close()
@@ -221,6 +224,9 @@ class Conversation:
         except BlockingIOError:
             return None
         self._stderr += heard
+        if self._shown:
+            self._spoke_at = self._shown[0].table
+        self.heard.hear(self._spoke_at, heard)
         del self._stderr[:-EVIDENCE]
         return heard
 

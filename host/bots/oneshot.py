@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from host.bots.build import Bot
 from host.bots.clock import Clock, HostStall
+from host.bots.heard import Heard
 from host.bots.limits import Limits
 from host.bots.sandboxes import Ended, Sandbox
 from host.bots.sandboxes.keeper import FLOODED, OVER_CPU
@@ -48,6 +49,7 @@ class OneShot:
         self.env: dict[str, str] = dict(bot.env)
         self.spent = Spent()
         self.muddled = False
+        self.heard = Heard()
         self._tables = 1  # begun so far
         self._allowed = 0.0  # seconds of processor time for the question
         self._late = False  # whether the host has cut the question short
@@ -65,6 +67,7 @@ class OneShot:
         for question in questions:
             told = await self._ask(question)
             self._complaints[question.table] = told.stderr
+            self.heard.hear(question.table, told.stderr)
             if isinstance(told.answer, Fault):
                 return wave._replace(failed=told)
             wave.answers.append(told.answer)

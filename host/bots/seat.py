@@ -10,6 +10,7 @@ import trio
 from host.bots.build import Bot
 from host.bots.clock import Clock, HostStall
 from host.bots.conversation import ORDERLY, Conversation
+from host.bots.heard import Heard
 from host.bots.oneshot import OneShot, Spent
 from host.bots.sandboxes import KeeperDied, Outgrown, Sandbox
 from host.bots.told import BENCHING, EVIDENCE, Asked, Evidence, Timed, Told, Usage, Wave
@@ -29,6 +30,7 @@ class Talker(Shape):
 
     env: dict[str, str]
     spent: Spent
+    heard: Heard
     muddled: bool
 
     def show(self, questions: Sequence[Asked]) -> bool:
@@ -71,6 +73,11 @@ class Seat:
         self._questions = 0
         self._wall = 0.0
         self._walls = [0] * WALLS
+
+    @property
+    def heard(self) -> list[tuple[int, bytes]]:
+        """The end of what it has said on standard error, by table."""
+        return self._talker.heard.pieces
 
     @property
     def muddled(self) -> bool:
@@ -254,7 +261,7 @@ class _Nobody:
 
     def __init__(self) -> None:
         self.env: dict[str, str] = {}
-        self.spent = Spent()
+        self.spent, self.heard = Spent(), Heard()
         self.muddled = False
 
     def show(self, _questions: Sequence[Asked]) -> bool:

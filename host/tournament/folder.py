@@ -5,6 +5,7 @@ import json
 import os
 import re
 import secrets
+import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -96,6 +97,11 @@ class Folder:
         seed = () if unused else (self.seed_file, self.commitment_file)
         for path in (self.journal, *beside(self.journal), *seed):  # the journal first: it is nothing without it
             path.unlink(missing_ok=True)
+        for path in (self.run / "stderr", self.run / "build"):
+            if path.is_symlink():
+                path.unlink()
+            elif path.exists():
+                shutil.rmtree(path)
 
 
 def commitment(seed: bytes) -> str:

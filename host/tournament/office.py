@@ -23,6 +23,7 @@ from host.record import Fixture, Setup
 from host.tournament import cup as cups
 from host.tournament.alteration import canonical, difference
 from host.tournament.folder import Folder, commitment
+from host.tournament.logs import Logs
 from host.tournament.run import Hands, Progress, Venue, Venues, known, run_stage
 from host.tournament.stages import STAGES, Field
 from host.tournament.standings import told
@@ -43,6 +44,23 @@ class Watch(Protocol):
     def progress(self, progress: Progress) -> None:
         """Show how far a stage is."""
         ...
+
+
+class Overhearing(NamedTuple):
+    """Shows a run by a watch, and keeps what its bots say."""
+
+    watch: Watch
+    logs: Logs
+
+    def say(self, text: str) -> None:
+        """Show one line."""
+        self.watch.say(text)
+
+    def progress(self, progress: Progress) -> None:
+        """Show how far a stage is."""
+        if progress.record is not None:
+            self.logs.heard(progress.record)
+        self.watch.progress(progress)
 
 
 class Outcome(NamedTuple):
@@ -74,11 +92,16 @@ async def play_cup(
     level = ""
     async with stoppable(watch.say) as stop, venues(cluster or cup.cluster, watch.say) as venue:
         level = await level_at(venue, cup, folder, watch.say, fresh=fresh, unsafe=unsafe)
-        bots = await venue.ready(specs, GAMES[cup.game], cup.limits, level, slow_ones(watch.say))
+        logs = Logs(folder.run, watch.say)
+        try:
+            bots = await venue.ready(specs, GAMES[cup.game], cup.limits, level, slow_ones(watch.say))
+        except Refused as refused:
+            raise logs.refused(refused) from refused
         if fresh and folder.journal.exists() and folder.commitment_file.exists():
             watch.say("WARNING  the seed that was committed to goes with what was played: publish the new one's hash")
         with writing(folder.journal, fresh=folder.forget if fresh else None) as journal:
             seed = begin(journal, folder, cup, bots, level)
+            logs.built(bots)
             setup = cup.setup(bots, seed, level)
             async with venue.executor(setup, watch.say, workers or cup.workers) as hands:
                 watch.say(
@@ -87,7 +110,7 @@ async def play_cup(
                 )
                 if until is not None:
                     stop.scope.deadline = trio.current_time() + until
-                await play_stages(cup, last, setup, journal, hands, watch)
+                await play_stages(cup, last, setup, journal, hands, Overhearing(watch, logs))
             finished = last is None or last == cup.stages[-1].name
             journal.note({"state": "finished" if finished else "interrupted"})
         if finished:

@@ -1,0 +1,118 @@
+"""What bots and compilers say is kept for people: bounded, by table, and nowhere else than in the run's folder."""
+
+from pathlib import Path
+
+import pytest
+from command import croupier, cup_in
+
+from host.bots.build import harmless
+from host.bots.heard import LARGEST as OF_A_FIXTURE
+from host.bots.heard import Heard
+from host.problems import Problem, Refused
+from host.record import Record
+from host.tournament.logs import LARGEST, LONGEST, Logs, file_name
+
+TALKS = """\
+#!/bin/sh
+printf 'I have %s\\033[2J\\n' "$5" >&2
+echo S
+"""
+
+
+def said(bot: str, *pieces: tuple[str, bytes]) -> Record:
+    return Record("league/A+B/1", {}, {}, {}, (), (), b"", said=((bot, pieces),))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return tmp_path / "cup" / "run"
+
+
+@pytest.fixture
+def warned() -> list[str]:
+    return []
+
+
+def test_the_end_of_what_a_bot_says_is_kept_with_its_tables() -> None:
+    heard = Heard()
+    for table in (1, 1, 2):
+        heard.hear(table, b"%d " % table)
+    heard.hear(3, b"")
+    assert heard.pieces == [(1, b"1 1 "), (2, b"2 ")]
+    heard.hear(4, b"x" * OF_A_FIXTURE)
+    assert heard.pieces == [(4, b"x" * OF_A_FIXTURE)]
+    for _ in range(100):
+        heard.hear(5, b"y" * 10_000)
+    assert sum(len(piece) for _, piece in heard.pieces) <= OF_A_FIXTURE
+
+
+def test_a_log_grows_by_fixture_and_keeps_its_end(run: Path, warned: list[str]) -> None:
+    logs = Logs(run, warned.append)
+    logs.heard(said("a", ("league/A+B/1", b"one\n"), ("league/A+B/2", b"two\n")))
+    log = run / "stderr" / "a.log"
+    assert log.read_text() == "── league/A+B/1\none\n── league/A+B/2\ntwo\n"
+    for table in range(3, 60):
+        logs.heard(said("a", (f"league/A+B/{table}", b"line\n" * 1000)))
+    assert len(log.read_bytes()) <= LARGEST
+    assert log.read_text().startswith("line\n") and log.read_text().count("── league/A+B/59\n") == 1
+    assert warned == []
+
+
+@pytest.mark.parametrize("bot", ["..", ".", "../../victim", "a/b", ".hidden", "x" * 5000, "é" * 200, "a\nb", "%2E"])
+def test_no_name_leads_out_of_the_folder(bot: str, run: Path, warned: list[str]) -> None:
+    logs = Logs(run, warned.append)
+    logs.heard(said(bot, ("t", b"here")))
+    logs.refused(Refused([Problem("B010", bot, "does not build", log="here")], 4))
+    (log,) = (run / "stderr").iterdir()
+    (folder,) = (run / "build").iterdir()
+    assert (log.name, folder.name) == (f"{file_name(bot)}.log", file_name(bot))
+    assert (folder / "build.log").read_text() == "here"
+    assert [path.name for path in run.parent.iterdir()] == ["run"]
+    assert len(log.name) <= LONGEST + 4 and not log.name.startswith(".")
+
+
+def test_different_bots_have_different_logs() -> None:
+    names = ["a", "A", "a/b", "a%2Fb", ".a", "%2Ea", "x" * 500, "x" * 501]
+    assert len({file_name(name) for name in names}) == len(names)
+
+
+def test_no_link_is_followed(run: Path, tmp_path: Path, warned: list[str]) -> None:
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "file").write_text("mine")
+    (run / "stderr").mkdir(parents=True)
+    (run / "stderr" / "a.log").symlink_to(victim / "file")
+    (run / "build").symlink_to(victim)
+    logs = Logs(run, warned.append)
+    logs.heard(said("a", ("t", b"theirs")))
+    refused = logs.refused(Refused([Problem("B010", "a", "does not build", "x\nthe whole log: old", log="theirs")], 4))
+    assert (victim / "file").read_text() == "mine" and [path.name for path in victim.iterdir()] == ["file"]
+    assert (run / "stderr" / "a.log").read_text() == "── t\ntheirs\n"
+    assert len(warned) == 1 and warned[0].startswith(f"WARNING  {run / 'build' / 'a' / 'build.log'} cannot be written")
+    assert refused.problems[0].evidence.endswith("the whole log: old")
+
+
+def test_a_run_keeps_what_its_bots_say_and_how_they_were_built(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", ["davey.c"], tourneys=1, rounds=2)
+    (cup / "bots" / "talks").write_text(TALKS)
+    (cup / "bots" / "talks").chmod(0o755)
+    done = croupier("run", "-C", cup, "--progress", "none")
+    assert done.code == 0, done.err
+    log = (cup / "run" / "stderr" / "talks.log").read_text()
+    assert log.startswith("── tables/1/1\nI have ") and harmless("\033[2J") in log
+    assert "\n── tables/1/2\n" in log and log == harmless(log)
+    assert not (cup / "run" / "stderr" / "davey.log").exists()
+    assert (cup / "run" / "build" / "davey" / "build.log").read_text().startswith("$ cc -O2 ")
+    (cup / "bots" / "talks").unlink()
+    assert croupier("run", "-C", cup, "--fresh", "--progress", "none").code == 0
+    assert not (cup / "run" / "stderr").exists()
+
+
+def test_a_bot_that_does_not_build_names_the_log_that_stays(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", ["davey.c"])
+    (cup / "bots" / "broken.c").write_text("int main(void) { return nothing; }\n" + "int x = what;\n" * 40)
+    done = croupier("run", "-C", cup, "--progress", "none")
+    assert done.first.startswith("error[B010] broken: does not build")
+    log = cup / "run" / "build" / "broken" / "build.log"
+    assert f"the whole log: {log}\n" in done.err
+    assert log.read_text().count("error:") >= 35 > done.err.count("error:")
