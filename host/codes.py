@@ -477,6 +477,18 @@ CODES: Mapping[str, Code] = {
         "Containers are made from the image croupier:all, which is built from a clone of croupier and comes from no "
         "registry. Build it once on each machine that plays; the hint has the command.",
     ),
+    "S016": Code(
+        "TLS without a certificate, or no TLS where it is demanded",
+        "A scheduler at tls:// talks only to those who show a certificate of its authority, and to nobody in the clear. "
+        "This run has none, its files cannot be read, or it was told tcp://. Dask's own configuration names them: "
+        "distributed.comm.tls.ca-file, and cert and key under distributed.comm.tls.client. docs/running.md makes some.",
+    ),
+    "S017": Code(
+        "a certificate of the cluster is not trusted",
+        "The scheduler's certificate, or this run's, was not signed by the authority that the other side knows, or has "
+        "expired. Scheduler, workers and run must name the same ca-file and certificates made with it: docs/running.md. "
+        "croupier does not talk to a scheduler that it cannot recognise.",
+    ),
     # U: the command line
     "U001": Code(
         "wrong use of the command",

@@ -2,7 +2,6 @@
 
 import zlib
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -10,7 +9,7 @@ import msgspec
 from host.bots.build import Bot
 from host.bots.told import Evidence, Timed, Usage
 from host.games.engine import Scores
-from host.outsiders import Origin, bring
+from host.outsiders import Origin, bring_again
 from protocols.words import Answer, Fault, FaultKind, Move
 
 
@@ -100,7 +99,7 @@ class Setup(NamedTuple):
     level: str
     abreast: int = 0  # most tables at once; 0 = croupier's own default
     pondering: bool = False  # whether bots may go on computing while they have no question
-    origin: Origin = ("", "")  # of a game that the organiser brings
+    origin: Origin = Origin()  # of a game that the organiser brings
 
 
 class Job(NamedTuple):
@@ -161,9 +160,9 @@ encode = msgspec.json.encode
 def decode_setup(line: bytes, rules_of: Any) -> Setup:
     """Return a worker's setup; `rules_of` gives the type of a game's rules."""
     raw = msgspec.json.decode(line)
-    named, folder = raw[Setup._fields.index("origin")]
-    if named:
-        bring(named, Path(folder))
+    brought = msgspec.convert(raw[Setup._fields.index("origin")], Origin)
+    if brought.said:
+        bring_again(brought)
     raw[1] = msgspec.convert(raw[1], rules_of(raw[0]))
     return msgspec.convert(raw, Setup)
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import psutil
 from command import environment
@@ -19,34 +20,39 @@ LOOPBACK = "127.0.0.1"
 class Machines:
     """The processes of a cluster; a worker is known by its name."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, tls: Mapping[str, str]) -> None:
         with socket.create_server((LOOPBACK, 0)) as free:
             self.port = free.getsockname()[1]
-        self.address = f"tcp://{LOOPBACK}:{self.port}"
+        self._protocol, self._tls = "tls" if tls else "tcp", tls
+        self.address = f"{self._protocol}://{LOOPBACK}:{self.port}"
         self.workers: dict[str, subprocess.Popen[bytes]] = {}
-        self._folder = folder
-        self.start_scheduler()
+        self.folder = folder
 
     def _start(
-        self, program: str, log: str, *words: str, env: Mapping[str, str] | None = None, within: Sequence[str] = ()
+        self, program: str, log: str, *words: str, env: dict[str, str] | None = None, within: Sequence[str] = ()
     ) -> subprocess.Popen[bytes]:
-        with (self._folder / log).open("ab") as told:
+        with (self.folder / log).open("ab") as told:
             return subprocess.Popen(
                 [*within, sys.executable, "-P", "-m", f"distributed.cli.{program}", *words, "--no-dashboard"],
                 stdout=told,
                 stderr=told,
-                env=environment() if env is None else env,
+                env=(environment() if env is None else env) | self._tls,
             )
 
-    def start_scheduler(self) -> None:
+    def start_scheduler(self, env: dict[str, str] | None = None) -> None:
         """Start the scheduler, where it was if it has been before."""
-        self.scheduler = self._start("dask_scheduler", "scheduler", "--host", LOOPBACK, "--port", str(self.port))
+        words = ["--host", LOOPBACK, "--port", str(self.port), "--protocol", self._protocol]
+        self.scheduler = self._start("dask_scheduler", "scheduler", *words, env=env)
 
-    def start(self, name: str, env: Mapping[str, str] | None = None, lacking: str = "") -> None:
-        """Start a worker, on a machine that may lack a program; without the nanny that would start another in its place."""
+    def start(
+        self, name: str, env: dict[str, str] | None = None, lacking: str = "", hiding: Path | None = None
+    ) -> None:
+        """Start a worker, on a machine that may lack a program or a folder; no nanny starts another in its place."""
         words = ["--name", name, "--nthreads", "1", "--no-nanny", "--memory-limit", "0"]
-        words += ["--local-directory", str(self._folder), "--death-timeout", "60"]
-        self.workers[name] = self._start("dask_worker", name, self.address, *words, env=env, within=without(lacking))
+        words += ["--local-directory", str(self.folder), "--death-timeout", "60"]
+        self.workers[name] = self._start(
+            "dask_worker", name, self.address, *words, env=env, within=without(lacking, hiding)
+        )
 
     def kill(self, name: str) -> None:
         """Kill a worker as a failing machine would."""
@@ -78,19 +84,41 @@ class Machines:
                 process.wait(120)
 
 
-def without(program: str) -> Sequence[str]:
-    """Return what starts a process on a machine like this one, but without a program."""
+def without(program: str, folder: Path | None) -> Sequence[str]:
+    """Return what starts a process on a machine like this one, but without a program or a folder's content."""
     found = shutil.which(program) if program else None
-    return (
-        ["bwrap", "--dev-bind", "/", "/", "--ro-bind", "/dev/null", found, "--die-with-parent", "--"] if found else []
-    )
+    hidden = ["--ro-bind", "/dev/null", found] if found else []
+    hidden += ["--tmpfs", str(folder)] if folder else []
+    return ["bwrap", "--dev-bind", "/", "/", *hidden, "--die-with-parent", "--"] if hidden else []
+
+
+def certificates(folder: Path) -> dict[str, str]:
+    """Make an authority and a certificate of it, as docs/running.md does; return Dask's settings for all who have it."""
+
+    def openssl(*words: str) -> None:
+        new = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"] if words[0] == "req" else []
+        subprocess.run(["openssl", *words, *new], cwd=folder, capture_output=True, check=True)
+
+    folder.mkdir()
+    openssl("req", "-x509", "-days", "2", "-subj", "/CN=cup", "-keyout", "ca-key.pem", "-out", "ca.pem")
+    openssl("req", "-subj", "/CN=machine", "-keyout", "key.pem", "-out", "request.pem")
+    signing = ["-CA", "ca.pem", "-CAkey", "ca-key.pem", "-CAcreateserial"]
+    openssl("x509", "-req", "-days", "2", "-in", "request.pem", *signing, "-out", "cert.pem")
+    settings = {"CA_FILE": "ca.pem"}
+    for who in ("SCHEDULER", "WORKER", "CLIENT"):
+        settings |= {f"{who}__CERT": "cert.pem", f"{who}__KEY": "key.pem"}
+    return {f"DASK_DISTRIBUTED__COMM__TLS__{name}": str(folder / file) for name, file in settings.items()}
 
 
 @contextmanager
-def machines(*names: str) -> Iterator[Machines]:
-    """Have a cluster of workers with these names."""
+def machines(
+    *names: str, tls: Mapping[str, str] = MappingProxyType({}), scheduler: dict[str, str] | None = None
+) -> Iterator[Machines]:
+    """Have a cluster of workers with these names; `tls` are Dask's settings, `scheduler` its environment."""
     with tempfile.TemporaryDirectory(prefix="croupier-machines-") as folder:
-        cluster = Machines(Path(folder))
+        Path(folder).chmod(0o755)  # a machine may have its cache there, which bots' ordinary users enter
+        cluster = Machines(Path(folder), tls)
+        cluster.start_scheduler(scheduler)
         try:
             for name in names:
                 cluster.start(name)

@@ -155,10 +155,10 @@ def unready(address: str) -> list[Problem]:
     return refused.problems
 
 
-def present(address: str) -> str:
+def present(address: str) -> list[str]:
     """Return the names of who is there."""
     with Client(address, set_as_default=False) as client:
-        return str([each["name"] for each in client.scheduler_info(n_workers=-1)["workers"].values()])
+        return [each["name"] for each in client.scheduler_info(n_workers=-1)["workers"].values()]
 
 
 def test_a_scheduler_that_is_not_there() -> None:

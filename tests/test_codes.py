@@ -20,7 +20,7 @@ PROVOKED_ELSEWHERE = frozenset(
     + ["C016", "C017", "C018", "C020", "H001", "U001"]
     # by a journal, and by what a machine lacks
     + [f"R{number:03}" for number in range(1, 15)]
-    + [f"S{number:03}" for number in range(1, 16)]
+    + [f"S{number:03}" for number in range(1, 18)]
 )
 
 

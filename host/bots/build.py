@@ -179,8 +179,8 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
         if spec.adapter:
             lay(spec, staged)
         if spec.requires:
-            wheels.lay(await wheels.fetched(spec), staged)
-        what = hashlib.sha256(repr(spec._replace(folder=Path(), limits=Limits(), manifest="")).encode())
+            wheels.lay(spec.wheels or await wheels.fetched(spec, wheels.suiting(spec)), staged)
+        what = hashlib.sha256(repr(spec._replace(folder=Path(), limits=Limits(), manifest="", wheels=None)).encode())
         for part in fingerprint(staged):
             what.update(part)
         sha256 = what.hexdigest()  # the same on every machine; what comes of it is this machine's

@@ -40,3 +40,4 @@ class Spec(NamedTuple):
     state_lifetime: str = "fixture"
     limits: Limits = Limits()  # what it asks for
     manifest: str = ""  # the path of its bot.toml, for messages; empty for a lone file
+    wheels: Path | None = None  # what it requires, where that has been downloaded elsewhere and brought here

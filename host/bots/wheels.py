@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import trio
 
@@ -25,6 +26,18 @@ LARGEST = 128 << 20  # bytes of all wheels together
 WORDS = 6  # lines of pip's that are shown
 
 
+class Suiting(NamedTuple):
+    """Which wheels suit a bot: those of the Python that runs it, on its machine."""
+
+    python: str  # "3.11"
+    machine: str  # "x86_64"
+
+
+def suiting(spec: Spec) -> Suiting:
+    """Return which wheels suit a bot here. Raise Refused (exit code 6) when there is no such Python."""
+    return Suiting(".".join(map(str, version_of(python(spec))[:2])), os.uname().machine)
+
+
 def _pip() -> Path:
     """Return where croupier's own pip lies. Raise Refused (exit code 6) when there is none."""
     found = importlib.util.find_spec("pip")
@@ -34,13 +47,12 @@ def _pip() -> Path:
     return Path(found.origin).parent
 
 
-async def fetched(spec: Spec) -> Path:
+async def fetched(spec: Spec, suits: Suiting) -> Path:
     """Return the folder of the wheels that a bot requires, downloaded once for each list of requirements.
 
     Raise Refused (exit code 4) when the index has none that suit, 6 when it cannot be asked.
     """
-    version = ".".join(map(str, version_of(python(spec))[:2]))
-    what = json.dumps([sorted(spec.requires), version, os.uname().machine])
+    what = json.dumps([sorted(spec.requires), *suits])
     store = places.cache() / WHEELS
     store.mkdir(exist_ok=True)
     kept = store / hashlib.sha256(what.encode()).hexdigest()[:32]
@@ -48,7 +60,7 @@ async def fetched(spec: Spec) -> Path:
         return kept
     making = Path(tempfile.mkdtemp(dir=store, prefix="making-"))
     try:
-        await _download(spec, version, making)
+        await _download(spec, suits.python, making)
         size = sum(path.stat().st_size for path in making.iterdir())
         if size > LARGEST:
             hint = f"at most {LARGEST >> 20} MiB of wheels"

@@ -6,23 +6,33 @@ is decided here, fixture by fixture, as among the processes of one machine.
 
 import asyncio
 import contextlib
+import ipaddress
 import logging
+import os
+import socket
+import ssl
 import uuid
 import warnings
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
+import dask.config
 import trio
-from distributed import CancelledError, Client, KilledWorker
+from distributed import CancelledError, Client, KilledWorker, Security
+from distributed.comm.core import CommClosedError
 
+from host.bots import wheels
 from host.bots.build import Bot, File, files_of
 from host.bots.limits import Limits
 from host.bots.sandboxes import LEVELS
 from host.bots.spec import Spec
 from host.executors import remote
+from host.executors.outfit import Order, Readiness
 from host.executors.processes import Queue
 from host.games.engine import Game
-from host.outsiders import Origin, origin
+from host.outsiders import Origin, origin, sources
 from host.problems import Problem, Refused
 from host.record import Setup, encode
 from host.tournament.run import Venue
@@ -49,6 +59,11 @@ STRANGE = "S012"
 SAME = ("host", "distributed", "dask")
 """Packages whose versions must be the same on both sides; `host` is croupier."""
 
+CLEAR = (
+    "WARNING  {} is in the clear: whoever is on that network can read the seed, and run code on every machine; "
+    "tls:// keeps them out (docs/running.md)"
+)
+
 T = TypeVar("T")
 Say = Callable[[str], None]
 Versions = Mapping[str, Mapping[str, str]]
@@ -57,6 +72,7 @@ Versions = Mapping[str, Mapping[str, str]]
 for quiet in ("distributed", "distributed.client"):  # what befalls the cluster, croupier says itself
     logging.getLogger(quiet).setLevel(logging.CRITICAL + 1)
 warnings.filterwarnings("ignore", message=r"\s*Mismatched versions", module="distributed")
+warnings.filterwarnings("ignore", message="Sending large graph", module="distributed")  # it is a bot, and no graph
 
 
 class Gone(Exception):
@@ -64,6 +80,7 @@ class Gone(Exception):
 
 
 CLIENT: Callable[..., Any] = Client  # it has no types
+SECURITY: Callable[[], Any] = Security  # nor has it
 GONE = (asyncio.CancelledError, CancelledError, KilledWorker)
 """How Dask says the same."""
 
@@ -90,7 +107,7 @@ class Link:
         self.cup = uuid.uuid4().hex
         self.members: Mapping[str, Member] = {}
         self.connected = False
-        self.trouble = ""
+        self.trouble: Exception | None = None  # why not
         self._client: Any = None
         self._over = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -105,8 +122,8 @@ class Link:
             while not self._over.is_set():
                 try:
                     await self._stay()
-                except (OSError, RuntimeError, TypeError) as failed:  # closed in between; TLS without its settings
-                    self.trouble = str(failed)
+                except (OSError, RuntimeError) as failed:  # closed in between, or refused
+                    self.trouble = failed
                 self._client, self.connected, self.members = None, False, {}
                 await self._pause(POLL)
 
@@ -231,10 +248,11 @@ class Cluster:
 
     def __init__(self, link: Link, say: Say, patience: float) -> None:
         self._link, self._say, self._patience = link, say, patience
-        self._specs: list[tuple[Spec, str]] = []
-        self._files: dict[str, tuple[File, ...]] = {}
-        self._wanted: tuple[str, Origin, Limits, str] = ("", ("", ""), Limits(), "none")  # as remote.ready wants it
-        self._outfitted: dict[Member, remote.Readiness] = {}
+        self._files: dict[str, tuple[File, ...]] = {}  # what travels, by its hash
+        self._order = Order((), "", Origin(), Limits(), "none")  # its folders are such hashes
+        self._downloading = trio.Lock()
+        self._hashes: dict[str, str] = {}  # of the bots, by name
+        self._outfitted: dict[Member, Readiness] = {}
         self._fit: list[Member] = []
         self._refused: set[str] = set()
 
@@ -317,12 +335,8 @@ class Cluster:
 
         A machine that lacks what a bot needs is refused; what is wrong with a bot is Refused as on one machine.
         """
-        self._wanted = game.name, origin(game.name), granted, level
-        for spec in specs:
-            files = tuple(files_of(spec))
-            sha256 = remote.packed(files)
-            self._files[sha256] = files
-            self._specs.append((spec._replace(game=game.name), sha256))
+        own = tuple(spec._replace(game=game.name, folder=self._pack(files_of(spec))) for spec in specs)
+        self._order = Order(own, game.name, self._brought(game.name), granted, level)
 
         async def one(member: Member) -> None:
             began = trio.current_time()
@@ -333,20 +347,73 @@ class Cluster:
         async with trio.open_nursery() as nursery:
             for member in self._fit:  # whoever else comes is looked at first, in _welcome
                 nursery.start_soon(one, member)
+        for member in self._fit:
+            if member in self._outfitted:
+                self._outfitted[member] = self._alike(member, self._outfitted[member])
         for readiness in self._outfitted.values():
             if not all(problem.code.startswith("S") for problem in readiness.problems):
                 raise Refused(list(readiness.problems), readiness.exit_code)
         self._weed({member: readiness.problems for member, readiness in self._outfitted.items()})
         return next(list(readiness.bots) for readiness in self._outfitted.values() if not readiness.problems)
 
-    async def _outfit(self, member: Member) -> remote.Readiness:
-        """Bring a machine the bots that it does not know yet, and have it make all of them ready."""
+    def _pack(self, files: Iterable[File]) -> Path:
+        """Have files ready to travel; return the folder, on every machine's shelf, in which they will lie."""
+        packed = tuple(files)
+        sha256 = remote.packed(packed)
+        self._files[sha256] = packed
+        return Path(sha256)
+
+    def _brought(self, game: str) -> Origin:
+        """Return where the machines find a game: what lies beside croupier.toml travels, what is installed does not."""
+        known = origin(game)
+        files = [
+            File(str(path.relative_to(known.folder)), executable=False, content=path.read_bytes())
+            for path in sources(game)
+        ]
+        return Origin(known.said, str(self._pack(files)), first=True) if files else known
+
+    async def _outfit(self, member: Member) -> Readiness:
+        """Bring a machine what it does not have yet, and have it make all bots ready."""
         try:
-            for sha256 in await self._link.call(member, remote.lacking, list(self._files)):
+            order = self._order._replace(specs=await self._with_wheels(member))
+            folders = [each for spec in order.specs for each in (spec.folder, spec.wheels) if each is not None]
+            wanted = [str(folder) for folder in (*folders, order.origin.folder)]
+            for sha256 in await self._link.call(
+                member, remote.lacking, [each for each in wanted if each in self._files]
+            ):
                 await self._link.call(member, remote.take_in, self._files[sha256])
-            return await self._link.call(member, remote.ready, self._specs, *self._wanted)
+            return await self._link.call(member, remote.ready, order)
         except OSError as failed:
-            return remote.Readiness((), (hindered(member, failed),), 6)
+            return Readiness((), (hindered(member, failed),), 6)
+        except Refused as refused:
+            return Readiness((), tuple(refused.problems), refused.exit_code)
+
+    async def _with_wheels(self, member: Member) -> tuple[Spec, ...]:
+        """Return the bots with the wheels that they require on a machine, downloaded here: it may have no network.
+
+        All machines get the same ones, so that they make the same bots. One of another architecture sees to itself.
+        """
+        requiring = [spec for spec in self._order.specs if spec.requires]
+        told = await self._link.call(member, remote.suits, requiring) if requiring else []
+        brought: dict[str, Path] = {}
+        for spec, suits in zip(requiring, told, strict=True):
+            if suits and suits.machine == os.uname().machine:
+                async with self._downloading:
+                    found = sorted((await wheels.fetched(spec, suits)).iterdir())
+                files = [File(path.name, executable=False, content=path.read_bytes()) for path in found]
+                brought[spec.name] = self._pack(files)
+        return tuple(spec._replace(wheels=brought.get(spec.name)) for spec in self._order.specs)
+
+    def _alike(self, member: Member, readiness: Readiness) -> Readiness:
+        """Return how a machine is ready: not at all where it makes other bots of the same files than the first one."""
+        hashes = {bot.name: bot.sha256 for bot in readiness.bots}
+        self._hashes = self._hashes or hashes
+        differing = [name for name, sha256 in hashes.items() if sha256 != self._hashes[name]]
+        if not differing:
+            return readiness
+        told = f"makes other bots of the same files than the machines before it: {', '.join(differing)}"
+        hint = "the same Python for bots on all machines, or one image"
+        return Readiness((), (Problem(STRANGE, str(member), told, hint=hint),), 6)
 
     # At play.
 
@@ -390,7 +457,8 @@ class Cluster:
         if readiness.problems:
             self._refuse(member, readiness.problems)
             return
-        await self._link.call(member, remote.begin, self._link.cup, encode(setup._replace(bots=readiness.bots)))
+        mine = setup._replace(bots=readiness.bots, origin=readiness.origin)
+        await self._link.call(member, remote.begin, self._link.cup, encode(mine))
         there = True
 
         async def ask(job: bytes) -> bytes:
@@ -410,11 +478,11 @@ class Cluster:
             for _ in range(member.threads):
                 nursery.start_soon(employ)
 
-    async def _welcome(self, member: Member) -> remote.Readiness:
+    async def _welcome(self, member: Member) -> Readiness:
         """Look at a machine that came later, and have it make the bots ready."""
-        if problems := await self._unfit(member, await self._link.versions(), self._wanted[-1]):
-            return remote.Readiness((), tuple(problems), 6)
-        readiness = await self._outfit(member)
+        if problems := await self._unfit(member, await self._link.versions(), self._order.level):
+            return Readiness((), tuple(problems), 6)
+        readiness = self._alike(member, await self._outfit(member))
         if not readiness.problems:
             self._say(f"{member} has joined")
         return readiness
@@ -439,9 +507,52 @@ def hindered(member: Member, failed: OSError) -> Problem:
 
 
 def no_scheduler(link: Link) -> Problem:
-    """Return the problem of a scheduler that is not there."""
+    """Return the problem of a scheduler that is not there, or with which no connection comes about."""
+    address, told = link.address, str(link.trouble or "")
+    if address.startswith("tls:") and isinstance(link.trouble, CommClosedError):
+        told = str(link.trouble.__cause__ or told)
+        hint = "certificates of one authority for scheduler, workers and this run: docs/running.md"
+        return Problem("S017", address, "the scheduler and this run do not trust each other's certificates", told, hint)
+    if address.startswith("tcp:") and isinstance(link.trouble, CommClosedError) and speaks_tls(address):
+        hint = f"--cluster {address.replace('tcp:', 'tls:')}, with certificates: docs/running.md"
+        return Problem("S016", address, "the scheduler speaks TLS only", hint=hint)
     hint = "start one there with  dask scheduler  and see that its port can be reached from here"
-    return Problem("S010", link.address, "no Dask scheduler answers", link.trouble, hint)
+    return Problem("S010", address, "no Dask scheduler answers", told, hint)
+
+
+def speaks_tls(address: str) -> bool:
+    """Return whether whoever listens at an address speaks TLS; whom it trusts is not asked."""
+    anybody = ssl.create_default_context()
+    anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
+    place = urlsplit(address)
+    try:
+        with socket.create_connection((place.hostname or "", place.port or 0), ANSWERS) as plain:
+            anybody.wrap_socket(plain).close()
+    except OSError:
+        return False
+    return True
+
+
+def without_certificates(address: str) -> list[Problem]:
+    """Return the problem of a run that is to speak TLS, where Dask has not been told with which certificate."""
+    told = "distributed.comm.tls names no ca-file, or no cert and key of the client"
+    try:
+        if not address.startswith("tls:") or SECURITY().get_connection_args("client")["ssl_context"] is not None:
+            return []
+    except OSError as failed:
+        told = f"distributed.comm.tls: {failed}"
+    hint = "make them, and name them in Dask's configuration: docs/running.md"
+    return [Problem("S016", address, "this run has no certificate to speak TLS with", told, hint)]
+
+
+def in_the_clear(address: str) -> bool:
+    """Return whether what travels can be read on a network, and nobody has said to Dask that this is meant."""
+    place = urlsplit(address)
+    with contextlib.suppress(ValueError):
+        if ipaddress.ip_address(place.hostname or "").is_loopback:
+            return False
+    meant = dask.config.get("distributed.comm.require-encryption") is not None
+    return place.scheme == "tcp" and place.hostname != "localhost" and not meant
 
 
 def no_worker(link: Link) -> Problem:
@@ -456,6 +567,10 @@ async def cluster(address: str, say: Say, patience: float = PATIENCE) -> AsyncIt
 
     `patience` are the seconds in which a scheduler or a worker that has gone may come back.
     """
+    if problems := without_certificates(address):
+        raise Refused(problems, 6)
+    if in_the_clear(address):
+        say(CLEAR.format(address))
     link = Link(address)
     async with trio.open_nursery() as nursery:
         await nursery.start(link.run)

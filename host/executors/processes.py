@@ -96,11 +96,11 @@ def _read(reply: bytes) -> Record:
         raise
 
 
-def start_worker() -> subprocess.Popen[bytes]:
-    """Start one worker in a session of its own: ^C reaches it through us, as the end of its input."""
+def start(module: str) -> subprocess.Popen[bytes]:
+    """Start a module in a session of its own: ^C reaches it through us, as the end of its input."""
     root = str(Path(__file__).parents[2])
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", "host.worker"],
+        [sys.executable, "-P", "-m", module],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
@@ -111,7 +111,7 @@ def start_worker() -> subprocess.Popen[bytes]:
 @contextlib.asynccontextmanager
 async def _worker(first: bytes) -> AsyncIterator[Ask]:
     """Start one worker, and tell it the setup."""
-    process = start_worker()
+    process = start("host.worker")
     assert process.stdin is not None and process.stdout is not None
     stdin = trio.lowlevel.FdStream(os.dup(process.stdin.fileno()))
     stdout = trio.lowlevel.FdStream(os.dup(process.stdout.fileno()))

@@ -17,20 +17,19 @@ from functools import cache as once
 from pathlib import Path
 from typing import NamedTuple
 
-import trio
+import msgspec
+from distributed import get_worker
 
 import host
 import protocols
-from host import __version__, places
-from host.bots import ready as readiness
-from host.bots.build import Bot, File, lay_files
-from host.bots.limits import Limits
+from host import __version__
+from host.bots.build import File, lay_files
+from host.bots.languages import missing
 from host.bots.sandboxes import found
 from host.bots.spec import Spec
-from host.executors.processes import start_worker
-from host.games import GAMES
-from host.outsiders import Origin, bring
-from host.problems import Problem, Refused
+from host.bots.wheels import Suiting, suiting
+from host.executors.outfit import Order, Readiness, spelled
+from host.executors.processes import start
 from host.record import encode
 
 LEASE = 60.0
@@ -63,54 +62,62 @@ def look() -> Look:
     return Look(edition(), here.level, "\n".join(map(str, here.reasons)))
 
 
-# Bots travel as their own files, once, and are known by their hash.
+# What travels, travels as files, once, and is known by its hash: bots, the wheels they require, an organiser's own game.
 
 
 def packed(files: Sequence[File]) -> str:
-    """Return the hash that a bot's files are known by."""
+    """Return the hash that files are known by."""
     return hashlib.sha256(encode(files)).hexdigest()
 
 
-def _shelf() -> Path:
-    folder = places.cache() / "sources"
+def shelf() -> Path:
+    """Return where things that have travelled lie. Dask removes it with its worker, or after one that was killed."""
+    folder = Path(get_worker().local_directory) / "croupier"
     folder.mkdir(exist_ok=True)
     return folder
 
 
 def lacking(hashes: Sequence[str]) -> list[str]:
-    """Return which bots have not come here yet."""
-    return [sha256 for sha256 in hashes if not (_shelf() / sha256).is_dir()]
+    """Return what has not come here yet."""
+    return [sha256 for sha256 in hashes if not (shelf() / sha256).is_dir()]
 
 
 def take_in(files: tuple[File, ...]) -> None:
-    """Keep a bot's files, under their hash."""
-    place = _shelf() / packed(files)
-    with tempfile.TemporaryDirectory(dir=_shelf(), prefix="making-") as making:
+    """Keep what has come, under its hash."""
+    place = shelf() / packed(files)
+    with tempfile.TemporaryDirectory(dir=shelf(), prefix="making-") as making:
         whole = Path(making) / "whole"
         whole.mkdir()
         lay_files(files, whole)
-        with contextlib.suppress(OSError):  # another worker of this machine was faster
+        with contextlib.suppress(OSError):  # it has come twice at once
             whole.rename(place)
 
 
-class Readiness(NamedTuple):
-    """How making bots ready has ended: the bots, or everything that is wrong."""
-
-    bots: tuple[Bot, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    exit_code: int = 0
+def suits(specs: Sequence[Spec]) -> list[Suiting | None]:
+    """Return which wheels suit bots here; None for one that cannot play here anyway."""
+    return [None if missing(spec) else suiting(spec) for spec in specs]
 
 
-def ready(specs: Sequence[tuple[Spec, str]], game: str, brought: Origin, granted: Limits, level: str) -> Readiness:
-    """Build and start bots, whose files are here under their hashes. A game that is brought must be installed here."""
-    own = [spec._replace(folder=_shelf() / sha256) for spec, sha256 in specs]
-    said, folder = brought
-    try:
-        if said and game not in GAMES:
-            bring(said, Path(folder))
-        return Readiness(tuple(trio.run(readiness.ready, own, GAMES[game], granted, level)))
-    except Refused as refused:
-        return Readiness((), tuple(refused.problems), refused.exit_code)
+def ready(order: Order) -> Readiness:
+    """Have bots built and started, in a process of its own; the order's folders are hashes of what has come here.
+
+    Raise OSError when that process has died.
+    """
+    specs = tuple(
+        spec._replace(folder=shelf() / spec.folder, wheels=shelf() / spec.wheels if spec.wheels else None)
+        for spec in order.specs
+    )
+    brought = order.origin
+    if brought.first:
+        brought = brought._replace(folder=str(shelf() / brought.folder))
+    with start("host.executors.outfit") as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(spelled(order._replace(specs=specs, origin=brought)))
+        process.stdin.flush()
+        told = process.stdout.read()
+    if not told:
+        raise OSError(f"whoever made the bots ready has ended with code {process.returncode}")
+    return msgspec.json.decode(told, type=Readiness)
 
 
 # Play.
@@ -157,7 +164,7 @@ class _Players:
                 return None
             if self._idle:
                 return self._idle.pop()
-            player = start_worker()
+            player = start("host.worker")
             self._all.append(player)
         assert player.stdin is not None
         with contextlib.suppress(OSError):
