@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import cache as once
 from pathlib import Path
@@ -20,9 +21,14 @@ SOONEST = 0.002  # seconds between two looks at somebody who has little left to 
 FOREVER = float("inf")
 CORES = len(os.sched_getaffinity(0))
 INSTANT = 0.001  # seconds in which nobody passes a limit: to look after each such answer would cost more than it took
-RESIDENT = re.compile(rb"^Vm(?:RSS|PTE):\s+(\d+) kB", re.MULTILINE)
+RESIDENT = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s+(\d+) kB", re.MULTILINE)
+OWN = re.compile(rb"^(?:RssAnon|VmPTE):\s+(\d+) kB", re.MULTILINE)
 TABLES = re.compile(rb"^VmPTE:\s+(\d+) kB", re.MULTILINE)
-"""In a process's status: page tables are nobody's pages, and may take more than those."""
+"""In a process's status. Files of the system are everybody's; page tables are nobody's pages, and may take more than those."""
+PROPORTIONAL = re.compile(rb"^(?:Pss_Anon|Pss_Shmem|SwapPss):\s+(\d+) kB", re.MULTILINE)
+"""In a process's smaps_rollup, which Linux 5.3 and younger tell."""
+COUNTABLE = 0.25  # seconds of processor time: what takes longer to count is taken for too much
+SPARED = 3  # times what a count took that the next one waits
 HELD = 256 << 10  # bytes of the kernel's memory that one end of a socket may hold
 FEW_OPEN = 512  # descriptors of a whole sandbox that are never too many
 MOST_NAMES = 10_000  # files in a sandbox's /tmp: each is a KiB of the kernel's memory, and the keeper must remove it
@@ -36,6 +42,9 @@ class Watched:
         self.turn = Turn(turns, sandbox.keeper, sandbox.group.computed if sandbox.group else None)
         self.breach: FaultKind | None = None
         self.peak = 0
+        self.doubtful = False  # whether its memory is too much unless its processes share it
+        self._counts = False  # whether that is being counted, or was just now
+        self._life = 0  # how often something new has started
         self._allowed = self._in_all = FOREVER  # seconds: of the open questions, and of the process since its start
         self.soon = FOREVER  # seconds in which it may have computed too long, as the last look has shown
         self._before: float | None = None
@@ -44,6 +53,7 @@ class Watched:
     def forget(self) -> None:
         """Forget what was caught: everything is dead, and something new is about to start."""
         self.breach = None
+        self._life += 1
         self.turn.forget()
 
     def allow(self, cpu: float, in_all: float = FOREVER) -> None:
@@ -68,7 +78,7 @@ class Watched:
 
     def look(self) -> None:
         """Take one look; have everything killed when a limit is passed."""
-        self.soon = FOREVER
+        self.soon, self.doubtful = FOREVER, False
         if self.breach is not None:
             return  # it is dead, and the next has not started
         breach = self._too_much()
@@ -77,19 +87,39 @@ class Watched:
         if breach is None and self._bursts():
             breach = FaultKind.FLOOD
         if breach is not None:
-            self.breach = breach
-            self.sandbox.keeper.cut()
+            self._break(breach)
 
     def _too_much(self) -> FaultKind | None:
         """Return the limit that is passed, as far as one look at every process can tell."""
         processes = list(descendants(self.sandbox.pid))
-        memory = sum(map(_resident, processes))
-        if memory > self.memory:
-            memory = sum(map(_proportional, processes))  # forked processes share pages: count them once
-        self.peak = max(self.peak, memory)
-        if memory > self.memory or sum(map(_open, processes)) > max(FEW_OPEN, self.memory // HELD):
+        memory = sum(_told(process.pid, "status", RESIDENT) for process in processes)
+        self.doubtful = memory > self.memory
+        if not self.doubtful:
+            self.peak = max(self.peak, memory)
+        elif any(_told(process.pid, "status", OWN) > self.memory for process in processes):
+            return FaultKind.MEMORY
+        if sum(map(_open, processes)) > max(FEW_OPEN, self.memory // HELD):
             return FaultKind.MEMORY
         return FaultKind.CPU if self._computes_too_long(processes) else None
+
+    async def count(self) -> None:
+        """Count once what processes share. Who has made that slow is not to hold up everybody else: it is done in a thread."""
+        if self._counts:
+            return
+        self._counts, life, began = True, self._life, time.perf_counter()
+        memory = await trio.to_thread.run_sync(_shared, [process.pid for process in descendants(self.sandbox.pid)])
+        if life == self._life and self.breach is None:
+            if memory > self.memory:
+                self._break(FaultKind.MEMORY)
+            else:
+                self.peak = max(self.peak, int(memory))
+        await trio.sleep(SPARED * (time.perf_counter() - began))
+        self._counts = False
+
+    def _break(self, breach: FaultKind) -> None:
+        """Have everything killed for this."""
+        self.breach = breach
+        self.sandbox.keeper.cut()
 
     def _names(self) -> int:
         """Return how many files are in the sandbox's own /tmp; 0 where it has none."""
@@ -178,24 +208,23 @@ def descendants(keeper: int) -> Iterator[psutil.Process]:
                 yield psutil.Process(pid)
 
 
-def _resident(process: psutil.Process) -> int:
-    return _told(process, RESIDENT)
-
-
-def _proportional(process: psutil.Process) -> int:
-    try:
-        return int(process.memory_full_info().pss) + _told(process, TABLES)
-    except psutil.AccessDenied:
-        return _resident(process)  # it hides its pages, so all of them are its own
-    except psutil.Error:
-        return 0
-
-
-def _told(process: psutil.Process, rows: re.Pattern[bytes]) -> int:
-    """Return the bytes that a process's status tells in these rows, together; psutil reads no page tables."""
+def _told(pid: int, file: str, rows: re.Pattern[bytes]) -> int:
+    """Return the bytes that a file of a process's tells in these rows, together."""
     with suppress(OSError):
-        return sum(map(int, rows.findall(Path(f"/proc/{process.pid}/status").read_bytes()))) << 10
+        return sum(map(int, rows.findall(Path(f"/proc/{pid}/{file}").read_bytes()))) << 10
     return 0
+
+
+def _shared(pids: Sequence[int]) -> float:
+    """Return the bytes that processes have together, what they share counted once; infinitely many if that takes too long."""
+    began, memory = time.thread_time(), 0
+    for pid in pids:
+        # Who hides its pages has them all to itself.
+        shares = _told(pid, "smaps_rollup", PROPORTIONAL)
+        memory += shares + _told(pid, "status", TABLES) if shares else _told(pid, "status", RESIDENT)
+        if time.thread_time() - began > COUNTABLE:
+            return FOREVER
+    return memory
 
 
 def _open(process: psutil.Process) -> int:
@@ -257,6 +286,8 @@ class Watcher:
                 await trio.sleep(min(max(soon, SOONEST), PERIOD))
                 for watched in tuple(self._watched):
                     watched.look()
+                    if watched.doubtful:
+                        nursery.start_soon(watched.count)
 
 
 @asynccontextmanager

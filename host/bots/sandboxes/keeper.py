@@ -30,8 +30,9 @@ TIMED_OUT, FLOODED, OVER_CPU, EXITED, STOPPED = 1, 2, 4, 8, 16
 LONGEST_REPLY = 128 << 10
 LINE_END = 2  # bytes that an answer may be longer than its limit
 TRIAL = 20.0  # seconds that a trial may take: a busy machine is not one without sandboxes
-PATIENCE = 2.0
-"""Seconds that a keeper may take longer than the limits it was given before it is taken for dead."""
+PATIENCE = 20.0
+"""Seconds that a keeper may take longer than the limits it was given before it is taken for dead. One that has died is known at
+once, by the end of its socket; but what it kills may take seconds to die, when it has a million mappings."""
 
 
 class KeeperDied(Exception):
