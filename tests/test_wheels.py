@@ -1,5 +1,7 @@
 """What a Python bot requires: wheels from an index, unpacked in the sandbox, found by the bot and by nobody else."""
 
+import io
+import tarfile
 import uuid
 import zipfile
 from pathlib import Path
@@ -114,6 +116,38 @@ def test_what_cannot_be_had_as_a_wheel_is_refused_with_pips_words(case: str, tmp
     (problem,) = refused.value.problems
     assert problem.code == "B009" and refused.value.exit_code == 4
     assert "No matching distribution found" in problem.message
+
+
+def source(place: Path, mark: Path) -> Path:
+    """Write a source whose build leaves a mark; return it."""
+    leaves = f"open({str(mark)!r}, 'w').close()\n"
+    told = "[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n"
+    path = place / "builder-1.0.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for name, text in {"setup.py": leaves, "backend.py": leaves, "pyproject.toml": told}.items():
+            entry = tarfile.TarInfo(f"builder-1.0/{name}")
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    return path
+
+
+def test_a_wheel_that_depends_on_a_source_by_its_address_has_nothing_built_here(tmp_path: Path, index: Path) -> None:
+    mark = tmp_path / "built"
+    wheel(index, "carrier", "1.0", needs=f"builder @ file://{source(tmp_path, mark)}")
+    with pytest.raises(Refused) as refused:
+        built(guest(tmp_path, '["carrier"]', package="carrier"))
+    assert not mark.exists()
+    assert "nothing is built here" in refused.value.problems[0].message
+
+
+def test_wheels_that_are_too_large_are_refused_while_they_come(tmp_path: Path, index: Path) -> None:
+    for name in ("vast", "vaster"):
+        wheel(index, name, "1.0", needs="vaster" if name == "vast" else "")
+        with zipfile.ZipFile(index / f"{name}-1.0-py3-none-any.whl", "a") as archive:
+            archive.writestr("filler", bytes(70 << 20))
+    with pytest.raises(Refused) as refused:
+        built(guest(tmp_path, '["vast"]', package="vast"))
+    assert "at most 128 MiB" in refused.value.problems[0].hint
 
 
 @pytest.mark.parametrize("name", ["packages", "wheels"])

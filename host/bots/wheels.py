@@ -1,5 +1,6 @@
 """What a Python bot requires from the package index: wheels, downloaded by the host, which runs nothing of theirs.
 
+Nor does pip there: a wheel may depend on a source at some address, which it would build, so it may start no program.
 They are unpacked inside the build's sandbox, without network, by a copy of croupier's own pip.
 """
 
@@ -10,7 +11,9 @@ import os
 import shutil
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import NamedTuple
 
 import trio
@@ -19,10 +22,13 @@ from host import places
 from host.bots.languages import Step, need, python, version_of
 from host.bots.spec import Spec
 from host.problems import Problem, Refused
+from host.tomlfile import escaped
 
+ALONE = Path(__file__).with_name("pip_alone.py")
 FOLDER, WHEELS = "packages", "wheels"
 PATIENCE = 300.0  # seconds for a download
 LARGEST = 128 << 20  # bytes of all wheels together
+OFTEN = 0.1  # seconds between two looks at how much has come
 WORDS = 6  # lines of pip's that are shown
 
 
@@ -60,13 +66,11 @@ async def fetched(spec: Spec, suits: Suiting) -> Path:
         return kept
     making = Path(tempfile.mkdtemp(dir=store, prefix="making-"))
     try:
-        await _download(spec, suits.python, making)
-        size = sum(path.stat().st_size for path in making.iterdir())
-        if size > LARGEST:
-            hint = f"at most {LARGEST >> 20} MiB of wheels"
-            raise _refused(spec, f"brings {size >> 20} MiB of wheels", hint, 4)
-        making.chmod(0o755)
-        making.rename(kept)
+        wheels = making / WHEELS
+        wheels.mkdir()
+        await _download(spec, suits.python, wheels, making)
+        wheels.chmod(0o755)
+        wheels.rename(kept)
     except OSError:
         if not kept.exists():  # else another process has downloaded the same
             raise
@@ -75,18 +79,44 @@ async def fetched(spec: Spec, suits: Suiting) -> Path:
     return kept
 
 
-async def _download(spec: Spec, version: str, folder: Path) -> None:
-    command = [sys.executable, str(_pip()), "download", "--quiet", "--no-input", "--disable-pip-version-check"]
-    command += ["--only-binary=:all:", "--implementation=cp", f"--python-version={version}", f"--dest={folder}"]
-    with trio.move_on_after(PATIENCE):
-        done = await trio.run_process([*command, *spec.requires], check=False, capture_stdout=True, capture_stderr=True)
-        if not done.returncode:
-            return
+async def _download(spec: Spec, version: str, wheels: Path, making: Path) -> None:
+    """Download into a folder, all else that pip needs room for into the one around it."""
+    command = [sys.executable, "-P", str(ALONE), str(_pip())]
+    command += ["download", "--quiet", "--no-input", "--disable-pip-version-check", "--no-cache-dir"]
+    command += ["--only-binary=:all:", "--implementation=cp", f"--python-version={version}", f"--dest={wheels}"]
+    command += spec.requires
+    done: CompletedProcess[bytes] | None = None
+    with trio.move_on_after(PATIENCE) as patience:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_stop_beyond, 2 * LARGEST, making, nursery.cancel_scope)  # pip moves files by copying
+            env = os.environ | {"TMPDIR": str(making)}
+            done = await trio.run_process(command, check=False, capture_stdout=True, capture_stderr=True, env=env)
+            nursery.cancel_scope.cancel()
+    if patience.cancelled_caught:
+        raise _refused(spec, f"was not downloaded within {PATIENCE:.0f} s", "see to the network, then try again", 6)
+    if done is None or _bytes(wheels) > LARGEST:
+        raise _refused(spec, "brings too much", f"at most {LARGEST >> 20} MiB of wheels", 4)
+    if done.returncode:
         words = done.stderr.decode(errors="replace").strip().splitlines()
-        told = "\n".join(line[:300] for line in words[-WORDS:])
+        told = "\n".join(escaped(line)[:300] for line in words[-WORDS:])
         hint = f"names and versions that the index has as wheels for Python {version}"
         raise _refused(spec, f"cannot be downloaded:\n{told}", hint, 4)
-    raise _refused(spec, f"was not downloaded within {PATIENCE:.0f} s", "see to the network, then try again", 6)
+
+
+async def _stop_beyond(most: int, folder: Path, scope: trio.CancelScope) -> None:
+    """Cancel what fills a folder with more bytes than these."""
+    while _bytes(folder) <= most:
+        await trio.sleep(OFTEN)
+    scope.cancel()
+
+
+def _bytes(folder: Path) -> int:
+    total = 0
+    for _place, _folders, names, at in os.fwalk(folder):
+        for name in names:
+            with suppress(OSError):  # it has just been moved
+                total += os.stat(name, dir_fd=at, follow_symlinks=False).st_blocks * 512
+    return total
 
 
 def _refused(spec: Spec, why: str, hint: str, code: int) -> Refused:
