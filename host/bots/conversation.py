@@ -242,7 +242,7 @@ class Conversation:
         grace = self._grace if self._fresh else 0.0
         self._asked = self._before = time.perf_counter()
         self._granted = self._limits.move + grace
-        self._deadline = trio.current_time() + self._granted * self._clock.patience
+        self._deadline = self._asked + self._granted * self._clock.patience
         self._watched.turn.begin()
         self._watched.allow(self._computing * len(questions) + grace, self._in_all)
         lines = self._protocol.lines([question.view for question in questions])
@@ -285,16 +285,16 @@ class Conversation:
 
     async def _hear_on(self) -> None:
         self._watched.drag_on()
-        unheard = trio.current_time() > self._deadline  # nobody has listened until now
+        unheard = time.perf_counter() > self._deadline  # nobody has listened until now
         counted = 0.0
         while True:
             if self._clock.fair and counted != self._before:
                 counted = self._before
                 self._clock.mark()
-            with trio.CancelScope(deadline=self._deadline) as scope:
+            with trio.move_on_after(max(self._deadline - time.perf_counter(), 0)) as scope:
                 await trio.lowlevel.wait_readable(self._output)
             if scope.cancelled_caught:
-                now = trio.current_time()
+                now = time.perf_counter()
                 self._overhead = now - self._deadline
                 # Who woke this late was stalled itself, and cannot say that what has come by now came too late.
                 doubtful = unheard or self._overhead > self._clock.doubt
@@ -330,9 +330,8 @@ class Conversation:
         answers, raws, walls, _ = self._wave[:4]
         wanted, longest, known = len(self._shown), self._limits.output + NUMBER, self._known
         *lines, self._heard = (self._heard + heard).split(b"\n")
-        moves = [known[line] for line in lines if line in known]
-        if len(moves) == len(lines) <= wanted - len(answers):
-            answers += moves
+        if len(lines) <= wanted - len(answers) and known.keys() >= set(lines):
+            answers += map(known.__getitem__, lines)
             raws += lines
             if lines:
                 walls += [now - self._before, *[0.0] * (len(lines) - 1)]
@@ -355,7 +354,7 @@ class Conversation:
                 self._fresh = False
                 self._grace = min(self._limits.startup, max(2 * walls[0], SHORTEST_RESTART))
             self._granted = self._limits.move
-            self._deadline = trio.current_time() + self._granted * self._clock.patience
+            self._deadline = now + self._granted * self._clock.patience
         if len(answers) == wanted:
             if self._heard:
                 self._fault = Fault(FaultKind.EXTRA)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from host.games import hands
-from host.games.engine import Game, Opening, Play, Request, Scores, Tell
+from host.games.engine import Game, Opening, Play, Request, Scores, Tell, new
 from host.games.luck import Shuffler
 from protocols.words import Answer, Fault, Grammar, Move
 from protocols.words import View as AnyView
@@ -113,7 +113,8 @@ def bet(players: list[Player], pot: int, board: str, tell: Tell) -> Generator[Re
         others = tuple([p.shown for p in done]), tuple([p.shown for p in todo])
         if tell:
             tell("ask", seat=player.seat, min=low, max=high)
-        answer = yield Request(player.seat, View(player.chips, player.cards, *others, board, low, high, pot))
+        view = new(View, (player.chips, player.cards, *others, board, low, high, pot))
+        answer = yield new(Request, (player.seat, view))
         match answer:
             case Move("BET", n) if low <= n <= high:
                 player.put_in(n)

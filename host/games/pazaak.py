@@ -22,7 +22,7 @@ from collections.abc import Generator, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from host.games.engine import Game, Opening, Play, Request, Scores, Tell
+from host.games.engine import Game, Opening, Play, Request, Scores, Tell, new
 from host.games.luck import Shuffler
 from protocols.words import Answer, Fault, Grammar, Move
 from protocols.words import View as AnyView
@@ -133,7 +133,7 @@ def play_hand(
             if rules.stands_at_goal and me.total == GOAL:
                 me.action = "STAND"
                 continue
-            view = View(
+            fields = (
                 one.wins,
                 two.wins,
                 me is one,
@@ -144,7 +144,8 @@ def play_hand(
                 other.action,
                 other.did_play,
             )
-            answer = yield Request(me.seat, view)
+            view = new(View, fields)
+            answer = yield new(Request, (me.seat, view))
             if answer == END:
                 me.action = "END"
                 continue
