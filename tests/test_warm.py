@@ -116,6 +116,56 @@ def test_a_warm_start_is_a_start(level: str) -> None:
 
 
 @at_every_warm_level
+def test_no_question_is_left_in_the_memory_of_a_later_fork(level: str) -> None:
+    source = """
+        import ctypes, os, re, sys
+
+        libc = ctypes.CDLL(None)
+        libc.sbrk.restype = ctypes.c_void_p
+        reads, writes = os.pipe()
+
+        def found(middle):
+            for page in range((middle >> 12) - 500, (middle >> 12) + 500):
+                if libc.write(writes, ctypes.c_void_p(page << 12), 4096) == 4096:  # else there is none
+                    if re.search(rb"KQKQKQKQ[2]34567", os.read(reads, 4096)):
+                        return True
+
+        print("B 1" if any(map(found, (id(sys.argv[3]), id(sys.argv), id(re), libc.sbrk(0)))) else "S")
+    """
+    bot = built(folder_of(source))
+    views = [(21, "KJA", visible, 25, 145) for visible in ("KQ" * 30 + "23456789T", "KQKJA3592A", "KQKJA3592A")]
+
+    async def ask() -> list[Answer]:
+        answers: list[Answer] = []
+        async with (
+            a_watcher() as watcher,
+            sandboxed(level, Home(Path(bot.folder)), AMPLE) as sandbox,
+            seated(bot, GAME, sandbox, 7, watcher) as seat,
+        ):
+            for number, view in enumerate(views, 1):
+                answers += await seat.decide([Question(number, 1, view)])
+        return answers
+
+    assert trio.run(ask) == [Move("B", 1), STANDS, STANDS]
+
+
+@at_every_warm_level
+def test_the_locks_that_are_held_over_a_fork_are_free_in_it(level: str) -> None:
+    source = """
+        import concurrent.futures, logging, random, sys, threading
+
+        logging.warning("well")
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            pool.submit(__import__, "graphlib").result()
+        print("S")
+    """
+    answers, evidence, warm = asked(level, built(folder_of(source)), 4)
+
+    assert (answers, warm > 0) == ([STANDS] * 4, True)
+    assert [piece.stderr for piece in evidence] == [b"WARNING:root:well\n"]
+
+
+@at_every_warm_level
 def test_chance_is_not_the_same_in_every_fork(level: str) -> None:
     source = """
         import random

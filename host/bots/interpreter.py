@@ -14,6 +14,7 @@ import ctypes
 import gc
 import os
 import sys
+from array import array
 from importlib.machinery import SourceFileLoader
 from importlib.util import spec_from_file_location
 
@@ -25,14 +26,19 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 KEEPER = 3  # the descriptor of the socket to it
+WHOLE = 1 << 16  # bytes of a question at most: those that a pipe holds
 SCOPED = (0, 0, 2)  # of Landlock's ruleset: files and network are left alone, signals stay inside
-CREATE_RULESET, RESTRICT_SELF = 444, 446
-CLONE, SETPGID, SETSID = (220, 154, 157) if os.uname().machine == "aarch64" else (56, 109, 112)
+CREATE_RULESET, RESTRICT_SELF, CLOSE_RANGE = 444, 446, 436
+CLONE, PRCTL, SETPGID, SETSID, SIGPROCMASK = (
+    (220, 167, 154, 157, 135) if os.uname().machine == "aarch64" else (56, 157, 109, 112, 14)
+)
 AS_A_SIBLING = 0x8000 | 0x200000 | 0x1000000 | 17  # CLONE_PARENT, CLEARTID, SETTID, SIGCHLD
 SET_SECCOMP, FILTER, GET_TID_ADDRESS = 22, 2, 40
 ONLY_AST = 0x400
 SHY = frozenset({"antigravity", "this", "idlelib", "lib2to3", "test", "tkinter", "turtle", "turtledemo", "__main__"})
 """Modules that do more than to be there when they are imported."""
+
+NO_SIGNALS = ctypes.c_uint64(0)
 
 known: set[str] = set()  # the modules that were there before the bot
 call = ctypes.PyDLL(None).syscall
@@ -133,23 +139,28 @@ def prepared(path: str) -> "CodeType | None":
     return code
 
 
-def fork() -> int:
-    """Fork so that the keeper is the parent; what a Python does before and after a fork is done."""
-    python, address = ctypes.pythonapi, ctypes.c_void_p()
-    ctypes.PyDLL(None).prctl(GET_TID_ADDRESS, ctypes.byref(address), 0, 0, 0)
-    where = [ctypes.c_long(0), ctypes.c_long(0), ctypes.c_void_p(address.value), ctypes.c_long(0)]
+def forking() -> "Callable[[], int]":
+    """Return what forks so that the keeper is the parent; what a Python does in a child is done.
+
+    What it does before a fork is done here, once for all, and what it does after one in the parent never: who only forks
+    needs its locks no more, and every page that it writes on is one to be copied.
+    """
+    address = ctypes.c_void_p()
+    call(*map(ctypes.c_long, (PRCTL, GET_TID_ADDRESS, ctypes.addressof(address), 0, 0, 0)))
+    where = [0, 0, address.value or 0, 0]
     if CLONE != 56:
         where[2:] = where[:1:-1]
-    python.PyOS_BeforeFork()
-    pid = call(ctypes.c_long(CLONE), ctypes.c_long(AS_A_SIBLING if address.value else 0x8000 | 17), *where)
-    (python.PyOS_AfterFork_Parent if pid else python.PyOS_AfterFork_Child)()
-    return int(pid)
+    words = (*map(ctypes.c_long, (CLONE, AS_A_SIBLING if address.value else 0x8000 | 17, *where)),)
+    begin = ctypes.pythonapi.PyOS_AfterFork_Child
+    ctypes.pythonapi.PyOS_BeforeFork()
 
+    def fork() -> int:
+        pid = call(*words)
+        if not pid:
+            begin()
+        return int(pid)
 
-def words_of(data: bytes) -> tuple[list[bytes], list[bytes]]:
-    """Return the environment and the arguments of a question."""
-    words, count = data[4:].split(b"\0")[:-1], int.from_bytes(data[:4], sys.byteorder)
-    return words[count:], words[:count]
+    return fork
 
 
 def finish(namespace: dict[str, object], status: int) -> "NoReturn":
@@ -174,61 +185,71 @@ def finish(namespace: dict[str, object], status: int) -> "NoReturn":
     os._exit(status & 0xFF)
 
 
-def served(path: str, guest: str, kit: "dict[str, tuple[str, str]]") -> "Callable[[dict[str, object]], NoReturn]":
-    """Fork a bot for every start; return, in the fork, what runs `path` as `__main__`.
+def steps(ruleset: int, rules: Filter) -> "tuple[tuple[ctypes.c_long, ...], ...]":
+    """Return the system calls by which a fork takes leave of the interpreter; one function makes them all, on few pages."""
+    numbers = (
+        (SETSID,),
+        (RESTRICT_SELF, ruleset, 0),
+        (PRCTL, SET_SECCOMP, FILTER, ctypes.addressof(rules), 0, 0),
+        (CLOSE_RANGE, KEEPER, 0xFFFFFFFF, 0),
+        (SIGPROCMASK, _signal.SIG_SETMASK, ctypes.addressof(NO_SIGNALS), 0, ctypes.sizeof(NO_SIGNALS)),
+    )
+    return tuple(tuple(map(ctypes.c_long, words)) for words in numbers)
 
-    With a kit that is the kit's program, which loads the bot itself, from the file `guest`.
+
+def served(path: str, guest: str, kit: "dict[str, tuple[str, str]]", namespace: dict[str, object]) -> "NoReturn":
+    """Fork a bot for every start; in the fork, run `path` as `__main__`, whose namespace is given.
+
+    With a kit that is the kit's program, which loads the bot itself, from the file `guest`. Only the fork reads its
+    question: what the interpreter has read, the next fork could find in its memory. Nothing is returned: to free what is
+    not needed any more would cost the fork more than to keep it.
     """
     line = _socket.socket(fileno=KEEPER)
-    code, ruleset, rules = prepared(guest), fence(), staying()
+    code, rules = prepared(guest), staying()
     code = supplied(kit) if kit else code
+    parting = steps(fence(), rules)
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):
         os.dup2(nothing, descriptor)
     os.close(nothing)
     _signal.pthread_sigmask(_signal.SIG_BLOCK, range(1, 65))
+    started = frozenset(name + b"=" + value for name, value in os.environb.items())
+    library, fork = sys.path[:], forking()
+    sys.path[:] = ["", *filter(None, os.environ.get("PYTHONPATH", "").split(":")), *library]
     known.update(sys.modules)
     gc.collect()
     gc.freeze()
     line.send(bytes(4))
-    env: list[bytes] = []
     while True:
-        data, told, _, _ = line.recvmsg(1 << 17, _socket.CMSG_SPACE(12))
-        if not data:
+        waking, told, _, _ = line.recvmsg(1, _socket.CMSG_SPACE(16))
+        if not waking:
             os._exit(0)
-        ((_, _, passed),) = told
-        told_env, words = words_of(data)
-        if told_env != env:
-            env = told_env
-            os.environb.clear()
-            os.environb.update(word.partition(b"=")[::2] for word in env)
-        stdio = [int.from_bytes(passed[at : at + 4], sys.byteorder) for at in (0, 4, 8)]
+        descriptors = array("i", told[0][2])
         pid = fork()
         if not pid:
             break
-        for descriptor in stdio:
+        for descriptor in descriptors:
             os.close(descriptor)
         line.send(pid.to_bytes(4, sys.byteorder, signed=True))
-    os.setsid()
-    restricted = call(ctypes.c_long(RESTRICT_SELF), ctypes.c_int(ruleset), ctypes.c_uint(0))
-    if restricted or ctypes.PyDLL(None).prctl(SET_SECCOMP, FILTER, ctypes.byref(rules), 0, 0):
-        os._exit(127)
+    question = os.read(descriptors[3], WHOLE)
+    count = int.from_bytes(question[:4], sys.byteorder)
+    for at, word in enumerate(question[4:-1].split(b"\0")):
+        if at < count:
+            sys.argv.append(str(word, "utf-8", "surrogateescape"))
+        elif word not in started:
+            name, _, value = word.partition(b"=")
+            os.environb[name] = value
     for descriptor in range(3):
-        os.dup2(stdio[descriptor], descriptor)
+        os.dup2(descriptors[descriptor], descriptor)
+    for step in parting:
+        if call(*step) < 0:
+            os._exit(127)
     line.detach()
-    os.closerange(KEEPER, 1024)
-    sys.argv[1:] = map(os.fsdecode, words)
-    sys.path[:0] = ["", *filter(None, os.environ.get("PYTHONPATH", "").split(":"))]
-    _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
-
-    def run(namespace: dict[str, object]) -> "NoReturn":
-        status = 0
-        try:
-            exec(code or compiled(path), namespace)
-        except SystemExit as ended:
-            status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-            if ended.code is not None and not isinstance(ended.code, int):
-                print(ended.code, file=sys.stderr)
-        finish(namespace, status)
-
-    return run
+    status = 0
+    try:
+        exec(code or compiled(path), namespace)
+    except SystemExit as ended:
+        status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        if ended.code is not None and not isinstance(ended.code, int):
+            print(ended.code, file=sys.stderr)
+    finish(namespace, status)

@@ -150,7 +150,7 @@ STARTER = (
 READY = (
     "import builtins, sys; builtins.exit = builtins.quit = sys.exit; sys.path += {packages!r}; del sys.path[0]; "
     "sys.stdout.reconfigure(line_buffering=True); del sys.argv[0]; __file__ = sys.argv[0]; "
-    "home = {{}}; exec({text!r}, home); globals().pop('home')['served'](__file__, {guest!r}, {kit!r})(globals())"
+    "home = {{}}; exec({text!r}, home); globals().pop('home')['served'](__file__, {guest!r}, {kit!r}, globals())"
 )
 """Starts the same way an interpreter that is kept, and forks for every start. -E: what a bot requires is for it alone."""
 

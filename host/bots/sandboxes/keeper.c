@@ -40,6 +40,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -354,12 +355,20 @@ static int begin_forked(const struct request *asked, char **argv, char **environ
     int error = boot(asked, argv, environment, stdio);
     if (error) return error;
     renumber();
-    union { struct cmsghdr head; char room[CMSG_SPACE(3 * sizeof(int))]; } passed = {0};
+    int question[2]; /* the fork's alone: what its interpreter has read, a later fork could find in its memory */
+    if (pipe2(question, O_CLOEXEC | O_NONBLOCK)) return errno;
     struct iovec parts[] = {{&words, sizeof words}, {text, end - text}};
-    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2, .msg_control = &passed, .msg_controllen = sizeof passed};
-    passed.head = (struct cmsghdr){CMSG_LEN(3 * sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
-    memcpy(CMSG_DATA(&passed.head), stdio, 3 * sizeof(int));
-    pid_t forked = sendmsg(wire, &message, MSG_NOSIGNAL) < 0 ? -1 : hear(asked->wall);
+    ssize_t written = writev(question[1], parts, 2);
+    close(question[1]);
+    union { struct cmsghdr head; char room[CMSG_SPACE(4 * sizeof(int))]; } passed = {0};
+    struct iovec waking = {"", 1};
+    struct msghdr message = {.msg_iov = &waking, .msg_iovlen = 1, .msg_control = &passed, .msg_controllen = sizeof passed};
+    passed.head = (struct cmsghdr){CMSG_LEN(4 * sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+    memcpy(CMSG_DATA(&passed.head), (int[]){stdio[0], stdio[1], stdio[2], question[0]}, 4 * sizeof(int));
+    int whole = written == (ssize_t)sizeof words + (end - text);
+    pid_t forked = whole && sendmsg(wire, &message, MSG_NOSIGNAL) == 1 ? hear(asked->wall) : -1;
+    close(question[0]);
+    if (!whole) return E2BIG;
     if (forked <= 0) {
         dismiss();
         return ECHILD;
