@@ -220,6 +220,7 @@ def share(told: dict[str, tuple[str, str]]) -> float:
     return sum(then == now for then, now in told.values()) / len(told)
 
 
+@pytest.mark.long
 def test_the_rogues_that_crash_crash_again_out_of_their_bundles(tmp_path: Path) -> None:
     quick = [rogue for rogue in CRASHES if rogue.name != "heap_eater"]
 

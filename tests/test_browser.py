@@ -507,6 +507,11 @@ def violations(page: Page, axe: str) -> list[Any]:
     return [(each["id"], each["nodes"][0]["html"][:200], len(each["nodes"])) for each in told]
 
 
+@pytest.mark.parametrize(
+    "reported",
+    ["holdem", *(pytest.param(game, marks=pytest.mark.long) for game in ("cardshark", "pazaak"))],
+    indirect=True,
+)
 def test_axe_finds_nothing_that_keeps_anybody_out(axe: str, reported: Reported) -> None:
     found = []
     with browser(*DESK, dark=reported.game == "pazaak") as driver:
@@ -673,6 +678,7 @@ def test_groups_are_watched_to_the_end_of_the_final(page: Page, tmp_path: Path) 
     assert (went, sat, drawn) == (5, 11, 11)
 
 
+@pytest.mark.long
 def test_a_real_tournament_is_watched_to_its_end(page: Page, tmp_path: Path) -> None:
     from host.bots.sandboxes import found
 

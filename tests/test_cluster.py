@@ -117,6 +117,7 @@ def test_ctrl_c_sends_all_bots_home_and_the_same_command_goes_on(native: Path, t
     assert outcome(cup) == outcome(native)
 
 
+@pytest.mark.long
 def test_an_organiser_who_has_gone_leaves_no_bot_behind(tmp_path: Path) -> None:
     impatient = "import host.executors.remote as r; r.LEASE = 6; from distributed.cli.dask_worker import main; main()"
     with machines() as standing:
@@ -167,6 +168,7 @@ def test_a_scheduler_that_is_not_there() -> None:
     assert "dask scheduler" in problem.hint
 
 
+@pytest.mark.long
 def test_a_scheduler_without_workers() -> None:
     with machines() as standing:
         until(lambda: [problem.code for problem in unready(standing.address)] == ["S011"])
@@ -189,7 +191,11 @@ def test_a_machine_with_another_croupier_is_named_before_anything_is_played(two:
 
 
 @pytest.mark.parametrize(
-    ("lacking", "code", "cure"), [("sbcl", "S005", "apt install sbcl"), ("bwrap", "S001", "apt install bubblewrap")]
+    ("lacking", "code", "cure"),
+    [
+        pytest.param("sbcl", "S005", "apt install sbcl", marks=pytest.mark.long),
+        ("bwrap", "S001", "apt install bubblewrap"),
+    ],
 )
 def test_a_machine_that_lacks_something_gets_no_work_by_name(
     lacking: str, code: str, cure: str, two: Machines, tmp_path: Path
@@ -210,6 +216,7 @@ def test_a_machine_that_lacks_something_gets_no_work_by_name(
     assert cure in done.err
 
 
+@pytest.mark.long
 def test_nobody_plays_where_nobody_can_unless_that_is_said(tmp_path: Path) -> None:
     with machines() as standing:
         standing.start("poor", lacking="bwrap")
@@ -220,6 +227,7 @@ def test_nobody_plays_where_nobody_can_unless_that_is_said(tmp_path: Path) -> No
     assert (unsafe.code, result_of(cup).standings["sandbox"]) == (0, "none")
 
 
+@pytest.mark.long
 def test_a_machine_whose_cache_cannot_be_written(tmp_path: Path) -> None:
     with machines() as standing:
         standing.start("full", environment(CROUPIER_CACHE="/proc/nowhere"))

@@ -102,7 +102,9 @@ def all_of(executor: Executor, workers: int, bots: list[Bot], lost: Callable[[st
     }
 
 
-@pytest.mark.parametrize("name", EXECUTORS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] if "cluster" in name else []) for name in EXECUTORS]
+)
 def test_the_same_fixtures_come_out_the_same(name: str, bots: list[Bot]) -> None:
     executor, workers = EXECUTORS[name]
     assert all_of(executor, workers, bots) == all_of(here, 1, bots)

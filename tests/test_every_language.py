@@ -48,10 +48,10 @@ def test_a_rows_hello_program_builds_and_answers(row: Language, folder: Path) ->
     assert answers(bot) == [STANDS] * 2
 
 
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("row", [row for row in ROWS if row.values[0].suffixes[1:]])
 def test_every_suffix_of_a_row_is_that_language(row: Language, folder: Path) -> None:
     needs(*row.programs)
-    for suffix in row.suffixes:
+    for suffix in row.suffixes[1:]:  # the first is that of the test above
         assert built(written(row.hello, suffix, folder, NAMES.get(row.name, "hello"))).language == row.name
 
 

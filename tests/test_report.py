@@ -243,16 +243,16 @@ def long_games(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_twenty_games_of_a_hundred_rounds_stay_below_one_megabyte(long_games: Path) -> None:
-    page = report(long_games)
+def test_twenty_games_of_a_hundred_rounds_stay_below_one_megabyte_and_what_decisions_took_gives_way(
+    long_games: Path,
+) -> None:
+    some, page = report(long_games, 9), report(long_games)
     assert page.count('class="table"') == 20 and len(page.encode()) < 1_000_000
-
-
-def test_what_decisions_took_gives_way_before_a_table_does(long_games: Path) -> None:
-    took = [[bool(json.loads(table)["took"]) for table in tables_in(report(long_games, most))] for most in (9, 20)]
+    took = [[bool(json.loads(table)["took"]) for table in tables_in(each)] for each in (some, page)]
     assert took == [[True] * 9, [False] * 20]
 
 
+@pytest.mark.long
 def test_replays_that_there_is_no_room_for_are_left_out(long_games: Path) -> None:
     page = report(long_games, 30)
     assert 20 < page.count('class="table"') < 30 and len(page.encode()) < 1_000_000
@@ -517,7 +517,7 @@ def test_the_report_is_written_into_the_folder(journal: Path) -> None:
     assert (folder / "report.html").stat().st_size == told["bytes"] and told["replays"]
 
 
-@pytest.mark.parametrize("seed", ['"random"', '"a seed for tests"'])
+@pytest.mark.parametrize("seed", ['"random"', pytest.param('"a seed for tests"', marks=pytest.mark.long)])
 def test_what_about_says_repeats_and_verifies_the_run(seed: str, tmp_path: Path) -> None:
     cup = command_line.cup_in(tmp_path / "cup", tourneys=2, rounds=2)
     config = cup / "croupier.toml"

@@ -143,7 +143,9 @@ THREE = f"""
 """
 
 
-@pytest.mark.parametrize(("main", "verb"), [("Players.Low", "STAND"), ("High", "END")])
+@pytest.mark.parametrize(
+    ("main", "verb"), [("Players.Low", "STAND"), pytest.param("High", "END", marks=pytest.mark.long)]
+)
 def test_of_several_classes_in_one_file_the_manifest_names_the_bot(tmp_path: Path, main: str, verb: str) -> None:
     assert set(answers(built(handed_in(tmp_path, THREE, f'main = "{main}"')))) == {Move(verb)}
 
@@ -154,11 +156,13 @@ def test_several_bots_in_one_file_want_a_name(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_the_only_class_that_extends_player_needs_no_name(tmp_path: Path) -> None:
     java = THREE.replace("class High extends Careful { int limit() { return 100; } }", "")
     assert set(answers(built(handed_in(tmp_path, java)))) == {STAND}
 
 
+@pytest.mark.long
 def test_a_class_that_is_not_there_is_said_with_those_that_are(tmp_path: Path) -> None:
     message = 'main = "Players.NEPTR" is none of the classes here that extend Player: Players.High, Players.Low'
     assert message in refusal(handed_in(tmp_path, THREE, 'main = "Players.NEPTR"'))
@@ -224,7 +228,8 @@ def test_the_goal_that_neptr_overwrote_in_2015_changes_in_its_own_process_only(t
     for folder, java in zip(folders, (neptr, honest), strict=True):
         folder.mkdir()
         handed_in(folder, java, name=folder.name)
-    bots = [built(folder) for folder in folders]
+    both = house.built_all([find(folder) for folder in folders])
+    bots = [both[folder.name]._replace(limits=house.AMPLE) for folder in folders]
     first, second = house.answers_of(house.played("pazaak", bots, 2))  # who is asked first changes from table to table
     told, true = Move("PLAY", 12), Move("PLAY", 20)
     assert (first[:2], second[:2]) == ([told, true], [true, told])
@@ -258,12 +263,11 @@ def test_a_bot_that_hangs_or_exits_does_so_at_that_question_however_many_are_ask
 
 
 def test_one_object_serves_all_games_of_a_fixture(tmp_path: Path) -> None:
-    folders = [tmp_path / name for name in ("Counts", "Stands")]
-    for folder, body in zip(folders, ("action = Action.PLAY; cardToPlay = new Card(++asked);", ""), strict=True):
-        folder.mkdir()
-        java = f"public class {folder.name} extends Player {{ int asked; {DECIDES} {{ {body} }} }}"
-        handed_in(folder, java, name=folder.name)
-    record = house.played("pazaak", [built(folder) for folder in folders], 5)
+    count = "action = Action.PLAY; cardToPlay = new Card(++asked);"
+    counts = built(handed_in(tmp_path, f"public class Bot extends Player {{ int asked; {DECIDES} {{ {count} }} }}"))
+    stand = "import sys\nfor question in sys.stdin:\n    print('STAND', flush=True)\n"
+    stands = house.built(house.written(stand, ".py", tmp_path, "stands"), "pazaak", protocol="lines")
+    record = house.played("pazaak", [counts, stands], 5)
     moves = [move for table in house.answers_of(record) for move in table if isinstance(move, Move)]
     counted = [move.n for move in moves if move.verb == "PLAY"]
     assert counted == list(range(1, len(counted) + 1)) and len(counted) >= 15

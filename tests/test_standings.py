@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -92,6 +92,7 @@ def test_a_game_without_winners_has_no_wins() -> None:
 
 
 @given(st.permutations(range(8)))
+@settings(max_examples=25)
 def test_the_order_in_which_fixtures_ended_does_not_matter(order: list[int]) -> None:
     luck = Random(2)
     records = [tourney(number, {bot: luck.randrange(400) for bot in "ABC"}) for number in range(8)]
@@ -405,6 +406,7 @@ def test_thousands_are_set_apart_and_times_have_units() -> None:
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1), min_size=2, max_size=9, unique=True))
+@settings(max_examples=40)
 def test_a_strangers_name_is_harmless_and_the_table_fits(names: list[str]) -> None:
     rows, records = league(names)
     with redirect_stdout(io.StringIO()) as output:
