@@ -101,6 +101,7 @@ def test_the_wheel_has_everything_and_nothing_else(wheel: Path) -> None:
     assert {"host/bots/sandboxes/keeper.c", "protocols/README.md", "host/data/docker/Dockerfile"} <= files.keys()
     known = {str(path.relative_to(ROOT)) for path in tracked()}
     wanted = {f"host/data/{name}" for name in known if name.startswith(("sample_bots/", "docker/"))}
+    wanted |= {f"host/data/{name.removeprefix('docs/')}" for name in known if name.startswith("docs/games/")}
     wanted |= {name for name in known if name.startswith(("host/", "protocols/"))}
     inside = {name for name in files if not name.startswith("croupier-")}
     assert inside == wanted

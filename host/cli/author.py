@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import time
+import webbrowser
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,14 @@ from host.problems import Problem, Refused
 
 @click.command()
 @click.argument("name", metavar="[GAME]", required=False)
+@click.option("--protocol", "card", flag_value="protocol", help="the manual as far as it concerns a game, to hand out")
+@click.option("--rules", "card", flag_value="rules", help="its rules")
+@click.option("--example", "card", flag_value="example", help="a whole bot in Python")
 @click.pass_obj
-def games(office: Office, name: str | None) -> None:
+def games(office: Office, name: str | None, card: str | None) -> None:
     """List the games; with a name, what its bots are asked and may answer, with examples."""
+    if card and not name:
+        raise click.UsageError(f"--{card} of which game? croupier games GAME --{card}")
     from host.cli.common import filled, the_game
     from host.games import GAMES
     from protocols import PROTOCOLS
@@ -37,6 +43,15 @@ def games(office: Office, name: str | None) -> None:
         }
         for game in chosen
     ]
+    if card:
+        from host.cli.cards import CARDS
+
+        text = CARDS[card](chosen[0])
+        if office.json:
+            print_json("games", rows=[rows[0] | {card: text}])
+        else:
+            click.echo(text)
+        return
     if office.json:
         print_json("games", rows=rows)
         return
@@ -291,13 +306,38 @@ def _in_order_of_play(kept: tuple[int, str, Any]) -> tuple[list[tuple[bool, int,
 
 @click.command()
 @click.argument("table", default="last")
+@click.option("--as", "bot", metavar="BOT", help="as this bot has seen it: its questions, and everybody's moves")
+@click.option("-o", "output", metavar="FILE.html", type=click.Path(path_type=Path), help="a page that plays it")
+@click.option("--open", "show", is_flag=True, help="show it in the browser")
 @click.pass_obj
-def replay(office: Office, table: str) -> None:
+def replay(office: Office, table: str, bot: str | None, output: Path | None, show: bool) -> None:
     """Show a table again: CONTESTANTS/NUMBER as standings and errors name it, or `last`."""
-    from host.cli.replays import find_table, shown_again
+    from host.cli.replays import find_table, page_of, place_of, shown_again, split
+    from host.samples import PREFIX
 
     journals = journals_of(office)
     found = find_table(journals, office.folder, table)
+    seat = None
+    if bot is not None:
+        bot = bot.removeprefix(PREFIX)
+        if bot not in found.sitting.bots:
+            raise click.UsageError(nothing_called(f"bot at {found.sitting.path}", bot, found.sitting.bots))
+        seat = found.sitting.bots.index(bot)
+        found = found.seen_by(seat)
+    if output is not None or show:
+        from host.cli.watching import write
+
+        path = output or office.folder / "replay.html"
+        text, where = page_of(place_of(journals, office.folder, split(table)[0]), seat)
+        write(path, text)
+        url = f"{path.resolve().as_uri()}#{where}"
+        if office.json:
+            print_json("replay", table=found.sitting.path, path=str(path), url=url)
+        else:
+            click.echo(url)
+        if show:
+            webbrowser.open(url)
+        return
     if office.json:
         print_json("replay", table=found.sitting.path, events=[{"ev": ev, **facts} for ev, facts in found.events])
         return

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 import click
 
@@ -11,7 +12,7 @@ from host.journal import Journal, reading
 from host.match import Sitting
 from host.problems import Problem, Refused
 from host.record import Record, unpack
-from host.report.replay import Event, as_text, events
+from host.report.replay import Event, as_text, events, seen_by
 from host.report.shown import known_seed
 from host.tournament.plans import sittings
 from host.tournament.run import fixture_of
@@ -23,6 +24,11 @@ class Shown(NamedTuple):
     sitting: Sitting
     events: list[Event]
     evidence: list[Evidence]
+
+    def seen_by(self, seat: int) -> "Shown":
+        """Return the table as one seat has seen it."""
+        own = [piece for piece in self.evidence if piece.bot == self.sitting.bots[seat]]
+        return self._replace(events=list(seen_by(self.events, seat)), evidence=own)
 
 
 def seed_of(journal: Journal) -> bytes:
@@ -97,6 +103,15 @@ def load_table(path: Path, fixture: str, nth: int) -> Shown:
     """Return a fixture's nth table."""
     with reading(path) as journal:
         return _shown(journal, fixture, nth)
+
+
+def page_of(place: Place, seat: int | None) -> tuple[str, str]:
+    """Return a page that plays a table, and what its address ends with to open it, as seen from a seat if that is said."""
+    from host.report.files import page_of_table
+
+    with reading(place.journal) as journal:
+        text, name = page_of_table(journal, seed_of(journal), place.fixture, place.nth)
+    return text, f"r={quote(name, safe='')}" + ("" if seat is None else f"&as={seat}")
 
 
 def _sittings(journal: Journal, record: Record, about: dict[str, object]) -> list[Sitting]:

@@ -50,6 +50,15 @@ def table_at(journal: Journal, seed: bytes, place: Place) -> Shown:
     return table
 
 
+def page_of_table(journal: Journal, seed: bytes, fixture: str, nth: int) -> tuple[str, str]:
+    """Return a page with one table of a journal on it, and what it is called there; -1 is the fixture's last."""
+    (*_, table) = load(journal, seed, fixture, None if nth < 0 else [nth])
+    name = table.sitting.path
+    place = Place(name, fixture, nth, "")
+    data = {name: squeezed(packed(table, ""))}
+    return rendered(empty_account(one_line(name)), [place], data, live=False), name
+
+
 def casino_of(name: str, playlog: str) -> str:
     """Return a page with one play.log on it, and nothing else."""
     return rendered(empty_account(one_line(name)), [], {}, live=False, playlog=(one_line(name), playlog))

@@ -1,6 +1,6 @@
 """A table shown again, from its seed and answers: what was dealt, asked and answered, as text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from host.bots.build import harmless
@@ -59,6 +59,14 @@ def events(game_name: str, sitting: Sitting, seed: bytes, answers: list[Answer])
     yield Event("table.end", {"scores": list(table.scores)})
 
 
+def seen_by(happened: Iterable[Event], seat: int) -> Iterator[Event]:
+    """Yield what one seat has come to know: what it was asked, and everybody's moves; a question tells all it may see."""
+    for event in happened:
+        own = event.ev == "ask" and "q" in event.facts and event.facts["seat"] == seat
+        if own or (event.ev in ("table.start", "answer", "table.end") and not event.twice):
+            yield event
+
+
 def as_text(happened: Iterator[Event], bots: tuple[str, ...], evidence: list[Evidence]) -> Iterator[str]:
     """Yield a table as lines of text; faults come with what the bot wrote."""
     names = [harmless(bot) for bot in bots]
@@ -76,6 +84,7 @@ def as_text(happened: Iterator[Event], bots: tuple[str, ...], evidence: list[Evi
         elif ev == "answer":
             mark = "  ✗ not allowed here" if facts.get("illegal") else ""
             yield f"{facts['n']:>4}  {names[facts['seat']]:<{width}}  {question}  →  {facts['a']}{mark}"
+            question = ""
             piece = pieces.get(facts["n"])
             if piece is not None and piece.kind != "slowest":
                 yield from _shown(piece)
