@@ -379,7 +379,7 @@ def test_a_table_is_named_by_its_bots_in_any_order(friends: Path) -> None:
 
 
 def test_show_shows_the_first_table(tmp_path: Path) -> None:
-    done = croupier("play", DAVEY, BASIC, "-n", 5, "--show", "-C", tmp_path)
+    done = croupier("play", DAVEY, BASIC, "-n", 5, "--show", "-q", "-C", tmp_path)
     assert done.out.startswith("play/cautious+davey/1 ")
 
 
