@@ -335,7 +335,7 @@ CODES: Mapping[str, Code] = {
     "R003": Code(
         "the run is in use",
         "Another croupier is playing this tournament, and only one may write its journal. Watch it with "
-        "`croupier status`, or stop it first. The lock goes with its process: nothing needs to be deleted.",
+        "`croupier watch`, or stop it first. The lock goes with its process: nothing needs to be deleted.",
     ),
     "R004": Code(
         "the field of bots changed since the run began",

@@ -261,7 +261,7 @@ JSON = {
 
 
 def test_every_command_is_tried() -> None:
-    assert set(JSON) | {"serve", "import"} == set(COMMANDS)
+    assert set(JSON) | {"serve", "import", "watch"} == set(COMMANDS)
 
 
 @pytest.mark.parametrize("command", JSON)

@@ -30,6 +30,7 @@ COMMANDS = {
     "run": ("organise", "play the tournament; the same command goes on after ^C"),
     "compose": ("containers", "write a compose file: the tournament in containers, on one machine"),
     "status": ("organise", "how far a run is"),
+    "watch": ("view", "a run from another terminal, until it ends; it only reads"),
     "standings": ("organise", "who is ahead, and how sure that is"),
     "errors": ("author", "what went wrong, grouped, with evidence"),
     "ask": ("asking", "ask a bot again what it was asked then, with a time line"),

@@ -1,0 +1,100 @@
+"""watch: a run seen from another terminal, fixture by fixture, until it ends, whoever plays it and however it ends."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import CROUPIER, croupier, cup_in, environment
+
+from host.journal import Journal, reading, writing
+from host.record import Record
+
+Kept = list[tuple[Record, dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    cup = cup_in(tmp_path_factory.mktemp("watch") / "cup", tourneys=3, rounds=1)
+    assert croupier("run", "-C", cup, "--progress", "none").code == 0
+    return cup
+
+
+@contextmanager
+def under_way(finished: Path, folder: Path) -> Iterator[tuple[Path, Journal, Kept]]:
+    """Begin the run of a finished cup anew: nothing is played yet, and what will be is given."""
+    with reading(finished / "run" / "run.sqlite") as before:
+        facts, bots = before.facts(), before.bots()
+        kept = [whole for path in before.paths() if (whole := before.whole(path))]
+    cup = folder / "cup"
+    with writing(cup / "run" / "run.sqlite") as journal:
+        journal.note(facts | {"state": "running", "stage tables": "running", "known tables": "3"})
+        for name, said in bots.items():
+            about = {key: value for key, value in said.items() if key not in ("sha256", "language")}
+            journal.enter(name, said["sha256"], said["language"], about)
+        yield cup, journal, kept
+
+
+@contextmanager
+def watching(cup: Path) -> Iterator[subprocess.Popen[str]]:
+    words = [*CROUPIER, "watch", "--json", "-C", str(cup)]
+    with subprocess.Popen(words, env=environment(), stdout=subprocess.PIPE, text=True) as process:
+        yield process
+
+
+def told(process: subprocess.Popen[str]) -> Any:
+    """Return the next thing that it tells."""
+    assert process.stdout is not None
+    return json.loads(process.stdout.readline())
+
+
+@pytest.mark.parametrize(("state", "code"), [("finished", 0), ("running", 5)])
+def test_every_fixture_is_told_until_the_run_ends(state: str, code: int, finished: Path, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        playing = ExitStack()
+        cup, journal, kept = playing.enter_context(under_way(finished, tmp_path))
+        stack.push(playing)
+        journal.add("tables", *kept[0])
+        process = stack.enter_context(watching(cup))
+        assert (told(process)["done"], told(process)["fixture"]) == (1, kept[0][0].path)
+        journal.add("tables", *kept[1])
+        event = told(process)
+        assert (event["stage"], event["done"], event["known"], event["fixture"]) == ("tables", 2, 3, kept[1][0].path)
+        journal.add("tables", *kept[2])
+        assert told(process)["done"] == 3
+        journal.note({"state": state, "stage tables": state})
+        playing.close()
+        standings = told(process)
+        assert process.wait(timeout=60) == code
+    assert (standings["schema"], standings["fixtures"]) == ("croupier/standings/1", 3)
+    assert standings["interrupted"] == (code == 5)
+
+
+def test_a_run_that_has_ended_is_told_at_once(finished: Path) -> None:
+    done = croupier("watch", "-C", finished)
+    assert (done.code, done.out) == (0, croupier("standings", "-C", finished).out)
+
+
+def test_a_run_that_begins_anew_ends_the_view(finished: Path, tmp_path: Path) -> None:
+    with under_way(finished, tmp_path) as (cup, journal, kept):
+        journal.add("tables", *kept[0])
+        with watching(cup) as process:
+            assert told(process)["done"] == 1
+            (cup / "run" / "run.sqlite").rename(cup / "run" / "old.sqlite")
+            assert told(process)["fixture"] == kept[0][0].path
+            assert told(process)["code"] == "R006"
+            assert process.wait(timeout=60) == 5
+
+
+def test_nothing_played_is_nothing_to_watch(tmp_path: Path) -> None:
+    done = croupier("watch", "-C", tmp_path)
+    assert (done.code, done.first.partition(" ")[0]) == (3, "error[R006]")
+
+
+def test_it_only_reads(finished: Path) -> None:
+    before = {path: path.read_bytes() for path in (finished / "run").glob("run.sqlite")}
+    assert croupier("watch", "-C", finished).code == 0
+    assert {path: path.read_bytes() for path in before} == before
