@@ -253,7 +253,7 @@ def test_what_a_stalled_host_cannot_tell_is_played_again_and_listed() -> None:
 
 
 def test_an_answer_that_came_while_its_host_was_stalled_is_taken() -> None:
-    move = 1.0
+    move = 0.7
     bot = bot_of(SLEEPS.format(seconds=0.1), ".py", "prompt", AMPLE._replace(move=move))
 
     async def stall() -> None:

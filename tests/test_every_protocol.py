@@ -220,7 +220,7 @@ NOISE = st.one_of(
 @example(data=b"[" * 4000)
 @example(data=b'{"move":"\\ud800"}')
 @example(data=b'{"move":"S\\n"}')
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_whatever_comes_is_read_as_a_fault_or_as_the_move_it_spells(
     game: Game, protocol: Protocol, data: bytes
 ) -> None:
@@ -244,7 +244,7 @@ def test_whatever_comes_is_read_as_a_fault_or_as_the_move_it_spells(
 @pytest.mark.parametrize("game", GAMES.values(), ids=list(GAMES))
 @given(data=NOISE)
 @example(data=b"0\r")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_every_line_that_the_grammar_knows_is_a_move(game: Game, data: bytes) -> None:
     line = data.removesuffix(b"\n").removesuffix(b"\r")
     known = len(line) <= LONGEST and SPOKEN[game.name].fullmatch(line)

@@ -172,7 +172,7 @@ def test_a_run_that_is_interrupted_while_its_bots_are_built_can_go_on(tmp_path: 
     slow = cup / "bots" / "slow"
     slow.mkdir()
     shutil.copy(cup / "bots" / "davey.c", slow)
-    (slow / "bot.toml").write_text('language = "c"\nrun = ["./bot"]\nbuild = ["sleep 3; cc -o bot davey.c -lm"]\n')
+    (slow / "bot.toml").write_text('language = "c"\nrun = ["./bot"]\nbuild = ["sleep 2; cc -o bot davey.c -lm"]\n')
     with running(cup) as run:
         run.wait_until(lambda: run.children("sleep"))
         run.process.send_signal(signal.SIGINT)

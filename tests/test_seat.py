@@ -301,11 +301,11 @@ def test_who_drips_is_late_in_a_wave_too_and_the_rest_is_asked_again(make: Make)
     """
     bot = make(source, protocol="lines", abreast=16, limits=AMPLE._replace(move=0.8, startup=1.0))
 
-    record = alone(bot, 8)
+    record = alone(bot, 5)
 
-    late = sum(question.startswith(b"1") for question in questions_of(record, 8))
+    late = sum(question.startswith(b"1") for question in questions_of(record, 5))
     assert kinds_of(record).count("timeout") == late > 0
-    assert kinds_of(record).count("move") == 8 - late
+    assert kinds_of(record).count("move") == 5 - late
 
 
 def questions_of(record: Record, tables: int) -> list[bytes]:

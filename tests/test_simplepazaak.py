@@ -150,6 +150,7 @@ def test_of_several_classes_in_one_file_the_manifest_names_the_bot(tmp_path: Pat
     assert set(answers(built(handed_in(tmp_path, THREE, f'main = "{main}"')))) == {Move(verb)}
 
 
+@pytest.mark.long
 def test_several_bots_in_one_file_want_a_name(tmp_path: Path) -> None:
     assert "several classes extend Player (Players.High, Players.Low): name the bot in bot.toml" in refusal(
         handed_in(tmp_path, THREE)
