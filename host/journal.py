@@ -17,7 +17,7 @@ import msgspec
 
 from host.bots.told import Evidence, Timed
 from host.problems import Problem, Refused
-from host.record import Record
+from host.record import Record, States
 
 APPLICATION, VERSION = 0x63726F75, 2  # "crou"
 SCHEMA = """
@@ -35,6 +35,12 @@ CREATE INDEX fault_by_bot ON fault(bot, kind);
 """
 TIMED = "CREATE TABLE IF NOT EXISTS timed(fixture INTEGER PRIMARY KEY REFERENCES fixture, times BLOB NOT NULL)"
 """What decisions took; journals that began before there was this table are read without."""
+
+BEGAN = (
+    "CREATE TABLE IF NOT EXISTS began(fixture INTEGER NOT NULL REFERENCES fixture, bot TEXT NOT NULL, "
+    "content BLOB NOT NULL, PRIMARY KEY (fixture, bot)) WITHOUT ROWID"
+)
+"""What state files that outlive their fixtures held as one began, deflated; older journals are read without, too."""
 
 pack, unpack = msgspec.msgpack.encode, msgspec.msgpack.decode
 
@@ -84,8 +90,8 @@ class Journal:
         with self._written():
             self._database.execute("DELETE FROM bot WHERE name = ?", (name,))
 
-    def add(self, stage: str, record: Record, about: Mapping[str, Any]) -> None:
-        """Add one fixture, whole; a fixture that is there already stays as it is."""
+    def add(self, stage: str, record: Record, about: Mapping[str, Any], began: States = ()) -> None:
+        """Add one fixture, whole, and the lasting state files it `began` with; one that is there already stays as it is."""
         with self._written():
             before = bytes.fromhex(self.seal())
             row = (record.path, stage, json.dumps(about), time.time())
@@ -102,6 +108,10 @@ class Journal:
             if record.times:
                 self._database.execute("INSERT INTO timed VALUES (?, ?)", (fixture, _squeezed(record.times)))
             self._database.executemany(
+                "INSERT INTO began VALUES (?, ?, ?)",
+                [(fixture, bot, zlib.compress(content, 3)) for bot, content in began],
+            )
+            self._database.executemany(
                 "INSERT OR REPLACE INTO state VALUES (?, ?, ?)",
                 [(stage, bot, content) for bot, content in record.states],
             )
@@ -113,6 +123,14 @@ class Journal:
     def states(self, stage: str) -> dict[str, bytes]:
         """Return the state files that outlive their fixtures, as the last fixture of a stage has left them."""
         return dict(self._database.execute("SELECT bot, content FROM state WHERE stage = ?", (stage,)))
+
+    def began(self, path: str) -> dict[str, bytes]:
+        """Return what the state files that outlive their fixtures held as this one began, as far as that is kept."""
+        if not self._has("began"):
+            return {}
+        query = "SELECT bot, content FROM began JOIN fixture ON fixture.id = began.fixture WHERE path = ?"
+        with self._legible():
+            return {bot: zlib.decompress(content) for bot, content in self._database.execute(query, (path,))}
 
     def seals(self) -> Iterator[Seal]:
         """Yield each fixture's seal, in the order in which they ended, and whether it is what it must be."""
@@ -151,6 +169,9 @@ class Journal:
             "SELECT key, value FROM run WHERE key IN ('game', 'level', 'seed_sha256') AND ? ORDER BY key",
         )
         told = [self._database.execute(query, (fixture,)).fetchall() for query in queries]
+        began = "SELECT bot, content FROM began WHERE fixture = ? ORDER BY bot"
+        if self._has("began") and (states := self._database.execute(began, (fixture,)).fetchall()):
+            told.append(states)
         return hashlib.sha256(before + repr(told).encode("utf-8", "surrogateescape")).digest()
 
     def paths(self, stage: str | None = None) -> list[str]:
@@ -193,7 +214,7 @@ class Journal:
     def times(self, path: str) -> tuple[Timed, ...]:
         """Return what decisions at a fixture's first tables took, as far as that is kept."""
         query = "SELECT times FROM timed JOIN fixture ON fixture.id = timed.fixture WHERE path = ?"
-        if not self._database.execute("SELECT 1 FROM sqlite_master WHERE name = 'timed'").fetchone():
+        if not self._has("timed"):
             return ()
         row = self._database.execute(query, (path,)).fetchone()
         with self._legible():
@@ -206,6 +227,10 @@ class Journal:
             with self._legible():
                 evidence = msgspec.msgpack.decode(piece, type=Evidence)
             yield number, path, evidence
+
+    def _has(self, table: str) -> bool:
+        """Return whether this journal began when there was such a table."""
+        return self._database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone() is not None
 
     @contextlib.contextmanager
     def _written(self) -> Iterator[None]:
@@ -304,6 +329,7 @@ def writing(path: Path, fresh: Callable[[], None] | None = None) -> Iterator[Jou
             database = stack.enter_context(contextlib.closing(sqlite3.connect(path, timeout=10)))
             database.execute("PRAGMA synchronous = NORMAL")
             database.execute(TIMED)
+            database.execute(BEGAN)
         except (OSError, sqlite3.OperationalError) as failed:
             raise Refused([_unwritable(path, getattr(failed, "strerror", None) or str(failed))], 6) from failed
         yield Journal(database, path)

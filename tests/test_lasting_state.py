@@ -1,11 +1,22 @@
 """`state_lifetime = "stage"`: the one file outlives its fixtures, which then follow each other in one order."""
 
+import shutil
+import sqlite3
+import zlib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+import trio
 from command import Result, croupier, result_of
+from house import AMPLE, level
 
-from host.journal import reading
+from host.again.bundle import packed, unpacked
+from host.again.now import asked_again
+from host.again.then import case
+from host.bots.build import build
+from host.bots.finding import find
+from host.journal import Journal, reading
 from host.record import Fixture
 from host.tournament.run import one_after_another
 
@@ -67,10 +78,17 @@ def counted(cup: Path, stage: str) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Result:
-    """Return what one worker makes of it."""
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a cup that one worker has played."""
     cup = cup_in(tmp_path_factory.mktemp("alone") / "cup")
     assert croupier("run", "-C", cup, "--workers", 1).code == 0
+    return cup
+
+
+@pytest.fixture(scope="module")
+def alone(finished: Path) -> Result:
+    """Return what one worker makes of it."""
+    cup = finished
     assert counted(cup, "league") == dict.fromkeys(("one", "two", "three"), str(FIXTURES).encode())
     assert counted(cup, "again") == counted(cup, "league")  # a stage begins with nothing
     return result_of(cup)
@@ -104,3 +122,51 @@ def test_who_waits_keeps_the_others_of_its_fixture_waiting() -> None:
     free = [fixture.path for fixture in one_after_another(fixtures, set("abcdef"))]
     assert free == ["ab", "ef", "xy"]  # c waits for a, so d waits for c: or their order would depend on who is faster
     assert [fixture.path for fixture in one_after_another(fixtures, ())] == ["ab", "ac", "cd", "ef", "ex", "xy"]
+
+
+# Asked again, a bot remembers what it did then.
+
+
+def late_fixture(journal: Journal) -> str:
+    """Return the last fixture of "one", in which it has counted three before."""
+    (path,) = (path for path in journal.paths("league") if journal.began(path).get("one") == b"3")
+    return path
+
+
+def test_asking_again_begins_with_the_lasting_state_of_then(finished: Path) -> None:
+    bot = trio.run(build, find(finished / "bots" / "one")._replace(game="pazaak"), level())._replace(limits=AMPLE)
+    with reading(finished / "run" / "run.sqlite") as journal:
+        cases = [case(journal, late_fixture(journal), nth, 0, "one") for nth in range(8)]
+    again = [reply.same for each in cases for reply in trio.run(asked_again, bot, each, level())[0]]
+    without = [
+        reply.same for each in cases for reply in trio.run(asked_again, bot, each._replace(state=b""), level())[0]
+    ]
+    assert all(again) and not all(without)
+
+
+def test_ask_says_with_what_the_file_begins(finished: Path, tmp_path: Path) -> None:
+    with reading(finished / "run" / "run.sqlite") as journal:
+        path = late_fixture(journal)
+        found = case(journal, path, 0, 0, "one")
+    assert found.state == b"3"
+    told = croupier("ask", "one", found.table, "-C", finished).out
+    assert "note     memory.bin begins with the 1 byte that earlier fixtures had left in it" in told
+    (tmp_path / "x.bundle").write_bytes(packed(found))
+    assert unpacked(tmp_path / "x.bundle").state == b"3"
+
+
+def test_a_journal_that_has_not_kept_it_says_so_and_one_that_has_lost_it_differs(
+    finished: Path, tmp_path: Path
+) -> None:
+    cup = tmp_path / "cup"
+    shutil.copytree(finished, cup)
+    assert croupier("verify", "-C", cup).code == 0
+    with closing(sqlite3.connect(cup / "run" / "run.sqlite")) as database:
+        database.execute("UPDATE began SET content = ? WHERE bot = 'one'", (zlib.compress(b"9"),))
+        database.commit()
+        assert croupier("verify", "-C", cup).code == 1
+        database.execute("DROP TABLE began")
+        database.commit()
+    assert croupier("verify", "-C", cup).code == 1
+    done = croupier("ask", "one", "league/neptr+one/1", "-C", cup)
+    assert "memory.bin begins empty: what earlier fixtures had left in it is not kept" in done.out

@@ -1,5 +1,6 @@
 """A faulty table in one file: every byte the bot was sent, what it wrote, and all that playing it elsewhere needs."""
 
+import base64
 import gzip
 import zlib
 from collections.abc import Mapping, Sequence
@@ -57,6 +58,7 @@ class Bundle(msgspec.Struct, rename={"format": "schema"}):
     usage: dict[str, Any] | None
     before: list[Step]
     asked: list[Step]
+    state: str | None = None  # of the lasting file, in base64
 
 
 def packed(case: Case) -> bytes:
@@ -83,6 +85,7 @@ def packed(case: Case) -> bytes:
         *(_by_name(case.player._replace(source="")), case.seed, case.level),
         *(_by_name(case.evidence), _by_name(case.usage)),
         *(steps(case.before), steps(case.asked)),
+        None if case.state is None else base64.b64encode(case.state).decode(),
     )
     return gzip.compress(msgspec.json.encode(whole), 6, mtime=0)
 
@@ -152,6 +155,7 @@ def _case(told: Bundle) -> Case:
         *(exchanges(told.before), exchanges(told.asked)),
         None if told.evidence is None else _from_names(Evidence, told.evidence),
         None if told.usage is None else _from_names(Usage, told.usage),
+        None if told.state is None else base64.b64decode(told.state, validate=True),
     )
 
 

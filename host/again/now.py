@@ -51,7 +51,7 @@ async def asked_again(bot: Bot, case: Case, level: str, times: int = 1) -> list[
         for _ in range(times):
             replies: list[Reply] = []
             try:
-                sandbox = await house.sandbox(bot)
+                sandbox = await house.sandbox(bot, (case.state or b"")[: bot.limits.state])
                 async with talking(bot, GAMES[case.game], sandbox, case.seed, watcher, charged=True) as talker:
                     await _gone_through(Asker(talker, sandbox, bears(bot)), case, replies)
             except KeeperDied as died:

@@ -80,6 +80,7 @@ class Case(NamedTuple):
     asked: tuple[Exchange, ...]
     evidence: Evidence | None = None
     usage: Usage | None = None
+    state: bytes | None = None  # what its lasting file held as the fixture began; None where that is not known
 
 
 class Played(NamedTuple):
@@ -177,6 +178,7 @@ def case(journal: Journal, fixture: str, nth: int, number: int, bot: str = "", *
         *(tuple(life[:begins]), tuple(life[begins:])),
         what.piece(bot, nth, number),
         what.record.usage.get(bot),
+        journal.began(fixture).get(bot),
     )
 
 
@@ -210,7 +212,7 @@ def latest(journal: Journal, bot: str, most: int) -> list[Case]:
             asked = tuple(Exchange((), (then,)) for then in found)
             who, seed = player(journal, bot), bot_seed(what.seed, bot, path)
             whole = (what.fixture.game, what.fixture.rules, path, path, (0, 0), who, seed, journal.facts()["level"])
-            cases.append(Case(*whole, (), asked))
+            cases.append(Case(*whole, (), asked, state=journal.began(path).get(bot)))
     return cases
 
 

@@ -241,7 +241,16 @@ def _told(
         then, now = meant.player.sha256[:8], bot.sha256[:8]
         yield f"  note     not the program that played, or built otherwise: sha256 {then}… then, {now}… now"
     if meant.player.state and meant.player.state_lifetime == "stage":
-        yield f"  note     {meant.player.state} begins empty: what earlier fixtures had left in it is not kept"
+        if meant.state is None:
+            yield f"  note     {meant.player.state} begins empty: what earlier fixtures had left in it is not kept"
+        else:
+            size = len(meant.state)
+            held = (
+                f"the {size} byte{'s' * (size > 1)} that earlier fixtures had left in it"
+                if size
+                else "nothing, as then"
+            )
+            yield f"  note     {meant.player.state} begins with {held}"
     if level != meant.level:
         yield f"  note     level {meant.level} then, {level} now"
     if meant.wanted[1]:

@@ -92,7 +92,7 @@ async def run_stage(
     records = {record.path: record for _, record in journal.records(stage.name)}
     lasting = {bot for bot, said in journal.bots().items() if said.get("state_lifetime") == "stage"}
     states = journal.states(stage.name)
-    given: dict[str, Fixture] = {}
+    given: dict[str, Job] = {}
     known = 0
 
     def tell(record: Record | None) -> None:
@@ -106,13 +106,13 @@ async def run_stage(
     while open_fixtures:
         for fixture in one_after_another(open_fixtures, lasting):
             if fixture.path not in given:
-                given[fixture.path] = fixture
                 kept = tuple((bot, states.get(bot, b"")) for bot in fixture.bots if bot in lasting)
-                await hands.give(Job(fixture, benched(records), kept))
+                given[fixture.path] = job = Job(fixture, benched(records), kept)
+                await hands.give(job)
         record = await hands.take()
         states |= dict(record.states)
-        fixture = given[record.path]
-        journal.add(stage.name, record, about(fixture))
+        job = given[record.path]
+        journal.add(stage.name, record, about(job.fixture), job.states)
         records[record.path] = record.summary()
         open_fixtures = due(stage, blank, field, records)
         tell(record)
