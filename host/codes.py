@@ -201,7 +201,7 @@ CODES: Mapping[str, Code] = {
         "the sandbox refused something",
         "The bot tried what no bot may do: the network, files outside its folder, other processes. It was refused, and "
         "that alone costs nothing, but a bot that depends on it will not play well. Everything it needs must be in its "
-        "folder.",
+        "folder, which it can only read; the one file that it may write and keep is its `state` file.",
     ),
     "B038": Code(
         "too much output",

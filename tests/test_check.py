@@ -135,6 +135,27 @@ def test_what_is_only_a_note_is_accepted(what: str, here: Path) -> None:
     assert done.out.splitlines()[-1].startswith("ready to play · ")
 
 
+WRITES = """\
+import sys
+try:
+    open("log.txt", "w")
+except OSError as error:
+    print(error, file=sys.stderr)
+for line in sys.stdin:
+    print("S")
+"""
+
+
+@pytest.mark.parametrize(
+    ("state", "hint"),
+    [("", 'the file that  state = "memory.bin"  in its'), ('state = "own.bin"\n', "own.bin, its state file")],
+)
+def test_who_writes_beside_itself_is_told_of_the_one_place(state: str, hint: str, here: Path) -> None:
+    done = checked({"bot.toml": LINES + PYTHON + state, "bot.py": WRITES})
+    assert done.code == 0, done.out
+    assert "note B037" in done.out and f"it may keep one file: {hint}" in done.out
+
+
 def test_a_report_of_a_healthy_bot(here: Path) -> None:
     done = croupier("check", "sample:davey", "-g", "cardshark")
     head, *lines, last = done.out.splitlines()

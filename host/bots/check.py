@@ -15,7 +15,7 @@ from host.bots.manifest import spelled_limit
 from host.bots.ready import differs
 from host.bots.sandboxes import KeeperDied
 from host.bots.spec import Spec
-from host.bots.verdict import HINTS, REFUSED, milliseconds
+from host.bots.verdict import REFUSED, hint_of_refusal, milliseconds
 from host.games.engine import Game
 from host.problems import Problem, Refused
 from protocols import PROTOCOLS
@@ -139,7 +139,12 @@ def told(bot: Bot, game: Game, rules: Any, course: Course, level: str) -> Iterat
     yield _limits(bot, course.slowest(lives).wall, course.usage.memory)
     complaint = REFUSED.search(harmless(course.stderr.decode(errors="replace")))
     if complaint:
-        yield Line("!", "sandbox", f"level {level}; it complains: {complaint[0]}    note B037", HINTS["B037"])
+        yield Line(
+            "!",
+            "sandbox",
+            f"level {level}; it complains: {complaint[0]}    note B037",
+            hint_of_refusal(bot, course.stderr),
+        )
     elif level == "none":
         yield Line(
             "!", "sandbox", "none: it was not kept from anything", "without --unsafe it is tried as it will play"

@@ -32,6 +32,9 @@ REFUSED = re.compile(
 )
 """What programs write when the sandbox has refused them something."""
 
+WROTE = re.compile(r"Read-only file system|Permission denied: '(?!/)")
+"""What they write when that was to write beside themselves; Landlock has another word for it."""
+
 SAID: Mapping[str, re.Pattern[str]] = {
     "B011": re.compile(r"Could not find or load main class|Main method not found in class"),
     "B012": re.compile(r"Could not reserve enough space for|insufficient memory for the Java|Invalid maximum heap"),
@@ -100,12 +103,22 @@ def hint_of(code: str, bot: Bot, game: Game, piece: Evidence) -> str:
         return (
             f'main = "{found[0]}"' if len(found) == 1 else f"a class with a main: {', '.join(found) or 'there is none'}"
         )
+    if code == "B037":
+        return hint_of_refusal(bot, piece.stderr + piece.raw)
     if code == "B023":
         words = re.findall(r"[A-Z]+", game.grammar.expected)
         word = re.sub(r"\W.*", "", said(piece).strip()).upper()
         near = get_close_matches(word, words, 1, 0.5) or [each for each in words if word and word.startswith(each)]
         return f"{near[0]}  ({expected})" if near else expected
     return HINTS.get(code, expected)
+
+
+def hint_of_refusal(bot: Bot, words: bytes) -> str:
+    """Return the cure of what the sandbox refuses; `words` are what the bot has said of it."""
+    if not WROTE.search(words.decode(errors="replace")):
+        return HINTS["B037"]
+    kept = f"{bot.state}, its state file" if bot.state else 'the file that  state = "memory.bin"  in its bot.toml names'
+    return f"a bot's folder is read-only; it may keep one file: {kept}"
 
 
 def mains(bot: Bot) -> list[str]:
