@@ -341,6 +341,18 @@ def test_every_game_is_a_fork_of_one_interpreter_that_knows_nothing_of_the_bot(t
     assert (told, len(set(interpreters)), len(set(players))) == ([Move("BET", 1)] * 3, 1, 3)
 
 
+def test_who_is_killed_while_it_is_stopped_leaves_an_interpreter_that_forks(tmp_path: Path) -> None:
+    bot = built(handed_in(tmp_path, "return 1"))
+
+    async def work() -> list[Answer]:
+        async with house.seated_in(bot, "holdem") as (seat, sandbox):
+            told = await seat.decide([Question(1, 1, FLOP)])
+            sandbox.keeper.pause()
+            return told + await seat.decide([Question(2, 2, FLOP)])
+
+    assert trio.run(work) == [Move("BET", 1)] * 2
+
+
 def test_chance_is_a_games_own(tmp_path: Path) -> None:
     bot = built(handed_in(tmp_path, "return LOT", "import random\nLOT = random.randrange(10**9)"))
     told, _ = asked(bot, [FLOP] * 4, [1, 2, 3, 4])
