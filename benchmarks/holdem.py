@@ -1,11 +1,13 @@
-"""Games a second at hold'em: five C bots by lines, one game at a time and 32 abreast, beside the bare engine.
+"""Games a second at hold'em, five C bots by lines: by one worker and as `croupier run` plays, beside the bare engine.
 
-    python benchmarks/holdem.py [--rounds 5] [--level L3]
+    python benchmarks/holdem.py [--rounds 5] [--level L3] [--games 64]
 
-The bots are trivial: they call, now and then raise or fold. The bare engine plays the very same games: it is given the
-answers that were recorded, in this process, and so does the rules' whole work and nothing else. Everything is interleaved
-round by round, since machines are shared; medians and ratios are printed, by the clock and by the host's own computing,
-which other work on the machine does not disturb.
+`croupier run` has a worker a core, and in each as many games abreast as the bots bear, 32 here: that row is what a user gets.
+In the rows above it one worker, here in this process, plays one game at a time and 32 abreast. The bots are trivial: they
+call, now and then raise or fold. The bare engine plays the very same games on one core: it is given the answers that were
+recorded, in this process, and so does the rules' whole work and nothing else. Everything is interleaved round by round,
+since machines are shared; medians and ratios are printed, by the clock and by the host's own computing, which other work
+on the machine does not disturb.
 """
 
 import argparse
@@ -22,6 +24,7 @@ from host.bots.build import Bot, build
 from host.bots.finding import find
 from host.bots.sandboxes import demand
 from host.bots.watch import Watcher
+from host.executors.processes import processes, usable_cores
 from host.games import GAMES
 from host.games.engine import Table
 from host.record import Fixture, Job, Record, Setup, unpack
@@ -101,11 +104,34 @@ async def measured(bots: list[Bot], level: str, abreast: int, games: int, path: 
     return took, bare(now, record), sum(usage.questions for usage in record.usage.values())
 
 
+async def measured_by_all(bots: list[Bot], level: str, abreast: int, games: int, path: str) -> tuple[Spent, Spent, int]:
+    """Return the same of a worker a core, each of which plays so many games."""
+    setup = Setup("holdem", RULES, tuple(bots), SEED, level, abreast)
+    async with processes(setup, print, usable_cores()) as workers:
+
+        async def play(fixtures: list[Fixture]) -> dict[str, Record]:
+            for each in fixtures:
+                await workers.give(Job(each))
+            records = [await workers.take() for _ in fixtures]
+            return {record.path: record for record in records}
+
+        await play([fixture(bots, 1, f"{path} warm {nth}") for nth in range(workers.count)])
+        now = [fixture(bots, games, f"{path} {nth}") for nth in range(workers.count)]
+        before = time.perf_counter()
+        records = await play(now)
+        took = Spent(time.perf_counter() - before, sum(record.overhead for record in records.values()))
+    alone = Spent(*map(sum, zip(*[bare(each, records[each.path]) for each in now], strict=True)))
+    return took, alone, sum(usage.questions for record in records.values() for usage in record.usage.values())
+
+
 async def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--level", default="L3")
+    parser.add_argument(
+        "--games", type=int, default=2 * MOST, help=f"of a worker at {MOST} abreast; a sixteenth one at a time"
+    )
     asked = parser.parse_args()
     level = asked.level if asked.level == "none" else demand(asked.level)
     with tempfile.TemporaryDirectory() as folder:
@@ -117,26 +143,36 @@ async def main() -> None:
             (place / "bot.c").write_text(SOURCE.replace("NTH", str(17 + 2 * number)))
             (place / "bot.toml").write_text(MANIFEST.format(most=MOST))
             bots.append(await build(find(place), level))
-        cases = [(1, 4), (MOST, 2 * MOST)]
-        told: dict[int, list[tuple[float, ...]]] = {abreast: [] for abreast, _ in cases}
+        cores = usable_cores()
+        cases = {
+            "C bots, 1 abreast": (measured, 1, max(asked.games // 16, 1), 1),
+            f"C bots, {MOST} abreast": (measured, MOST, asked.games, 1),
+            f"C bots, {MOST} abreast, a worker a core": (measured_by_all, MOST, asked.games, cores),
+        }
+        told: dict[str, list[tuple[float, ...]]] = {name: [] for name in cases}
         for nth in range(asked.rounds):
-            for abreast, games in cases:
-                took, alone, decisions = await measured(bots, level, abreast, games, f"{nth}/{abreast}")
-                told[abreast].append(
+            for name, (measure, abreast, share, workers) in cases.items():
+                took, alone, decisions = await measure(bots, level, abreast, share, f"{nth}/{name}")
+                games = share * workers
+                told[name].append(
                     (
                         games / took.wall,
                         games / alone.wall,
                         alone.wall / took.wall,
                         alone.cpu / took.cpu,
+                        took.cpu / decisions * 1e6,
                         decisions / games,
                     )
                 )
-    print(f"level {level} · {asked.rounds} interleaved rounds, medians\n")
-    print(f"{'':<26}{'games/s':>10}{'the bare engine':>18}{'of it':>9}{'by host CPU':>14}{'decisions a game':>19}")
-    for abreast, rows in told.items():
-        speed, alone, share, own, decisions = (median(column) for column in zip(*rows, strict=True))
-        shares = f"{100 * share:>7.0f} %{100 * own:>12.0f} %"
-        print(f"{f'C bots, {abreast} abreast':<26}{speed:>10.1f}{alone:>18.1f}{shares}{decisions:>19.0f}")
+    print(f"level {level} · {asked.rounds} interleaved rounds, medians · {cores} cores\n")
+    print(
+        f"{'':<40}{'games/s':>9}{'the bare engine':>17}{'of it':>8}{'by host CPU':>13}"
+        f"{'host CPU a decision':>21}{'decisions a game':>18}"
+    )
+    for name, rows in told.items():
+        speed, floor, share, own, cpu, number = (median(column) for column in zip(*rows, strict=True))
+        shares = f"{100 * share:>6.0f} %{100 * own:>11.0f} %"
+        print(f"{name:<40}{speed:>9.1f}{floor:>17.1f}{shares}{cpu:>18.2f} µs{number:>18.0f}")
 
 
 if __name__ == "__main__":

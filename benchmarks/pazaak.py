@@ -1,15 +1,21 @@
-"""Decisions a second at Pazaak: one worker, one table at a time and 128 abreast, beside the bare engine in the same run.
+"""Decisions a second at Pazaak: by one worker and as `croupier run` plays, beside the bare engine in the same run.
 
-    python benchmarks/pazaak.py [--rounds 5] [--level L3]
+    python benchmarks/pazaak.py [--rounds 5] [--level L3] [--part 1]
 
-The bare engine plays the same tables with answers worked out in this process: stand from a sum on. Everything is
-interleaved round by round, since machines are shared; medians and ratios are printed.
+`croupier run` has a worker a core and up to 128 tables abreast in each: that row is what a user gets. In the rows above it
+one worker, here in this process, plays one table at a time, 16 and 128 abreast. The Python bots do what the C bots do, for
+it is host and protocol that are measured here: stand from a sum on. So does the bare engine, which plays the same tables
+on one core, with answers worked out in this process. Everything is interleaved round by round, since machines are shared;
+medians and ratios are printed.
 """
 
 import argparse
 import contextlib
+import tempfile
 import time
+from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 import trio
 
@@ -17,6 +23,7 @@ from host.bots.build import Bot, build
 from host.bots.finding import find
 from host.bots.sandboxes import demand
 from host.bots.watch import Watcher
+from host.executors.processes import processes, usable_cores
 from host.games import GAMES
 from host.games.engine import Table
 from host.record import Fixture, Job, Setup
@@ -29,11 +36,51 @@ GAME = GAMES["pazaak"]
 RULES = GAME.presets["thread"]
 SEED = b"a benchmark seed"
 END, STAND = Move("END"), Move("STAND")
+A_WORKER_A_CORE = 0
+
+PYTHON = """\
+import os
+
+rest = b""
+while heard := os.read(0, 1 << 16):
+    *lines, rest = (rest + heard).split(b"\\n")
+    totals = [sum(map(int, line.split(b" ", 4)[3].split(b","))) for line in lines]
+    said = b"".join([b"STAND\\n" if total >= LIMIT else b"END\\n" for total in totals])
+    while said:
+        said = said[os.write(1, said) :]
+"""
+MANIFEST = 'game = "pazaak"\nprotocol = "lines"\nabreast = 128\n'
+LIMITS = {"dumb_bold": 19, "dumb_cautious": 16}
 
 
-def fixture(bots: tuple[str, ...], tables: int) -> Fixture:
+class Case(NamedTuple):
+    """Who is measured, and how: so many tables to a worker."""
+
+    bots: str
+    abreast: int
+    tables: int
+    workers: int = 1
+
+    def __str__(self) -> str:
+        """Return its row's name."""
+        workers = "" if self.workers else ", a worker a core"
+        return f"{self.bots} bots, {self.abreast} abreast{workers}"
+
+
+CASES = [
+    Case("C", 1, 300),
+    Case("C", 16, 3000),
+    Case("C", 128, 6000),
+    Case("C", 128, 6000, A_WORKER_A_CORE),
+    Case("Python", 1, 300),
+    Case("Python", 128, 3000),
+    Case("Python", 128, 3000, A_WORKER_A_CORE),
+]
+
+
+def fixture(bots: tuple[str, ...], tables: int, nth: int = 0) -> Fixture:
     """Return so many tables between two bots."""
-    return Fixture("pazaak", RULES, "independent", "bench/pair/1", bots, tables)
+    return Fixture("pazaak", RULES, "independent", f"bench/pair{nth or ''}/1", bots, tables)
 
 
 def bare(tables: int) -> float:
@@ -63,36 +110,61 @@ async def played(bots: tuple[Bot, Bot], level: str, abreast: int, tables: int) -
     return decisions / (time.perf_counter() - started), (time.process_time() - computed) / decisions * 1e6
 
 
+async def played_by_all(bots: tuple[Bot, Bot], level: str, abreast: int, tables: int) -> tuple[float, float]:
+    """Return the same of a worker a core, each of which plays so many tables."""
+    setup, names = Setup("pazaak", RULES, bots, SEED, level, abreast), (bots[0].name, bots[1].name)
+    async with processes(setup, print, A_WORKER_A_CORE) as workers:
+        records, started = [], 0.0
+        for size in (100, tables):  # the first are to start and warm everything
+            started = time.perf_counter()
+            for nth in range(workers.count):
+                await workers.give(Job(fixture(names, size, nth + 1)))
+            records = [await workers.take() for _ in range(workers.count)]
+        took = time.perf_counter() - started
+    decisions = sum(usage.questions for record in records for usage in record.usage.values())
+    return decisions / took, sum(record.overhead for record in records) / decisions * 1e6
+
+
+async def pairs(level: str, folder: Path) -> dict[str, tuple[Bot, Bot]]:
+    """Return two bots in each language, built; those in Python are written to the folder."""
+    folder.chmod(0o755)
+    written = []
+    for name, limit in LIMITS.items():
+        place = folder / name
+        place.mkdir()
+        (place / "bot.py").write_text(PYTHON.replace("LIMIT", str(limit)))
+        (place / "bot.toml").write_text(MANIFEST)
+        written.append(place)
+    places = {"C": [sample(name, "pazaak") for name in LIMITS], "Python": written}
+    built = {language: [await build(find(place), level) for place in two] for language, two in places.items()}
+    return {language: (one, other) for language, (one, other) in built.items()}
+
+
 async def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--level", default="L3")
+    parser.add_argument("--part", type=float, default=1, help="part of the tables to play, 0.01 to see that it runs")
     asked = parser.parse_args()
     level = asked.level if asked.level == "none" else demand(asked.level)
-    names = {"C": ("dumb_bold", "dumb_cautious"), "Python": ("nestor", "nestor#2")}
-    bots = {}
-    for language, pair in names.items():
-        one, two = [await build(find(sample(name.partition("#")[0], "pazaak")), level) for name in pair]
-        bots[language] = (one, two._replace(name=pair[1]))
-    cases = [("C", 1, 300), ("C", 16, 3000), ("C", 128, 6000), ("Python", 1, 100), ("Python", 128, 1000)]
     floors: list[float] = []
-    speeds: dict[tuple[str, int], list[tuple[float, float]]] = {
-        (language, abreast): [] for language, abreast, _ in cases
-    }
-    for _ in range(asked.rounds):
-        floors.append(bare(2000))
-        for language, abreast, tables in cases:
-            speeds[language, abreast].append(await played(bots[language], level, abreast, tables))
+    speeds: dict[Case, list[tuple[float, float]]] = {case: [] for case in CASES}
+    with tempfile.TemporaryDirectory() as folder:
+        bots = await pairs(level, Path(folder))
+        for _ in range(asked.rounds):
+            floors.append(bare(max(int(2000 * asked.part), 1)))
+            for case in CASES:
+                measure = played if case.workers else played_by_all
+                tables = max(int(case.tables * asked.part), 1)
+                speeds[case].append(await measure(bots[case.bots], level, case.abreast, tables))
     floor = median(floors)
-    print(f"level {level} · {asked.rounds} interleaved rounds, medians\n")
-    print(f"{'':<28}{'decisions/s':>12}{'of the bare engine':>20}{'host CPU a decision':>22}")
-    print(f"{'the bare engine':<28}{floor:>12,.0f}{'100 %':>20}{1e6 / floor:>19.2f} µs")
-    for (language, abreast), measured in speeds.items():
+    print(f"level {level} · {asked.rounds} interleaved rounds, medians · {usable_cores()} cores\n")
+    print(f"{'':<42}{'decisions/s':>12}{'of the bare engine':>20}{'host CPU a decision':>22}")
+    print(f"{'the bare engine, one core':<42}{floor:>12,.0f}{'100 %':>20}{1e6 / floor:>19.2f} µs")
+    for case, measured in speeds.items():
         speed, cpu = median(each[0] for each in measured), median(each[1] for each in measured)
-        print(
-            f"{f'{language} bots, {abreast} abreast':<28}{speed:>12,.0f}{f'{100 * speed / floor:.0f} %':>20}{cpu:>19.2f} µs"
-        )
+        print(f"{case!s:<42}{speed:>12,.0f}{f'{100 * speed / floor:.0f} %':>20}{cpu:>19.2f} µs")
 
 
 if __name__ == "__main__":
