@@ -429,6 +429,21 @@ def test_what_is_refused_is_named_and_leaves_nothing_behind(what: str, cup: Path
     assert done.code == (3 if told.startswith("error[C") else 4)
 
 
+def endless(path: Path) -> Path:
+    """Make a tar of whose header Python makes hours of work: it looks for the end of a number from each of its digits."""
+    digits = b"1" * 300_000
+    head = tarfile.TarInfo("head")
+    head.type, head.size = tarfile.XHDTYPE, len(digits)
+    path.write_bytes(head.tobuf() + digits + bytes(-len(digits) % 512) + tarfile.TarInfo("x").tobuf() + bytes(1024))
+    return path
+
+
+@pytest.mark.long
+def test_an_archive_that_takes_too_long_is_refused(cup: Path, desk: Path) -> None:
+    done = croupier("add", endless(desk / "mine.tar"), "-C", cup)
+    assert done.code == 4 and "mine.tar: cannot be unpacked" in done.err, done
+
+
 @pytest.mark.parametrize("name", ["../mine", "/tmp/mine", "a/b", ".mine", "-mine", "", "x" * 41, "a\nb"])
 def test_a_submission_is_not_called_what_no_bot_may_be(name: str, cup: Path, desk: Path) -> None:
     handed_in = a_file(desk)

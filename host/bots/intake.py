@@ -2,8 +2,10 @@
 
 import bz2
 import gzip
+import json
 import lzma
 import os
+import resource
 import shutil
 import stat
 import tarfile
@@ -16,7 +18,7 @@ from typing import IO, Any
 
 from host.bots.build import bounded, harmless
 from host.bots.contents import LARGEST_FILE, LARGEST_FOLDER, LEFT_OUT, MOST_FILES
-from host.bots.limits import MIB
+from host.bots.limits import GIB, MIB
 from host.bots.manifest import bot_name
 from host.problems import Problem, Refused
 from host.tomlfile import Wrong
@@ -30,6 +32,9 @@ UNPACKERS: Mapping[str, Callable[[Path], Any] | None] = {
     ".tar.xz": lzma.open,
 }
 """The archives that are taken in, and what opens the tar inside."""
+
+UNPACKING = 20  # seconds of processor time
+UNPACKING_MEMORY = 2 * GIB
 
 BROKEN = (zipfile.BadZipFile, tarfile.TarError, RuntimeError, EOFError, OSError, ValueError, zlib.error, lzma.LZMAError)
 """What the libraries raise over a damaged archive, or one that is encrypted or packed in a way they do not know."""
@@ -54,7 +59,8 @@ def unpacked(submission: Path, target: Path, name: str | None) -> Path:
         if status.st_size > LARGEST_FOLDER:
             raise refusal(submission, f"is larger than {LARGEST_FOLDER // MIB} MiB")
         copy = target / _called(submission, full[: -len(archive)] if name is None else name)
-        _write(copy, _from_tar(submission, opened) if (opened := UNPACKERS[archive]) else _from_zip(submission))
+        files = _from_tar(submission, opened) if (opened := UNPACKERS[archive]) else _from_zip(submission)
+        _apart(submission, lambda: _write(copy, files))
         _lift(copy)
     else:
         copy = target / f"{_called(submission, submission.stem if name is None else name)}{submission.suffix}"
@@ -63,6 +69,32 @@ def unpacked(submission: Path, target: Path, name: str | None) -> Path:
         copy.write_bytes(bounded(os.open(submission, os.O_RDONLY | os.O_NOFOLLOW)))
         copy.chmod(0o755 if status.st_mode & 0o111 else 0o644)
     return copy
+
+
+def _apart(archive: Path, unpack: Callable[[], None]) -> None:
+    """Unpack in a process of its own, within limits: what a header may cost is known to nobody but who has written it."""
+    with tempfile.TemporaryFile() as told:
+        child = os.fork()
+        if not child:
+            failed = 1
+            try:
+                resource.setrlimit(resource.RLIMIT_AS, (UNPACKING_MEMORY, UNPACKING_MEMORY))
+                resource.setrlimit(resource.RLIMIT_CPU, (UNPACKING, UNPACKING))
+                unpack()
+                failed = 0
+            except Refused as refused:
+                told.write(json.dumps(refused.problems).encode())
+                told.flush()
+            finally:
+                os._exit(failed)
+        _, failed = os.waitpid(child, 0)
+        told.seek(0)
+        problems = json.loads(told.read() or b"[]")
+    if problems:
+        raise Refused([Problem(*each) for each in problems], 4)
+    if failed:
+        limits = f"{UNPACKING} s of processor time and {UNPACKING_MEMORY // GIB} GiB of memory"
+        raise refusal(archive, f"cannot be unpacked with {limits}")
 
 
 def _called(submission: Path, name: str) -> str:
