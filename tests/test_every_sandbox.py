@@ -887,6 +887,42 @@ def test_names_and_owners_are_no_way_around_landlock(tmp_path: Path) -> None:
     )
 
 
+def test_who_is_not_root_sees_that_a_build_hides_a_folder_and_removes_it_all_the_same() -> None:
+    said = elsewhere("""
+import os, tempfile, trio
+from pathlib import Path
+from host.bots.build import _remove, bursts
+
+if os.geteuid() == 0:
+    os.setgid(65534), os.setuid(65534)
+folder = Path(tempfile.mkdtemp(dir="/tmp"))
+seen = bursts(folder)
+inside = folder / "closed" / "inside"
+inside.mkdir(parents=True)
+(folder / "closed").chmod(0o300)
+hidden = bursts(folder)
+trio.run(_remove, [folder])
+print(seen, hidden, folder.exists())
+""")
+    assert said.stdout == "False True False\n", said.stderr
+
+
+@only_fenced
+def test_nobody_marks_what_it_shares_with_its_like_by_a_mode() -> None:
+    source = """
+        #include <stdio.h>
+        #include <sys/stat.h>
+        #include <unistd.h>
+
+        int main(void)
+        {
+            puts(fchmod(1, 0600) && fchown(1, -1, getgid()) ? "S" : "B 666");
+            return 0;
+        }
+    """
+    assert answer_of("L2", source)[0] == STANDS
+
+
 @only_fenced
 def test_nobody_leaves_its_process_group(tmp_path: Path) -> None:
     source = """

@@ -37,7 +37,7 @@ DEEPEST = 40  # folders in folders
 ELF = b"\x7fELF"
 HOW = {
     FaultKind.MEMORY: f"took more than {BUILDING.memory // GIB} GiB of memory",
-    FaultKind.FLOOD: "left far too many files, too large or too deep",
+    FaultKind.FLOOD: "left far too many files, too large, too deep or in folders that cannot be looked into",
 }
 LONGEST_PATH = 2000  # bytes
 SCRATCH = 512 * MIB
@@ -248,7 +248,11 @@ async def _workshop(store: Path) -> AsyncIterator[Path]:
 
 async def _remove(folders: list[Path]) -> None:
     if folders:
-        await trio.run_process(["/bin/rm", "-rf", "--", *map(str, folders)], check=False)
+        paths = list(map(str, folders))
+        await trio.run_process(
+            ["/bin/chmod", "-Rf", "u+rwX", "--", *paths], check=False
+        )  # a guest may have closed some
+        await trio.run_process(["/bin/rm", "-rf", "--", *paths], check=False)
 
 
 @contextmanager
@@ -359,9 +363,10 @@ async def _run(spec: Spec, steps: list[Step], log: Path, staged: Path, level: st
 
 
 def bursts(folder: Path) -> bool:
-    """Return whether a folder that is being filled has far more in it than anybody may hand in."""
+    """Return whether a folder that is being filled has far more in it than anybody may hand in, or hides what it has."""
     total = count = 0
-    for place, folders, names, at in os.fwalk(folder, follow_symlinks=False):
+    failed: list[OSError] = []
+    for place, folders, names, at in os.fwalk(folder, onerror=failed.append, follow_symlinks=False):
         count += len(folders) + len(names)
         for name in names:
             with suppress(OSError):
@@ -369,7 +374,7 @@ def bursts(folder: Path) -> bool:
         depth = len(Path(place).parts) - len(folder.parts)
         if total > 2 * LARGEST_FOLDER or count > MOST_FILES or depth > DEEPEST:
             return True
-    return False
+    return any(isinstance(error, PermissionError) for error in failed)
 
 
 def _words(ended: Ended) -> str:

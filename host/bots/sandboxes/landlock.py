@@ -38,6 +38,9 @@ WAYS_OUT = ("socket", "setsid", "setpgid", "chown", "lchown", "fchownat")
 AT_PLAY = ("chmod", "fchmodat", 452, "setxattr", "lsetxattr", "removexattr", "lremovexattr")
 """More of them, which builds need (452 is fchmodat2): there they can reach what else the sandboxes' user owns."""
 
+BY_DESCRIPTOR = ("fchmod", "fchown")
+"""No bot needs them: two that are built alike share their files, and a mode can be set of what may only be read."""
+
 
 class Room(NamedTuple):
     """What one sandbox is given: the ruleset, whose descriptor is the taker's to close, a folder to start in, a /tmp."""
@@ -62,7 +65,9 @@ def brake(tasks: int) -> int:
 
 def forbidden(home: Home) -> tuple[str | int, ...]:
     """Return what the filter must forbid here as well. Builds may set modes where their user owns nothing but builds."""
-    return WAYS_OUT if home.writable and os.geteuid() == 0 else (*WAYS_OUT, *AT_PLAY)
+    if home.writable:
+        return WAYS_OUT if os.geteuid() == 0 else (*WAYS_OUT, *AT_PLAY)
+    return (*WAYS_OUT, *AT_PLAY, *BY_DESCRIPTOR)
 
 
 @once
@@ -97,6 +102,7 @@ def room(home: Home, user: tuple[int, int]) -> Iterator[Room]:
             rules += [(folder, LOOK), (home.state, READ_FILE | WRITE_FILE | TRUNCATE)]
         yield Room(_ruleset(rules), folder, tmp)
     finally:
+        subprocess.run(["/bin/chmod", "-Rf", "u+rwX", "--", own], check=False)  # a guest may have closed some
         subprocess.run(["/bin/rm", "-rf", "--", own], check=False)  # a guest digs deeper than Python can follow
 
 
