@@ -42,7 +42,10 @@ def under_way(finished: Path, folder: Path) -> Iterator[tuple[Path, Journal, Kep
 def watching(cup: Path) -> Iterator[subprocess.Popen[str]]:
     words = [*CROUPIER, "watch", "--json", "-C", str(cup)]
     with subprocess.Popen(words, env=environment(), stdout=subprocess.PIPE, text=True) as process:
-        yield process
+        try:
+            yield process
+        finally:
+            process.kill()  # or who fails here would wait for it for ever
 
 
 def told(process: subprocess.Popen[str]) -> Any:
@@ -68,7 +71,7 @@ def test_every_fixture_is_told_until_the_run_ends(state: str, code: int, finishe
         journal.note({"state": state, "stage tables": state})
         playing.close()
         standings = told(process)
-        assert process.wait(timeout=60) == code
+        assert process.wait(timeout=120) == code
     assert (standings["schema"], standings["fixtures"]) == ("croupier/standings/1", 3)
     assert standings["interrupted"] == (code == 5)
 
@@ -86,7 +89,7 @@ def test_a_run_that_begins_anew_ends_the_view(finished: Path, tmp_path: Path) ->
             (cup / "run" / "run.sqlite").rename(cup / "run" / "old.sqlite")
             assert told(process)["fixture"] == kept[0][0].path
             assert told(process)["code"] == "R006"
-            assert process.wait(timeout=60) == 5
+            assert process.wait(timeout=120) == 5
 
 
 def test_nothing_played_is_nothing_to_watch(tmp_path: Path) -> None:
