@@ -36,8 +36,8 @@ FORBIDDEN = (
     *("shmat", "shmdt", "shmctl", "flock", "inotify_init", "inotify_init1", "inotify_add_watch"),
     # what outlives a process at an inode that the next one sees: /tmp itself, the state file
     *("setxattr", "lsetxattr", "fsetxattr"),
-    # whether a page of the system has been read before; anybody may have read it
-    "preadv2",
+    # whether a page of the system has been read before, and to have it read again; anybody may need it
+    *("preadv2", "fadvise64"),
     # memory that no limit of memory sees
     *("memfd_create", "memfd_secret", "vmsplice", "tee"),
     # what all the machine has but so much of; and room for messages that no limit of memory sees
@@ -67,6 +67,7 @@ TERMINAL = (
 HUGE = 0x40000  # mmap: MAP_HUGETLB, memory that is in no count of memory
 MERGEABLE = 12  # madvise: pages that others' equal pages can be told by
 CORES = 62  # prctl: PR_SCHED_CORE, which keeps others from the other half of a core
+MERGED = 67  # prctl: PR_SET_MEMORY_MERGE, which does the same as MERGEABLE for all of a process
 LAST_WISH = 1  # prctl: PR_SET_PDEATHSIG
 
 Forbid = Callable[..., None]
@@ -154,7 +155,8 @@ def _forbid_most(forbid: Forbid, more: tuple[str | int, ...]) -> None:
     forbid("fallocate", seccomp.Arg(1, seccomp.NE, 0), error=errno.EOPNOTSUPP)  # beyond a file's end no limit holds
     forbid("mmap", seccomp.Arg(3, seccomp.MASKED_EQ, HUGE, HUGE), error=errno.ENOMEM)
     forbid("madvise", seccomp.Arg(2, seccomp.MASKED_EQ, 0xFFFFFFFF, MERGEABLE), error=errno.EINVAL)
-    forbid("prctl", seccomp.Arg(0, seccomp.MASKED_EQ, 0xFFFFFFFF, CORES), error=errno.EINVAL)
+    for option in (CORES, MERGED):
+        forbid("prctl", seccomp.Arg(0, seccomp.MASKED_EQ, 0xFFFFFFFF, option), error=errno.EINVAL)
 
 
 def descriptor(filtered: bytes) -> int:
