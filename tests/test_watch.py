@@ -1,6 +1,7 @@
 """watch: a run seen from another terminal, fixture by fixture, until it ends, whoever plays it and however it ends."""
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -101,3 +102,18 @@ def test_it_only_reads(finished: Path) -> None:
     before = {path: path.read_bytes() for path in (finished / "run").glob("run.sqlite")}
     assert croupier("watch", "-C", finished).code == 0
     assert {path: path.read_bytes() for path in before} == before
+
+
+def test_on_a_terminal_it_says_that_leaving_stops_nothing(finished: Path, tmp_path: Path) -> None:
+    with under_way(finished, tmp_path) as (cup, journal, kept):
+        journal.add("tables", *kept[0])
+        ours, its = os.openpty()
+        words = [*CROUPIER, "watch", "-C", str(cup)]
+        with subprocess.Popen(words, env=environment(COLUMNS="100", LINES="40", TERM="xterm"), stdout=its) as process:
+            os.close(its)
+            seen = b""
+            while b"the run goes on" not in seen:
+                seen += os.read(ours, 1 << 16)  # ends with an error where the view has ended instead
+            process.kill()
+        os.close(ours)
+    assert b"1 of 3 fixtures" in seen and b"stop and save" not in seen

@@ -96,9 +96,9 @@ class Events(Plain):
 class Live(Plain):
     """The whole field, redrawn at most five times a second."""
 
-    def __init__(self, live: Any) -> None:
+    def __init__(self, live: Any, stop: str) -> None:
         super().__init__()
-        self._live = live
+        self._live, self._stop = live, stop
         self._scores: dict[str, list[int]] = {}
         self._faults: dict[str, dict[str, int]] = {}
         self._last_fault = ""
@@ -156,13 +156,13 @@ class Live(Plain):
             )
         head = Text(self.words(progress))
         bar = ProgressBar(total=progress.known or 1, completed=progress.done, width=60, pulse=progress.more)
-        foot = Text(f"{self._last_fault}   [^C] stop and save".strip(), style="dim")
+        foot = Text(f"{self._last_fault}   [^C] {self._stop}".strip(), style="dim")
         return Group(head, bar, table, foot)
 
 
 @contextlib.contextmanager
-def shown(kind: str, *, quiet: bool = False) -> Iterator[Plain]:
-    """Show a run in the way asked for: auto is live on a terminal, plain lines elsewhere."""
+def shown(kind: str, *, quiet: bool = False, stop: str = "stop and save") -> Iterator[Plain]:
+    """Show a run in the way asked for: auto is live on a terminal, plain lines elsewhere; `stop` is what ^C does."""
     if kind == "auto":
         kind = "none" if quiet else "live" if sys.stdout.isatty() else "plain"
     if kind != "live":
@@ -171,7 +171,7 @@ def shown(kind: str, *, quiet: bool = False) -> Iterator[Plain]:
     from rich.live import Live as Screen
 
     with Screen(auto_refresh=False, transient=True) as live:
-        yield Live(live)
+        yield Live(live, stop)
 
 
 def duration(seconds: float) -> str:

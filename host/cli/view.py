@@ -28,7 +28,8 @@ def watch(office: Office) -> None:
     """
     with reading(Folder(office.folder).journal) as journal:
         the_stage(journal, None)
-        with shown("json" if office.json else "auto", quiet=office.quiet) as view:
+        leaving = "leave; the run goes on"
+        with shown("json" if office.json else "auto", quiet=office.quiet, stop=leaving) as view:
             for progress in news(journal):
                 view.progress(progress)
         finished = journal.facts()["state"] == "finished"
