@@ -56,13 +56,34 @@ class Compose:
 
     def __init__(self, cup: Path, workers: int, first: bool) -> None:
         user = {} if os.geteuid() == 0 else {"CROUPIER_USER": f"{os.geteuid()}:{os.getegid()}"}
-        self._env = os.environ | {"CROUPIER_CUP": str(cup), "CROUPIER_WORKERS": str(workers)} | user
+        idle = {"CROUPIER_IDLE": "100000"}  # nothing here may end because the scheduler has nothing to do
+        self._env = os.environ | {"CROUPIER_CUP": str(cup), "CROUPIER_WORKERS": str(workers)} | user | idle
         self._words = ["docker-compose"] if first else ["docker", "compose"]
         self.cup = cup
 
     def __call__(self, *words: str) -> Done:
         """Run a command of compose."""
         return ran(*self._words, "-p", PROJECT, *words, env=self._env)
+
+    def interrupted(self, fixtures: int) -> int:
+        """Press ^C when so many fixtures have been played; return what compose ends with."""
+        command = [*self._words, "-p", PROJECT, "up", "--exit-code-from", "tournament"]
+        with (self.cup / "told").open("wb") as told:
+            up = subprocess.Popen(
+                command,
+                cwd=HERE,
+                env=self._env,
+                stdin=subprocess.DEVNULL,
+                stdout=told,
+                stderr=told,
+                start_new_session=True,
+            )
+        try:
+            self.until_played(fixtures)
+            os.killpg(up.pid, signal.SIGINT)
+            return up.wait(400)
+        finally:
+            up.kill()
 
     def containers(self, service: str) -> list[dict[str, Any]]:
         """Return what the engine knows of a service's containers, running or not."""
@@ -135,6 +156,29 @@ def test_containers_play_as_one_machine_does_and_are_shut_in(compose: Compose, n
             assert shut["ReadonlyRootfs"]
             assert not shut["Privileged"]
             assert "no-new-privileges:true" in shut["SecurityOpt"]
+
+
+BOTH = pytest.mark.parametrize("compose", [(1, True), (1, False)], indirect=True, ids=["version 1", "version 2"])
+
+
+@BOTH
+def test_compose_ends_with_the_code_of_the_tournament_or_by_itself(compose: Compose) -> None:
+    (compose.cup / "croupier.toml").write_text('game = "cardsharks"\n')
+    done = compose("up", "--exit-code-from", "tournament")
+    assert (done.code, "error[C008]" in compose.told()) == (3, True), done.out[-3000:]
+    alone = compose("up")
+    assert alone.code == 0
+    for service in ("scheduler", "worker", "tournament", "folder"):
+        assert [each["State"]["Running"] for each in compose.containers(service)] == [False], service
+
+
+@BOTH
+def test_ctrl_c_loses_nothing_that_is_finished(compose: Compose, native: Path) -> None:
+    assert compose.interrupted(2) in (130, 2, 0)  # as each version of compose has it
+    assert compose.played() >= 2
+    done = compose("up", "--exit-code-from", "tournament")
+    assert done.code == 0, done.out[-3000:]
+    assert outcome(compose.cup) == outcome(native)
 
 
 @pytest.mark.parametrize("compose", [(2, False)], indirect=True, ids=["two workers"])
