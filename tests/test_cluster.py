@@ -190,6 +190,15 @@ def test_a_machine_with_another_croupier_is_named_before_anything_is_played(two:
     assert "run one image on all of them" in told
 
 
+def test_a_scheduler_with_another_croupier_is_named_before_anything_is_played(tmp_path: Path) -> None:
+    (tmp_path / "host").mkdir()
+    (tmp_path / "host" / "__init__.py").touch()
+    with machines(scheduler=environment(PYTHONPATH=str(tmp_path))) as standing:
+        standing.start("alice")
+        told = refusal(cup_in(tmp_path / "cup"), standing.address)
+    assert told.startswith("error[S012] the scheduler: has croupier none, and ")
+
+
 @pytest.mark.parametrize(
     ("lacking", "code", "cure"),
     [

@@ -551,6 +551,15 @@ def test_a_journal_that_cannot_be_written_says_why(cup: Path) -> None:
     assert (done.code, done.first) == (6, told)
 
 
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="NOT INSTALLED: bwrap")
+def test_a_journal_on_a_read_only_volume_says_so_before_anything_is_played(cup: Path) -> None:
+    volume = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", str(cup / "run"), str(cup / "run"), "--"]
+    command = [*volume, *CROUPIER, "-C", str(cup), "run"]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    told = f"error[R009] {cup}/run/run.sqlite: cannot be written: Read-only file system"
+    assert (done.returncode, done.stderr.partition("\n")[0]) == (6, told)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: cannot become somebody else")
 def test_somebody_elses_journal_can_be_read_and_not_written(finished: Path) -> None:
     python = shutil.which("python3", path="/usr/bin")

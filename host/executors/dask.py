@@ -56,8 +56,8 @@ HEARD = 2.0
 """Seconds between two words to every worker that the run goes on (remote.LEASE)."""
 
 STRANGE = "S012"
-SAME = ("host", "distributed", "dask")
-"""Packages whose versions must be the same on both sides; `host` is croupier."""
+SAME = ("distributed", "dask")
+"""Packages whose versions must be the same on both sides, as croupier's own source must (remote.edition)."""
 
 CLEAR = (
     "WARNING  {} is in the clear: whoever is on that network can read the seed, and run code on every machine; "
@@ -209,11 +209,23 @@ class Link:
 
         async def ask() -> Any:
             with self._scheduler() as client:
-                return await client.get_versions(packages=["host"])
+                return await client.get_versions()
 
         told = await self._there(ask())
         sides = {"client": told["client"], "scheduler": told["scheduler"], **told["workers"]}
         return {who: _versions(side["packages"]) for who, side in sides.items()}
+
+    async def edition(self) -> str:
+        """Return which croupier the scheduler has. Raise Gone when it has gone."""
+
+        async def ask() -> str:
+            with self._scheduler() as client:
+                try:
+                    return str(await client.run_on_scheduler(remote.edition))
+                except (ImportError, AttributeError):  # it cannot even read the question
+                    return "none"
+
+        return await self._there(ask())
 
     async def call(self, member: Member, function: Callable[..., T], *arguments: Any) -> T:
         """Return what a function returns on a worker, as a task of its own. Raise Gone when the worker goes first."""
@@ -263,18 +275,21 @@ class Cluster:
 
         It is not the strongest one that can be had: that would depend on who happens to be there.
         """
-        problems, lacks = list[Problem](), dict[Member, list[Problem]]()
+        lacks = dict[Member, list[Problem]]()
         for _ in range(LOOKS):  # whoever was there may go while it is looked at
             members = await self._gathered()
             with contextlib.suppress(Gone):
                 versions = await self._link.versions()
-                problems = other_versions("the scheduler", versions["client"], versions["scheduler"])
+                theirs = {**versions["scheduler"], "croupier": await self._link.edition()}
+                ours = {**versions["client"], "croupier": remote.edition()}
+                if problems := other_versions("the scheduler", ours, theirs):
+                    raise Refused(problems, 6)  # it would not even understand what it is to pass on
                 for member in members:
                     with contextlib.suppress(Gone):
                         lacks[member] = await self._unfit(member, versions, level)
             if lacks:
                 break
-        problems += [problem for each in lacks.values() for problem in each if problem.code == STRANGE]
+        problems = [problem for each in lacks.values() for problem in each if problem.code == STRANGE]
         if problems:
             raise Refused(problems, 6)
         self._weed(lacks)
@@ -491,7 +506,7 @@ class Cluster:
 def other_versions(who: str, ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[Problem]:
     """Return the problem of a machine that has not our versions, if it has others."""
     differing = [
-        f"{name if name != 'host' else 'croupier'} {theirs.get(name, 'none')}, and {version} here"
+        f"{name} {theirs.get(name, 'none')}, and {version} here"
         for name, version in ours.items()
         if theirs.get(name) != version
     ]
