@@ -402,7 +402,9 @@ CODES: Mapping[str, Code] = {
     "S002": Code(
         "the keeper cannot be made",
         "The keeper is the small C program inside each sandbox; it is compiled once, by this machine's compiler. There "
-        "is no compiler, or it failed with the words that are shown. On Debian: apt install gcc libc6-dev.",
+        "is no compiler, or it failed with the words that are shown. On Debian: apt install gcc libc6-dev. Where "
+        "bubblewrap works, croupier goes on without: each process gets a sandbox of its own, the level is said to be "
+        "without keeper, and argv bots take milliseconds more a question. Level L2 and --unsafe need the keeper.",
     ),
     "S003": Code(
         "bubblewrap is not installed",

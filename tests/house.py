@@ -19,10 +19,11 @@ from host.bots.build import Bot, build
 from host.bots.finding import find
 from host.bots.languages import LANGUAGES
 from host.bots.limits import Limits
-from host.bots.sandboxes import Home, Sandbox, cgroup, found, landlock, sandboxed, users
+from host.bots.sandboxes import NO_KEEPER, Home, Sandbox, cgroup, found, landlock, sandboxed, users
+from host.bots.sandboxes.family import descendants
 from host.bots.seat import Seat, seated
 from host.bots.spec import Spec
-from host.bots.watch import a_watcher, descendants
+from host.bots.watch import a_watcher
 from host.games import GAMES
 from host.record import Fixture, Job, Record, Setup, unpack
 from host.worker import House
@@ -63,8 +64,8 @@ def levels() -> list[str]:
     """Return the levels that work here; of the others it is said that they were not tested."""
     works = {mechanism.name for mechanism in found().mechanisms if mechanism.works}
     here = ["L2"] if landlock.version() >= landlock.WANTED else []
-    here += ["L3"] if "user namespace" in works else []
-    return here + (["L4"] if "cgroup" in works else [])
+    grades = ["L3", "L4"] if "cgroup" in works else ["L3"] if "user namespace" in works else []
+    return [*here, *(grade + NO_KEEPER for grade in grades), *grades]
 
 
 # Bots.

@@ -20,9 +20,9 @@ from host.bots.languages import need
 from host.bots.limits import Limits
 from host.bots.ready import ready
 from host.bots.sandboxes import landlock
+from host.bots.sandboxes.family import descendants
 from host.bots.spec import Spec
 from host.bots.told import Question, Usage
-from host.bots.watch import descendants
 from host.games.holdem import GAME, View
 from host.problems import Refused
 from protocols.words import Answer, Fault, FaultKind, Move

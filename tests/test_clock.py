@@ -30,9 +30,10 @@ from host.bots.finding import find
 from host.bots.limits import PATIENCE, Limits
 from host.bots.ready import ready
 from host.bots.sandboxes import Home, found, sandboxed
+from host.bots.sandboxes.family import descendants
 from host.bots.seat import seated
 from host.bots.told import Question
-from host.bots.watch import a_watcher, descendants
+from host.bots.watch import a_watcher
 from host.games import GAMES
 from host.problems import Refused
 from host.record import Job, Record

@@ -13,7 +13,7 @@ from house import AMPLE, SAMPLES, SEED, built, fixture_of, level, opened, spec_o
 from machines import machines
 
 from host.bots.build import Bot
-from host.bots.watch import descendants
+from host.bots.sandboxes.family import descendants
 from host.executors.processes import WorkerFailed, processes
 from host.executors.venues import venue
 from host.games import GAMES

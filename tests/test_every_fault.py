@@ -26,7 +26,7 @@ from house import (
 )
 
 from host.bots.build import Bot, build, harmless
-from host.bots.sandboxes import Home, landlock, sandboxed
+from host.bots.sandboxes import NO_KEEPER, Home, landlock, sandboxed
 from host.cli.attack import BROKEN_OUT, Rogue, gallery
 from host.games import GAMES
 from host.problems import Refused
@@ -212,6 +212,16 @@ def test_a_dozen_rogues_get_their_verdicts_in_every_game_over_every_protocol(gam
         assert faults_of(record, name), name
         assert set(faults_of(record, name)) <= verdict, (name, faults_of(record, name))
         assert not any(faults_of(record, bot.name) for bot in honest)
+
+
+@pytest.mark.parametrize("name", DOZEN)
+@pytest.mark.parametrize("at", [at for at in levels() if at.endswith(NO_KEEPER)][-1:])
+def test_a_dozen_rogues_get_their_verdicts_without_a_keeper(
+    at: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CROUPIER_TEST_LEVEL", at)
+
+    plays(gallery(at)[name])
 
 
 def test_every_fault_has_a_rogue() -> None:

@@ -19,7 +19,7 @@ import pytest
 from command import CROUPIER, Result, answers_in, croupier, croupier_process, cup_in, environment, result_of
 from house import inhabitants
 
-from host.bots.watch import descendants
+from host.bots.sandboxes.family import descendants
 from host.journal import VERSION, writing
 from host.worker import CHARGED_AFTER
 

@@ -27,8 +27,8 @@ from house import (
 )
 
 from host.bots.build import Bot
+from host.bots.sandboxes.family import descendants
 from host.bots.told import Question
-from host.bots.watch import descendants
 from host.games import GAMES
 from host.record import Job, Record
 from host.worker import CHARGED_AFTER, bot_seed

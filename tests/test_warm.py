@@ -14,9 +14,10 @@ from host.bots.finding import find
 from host.bots.limits import Limits
 from host.bots.ready import ready
 from host.bots.sandboxes import Home, found, landlock, sandboxed
+from host.bots.sandboxes.family import descendants
 from host.bots.seat import seated
 from host.bots.told import Evidence, Question
-from host.bots.watch import a_watcher, descendants
+from host.bots.watch import a_watcher
 from host.games import GAMES
 from host.problems import Refused
 from host.record import Job
@@ -231,7 +232,7 @@ def test_what_a_fork_leaves_running_is_dead_at_the_next(level: str) -> None:
     bot = built(folder_of(source))
 
     async def ask() -> list[int]:
-        from host.bots.watch import descendants
+        from host.bots.sandboxes.family import descendants
 
         alive = []
         async with (

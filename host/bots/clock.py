@@ -7,7 +7,7 @@ from pathlib import Path
 
 from host.bots.limits import PATIENCE, Limits
 from host.bots.sandboxes import KeeperDied, Sandbox
-from host.bots.watch import descendants
+from host.bots.sandboxes.family import descendants
 
 STALLED = 0.05  # seconds after a deadline at which a host wakes up only when the machine, not the bot, was busy
 SHORTEST = 0.001  # seconds until a deadline that was put off is looked at again

@@ -10,8 +10,9 @@ import psutil
 import trio
 
 from host.bots.sandboxes import Sandbox
+from host.bots.sandboxes.family import descendants
 from host.bots.seat import Talker
-from host.bots.watch import bare, descendants
+from host.bots.watch import bare
 
 PERIOD = 0.001  # seconds between two looks
 MOST_MOMENTS = 12

@@ -13,6 +13,8 @@ import trio
 
 from host.bots.sandboxes import Sandbox
 from host.bots.sandboxes.cgroup import Group
+from host.bots.sandboxes.family import computed as _computed
+from host.bots.sandboxes.family import descendants
 from host.bots.turns import Turn, Turns
 from protocols.words import FaultKind
 
@@ -48,7 +50,6 @@ class Watched:
         self._allowed = self._in_all = FOREVER  # seconds: of the open questions, and of the process since its start
         self.soon = FOREVER  # seconds in which it may have computed too long, as the last look has shown
         self._before: float | None = None
-        self._tmp = f"/proc/{sandbox.pid}/root/tmp"
 
     def forget(self) -> None:
         """Forget what was caught: everything is dead, and something new is about to start."""
@@ -124,8 +125,9 @@ class Watched:
     def _names(self) -> int:
         """Return how many files are in the sandbox's own /tmp; 0 where it has none."""
         try:
-            counted = os.statvfs(self._tmp)
-            return counted.f_files - counted.f_ffree if Path(self._tmp).stat().st_dev != _own_tmp() else 0
+            tmp = f"/proc/{self.sandbox.pid}/root/tmp"
+            counted = os.statvfs(tmp)
+            return counted.f_files - counted.f_ffree if Path(tmp).stat().st_dev != _own_tmp() else 0
         except OSError:
             return 0
 
@@ -193,21 +195,6 @@ def _own_tmp() -> int:
     return Path("/tmp").stat().st_dev
 
 
-def descendants(keeper: int) -> Iterator[psutil.Process]:
-    """Yield everything a keeper has started, and all that came of it: orphans fall to the keeper, so none is missed.
-
-    psutil's own recursive search reads every process of the machine, 2 ms a time.
-    """
-    found = [keeper]
-    for pid in found:
-        with suppress(OSError):
-            for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - a look must cost microseconds
-                found += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
-        if pid != keeper:
-            with suppress(psutil.Error):
-                yield psutil.Process(pid)
-
-
 def _told(pid: int, file: str, rows: re.Pattern[bytes]) -> int:
     """Return the bytes that a file of a process's tells in these rows, together."""
     with suppress(OSError):
@@ -232,13 +219,6 @@ def _open(process: psutil.Process) -> int:
     with suppress(OSError):
         return os.stat(f"/proc/{process.pid}/fd").st_size  # noqa: PTH116
     return 0
-
-
-def _computed(process: psutil.Process) -> float:
-    with suppress(psutil.Error):
-        times = process.cpu_times()
-        return float(times.user + times.system + times.children_user + times.children_system)
-    return 0.0
 
 
 @contextmanager

@@ -216,10 +216,11 @@ def _built(spec: "Spec", meant: "Case", level: str, unlimited: bool) -> "Bot":
 
     from host.again.now import NO_LIMITS
     from host.bots.build import build
+    from host.bots.sandboxes import grade
 
     bot = trio.run(build, spec._replace(game=meant.game), level)
     limits = NO_LIMITS if unlimited else meant.player.limits
-    return bot._replace(limits=limits if level == "L4" else limits._replace(clock="wall"))
+    return bot._replace(limits=limits if grade(level) == "L4" else limits._replace(clock="wall"))
 
 
 # What is said of it.

@@ -60,7 +60,7 @@ def doctor(office: Office, attack: bool, rogues: tuple[str, ...]) -> None:
         raise click.UsageError(f"{rogues[0]}: rogues are played with --attack")
     from host.bots.languages import LANGUAGES, tool
     from host.bots.limits import CLOCKS
-    from host.bots.sandboxes import found, no_clock
+    from host.bots.sandboxes import NO_KEEPER, found, grade, no_clock
     from host.cli.clocks import measured_clocks
     from host.executors.processes import usable_cores
     from host.report.text import duration
@@ -103,13 +103,20 @@ def doctor(office: Office, attack: bool, rogues: tuple[str, ...]) -> None:
         click.echo("          ✗ bots of strangers cannot be run here")
         for problem in here.reasons:
             click.echo(str(problem))
-    elif here.level != "L4":
-        click.echo("          memory and computing are watched, every 20 ms: short lives in between go unseen")
+    else:
+        if here.level.endswith(NO_KEEPER):
+            click.echo(
+                "          no keeper: a sandbox for each process, which takes longer to make than most bots to answer"
+            )
+        if grade(here.level) != "L4":
+            click.echo("          memory and computing are watched, every 20 ms: short lives in between go unseen")
+        if here.level == f"L3{NO_KEEPER}":
+            click.echo("          nobody is stopped off turn: that takes a keeper, or a control group")
         if here.level == "L2":
             click.echo('          weaker than the default: only with level = "L2" under [sandbox] in croupier.toml')
         for problem in here.reasons:
             click.echo(f"          {problem.message}{': ' if problem.evidence else ''}{problem.evidence}")
-            click.echo(f"          a higher level by: {problem.hint}")
+            click.echo(f"          {'a keeper' if problem.code == 'S002' else 'a higher level'} by: {problem.hint}")
     if measured:
         told = {name: duration(seconds) for name, seconds in measured.items()}
         click.echo(

@@ -26,7 +26,7 @@ from distributed.comm.core import CommClosedError
 from host.bots import wheels
 from host.bots.build import Bot, File, files_of
 from host.bots.limits import Limits
-from host.bots.sandboxes import LEVELS
+from host.bots.sandboxes import makes
 from host.bots.spec import Spec
 from host.executors import remote
 from host.executors.outfit import Order, Readiness
@@ -322,7 +322,7 @@ class Cluster:
             return [hindered(member, failed)]
         if problems := other_versions(str(member), {"croupier": remote.edition()}, {"croupier": seen.edition}):
             return problems
-        if LEVELS.index(seen.level) >= LEVELS.index(level):
+        if makes(seen.level, level):
             return []
         told = f'[sandbox] level = "{level}" is demanded and this machine gives "{seen.level}"'
         return [Problem("S001", str(member), told, seen.reasons, "croupier doctor, there")]

@@ -14,7 +14,7 @@ import trio
 
 from host import __version__, places
 from host.bots.build import Bot
-from host.bots.sandboxes import LEVELS
+from host.bots.sandboxes import NO_KEEPER, makes, meets
 from host.bots.spec import Spec
 from host.games import GAMES
 from host.journal import Journal, holder, in_use, reading, writing
@@ -31,6 +31,7 @@ from host.tournament.standings import told
 NO_SANDBOX = (
     "WARNING  no sandbox: every bot may read, change and send whatever you may; this is recorded in the results"
 )
+NOT_KEPT = "no keeper: a sandbox for each process  (croupier doctor says why)"
 WONDER = 1.0  # seconds after which silence looks like a fault
 
 
@@ -165,12 +166,20 @@ async def level_at(
     if wanted == "none":
         say(NO_SANDBOX)
         return wanted
+    level = _as_it_began(cup, folder, here, fresh=fresh)
+    if level.endswith(NO_KEEPER):
+        say(NOT_KEPT)
+    return level
+
+
+def _as_it_began(cup: cups.Cup, folder: Folder, here: str, *, fresh: bool) -> str:
+    """Return the level with which a run began where it can go on so, else what can be had here."""
     if fresh or not folder.journal.exists() or not folder.journal.stat().st_size:
         return here
     with reading(folder.journal) as journal:
         deque(journal.records(), 0)  # a damaged one is found before anything is played, or written
         began = journal.facts().get("level", here) if journal.paths() else here
-    return began if LEVELS.index(cup.level) <= LEVELS.index(began) <= LEVELS.index(here) else here
+    return began if meets(began, cup.level) and makes(here, began) else here
 
 
 async def play_stages(

@@ -12,24 +12,48 @@ from typing import NamedTuple
 import trio
 
 from host.bots.limits import Limits
-from host.bots.sandboxes import bubblewrap, cgroup, keeper, landlock, seccomp, users
+from host.bots.sandboxes import bubblewrap, cgroup, keeper, keeperless, landlock, seccomp, users
 from host.bots.sandboxes.bubblewrap import Home
 from host.bots.sandboxes.cgroup import Group, NoGroup
 from host.bots.sandboxes.keeper import Ended, Keeper, KeeperDied, Outgrown
+from host.bots.sandboxes.keeperless import Keeperless
 from host.problems import Problem, Refused
 
-__all__ = ["LEVELS", "Ended", "Found", "Home", "Keeper", "KeeperDied", "Mechanism", "Outgrown", "Sandbox"]
-__all__ += ["demand", "demand_clock", "found", "no_clock", "sandboxed"]
+__all__ = ["LEVELS", "NO_KEEPER", "Ended", "Found", "Home", "Keeper", "KeeperDied", "Mechanism", "Outgrown", "Sandbox"]
+__all__ += ["AnyKeeper", "demand", "demand_clock", "found", "grade", "makes", "meets", "no_clock", "sandboxed"]
 
-LEVELS = ("none", "L2", "L3", "L4")
+GRADES = ("none", "L2", "L3", "L4")
 """Weakest first: nothing · Landlock, seccomp and limits · own namespaces and a keeper · a control group as well."""
+
+NO_KEEPER = " without keeper"
+"""What the name of a level ends with where no keeper can be built: every process then has a sandbox of its own."""
+
+LEVELS = ("none", f"L3{NO_KEEPER}", f"L4{NO_KEEPER}", "L2", "L3", "L4")
+"""All that may be in force; one by which a machine is known comes behind those that it can make as well."""
+
+AnyKeeper = Keeper | Keeperless
+
+
+def grade(level: str) -> str:
+    """Return which of GRADES a level is of."""
+    return level.removesuffix(NO_KEEPER)
+
+
+def meets(level: str, demanded: str) -> bool:
+    """Return whether a level is as strong as one that is demanded, with a keeper or without."""
+    return GRADES.index(grade(level)) >= GRADES.index(grade(demanded))
+
+
+def makes(here: str, level: str) -> bool:
+    """Return whether a machine whose strongest level is known can make sandboxes of another."""
+    return LEVELS.index(here) >= LEVELS.index(level) and meets(here, level)
 
 
 class Sandbox(NamedTuple):
     """One bot's sandbox under way: its keeper, and at L4 the control group that counts all it uses."""
 
     level: str
-    keeper: Keeper
+    keeper: AnyKeeper
     group: Group | None = None
 
     @property
@@ -39,7 +63,7 @@ class Sandbox(NamedTuple):
 
     @property
     def pid(self) -> int:
-        """The keeper's process id as the host sees it."""
+        """The first process in it by its number as the host sees it; 0 when there is none."""
         return self.keeper.pid
 
 
@@ -116,6 +140,11 @@ async def sandboxed(level: str, home: Home, limits: Limits) -> AsyncIterator[San
     It must be entered in the main thread: a sandbox dies with the thread that started it.
     """
     async with _grouped(level, limits) as group, contextlib.AsyncExitStack() as stack:
+        if level.endswith(NO_KEEPER):
+            with _our_fault():
+                alone = await _alone(home, limits, group, stack)
+            yield Sandbox(level, alone, group)
+            return
         try:
             started = _start(level, home, limits, stack)
         except OSError as error:
@@ -133,6 +162,25 @@ async def sandboxed(level: str, home: Home, limits: Limits) -> AsyncIterator[San
                 group.add(conversation.pid)
             conversation.count(group)
         yield Sandbox(level, conversation, group)
+
+
+async def _alone(home: Home, limits: Limits, group: Group | None, stack: contextlib.AsyncExitStack) -> Keeperless:
+    """Return what makes a sandbox for every process, once it has made one."""
+    try:
+        user = stack.enter_context(users.lent())
+        _give(home, user)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            stack.push_async_callback(_ended, keeperless.undertaker(theirs))
+        stack.enter_context(ours)
+    except OSError as error:
+        raise KeeperDied(f"no sandbox can be made: {error}") from error
+    alone = Keeperless(keeperless.World(home, limits, user, group, ours))
+    stack.push_async_callback(alone.sweep)
+    tried = await alone.ask([b"/bin/true"], {}, limits, keeper.TRIAL)
+    if tried.status or not tried.flags & keeper.EXITED:
+        raise KeeperDied(f"no sandbox can be made: /bin/true {tried.words}")
+    return alone
 
 
 class Started(NamedTuple):
@@ -183,7 +231,7 @@ def _give(home: Home, user: tuple[int, int]) -> None:
 @contextlib.asynccontextmanager
 async def _grouped(level: str, limits: Limits) -> AsyncIterator[Group | None]:
     """Have a control group at level L4; it is removed when its sandbox has ended."""
-    if level != "L4":
+    if grade(level) != "L4":
         yield None
         return
     with _our_fault():
@@ -269,12 +317,14 @@ def found() -> Found:
 
     if not works("seccomp", _no_filter()):
         return so("none")
-    keeper.binary()
-    works("keeper", None)
+    kept = works("keeper", _no_keeper())
     version = landlock.version()
-    if works("bubblewrap", _no_bubblewrap()) and works("user namespace", _no_namespaces()):
+    if works("bubblewrap", _no_bubblewrap()) and works("user namespace", _no_namespaces("L3" if kept else LEVELS[1])):
         mechanisms.append(Mechanism("landlock", version >= landlock.WANTED, str(version)))
-        return so("L4" if works("cgroup", _no_group(), _group_words()) else "L3")
+        strongest = "L4" if works("cgroup", _no_group(), _group_words()) else "L3"
+        return so(strongest if kept else strongest + NO_KEEPER)
+    if not kept:
+        return so("none")  # it is a keeper that puts Landlock on a bot
     return so("L2" if works("landlock", _no_landlock(), str(version)) else "none")
 
 
@@ -292,8 +342,16 @@ def _no_bubblewrap() -> Problem | None:
     return None
 
 
-def _no_namespaces() -> Problem | None:
-    if said := _refused("L3"):
+def _no_keeper() -> Problem | None:
+    try:
+        keeper.binary()
+    except Refused as refused:
+        return refused.problems[0]
+    return None
+
+
+def _no_namespaces(level: str) -> Problem | None:
+    if said := _refused(level):
         cure = "sudo sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000; in a container: "
         cure += "--security-opt seccomp=docker/seccomp.json --security-opt apparmor=unconfined (docs/running.md)"
         return Problem("S001", "", "bubblewrap cannot make a sandbox here", said[-500:] + _why_no_namespaces(), cure)
@@ -325,9 +383,12 @@ def _group_words() -> str:
 
 def _refused(level: str) -> str:
     """Return what keeps a level from working, tried by running a program in such a sandbox; empty when it works."""
+    home = Home(Path("/usr/share"))
     with contextlib.ExitStack() as stack:
         try:
-            started = _start(level, Home(Path("/usr/share")), Limits(), stack)
+            if level == LEVELS[1]:
+                return keeperless.refusal(home, stack.enter_context(users.lent()))
+            started = _start(level, home, Limits(), stack)
         except OSError as error:
             return str(error)
         stack.callback(started.process.wait)
@@ -357,7 +418,7 @@ def demand(level: str) -> str:
     if level == "none":
         return level
     here = found()
-    if LEVELS.index(here.level) >= LEVELS.index(level):
+    if meets(here.level, level):
         return here.level
     cure = "cure what is named above (croupier doctor), or --unsafe to run all unprotected, on your own bots only"
     if here.level != "none":
@@ -368,9 +429,9 @@ def demand(level: str) -> str:
 
 def no_clock(clock: str, level: str) -> Problem | None:
     """Return why a clock cannot be had: nothing tells what it counts, all computing to the last child, or waits."""
-    if clock != "wall" and level != "L4":
+    if clock != "wall" and grade(level) != "L4":
         told = f'[limits] clock = "{clock}" needs a control group (level L4), and the level is {level}'
-        cure = 'level = "L4" under [sandbox]' if found().level == "L4" else cgroup.cure()
+        cure = 'level = "L4" under [sandbox]' if grade(found().level) == "L4" else cgroup.cure()
         return Problem("S009", "", told, hint=f'clock = "wall"; or {cure}')
     if clock == "fair" and not _counts_waits():
         told = '[limits] clock = "fair" needs /proc/PID/schedstat, and this kernel does not count there'

@@ -82,6 +82,7 @@ class Ended(NamedTuple):
         return f"exited with {os.WEXITSTATUS(self.status)}"
 
 
+CURE = "apt install gcc libc6-dev"
 BROUGHT = SOURCE.parent / "built"
 """Where an installation may bring a keeper that is built already (docker/Dockerfile)."""
 
@@ -101,10 +102,7 @@ def binary() -> Path:
         if there.exists():
             return there
     if compiler is None:
-        problem = Problem(
-            "S002", "", "no C compiler: croupier builds its keeper with one", hint="apt install gcc libc6-dev"
-        )
-        raise Refused([problem], 6)
+        raise Refused([Problem("S002", "", "no C compiler: croupier builds its keeper with one", hint=CURE)], 6)
     folder.mkdir(exist_ok=True, mode=0o755)
     made = folder / f"making-{os.getpid()}"
     for linking in (["-static"], []):
@@ -114,7 +112,7 @@ def binary() -> Path:
             made.chmod(0o755)
             made.rename(target)
             return target
-    raise Refused([Problem("S002", str(SOURCE), "the keeper does not compile", done.stderr[-2000:])], 6)
+    raise Refused([Problem("S002", str(SOURCE), "the keeper does not compile", done.stderr[-2000:], CURE)], 6)
 
 
 Overdue = Callable[[float], float]
@@ -151,6 +149,7 @@ class Keeper:
     def __init__(self, control: socket.socket, said: Mapping[str, str]) -> None:
         control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self.warm = 0  # words of every command that are an interpreter's own, which is kept; 0 = each start is cold
+        self.pauses = True  # whether it can stop what runs
         self.pid = 0  # of the keeper as this process sees it, known from its first reply on
         control.setblocking(False)
         self._control = control
