@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import pytest
-from command import CROUPIER, environment
+from command import CROUPIER, ROOT, environment
 
 from host.journal import reading, writing
 from host.report.export import write_events
@@ -288,6 +288,12 @@ def test_serve_stands_back_for_whoever_plays(tmp_path: Path) -> None:
     with commanded(tmp_path) as server:
         assert server.get("/")[0] == 200
         assert os.getpriority(os.PRIO_PROCESS, server.process.pid) == 19
+
+
+def test_the_benchmark_says_which_load_tools_are_missing() -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "serve.py")]
+    told = subprocess.run(command, env=environment(PATH=""), capture_output=True, text=True, timeout=120, check=False)
+    assert told.returncode == 1 and "apt install wrk apache2-utils" in told.stderr
 
 
 # For other programs, and for the organiser alone.
