@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from host.bots.told import Evidence, Timed
+from host.facts import Entered, Kept, misfit, mistaken
 from host.problems import Problem, Refused
 from host.record import Record, States
 
@@ -33,6 +34,14 @@ CREATE TABLE state  (stage TEXT NOT NULL, bot TEXT NOT NULL, content BLOB NOT NU
                      WITHOUT ROWID;
 CREATE INDEX fault_by_bot ON fault(bot, kind);
 """
+COLUMNS = {
+    "run": {"key", "value"},
+    "bot": {"name", "sha256", "language", "about"},
+    "fixture": {"id", "path", "stage", "about", "at"},
+    "record": {"fixture", "summary", "scores", "answers", "seal"},
+    "fault": {"id", "fixture", "bot", "kind", "evidence"},
+    "state": {"stage", "bot", "content"},
+}
 TIMED = "CREATE TABLE IF NOT EXISTS timed(fixture INTEGER PRIMARY KEY REFERENCES fixture, times BLOB NOT NULL)"
 """What decisions took; journals that began before there was this table are read without."""
 
@@ -129,7 +138,7 @@ class Journal:
         if not self._has("began"):
             return {}
         query = "SELECT bot, content FROM began JOIN fixture ON fixture.id = began.fixture WHERE path = ?"
-        with self._legible():
+        with legible(self.path):
             return {bot: zlib.decompress(content) for bot, content in self._database.execute(query, (path,))}
 
     def seals(self) -> Iterator[Seal]:
@@ -182,12 +191,17 @@ class Journal:
     def records(self, stage: str | None = None, since: int = 0) -> Iterator[tuple[int, Record]]:
         """Yield the id and the record of each fixture, without its answers, scores and evidence."""
         query = (
-            "SELECT fixture.id, summary FROM fixture JOIN record ON fixture.id = record.fixture "
+            "SELECT fixture.id, path, summary FROM fixture JOIN record ON fixture.id = record.fixture "
             "WHERE (?1 IS NULL OR stage = ?1) AND fixture.id > ?2 ORDER BY fixture.path"
         )
-        for fixture, summary in self._database.execute(query, (stage, since)):
-            with self._legible():
+        entered = {name for (name,) in self._database.execute("SELECT name FROM bot")}
+        for fixture, path, summary in self._database.execute(query, (stage, since)):
+            with legible(self.path):
                 record = msgspec.msgpack.decode(summary, type=Record)
+                if record.path != path:
+                    raise ValueError(f"what it keeps of {path!r} is about {record.path!r}")
+                if strangers := record.results.keys() - entered:
+                    raise ValueError(f"{record.path} was played by {min(strangers)!r}, who has not entered")
             yield fixture, record
 
     def whole(self, path: str) -> tuple[Record, dict[str, Any]] | None:
@@ -200,16 +214,24 @@ class Journal:
         if row is None:
             return None
         fixture, summary, scores, answers, about = row
-        with self._legible():
+        with legible(self.path):
             record = msgspec.msgpack.decode(summary, type=Record)._replace(scores=spread(scores), answers=answers)
         pieces = tuple(piece for _, _, piece in self.evidence("WHERE fixture.id = ?", (fixture,)))
-        return record._replace(evidence=pieces), json.loads(about)
+        return record._replace(evidence=pieces), self._kept(about)
 
     def scored(self, path: str) -> tuple[dict[str, Any], bytes]:
         """Return what a fixture is about, and its scores as they are kept: see `spread`."""
         query = "SELECT about, scores FROM fixture JOIN record ON fixture.id = record.fixture WHERE path = ?"
-        about, scores = self._database.execute(query, (path,)).fetchone()
-        return json.loads(about), scores
+        row = self._database.execute(query, (path,)).fetchone()
+        if row is None:
+            raise Refused([_refusal(self.path, f"is damaged: it has no scores of {path}")], 3)
+        return self._kept(row[0]), row[1]
+
+    def _kept(self, about: str) -> dict[str, Any]:
+        if wrong := mistaken(about, Kept):
+            raise Refused([_refusal(self.path, f"is damaged: what it says of a fixture: {wrong}")], 3)
+        kept: dict[str, Any] = json.loads(about)
+        return kept
 
     def times(self, path: str) -> tuple[Timed, ...]:
         """Return what decisions at a fixture's first tables took, as far as that is kept."""
@@ -217,14 +239,14 @@ class Journal:
         if not self._has("timed"):
             return ()
         row = self._database.execute(query, (path,)).fetchone()
-        with self._legible():
+        with legible(self.path):
             return msgspec.msgpack.decode(zlib.decompress(row[0]), type=tuple[Timed, ...]) if row else ()
 
     def evidence(self, where: str = "", values: tuple[Any, ...] = ()) -> Iterator[tuple[int, str, Evidence]]:
         """Yield id, fixture path and evidence of faults and slowest decisions."""
         query = f"SELECT fault.id, path, evidence FROM fault JOIN fixture ON fixture.id = fault.fixture {where} ORDER BY fault.id"
         for number, path, piece in self._database.execute(query, values):
-            with self._legible():
+            with legible(self.path):
                 evidence = msgspec.msgpack.decode(piece, type=Evidence)
             yield number, path, evidence
 
@@ -241,13 +263,14 @@ class Journal:
         except sqlite3.OperationalError as failed:
             raise Refused([_unwritable(self.path, str(failed))], 6) from failed
 
-    @contextlib.contextmanager
-    def _legible(self) -> Iterator[None]:
-        """Raise Refused when the block cannot make sense of a row that SQLite holds for sound."""
-        try:
-            yield
-        except (msgspec.DecodeError, zlib.error) as damaged:
-            raise Refused([_refusal(self.path, f"is damaged: {damaged}")], 3) from damaged
+
+@contextlib.contextmanager
+def legible(path: Path | str) -> Iterator[None]:
+    """Raise Refused when the block cannot make sense of a row that SQLite holds for sound: it may hold anything."""
+    try:
+        yield
+    except (ValueError, TypeError, zlib.error) as damaged:  # msgspec's errors are ValueErrors
+        raise Refused([_refusal(path, f"is damaged: {damaged}")], 3) from damaged
 
 
 def _squeezed(scores: Sequence[tuple[int, ...]]) -> bytes:
@@ -256,7 +279,8 @@ def _squeezed(scores: Sequence[tuple[int, ...]]) -> bytes:
 
 def spread(squeezed: bytes) -> tuple[tuple[int, ...], ...]:
     """Return the scores of a fixture's tables from how they are kept."""
-    return msgspec.msgpack.decode(zlib.decompress(squeezed), type=tuple[tuple[int, ...], ...])
+    with legible("the journal"):
+        return msgspec.msgpack.decode(zlib.decompress(squeezed), type=tuple[tuple[int, ...], ...])
 
 
 def _checked(path: Path) -> None:
@@ -266,6 +290,7 @@ def _checked(path: Path) -> None:
             (application,) = database.execute("PRAGMA application_id").fetchone()
             (version,) = database.execute("PRAGMA user_version").fetchone()
             (health,) = database.execute("PRAGMA quick_check(1)").fetchone()
+            wrong = _misfit(database) if (application, version, health) == (APPLICATION, VERSION, "ok") else ""
     except sqlite3.DatabaseError as broken:
         raise Refused([_refusal(path, f"is no journal: {broken}")], 3) from broken
     if application != APPLICATION:
@@ -280,6 +305,28 @@ def _checked(path: Path) -> None:
         )
     if health != "ok":
         raise Refused([_refusal(path, f"is damaged: {health}")], 3)
+    if wrong:
+        raise Refused([_refusal(path, f"is damaged: {wrong}")], 3)
+
+
+def _misfit(database: sqlite3.Connection) -> str:
+    """Return what a journal lacks, or says illegibly; empty where it is as it must be."""
+    for table, columns in COLUMNS.items():
+        found = {name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")}
+        if lacking := columns - found:
+            return f"it has no {table}.{min(lacking)}"
+    (played,) = database.execute("SELECT EXISTS(SELECT 1 FROM fixture)").fetchone()
+    if wrong := misfit(dict(database.execute("SELECT key, value FROM run")), played):
+        return wrong
+    for (path,) in database.execute("SELECT path FROM fixture WHERE typeof(path) != 'text' OR typeof(stage) != 'text'"):
+        return f"a fixture's path or stage is no text: {path!r}"
+    lost = "SELECT path FROM fixture LEFT JOIN record ON fixture.id = record.fixture WHERE record.fixture IS NULL"
+    for (path,) in database.execute(f"{lost} LIMIT 1"):
+        return f"it has no record of {path!r}"
+    for *said, about in database.execute("SELECT name, sha256, language, about FROM bot"):
+        if not all(isinstance(each, str) for each in said) or (wrong := mistaken(about, Entered)):
+            return f"what it says of the bot {said[0]!r}: {wrong or 'no text'}"
+    return ""
 
 
 def _connected(path: Path) -> contextlib.closing[sqlite3.Connection]:
@@ -290,7 +337,7 @@ def _connected(path: Path) -> contextlib.closing[sqlite3.Connection]:
     return contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, timeout=10))
 
 
-def _refusal(path: Path, what: str) -> Problem:
+def _refusal(path: Path | str, what: str) -> Problem:
     return Problem("R005", str(path), what, hint="it was left untouched; move it away, or restore it from a copy")
 
 

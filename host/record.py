@@ -141,7 +141,7 @@ def unpack(packed: bytes) -> list[list[Answer]]:
     """Return each table's answers. Raise ValueError when the bytes are not such."""
     try:
         lines = zlib.decompress(packed).decode().split("\n")
-    except (zlib.error, UnicodeDecodeError) as broken:
+    except (zlib.error, UnicodeDecodeError, TypeError) as broken:  # SQLite may hold a text where bytes belong
         raise ValueError(f"the journalled answers are damaged: {broken}") from broken
     return [[read_answer(said) for said in line.split(",")] if line else [] for line in lines]
 

@@ -58,11 +58,11 @@ def changing(journal: Path, folder: Path) -> Iterator[tuple[Path, sqlite3.Connec
 
 def audit_of(journal: Path, share: float = 1.0, published: str = "") -> Audit:
     """Audit a journal; what cannot be read at all is a difference too."""
-    with reading(journal) as book:
-        try:
+    try:
+        with reading(journal) as book:
             return audited(book, share, published)
-        except Refused as refused:
-            return Audit(0, [str(problem) for problem in refused.problems])
+    except Refused as refused:
+        return Audit(0, [str(problem) for problem in refused.problems])
 
 
 def flipped(value: Any, draw: random.Random) -> Any:

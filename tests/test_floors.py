@@ -15,7 +15,7 @@ FLOORS = [
     {"host.games", "host.tomlfile"},
     {"host.samples", "host.outsiders"},
     {"host.bots"},
-    {"host.record"},
+    {"host.record", "host.facts"},
     {"host.match", "host.journal"},
     {"host.tournament"},
     {"host.report", "host.executors", "host.worker"},

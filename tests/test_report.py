@@ -14,6 +14,7 @@ import sqlite3
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import click
 import command as command_line
@@ -553,7 +554,7 @@ def test_a_report_without_names_is_written(journal: Path, tmp_path: Path) -> Non
     assert told.exit_code == 0 and "Bot 1" in (tmp_path / "blind.html").read_text()
 
 
-@pytest.mark.parametrize("spoil", ["newer", "torn", "foreign"])
+@pytest.mark.parametrize("spoil", ["newer", "torn", "foreign", "garbage", "crafted"])
 def test_a_journal_that_cannot_be_read_is_refused_and_left_alone(spoil: str, tmp_path: Path) -> None:
     path = games.played(tmp_path, "pazaak")
     spoilt(path, spoil)
@@ -561,6 +562,44 @@ def test_a_journal_that_cannot_be_read_is_refused_and_left_alone(spoil: str, tmp
     refused = command(tmp_path, "report").exception
     assert isinstance(refused, Refused) and refused.problems[0].code == "R005"
     assert path.read_bytes() == before and not (tmp_path / "report.html").exists()
+
+
+CELLS = {
+    "run": ("value",),
+    "bot": ("name", "about"),
+    "fixture": ("path", "about"),
+    "record": ("summary", "scores", "answers"),
+    "fault": ("evidence",),
+    "timed": ("times",),
+}
+ODD = ("", "{}", "[5]", b"\xff", 5)
+
+
+@pytest.mark.parametrize(("table", "column"), [(table, column) for table, names in CELLS.items() for column in names])
+def test_whatever_a_stranger_writes_into_a_journal_is_shown_or_refused(table: str, column: str, tmp_path: Path) -> None:
+    path = games.played(tmp_path, "pazaak")
+    for (cell,) in sql(path, f"SELECT {'key' if table == 'run' else 'rowid'} FROM {table} LIMIT 20"):
+        where = f"WHERE {'key' if table == 'run' else 'rowid'} = ?"
+        ((kept,),) = sql(path, f"SELECT {column} FROM {table} {where}", cell)
+        for odd in ODD if table == "run" or cell == 1 else ():
+            sql(path, f"UPDATE {table} SET {column} = ? {where}", odd, cell)
+            with contextlib.suppress(Refused):
+                report(path, 2)
+        sql(path, f"UPDATE {table} SET {column} = ? {where}", kept, cell)
+
+
+@pytest.mark.parametrize("lost", ["DROP TABLE fault", "DELETE FROM record", "DELETE FROM bot", "DELETE FROM run"])
+def test_a_journal_that_lacks_something_is_refused(lost: str, tmp_path: Path) -> None:
+    path = games.played(tmp_path, "pazaak")
+    sql(path, lost)
+    with pytest.raises(Refused, match="is damaged"):
+        report(path)
+
+
+def sql(path: Path, statement: str, *values: object) -> list[tuple[Any, ...]]:
+    """Return what SQLite answers."""
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        return database.execute(statement, values).fetchall()
 
 
 def test_a_place_that_cannot_be_written_is_refused(journal: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import html
 import http.client
 import io
 import json
@@ -19,7 +20,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 from command import CROUPIER, ROOT, environment
 
-from host.journal import reading, writing
+from host.journal import beside, reading, writing
 from host.report.export import write_events
 from host.tournament.run import about
 from tests.browser import games
@@ -245,6 +246,47 @@ def test_a_journal_that_cannot_be_read_is_a_message_on_the_page(how: tuple[str, 
         status, _, page = server.get("/")
         (said,) = re.findall(rb'role="alert">([^<]+)<', page)
         assert status == 200 and said.startswith(b"run.sqlite ") and how[1] in said and b"Traceback" not in page
+
+
+WRONG = {
+    "newer": b"newer croupier",
+    "torn": b"run.sqlite",
+    "foreign": b"not a journal of croupier",
+    "garbage": b"is no journal",
+    "deleted": b"nothing has been played here yet",
+    "crafted": b"is damaged: its run's stages",
+}
+
+
+@pytest.mark.parametrize("how", WRONG)
+def test_what_becomes_of_a_journal_that_is_served_is_said_on_the_page(how: str, tmp_path: Path) -> None:
+    path = games.played(tmp_path / "one", "pazaak")
+    other = games.played(tmp_path / "other", "pazaak")
+    games.spoilt(other, how)
+    with serving(path) as server, server.news() as news:
+        name = server.json("/api/replays.json")["rows"][0]["table"]  # type: ignore[index]
+        assert server.get(f"/api/replay?table={quote(name)}")[0] == 200
+        for log in beside(path):
+            log.unlink(missing_ok=True)
+        path.unlink()
+        if other.exists():
+            other.rename(path)
+        said = (re.findall(rb'role="alert">([^<]+)<', server.get("/")[2]) for _ in news)
+        (alert,) = next(each for each in said if each and WRONG[how] in html.unescape(each[0].decode()).encode())
+        status, _, body = server.get(f"/api/replay?table={quote(name)}")
+        assert status == 404 and json.loads(body)["message"] and b"Traceback" not in alert
+
+
+def test_another_journal_in_its_place_is_shown_and_none_of_the_first(tmp_path: Path) -> None:
+    path, other = games.played(tmp_path / "one", "pazaak"), games.played(tmp_path / "other", "cardshark")
+    with serving(path) as server, server.news() as news:
+        name = server.json("/api/replays.json")["rows"][0]["table"]  # type: ignore[index]
+        assert server.get(f"/api/replay?table={quote(name)}")[0] == 200
+        for log in beside(path):
+            log.unlink(missing_ok=True)
+        other.rename(path)
+        next(news for _ in news if b"A cardshark cup" in server.get("/")[2])
+        assert server.get(f"/api/replay?table={quote(name)}")[0] == 404
 
 
 # The command itself, as it is started and ended.

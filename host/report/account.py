@@ -236,7 +236,7 @@ def account(
         seed_sha256=facts.get("seed_sha256", ""),
         committed=committed_at(facts),
         version=facts.get("version", ""),
-        began=float(facts["began"]) if "began" in facts else None,
+        began=float(facts["began"]) if facts.get("began") else None,
         ended=journal.path.stat().st_mtime if journal.path.exists() else None,
         machine=facts.get("machine", ""),
         sentence=_sentence(one_line(title), over, last),

@@ -28,7 +28,7 @@ def table_of(kind: str, path: str, number: int) -> str:
     if kind == "tables":
         return f"{path}/{number}"
     group, _, first = path.rpartition("/")
-    return f"{group}/{int(first) + number - 1}" if first.isdigit() else path
+    return f"{group}/{int(first) + number - 1}" if first.isdecimal() else path
 
 
 def known_seed(journal: Journal) -> bytes | None:

@@ -56,7 +56,7 @@ class Newsroom:
         self.path, self._spoilers = path, spoilers
         self.changed = trio.Event()
         self._seen: tuple[Any, ...] = ()
-        self._checked = False
+        self._checked: int | None = None  # the inode of the file that has been looked through
         self._told: Account | None = None
         self._replays: OrderedDict[str, bytes] = OrderedDict()
         self._stacks: dict[str, Chips | None] = {}
@@ -115,15 +115,28 @@ class Newsroom:
 
     @contextlib.contextmanager
     def _journal(self) -> Iterator[Journal]:
-        """Open the journal for one look, all of it as of one moment; it is checked for damage once only."""
-        if not self._checked:
-            with reading(self.path):
-                self._checked = True
-        with contextlib.closing(
-            sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True, timeout=5)
-        ) as database:
-            database.execute("BEGIN")
-            yield Journal(database, self.path)
+        """Open the journal for one look, all of it as of one moment; a file is looked through for damage once only.
+
+        Raise Refused for whatever cannot be read: it may be thrown away or replaced while we serve.
+        """
+        try:
+            if not self.path.exists() or self.path.stat().st_ino != self._checked:
+                with reading(self.path):
+                    self._checked = self.path.stat().st_ino
+                    self._forget()
+            with contextlib.closing(
+                sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True, timeout=5)
+            ) as database:
+                database.execute("BEGIN")
+                yield Journal(database, self.path)
+        except (sqlite3.Error, OSError) as failed:
+            raise Refused([Problem("R005", str(self.path), f"cannot be read: {failed}")], 3) from failed
+
+    def _forget(self) -> None:
+        """Forget what an earlier journal in this place has told."""
+        self._told = None
+        self._replays.clear()
+        self._stacks.clear()
 
     def _made(self, number: int) -> Edition:
         """Return an edition; what keeps us from it stands on the page."""
@@ -141,9 +154,10 @@ class Newsroom:
         except Refused as refused:
             problem = refused.problems[0]
             wrong = problem.message if problem.code == "R006" else f"{self.path.name} {problem.message}"
-        except sqlite3.Error as failed:  # the journal is just being made, or thrown away
-            wrong = f"{self.path.name} cannot be read: {failed}"
-        self._checked, self._told = not wrong, told
+            self._checked = None
+        if self._told and (self._told.seed_sha256, self._told.began) != (told.seed_sha256, told.began):
+            self._forget()  # what has been told was another run's
+        self._told = told
         page = sheet(rendered(told, replays, {}, live=True, stacks=stacks, wrong=wrong).encode())
         api = {key: sheet(encoded(value)) for key, value in figures(told, replays).items()}
         news = json.dumps({"edition": number, "newest": told.newest, "state": told.state})
@@ -166,16 +180,8 @@ class Newsroom:
         """Return the stages whose tables may be shown."""
         return every_stage(journal) if self._spoilers else watchable(journal)
 
-    @contextlib.contextmanager
-    def _played(self) -> Iterator[Journal]:
-        """Open the journal for one look; raise Refused while there is none."""
-        if not self.path.exists():
-            raise Refused([Problem("R006", "", "nothing has been played here yet")], 3)
-        with self._journal() as journal:
-            yield journal
-
     def _replay(self, name: str) -> bytes:
-        with self._played() as journal:
+        with self._journal() as journal:
             place = find(journal, name)
             if place is None:
                 raise Refused([Problem("R006", name, "there is no such table in this run")], 3)
@@ -187,7 +193,7 @@ class Newsroom:
 
     def _meant(self, selection: str | None) -> list[tuple[str, Sequence[int]]]:
         """Return fixtures and their tables; without a selection everything that may be shown."""
-        with self._played() as journal:
+        with self._journal() as journal:
             the_seed(journal)
             several = [selection] if selection else [stage for stage in self._stages(journal) if journal.paths(stage)]
             found = [each for one in several for each in chosen(journal, one, self._spoilers)]
@@ -197,7 +203,7 @@ class Newsroom:
             ]
 
     def _events(self, path: str, tables: Sequence[int]) -> bytes:
-        with self._played() as journal:
+        with self._journal() as journal:
             return "".join(map(as_lines, load(journal, the_seed(journal), path, tables))).encode()
 
 

@@ -176,15 +176,29 @@ def played(folder: Path, game: str, count: int = 3, state: str = "finished", **r
     return path
 
 
+SPOILING = {
+    "newer": "PRAGMA user_version = 99",
+    "foreign": "PRAGMA application_id = 7",
+    "crafted": """UPDATE run SET value = '[{"kind": "round-robin"}]' WHERE key = 'stages'""",
+}
+
+
 def spoilt(path: Path, how: str) -> None:
-    """Make a journal one of a newer croupier, tear it, or put another database in its place."""
+    """Make a journal one of a newer croupier, tear or delete it, or put another file or what a stranger made up in its place."""
     for log in beside(path):
         log.unlink(missing_ok=True)
+    if how == "deleted":
+        path.unlink()
+        return
+    if how == "garbage":
+        path.write_bytes(b"<script>alert(1)</script>" * 400)
+        return
     if how == "torn":
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
         return
     with contextlib.closing(sqlite3.connect(path)) as database:
-        database.execute("PRAGMA user_version = 99" if how == "newer" else "PRAGMA application_id = 7")
+        database.execute(SPOILING[how])
+        database.commit()
 
 
 # Groups, stage after stage.

@@ -1,0 +1,92 @@
+"""What a journal must say of its run, its bots and its fixtures before anybody builds on it: files come from strangers."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict
+
+import msgspec
+
+REQUIRED = ("game", "name", "level", "state", "seed_sha256")
+"""What is known of every run of which anything has been played."""
+
+
+class Staged(TypedDict):
+    """A stage, as its run has noted it."""
+
+    name: str
+    kind: str
+    rank_by: list[str]
+    advance: NotRequired[int]
+    mirror: NotRequired[bool]
+
+
+class Named(TypedDict):
+    """A stage in the config: a name, and settings of its kind."""
+
+    name: str
+
+
+class Configured(TypedDict, total=False):
+    """The config, as far as pages and standings build on it."""
+
+    seed: str
+    limits: dict[str, Any]
+    rules: dict[str, Any]
+    stage: list[Named]
+
+
+class Limited(TypedDict, total=False):
+    """A bot's limits, as far as pages build on them."""
+
+    move: float
+
+
+class Entered(TypedDict, total=False):
+    """A bot, as far as pages build on what it says of itself."""
+
+    author: str
+    protocol: str
+    limits: Limited
+
+
+class Kept(TypedDict):
+    """A fixture, as far as pages build on it before they play it again."""
+
+    game: str
+    path: str
+    rules: dict[str, Any]
+    bots: list[str]
+    first: int
+
+
+SHAPES: Mapping[str, Any] = {"stages": list[Staged], "config": Configured, "mirror": bool}
+"""The facts of a run that are JSON, and what must be in them; beside them orders of bots, stage by stage."""
+
+
+def misfit(facts: Mapping[str, Any], played: bool) -> str:
+    """Return what a run's facts lack, or say illegibly; empty where they are as they must be."""
+    if lacking := [key for key in REQUIRED if played and key not in facts]:
+        return f"it does not say its run's {lacking[0]}"
+    for key, value in facts.items():
+        if not isinstance(value, str):
+            return f"its run's {key} is no text"
+        shape = list[str] if key.startswith(("order ", "field ")) else SHAPES.get(key)
+        if shape is not None and (what := mistaken(value, shape)):
+            return f"its run's {key}: {what}"
+    for key in ("began", "committed"):
+        try:
+            float(facts.get(key) or 0)
+        except ValueError:
+            return f"its run's {key} is no time"
+    return ""
+
+
+def mistaken(text: Any, shape: Any) -> str:
+    """Return why a text is no JSON of this shape; empty when it is."""
+    if not isinstance(text, str):
+        return "no text"
+    try:
+        msgspec.convert(json.loads(text), shape)
+    except (ValueError, RecursionError) as wrong:  # msgspec's errors are ValueErrors, and so are json's
+        return str(wrong) or "illegible"
+    return ""
