@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import msgspec
 
@@ -20,8 +20,37 @@ class Staged(TypedDict):
     mirror: NotRequired[bool]
 
 
-class Named(TypedDict):
-    """A stage in the config: a name, and settings of its kind."""
+Many = Annotated[int, msgspec.Meta(ge=1, le=10_000_000)]
+
+
+class Tables(msgspec.Struct, tag_field="kind", tag="tables"):
+    """A stage's own settings, as far as pages tell from them what is still due; so in the kinds that follow."""
+
+    name: str
+    tourneys: Many
+    rounds: Many
+    mirror: bool
+
+
+class RoundRobin(msgspec.Struct, tag_field="kind", tag="round-robin"):
+    """Every pair meets."""
+
+    name: str
+    tables_per_pair: Many
+    mirror: bool
+
+
+class Knockout(msgspec.Struct, tag_field="kind", tag="cup"):
+    """A bracket of sets."""
+
+    name: str
+    set: Many
+    first_to: Many
+    mirror: bool
+
+
+class Groups(msgspec.Struct, tag_field="kind", tag="groups"):
+    """Groups, of which the best go on."""
 
     name: str
 
@@ -32,7 +61,7 @@ class Configured(TypedDict, total=False):
     seed: str
     limits: dict[str, Any]
     rules: dict[str, Any]
-    stage: list[Named]
+    stage: list[Tables | RoundRobin | Knockout | Groups]
 
 
 class Limited(TypedDict, total=False):

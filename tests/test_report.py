@@ -596,6 +596,17 @@ def test_a_journal_that_lacks_something_is_refused(lost: str, tmp_path: Path) ->
         report(path)
 
 
+@pytest.mark.parametrize("tables", [None, 10**15])
+def test_a_journal_whose_config_says_no_sensible_number_of_tables_is_refused(
+    tables: int | None, tmp_path: Path
+) -> None:
+    path = games.played(tmp_path, "pazaak")
+    stage = {"name": "league", "kind": "round-robin", "tables_per_pair": tables, "mirror": False}
+    sql(path, "UPDATE run SET value = ? WHERE key = 'config'", json.dumps({"stage": [stage]}))
+    with pytest.raises(Refused, match="tables_per_pair"):
+        report(path)
+
+
 def sql(path: Path, statement: str, *values: object) -> list[tuple[Any, ...]]:
     """Return what SQLite answers."""
     with contextlib.closing(sqlite3.connect(path)) as database, database:
