@@ -166,6 +166,7 @@ async def sandboxed(level: str, home: Home, limits: Limits) -> AsyncIterator[San
 
 async def _alone(home: Home, limits: Limits, group: Group | None, stack: contextlib.AsyncExitStack) -> Keeperless:
     """Return what makes a sandbox for every process, once it has made one."""
+    stack.enter_context(keeperless.adopting())
     try:
         user = stack.enter_context(users.lent())
         _give(home, user)

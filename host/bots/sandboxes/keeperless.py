@@ -17,7 +17,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache as once
 from pathlib import Path
 from typing import NamedTuple
 
@@ -115,7 +114,6 @@ class Keeperless:
         self._paused = False
         self._unwanted = False  # whether it was cut short, which may be before it has begun
         self._since = (0.0, 0)  # the group's seconds, and processes killed in it, when the program was started
-        _adopt_orphans()
 
     @property
     def pid(self) -> int:
@@ -463,10 +461,24 @@ def undertaker(host: socket.socket) -> "subprocess.Popen[bytes]":
     )
 
 
-@once
-def _adopt_orphans() -> None:
-    """Have the PID 1 of a sandbox fall to us when its outer half has gone, so that its usage is ours to read."""
+_adopting: set[object] = set()
+
+
+@contextlib.contextmanager
+def adopting() -> Iterator[None]:
+    """Have the PID 1 of a sandbox fall to us when its outer half has gone, so that its usage is ours to read.
+
+    No longer than there are such sandboxes: nobody reaps what else would fall to us.
+    """
+    us = object()
+    _adopting.add(us)
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        _adopting.remove(us)
+        if not _adopting:
+            ctypes.CDLL(None).prctl(SUBREAPER, 0, 0, 0, 0)
 
 
 def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[int, int]:
