@@ -163,6 +163,18 @@ def test_a_stage_that_is_over_says_its_seal_wherever_it_is_shown(tmp_path: Path)
     assert croupier("verify", "-C", cup, "--seal", "5be1").code == 2
 
 
+def test_places_that_were_written_down_are_those_of_the_records(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", tourneys=1, rounds=1)
+    assert croupier("run", "-C", cup).code == 0
+    assert croupier("verify", "-C", cup).code == 0
+    with closing(sqlite3.connect(cup / "run" / "run.sqlite")) as database, database:
+        ((order,),) = database.execute("SELECT value FROM run WHERE key = 'order tables'").fetchall()
+        turned = json.dumps(json.loads(order)[::-1])
+        database.execute("UPDATE run SET value = ? WHERE key = 'order tables'", (turned,))
+    verified = croupier("verify", "-C", cup)
+    assert (verified.code, "tables: its places were written down as" in verified.out) == (1, True)
+
+
 # Who changes a record and seals it anew is found by the rules.
 
 

@@ -1,8 +1,10 @@
 """Is what was recorded what its answers give? Every answer goes through the rules again, and all that follows is compared."""
 
+import json
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from types import SimpleNamespace
 from typing import NamedTuple
 
 from host import match, worker
@@ -12,6 +14,11 @@ from host.games.engine import Game, Table
 from host.journal import Journal
 from host.outsiders import game_called
 from host.problems import Refused
+from host.report.export import the_seed
+from host.report.shown import stages_of
+from host.report.text import one_line
+from host.tournament.stages import Field
+from host.tournament.standings import outcome
 from protocols import PROTOCOLS
 from protocols.words import Fault, FaultKind
 
@@ -55,8 +62,35 @@ def audited(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
         differences += found
         if not sound:
             differences.append(f"{path}: what is kept of it, or of what came before, is not what was written")
+    if not differences:
+        differences += misplaced(journal)
     sealed = next((nth for nth, seal in enumerate(seals, 1) if seal.sha256 == published), 0)
     return Audit(tables, differences, sealed, len(seals) - sealed)
+
+
+def misplaced(journal: Journal) -> Iterator[str]:
+    """Yield where the places that a run has written down are not those that its records give, stage by stage."""
+    facts, bots = journal.facts(), journal.bots()
+    config = json.loads(facts.get("config", "{}"))
+    asked = {stage["name"]: SimpleNamespace(**stage) for stage in config.get("stage", [])}
+    left: list[str] = []
+    for noted in stages_of(facts):
+        name = noted["name"]
+        if name not in asked or facts.get(f"stage {name}") != "finished":
+            return
+        order = json.loads(facts.get(f"field {name}", "[]"))
+        if order != left and (left or sorted(order) != sorted(bots)):
+            yield f"{name}: {_named(order)} were written down to play it, and not {_named(left or sorted(bots))}"
+        records = {record.path: record for _, record in journal.records(name)}
+        field = Field(order, the_seed(journal), config.get("run", {}).get("stop_early", False))
+        places, left = outcome(asked[name], noted, field, records, bots)
+        kept = json.loads(facts.get(f"order {name}", "[]"))
+        if kept != places:
+            yield f"{name}: its places were written down as {_named(kept)}, its records give {_named(places)}"
+
+
+def _named(bots: Sequence[str]) -> str:
+    return ", ".join(map(one_line, bots)) or "nobody"
 
 
 def replay(what: Played, protocols: Mapping[str, str], share: float) -> tuple[int, list[str]]:

@@ -25,8 +25,8 @@ from host.tournament.alteration import canonical, difference
 from host.tournament.folder import Folder, commitment
 from host.tournament.logs import Logs
 from host.tournament.run import Hands, Progress, Venue, Venues, known, run_stage
-from host.tournament.stages import STAGES, Field
-from host.tournament.standings import told
+from host.tournament.stages import Field
+from host.tournament.standings import outcome
 
 NO_SANDBOX = (
     "WARNING  no sandbox: every bot may read, change and send whatever you may; this is recorded in the results"
@@ -192,13 +192,10 @@ async def play_stages(
         journal.note({f"stage {stage.name}": "running", f"field {stage.name}": json.dumps(order)})
         field, before = Field(order, setup.seed, cup.stop_early), journal.seal(stage.name)
         records = await run_stage(stage, blank, field, journal, hands, watch.progress)
-        kind = STAGES[stage.kind]
-        rows = told(as_noted(stage), {}, list(records.values()), journal.bots()).rows
-        order = kind.places(stage, field, records) if kind.places else [row.bot for row in rows]
-        journal.note({f"stage {stage.name}": "finished", f"order {stage.name}": json.dumps(order)})
+        places, order = outcome(stage, as_noted(stage), field, records, journal.bots())
+        journal.note({f"stage {stage.name}": "finished", f"order {stage.name}": json.dumps(places)})
         if (seal := journal.seal(stage.name)) != before:
             watch.say(f"{stage.name} is over; publish its seal: {seal}")
-        order = kind.left(stage, field, records) if kind.left else order
         if stage.name == last:
             return
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, cast
 from host.bots.told import Usage
 from host.record import Record, Result
 from host.tournament.groups import shares
-from host.tournament.stages import STAGES
+from host.tournament.stages import STAGES, Field
 from host.tournament.statistics import (
     SURE,
     Interval,
@@ -144,6 +144,29 @@ def told(
     sure = _comparing(playing, records)
     said = sentences([row.bot for row in playing], sure)
     return Told(rows, said, advised(kind, playing, records, sure))
+
+
+class Outcome(NamedTuple):
+    """What a stage that is over comes to: who has reached which place, and who plays the next stage, best first."""
+
+    places: list[str]
+    left: list[str]
+
+
+def outcome(
+    stage: Any,
+    noted: Mapping[str, Any],
+    field: Field,
+    records: Mapping[str, Record],
+    bots: Mapping[str, Mapping[str, Any]],
+) -> Outcome:
+    """Return the outcome of a stage, given by its settings and by what its run has noted of it."""
+    kind = STAGES[noted["kind"]]
+    if kind.places:
+        places = kind.places(stage, field, records)
+    else:
+        places = [row.bot for row in told(noted, {}, list(records.values()), bots).rows]
+    return Outcome(places, kind.left(stage, field, records) if kind.left else places)
 
 
 def standings(
