@@ -46,9 +46,8 @@ STANDS = Move("S")
 
 
 def marked(those: list[str]) -> list[Any]:
-    """Return levels as parameters; of the two without a keeper the weaker is for the long suite."""
-    weaker = f"L3{NO_KEEPER}" if f"L4{NO_KEEPER}" in those else ""
-    return [pytest.param(each, marks=[pytest.mark.long] if each == weaker else []) for each in those]
+    """Return levels as parameters; those without a keeper are for the long suite, but a dozen rogues (test_every_fault)."""
+    return [pytest.param(each, marks=[pytest.mark.long] if each.endswith(NO_KEEPER) else []) for each in those]
 
 
 KEPT = [level for level in levels() if not level.endswith(NO_KEEPER)]
@@ -769,7 +768,7 @@ def test_a_keeper_that_is_held_up_does_not_call_late_what_has_exited(level: str,
     assert (ended.output, ended.timed_out) == ((b"", True) if script == "sleep 9" else (b"S\n", False))
 
 
-@pytest.mark.parametrize("level", [level for level in levels() if level != f"L3{NO_KEEPER}"])
+@pytest.mark.parametrize("level", marked([level for level in levels() if level != f"L3{NO_KEEPER}"]))
 def test_what_is_paused_does_not_compute_and_then_goes_on(level: str) -> None:
     async def ask() -> tuple[float, float]:
         reads, writes = os.pipe()
