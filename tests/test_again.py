@@ -211,8 +211,13 @@ def come_again(rogues: list[Rogue], folder: Path) -> dict[str, tuple[str, str]]:
         now = reply.told
         illegal = piece.kind == FaultKind.ILLEGAL and now.answer == reply.then.answer
         kind = piece.kind if illegal else str(getattr(now.answer, "kind", "a move"))
-        told[rogue.name] = (f"{piece.kind}, {piece.ended}", f"{kind}, {now.ended}")
+        told[rogue.name] = (f"{piece.kind}, {end(piece.ended)}", f"{kind}, {end(now.ended)}")
     return told
+
+
+def end(told: str) -> str:
+    """Return how a bot ended; how many the kernel has killed, who had too much memory, is its choice."""
+    return told.partition(": the kernel has killed")[0]
 
 
 def share(told: dict[str, tuple[str, str]]) -> float:
