@@ -199,12 +199,9 @@ def test_a_scheduler_with_another_croupier_is_named_before_anything_is_played(tm
     assert told.startswith("error[S012] the scheduler: has croupier none, and ")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
-    ("lacking", "code", "cure"),
-    [
-        pytest.param("sbcl", "S005", "apt install sbcl", marks=pytest.mark.long),
-        ("bwrap", "S001", "apt install bubblewrap"),
-    ],
+    ("lacking", "code", "cure"), [("sbcl", "S005", "apt install sbcl"), ("bwrap", "S001", "apt install bubblewrap")]
 )
 def test_a_machine_that_lacks_something_gets_no_work_by_name(
     lacking: str, code: str, cure: str, two: Machines, tmp_path: Path

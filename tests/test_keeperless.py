@@ -92,6 +92,7 @@ def test_not_even_an_unprotected_bot_runs_without_a_keeper(tmp_path: Path) -> No
     assert done.code == 6 and "error[S002]" in done.err
 
 
+@pytest.mark.long
 def test_a_cup_has_the_same_results_without_a_keeper_as_with_one_and_says_everywhere_how_it_was_played(
     tmp_path: Path,
 ) -> None:

@@ -146,7 +146,7 @@ def test_one_worker_gives_the_same_result_as_two(uninterrupted: Result, tmp_path
     assert result_of(cup) == uninterrupted
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_a_run_that_is_interrupted_says_how_to_go_on_and_ends_the_same(
     number: signal.Signals, uninterrupted: Result, tmp_path: Path
 ) -> None:
@@ -305,7 +305,9 @@ def nobody_survives(processes: dict[int, str], worlds: set[str], seconds: float)
         assert time.monotonic() < deadline, [Path(f"/proc/{each}/cmdline").read_bytes() for each in left]
 
 
-@pytest.mark.parametrize("what", KILLS)
+@pytest.mark.parametrize(
+    "what", [pytest.param(what, marks=[] if what == "the run" else [pytest.mark.long]) for what in KILLS]
+)
 def test_what_is_killed_at_a_random_moment_changes_nothing(what: str, uninterrupted: Result, tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", tourneys=TOURNEYS)
     killed_again_and_again(cup, random.Random(f"kill {what}"), [what], 1.5)
