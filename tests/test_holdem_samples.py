@@ -124,6 +124,7 @@ def test_whoever_is_alone_takes_the_pot_for_the_least_bet(name: str) -> None:
     assert name == "card_score" or (alone and asked(name, alone, 1) == least)
 
 
+@pytest.mark.long
 def test_odds_goes_on_more_often_than_two_in_five() -> None:
     names = ("odds", "ehs_cpp", "careful", "tight", "always_bet")
     record = house.played("holdem", [bot(name) for name in names], 40)

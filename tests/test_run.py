@@ -305,9 +305,8 @@ def nobody_survives(processes: dict[int, str], worlds: set[str], seconds: float)
         assert time.monotonic() < deadline, [Path(f"/proc/{each}/cmdline").read_bytes() for each in left]
 
 
-@pytest.mark.parametrize(
-    "what", [pytest.param(what, marks=[] if what == "the run" else [pytest.mark.long]) for what in KILLS]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("what", KILLS)
 def test_what_is_killed_at_a_random_moment_changes_nothing(what: str, uninterrupted: Result, tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", tourneys=TOURNEYS)
     killed_again_and_again(cup, random.Random(f"kill {what}"), [what], 1.5)
