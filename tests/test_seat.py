@@ -19,6 +19,7 @@ from house import (
     built,
     faults_of,
     fixture_of,
+    level,
     nothing_left_behind,
     opened,
     played,
@@ -164,6 +165,58 @@ def test_the_times_of_every_decision_at_the_first_tables_are_kept(protocol: str,
     decisions = [(table, n) for table, said in enumerate(answers_of(record)[:8], 1) for n in range(1, len(said) + 1)]
     assert [(time.table, time.number) for time in record.times] == decisions
     assert all(time.wall for time in record.times)
+
+
+COUNTED = pytest.mark.skipif(
+    not level().startswith("L4"), reason="NO CONTROL GROUPS HERE: nobody counts single answers"
+)
+BUSY_AT = """
+    import sys, time
+
+    for asked, line in enumerate(sys.stdin):
+        until = time.process_time() + (0.03 if asked % {every} == 0 else 0)
+        while time.process_time() < until:
+            pass
+        print("S", flush=True)
+"""
+
+
+@COUNTED
+def test_what_each_answer_of_a_bot_that_lives_on_has_cost_is_its_own(make: Make) -> None:
+    record = alone(make(BUSY_AT.format(every=2), protocol="lines"), 6)
+
+    costly = [time.cpu > 20_000 for time in record.times]
+    assert costly == [True, False] * 3
+
+
+@COUNTED
+def test_answers_that_were_asked_for_together_share_what_they_have_cost(make: Make) -> None:
+    bot = make(BUSY_AT.format(every=4), protocol="lines", abreast=4)
+
+    record = played("cardshark", [bot], 4, 4, hands=1)
+
+    (cpu,) = {time.cpu for time in record.times}
+    assert len(record.times) == 4 and 7_000 < cpu < 4 * 7_000
+
+
+def test_a_late_answer_has_cost_nothing_of_what_the_process_computed_before(make: Make) -> None:
+    text = """
+        import sys, time
+
+        for asked, line in enumerate(sys.stdin):
+            if asked:
+                time.sleep(3600)
+            while time.process_time() < 1.2:
+                pass
+            print("S", flush=True)
+    """
+    (late,) = [
+        piece
+        for piece in alone(make(text, protocol="lines", limits=AMPLE._replace(move=0.8)), 2).evidence
+        if piece.kind == "timeout"
+    ]
+
+    assert late.cpu < late.wall / 2
 
 
 # Starting.

@@ -13,7 +13,7 @@ from host.bots.heard import Heard
 from host.bots.limits import A_DAY, Limits
 from host.bots.oneshot import OVERSPENT, Spent
 from host.bots.sandboxes import Ended, Sandbox
-from host.bots.told import CLOCK_FAULTS, EVIDENCE, Asked, Told, Wave
+from host.bots.told import CLOCK_FAULTS, EVIDENCE, TIMED_TABLES, Asked, Told, Wave
 from host.bots.watch import FOREVER, Watched
 from protocols.words import Answer, Fault, FaultKind, Grammar, Move, Protocol
 
@@ -73,6 +73,7 @@ class Conversation:
         self._unsent = b""  # what of the questions its pipe would not take
         self._asked = self._before = self._deadline = 0.0  # when it was asked, answered last, and must answer
         self._granted = 0.0  # seconds for the answer that is waited for
+        self._computed: float | None = None  # seconds, when it was asked, where it is kept what each answer takes
         self._overhead = 0.0  # seconds that the host woke up late at the last deadline that was missed
         self._done = False  # whether the wave is over: answered, or ended by a fault
         self._fault: Fault | None = None
@@ -133,6 +134,8 @@ class Conversation:
         before, self._waved = self._waved, self._waved or len(questions) > 1
         if fault is None:
             if caught is None:
+                if self._computed is not None and (total := self._watched.total()) is not None:
+                    wave.cpus[:] = [(total - self._computed) / len(questions)] * len(questions)
                 self._watched.turn.rest()
                 return wave
             wave.answers.pop()
@@ -245,6 +248,7 @@ class Conversation:
         self._deadline = self._asked + self._granted * self._clock.patience
         self._watched.turn.begin()
         self._watched.allow(self._computing * len(questions) + grace, self._in_all)
+        self._computed = self._watched.total() if questions[0].table <= TIMED_TABLES else None
         lines = self._protocol.lines([question.view for question in questions])
         self._unsent = self._write(self._farewells + (self._numbered(questions, lines) if self._bot.tables else lines))
         self._farewells = b""
@@ -379,7 +383,7 @@ class Conversation:
 
     async def _failed(self, fault: Fault, raw: bytes, wall: float) -> Told:
         """Return a fault with its evidence, the process dead and reaped."""
-        caught, waited = self._watched.breach, self._clock.waited
+        caught, waited, first = self._watched.breach, self._clock.waited, self._fresh
         # A process that has closed its output is about to exit; one that is cut short is not.
         ended = await self._end(ORDERLY if fault.kind is FaultKind.EXIT else 0)
         if caught is not None:
@@ -391,7 +395,8 @@ class Conversation:
         if self._fresh:  # its first start has had the grace; who had it in vain does not get it again
             measured = 2 * wall if fault.kind not in CLOCK_FAULTS else 0
             self._grace = min(self._grace, max(measured, SHORTEST_RESTART))
-        told = Told(fault, raw[:EVIDENCE], wall, ended.cpu, ended.words, self.overheard(0))
+        cpu = ended.cpu if first else self._watched.cost(ended.cpu)
+        told = Told(fault, raw[:EVIDENCE], wall, cpu, ended.words, self.overheard(0))
         return told._replace(waited=waited, overhead=self._overhead) if fault.kind is FaultKind.TIMEOUT else told
 
     async def _end(self, patience: float = 0) -> Ended:

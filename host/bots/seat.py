@@ -13,14 +13,14 @@ from host.bots.conversation import ORDERLY, Conversation
 from host.bots.heard import Heard
 from host.bots.oneshot import OneShot, Spent
 from host.bots.sandboxes import KeeperDied, Outgrown, Sandbox
-from host.bots.told import BENCHING, EVIDENCE, Asked, Evidence, Timed, Told, Usage, Wave
+from host.bots.told import BENCHING, EVIDENCE, TIMED_TABLES, Asked, Evidence, Timed, Told, Usage, Wave
 from host.bots.watch import Watcher, bare
 from host.games.engine import Game
 from protocols import PROTOCOLS
 from protocols.words import Answer, Fault, FaultKind
 
 BENCHED_AFTER = 20  # clock, crash or start faults in one fixture
-TIMED, TIMED_TABLES = 1000, 8  # decisions of a bot whose times are kept, those at a fixture's first tables
+TIMED = 1000  # decisions of a bot whose times are kept, at most
 KEPT = 5  # pieces of evidence a bot and kind of fault, in one fixture
 WALLS = 26  # buckets of answer times: 2^25 µs is more than half a minute
 

@@ -7,6 +7,9 @@ from protocols.words import Answer, FaultKind, View
 EVIDENCE = 2048
 """Bytes kept of a question, of an answer and of standard error, each."""
 
+TIMED_TABLES = 8
+"""Tables at the beginning of a fixture of which it is kept what each decision took."""
+
 
 class Question(NamedTuple):
     """One question to a seat: which of the fixture's tables asks, and its how-manieth question that is."""
@@ -33,7 +36,7 @@ class Told(NamedTuple):
     answer: Answer
     raw: bytes = b""
     wall: float = 0.0  # seconds
-    cpu: float = 0.0  # seconds; 0 where only the whole wave is known
+    cpu: float = 0.0  # seconds; 0 where they are not known
     ended: str = ""  # how the process ended, for people; empty when it lives
     stderr: bytes = b""
     waited: float = 0.0  # seconds of `wall` without a processor, where its deadline was missed
@@ -43,6 +46,7 @@ class Told(NamedTuple):
 class Wave(NamedTuple):
     """What questions brought, in order: answers, the bytes that said them, seconds of wall clock and, where known, of CPU.
 
+    Of a process that was shown several questions at once each answer has its share of what they cost together.
     `failed` is what came of the next question, when that ended the process; the rest was left unasked.
     """
 
@@ -72,7 +76,7 @@ class Evidence(NamedTuple):
 
 
 class Timed(NamedTuple):
-    """What one decision took, in microseconds; `cpu` is 0 where only the whole wave is known."""
+    """What one decision took, in microseconds; `cpu` is 0 where nobody counts it."""
 
     table: int
     number: int

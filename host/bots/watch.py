@@ -71,6 +71,17 @@ class Watched:
             return 0.0
         return sum(map(_computed, descendants(self.sandbox.pid))) - self._before
 
+    def total(self) -> float | None:
+        """Return the seconds of processor time that the sandbox has cost so far; None where a look is too dear or too coarse."""
+        return None
+
+    def cost(self, in_all: float) -> float:
+        """Return the seconds of processor time that the open questions have cost a process now dead, as far as it was seen.
+
+        It has computed so many in all.
+        """
+        return 0.0 if self._before is None else max(in_all - self._before, 0.0)
+
     def settle(self, _wall: float) -> FaultKind | None:
         """Allow whatever it takes while no question is open; return what the answers of `wall` seconds were caught at."""
         self._allowed = self._in_all = FOREVER
@@ -168,6 +179,14 @@ class Counted(Watched):
     def computed(self) -> float:
         """Return the seconds of processor time that the open questions have cost, as far as they were seen dragging on."""
         return 0.0 if self._start is None else self._group.computed() - self._start
+
+    def total(self) -> float:
+        """Return the seconds of processor time that the sandbox has cost so far; it costs a microsecond."""
+        return self._group.computed()
+
+    def cost(self, _in_all: float) -> float:
+        """Return the seconds of processor time that the open questions have cost, as far as they were seen dragging on."""
+        return self.computed()
 
     def settle(self, wall: float) -> FaultKind | None:
         """Allow whatever it takes while no question is open; return what the answers of `wall` seconds were caught at."""
