@@ -800,8 +800,28 @@ def test_what_is_paused_does_not_compute_and_then_goes_on(level: str) -> None:
     assert paused == 0 and resumed > 0
 
 
+@pytest.mark.parametrize("level", levels())
+def test_what_is_paused_while_nobody_is_there_stops_nobody_who_comes(level: str) -> None:
+    async def ask() -> list[bytes]:
+        async with sandboxed(level, Home(empty()), AMPLE) as sandbox:
+            said = []
+            for _ in range(2):
+                await inhabited(sandbox)
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(sandbox.keeper.sweep)
+                    await trio.lowlevel.checkpoint()  # it dies while
+                    sandbox.keeper.pause()
+                sandbox.keeper.pause()
+                said.append((await sandbox.keeper.ask([b"/bin/echo", b"on"], {}, AMPLE, 9)).output)
+            return said
+
+    with nothing_left_behind():
+        assert trio.run(ask) == [b"on\n", b"on\n"]
+
+
+@pytest.mark.parametrize("last", ["", "sandbox.keeper.pause()"])
 @at_every_level
-def test_whoever_is_killed_takes_its_sandboxes_along(level: str) -> None:
+def test_whoever_is_killed_takes_its_sandboxes_along(level: str, last: str) -> None:
     mark = mark_of(28)
     script = f"""
 import os, trio
@@ -813,6 +833,7 @@ async def main():
         reads, writes = os.pipe()
         words = [b"/bin/sh", b"-c", b"sleep {mark} & sleep {mark}"]
         await sandbox.keeper.start(words, {{}}, Limits(), (reads, writes, writes))
+        {last}
         print("up", flush=True)
         await trio.sleep(60)
 trio.run(main)

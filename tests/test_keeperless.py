@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from command import CUP, Done, croupier_process, environment, result_of
 from house import CACHE, SAMPLES, levels
+from machines import until
 
 from host.bots.sandboxes import NO_KEEPER, bubblewrap
 
@@ -72,6 +73,24 @@ def test_a_compiler_that_fails_is_as_good_as_none_and_its_words_are_told() -> No
     assert told.code == 0
     assert SAYS in told.out and "the keeper does not compile" in told.out
     assert "stdlib.h: No such file or directory" in told.out
+
+
+@pytest.mark.long
+def test_a_bubblewrap_that_never_ends_is_not_waited_for() -> None:
+    env = machine("stuck")
+    stuck, sleeper = Path(env["PATH"], "bwrap"), CACHE / "sleeper"
+    stuck.unlink()
+    stuck.write_text(f"#!/bin/sh\n/bin/sleep 1000 & echo $! >{sleeper}\nwait\n")
+    stuck.chmod(0o755)
+    sleeper.touch()
+    sleeper.chmod(0o666)
+
+    told = croupier_process("doctor", "--json", env=env).json
+
+    assert told["sandbox"] == "none"
+    assert "bubblewrap takes longer than 20 s" in str(told["problems"])
+    slept = Path(f"/proc/{sleeper.read_text().strip()}/cmdline")
+    until(lambda: not slept.exists() or not slept.read_bytes())  # dead, whether it is buried yet or not
 
 
 def test_without_namespaces_too_it_is_refused_for_the_keeper_is_what_puts_landlock_on_a_bot(tmp_path: Path) -> None:

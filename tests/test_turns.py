@@ -13,7 +13,7 @@ from host.bots.seat import Seat, seated
 from host.bots.told import Question
 from host.bots.watch import Watcher
 from host.games import GAMES
-from protocols.words import Move
+from protocols.words import Fault, FaultKind, Move
 
 GAME = GAMES["cardshark"]
 PONDERS = r"""
@@ -40,6 +40,14 @@ THINKS = """
 
     for line in sys.stdin:
         time.sleep(0.1)
+        print("S", flush=True)
+"""
+HASTY = """
+    import sys, time
+
+    for line in sys.stdin:
+        print("S", flush=True)
+        time.sleep(0.01)
         print("S", flush=True)
 """
 ENOUGH = 0.5  # seconds of computing that tell who ponders for a second from who does not, on a machine however loaded
@@ -111,6 +119,30 @@ def test_where_pondering_is_allowed_it_may() -> None:
     assert not seat.faults
     assert total >= ENOUGH
     assert seat.usage().pauses == 0
+
+
+def test_whoever_has_died_of_speaking_early_is_not_taken_for_one_without_a_question() -> None:
+    hasty, thinker = bot_of(HASTY, ".py", "hasty"), bot_of(THINKS, ".py", "thinker")
+
+    async def play() -> Seat:
+        watcher = Watcher()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(watcher.run)
+            async with (
+                sandboxed(level(), Home(Path(hasty.folder)), AMPLE) as own,
+                sandboxed(level(), Home(Path(thinker.folder)), AMPLE) as others,
+                seated(hasty, GAME, own, 1, watcher) as seat,
+                seated(thinker, GAME, others, 1, watcher) as other,
+            ):
+                while await seat.decide([Question(1, 1, GAME.examples[0])]) != [Fault(FaultKind.EARLY)]:
+                    await trio.sleep(0.05)  # a host that was slow to read has heard both lines at once
+                await asked(other)
+                await seat.decide([Question(2, 1, GAME.examples[0])])
+            nursery.cancel_scope.cancel()
+        return seat
+
+    with nothing_left_behind():
+        assert trio.run(play).usage().pauses == 0
 
 
 def test_whoever_was_stopped_ends_in_good_order() -> None:

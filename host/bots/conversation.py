@@ -401,6 +401,7 @@ class Conversation:
 
     async def _end(self, patience: float = 0) -> Ended:
         """Kill the process and all it has started; return how it ended."""
+        self._watched.turn.begin()  # who is dead must not be taken for one without a question, and be stopped
         self._count_waits()
         try:
             return await self._sweep(patience)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import trio
 
 from host.bots.limits import Limits
-from host.bots.sandboxes import bubblewrap, cgroup, keeper, keeperless, landlock, seccomp, users
+from host.bots.sandboxes import bubblewrap, cgroup, family, keeper, keeperless, landlock, seccomp, users
 from host.bots.sandboxes.bubblewrap import Home
 from host.bots.sandboxes.cgroup import Group, NoGroup
 from host.bots.sandboxes.keeper import Ended, Keeper, KeeperDied, Outgrown
@@ -172,14 +172,14 @@ async def _alone(home: Home, limits: Limits, group: Group | None, stack: context
         _give(home, user)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            stack.push_async_callback(_ended, keeperless.undertaker(theirs))
+            stack.push_async_callback(_ended, keeperless.undertaker(theirs, group))
         stack.enter_context(ours)
     except OSError as error:
         raise KeeperDied(f"no sandbox can be made: {error}") from error
     alone = Keeperless(keeperless.World(home, limits, user, group, ours))
     stack.push_async_callback(alone.sweep)
     tried = await alone.ask([b"/bin/true"], {}, limits, keeper.TRIAL)
-    if tried.status or not tried.flags & keeper.EXITED:
+    if tried.error or tried.timed_out or (tried.status and not tried.stopped):
         raise KeeperDied(f"no sandbox can be made: /bin/true {tried.words}")
     return alone
 
@@ -392,7 +392,7 @@ def _refused(level: str) -> str:
             started = _start(level, home, Limits(), stack)
         except OSError as error:
             return str(error)
-        stack.callback(started.process.wait)
+        stack.callback(family.ends_within, started.process, keeper.TRIAL)
         stack.callback(started.control.close)
         try:
             ended = keeper.asked_plainly(started.control, [b"/bin/true"])

@@ -127,6 +127,11 @@ class Group:
         """Let it go on."""
         self._turn(self._base.words.thawed)
 
+    @property
+    def thawing(self) -> tuple[str, ...]:
+        """What thaws it when we cannot: a word, and the file to write it to; empty where nothing freezes it."""
+        return (self._base.words.thawed, str(self._frozen)) if self._frozen is not None else ()
+
     def _turn(self, state: str) -> None:
         if self._frozen is not None:
             _write(self._frozen, state)

@@ -1,6 +1,7 @@
 """All that runs in a sandbox: what its first process has started, and what came of that."""
 
 import os
+import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -29,3 +30,17 @@ def computed(process: psutil.Process) -> float:
         times = process.cpu_times()
         return float(times.user + times.system + times.children_user + times.children_system)
     return 0.0
+
+
+def ends_within(process: "subprocess.Popen[bytes]", patience: float) -> bool:
+    """Wait so many seconds for a process to end; return whether it has. Else it is killed, and all that came of it."""
+    try:
+        process.wait(patience)
+    except subprocess.TimeoutExpired:
+        for each in list(descendants(process.pid)):
+            with suppress(psutil.Error):
+                each.kill()
+        process.kill()
+        process.wait()
+        return False
+    return True

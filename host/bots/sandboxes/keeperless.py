@@ -26,7 +26,7 @@ from host.bots.limits import Limits
 from host.bots.sandboxes import bubblewrap, seccomp
 from host.bots.sandboxes.bubblewrap import Home
 from host.bots.sandboxes.cgroup import Group, NoGroup
-from host.bots.sandboxes.family import computed, descendants
+from host.bots.sandboxes.family import computed, descendants, ends_within
 from host.bots.sandboxes.keeper import (
     EXITED,
     FLOODED,
@@ -77,8 +77,10 @@ while told:
     last, (told, handles, _, _) = handles, socket.recv_fds(host, 1, 1)
 if last:
     signal.pidfd_send_signal(last[0], signal.SIGKILL)
+    for path in sys.argv[3:]:
+        open(path, "w").write(sys.argv[2])
 """
-"""Holds what it was given last; when the host goes, it kills that."""
+"""Holds what it was given last; when the host goes, it kills that, and thaws what is frozen, which cannot die."""
 
 
 class World(NamedTuple):
@@ -188,8 +190,8 @@ class Keeperless:
         _kill(life.inside)
 
     def pause(self) -> None:
-        """Stop everything in the sandbox, where that can be done."""
-        if self._world.group and self.pauses:
+        """Stop everything in the sandbox, where that can be done; where nobody is left, the next would be born frozen."""
+        if self._world.group and self.pauses and self._life:
             self._paused = True
             self._world.group.freeze()
 
@@ -368,8 +370,10 @@ def refusal(home: Home, user: tuple[int, int]) -> str:
         for descriptor in (tell, null, out, err, reports):
             lent.callback(os.close, descriptor)
         command, inherited = _command(world, [b"/bin/true"], {}, (go, tell, null, out, err), reports, lent)
-        ended = _spawn(command, inherited, null, complains, user).wait()
-        return "" if ended == 0 else _heard(complaints) or f"bubblewrap exits with {ended}"
+        tried = _spawn(command, inherited, null, complains, user)
+        if not ends_within(tried, TRIAL):
+            return f"bubblewrap takes longer than {TRIAL:.0f} s"
+        return "" if tried.returncode == 0 else _heard(complaints) or f"bubblewrap exits with {tried.returncode}"
 
 
 def _command(
@@ -452,10 +456,10 @@ def _unignored() -> Iterator[None]:
             signal.signal(number, signal.SIG_IGN)
 
 
-def undertaker(host: socket.socket) -> "subprocess.Popen[bytes]":
+def undertaker(host: socket.socket, group: Group | None) -> "subprocess.Popen[bytes]":
     """Start an undertaker at one end of a pair of sockets; when the other is closed he does his work and leaves."""
     quiet, number = subprocess.DEVNULL, host.fileno()
-    command = [sys.executable, "-I", "-S", "-c", UNDERTAKER, str(number)]
+    command = [sys.executable, "-I", "-S", "-c", UNDERTAKER, str(number), *(group.thawing if group else ())]
     return subprocess.Popen(
         command, stdin=quiet, stdout=quiet, stderr=quiet, pass_fds=(number,), start_new_session=True
     )
