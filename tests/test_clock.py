@@ -32,11 +32,13 @@ from host.bots.ready import ready
 from host.bots.sandboxes import Home, found, sandboxed
 from host.bots.sandboxes.family import descendants
 from host.bots.seat import seated
-from host.bots.told import Question
+from host.bots.told import Evidence, Question
+from host.bots.verdict import problem_of
 from host.bots.watch import a_watcher
 from host.games import GAMES
 from host.problems import Refused
 from host.record import Job, Record
+from host.report.text import went
 from protocols.words import Fault, FaultKind, Move
 
 STAND = Move("S")
@@ -325,6 +327,26 @@ def test_a_record_holds_what_was_computed_and_waited_for() -> None:
     assert record.overhead > 0
     assert record.usage["plain"].waited > 0
     assert record.usage["plain"].cpu > 0
+
+
+@pytest.mark.parametrize("protocol", ["argv", "lines"])
+def test_how_long_a_late_bot_has_waited_is_known_whatever_counts(protocol: str) -> None:
+    record = alone(bot_of(THREADS, ".c", "crowd", AMPLE._replace(move=MOVE), protocol))
+
+    (piece, *_) = [piece for piece in record.evidence if piece.kind == "timeout"]
+    assert piece.waited > 0
+    assert "waiting for a processor" in went(piece)
+
+
+@pytest.mark.parametrize(
+    ("computed", "waited", "words"),
+    [(0.9, 0.1, "it was computing"), (0.1, 0.9, "the machine was busy"), (0.1, 0.1, "it was waiting, not computing")],
+)
+def test_an_author_is_told_what_a_late_bot_did(computed: float, waited: float, words: str) -> None:
+    bot = bot_of("print('S')\n", ".py", "late", AMPLE)
+    piece = Evidence("late", 1, 1, "timeout", "", b"21", b"", b"", 1.0, computed, "was stopped", waited)
+
+    assert words in problem_of(bot, GAMES["cardshark"], piece).message
 
 
 # A budget for a table.

@@ -12,6 +12,7 @@ from host.bots.sandboxes.family import descendants
 STALLED = 0.05  # seconds after a deadline at which a host wakes up only when the machine, not the bot, was busy
 SHORTEST = 0.001  # seconds until a deadline that was put off is looked at again
 MOST_THREADS = 64  # whose waits are known; a bot that has more makes its own waiting
+LOOK = 0.02  # seconds after which waits are looked at that do not count, but are told: most answers are there before
 
 
 class HostStall(KeeperDied):
@@ -29,15 +30,21 @@ class Clock:
         self.doubt = STALLED if limits.clock == "wall" else 0.0
         """Seconds after a deadline from which on it cannot be said that what has come by then came too late."""
 
+        self.marks_after = 0.0 if self.fair else min(LOOK, limits.patience / 4)
+        """Seconds after the question, or the answer before, at which `mark` is wanted."""
+
         self._sandbox, self._charged = sandbox, charged
         self._waits: Waits | None = None
         self.waited = 0.0  # seconds, read when a deadline was missed last
 
     def mark(self) -> None:
-        """Count waits from now on, where they count: an answer is slow in coming, and the one before it is there."""
-        if self.fair:
-            self.waited = 0.0
-            self._seen().mark()
+        """Count waits from now on: an answer is slow in coming, and the one before it is there."""
+        self.waited = 0.0
+        self._seen().mark()
+
+    def look(self) -> None:
+        """Take note of what has been waited since the mark, or since the process was started where there was none."""
+        self.waited = self._seen().since()
 
     def left(self, granted: float, wall: float, late: float, computed: float) -> float:
         """Return the seconds that an answer may still take; 0 when it is late, and that is the bot's own doing.
@@ -46,9 +53,9 @@ class Clock:
         deadline the host has woken up. Raise HostStall where the machine was busy and the bot was not.
         """
         waits = self._seen()
+        goes_on = self.fair and waits.go_on()  # first: a wait that ends between the two looks must be in the second
+        self.look()
         if self.fair:
-            goes_on = waits.go_on()  # first: a wait that ends between the two looks must be in the second
-            self.waited = waits.since()
             due, patience = granted - (wall - self.waited), PATIENCE * granted - wall
             if due <= 0 and not goes_on:
                 return 0.0

@@ -290,15 +290,19 @@ class Conversation:
     async def _hear_on(self) -> None:
         self._watched.drag_on()
         unheard = time.perf_counter() > self._deadline  # nobody has listened until now
-        counted = 0.0
+        marked = 0.0
         while True:
-            if self._clock.fair and counted != self._before:
-                counted = self._before
+            now, mark = time.perf_counter(), self._before + self._clock.marks_after
+            if marked != self._before and now >= mark:
+                marked = self._before
                 self._clock.mark()
-            with trio.move_on_after(max(self._deadline - time.perf_counter(), 0)) as scope:
+            until = self._deadline if marked == self._before else min(mark, self._deadline)
+            with trio.move_on_after(max(until - now, 0)) as scope:
                 await trio.lowlevel.wait_readable(self._output)
             if scope.cancelled_caught:
                 now = time.perf_counter()
+                if now < self._deadline:
+                    continue  # to the mark
                 self._overhead = now - self._deadline
                 # Who woke this late was stalled itself, and cannot say that what has come by now came too late.
                 doubtful = unheard or self._overhead > self._clock.doubt

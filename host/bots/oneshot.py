@@ -10,10 +10,13 @@ from host.bots.clock import Clock, HostStall
 from host.bots.heard import Heard
 from host.bots.limits import Limits
 from host.bots.sandboxes import Ended, Sandbox
-from host.bots.sandboxes.keeper import FLOODED, OVER_CPU
+from host.bots.sandboxes.keeper import FLOODED, OVER_CPU, Overdue
 from host.bots.told import Asked, Told, Wave
 from host.bots.watch import Watched
 from protocols.words import Answer, Fault, FaultKind, Grammar, Protocol
+
+NEARLY = 0.95
+"""Of its time: after it a process may be killed by its keeper at any moment, and nobody can ask how long it has waited."""
 
 OVERSPENT = Told(Fault(FaultKind.CPU), ended="the processor time of its tables was used up before")
 
@@ -87,10 +90,12 @@ class OneShot:
         self._watched.drag_on()
         self._clock.forget()
         asked, self._late, self._waited = time.perf_counter(), False, 0.0
-        overdue = self._overdue if self._clock.fair else None
-        limits = self._limits._replace(cpu=self._allowed)
+        limits, wall = self._limits._replace(cpu=self._allowed), self._limits.patience
+        overdue: Overdue = self._overdue
+        if not self._clock.fair:
+            limits, overdue = limits._replace(move=NEARLY * wall), self._look
         keeper = self._sandbox.keeper
-        ended = await keeper.ask([*self._argv, *words], self.env, limits, limits.patience, overdue)
+        ended = await keeper.ask([*self._argv, *words], self.env, limits, wall, overdue)
         took = time.perf_counter() - asked
         self._watched.settle(0.0)  # what it has used in all comes with its end
         memory = max(ended.memory, self._watched.peak)
@@ -113,6 +118,12 @@ class OneShot:
             self._late = True
             self._sandbox.keeper.cut()
         return left or self._limits.move
+
+    def _look(self, _wall: float) -> float:
+        """Take note of what the process has waited for a processor; it is judged by its keeper alone."""
+        self._clock.look()
+        self._waited = self._clock.waited
+        return self._limits.patience
 
     def _judge(self, ended: Ended) -> Answer:
         """Return what a process has answered, or its gravest fault."""

@@ -39,7 +39,7 @@ class Told(NamedTuple):
     cpu: float = 0.0  # seconds; 0 where they are not known
     ended: str = ""  # how the process ended, for people; empty when it lives
     stderr: bytes = b""
-    waited: float = 0.0  # seconds of `wall` without a processor, where its deadline was missed
+    waited: float = 0.0  # seconds of `wall` for a processor, where its deadline was missed
     overhead: float = 0.0  # seconds that the host has taken besides
 
 
@@ -71,7 +71,7 @@ class Evidence(NamedTuple):
     wall: float
     cpu: float
     ended: str
-    waited: float = 0.0  # seconds for a processor, where the clock has asked
+    waited: float = 0.0  # seconds for a processor; known of who was late
     overhead: float = 0.0  # seconds that the host has taken besides
 
 

@@ -152,8 +152,11 @@ def _any(_bot: Bot, _game: Game, piece: Evidence) -> str:
 
 
 def _late(_bot: Bot, _game: Game, piece: Evidence) -> str:
-    busy = piece.cpu > piece.wall / 2
-    was = "it was computing, not waiting" if busy else "it was waiting, not computing"
+    was = "it was waiting, not computing"
+    if piece.waited > piece.wall / 2:
+        was = f"it waited for a processor for {milliseconds(piece.waited)}: the machine was busy"
+    if piece.cpu > piece.wall / 2:
+        was = "it was computing, not waiting"
     return f"no answer after {milliseconds(piece.wall)} (CPU used {milliseconds(piece.cpu)}: {was})"
 
 

@@ -235,6 +235,7 @@ def errors(office: Office, bot: str | None, kind: str | None) -> None:
     from host.bots.build import harmless
     from host.journal import reading
     from host.report.shown import table_of
+    from host.report.text import went
     from host.samples import PREFIX
     from protocols.words import FaultKind
 
@@ -263,7 +264,11 @@ def errors(office: Office, bot: str | None, kind: str | None) -> None:
                     "answer": harmless(piece.raw.decode(errors="replace"))[:200],
                     "stderr": harmless(piece.stderr.decode(errors="replace"))[-500:],
                     "milliseconds": round(piece.wall * 1000, 3),
-                    "ended": piece.ended,
+                    "computed_ms": round(piece.cpu * 1000, 3),
+                    "waited_ms": round(piece.waited * 1000, 3),
+                    "overhead_ms": round(piece.overhead * 1000, 3),
+                    "went": went(piece),
+                    "ended": harmless(piece.ended),
                     "details": [],
                 }
             group["last"] = where
@@ -284,7 +289,7 @@ def errors(office: Office, bot: str | None, kind: str | None) -> None:
         click.echo("no faults")
     for group in rows:
         details = f"  ({', '.join(group['details'])})" if group.get("details") else ""
-        click.echo(f"{harmless(group['bot'])}  {group['kind']}  ×{group['count']}{details}")
+        click.echo(f"{harmless(group['bot'])}  {harmless(group['kind'])}  ×{group['count']}{details}")
         if "first" in group:
             click.echo(f"  first at {harmless(group['first'])}, last kept at {harmless(group['last'])}")
             table = shlex.quote(group["first"].rpartition(":")[0])
@@ -293,6 +298,8 @@ def errors(office: Office, bot: str | None, kind: str | None) -> None:
             click.echo(
                 f"  wrote    {group['answer']!r}   after {group['milliseconds']} ms; {group['ended'] or 'the process lives'}"
             )
+            if group["went"]:
+                click.echo(f"  time     {group['went']}")
             for line in group["stderr"].splitlines()[0 if office.verbose else -3 :]:
                 click.echo(f"  stderr   {line}")
 

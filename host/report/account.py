@@ -15,7 +15,7 @@ from host.record import Again, Fixture, Record, Result, again
 from host.report.blind import Blind
 from host.report.courses import Duel, Ranks, ahead, alone, duels, ranks
 from host.report.shown import stages_of, state_of, table_of, watchable
-from host.report.text import one_line
+from host.report.text import one_line, went
 from host.tournament import pairing
 from host.tournament.effects import Effects, Seated, effects, seated
 from host.tournament.folder import committed_at
@@ -42,7 +42,7 @@ class Sample(NamedTuple):
     raw: str
     stderr: str
     wall: float  # seconds
-    cpu: float
+    went: str  # where they went, as far as that is known
     ended: str
 
 
@@ -492,7 +492,7 @@ def _sample(piece: Evidence, table: str, shown: bool) -> Sample:
         raw=text(piece.raw),
         stderr=text(piece.stderr).strip(),
         wall=piece.wall,
-        cpu=piece.cpu,
+        went=went(piece),
         ended=_cut(piece.ended),
     )
 

@@ -8,6 +8,7 @@ from host.bots.told import Evidence
 from host.games.engine import Table
 from host.match import Sitting
 from host.outsiders import game_called
+from host.report.text import one_line, went
 from protocols import PROTOCOLS
 from protocols.words import Answer, Fault, Move
 
@@ -95,7 +96,9 @@ def as_text(happened: Iterator[Event], bots: tuple[str, ...], evidence: list[Evi
 
 
 def _shown(piece: Evidence) -> Iterator[str]:
-    yield f"        {piece.kind} after {piece.wall * 1000:.1f} ms; {piece.ended or 'the process lives'}"
+    yield f"        {piece.kind} after {piece.wall * 1000:.1f} ms; {one_line(piece.ended) or 'the process lives'}"
+    if times := went(piece):
+        yield f"        time: {times}"
     if piece.raw:
         yield f"        it wrote: {harmless(piece.raw.decode(errors='replace'))[:200]!r}"
     for line in harmless(piece.stderr.decode(errors="replace")).splitlines()[-5:]:

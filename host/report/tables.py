@@ -194,6 +194,8 @@ def evidence(piece: Evidence) -> dict[str, Any]:
         "kind": piece.kind,
         "us": round(piece.wall * 1e6),
         "cpu_us": round(piece.cpu * 1e6),
+        "waited_us": round(piece.waited * 1e6),
+        "overhead_us": round(piece.overhead * 1e6),
         "raw": text(piece.raw),
         "stderr": text(piece.stderr),
         "ended": one_line(piece.ended),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from host.bots.build import harmless
+from host.bots.told import Evidence
 from host.tournament.factors import Factor, Factors
 from host.tournament.standings import Advice, Pair, Row
 from host.tournament.statistics import percent
@@ -181,6 +182,16 @@ def duration(seconds: float) -> str:
         if amount < 999.5:
             return f"{amount:.0f} {unit}"
     return f"{thousands(seconds / 60)} min"
+
+
+def went(piece: Evidence) -> str:
+    """Return where the time of a decision went, as far as that is known; empty when it is not."""
+    parts = (
+        (piece.cpu, "computing"),
+        (piece.waited, "waiting for a processor"),
+        (piece.overhead, "croupier's own besides"),
+    )
+    return ", ".join(f"{duration(seconds)} {what}" for seconds, what in parts if seconds > 0)
 
 
 def day(seconds: float) -> str:

@@ -398,7 +398,7 @@ function exported(text) {
     else if (ev.ev === "ask") table.events.push({ ...ev, q: String(ev.q).split(" ") });
     else if (ev.ev === "answer") {
       if (ev.us !== undefined) [ev.us, ev.cpu_us || 0].forEach((us, column) => { table.took[column][ev.n - 1] = us; });
-      if (ev.kind !== undefined) table.kept[ev.n] = { kind: ev.kind, us: ev.us, cpu_us: ev.cpu_us || 0, raw: ev.raw || "", stderr: ev.stderr || "", ended: ev.ended || "" };
+      if (ev.kind !== undefined) table.kept[ev.n] = { kind: ev.kind, us: ev.us, cpu_us: ev.cpu_us || 0, waited_us: ev.waited_us || 0, raw: ev.raw || "", stderr: ev.stderr || "", ended: ev.ended || "" };
       table.events.push(ev);
     } else if (!["die", "bet"].includes(ev.ev)) table.events.push(ev);
   }
@@ -448,7 +448,7 @@ function playLog(text) {
 // What a decision took, in microseconds, where that was kept.
 function spent(table, n) {
   const piece = table.kept[n], [us, cpu] = table.took.map((column) => column[n - 1]);
-  return piece ? { us: piece.us, cpu: piece.cpu_us } : us === undefined ? null : { us, cpu };
+  return piece ? { us: piece.us, cpu: piece.cpu_us, waited: piece.waited_us } : us === undefined ? null : { us, cpu };
 }
 
 // Steps: what happens between two pictures.
@@ -590,7 +590,7 @@ function decision(step, table) {
       row("asked", hidden ? "(not for these eyes)" : ask ? ask.q.join(" ") : "–"),
       row("answer", answer.a, answer.illegal ? el("b.bad", {}, " not allowed here") : null),
       piece ? row("wrote", hidden ? "(not for these eyes)" : piece.raw || "nothing") : [],
-      row("time", took ? `${took.us ? time(took.us) : "with the answer before"}${took.cpu ? `, CPU ${time(took.cpu)}` : ""}${!piece ? "" : piece.kind === "slowest" ? " – its slowest answer" : ` – ${piece.kind}`}`
+      row("time", took ? `${took.us ? time(took.us) : "with the answer before"}${took.cpu ? `, CPU ${time(took.cpu)}` : ""}${took.waited ? `, waited for a processor ${time(took.waited)}` : ""}${!piece ? "" : piece.kind === "slowest" ? " – its slowest answer" : ` – ${piece.kind}`}`
         : el("span.quiet", {}, "kept for faults, the slowest answer and a fixture's first tables")),
       piece && piece.ended ? row("ended", piece.ended) : [], piece && piece.stderr ? row("stderr", hidden ? "(not for these eyes)" : piece.stderr) : []),
     table.looks || !table.table ? null : copied("copy croupier ask …", `croupier ask ${quoted(table.bots[answer.seat])} ${quoted(`${table.table}:${answer.n}`)}`)];
