@@ -1,5 +1,6 @@
 """A sandbox is as strong as it says: a short attack catalogue at every level that this machine has."""
 
+import errno
 import os
 import re
 import shutil
@@ -237,6 +238,19 @@ def test_no_keeper_carries_the_hosts_environment(level: str) -> None:
             return (own / "environ").read_bytes() + outer
 
     assert trio.run(look) in (b"", b"PWD=/bot\0")  # bubblewrap says where it has gone
+
+
+@pytest.mark.parametrize("words", [[b"/bin/echo"] * 2000, [b"/bin/echo", b"x" * 200_000]], ids=["many", "long"])
+@at_every_level
+def test_a_command_for_which_there_is_no_room_is_not_started_and_nobody_dies_of_it(
+    level: str, words: list[bytes]
+) -> None:
+    async def ask() -> tuple[int, bytes]:
+        async with sandboxed(level, Home(empty()), AMPLE) as sandbox:
+            refused = await sandbox.keeper.ask(words, {}, AMPLE, 5)
+            return refused.error, (await sandbox.keeper.ask([b"/bin/echo", b"S"], {}, AMPLE, 5)).output
+
+    assert trio.run(ask) == (errno.E2BIG, b"S\n")
 
 
 # What it cannot reach.
@@ -1074,3 +1088,39 @@ def test_a_demand_that_cannot_be_met_is_refused_with_exit_code_6() -> None:
     with pytest.raises(Refused) as refusal:
         demand("L4")
     assert refusal.value.exit_code == 6
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: no small disk can be mounted")
+@at_every_level
+def test_no_build_fills_the_disk_with_files_that_have_no_name(
+    level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk, source = CACHE / "small disk", tmp_path / "hides"
+    disk.mkdir(exist_ok=True)
+    source.mkdir()
+    (source / "bot.toml").write_text('build = ["python3 -S hides.py"]\nrun = ["./bot"]\n')
+    written(
+        """
+        import os, time
+        files = []
+        for name in "abcdefgh":
+            files.append(open(name, "wb"))
+            os.unlink(name)
+            files[-1].write(bytes(20 << 20))
+            files[-1].flush()
+            time.sleep(0.1)
+        """,
+        ".py",
+        source,
+        "hides",
+    )
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=100m,mode=755", "none", str(disk)], check=False).returncode:
+        pytest.skip("NO MOUNTS HERE: no small disk can be mounted")
+    try:
+        monkeypatch.setenv("CROUPIER_CACHE", str(disk))
+        with pytest.raises(Refused, match="or a full disk"):
+            trio.run(build, spec_of(source), level)
+        free = shutil.disk_usage(disk).free
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+    assert free > 90 << 20

@@ -177,6 +177,7 @@ MANIFESTS = [
     ('state = "../x"', 'error[C009] mine/bot.toml:1: state = "../x" is no name of one file'),
     ("env = { PATH = 1 }", 'error[C006] mine/bot.toml:1: env = { PATH = 1 } sets PATH to what is no text\n  hint: PATH = "1"'),
     ('env = { LD_PRELOAD = "x" }', 'error[C009] mine/bot.toml:1: env = { LD_PRELOAD = "x" } sets LD_PRELOAD, which is croupier\'s to set\n  hint: leave it out'),
+    ('env = { GCONV_PATH = "/bot" }', 'error[C009] mine/bot.toml:1: env = { GCONV_PATH = "/bot" } sets GCONV_PATH, which is croupier\'s to set\n  hint: leave it out'),
     ('[env]\nCROUPIER_SEED = "1"', 'error[C009] mine/bot.toml:1: env = { CROUPIER_SEED = "1" } sets CROUPIER_SEED, which is croupier\'s to set\n  hint: leave it out'),
     ('env = { "a=b" = "x" }', 'error[C009] mine/bot.toml:1: env = { a=b = "x" } names a variable "a=b"\n  hint: capital letters, digits and _'),
     ('heap = "64"', 'error[C002] mine/bot.toml:1: heap = "64"  has no unit\n  hint: "64 MiB" or "65536 KiB"'),

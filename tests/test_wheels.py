@@ -1,9 +1,13 @@
 """What a Python bot requires: wheels from an index, unpacked in the sandbox, found by the bot and by nobody else."""
 
-import io
-import tarfile
+import contextlib
+import http.server
+import subprocess
+import sys
+import threading
 import uuid
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import house
@@ -11,6 +15,7 @@ import pytest
 import trio
 from command import croupier
 
+from host.bots import wheels
 from host.bots.build import Bot, build
 from host.bots.finding import find
 from host.problems import Refused
@@ -118,26 +123,47 @@ def test_what_cannot_be_had_as_a_wheel_is_refused_with_pips_words(case: str, tmp
     assert "No matching distribution found" in problem.message
 
 
-def source(place: Path, mark: Path) -> Path:
-    """Write a source whose build leaves a mark; return it."""
-    leaves = f"open({str(mark)!r}, 'w').close()\n"
-    told = "[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n"
-    path = place / "builder-1.0.tar.gz"
-    with tarfile.open(path, "w:gz") as archive:
-        for name, text in {"setup.py": leaves, "backend.py": leaves, "pyproject.toml": told}.items():
-            entry = tarfile.TarInfo(f"builder-1.0/{name}")
-            entry.size = len(text)
-            archive.addfile(entry, io.BytesIO(text.encode()))
-    return path
+@contextlib.contextmanager
+def a_server(asked: list[str]) -> Iterator[int]:
+    """Have a server on this machine that takes note of what it is asked for; yield its port."""
+
+    class Server(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_error(404)
+
+        def log_message(self, *_: object) -> None:
+            """Be quiet."""
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
 
 
-def test_a_wheel_that_depends_on_a_source_by_its_address_has_nothing_built_here(tmp_path: Path, index: Path) -> None:
-    mark = tmp_path / "built"
-    wheel(index, "carrier", "1.0", needs=f"builder @ file://{source(tmp_path, mark)}")
-    with pytest.raises(Refused) as refused:
+@pytest.mark.parametrize("name", ["source-1.0.tar.gz", "secret-1.0-py3-none-any.whl"])
+def test_what_a_wheel_names_by_its_address_is_not_fetched(name: str, tmp_path: Path, index: Path) -> None:
+    asked: list[str] = []
+    with a_server(asked) as port, pytest.raises(Refused) as refused:
+        wheel(index, "carrier", "1.0", needs=f"{name.partition('-')[0]} @ http://127.0.0.1:{port}/{name}")
         built(guest(tmp_path, '["carrier"]', package="carrier"))
-    assert not mark.exists()
-    assert "nothing is built here" in refused.value.problems[0].message
+    (problem,) = refused.value.problems
+    assert asked == []
+    assert problem.code == "B009" and "only names are taken, no addresses" in problem.message
+
+
+def test_a_pip_that_downloads_starts_no_program() -> None:
+    hooked = "import sys; sys.argv = ['']; import pip_alone; sys.addaudithook(pip_alone.refuse); "
+    done = subprocess.run(
+        [sys.executable, "-c", f"{hooked} import subprocess; subprocess.run(['/bin/true'])"],
+        env={"PYTHONPATH": str(wheels.ALONE.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1 and "nothing is built here" in done.stderr
 
 
 def test_wheels_that_are_too_large_are_refused_while_they_come(tmp_path: Path, index: Path) -> None:

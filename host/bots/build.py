@@ -37,10 +37,11 @@ DEEPEST = 40  # folders in folders
 ELF = b"\x7fELF"
 HOW = {
     FaultKind.MEMORY: f"took more than {BUILDING.memory // GIB} GiB of memory",
-    FaultKind.FLOOD: "left far too many files, too large, too deep or in folders that cannot be looked into",
+    FaultKind.FLOOD: "left far too many files, too large, too deep or in folders that cannot be looked into, or a full disk",
 }
 LONGEST_PATH = 2000  # bytes
 SCRATCH = 512 * MIB
+SPARED = GIB  # bytes of the disk that no build may take; half of what there is, where that is less
 WORDS_SHOWN = 30  # lines of a compiler
 LOG_KEPT = 64 << 10  # characters that go with what is wrong
 
@@ -342,7 +343,13 @@ async def _run(spec: Spec, steps: list[Step], log: Path, staged: Path, level: st
     env = environment(tuple(map(need, LANGUAGES[spec.language].programs[:1])))  # its commands may call a JDK's tools
     env |= wheels.environment(spec)
     async with a_watcher() as watcher, sandboxed(level, home, BUILDING) as sandbox:
-        with watcher.watching(sandbox, BUILDING.memory, lambda: bursts(staged)) as watched:
+        folders = [staged, *([Path(sandbox.tmp)] if sandbox.tmp else [])]
+        least = min(SPARED, _free(staged) // 2)  # a file that is written but has no name any more is in no folder
+
+        def too_much() -> bool:
+            return any(map(bursts, folders)) or _free(staged) < least
+
+        with watcher.watching(sandbox, BUILDING.memory, too_much) as watched:
             for step in steps:
                 started = time.monotonic()
                 watched.forget()
@@ -360,6 +367,12 @@ async def _run(spec: Spec, steps: list[Step], log: Path, staged: Path, level: st
                     continue
                 how = HOW[watched.breach] if watched.breach else "took too long" if ended.timed_out else ended.words
                 raise Refused([_does_not_build(spec, step, ended, how, took, log)], 4)
+
+
+def _free(folder: Path) -> int:
+    """Return the bytes that are free on a folder's disk."""
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize
 
 
 def bursts(folder: Path) -> bool:

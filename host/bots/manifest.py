@@ -139,7 +139,8 @@ def file_name(value: Any) -> str:
     return str(path)
 
 
-SET_BY_CROUPIER = re.compile(r"CROUPIER_SEED|LD_.*")
+SET_BY_CROUPIER = re.compile(r"CROUPIER_SEED|LD_.*|GCONV_PATH|LOCPATH")
+"""All but the first have a program load what they name, before its own first line: also those that start the bot."""
 
 
 def environment(value: Any) -> dict[str, str]:

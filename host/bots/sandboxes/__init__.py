@@ -55,6 +55,7 @@ class Sandbox(NamedTuple):
     level: str
     keeper: AnyKeeper
     group: Group | None = None
+    tmp: str = ""  # where that is a folder of the host's disk: what bounds it is whoever looks
 
     @property
     def warms(self) -> bool:
@@ -161,7 +162,7 @@ async def sandboxed(level: str, home: Home, limits: Limits) -> AsyncIterator[San
             with _our_fault():
                 group.add(conversation.pid)
             conversation.count(group)
-        yield Sandbox(level, conversation, group)
+        yield Sandbox(level, conversation, group, started.said.get("TMPDIR", ""))
 
 
 async def _alone(home: Home, limits: Limits, group: Group | None, stack: contextlib.AsyncExitStack) -> Keeperless:

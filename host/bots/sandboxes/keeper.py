@@ -1,5 +1,6 @@
 """The host's end of the keeper: what may be asked of it, and how its one small binary comes to be."""
 
+import errno
 import hashlib
 import os
 import select
@@ -28,6 +29,9 @@ CREDENTIALS = struct.Struct("3i")  # a process, its user and group, as the kerne
 ROOM = socket.CMSG_SPACE(CREDENTIALS.size)
 TIMED_OUT, FLOODED, OVER_CPU, EXITED, STOPPED = 1, 2, 4, 8, 16
 LONGEST_REPLY = 128 << 10
+MOST_WORDS, LONGEST_REQUEST = 1024, 128 << 10
+"""What a keeper has room for: words of a command, as many variables, and the bytes of all of them."""
+
 LINE_END = 2  # bytes that an answer may be longer than its limit
 TRIAL = 20.0  # seconds that a trial may take: a busy machine is not one without sandboxes
 PATIENCE = 20.0
@@ -80,6 +84,15 @@ class Ended(NamedTuple):
         if os.WIFSIGNALED(self.status):
             return f"killed by signal {os.WTERMSIG(self.status)}"
         return f"exited with {os.WEXITSTATUS(self.status)}"
+
+
+TOO_LONG = Ended(0, errno.E2BIG, 0, 0.0, 0.0, 0, b"", b"", 0, 0.0)
+
+
+def fits(words: Sequence[bytes], env: Mapping[str, str]) -> bool:
+    """Return whether there is room for a command and its environment; their sizes are a stranger's choice."""
+    size = sum(len(word) + 1 for word in words) + sum(len(f"{name}={env[name]}".encode()) + 1 for name in env)
+    return max(len(words), len(env)) <= MOST_WORDS and REQUEST.size + size <= LONGEST_REQUEST
 
 
 CURE = "apt install gcc libc6-dev"
@@ -219,7 +232,10 @@ class Keeper:
         stdio: tuple[int, ...] = (),
         overdue: Overdue | None = None,
     ) -> Ended:
-        request = _packed(kind, argv, {**env, **self._said}, limits, wall, self.warm if kind in b"AS" else 0)
+        words, env = [*argv], {**env, **self._said}
+        if not fits(words, env):
+            return TOO_LONG
+        request = _packed(kind, words, env, limits, wall, self.warm if kind in b"AS" else 0)
         passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", stdio).tobytes())] if stdio else []
         if kind != b"K":
             self._since = self._spot()
@@ -289,9 +305,8 @@ def asked_plainly(control: socket.socket, argv: Sequence[bytes]) -> Ended:
 
 
 def _packed(
-    kind: bytes, argv: Iterable[bytes], env: Mapping[str, str], limits: Limits, wall: float, warm: int = 0
+    kind: bytes, words: Sequence[bytes], env: Mapping[str, str], limits: Limits, wall: float, warm: int = 0
 ) -> bytes:
-    words = list(argv)
     variables = [f"{name}={value}".encode() for name, value in env.items()]
     longest = limits.output + LINE_END
     head = REQUEST.pack(kind[0], len(words), len(variables), longest, warm, 0, int(wall * 1e9), int(limits.cpu * 1e9))

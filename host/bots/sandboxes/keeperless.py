@@ -34,10 +34,12 @@ from host.bots.sandboxes.keeper import (
     PATIENCE,
     STOPPED,
     TIMED_OUT,
+    TOO_LONG,
     TRIAL,
     Ended,
     KeeperDied,
     Overdue,
+    fits,
 )
 
 SHELL, PRLIMIT = "/bin/bash", "/usr/bin/prlimit"
@@ -55,7 +57,7 @@ STARTER = f"""
 shopt -s execfail
 echo >&TELL
 read -r croupier <&GO || exit 0
-[[ ! -r $1 || -d $1 ]] || IFS= read -r -n 4 croupier <"$1"
+[[ ! -f $1 || ! -r $1 ]] || IFS= read -r -n 4 croupier <"$1"
 case $croupier in
     '#!'* | $'\\177ELF' | '') ;;
     *) set -- /dev/null ;;
@@ -140,13 +142,16 @@ class Keeperless:
         `overdue` is called when there is no answer after the limit of a move, and then when it says so.
         """
         await self._end()
+        words = [*argv]
+        if not fits(words, env):
+            return TOO_LONG
         with contextlib.ExitStack() as ours:
             with contextlib.ExitStack() as theirs:
                 said, says = _pipe(ours, theirs)
                 complained, complains = _pipe(ours, theirs)
                 nothing = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)  # anew: its flags could be a memory
                 theirs.callback(os.close, nothing)
-                life, error = await self._begin(argv, env, (nothing, says, complains))
+                life, error = await self._begin(words, env, (nothing, says, complains))
             if error:
                 return NOTHING._replace(error=error)
             hearing = Hearing(said, complained, limits.output + LINE_END)
@@ -162,7 +167,10 @@ class Keeperless:
     ) -> Ended:
         """Start the program on three descriptors; `error` says why it could not be."""
         await self._end()
-        _, error = await self._begin(argv, env, stdio)
+        words = [*argv]
+        if not fits(words, env):
+            return TOO_LONG
+        _, error = await self._begin(words, env, stdio)
         return NOTHING._replace(error=error)
 
     async def sweep(self, patience: float = 0.0) -> Ended:
