@@ -29,7 +29,7 @@ from host.games import GAMES
 from host.games.engine import Table
 from host.record import Fixture, Job, Record, Setup, unpack
 from host.tournament.plans import sittings
-from host.worker import House
+from host.worker import House, collect_seldom
 
 GAME = GAMES["holdem"]
 RULES = GAME.presets["banksalad"]
@@ -133,6 +133,7 @@ async def main() -> None:
         "--games", type=int, default=2 * MOST, help=f"of a worker at {MOST} abreast; a sixteenth one at a time"
     )
     asked = parser.parse_args()
+    collect_seldom()
     level = asked.level if asked.level == "none" else demand(asked.level)
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)

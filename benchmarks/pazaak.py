@@ -29,7 +29,7 @@ from host.games.engine import Table
 from host.record import Fixture, Job, Setup
 from host.samples import sample
 from host.tournament.plans import sittings
-from host.worker import House
+from host.worker import House, collect_seldom
 from protocols.words import Move
 
 GAME = GAMES["pazaak"]
@@ -147,6 +147,7 @@ async def main() -> None:
     parser.add_argument("--level", default="L3")
     parser.add_argument("--part", type=float, default=1, help="part of the tables to play, 0.01 to see that it runs")
     asked = parser.parse_args()
+    collect_seldom()
     level = asked.level if asked.level == "none" else demand(asked.level)
     floors: list[float] = []
     speeds: dict[Case, list[tuple[float, float]]] = {case: [] for case in CASES}

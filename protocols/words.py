@@ -8,6 +8,9 @@ from operator import call
 from typing import Any, NamedTuple, get_args, get_origin
 
 LONGEST_LINE = 4096  # bytes, of a question and of an answer alike, line end not counted
+KNOWN = 1 << 15
+"""Values whose spelling is remembered. With 4096 a fifth of Pazaak's questions held a hand that had been forgotten; this many
+leave the processor's cache, but those that come often do not."""
 
 
 class Move(NamedTuple):
@@ -84,21 +87,21 @@ class _Remembered(dict[object, str]):
 
     def __missing__(self, value: object) -> str:
         said = self._spelled(value)
-        if len(self) > 4096:  # more would not stay in the processor's cache
+        if len(self) >= KNOWN:
             self.clear()
         self[value] = said
         return said
 
 
 def _field(value: object) -> str:
+    if isinstance(value, tuple):  # a hand of cards: of what is not remembered, nearly all
+        return ",".join([_structs[each] if isinstance(each, tuple) else _fields[each] for each in value]) or "-"
     if value is None or value == "":
         return "-"
     if isinstance(value, int):
         return str(int(value))
     if isinstance(value, str):
         return value
-    if isinstance(value, tuple):
-        return ",".join(map(spell, value)) or "-"
     raise TypeError(f"a view holds numbers, texts, truths, None and tuples of these, not {value!r}")
 
 

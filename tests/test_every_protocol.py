@@ -17,7 +17,7 @@ from host.games.engine import Game
 from host.games.holdem import Other
 from host.games.holdem import View as HoldemView
 from protocols import PROTOCOLS
-from protocols.words import Answer, Fault, FaultKind, Move, Protocol, View
+from protocols.words import KNOWN, Answer, Fault, FaultKind, Move, Protocol, View, spell
 
 LONGEST = 4096
 
@@ -91,6 +91,13 @@ def test_lists_of_players_are_said_alike_by_argv_and_lines_whether_they_were_sai
     ]
     assert [b" ".join(PROTOCOLS["argv"].ask(view)).decode() for view in views] == said
     assert PROTOCOLS["lines"].lines(views).decode().splitlines() == said
+
+
+def test_a_hand_is_said_alike_however_many_others_were_said_before() -> None:
+    hands = [(number, number % 7, 3) for number in range(KNOWN + 10)]
+    said = [f"{first},{second},3" for first, second, _ in hands]
+    assert [spell(hand) for hand in hands] == said
+    assert [spell(hand) for hand in hands[:10]] == said[:10]
 
 
 @pytest.mark.parametrize("game", GAMES.values(), ids=list(GAMES))
