@@ -33,6 +33,7 @@ CREATE TABLE fault  (id INTEGER PRIMARY KEY, fixture INTEGER NOT NULL REFERENCES
 CREATE TABLE state  (stage TEXT NOT NULL, bot TEXT NOT NULL, content BLOB NOT NULL, PRIMARY KEY (stage, bot))
                      WITHOUT ROWID;
 CREATE INDEX fault_by_bot ON fault(bot, kind);
+CREATE INDEX fault_by_fixture ON fault(fixture);
 """
 COLUMNS = {
     "run": {"key", "value"},

@@ -473,6 +473,36 @@ def test_an_imported_playlog_opens_by_itself(page: Page, log: str, tmp_path: Pat
     assert page.wait("document.querySelector('#what')?.innerText") == "my.play.log"
 
 
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a report of so many bots that most of its pages are packed."""
+    folder = tmp_path_factory.mktemp("crowded")
+    path, bots = folder / "run" / "run.sqlite", (EVIL, *(f"bot {number}" for number in range(29)))
+    games.begin(path, "pazaak", bots)
+    games.add(path, games.fixtures("pazaak", "league", bots, 1))
+    with reading(path) as book:
+        (folder / "report.html").write_text(report_of(book, 3)[0])
+    return folder / "report.html"
+
+
+def test_packed_pages_open_by_link_and_by_menu(page: Page, crowded: Path) -> None:
+    page.open(f"{crowded.as_uri()}#bot-1")
+    page.wait("document.querySelector('section.here').id === 'bot-1'")
+    assert page.text("#bot-1 h1") == EVIL
+    for link in page.js("[...document.querySelectorAll('.top nav a')].map((link) => link.hash)"):
+        page.js("(location.hash = arguments[0]) && true", link)
+        page.wait(f"document.querySelector('section.here').id === {json.dumps(link[1:])}")
+    assert page.js("document.querySelectorAll('section.bot').length") == 1
+
+
+def test_packed_pages_that_are_damaged_bring_a_message_on_the_page(page: Page, crowded: Path, tmp_path: Path) -> None:
+    text = crowded.read_text()
+    at = text.index('id="leaves">') + 300
+    (tmp_path / "damaged.html").write_text(text[:at] + "AAAAAAAA" + text[at + 8 :])
+    page.open((tmp_path / "damaged.html").as_uri() + "#bot-1")
+    assert "cannot be unpacked" in page.wait("document.querySelector('.here .trouble')?.innerText")
+
+
 # On any screen, for everybody.
 
 
@@ -631,6 +661,18 @@ def test_the_scoreboard_moves_while_a_run_goes_on(page: Page, tmp_path: Path) ->
         page.wait("document.querySelector('#shelf a')")
         page.open("about:blank")
     assert seen == ["4", "8", "12"]
+
+
+@pytest.mark.parametrize("how", ["newer", "garbage"])
+def test_a_journal_that_becomes_unreadable_is_said_on_the_open_page(page: Page, tmp_path: Path, how: str) -> None:
+    path = games.played(tmp_path, "pazaak", 1)
+    with serving(path) as url:
+        page.open(url)
+        page.wait("document.getElementById('live').innerText.startsWith('live')")
+        games.spoilt(path, how)
+        said = page.wait("document.querySelector('#result .trouble')?.innerText")
+        page.open("about:blank")
+    assert said.startswith("run.sqlite ") and ("newer croupier" in said or how == "garbage")
 
 
 CALLS = """import sys

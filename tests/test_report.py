@@ -28,11 +28,11 @@ from host.journal import reading, writing
 from host.problems import Refused
 from host.report.account import Account, account, as_json
 from host.report.blind import Blind
-from host.report.charts import bars
+from host.report.charts import bars, nearest
 from host.report.courses import chips
 from host.report.export import one_playlog, told_playlog, write_csv, write_events
 from host.report.files import casino_of, report_of
-from host.report.page import file_policy
+from host.report.page import Thrift, file_policy, rendered
 from host.report.playlog import read_playlog
 from host.report.shown import known_seed, watchable
 from host.report.tables import Shown, find, load, packed, squeezed, worth_seeing
@@ -257,6 +257,71 @@ def test_twenty_games_of_a_hundred_rounds_stay_below_one_megabyte_and_what_decis
 def test_replays_that_there_is_no_room_for_are_left_out(long_games: Path) -> None:
     page = report(long_games, 30)
     assert 20 < page.count('class="table"') < 30 and len(page.encode()) < 1_000_000
+
+
+# Very many bots.
+
+
+@pytest.fixture(scope="module")
+def fifty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a run of fifty bots, a table a pair."""
+    path = tmp_path_factory.mktemp("fifty") / "run" / "run.sqlite"
+    bots = (EVIL, *(f"bot {number}" for number in range(49)))
+    games.begin(path, "pazaak", bots)
+    games.add(path, games.fixtures("pazaak", "league", bots, 1))
+    return path
+
+
+@pytest.fixture(scope="module")
+def fifty_told(fifty: Path) -> str:
+    """Return their report."""
+    return report(fifty)
+
+
+def leaves_of(page: str) -> str:
+    """Return the pages that a report has packed, unpacked."""
+    (packed_in,) = re.findall(r'id="leaves">([^<]*)<', page)
+    told: str = json.loads(gzip.decompress(base64.b64decode(packed_in)))
+    return told
+
+
+def test_a_report_of_fifty_bots_stays_below_one_megabyte_with_replays_and_all_pages(fifty_told: str) -> None:
+    assert len(fifty_told.encode()) < 1_000_000 and fifty_told.count('class="table"') == 20
+    told = Elements(leaves_of(fifty_told)).ids
+    assert {"pairs", "faults", *(f"bot-{number}" for number in range(1, 51))} <= set(told)
+
+
+def test_packed_pages_are_as_harmless_as_the_others(fifty_told: str) -> None:
+    leaves = leaves_of(fifty_told)
+    assert (
+        not {"script", "img"} & {tag for tag, _ in Elements(leaves).found} and "&lt;script&gt;window.evil=1" in leaves
+    )
+
+
+def test_of_fifty_opponents_those_nearest_in_the_standings_are_listed_and_the_page_says_so(fifty: Path) -> None:
+    with reading(fifty) as book:
+        told = account(book, SEED)
+    places = [row.bot for row in told.stages[0].rows]
+    first = next(bot for bot in told.bots if bot.name == places[0])
+    assert [other for other, _ in nearest(first, told.stages[0])] == sorted(places[1:41])
+    assert "Of its 49 opponents these are the nearest" in rendered(told, [], {}, live=True)
+
+
+def test_a_file_without_room_for_evidence_says_so(journal: Path) -> None:
+    with reading(journal) as book:
+        told = account(book, SEED)
+    page = leaves_of(rendered(told, [], {}, live=False, thrift=Thrift.CUT))
+    assert "There is no room for evidence" in page and "killed by signal 11" not in page
+
+
+@pytest.mark.long
+def test_a_report_of_three_hundred_bots_stays_below_one_megabyte(tmp_path: Path) -> None:
+    path, bots = tmp_path / "run" / "run.sqlite", (EVIL, *(f"bot {number}" for number in range(299)))
+    games.begin(path, "pazaak", bots)
+    near = [(one, two) for at, one in enumerate(bots) for two in bots[at + 1 : at + 9]]
+    games.add(path, [fixture for pair in near for fixture in games.fixtures("pazaak", "league", pair, 1)])
+    page = report(path)
+    assert len(page.encode()) < 1_000_000 and f'id="bot-{len(bots)}"' in leaves_of(page)
 
 
 # How it went.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from host.bots.told import Evidence, Usage
 from host.games import GAMES
-from host.journal import Journal
+from host.journal import Journal, spread
 from host.outsiders import game_called
 from host.record import Again, Fixture, Record, Result, again
 from host.report.blind import Blind
@@ -25,6 +25,7 @@ from host.tournament.stages import STAGES, Field, sets_won, tie_winner
 from host.tournament.standings import Advice, Pair, Row, by_pair, counted, told
 
 SAMPLES = 3  # pieces of evidence shown of one bot's one kind of fault
+EVIDENCE = 600  # pieces of all, beyond one of each kind: of very many bots fewer are shown
 MOST_TABLES = 100_000  # looked at for effects of seats and of the order of play
 LONGEST = 600  # characters of one piece of evidence
 CHAIN = "cannot be told apart"
@@ -307,13 +308,11 @@ def effects_of(journal: Journal, stage: Stage, seed: bytes | None) -> Effects | 
     meetings: dict[str, list[tuple[int, list[Seated]]]] = {}
     some = slice(None, None, 1 + (stage.tables or 0) // MOST_TABLES)
     for path in sorted(journal.paths(stage.name))[some]:
-        whole = journal.whole(path)
-        assert whole is not None
-        record, kept = whole
-        fixture = fixture_of(kept)
+        kept, squeezed = journal.scored(path)
+        fixture, scores = fixture_of(kept), spread(squeezed)
         group, _, number = path.rpartition("/")
-        seats = sittings(fixture, seed or b"", record.scores)
-        tables = [seated(fixture, *each) for each in zip(seats, record.scores, strict=True)]
+        seats = sittings(fixture, seed or b"", scores)
+        tables = [seated(fixture, *each) for each in zip(seats, scores, strict=True)]
         meetings.setdefault(group, []).append((int(number), tables))
     unit = "games" if game_called(fixture.game).winners else "chips"
     return effects(unit, [[table for _, tables in sorted(parts) for table in tables] for parts in meetings.values()])
@@ -437,21 +436,42 @@ def _entrants(
 ) -> list[Entrant]:
     stage_of = {record.path: name for name, record in everything}
     kinds = {stage.name: stage.kind for stage in stages}
-    samples: dict[tuple[str, str], list[Sample]] = {}
+    pieces: dict[tuple[str, str], list[tuple[str, Evidence]]] = {}
     for _, path, piece in journal.evidence():
-        kept = samples.setdefault((piece.bot, piece.kind), [])
+        kept = pieces.setdefault((piece.bot, piece.kind), [])
         if piece.kind == "slowest" or len(kept) < SAMPLES:
-            stage = stage_of.get(path, "")
-            kept.append(_sample(piece, table_of(kinds.get(stage, ""), path, piece.table), stage in shown))
+            kept.append((path, piece))
         if piece.kind == "slowest":
-            kept[:] = sorted(kept, key=lambda sample: -sample.wall)[:SAMPLES]
+            kept[:] = sorted(kept, key=lambda one: -one[1].wall)[:SAMPLES]
+    most = max(1, min(SAMPLES, EVIDENCE // max(1, len(pieces))))
+
+    def samples(bot: str, kind: str) -> tuple[Sample, ...]:
+        """Return what is shown of a bot's faults of a kind, or of its slowest answers."""
+        some = pieces.get((bot, kind), [])[:most]
+        told = [(stage_of.get(path, ""), path, piece) for path, piece in some]
+        return tuple(
+            _sample(piece, table_of(kinds.get(stage, ""), path, piece.table), stage in shown)
+            for stage, path, piece in told
+        )
+
     telling = max(stages, key=lambda stage: len(stage.pairs), default=None)
+    opponents: dict[str, list[tuple[str, Pair]]] = {}
+    for (one, other), pair in (telling.pairs if telling else {}).items():
+        opponents.setdefault(one, []).append((other, pair))
+    faults: dict[str, Counter[str]] = {}
+    usage: dict[str, list[Usage]] = {}
+    for _, record in everything:
+        for bot, by_kind in record.faults.items():
+            faults.setdefault(bot, Counter()).update(by_kind)
+        for bot, used in record.usage.items():
+            usage.setdefault(bot, []).append(used)
+    rows: dict[str, list[tuple[str, Row]]] = {}
+    for stage in stages:
+        for row in stage.rows:
+            rows.setdefault(row.bot, []).append((stage.name, row))
     entrants = []
     for number, (name, about) in enumerate(bots.items(), 1):
-        counts = Counter[str]()
-        for _, record in everything:
-            counts.update(record.faults.get(name, {}))
-        pairs = telling.pairs if telling else {}
+        counts = faults.get(name, Counter())
         entrants.append(
             Entrant(
                 number=number,
@@ -460,17 +480,14 @@ def _entrants(
                 author=str(about.get("author", "")),
                 protocol=str(about.get("protocol", "")),
                 sha256=str(about.get("sha256", "")),
-                rows=tuple((stage.name, row) for stage in stages for row in stage.rows if row.bot == name),
+                rows=tuple(rows.get(name, ())),
                 ranks=next((stage.ranks for stage in reversed(stages) if stage.ranks), None),
-                opponents=tuple((other, pair) for (one, other), pair in pairs.items() if one == name),
+                opponents=tuple(opponents.get(name, ())),
                 opponents_in=telling.name if telling else "",
-                faults=tuple(
-                    Faults(name, kind, count, tuple(samples.get((name, kind), [])))
-                    for kind, count in counts.most_common()
-                ),
-                slowest=tuple(samples.get((name, "slowest"), [])),
+                faults=tuple(Faults(name, kind, count, samples(name, kind)) for kind, count in counts.most_common()),
+                slowest=samples(name, "slowest"),
                 spent=_spent(
-                    [record.usage[name] for _, record in everything if name in record.usage],
+                    usage.get(name, ()),
                     about.get("limits", {}).get("move"),
                 ),
             )

@@ -4,11 +4,11 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from host.report.account import Spent
+from host.report.account import Entrant, Spent, Stage
 from host.report.courses import Chips, Duel, Ranks
 from host.report.text import NONE, duration, one_line, thousands
 from host.tournament.effects import Effect, Effects
-from host.tournament.standings import Row
+from host.tournament.standings import Pair, Row
 
 
 def dur(seconds: float | None) -> str:
@@ -125,6 +125,15 @@ def whisker(row: Row, axis: Scale) -> Whisker:
     return Whisker(axis.x(row.low), axis.x(at), axis.x(row.high), f"{value(row)}, {margin(row)}")
 
 
+def nearest(bot: Entrant, stage: Stage) -> list[tuple[str, Pair]]:
+    """Return a bot's opponents and its results against them; of very many those that stand nearest to it in a stage."""
+    place = {row.bot: nth for nth, row in enumerate(stage.rows)}
+    mine = place.get(bot.name, 0)
+    near = sorted((other for other, _ in bot.opponents), key=lambda other: abs(place.get(other, len(place)) - mine))
+    some = set(near[:OPPONENTS])
+    return [met for met in bot.opponents if met[0] in some]
+
+
 class Bar(NamedTuple):
     """One bar of a histogram, on a picture 640 × 190."""
 
@@ -207,6 +216,8 @@ class Lines(NamedTuple):
     band: str = ""
 
 
+OPPONENTS = 40  # of a bot, listed on its page
+WAYS = 40  # of bots through a stage, drawn in one picture
 LEFT, RIGHT, ALONE = 60, 458, 606  # where lines begin, and end with and without names behind them
 COLOURS = 10
 
@@ -232,24 +243,27 @@ def along(values: Sequence[int], right: int, pieces: int = 5) -> list[tuple[floa
     return [(round(LEFT + (right - LEFT) * nth / max(1, last)), thousands(values[nth])) for nth in places]
 
 
-def drawn(places: Sequence[int | None], right: int) -> list[tuple[float, float]]:
-    """Return the points of a line of places, the first on top; it begins where there is one."""
-    step = (right - LEFT) / max(1, len(places) - 1)
-    return [(LEFT + step * nth, 14 + 20 * (place - 1)) for nth, place in enumerate(places) if place is not None]
+def drawn(places: Sequence[int | None], right: int, count: int) -> list[tuple[float, float]]:
+    """Return the points of a line of places out of `count`, the first on top; it begins where there is one."""
+    step, apart = (right - LEFT) / max(1, len(places) - 1), _apart(count)
+    return [(LEFT + step * nth, 14 + apart * (place - 1)) for nth, place in enumerate(places) if place is not None]
 
 
 def ways(ranks: Ranks) -> Lines:
-    """Return everybody's way through a stage."""
+    """Return everybody's way through a stage; of very many bots, that of those who were first at the end."""
     count = len(ranks.of)
-    last = {bot: places[-1] or count for bot, places in ranks.of.items()}
-    names = spread([14 + 20 * (place - 1) for place in last.values()], 20)
+    ended = {bot: places[-1] or count for bot, places in ranks.of.items()}
+    last = dict(sorted(ended.items(), key=lambda one: one[1])[:WAYS])
+    names = spread([14 + _apart(count) * (place - 1) for place in last.values()], 20)
     lines = [
-        Line(path(drawn(places, RIGHT)), bot, nth % COLOURS, y + 4)
-        for nth, ((bot, places), y) in enumerate(zip(ranks.of.items(), names, strict=True))
+        Line(path(drawn(ranks.of[bot], RIGHT, count)), bot, nth % COLOURS, y + 4)
+        for nth, (bot, y) in enumerate(zip(last, names, strict=True))
     ]
-    order = ", ".join(f"{place} {one_line(bot)}" for bot, place in sorted(last.items(), key=lambda one: one[1]))
-    height = int(max(names)) + 44
-    return Lines(height, lines, _ranks(count), along(ranks.after, RIGHT), f"Rank over time; at the end {order}.")
+    order = ", ".join(f"{place} {one_line(bot)}" for bot, place in last.items())
+    more = f", and {count - len(last)} more" if count > len(last) else ""
+    height = max(int(max(names)), 14 + _height(count)) + 44
+    label = f"Rank over time; at the end {order}{more}."
+    return Lines(height, lines, _ranks(count), along(ranks.after, RIGHT), label)
 
 
 def way(ranks: Ranks, bot: str) -> Lines | None:
@@ -258,14 +272,23 @@ def way(ranks: Ranks, bot: str) -> Lines | None:
     seen = [place for place in places if place is not None]
     if not seen:
         return None
-    line = Line(path(drawn(places, ALONE)), "", 0, 0.0)
+    line = Line(path(drawn(places, ALONE, count)), "", 0, 0.0)
     label = f"At first {seen[0]}, at best {min(seen)}, at worst {max(seen)}, now {seen[-1]} of {count}."
-    return Lines(20 * count + 32, [line], _ranks(count), along(ranks.after, ALONE), label)
+    return Lines(_height(count) + 52, [line], _ranks(count), along(ranks.after, ALONE), label)
+
+
+def _apart(count: int) -> float:
+    """Return how far two ranks lie apart: closer where a picture of so many would not fit on a screen."""
+    return min(20.0, 800 / count)
+
+
+def _height(count: int) -> int:
+    return int(_apart(count) * (count - 1))
 
 
 def _ranks(count: int) -> list[tuple[float, str]]:
     every = -(-count // 12)
-    return [(14 + 20 * (place - 1), str(place)) for place in range(1, count + 1, every)]
+    return [(round(14 + _apart(count) * (place - 1), 1), str(place)) for place in range(1, count + 1, every)]
 
 
 def running(duel: Duel, unit: str) -> Lines:
@@ -316,5 +339,5 @@ def chipped(chips: Chips) -> Lines:
     return Lines(height, lines, down, along(chips.rounds, RIGHT), label)
 
 
-DRAWN = (dur, more, verdict, value, figure, half, margin, scale, whisker, bars, ways, way, running, chipped)
+DRAWN = (dur, nearest, more, verdict, value, figure, half, margin, scale, whisker, bars, ways, way, running, chipped)
 """What templates may call."""

@@ -6,13 +6,14 @@ from host.journal import Journal
 from host.report.account import account
 from host.report.blind import Blind
 from host.report.courses import chips
-from host.report.page import empty_account, rendered
+from host.report.page import Thrift, empty_account, rendered
 from host.report.shown import known_seed, watchable
 from host.report.tables import Place, Shown, load, packed, squeezed, worth_seeing
 from host.report.text import one_line
 
 MOST = 990_000
 """Bytes of one report: replays that do not fit any more are left out."""
+REPLAYS = 200_000  # bytes of it at least that are for replays, unless nothing more can be spared
 
 
 def report_of(journal: Journal, most: int) -> tuple[str, int]:
@@ -22,12 +23,15 @@ def report_of(journal: Journal, most: int) -> tuple[str, int]:
     places = worth_seeing(journal, stages, most) if seed is not None else []
     tables = [table_at(journal, seed, place) for place in places if seed is not None]
     stacks = list(filter(None, map(chips, tables)))
-    room = MOST - len(rendered(told, places, {}, live=False, stacks=stacks).encode())
+    for thrift in Thrift:
+        room = MOST - len(rendered(told, places, {}, live=False, stacks=stacks, thrift=thrift).encode())
+        if room >= REPLAYS:
+            break
     data = fitting(places, tables, room)
     if len(data) < len(places):  # what decisions took is worth less than a table
         data = fitting(places, [table._replace(times={}) for table in tables], room)
     kept = [place for place in places if place.name in data]
-    return rendered(told, kept, data, live=False, stacks=stacks), len(data)
+    return rendered(told, kept, data, live=False, stacks=stacks, thrift=thrift), len(data)
 
 
 def fitting(places: Sequence[Place], tables: Sequence[Shown], room: int) -> dict[str, str]:

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from host.report.tables import Place, squeezed
 from host.report.text import advised, day, one_line, thousands
 
 PAGES = Path(__file__).parent / "pages"
+CROSSED = 60  # bots in the table of pairs, each beside each
+TOGETHER = 40  # faults whose evidence stands on the page of all faults, too; beyond it is on their bots' pages alone
 LIVE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -108,6 +111,14 @@ def file_policy() -> str:
     )
 
 
+class Thrift(Enum):
+    """How much a file of very many bots saves: nothing, room by packing most pages, or their evidence as well."""
+
+    NONE = 0
+    PACKED = 1
+    CUT = 2
+
+
 def rendered(
     told: Account,
     replays: Sequence[Place],
@@ -117,11 +128,14 @@ def rendered(
     stacks: Sequence[Chips] = (),
     wrong: str = "",
     playlog: tuple[str, str] | None = None,
+    thrift: Thrift = Thrift.NONE,
 ) -> str:
     """Return the page: a file carries its tables with it, squeezed, by name; a served page fetches them.
 
     With a play.log, name and text, the page opens with that game; with something `wrong` it says so first.
     """
+    if thrift is Thrift.CUT:
+        told = without_evidence(told)
     paired = [stage for stage in told.stages if len(stage.pairs) > 0 and stage.kind != "cup"]
     menu = [("result", "Result")] if told.stages or wrong else []
     menu += [("standings", "Standings")] if told.stages else []
@@ -132,31 +146,44 @@ def rendered(
     menu += [("fairness", "Fairness")] if any(stage.effects for stage in told.stages) else []
     menu += [("casino", "Casino")]
     menu += [("about", "About")] if told.stages else []
-    return (
-        environment()
-        .get_template("page.html")
-        .render(
-            account=told,
-            live=live,
-            wrong=one_line(wrong),
-            policy="" if live else file_policy(),
-            style=Markup(asset("style.css")),
-            pages=Markup(asset("pages.js")),
-            casino=Markup(asset("casino.js")),
-            menu=menu,
-            paired=paired,
-            replays=replays,
-            stacks={each.table.rpartition("/")[0]: each for each in reversed(stacks)},
-            kept=set(data),
-            data=data,
-            playlog=(playlog[0], squeezed(playlog[1])) if playlog else None,
-            number=told.number,
-            duel_ids={stage.name: duel_ids(told, stage) for stage in told.stages},
-            kinds=KINDS,
-            isolation=ISOLATION.get(told.level, told.level),
-            version=__version__,
-            commands=_commands(told),
-            withheld=_withheld(told),
+    said: dict[str, Any] = {
+        "account": told,
+        "live": live,
+        "wrong": one_line(wrong),
+        "policy": "" if live else file_policy(),
+        "style": Markup(asset("style.css")),
+        "pages": Markup(asset("pages.js")),
+        "casino": Markup(asset("casino.js")),
+        "menu": menu,
+        "paired": paired,
+        "replays": replays,
+        "stacks": {each.table.rpartition("/")[0]: each for each in reversed(stacks)},
+        "kept": set(data),
+        "data": data,
+        "playlog": (playlog[0], squeezed(playlog[1])) if playlog else None,
+        "number": told.number,
+        "duel_ids": {stage.name: duel_ids(told, stage) for stage in told.stages},
+        "crossed": CROSSED,
+        "together": TOGETHER,
+        "cut": thrift is Thrift.CUT,
+        "kinds": KINDS,
+        "isolation": ISOLATION.get(told.level, told.level),
+        "version": __version__,
+        "commands": _commands(told),
+        "withheld": _withheld(told),
+        "leaves": "",
+    }
+    if thrift is not Thrift.NONE:
+        said["leaves"] = squeezed(environment().get_template("leaves.html").render(said))
+    return environment().get_template("page.html").render(said)
+
+
+def without_evidence(told: Account) -> Account:
+    """Return an account that keeps the counts of faults and nothing that was asked or said."""
+    return told._replace(
+        bots=tuple(
+            bot._replace(slowest=(), faults=tuple(group._replace(samples=()) for group in bot.faults))
+            for bot in told.bots
         )
     )
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import trio
 
-from host.journal import Journal, holder, reading, spread
+from host.journal import VERSION, Journal, holder, reading, spread
 from host.problems import Problem, Refused
 from host.report.account import Account, account, as_json
 from host.report.courses import Chips, chips
@@ -128,6 +128,9 @@ class Newsroom:
                 sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True, timeout=5)
             ) as database:
                 database.execute("BEGIN")
+                if database.execute("PRAGMA user_version").fetchone() != (VERSION,):
+                    with reading(self.path):  # which refuses: another croupier has gone on with it
+                        pass
                 yield Journal(database, self.path)
         except (sqlite3.Error, OSError) as failed:
             raise Refused([Problem("R005", str(self.path), f"cannot be read: {failed}")], 3) from failed

@@ -360,14 +360,6 @@ const bubble = (state, seat) => state.said && state.said.seat === seat ? el(`spa
 
 // Reading: whatever a table comes as, it leaves as {table, game, bots, rules, events, kept}.
 
-class Trouble extends Error {}
-
-async function unzipped(text) {
-  const bytes = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
-  if (typeof DecompressionStream === "undefined") throw new Trouble("this browser is too old to unpack replays: it has no DecompressionStream");
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
-}
-
 function unpacked(packed) {
   if (packed.v !== 1) throw new Trouble(`this table is of a kind that this page does not know (version ${packed.v}): a newer croupier wrote it`);
   const columns = packed.questions.map((column) => column.split("\n"));

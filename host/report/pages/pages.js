@@ -10,10 +10,44 @@ if (remembered.get("theme")) document.documentElement.dataset.theme = remembered
 const isDark = () => document.documentElement.dataset.theme
   ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 
+class Trouble extends Error {} // whose message is for whoever looks at the page
+
+async function unzipped(text) {
+  const bytes = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
+  if (typeof DecompressionStream === "undefined") throw new Trouble("this browser is too old to unpack what is in this file: it has no DecompressionStream");
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+}
+
+// A file of very many bots has most of its pages packed. They are unpacked when one of them is wanted, and each is put
+// into the document when it is its turn: all at once would make every browser slow.
+let leaves = null;
+async function unfolded(id) {
+  const packed = document.getElementById("leaves");
+  if (packed) {
+    packed.remove();
+    leaves = new DOMParser().parseFromString(await unzipped(packed.textContent), "text/html");
+  }
+  const page = leaves.getElementById(id);
+  if (!page) return false;
+  document.getElementById("casino").before(page);
+  dressed();
+  return true;
+}
+
 function route(moved) {
   const hash = location.hash.slice(1);
   const wanted = /^r=/.test(hash) ? "casino" : hash;
   const pages = [...document.querySelectorAll("section.page")];
+  if (wanted && !document.getElementById(wanted) && (leaves || document.getElementById("leaves"))) {
+    unfolded(wanted).then((found) => { if (found) route(moved); }, (error) => {
+      const said = document.createElement("p");
+      said.className = "trouble";
+      said.setAttribute("role", "alert");
+      said.textContent = `the other pages of this file cannot be unpacked: ${error.message}`;
+      pages[0].prepend(said);
+    });
+    if (moved) return;
+  }
   const page = pages.find((each) => each.id === wanted) || pages[0];
   for (const each of pages) each.classList.toggle("here", each === page);
   for (const link of document.querySelectorAll(".top nav a")) {
