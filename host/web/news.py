@@ -7,8 +7,8 @@ import json
 import sqlite3
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +26,22 @@ from host.report.text import json_rows
 
 LOOKING = 0.5  # seconds between two looks at the journal's files
 SHARE = 40  # while a run goes on, all we do may take one part in so many of a core: the tournament needs the machine
-SOONEST, LATEST = 1.0, 30.0  # seconds from one edition of a run that goes on to the next, whatever they take
+SOONEST, LATEST = 1.0, 300.0  # seconds from one edition of a run that goes on to the next, whatever they take
+RUN = (
+    "name",
+    "game",
+    "title",
+    "state",
+    "level",
+    "seed",
+    "seed_sha256",
+    "version",
+    "began",
+    "sentence",
+    "rules",
+    "config",
+)
+FIGURES = ("run", "standings", "pairs", "bots", "faults", "replays")
 REPLAYS, REMEMBERED = 40, 64
 TABLES = 100  # whose events are made at a time
 KEEPING = 15.0  # seconds after which a silent line is told that we live
@@ -44,7 +59,7 @@ class Edition(NamedTuple):
 
     number: int
     page: Sheet
-    api: Mapping[str, Sheet]
+    api: Mapping[str, Callable[[], Sheet]]  # made when somebody asks for it first
     news: bytes  # one server-sent event
     state: str
 
@@ -60,7 +75,7 @@ class Newsroom:
         self._told: Account | None = None
         self._replays: OrderedDict[str, bytes] = OrderedDict()
         self._stacks: dict[str, Chips | None] = {}
-        self._one_at_a_time = trio.CapacityLimiter(1)
+        self._one_at_a_time, self._figuring = trio.CapacityLimiter(1), trio.CapacityLimiter(1)
         self.edition = self._made(0)
 
     async def follow(self) -> None:
@@ -81,6 +96,10 @@ class Newsroom:
             self.edition = await trio.to_thread.run_sync(make, abandon_on_cancel=True)
             changed, self.changed = self.changed, trio.Event()
             changed.set()
+
+    async def figures(self, name: str) -> Sheet:
+        """Return what an address of the edition's `api` gives."""
+        return await trio.to_thread.run_sync(self.edition.api[name], limiter=self._figuring)
 
     async def replay(self, name: str) -> bytes:
         """Return a table of a finished stage, packed for the casino. Raise Refused when it may not or cannot be shown."""
@@ -162,7 +181,7 @@ class Newsroom:
             self._forget()  # what has been told was another run's
         self._told = told
         page = sheet(rendered(told, replays, {}, live=True, stacks=stacks, wrong=wrong).encode())
-        api = {key: sheet(encoded(value)) for key, value in figures(told, replays).items()}
+        api = {f"{name}.json": cache(partial(_figured, name, told, replays)) for name in FIGURES}
         news = json.dumps({"edition": number, "newest": told.newest, "state": told.state})
         event = f"event: news\nid: {number}\ndata: {news}\n\n".encode()
         return Edition(number, page, api, event, told.state)
@@ -215,48 +234,46 @@ def sheet(body: bytes) -> Sheet:
     return Sheet(gzip.compress(body, 5, mtime=0), f'W/"{hashlib.sha256(body).hexdigest()[:20]}"')
 
 
+def _figured(name: str, told: Account, replays: Sequence[Place]) -> Sheet:
+    return sheet(encoded(figure(name, told, replays)))
+
+
 def encoded(value: Any) -> bytes:
     """Return JSON."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def figures(told: Account, replays: list[Place]) -> dict[str, Any]:
-    """Return what each address below /api/ gives; every object names its schema."""
-    whole = as_json(told)
+def figure(name: str, told: Account, replays: Sequence[Place]) -> dict[str, Any]:
+    """Return what an address below /api/ gives, one of FIGURES; it names its schema."""
     stages = [
         {"stage": stage.name, "kind": stage.kind, "state": stage.state, "seal": stage.seal or None}
         for stage in told.stages
     ]
-    run = (
-        "name",
-        "game",
-        "title",
-        "state",
-        "level",
-        "seed",
-        "seed_sha256",
-        "version",
-        "began",
-        "sentence",
-        "rules",
-        "config",
-    )
-    sections: dict[str, Any] = {
-        "run": {key: whole[key] for key in run} | {"fixtures": sum(stage.fixtures for stage in told.stages)},
-        "standings": {
-            "stages": [
-                about | {"fixtures": stage.fixtures, "rows": json_rows(stage.rows), "sure": list(stage.sure)}
-                for about, stage in zip(stages, told.stages, strict=True)
-            ]
-        },
-        "pairs": {
-            "stages": [
-                about | {"by": stage.pairs_by, "rows": told_stage["pairs"]}
-                for about, stage, told_stage in zip(stages, told.stages, whole["stages"], strict=True)
-            ]
-        },
-        "bots": {"rows": whole["bots"]},
-        "faults": {"rows": [fault for bot in whole["bots"] for fault in bot["faults"]]},
-        "replays": {"rows": [{"table": place.name, "why": place.why} for place in replays]},
-    }
-    return {f"{name}.json": {"schema": f"croupier/{name}/1"} | section for name, section in sections.items()}
+    section: dict[str, Any]
+    match name:
+        case "run":
+            whole = as_json(told._replace(stages=(), bots=()))
+            section = {key: whole[key] for key in RUN} | {"fixtures": sum(stage.fixtures for stage in told.stages)}
+        case "standings":
+            section = {
+                "stages": [
+                    about | {"fixtures": stage.fixtures, "rows": json_rows(stage.rows), "sure": list(stage.sure)}
+                    for about, stage in zip(stages, told.stages, strict=True)
+                ]
+            }
+        case "pairs":
+            section = {
+                "stages": [
+                    about | {"by": stage["pairs_by"], "rows": stage["pairs"]}
+                    for about, stage in zip(stages, as_json(told._replace(bots=()))["stages"], strict=True)
+                ]
+            }
+        case "bots":
+            section = {"rows": as_json(told._replace(stages=()))["bots"]}
+        case "faults":
+            faulty = [bot._replace(opponents=(), ranks=None) for bot in told.bots if bot.faults]
+            bots = as_json(told._replace(stages=(), bots=tuple(faulty)))["bots"]
+            section = {"rows": [fault for bot in bots for fault in bot["faults"]]}
+        case "replays":
+            section = {"rows": [{"table": place.name, "why": place.why} for place in replays]}
+    return {"schema": f"croupier/{name}/1"} | section

@@ -60,7 +60,7 @@ def application(room: Newsroom, local: bool) -> App:
                 404,
                 f"there is no such address; there are {', '.join(room.edition.api)}, replay, events and events.ndjson",
             )
-        return shown(request, room.edition.api[name], "application/json")
+        return shown(request, await room.figures(name), "application/json")
 
     async def replay(request: Request) -> Response:
         try:
