@@ -28,7 +28,7 @@ from host.journal import reading, writing
 from host.problems import Refused
 from host.report.account import Account, account, as_json
 from host.report.blind import Blind
-from host.report.charts import bars, nearest
+from host.report.charts import bars, nearest, scale
 from host.report.courses import chips
 from host.report.export import one_playlog, told_playlog, write_csv, write_events
 from host.report.files import casino_of, report_of
@@ -167,7 +167,7 @@ def test_a_report_shows_what_seats_and_the_order_of_play_were_worth(tmp_path: Pa
 
 def test_a_report_says_how_much_would_make_the_order_certain(tmp_path: Path) -> None:
     page = report(games.played(tmp_path, "pazaak", 40))
-    assert re.search(r"certain at about [\d\u202f]+ tables a pair, now 40|are as good as equal", page)
+    assert re.search(r"certain at about [\d\u202f]+ tables a pair, now 40|certain at more than a hundred times", page)
 
 
 def test_a_stage_under_way_shows_no_effects(tmp_path: Path) -> None:
@@ -428,6 +428,38 @@ def test_groups_come_with_their_chips_and_the_final_with_its_winner(grouped: Pat
     assert page.count("Chips over rounds") == sum(len(stage.groups) for stage in told.stages) == 3
     winner = max(told.stages[1].groups[0].seats, key=lambda seat: seat.first).bot
     assert told.sentence.startswith(f"{winner} wins ") and "leaves much to luck" in told.sentence
+
+
+@pytest.fixture
+def bracket(tmp_path: Path) -> games.Cup:
+    """Return a cup of five bots of which nothing has been played."""
+    return games.Cup(tmp_path, "pazaak", games.BRACKET, (*games.BOTS["pazaak"], "optimum"))
+
+
+def test_the_result_of_a_cup_is_that_of_its_final(bracket: games.Cup) -> None:
+    bracket.play("cup")
+    bracket.finish()
+    told, page = told_of(bracket.path), report(bracket.path)
+    final = next(tie for part in told.stages[0].bracket if (part.first, part.last) == (1, 2) for tie in part.ties)
+    assert final.winner == told.stages[0].rows[0].bot
+    other = next(bot for bot in final.bots if bot != final.winner)
+    assert (
+        told.sentence
+        == f"{final.winner} wins A pazaak cup by 2 sets to {min(final.sets)} against {other} in the final."
+    )
+    assert page.count('class="tie"') == sum(len(part.ties) for part in told.stages[0].bracket) > 5
+
+
+def test_nobody_has_won_a_cup_whose_final_is_not_played(bracket: games.Cup) -> None:
+    bracket.play("cup", 3)
+    told = told_of(bracket.path)
+    assert re.fullmatch(r"A pazaak cup is in round \d of the bracket; who wins is still open\.", told.sentence)
+
+
+def test_an_axis_of_rates_ends_at_none_and_at_all_of_the_games(grouped: Path) -> None:
+    (_, final) = told_of(grouped).stages
+    axis = scale(final.rows)
+    assert (axis.low, axis.high, axis.title) == (0, 1, "0 % … 100 %")
 
 
 def test_a_histogram_has_every_answer_in_it(journal: Path) -> None:

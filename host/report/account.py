@@ -397,8 +397,8 @@ def _sentence(name: str, over: bool, stage: Stage | None) -> str:
     first = rows[0]
     bot = one_line(first.bot)
     what = f"{name} " if name and name != "A friendly game" else ""
-    if not stage.sure and stage.bracket:
-        return f"{bot} {'wins' if over else 'is ahead in'} {what}after a cup in which every place was played out."
+    if stage.bracket:
+        return _of_cup(stage, name if what else "")
     if stage.groups:
         return f"{bot} {'wins' if over else 'is ahead in'} {what}{_of_groups(stage, first)}"
     if first.rate is not None:
@@ -413,6 +413,17 @@ def _sentence(name: str, over: bool, stage: Stage | None) -> str:
     if certain.startswith(f"{bot} ahead of "):
         certain = certain.removeprefix(f"{bot} ")
     return f"{bot} {verb}{figure}, {certain}." if certain else f"{bot} {verb}{figure}."
+
+
+def _of_cup(stage: Stage, name: str) -> str:
+    """Return how the final of a cup ended, or how far the cup is; it ranks by sets, which need no error bars."""
+    final = next((tie for part in stage.bracket if (part.first, part.last) == (1, 2) for tie in part.ties), None)
+    if final is None or final.winner is None:
+        return f"{name or 'The cup'} is in round {stage.bracket[-1].round} of the bracket; who wins is still open."
+    winner = one_line(final.winner)
+    (other,) = (one_line(bot or "") for bot in final.bots if bot != final.winner)
+    most, least = sorted(final.sets, reverse=True)
+    return f"{winner} wins {name or 'the cup'} by {most} sets to {least} against {other} in the final."
 
 
 def _of_groups(stage: Stage, first: Row) -> str:

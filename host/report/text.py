@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # rich costs more to import than most commands take
 WIDTH = 100  # columns where there is no terminal to ask
 LONGEST_NAME, LONGEST_TITLE = 24, 12  # columns
 GAP = 2
+SOME = 2  # pairs named of which there is nothing more to say
 INTERNAL = ("kind", "mirror")  # of a row: the stage's, and so said elsewhere
 THIN = "\u202f"  # between thousands; no line breaks there
 NONE = "–"
@@ -152,8 +153,12 @@ def advised(advice: Sequence[Advice]) -> list[str]:
             f"certain at about {thousands(most.needed or 0)} {what}, now {thousands(most.played)}"
             + (f": {one_line(most.bots[0])} and {one_line(most.bots[1])}" if len(some) > 1 else "")
         )
-    alike = [f"{one_line(each.bots[0])} and {one_line(each.bots[1])}" for each in advice if each.needed is None]
-    return told + [f"{two} are as good as equal" for two in alike]
+    if alike := [each for each in advice if each.needed is None]:
+        what = MORE.get(alike[0].unit, alike[0].unit)
+        pairs = [f"{one_line(each.bots[0])} and {one_line(each.bots[1])}" for each in alike]
+        more = f" and {len(pairs) - SOME} more" if len(pairs) > SOME else ""
+        told.append(f"certain at more than a hundred times as many {what} only: {', '.join(pairs[:SOME])}{more}")
+    return told
 
 
 def one_line(text: str) -> str:

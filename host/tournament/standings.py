@@ -98,7 +98,7 @@ class Pair(NamedTuple):
 
 
 class Advice(NamedTuple):
-    """Two neighbours whose order is not certain, and how many units would make it so; None: they are as good as equal.
+    """Two neighbours whose order is not certain, and how many units would make it so; None: no number in sight.
 
     The unit is what an organiser can set: tourneys, tables_per_pair, games (repeat), tables.
     """

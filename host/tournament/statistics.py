@@ -409,7 +409,7 @@ def needed(sure: float, played: int) -> int | None:
     """Return how many units, of which so many made us so sure, would make it certain; two digits of it are meant.
 
     The lead is taken to stay what it is, so that its certainty grows with the root of what is played. None where that
-    would be more than a hundred times as many: the two are as good as equal.
+    would be more than a hundred times as many: the two are as good as equal, or all but nothing has been played.
     """
     z = NORMAL.inv_cdf(max(sure, 0.5))
     times = (NORMAL.inv_cdf(SURE) / z) ** 2 if z > 0 else math.inf

@@ -3,7 +3,7 @@
 import contextlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -201,42 +201,54 @@ def spoilt(path: Path, how: str) -> None:
         database.commit()
 
 
-# Groups, stage after stage.
+# Groups and cups, stage after stage.
 
 GROUPS = (
     {"kind": "groups", "name": "groups", "advance": 2, "until": 5, "repeat": 1, "rank_by": ["advances", "chips"]},
     {"kind": "groups", "name": "final", "advance": 1, "until": 1, "repeat": 1, "rank_by": ["advances", "chips"]},
 )
 ENTRANTS = (*BOTS["holdem"], "wild", "loose", "ehs_cpp")
+BRACKET = ({"kind": "cup", "name": "cup", "set": 6, "first_to": 2, "rank_by": ["games", "hands"], "mirror": False},)
 
 
 class Cup:
-    """A tournament of groups and a final, played step by step as `run` would, and written down."""
+    """A tournament of several stages, played step by step as `run` would, and written down."""
 
-    def __init__(self, folder: Path, **rules: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        game: str = "holdem",
+        stages: Sequence[Mapping[str, Any]] = GROUPS,
+        bots: Sequence[str] = ENTRANTS,
+        **rules: Any,
+    ) -> None:
         self.path = folder / "run" / "run.sqlite"
-        self._rules = GAMES["holdem"].presets["banksalad"]._replace(**rules)
-        self._order: list[str] = list(ENTRANTS)
-        begin(self.path, "holdem", ENTRANTS, "running")
+        self._game, self._stages = game, stages
+        self._rules = next(iter(GAMES[game].presets.values()))._replace(**rules)
+        self._order: list[str] = list(bots)
+        begin(self.path, game, tuple(bots), "running")
         with writing(self.path) as journal:
-            config = json.dumps({"game": "holdem", "seed": "random", "limits": {"move": "1 s"}, "stage": GROUPS})
-            journal.note({"stages": json.dumps(GROUPS), "config": config, "stage league": ""})
+            config = json.dumps({"game": game, "seed": "random", "limits": {"move": "1 s"}, "stage": stages})
+            journal.note({"stages": json.dumps(stages), "config": config, "stage league": ""})
 
-    def play(self, name: str) -> None:
-        """Play a stage to its end."""
-        stage = SimpleNamespace(**next(each for each in GROUPS if each["name"] == name))
-        kind, field, records = STAGES["groups"], Field(self._order, SEED), dict[str, Record]()
-        blank = Fixture("holdem", self._rules, "", "", (), 0)
+    def play(self, name: str, times: int | None = None) -> None:
+        """Play a stage to its end, or what is due so many times."""
+        stage = SimpleNamespace(**next(each for each in self._stages if each["name"] == name))
+        kind, field, records = STAGES[stage.kind], Field(self._order, SEED), dict[str, Record]()
+        blank = Fixture(self._game, self._rules, "", "", (), 0)
         with writing(self.path) as journal:
             journal.note({f"stage {name}": "running"})
             while some := kind.due(stage, blank, field, records):
+                if times == 0:
+                    return
+                times = None if times is None else times - 1
                 for fixture in some:
                     records[fixture.path] = recorded(fixture)
                     journal.add(name, records[fixture.path], about(fixture))
-            assert kind.places and kind.left
-            places = json.dumps(kind.places(stage, field, records))
-            journal.note({f"stage {name}": "finished", f"order {name}": places})
-            self._order = kind.left(stage, field, records)
+            assert kind.places
+            order = kind.places(stage, field, records)
+            journal.note({f"stage {name}": "finished", f"order {name}": json.dumps(order)})
+            self._order = kind.left(stage, field, records) if kind.left else order
 
     def finish(self) -> None:
         """Declare it over."""
