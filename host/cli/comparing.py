@@ -75,7 +75,10 @@ def compare(
             click.echo(f"{_count(duel.tables)} tables  {_lead(chosen, duel)}  {_progress(verdict)}", err=True)
 
     async def work() -> bool:
-        async with stoppable(watch.say) as stop, met(terms, journal, processes, workers or usable_cores(), watch) as us:
+        async with (
+            stoppable(watch.stopping) as stop,
+            met(terms, journal, processes, workers or usable_cores(), watch) as us,
+        ):
             seeds.append(us.seed.hex())
             if specs[0]._replace(name="") == specs[1]._replace(name=""):
                 click.echo(
