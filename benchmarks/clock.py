@@ -1,10 +1,11 @@
 """False time-outs on a busy machine, by each clock: a bot computes 60 % of what a move may take, beside spinning processes.
 
-    python benchmarks/clock.py [--moves 10000] [--spinners 16] [--move 10] [--only timeouts]
+    python benchmarks/clock.py [--moves 10000] [--spinners 16] [--move 10] [--only turns]
 
 Promised: none in 10 000 moves by the fair clock, and more than none by the wall's. A host stall is no verdict: the fixture is
 played again. Beside them the price: what a clock costs an exchange that is not brisk, and how soon a bot is stopped whose 32
-threads make its own waits. Control groups (level L4) are needed.
+threads make its own waits; and what a bot computes that has no question, before it stands still. Control groups (level L4) are
+needed.
 """
 
 import argparse
@@ -30,6 +31,7 @@ from host.bots.sandboxes import Home, demand_clock, found, sandboxed
 from host.bots.seat import seated
 from host.bots.spec import Spec
 from host.bots.told import Question
+from host.bots.turns import OFF_TURN
 from host.bots.watch import a_watcher
 from host.games import GAMES
 
@@ -79,6 +81,26 @@ int main(void)
     return 0;
 }
 """
+PONDERS = r"""
+#include <pthread.h>
+#include <stdio.h>
+
+static void *ponder(void *nothing)
+{
+    for (;;) {}
+    return nothing;
+}
+
+int main(void)
+{
+    char line[8192];
+    pthread_t thread;
+    for (int n = 0; n < %d; n++) pthread_create(&thread, NULL, ponder, NULL);
+    while (fgets(line, sizeof line, stdin)) puts("S"), fflush(stdout);
+    return 0;
+}
+"""
+PAUSES = 20  # turns of a ponderer's life
 SPIN = "while True: pass"
 
 
@@ -198,19 +220,46 @@ async def cost(moves: int) -> None:
     )
 
 
+async def off_turn(lives: int) -> None:
+    """Print what a bot computes between its answer and standing still, while another thinks; one life after another."""
+    rows = []
+    thinker = await made(COMPUTES % 0.005, Limits(move=10, cpu=10))
+    for threads in (1, os.cpu_count() or 1):
+        ponderer, told = await made(PONDERS % threads, Limits(move=10, cpu=10)), []
+        async with (
+            a_watcher() as watcher,
+            sandboxed("L4", Home(Path(ponderer.folder)), ponderer.limits) as own,
+            sandboxed("L4", Home(Path(thinker.folder)), thinker.limits) as others,
+        ):
+            for _ in range(lives):
+                async with (
+                    seated(ponderer, GAME, own, 1, watcher) as seat,
+                    seated(thinker, GAME, others, 1, watcher) as other,
+                ):
+                    for number in range(1, PAUSES + 1):
+                        for each in (seat, other):
+                            await each.decide([Question(number, 1, GAME.examples[0])])
+                used = seat.usage()
+                told.append(used.pondered / max(used.pauses, 1))
+        rows.append((f"{threads}", f"{lives}", duration(min(told)), duration(median(told)), duration(max(told))))
+    print(f"\nOff turn, of {duration(OFF_TURN)}: computed a pause, the mean of a life (promised: 1 ms)")
+    print(table(("threads that ponder", "lives", "at best", "median", "at worst"), rows))
+
+
 async def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--moves", type=int, default=10_000)
     parser.add_argument("--spinners", type=int, default=16)
     parser.add_argument("--move", type=float, default=10, help="milliseconds")
-    parser.add_argument("--only", choices=["cost", "waits", "timeouts"])
+    parser.add_argument("--only", choices=["cost", "waits", "turns", "timeouts"])
     given = parser.parse_args()
     demand_clock("fair", found().level)
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
     parts = {
         "cost": lambda: cost(2000),
         "waits": lambda: own_waits(given.spinners),
+        "turns": lambda: off_turn(20),
         "timeouts": lambda: false_timeouts(given.moves, given.spinners, given.move / 1000),
     }
     for name, part in parts.items():

@@ -25,9 +25,10 @@ class Problem(NamedTuple):
         return self._replace(evidence=f"{before}{WHOLE_LOG}{path}")
 
     def __str__(self) -> str:
-        text = (
-            f"error[{self.code}] {self.where}: {self.message}" if self.where else f"error[{self.code}] {self.message}"
-        )
+        place = f"{self.where}: " if self.where else ""
+        text = f"error[{self.code}] {place}{self.message}".replace(
+            "\n", r"\n"
+        )  # a stranger's file may be called anything
         text += "".join(f"\n  {line}" for line in self.evidence.splitlines())
         return f"{text}\n  hint: {self.hint}" if self.hint else text
 

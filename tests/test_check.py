@@ -156,6 +156,16 @@ def test_who_writes_beside_itself_is_told_of_the_one_place(state: str, hint: str
     assert "note B037" in done.out and f"it may keep one file: {hint}" in done.out
 
 
+def test_a_name_of_two_lines_is_shown_on_one(here: Path) -> None:
+    lay({"mine\nready to play": "puts"})
+
+    done = croupier("check", "mine\nready to play", "-g", "cardshark")
+
+    assert done.code == 1
+    assert r"mine\nready to play · cannot play as it is" in done.out
+    assert not any(line.startswith("ready") for line in (done.out + done.err).splitlines())
+
+
 def test_a_report_of_a_healthy_bot(here: Path) -> None:
     done = croupier("check", "sample:davey", "-g", "cardshark")
     head, *lines, last = done.out.splitlines()

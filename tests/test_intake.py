@@ -263,7 +263,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
         lambda desk: large(desk / "mine.c", LARGEST_FILE + 1),
         f"B016] {{desk}}/mine.c: is larger than {LARGEST_FILE // MIB} MiB",
     ),
-    "a name with a line end": (lambda desk: written(desk / "mi\nne.c", DAVEY), "B016] {desk}/mi\n"),
+    "a name with a line end": (lambda desk: written(desk / "mi\nne.c", DAVEY), "B016] {desk}/mi\\n"),
     "a name with a slash": (lambda desk: written(desk / "mi#ne.c", DAVEY), "B016] {desk}/mi#ne.c: its name has a "),
     "a hidden name": (lambda desk: written(desk / ".mine.c", DAVEY), "B016] {desk}/.mine.c: its name begins with "),
     "an option": (lambda desk: written(desk / "-mine.c", DAVEY), "B016] {desk}/-mine.c: its name begins with "),
@@ -299,7 +299,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "an odd name in a folder": (
         lambda desk: inside(desk, lambda folder: written(folder / "da\nta", b"")),
-        "B016] da\n",
+        "B016] da\\nta: ",
     ),
     # in an archive
     "an absolute path in a zip": (
@@ -344,7 +344,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "a name with a line end in a zip": (
         lambda desk: zipped(desk / "mine.zip", {"x\ny.c": b""}),
-        "B016] x\n",
+        "B016] x\\ny.c: ",
     ),
     "a link in a tar": (
         lambda desk: tarred(desk / "mine.tar", {"x": b""}, type=tarfile.SYMTYPE, linkname="/etc/passwd"),

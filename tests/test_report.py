@@ -758,3 +758,21 @@ def test_what_was_played_again_is_listed_wherever_results_are(tmp_path: Path) ->
         assert (said["replayed"], said["stalls"]) == told
     assert "2 times, 1 of them because the machine stalled" in croupier("-C", tmp_path, "status").out
     assert stall in report(run / "run.sqlite")
+
+
+def test_a_bots_waits_and_stops_are_reported(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    games.begin(path, "pazaak", ("one", "two"))
+    (fixture,) = games.fixtures("pazaak", "league", ("one", "two"), 3)
+    played = games.recorded(fixture)
+    late = Evidence("one", 1, 1, "timeout", "", b"0 0", b"", b"", 1.0, 0.011, "was stopped", 0.7, 0.002)
+    used = played.usage | {"one": played.usage["one"]._replace(waited=0.35, pauses=100, pondered=0.02)}
+    with writing(path) as journal:
+        faulty = played._replace(usage=used, faults={"one": {"timeout": 1}}, evidence=(late,))
+        journal.add("league", faulty, about(fixture))
+
+    page = report(path)
+
+    assert "<dt>Waited for a processor</dt><dd>350 ms</dd>" in page
+    assert "<dt>Stopped off turn</dt><dd>100 <small>times, 200 µs computed by then</small></dd>" in page
+    assert "1.0 s (11 ms computing, 700 ms waiting for a processor, 2.0 ms croupier&#39;s own besides)" in page

@@ -56,7 +56,7 @@ class Report(NamedTuple):
 
     def text(self) -> str:
         """Return the report for people."""
-        head = f"{harmless(self.bot)} · {self.about}"
+        head = harmless(f"{self.bot} · {self.about}").replace("\n", r"\n")  # a name that is refused may be anything
         shown = [f"{head:<70} {harmless(self.place)}".rstrip(), *map(str, self.lines), *map(str, self.problems)]
         notes = sum(line.mark == "!" for line in self.lines)
         words = "ready to play" if self.accepted else "not accepted"

@@ -27,7 +27,9 @@ async def measured_clocks(level: str) -> dict[str, float]:
     asked, spawned, late = [], [], []
     async with sandboxed(level, Home(Path("/usr/share")), Limits()) as sandbox:
         for _ in range(TIMES):
-            asked.append((await sandbox.keeper.ask([true.encode()], {}, Limits(), 1.0)).wall)
+            started = time.perf_counter()
+            await sandbox.keeper.ask([true.encode()], {}, Limits(), 1.0)
+            asked.append(time.perf_counter() - started)
     for _ in range(TIMES):
         started = time.perf_counter()
         os.waitpid(os.posix_spawn(true, [true], {}), 0)

@@ -66,6 +66,9 @@ class Spent(NamedTuple):
     slowest: float
     walls: tuple[tuple[float, float, int], ...]
     limit: float | None  # seconds a move may take
+    waited: float  # seconds for a processor, as far as that was looked at
+    pauses: int  # times it was stopped off turn
+    pondered: float  # seconds it computed before it stood still then, where that can be told
 
 
 class Entrant(NamedTuple):
@@ -544,6 +547,9 @@ def _spent(usages: Sequence[Usage], limit: float | None) -> Spent | None:
         slowest=max(usage.slowest for usage in usages),
         walls=tuple((2 ** (at - 1) / 1e6 if at else 0.0, 2**at / 1e6, count) for at, count in enumerate(walls)),
         limit=limit,
+        waited=sum(usage.waited for usage in usages),
+        pauses=sum(usage.pauses for usage in usages),
+        pondered=sum(usage.pondered for usage in usages),
     )
 
 

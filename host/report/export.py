@@ -12,13 +12,12 @@ from host.record import unpack
 from host.report.playlog import Death, Look, playlog, read_playlog
 from host.report.shown import every_stage, known_seed, stages_of, watchable
 from host.report.tables import Place, Shown, evidence, find, load, plain
-from host.report.text import one_line
+from host.report.text import cell, one_line
 from host.tournament.plans import sittings
 from host.tournament.run import fixture_of
 
 COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won")
 FOLDED = " tried to bet 0 chips. "
-FORMULA = ("=", "+", "-", "@", "\t")
 
 
 def the_seed(journal: Journal) -> bytes:
@@ -90,11 +89,6 @@ def write_csv(journal: Journal, selection: str | None, spoilers: bool, file: Tex
                 writer.writerow([cell(each) if isinstance(each, str) else each for each in row])
                 rows += 1
     return rows
-
-
-def cell(text: str) -> str:
-    """Return a stranger's text for a spreadsheet, which would take `=…` for a formula and run it."""
-    return f"'{one_line(text)}" if text.startswith(FORMULA) else one_line(text)
 
 
 def write_events(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:

@@ -124,7 +124,7 @@ def write_cells(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
     writer = csv.DictWriter(sys.stdout, keys, lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        writer.writerow({key: _cell(value) if isinstance(value, str) else value for key, value in row.items()})
+        writer.writerow({key: cell(value) if isinstance(value, str) else value for key, value in row.items()})
 
 
 # Words and figures.
@@ -166,7 +166,7 @@ def one_line(text: str) -> str:
     return harmless(text).replace("\n", r"\n")
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
     """Return a stranger's text for a spreadsheet, which would take `=…` for a formula and run it."""
     return f"'{one_line(text)}" if text.startswith(("=", "+", "-", "@", "\t")) else one_line(text)
 
