@@ -210,9 +210,10 @@ CODES: Mapping[str, Code] = {
     ),
     "B039": Code(
         "warm and cold starts differ",
-        "With `warm = true` a Python bot is forked from an interpreter that has its modules imported already. Its answers "
-        "to the edges of the rules were not the same as after an ordinary start, though those were the same twice, so the "
-        "warm one means something else to it: perhaps it looks at the interpreter.",
+        "With `warm = true` a Python bot is forked from an interpreter that has its modules imported already, and one for "
+        "SBCL starts from a core that holds the definitions it begins with. Its answers to the edges of the rules were not "
+        "the same as after an ordinary start, though those were the same twice, so the warm one means something else to "
+        "it: perhaps it looks at how it was started.",
     ),
     # C: croupier.toml and bot.toml
     "C001": Code(
@@ -309,11 +310,6 @@ CODES: Mapping[str, Code] = {
         "croupier.toml names a game of your own as package.module:GAME. The module is looked for where Python looks, "
         "then beside croupier.toml; it must define a value of host.games.engine.Game under that name, and the game must "
         "have a name that no other has. docs/adding-a-game.md builds one step by step.",
-    ),
-    "C020": Code(
-        "a setting that this version does not carry out",
-        "The file is right, but this version of croupier cannot do what the key asks for, and will not play as if it "
-        "had not been asked. The hint says what to do without it; CHANGELOG says what each version can.",
     ),
     # H: the host itself
     "H001": Code(

@@ -8,7 +8,7 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Container, Iterable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +18,7 @@ import trio
 from host import places
 from host.bots import wheels
 from host.bots.adapters import ADAPTERS, adapted, advice, kept, lay
-from host.bots.languages import LANGUAGES, Step, environment, missing, need, own_build, tool
+from host.bots.languages import LANGUAGES, Step, cold_because, environment, missing, need, own_build, run_core, tool
 from host.bots.limits import GIB, KIB, MIB, Limits
 from host.bots.sandboxes import Ended, Home, sandboxed
 from host.bots.spec import Spec
@@ -63,11 +63,17 @@ class Bot(NamedTuple):
     state: str = ""
     state_lifetime: str = "fixture"
     author: str = ""
-    warm: tuple[str, ...] = ()  # the command of an interpreter that is kept and forks it; empty = each start is cold
+    warm: tuple[str, ...] = ()  # the command of its warm start, from an interpreter or a core; empty = each is cold
+
+    @property
+    def kept(self) -> int:
+        """How many words of its warm start are those of an interpreter that is kept and forks it: none of a core's."""
+        return len(self.warm) if self.language == "python" else 0
 
     def command(self, kept: int) -> list[bytes]:
         """Return the words it is started by; so many, or none, are those of an interpreter that is kept."""
-        return [word.encode() for word in (*self.warm[:kept], *self.argv[kept:])]
+        words = (*self.warm[:kept], *self.argv[kept:]) if self.language == "python" else self.warm or self.argv
+        return [word.encode() for word in words]
 
 
 def harmless(text: str) -> str:
@@ -75,8 +81,8 @@ def harmless(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
-def copy(source: Path, target: Path) -> None:
-    """Copy a folder's regular files, following no link; raise Refused for what is too much.
+def copy(source: Path, target: Path, without: Container[str] = ()) -> None:
+    """Copy a folder's regular files but for some, following no link; raise Refused for what is too much.
 
     Guests may have written the source: every file is opened once, without following, and looked at through its
     descriptor. Whatever is no regular file or folder is left behind.
@@ -89,6 +95,8 @@ def copy(source: Path, target: Path) -> None:
         place = target / inside
         place.mkdir(exist_ok=True)
         for name in sorted(names):
+            if str(inside / name) in without:
+                continue
             try:
                 descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
             except OSError:
@@ -147,7 +155,22 @@ def steps_of(spec: Spec) -> list[Step]:
     if spec.build:
         return own_build(spec)
     kind = ADAPTERS[spec.adapter] if spec.adapter else LANGUAGES[spec.language]
-    return [*wheels.unpacking(spec), *kind.build(spec, question_of(spec))]
+    return [*wheels.unpacking(spec), *kind.build(spec._replace(protocol=protocol_of(spec)), question_of(spec))]
+
+
+def warm_start(spec: Spec, files: frozenset[str]) -> tuple[str, ...]:
+    """Return the command of a bot's warm start, with the files that its build has left; empty where each start is cold."""
+    if not spec.warm:
+        return ()
+    spec = spec._replace(protocol=protocol_of(spec))
+    return run_core(spec, files) if spec.language == "lisp" else kept(spec)
+
+
+def why_cold(spec: Spec, bot: Bot) -> str:
+    """Return why a bot that is to start warm starts cold."""
+    return (
+        cold_because(spec._replace(protocol=protocol_of(spec))) or f"no core of it could be saved: {log_of(bot.sha256)}"
+    )
 
 
 def shown_step(step: Step) -> str:
@@ -162,7 +185,6 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
     its manifest and its adapter do not agree.
     """
     spec = adapted(spec)
-    refuse_what_is_missing(spec)
     language = LANGUAGES[spec.language]
     if lacks := missing(spec):
         hint = f"apt install {language.package}" if language.package else "install it, or take it out of `needs`"
@@ -190,11 +212,10 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
         if force and built.exists():
             shutil.rmtree(built)
         if not built.exists():
-            if steps:
-                await _run(spec, steps, log_of(sha256), staged, level)
+            spoilt = await _run(spec, steps, log_of(sha256), staged, level) if steps else set[str]()
             finished = workshop / "finished"
             finished.mkdir()
-            copy(staged, finished)
+            copy(staged, finished, spoilt)
             if spec.state:
                 _lay_state(finished / spec.state)
             try:
@@ -202,29 +223,15 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
             except OSError:
                 if not built.exists():  # else another process has built the same
                     raise
-    files = frozenset(path.name for path in built.iterdir())
+    files = frozenset(str(path.relative_to(built)) for path in built.rglob("*") if path.is_file())
     kind = ADAPTERS[spec.adapter] if spec.adapter else language
     argv = kind.run(spec, files) if not (spec.run and spec.language != "any") else LANGUAGES["any"].run(spec, files)
     env = environment(argv) | wheels.environment(spec) | dict(spec.env)
     return Bot(
         *(spec.name, spec.language, protocol_of(spec), argv, str(built), sha256, tuple(env.items()), spec.limits),
         *(spec.abreast, spec.tables, spec.lifetime, spec.state, spec.state_lifetime, spec.author),
-        warm=kept(spec) if spec.warm and (spec.adapter or protocol_of(spec) == "argv") else (),
+        warm=warm_start(spec, files),
     )
-
-
-def refuse_what_is_missing(spec: Spec) -> None:
-    """Raise Refused for settings that this version reads but does not carry out: silence would be a wrong result."""
-    asked = [
-        ("warm = true", spec.warm and spec.language != "python", "leave it out: it is for Python so far"),
-    ]
-    problems = [
-        Problem("C020", spec.manifest or spec.name, f"{what} is not carried out by this version", hint=hint)
-        for what, is_asked, hint in asked
-        if is_asked
-    ]
-    if problems:
-        raise Refused(problems, 3)
 
 
 @asynccontextmanager
@@ -336,9 +343,14 @@ def log_of(sha256: str) -> Path:
     return places.cache() / "bots" / f"{sha256[:32]}.log"
 
 
-async def _run(spec: Spec, steps: list[Step], log: Path, staged: Path, level: str) -> None:
-    """Run the steps of a build; every word goes into its log, the first of what is wrong to the author."""
+async def _run(spec: Spec, steps: list[Step], log: Path, staged: Path, level: str) -> set[str]:
+    """Run the steps of a build; every word goes into its log, the first of what is wrong to the author.
+
+    Return which files are to be left behind: those of optional steps that failed, or made them too large. They are not
+    removed here, for the build may have laid a link in the way to them.
+    """
     log.write_text("")
+    spoilt: set[str] = set()
     home = Home(staged, writable=True, scratch=SCRATCH)
     env = environment(tuple(map(need, LANGUAGES[spec.language].programs[:1])))  # its commands may call a JDK's tools
     env |= wheels.environment(spec)
@@ -363,16 +375,26 @@ async def _run(spec: Spec, steps: list[Step], log: Path, staged: Path, level: st
                 with log.open("a") as words:
                     words.write(f"$ {harmless(shown_step(step))}\n{_words(ended)}\n({ended.words}, {took:.2f} s)\n")
                 well = ended.status == 0 and not ended.error and not ended.timed_out
+                spoilt |= {name for name in step.makes if not well or is_too_large(staged / name)}
                 if watched.breach is None and (well or step.optional):
                     continue
                 how = HOW[watched.breach] if watched.breach else "took too long" if ended.timed_out else ended.words
                 raise Refused([_does_not_build(spec, step, ended, how, took, log)], 4)
+    return spoilt
 
 
 def _free(folder: Path) -> int:
     """Return the bytes that are free on a folder's disk."""
     disk = os.statvfs(folder)
     return disk.f_bavail * disk.f_frsize
+
+
+def is_too_large(path: Path) -> bool:
+    """Return whether a file, if there is one, is larger than any of a bot may be."""
+    try:
+        return path.lstat().st_size > LARGEST_FILE
+    except OSError:
+        return False
 
 
 def bursts(folder: Path) -> bool:

@@ -7,9 +7,8 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from host.bots.adapters import adapted
-from host.bots.build import Bot, build, harmless, shown_step, steps_of
+from host.bots.build import Bot, build, harmless, shown_step, steps_of, why_cold
 from host.bots.exam import Asked, Course, examined
-from host.bots.languages import cold_because
 from host.bots.limits import MIB, Limits
 from host.bots.manifest import spelled_limit
 from host.bots.ready import differs
@@ -96,7 +95,7 @@ async def checked(
     if not adapted(spec).warm or course.problems:
         return report(*course.problems)
     if not bot.warm:
-        lines.append(Line("!", "warm", f"starts cold: {cold_because(spec)}"))
+        lines.append(Line("!", "warm", f"starts cold: {why_cold(spec, bot)}"))
         return report()
     otherwise = await differs(bot, game, level)
     if otherwise is None:

@@ -235,7 +235,7 @@ async def talking(
     A charged bot has no excuse: when the machine is busy, it is late all the same.
     """
     protocol, limits = PROTOCOLS[bot.protocol], bot.limits
-    sandbox.keeper.warm = len(bot.warm) if sandbox.warms else 0
+    sandbox.keeper.warm = bot.kept if sandbox.warms else 0
     with bare():
         async with trio.open_nursery() as nursery:
             with watcher.watching(sandbox, limits.memory) as watched:

@@ -10,7 +10,7 @@ from pydantic import Field
 from host.bots.build import Bot
 from host.bots.finding import Entry, bots_at, entries, find_all
 from host.bots.limits import CLOCKS, Limits
-from host.bots.manifest import Asked, GameName
+from host.bots.manifest import ONLY_FOR, Asked, GameName
 from host.bots.spec import Spec
 from host.games import GAMES
 from host.games.engine import Game
@@ -242,7 +242,7 @@ class Cup(NamedTuple):
     limits: Limits
     level: str  # of the sandbox, at least
     pondering: bool  # whether bots may go on computing while they have no question
-    warm: bool  # whether every Python bot that is asked by argv is forked from a warm interpreter
+    warm: bool  # whether every bot that is asked by argv starts warm, if its language has such a start
     workers: int
     stop_early: bool
     abreast: int
@@ -263,7 +263,7 @@ class Cup(NamedTuple):
     def specs(self, folder: Path) -> list[Spec]:
         """Return the bots that take part, not built yet; raise Refused with whatever is wrong with any of them."""
         specs = find_all(self.bots, folder, self.game, self.limits)
-        return [spec._replace(warm=spec.warm or (self.warm and spec.language == "python")) for spec in specs]
+        return [spec._replace(warm=spec.warm or (self.warm and spec.language in ONLY_FOR["warm"])) for spec in specs]
 
 
 def load(place: Path) -> Cup:
