@@ -49,6 +49,9 @@ def _own_cache() -> Path:
 
 CACHE = _own_cache()
 
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # or each of the hundreds of croupiers that tests start would compile itself
+    os.environ["PYTHONPYCACHEPREFIX"] = str(CACHE / "bytecode")
+
 
 def run(work: Callable[[], Awaitable[T]]) -> T:
     """Run asynchronous work to its end."""
