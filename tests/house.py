@@ -49,7 +49,8 @@ def _own_cache() -> Path:
 
 CACHE = _own_cache()
 
-if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # or each of the hundreds of croupiers that tests start would compile itself
+# Where no bytecode may be written beside the sources, each of the hundreds of croupiers that tests start would compile itself.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     os.environ["PYTHONPYCACHEPREFIX"] = str(CACHE / "bytecode")
 
 
