@@ -311,6 +311,13 @@ CODES: Mapping[str, Code] = {
         "then beside croupier.toml; it must define a value of host.games.engine.Game under that name, and the game must "
         "have a name that no other has. docs/adding-a-game.md builds one step by step.",
     ),
+    "C019": Code(
+        "a game that cannot be shown",
+        "A game of your own was played, and what its code tells of a table cannot be shown: it raised an exception when the "
+        "table was played again, named an event or a seat that there is none of, or told something that is no plain value "
+        "(texts up to 1000 characters, finite numbers up to 2**53, lists of them). The table is left out; the results stand. "
+        "The message names the event and the fact. docs/adding-a-game.md says what `tell` may tell.",
+    ),
     # H: the host itself
     "H001": Code(
         "croupier itself has failed",

@@ -1,5 +1,6 @@
 """docs/adding-a-game.md as it is written: its files make a tournament of a fourth game, and everything works with it."""
 
+import math
 import re
 import shutil
 import subprocess
@@ -7,12 +8,16 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from command import ROOT, answers_in, croupier, croupier_process, environment
 
 from host import outsiders
 from host.games import GAMES
+from host.problems import Refused
+from host.report import telling
+from protocols.words import Move
 from tests.browser import browser, complaints, missing
 
 PAGE = (ROOT / "docs" / "adding-a-game.md").read_text()
@@ -105,6 +110,107 @@ def test_a_journal_away_from_its_game_says_where_to_look(played: Path, tmp_path:
     done = croupier_process("-C", tmp_path / "elsewhere", "verify")
     assert done.code == 3
     assert "C018" in done.err and "the game goofspiel is not known here" in done.err
+
+
+# What a game tells.
+
+TOLD = {
+    "a seat": ("deal", {"seat": 1, "seats": [0, 1], "winner": None}, {"seat": 1, "seats": [0, 1], "winner": None}),
+    "plain values": (
+        "deal",
+        {"a": (1, 2.5, True), "b": {"c": None}, "d": 2**53},
+        {"a": [1, 2.5, True], "b": {"c": None}, "d": 2**53},
+    ),
+    "an answer": ("bet", {"by": Move("BID", 3)}, {"by": Move("BID", 3)}),
+    "markup and colours": ("deal", {"card": "<b>\x1b[31m\n"}, {"card": r"<b>\x1b[31m\n"}),
+}
+ODD = {
+    "no number": ("deal", {"card": math.nan}, "card = nan"),
+    "endless": ("deal", {"card": [1, math.inf]}, "card = inf"),
+    "huge": ("deal", {"card": 10**5000}, "card = a number of more than 15 digits"),
+    "an object": ("deal", {"card": object()}, "card = a value of type object"),
+    "bytes": ("deal", {"card": {"x": b"K"}}, "card = a value of type bytes"),
+    "a set": ("deal", {"card": {1}}, "card = a value of type set"),
+    "a long text": ("deal", {"card": "x" * 1001}, "card = a value of type str"),
+    "a long list": ("deal", {"card": [0] * 1001}, "card = a value of type list"),
+    "lists without end": ("deal", {"card": [[[[[[0]]]]]]}, "card = [[0]]"),
+    "a seat that is none": ("deal", {"seat": 2}, "seat = 2, which is no seat: they are 0 to 1"),
+    "a seat by name": ("deal", {"winners": ["copycat"]}, "winners = 'copycat', which is no seat"),
+    "no name": ("<script>", {}, "is called '<script>', and none may be"),
+    "a name that is no text": (None, {}, "is called 'None', and none may be"),
+    "croupier's own": ("answer", {"n": 1}, "is called 'answer', and none may be"),
+    "hold'em's own": ("show", {"worth": [[0, 1, 2]]}, "that is hold'em's"),
+}
+
+
+@pytest.mark.parametrize("case", TOLD)
+def test_what_a_game_tells_is_plain_and_harmless(case: str) -> None:
+    event, facts, plain = TOLD[case]
+    assert telling.told("odd", "league/1", event, facts, 2) == plain
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_what_no_page_can_show_is_refused_by_name(case: str) -> None:
+    event, facts, why = ODD[case]
+    with pytest.raises(Refused) as refused:
+        telling.told("odd", "league/1", event, facts, 2)
+    (problem,) = refused.value.problems
+    assert problem.code == "C019" and why in problem.message and "league/1" in problem.message
+
+
+@pytest.mark.parametrize("scores", [None, (1,), (1, math.nan), (1, "2"), 7, (10**400, 1)], ids=repr)
+def test_scores_that_are_none_are_refused(scores: object) -> None:
+    with pytest.raises(Refused):
+        telling.scored("odd", "league/1", scores, 2)
+
+
+TELLS = 'tell("bids", cards=bids, points=list(points))'
+CHANGED = {
+    "tells what is no value": (TELLS, 'tell("bids", cards=object())', "its event bids of"),
+    "raises": (TELLS, 'raise LookupError("<script>window.evil=1</script>")', "its code raised LookupError"),
+    "asks nobody": ("Request(me, view)", "Request(me + 2 * bool(tell), view)", "it asks seat 2 of"),
+    "ends with nothing": (
+        "return points[0], points[1]",
+        "return None if tell else tuple(points)",
+        "with a value of type",
+    ),
+}
+
+
+LONG = ("asks nobody", "ends with nothing")
+
+
+@pytest.fixture(params=[pytest.param(case, marks=[pytest.mark.long] if case in LONG else []) for case in CHANGED])
+def strange(request: pytest.FixtureRequest, played: Path, tmp_path: Path) -> tuple[Path, str, str]:
+    """Return a played tournament whose game tells odd things, one of its tables, and what is wrong."""
+    was, now, why = CHANGED[request.param]
+    folder = shutil.copytree(played, tmp_path / "strange")
+    rules = folder / "goofspiel.py"
+    assert was in rules.read_text()
+    rules.write_text(rules.read_text().replace(was, now))
+    return folder, next(iter(answers_in(folder / "run" / "run.sqlite"))), why
+
+
+def test_tables_that_cannot_be_shown_are_left_out_of_a_report_which_says_why(strange: tuple[Path, str, str]) -> None:
+    folder, _, why = strange
+    done = croupier_process("-C", folder, "report", "-o", folder / "new.html")
+    page = (folder / "new.html").read_text()
+    assert done.code == 0 and "copycat" in page and 'class="table"' not in page
+    assert "Left out, 20 of 20 tables: the game goofspiel: " in page and why in page and "<script>window" not in page
+
+
+@pytest.mark.long
+def test_a_table_that_cannot_be_shown_is_refused_wherever_it_is_asked_for(strange: tuple[Path, str, str]) -> None:
+    from tests.test_web import commanded
+
+    folder, table, why = strange
+    for words in (["replay", table], ["export", "jsonl", "-o", folder / "x"]):
+        done = croupier_process("-C", folder, *words)
+        assert done.code == 3 and "error[C019]" in done.err and why in done.err and "Traceback" not in done.err
+    with commanded(folder) as server:
+        assert server.get("/")[0] == 200
+        status, _, told = server.get(f"/api/replay?table={quote(table, safe='')}")
+        assert status == 404 and why in told.decode()
 
 
 BROKEN = {

@@ -17,7 +17,7 @@ PROVOKED_ELSEWHERE = frozenset(
     # by a bot that is built or running: the rogues, the languages, check
     [f"B{number:03}" for number in (9, 10, 11, 12, 13, 17, 18, 19, *range(20, 27), 28, *range(30, 40))]
     # by the command line
-    + ["C016", "C017", "C018", "H001", "U001"]
+    + ["C016", "C017", "C018", "C019", "H001", "U001"]
     # by a journal, and by what a machine lacks
     + [f"R{number:03}" for number in range(1, 15)]
     + [f"S{number:03}" for number in range(1, 18)]

@@ -202,10 +202,10 @@ class Chips(NamedTuple):
 
 
 def chips(table: Shown) -> Chips | None:
-    """Return how the chips went at a table; None where a game has no rounds."""
-    looks = [facts for ev, facts in table.events if ev in ("round.start", "table.end") and "round" in facts]
-    if not looks:
+    """Return how the chips went at a table of hold'em; None of another game."""
+    if table.game != "holdem":
         return None
+    looks = [facts for ev, facts in table.events if ev in ("round.start", "table.end") and "round" in facts]
     held = [dict(zip(look["seats"], look["chips"], strict=True)) for look in looks]
     lines = tuple((bot, tuple(at.get(seat, 0) for at in held)) for seat, bot in enumerate(table.sitting.bots))
     return Chips(table.sitting.path, tuple(look["round"] for look in looks), lines)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from host.journal import Journal
+from host.problems import Refused
 from host.report.account import account
 from host.report.blind import Blind
 from host.report.courses import chips
@@ -21,17 +22,31 @@ def report_of(journal: Journal, most: int) -> tuple[str, int]:
     seed, stages = known_seed(journal), watchable(journal)
     told = account(journal, seed, stages)
     places = worth_seeing(journal, stages, most) if seed is not None else []
-    tables = [table_at(journal, seed, place) for place in places if seed is not None]
+    places, tables, untold = _tables(journal, seed, places) if seed is not None else ([], [], "")
     stacks = list(filter(None, map(chips, tables)))
     for thrift in Thrift:
-        room = MOST - len(rendered(told, places, {}, live=False, stacks=stacks, thrift=thrift).encode())
+        room = MOST - len(rendered(told, places, {}, live=False, stacks=stacks, thrift=thrift, untold=untold).encode())
         if room >= REPLAYS:
             break
     data = fitting(places, tables, room)
     if len(data) < len(places):  # what decisions took is worth less than a table
         data = fitting(places, [table._replace(times={}) for table in tables], room)
     kept = [place for place in places if place.name in data]
-    return rendered(told, kept, data, live=False, stacks=stacks, thrift=thrift), len(data)
+    return rendered(told, kept, data, live=False, stacks=stacks, thrift=thrift, untold=untold), len(data)
+
+
+def _tables(journal: Journal, seed: bytes, places: Sequence[Place]) -> tuple[list[Place], list[Shown], str]:
+    """Return the tables that can be shown, where they lie, and what keeps the others from it, if any."""
+    found, tables, left_out, why = list[Place](), list[Shown](), 0, ""
+    for place in places:
+        try:
+            tables.append(table_at(journal, seed, place))
+            found.append(place)
+        except Refused as refused:
+            if refused.problems[0].code != "C019":
+                raise
+            left_out, why = left_out + 1, refused.problems[0].message
+    return found, tables, f"Left out, {left_out} of {len(places)} tables: {why}" if left_out else ""
 
 
 def fitting(places: Sequence[Place], tables: Sequence[Shown], room: int) -> dict[str, str]:

@@ -129,10 +129,12 @@ def rendered(
     wrong: str = "",
     playlog: tuple[str, str] | None = None,
     thrift: Thrift = Thrift.NONE,
+    untold: str = "",
 ) -> str:
     """Return the page: a file carries its tables with it, squeezed, by name; a served page fetches them.
 
-    With a play.log, name and text, the page opens with that game; with something `wrong` it says so first.
+    With a play.log, name and text, the page opens with that game; with something `wrong` it says so first. `untold` is
+    what keeps tables from being shown.
     """
     if thrift is Thrift.CUT:
         told = without_evidence(told)
@@ -171,6 +173,7 @@ def rendered(
         "version": __version__,
         "commands": _commands(told),
         "withheld": _withheld(told),
+        "untold": untold,
         "leaves": "",
     }
     if thrift is not Thrift.NONE:

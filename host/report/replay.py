@@ -8,6 +8,7 @@ from host.bots.told import Evidence
 from host.games.engine import Table
 from host.match import Sitting
 from host.outsiders import game_called
+from host.report import telling
 from host.report.text import one_line, went
 from protocols import PROTOCOLS
 from protocols.words import Answer, Fault, Move
@@ -35,12 +36,21 @@ def spelled(answer: Answer) -> str:
 def events(game_name: str, sitting: Sitting, seed: bytes, answers: list[Answer]) -> Iterator[Event]:
     """Yield what happened, in order: the game's own events, `ask` and `answer`.
 
-    Raise ValueError when the answers do not fit the seed: the journal and the rules disagree.
+    Raise ValueError when the answers do not fit the seed: the journal and the rules disagree. Raise Refused (exit code 3)
+    when an organiser's own game raises something, or tells what cannot be shown.
     """
     told: list[Event] = []
-    game = game_called(game_name)
+    game, path, seats = game_called(game_name), sitting.path, len(sitting.bots)
+    strange = telling.brought(game_name)
     luck = sitting.shuffler(seed)
-    table = Table(game, sitting.rules, luck, tell=lambda ev, **facts: told.append(Event(ev, facts)))
+
+    def tell(ev: str, **facts: Any) -> None:
+        told.append(Event(ev, telling.told(game_name, path, ev, facts, seats) if strange else facts))
+
+    if strange:
+        telling.plain(game_name, f"the rules of {path}", sitting.rules._asdict())
+    with telling.at_its_own_risk(game_name, path):
+        table = Table(game, sitting.rules, luck, tell=tell)
     yield Event("table.start", {"table": sitting.path, "bots": list(sitting.bots)})
     for number, answer in enumerate(answers, 1):
         yield from told
@@ -48,13 +58,19 @@ def events(game_name: str, sitting: Sitting, seed: bytes, answers: list[Answer])
         request = table.request
         if request is None:
             raise ValueError(f"{sitting.path}: answer {number} comes after the end of the game")
-        question = b" ".join(PROTOCOLS["argv"].ask(request.view)).decode()
+        with telling.at_its_own_risk(game_name, path):
+            if strange:
+                telling.asked(game_name, path, request, seats)
+            question = b" ".join(PROTOCOLS["argv"].ask(request.view)).decode()
         yield Event("ask", {"n": number, "seat": request.seat, "q": question})
         illegal = len(table.illegal)
-        table.answer(answer)
+        with telling.at_its_own_risk(game_name, path):
+            table.answer(answer)
         facts = {"n": number, "seat": request.seat, "a": spelled(answer)}
         yield Event("answer", facts | ({"illegal": True} if len(table.illegal) > illegal else {}))
     yield from told
+    if strange and table.request is None:
+        telling.scored(game_name, path, table.scores, seats)
     if table.scores is None:
         raise ValueError(f"{sitting.path}: the answers end before the game does")
     yield Event("table.end", {"scores": list(table.scores)})
@@ -105,10 +121,6 @@ def _shown(piece: Evidence) -> Iterator[str]:
         yield f"        stderr: {line[:200]}"
 
 
-SEATS = ("seat", "seats", "winner", "winners", "out")
-"""The facts of a game's events that are seats."""
-
-
 def _plain(ev: str, facts: dict[str, Any], names: list[str]) -> str:
     """Return one event of a game: its name, and its facts by name; a seat is called by its bot."""
     told = []
@@ -117,7 +129,7 @@ def _plain(ev: str, facts: dict[str, Any], names: list[str]) -> str:
         if name == "worth":  # of each hand that was shown: whose it is, its category and rank
             words = [f"{names[seat]} {category}:{rank}" for seat, category, rank in each]
         else:
-            words = [names[one] if name in SEATS and one is not None else _spelled(one) for one in each]
+            words = [names[one] if name in telling.SEATS and one is not None else _spelled(one) for one in each]
         told.append(("" if name == "seat" else name + " ") + (" ".join(words) or "nobody"))
     return f"{ev}: {', '.join(told)}"
 

@@ -139,13 +139,14 @@ def packed(table: Shown, why: str = "") -> dict[str, Any]:
     shapes: list[list[str]] = []
     rows: list[list[Any]] = []
     questions: list[list[str]] = []
+    ours = table.game == "holdem"
     for ev, facts in table.events:
-        if ev in ("table.start", "die", "bet") or (ev == "table.end" and "round" in facts):
+        if ev == "table.start" or (ours and (ev in ("die", "bet") or (ev == "table.end" and "round" in facts))):
             continue
         if ev == "ask":
             questions += [facts["q"].split(" ")] if "q" in facts else []
             continue
-        spared = ("n",) if ev == "answer" else SPARED.get(ev, ())
+        spared = ("n",) if ev == "answer" else SPARED.get(ev, ()) if ours else ()
         kept = {key: plain(value) for key, value in facts.items() if key not in spared}
         shape = ["turn" if ev == "answer" else ev, *kept]
         if shape not in shapes:

@@ -188,7 +188,7 @@ class Newsroom:
 
     def _games(self, journal: Journal, seed: bytes, told: Account, replays: list[Place]) -> list[Chips]:
         """Return how the chips went in one game of each group; what has been played does not change."""
-        groups = {group.name for stage in told.stages for group in stage.groups}
+        groups = {group.name for stage in told.stages for group in stage.groups if told.game == "holdem"}
         found = {place.name.rpartition("/")[0]: place for place in reversed(replays)}
         for group in groups & found.keys():
             name = f"{told.seed_sha256}/{found[group].name}"
