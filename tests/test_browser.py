@@ -364,6 +364,7 @@ def test_a_fault_comes_with_what_the_bot_wrote(page: Page, reported: Reported) -
     page.open(f"{reported.url}#faults")
     page.wait("document.querySelector('#faults .sample a').click() || true")
     page.wait("document.querySelector('#decision dd')")
+    assert "BET" not in page.text("#decision")  # hold'em's answers are numbers
     assert r"\x1b[31mred" in page.text("#decision") and "12.3 ms, CPU 4.5 ms" in page.text("#decision")
 
 
@@ -395,6 +396,18 @@ def test_a_dropped_playlog_is_shown(page: Page, holdem: Reported, log: str) -> N
     page.wait("document.querySelector('#picture .felt')")
     page.press("End")
     assert "game is over" in page.text("#saying") and page.text("#what") == "mine.play.log"
+
+
+def test_a_playlog_tells_who_has_acted(page: Page, holdem: Reported, log: str) -> None:
+    page.open(holdem.url)
+    page.drop("mine.play.log", log)
+    page.wait("document.querySelector('#picture .felt')")
+    page.wait("document.querySelector('.acts .bubble') || void document.getElementById('next').click()")
+    seat, name, bubble, said = page.js(
+        "(({steps, at, table}) => [steps[at].state.actor, table.bots[steps[at].state.actor], "
+        "document.querySelector('.acts .bubble').innerText, steps[at].text])(window.casino.shown())"
+    )
+    assert seat >= 0 and page.text(".acts .label") == name and said.startswith(f"{name} {bubble}, pot ")
 
 
 def test_a_chosen_file_is_shown_too(page: Page, holdem: Reported, log: str, tmp_path: Path) -> None:
@@ -573,7 +586,7 @@ def test_the_groups_keep_nobody_out_and_fit_a_phone(axe: str, grouped: Path, dar
         drawn = page.js(
             "[...document.querySelectorAll('#groups .box')].map((box) => box.querySelectorAll('polyline').length)"
         )
-        wide = page.js("document.documentElement.scrollWidth > innerWidth")
+        wide = page.js("document.documentElement.scrollWidth") > PHONE[0]
         assert (violations(page, axe), wide, drawn) == ([], False, [4, 4, 5]) and complaints(driver) == []
 
 
@@ -598,9 +611,21 @@ def test_no_page_is_wider_than_a_phone(reported: Reported) -> None:
             page.open(f"{reported.url}{link}")
             if link.startswith("#r="):
                 page.wait("document.querySelector('#picture .felt')")
-            if page.js("document.documentElement.scrollWidth > innerWidth"):
+            if page.js("document.documentElement.scrollWidth") > PHONE[0]:  # a phone widens its page for what juts out
                 wide.append(link)
     assert wide == []
+
+
+def test_pairs_of_many_bots_fit_a_phone(tmp_path: Path) -> None:
+    bots = tuple(f"a bot of long name {number}" for number in range(9))
+    games.begin(tmp_path / "run.sqlite", "pazaak", bots)
+    games.add(tmp_path / "run.sqlite", games.fixtures("pazaak", "league", bots, 2))
+    with reading(tmp_path / "run.sqlite") as book:
+        (tmp_path / "report.html").write_text(report_of(book, 1)[0])
+    with browser(*PHONE) as driver:
+        page = Page(driver).open(f"{(tmp_path / 'report.html').as_uri()}#pairs")
+        assert page.js("document.querySelectorAll('#pairs .hatched .hide').length") > 9
+        assert page.js("document.documentElement.scrollWidth") == PHONE[0]
 
 
 def test_a_large_report_is_painted_while_one_looks(page: Page, tmp_path: Path) -> None:

@@ -105,10 +105,9 @@ def scale(rows: Sequence[Row]) -> Scale:
     values = [each for row in rows for each in (row.low, worth(row), row.high) if each is not None and row.tables]
     low, high = min(values, default=0.0), max(values, default=1.0)
     room = (high - low) * 0.04 or abs(high) * 0.1 or 1.0
-    low, high = low - room, high + room
     rates = any(row.rate is not None for row in rows)
-    if rates:  # no more than all of the games are won, and no fewer than none
-        low, high = max(low, 0.0), min(high, 1.0)
+    low, high = max(low - room, 0.0) if low >= 0 else low - room, high + room
+    high = min(high, 1.0) if rates else high  # no more than all of the games are won
     step = 10 ** math.floor(math.log10(high - low))
     step = next(step * part for part in (0.2, 0.5, 1, 2, 5) if (high - low) / (step * part) <= 6)
     marks = [step * number for number in range(math.ceil(low / step), math.floor(high / step) + 1)]

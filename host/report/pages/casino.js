@@ -398,6 +398,15 @@ function exported(text) {
   return table;
 }
 
+// Who has acted between two looks at a table, and what was done: nobody, or more than one, where cards were dealt.
+function actedBetween(before, { hand, board, players }) {
+  if (!before || before.hand !== hand || before.board.length !== board.length) return null;
+  const moved = players.flatMap((one, seat) => one.chips !== before.players[seat].chips || one.died !== before.players[seat].died ? [seat] : []);
+  if (moved.length !== 1) return null;
+  const seat = moved[0], paid = before.players[seat].chips - players[seat].chips;
+  return { seat, fault: false, word: players[seat].died ? "folds" : `bets ${paid}${players[seat].allIn ? ": all in" : ""}` };
+}
+
 const LOG_SUITS = "?chds", LOG_RANKS = "??23456789TJQKA";
 
 function playLog(text) {
@@ -426,8 +435,12 @@ function playLog(text) {
         : { chips: 0, bet: 0, cards: [], died: false, out: true, allIn: false, worth: "" };
     });
     ended = players.every((one) => !one.cards.length);
-    const state = { hand: look.round, pot: look.acc_chips, board: look.community_cards.map(spelled), players, order, winners: [], share: 0, end: "", actor: -1 };
-    const said = deaths.length ? deaths.join(" ") : ended ? "The game is over." : `Round ${look.round}, pot ${look.acc_chips}.`;
+    const state = { hand: look.round, pot: look.acc_chips, board: look.community_cards.map(spelled), players, order, winners: [], share: 0, end: "" };
+    const before = events.at(-1)?.state, acted = actedBetween(before, state);
+    Object.assign(state, { actor: acted ? acted.seat : -1, said: acted });
+    const dealt = before && before.hand === look.round ? state.board.slice(before.board.length).map(cardText) : [];
+    const what = acted ? `${bots[acted.seat]} ${acted.word}` : dealt.length ? `The board gets ${dealt.join(", ")}` : `Round ${look.round}`;
+    const said = deaths.length ? deaths.join(" ") : ended ? "The game is over." : `${what}, pot ${look.acc_chips}.`;
     events.push({ ev: "look", state, text: said, fault: deaths.some((death) => !death.includes(" tried to bet 0 chips. ")), hand: look.round });
     deaths = [];
   }
@@ -580,7 +593,7 @@ function decision(step, table) {
   return [el("h2", {}, `Question ${answer.n} to ${table.bots[answer.seat]}`),
     el("dl.evidence", {},
       row("asked", hidden ? "(not for these eyes)" : ask ? ask.q.join(" ") : "–"),
-      row("answer", answer.a, answer.illegal ? el("b.bad", {}, " not allowed here") : null),
+      row("answer", table.game === "holdem" ? answer.a.replace(/^BET ?(.*)/, (_, n) => n || "0") : answer.a, answer.illegal ? el("b.bad", {}, " not allowed here") : null),
       piece ? row("wrote", hidden ? "(not for these eyes)" : piece.raw || "nothing") : [],
       row("time", took ? `${took.us ? time(took.us) : "with the answer before"}${took.cpu ? `, CPU ${time(took.cpu)}` : ""}${took.waited ? `, waited for a processor ${time(took.waited)}` : ""}${!piece ? "" : piece.kind === "slowest" ? " – its slowest answer" : ` – ${piece.kind}`}`
         : el("span.quiet", {}, "kept for faults, the slowest answer and a fixture's first tables")),
