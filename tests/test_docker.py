@@ -201,6 +201,9 @@ def test_nothing_is_lost_whatever_is_killed(compose: Compose, native: Path) -> N
 def test_a_container_gives_l3_by_the_profile_and_less_without_it(tmp_path: Path) -> None:
     with_it = ran("docker", "run", "--rm", *SHUT_IN, *PROFILE, "croupier:all", "doctor", "--json")
     assert json.loads(with_it.out)["sandbox"] == "L3"
+    rogues = ("counts_itself", "hydra", "reads_the_host", "remembers")
+    attacked = ran("docker", "run", "--rm", *SHUT_IN, *PROFILE, "croupier:all", "doctor", "--attack", *rogues)
+    assert attacked.code == 0, attacked.out
     without = json.loads(ran("docker", "run", "--rm", *SHUT_IN, "croupier:all", "doctor", "--json").out)
     assert without["sandbox"] in ("L2", "none")
     assert "seccomp=docker/seccomp.json" in json.dumps(without["problems"])

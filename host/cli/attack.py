@@ -12,6 +12,7 @@ from host import samples
 from host.bots.build import Bot, build
 from host.bots.finding import find
 from host.bots.limits import Limits, seconds, size
+from host.bots.sandboxes import draws_numbers
 from host.bots.watch import a_watcher
 from host.games import GAMES
 from host.problems import Refused
@@ -43,6 +44,7 @@ class Rogue(NamedTuple):
     twice: bool
     long: bool
     short: bool
+    needs_numbers: bool
 
     def spec_changes(self) -> dict[str, Any]:
         """Return what the gallery says about a bot that has no manifest to say it."""
@@ -88,6 +90,7 @@ def _rogue(name: str, told: dict[str, Any], level: str) -> Rogue:
         told.get("twice", False),
         told.get("long", False),
         told.get("short", False),
+        told.get("needs_numbers", False),
     )
 
 
@@ -114,6 +117,8 @@ async def _one(rogue: Rogue, honest: Bot, level: str) -> Verdict:
     def so(mark: str, got: str) -> Verdict:
         return Verdict(mark, rogue.name, rogue.tries, got, time.monotonic() - began)
 
+    if rogue.needs_numbers and not draws_numbers(level):
+        return so("!", "not tried: process numbers are counted on here (croupier doctor)")
     try:
         spec = find(rogue.file)._replace(game=rogue.game, **rogue.spec_changes())
         bot = await build(spec, level, force="refused" in rogue.verdict)

@@ -60,7 +60,7 @@ def doctor(office: Office, attack: bool, rogues: tuple[str, ...]) -> None:
         raise click.UsageError(f"{rogues[0]}: rogues are played with --attack")
     from host.bots.languages import LANGUAGES, tool
     from host.bots.limits import CLOCKS
-    from host.bots.sandboxes import NO_KEEPER, found, grade, no_clock
+    from host.bots.sandboxes import NO_KEEPER, draws_numbers, found, grade, no_clock
     from host.cli.clocks import measured_clocks
     from host.executors.processes import usable_cores
     from host.report.text import duration
@@ -85,6 +85,7 @@ def doctor(office: Office, attack: bool, rogues: tuple[str, ...]) -> None:
             sandbox=here.level,
             mechanisms=[mechanism._asdict() for mechanism in here.mechanisms],
             problems=[problem._asdict() for problem in here.reasons],
+            draws_numbers=draws_numbers(here.level),
             clocks=measured and measured | {"offered": offered},
             languages=languages,
             missing=missing,
@@ -110,6 +111,10 @@ def doctor(office: Office, attack: bool, rogues: tuple[str, ...]) -> None:
             )
         if grade(here.level) != "L4":
             click.echo("          memory and computing are watched, every 20 ms: short lives in between go unseen")
+        if not draws_numbers(here.level):
+            click.echo(
+                "          process numbers are counted on here: an argv bot can tell how many it has had (docs/security.md)"
+            )
         if here.level == f"L3{NO_KEEPER}":
             click.echo("          nobody is stopped off turn: that takes a keeper, or a control group")
         if here.level == "L2":

@@ -20,7 +20,18 @@ from host.bots.sandboxes.keeperless import Keeperless
 from host.problems import Problem, Refused
 
 __all__ = ["LEVELS", "NO_KEEPER", "Ended", "Found", "Home", "Keeper", "KeeperDied", "Mechanism", "Outgrown", "Sandbox"]
-__all__ += ["AnyKeeper", "demand", "demand_clock", "found", "grade", "makes", "meets", "no_clock", "sandboxed"]
+__all__ += [
+    "AnyKeeper",
+    "demand",
+    "demand_clock",
+    "draws_numbers",
+    "found",
+    "grade",
+    "makes",
+    "meets",
+    "no_clock",
+    "sandboxed",
+]
 
 GRADES = ("none", "L2", "L3", "L4")
 """Weakest first: nothing · Landlock, seccomp and limits · own namespaces and a keeper · a control group as well."""
@@ -30,6 +41,9 @@ NO_KEEPER = " without keeper"
 
 LEVELS = ("none", f"L3{NO_KEEPER}", f"L4{NO_KEEPER}", "L2", "L3", "L4")
 """All that may be in force; one by which a machine is known comes behind those that it can make as well."""
+
+LOWEST = 300
+"""No process number that a keeper has drawn is below this."""
 
 AnyKeeper = Keeper | Keeperless
 
@@ -383,23 +397,40 @@ def _group_words() -> str:
     return ""
 
 
+@once
+def draws_numbers(level: str) -> bool:
+    """Return whether no process of a level can tell by its number how many there were before, tried where one could.
+
+    A container that shows /proc/sys read-only lets nobody set the next number.
+    """
+    if level not in ("L3", "L4"):
+        return True
+    refused, output = _tried("L3", b"/bin/sh", b"-c", b"echo $$")
+    return not refused and int(output) >= LOWEST
+
+
 def _refused(level: str) -> str:
     """Return what keeps a level from working, tried by running a program in such a sandbox; empty when it works."""
+    return _tried(level, b"/bin/true")[0]
+
+
+def _tried(level: str, *words: bytes) -> tuple[str, bytes]:
+    """Return what keeps a program from running in a sandbox of a level, empty when nothing does, and what it has written."""
     home = Home(Path("/usr/share"))
     with contextlib.ExitStack() as stack:
         try:
             if level == LEVELS[1]:
-                return keeperless.refusal(home, stack.enter_context(users.lent()))
+                return keeperless.refusal(home, stack.enter_context(users.lent())), b""
             started = _start(level, home, Limits(), stack)
         except OSError as error:
-            return str(error)
+            return str(error), b""
         stack.callback(family.ends_within, started.process, keeper.TRIAL)
         stack.callback(started.control.close)
         try:
-            ended = keeper.asked_plainly(started.control, [b"/bin/true"])
+            ended = keeper.asked_plainly(started.control, words)
         except OSError as error:
-            return started.complaint() or str(error)
-        return "" if ended.status == 0 and not ended.error else ended.words
+            return started.complaint() or str(error), b""
+        return "" if ended.status == 0 and not ended.error else ended.words, ended.output
 
 
 def _why_no_namespaces() -> str:
