@@ -1,19 +1,21 @@
 """Warm starts mean the same to a bot: nothing of one question is left at the next, and nobody reaches the interpreter."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
+import psutil
 import pytest
 import trio
 from house import AMPLE, CACHE, built, fixture_of, levels, nothing_left_behind, opened, written
 
 from host.bots.build import Bot, build
 from host.bots.check import checked
-from host.bots.clock import answering
+from host.bots.clock import Clock, answering
 from host.bots.finding import find
 from host.bots.limits import Limits
 from host.bots.ready import ready
-from host.bots.sandboxes import Home, found, landlock, sandboxed
+from host.bots.sandboxes import Home, Keeper, Sandbox, found, landlock, sandboxed
 from host.bots.sandboxes.family import descendants
 from host.bots.seat import seated
 from host.bots.told import Evidence, Question
@@ -26,6 +28,7 @@ from protocols.words import Answer, Fault, FaultKind, Move
 
 GAME = GAMES["cardshark"]
 STANDS, OUT = Move("S"), Move("B", 666)
+Ask = Callable[[], Awaitable[Answer]]
 WARM = [level for level in levels() if level in ("L3", "L4") and landlock.version() >= landlock.WANTED]
 at_every_warm_level = pytest.mark.parametrize("level", WARM)
 only_warm = pytest.mark.skipif(not WARM, reason="NO NAMESPACES OR NO LANDLOCK HERE: warm starts are not tested")
@@ -229,24 +232,130 @@ def test_what_a_fork_leaves_running_is_dead_at_the_next(level: str) -> None:
             pass
         print("S")
     """
-    bot = built(folder_of(source))
 
-    async def ask() -> list[int]:
-        from host.bots.sandboxes.family import descendants
+    async def test(sandbox: Sandbox, ask: Ask) -> None:
+        for _ in range(5):
+            assert await ask() == STANDS
+            waiting = await forked_ahead(sandbox)
+            assert [process.pid for process in descendants(sandbox.pid)][1:] == [waiting]
 
-        alive = []
+    with_a_bot(level, source, test)
+
+
+async def forked_ahead(sandbox: Sandbox) -> int:
+    """Return the one process that is there beside the interpreter, as soon as it waits for its question."""
+    for _ in range(2000):
+        await trio.sleep(0.005)
+        processes = list(descendants(sandbox.pid))
+        assert len(processes) <= 2, processes
+        if len(processes) == 2 and processes[1].status() == psutil.STATUS_SLEEPING:
+            return processes[1].pid
+    raise AssertionError("nobody waits for a question")
+
+
+def with_a_bot(
+    level: str, source: str, test: Callable[[Sandbox, Ask], Awaitable[None]], limits: Limits = AMPLE
+) -> None:
+    """Have a bot in its sandbox tested."""
+    bot = built(folder_of(source))._replace(limits=limits)
+
+    async def run() -> None:
         async with (
             a_watcher() as watcher,
-            sandboxed(level, Home(Path(bot.folder)), AMPLE) as sandbox,
+            sandboxed(level, Home(Path(bot.folder)), limits) as sandbox,
             seated(bot, GAME, sandbox, 7, watcher) as seat,
         ):
-            for number in range(1, 6):
-                assert await seat.decide([Question(number, 1, GAME.examples[0])]) == [STANDS]
-                alive.append(len(list(descendants(sandbox.pid))))
-        return alive
+
+            async def ask() -> Answer:
+                return (await seat.decide([Question(1, 1, GAME.examples[0])]))[0]
+
+            await test(sandbox, ask)
 
     with nothing_left_behind():
-        assert trio.run(ask) == [1] * 5  # the interpreter
+        trio.run(run)
+
+
+@at_every_warm_level
+def test_who_is_forked_ahead_computes_nothing_and_is_the_next_bot(level: str) -> None:
+    async def test(sandbox: Sandbox, ask: Ask) -> None:
+        for _ in range(3):
+            waiting = Path(f"/proc/{await forked_ahead(sandbox)}")
+            number = int(re.findall(r"NSpid:.*\t(\d+)\n", (waiting / "status").read_text())[0])
+            computed = (waiting / "schedstat").read_text()
+            await trio.sleep(0.1)
+            assert (waiting / "schedstat").read_text() == computed
+            assert await ask() == Move("B", number)
+
+    async def asked_before(sandbox: Sandbox, ask: Ask) -> None:
+        await ask()
+        await test(sandbox, ask)
+
+    with_a_bot(level, "import os\nprint('B', os.getpid())\n", asked_before)
+
+
+@at_every_warm_level
+@pytest.mark.parametrize("place", [0, 1])
+def test_who_has_died_while_it_waited_costs_no_bot_its_question(level: str, place: int) -> None:
+    async def test(sandbox: Sandbox, ask: Ask) -> None:
+        for _ in range(3):
+            assert await ask() == STANDS
+            await forked_ahead(sandbox)
+            process = list(descendants(sandbox.pid))[place]
+            process.kill()
+            while process.is_running():
+                await trio.sleep(0.005)
+
+    with_a_bot(level, "print('S')\n", test)
+
+
+@at_every_warm_level
+def test_nobody_waits_beside_a_bot_that_is_started_cold(level: str) -> None:
+    async def test(sandbox: Sandbox, ask: Ask) -> None:
+        await ask()
+        await forked_ahead(sandbox)
+        assert isinstance(sandbox.keeper, Keeper)
+        sandbox.keeper.warm = 0
+        ended = await sandbox.keeper.ask([b"/bin/sleep", b"0.3"], {}, AMPLE, 0.2)
+        assert ended.timed_out
+        assert not list(descendants(sandbox.pid))
+
+    with_a_bot(level, "print('S')\n", test)
+
+
+@at_every_warm_level
+def test_a_bot_has_three_descriptors_and_leaves_its_successor_no_more(level: str) -> None:
+    source = """
+        import os, socket
+
+        more = []
+        for descriptor in range(3, 1024):
+            try:
+                more.append(os.fstat(descriptor))
+            except OSError:
+                pass
+        print("B 666" if more else "S", flush=True)
+        kept = [os.dup(1), os.open("/tmp", os.O_RDONLY), os.pipe(), socket.socketpair()]
+        os.kill(os.getpid(), 9)
+    """
+
+    assert answers_of(level, source) == [STANDS] * 3
+
+
+@pytest.mark.skipif("L4" not in WARM, reason="NO CONTROL GROUP HERE: there is no fair clock")
+def test_what_a_fork_has_waited_before_its_question_is_not_its_waiting() -> None:
+    limits = AMPLE._replace(clock="fair")
+
+    async def test(sandbox: Sandbox, ask: Ask) -> None:
+        await ask()
+        waiting = await forked_ahead(sandbox)
+        assert int(Path(f"/proc/{waiting}/schedstat").read_text().split()[1]) > 0
+        clock = Clock(limits, sandbox, charged=False)
+        clock.mark()
+        assert clock.left(1, 2, 0, 0) == 0
+        assert clock.waited == 0
+        clock.forget()
+
+    with_a_bot("L4", "print('S')\n", test, limits)
 
 
 @at_every_warm_level

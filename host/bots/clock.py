@@ -109,10 +109,10 @@ class Clock:
             self._waits = None
 
     def _seen(self) -> "Waits":
-        """Return the waits of the process that answers."""
-        if self._waits is None:
-            self._waits = Waits(answering(self._sandbox))
-        return self._waits
+        """Return the waits of the process that answers; where there is none yet, of nobody."""
+        if self._waits is None and (process := answering(self._sandbox)):
+            self._waits = Waits(process)
+        return self._waits or Waits(0)
 
 
 class Waits:

@@ -1,10 +1,11 @@
 """Runs inside a sandbox: a Python that has started, imported and compiled what its bot needs, and forks for every start.
 
-No line of the bot runs in it. A fork becomes the bot: a child of the keeper, in a process group that it cannot leave,
-with fresh globals, its own arguments, environment and descriptors; and fenced in, so that it reaches the interpreter by
-no signal. The bot's own folder is no place to import from until then: an adapter's kit comes as text from the host, for
-what lies in the folder may have been written by the bot while it was built. Standard library only; languages.py hands
-this text to `python3 -c`.
+No line of the bot runs in it. A fork is made ahead of its question, while nothing of a bot is alive, and becomes the bot
+when that comes: a child of the keeper, in a process group that it cannot leave, with fresh globals, its own arguments,
+environment and descriptors; and fenced in, so that it reaches the interpreter by no signal. The bot's own folder is no
+place to import from until then: an adapter's kit comes as text from the host, for what lies in the folder may have been
+written by the bot while it was built. Standard library only; languages.py hands this text to `python3 -c`. It imports
+little: whatever is in its memory is copied for every fork, and freed.
 """
 
 import _signal  # type: ignore[import-not-found]  # it has no stubs; `signal` is slower by a fork's price
@@ -14,9 +15,7 @@ import ctypes
 import gc
 import os
 import sys
-from array import array
 from importlib.machinery import SourceFileLoader
-from importlib.util import spec_from_file_location
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 KEEPER = 3  # the descriptor of the socket to it
-WHOLE = 1 << 16  # bytes of a question at most: those that a pipe holds
+WHOLE = 1 << 16  # bytes of a question at most
 SCOPED = (0, 0, 2)  # of Landlock's ruleset: files and network are left alone, signals stay inside
 CREATE_RULESET, RESTRICT_SELF, CLOSE_RANGE = 444, 446, 436
 CLONE, PRCTL, SETPGID, SETSID, SIGPROCMASK = (
@@ -94,6 +93,8 @@ class Kit(SourceFileLoader):
         """Return where a module of the kit is, as if its file had been found."""
         if name not in cls.texts:
             return None
+        from importlib.util import spec_from_file_location  # which imports much, and few need it
+
         path = os.path.abspath(cls.texts[name][0])
         return spec_from_file_location(name, path, loader=cls(name, path))
 
@@ -151,8 +152,10 @@ def forking() -> "Callable[[], int]":
     if CLONE != 56:
         where[2:] = where[:1:-1]
     words = (*map(ctypes.c_long, (CLONE, AS_A_SIBLING if address.value else 0x8000 | 17, *where)),)
-    begin = ctypes.pythonapi.PyOS_AfterFork_Child
-    ctypes.pythonapi.PyOS_BeforeFork()
+    before, begin = ctypes.pythonapi.PyOS_BeforeFork, ctypes.pythonapi.PyOS_AfterFork_Child
+    before()
+    begin()  # once, so that all it calls is linked already
+    before()
 
     def fork() -> int:
         pid = call(*words)
@@ -191,10 +194,29 @@ def steps(ruleset: int, rules: Filter) -> "tuple[tuple[ctypes.c_long, ...], ...]
         (SETSID,),
         (RESTRICT_SELF, ruleset, 0),
         (PRCTL, SET_SECCOMP, FILTER, ctypes.addressof(rules), 0, 0),
-        (CLOSE_RANGE, KEEPER, 0xFFFFFFFF, 0),
+        (CLOSE_RANGE, KEEPER + 1, 0xFFFFFFFF, 0),
         (SIGPROCMASK, _signal.SIG_SETMASK, ctypes.addressof(NO_SIGNALS), 0, ctypes.sizeof(NO_SIGNALS)),
     )
     return tuple(tuple(map(ctypes.c_long, words)) for words in numbers)
+
+
+def heed(question: bytes, started: "frozenset[bytes]") -> None:
+    """Take arguments and environment from a question: how many words are arguments, and all words."""
+    count = int.from_bytes(question[:4], sys.byteorder)
+    for at, word in enumerate(question[4:-1].split(b"\0")):
+        if at < count:
+            sys.argv.append(str(word, "utf-8", "surrogateescape"))
+        elif word not in started:
+            name, _, value = word.partition(b"=")
+            os.environb[name] = value
+
+
+def rehearse(code: "CodeType") -> None:
+    """Do, on no question and for no output, what every bot does: the pages that takes are the fork's own by then."""
+    heed((1).to_bytes(4, sys.byteorder) + b"1\0REHEARSED=\0", frozenset())
+    exec(code, {})
+    gc.collect(0)
+    del sys.argv[-1], os.environb[b"REHEARSED"]
 
 
 def served(path: str, guest: str, kit: "dict[str, tuple[str, str]]", namespace: dict[str, object]) -> "NoReturn":
@@ -214,36 +236,35 @@ def served(path: str, guest: str, kit: "dict[str, tuple[str, str]]", namespace: 
     os.close(nothing)
     _signal.pthread_sigmask(_signal.SIG_BLOCK, range(1, 65))
     started = frozenset(name + b"=" + value for name, value in os.environb.items())
+    rehearsal = compile("import sys\ndef it(n): return n\nprint(it(int(sys.argv[-1])))", "", "exec")
     library, fork = sys.path[:], forking()
     sys.path[:] = ["", *filter(None, os.environ.get("PYTHONPATH", "").split(":")), *library]
     known.update(sys.modules)
     gc.collect()
+    ctypes.PyDLL(None).malloc_trim(0)  # what compiling has left behind would be copied for every fork, and freed
     gc.freeze()
     line.send(bytes(4))
     while True:
-        waking, told, _, _ = line.recvmsg(1, _socket.CMSG_SPACE(16))
+        waking, told, _, _ = line.recvmsg(1, _socket.CMSG_SPACE(4))
         if not waking:
             os._exit(0)
-        descriptors = array("i", told[0][2])
-        pid = fork()
-        if not pid:
+        own = int.from_bytes(told[0][2], sys.byteorder)
+        if not fork():
             break
-        for descriptor in descriptors:
-            os.close(descriptor)
-        line.send(pid.to_bytes(4, sys.byteorder, signed=True))
-    question = os.read(descriptors[3], WHOLE)
-    count = int.from_bytes(question[:4], sys.byteorder)
-    for at, word in enumerate(question[4:-1].split(b"\0")):
-        if at < count:
-            sys.argv.append(str(word, "utf-8", "surrogateescape"))
-        elif word not in started:
-            name, _, value = word.partition(b"=")
-            os.environb[name] = value
-    for descriptor in range(3):
-        os.dup2(descriptors[descriptor], descriptor)
+        os.close(own)
+    os.dup2(own, KEEPER)
     for step in parting:
         if call(*step) < 0:
             os._exit(127)
+    rehearse(rehearsal)
+    line.send(os.getpid().to_bytes(4, sys.byteorder))
+    question, told, _, _ = line.recvmsg(WHOLE, _socket.CMSG_SPACE(12))
+    if not question:
+        os._exit(0)
+    heed(question, started)
+    for at, descriptor in enumerate(memoryview(told[0][2]).cast("i")):
+        os.dup2(descriptor, at)
+    os.closerange(KEEPER, KEEPER + 4)
     line.detach()
     status = 0
     try:

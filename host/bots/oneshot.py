@@ -89,12 +89,14 @@ class OneShot:
         self._watched.allow(self._allowed)
         self._watched.drag_on()
         self._clock.forget()
+        keeper = self._sandbox.keeper
+        if keeper.warm:
+            self._clock.mark()  # what was forked ahead may have waited before it is asked
         asked, self._late, self._waited = time.perf_counter(), False, 0.0
         limits, wall = self._limits._replace(cpu=self._allowed), self._limits.patience
         overdue: Overdue = self._overdue
         if not self._clock.fair:
             limits, overdue = limits._replace(move=NEARLY * wall), self._look
-        keeper = self._sandbox.keeper
         ended = await keeper.ask([*self._argv, *words], self.env, limits, wall, overdue)
         took = time.perf_counter() - asked
         self._watched.settle(0.0)  # what it has used in all comes with its end
@@ -119,10 +121,10 @@ class OneShot:
             self._sandbox.keeper.cut()
         return left or self._limits.move
 
-    def _look(self, _wall: float) -> float:
+    def _look(self, wall: float) -> float:
         """Take note of what the process has waited for a processor; it is judged by its keeper alone."""
         self._clock.look()
-        self._waited = self._clock.waited
+        self._waited = min(self._clock.waited, wall)  # forked ahead, it may have waited before it was asked
         return self._limits.patience
 
     def _judge(self, ended: Ended) -> Answer:

@@ -14,7 +14,8 @@
  * it has no handler for; it has none.
  *
  * A start may name an interpreter, which is kept: interpreter.py forks the bot, as a child of the keeper's and in a group
- * that it cannot leave, and the sweep is of that group alone. After anything unforeseen everything goes, as ever.
+ * that it cannot leave, and the sweep is of that group alone. It forks ahead, when a reply has gone and nothing of a bot is
+ * alive: the fork waits for its question and has run no line of the bot. After anything unforeseen everything goes, as ever.
  *
  * Where there are no namespaces (level L2) it is an ordinary process outside the bot's world: it puts the Landlock ruleset
  * and the system call filter that it was given on every bot, so that none can reach it, or leave its process group.
@@ -46,12 +47,13 @@
 #include <unistd.h>
 
 enum { SIGNALS = 512 }; /* queued at once: the kernel counts them for all sandboxes of one user */
-enum { WORDS = 1024, REQUEST = 128 << 10, ANSWER = 64 << 10, COMPLAINT = 8 << 10 };
+enum { WORDS = 1024, REQUEST = 128 << 10, ANSWER = 64 << 10, COMPLAINT = 8 << 10, QUESTION = 64 << 10 };
 enum { ASK = 'A', START = 'S', SWEEP = 'K', CUT = 'X', PAUSE = 'P', RESUME = 'R' };
 enum { TIMED_OUT = 1, FLOODED = 2, OVER_CPU = 4, EXITED = 8, STOPPED = 16 };
 static const int64_t MS = 1000000;
 static const int64_t LINGER = 50 * MS; /* a process that has closed its output may take this long to exit */
 static const int64_t STALLED = 50 * MS; /* who wakes up so late cannot say that the bot has not exited in time */
+static const int64_t BIRTH = 5000 * MS; /* how long a fork may take: no bot has begun, and none is to blame */
 static const int64_t CHASE = 500 * MS; /* how long to run after what has left its process group, with --unsafe */
 
 struct request {
@@ -74,6 +76,7 @@ static pid_t bot;  /* 0 when none was started or it is reaped */
 static pid_t pack; /* its process group, until all of it is reaped */
 static pid_t interpreter; /* that forks bots; 0 when there is none. No bot can reach it (interpreter.py) */
 static int wire = -1;     /* to it */
+static int spare = -1;    /* to what it has been told to fork ahead, which says its number and then takes a question */
 static struct rlimit tasks, files, open_files;
 static int control, children;             /* the socket; a signalfd for SIGCHLD */
 static int numbers = -1;                  /* of the kernel, where to tell the last process number; -1 for none */
@@ -148,7 +151,8 @@ static void kill_forked(void)
     if (interpreter) pack = 0;
 }
 
-/* Kill everything in this sandbox but the interpreter, and wait until it is gone. Only PID 1 may say kill(-1). */
+/* Kill everything in this sandbox but the interpreter, and what it has forked ahead, and wait until it is gone. Only PID 1
+ * may say kill(-1). */
 static void kill_all(void)
 {
     if (bot) out.head.flags |= STOPPED;
@@ -311,29 +315,32 @@ static int drain(int fd, char *kept, uint32_t *length, uint32_t room, uint32_t l
     return 1;
 }
 
-/* Hear from the interpreter: 0 when it is ready, a process number when it has forked, -1 when it has failed. */
-static pid_t hear(int64_t patience)
+/* Hear from an interpreter, 0 when it is ready, or from its fork, which tells its number; -1 when that has failed. */
+static pid_t hear(int from, int64_t patience)
 {
     pid_t told = -1;
-    struct pollfd wait = {wire, POLLIN, 0};
-    if (poll(&wait, 1, patience / MS) <= 0 || recv(wire, &told, sizeof told, 0) != sizeof told) return -1;
+    struct pollfd wait = {from, POLLIN, 0};
+    if (poll(&wait, 1, patience / MS) <= 0 || recv(from, &told, sizeof told, 0) != sizeof told) return -1;
     return told;
 }
 
-/* Kill the interpreter; what it has forked is for kill_all, which then spares nobody. */
+/* Kill the interpreter and what it has forked ahead; nobody else is alive. */
 static void dismiss(void)
 {
-    if (interpreter) kill(interpreter, SIGKILL);
-    if (wire >= 0) close(wire);
-    while (interpreter && wait4(interpreter, NULL, 0, NULL) == interpreter) interpreter = 0;
-    wire = -1;
+    if (wire < 0) return;
+    close(wire);
+    if (spare >= 0) close(spare);
+    wire = spare = -1;
+    do kill(-1, SIGKILL);
+    while (wait4(-1, NULL, 0, NULL) > 0 || errno != ECHILD);
+    interpreter = 0;
 }
 
 /* Have an interpreter that runs these words, the one there is or a new one, on descriptors of the kinds that its bots will have. */
 static int boot(const struct request *asked, char **argv, char **environment, const int stdio[3])
 {
     int ends[2];
-    if (interpreter && wire >= 0) return 0;
+    if (interpreter) return 0;
     dismiss();
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) return errno;
     int error = begin(argv, environment, (int[]){stdio[0], stdio[1], stdio[2], ends[1]}, 4, asked->kind == START);
@@ -341,40 +348,56 @@ static int boot(const struct request *asked, char **argv, char **environment, co
     wire = ends[0];
     interpreter = error ? 0 : bot;
     bot = pack = 0;
-    if (!error && hear(asked->wall)) error = ECHILD;
+    if (!error && hear(wire, asked->wall)) error = ECHILD;
     if (error) dismiss();
     return error;
 }
 
-/* Have the interpreter fork the bot; it comes to us as a child of our own. */
+/* Send some bytes and descriptors; return whether they have gone. */
+static int pass(int to, struct iovec *parts, int count, const int descriptors[], int size)
+{
+    union { struct cmsghdr head; char room[CMSG_SPACE(3 * sizeof(int))]; } passed = {0};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = count, .msg_control = &passed};
+    message.msg_controllen = CMSG_SPACE(size);
+    passed.head = (struct cmsghdr){CMSG_LEN(size), SOL_SOCKET, SCM_RIGHTS};
+    memcpy(CMSG_DATA(&passed.head), descriptors, size);
+    return sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+}
+
+/* Tell the interpreter to fork. What goes wrong is heard when the fork is wanted. */
+static void fork_ahead(void)
+{
+    int ends[2];
+    if (!interpreter || spare >= 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) return;
+    renumber();
+    pass(wire, &(struct iovec){"", 1}, 1, &ends[1], sizeof ends[1]);
+    close(ends[1]);
+    spare = ends[0];
+}
+
+/* Make the interpreter's fork the bot: a child of our own, and the only one that its question is told to. What the
+ * interpreter has read, a later fork could find in its memory. Who has died while it waited was not killed by a bot: again. */
 static int begin_forked(const struct request *asked, char **argv, char **environment, const int stdio[3])
 {
     uint32_t words = asked->words - asked->warm;
     char *end = request + heard, *text = words ? argv[asked->warm] : asked->variables ? environment[0] : end;
+    struct iovec question[] = {{&words, sizeof words}, {text, end - text}};
+    if (sizeof words + (end - text) > QUESTION) return E2BIG;
     argv[asked->warm] = NULL;
-    int error = boot(asked, argv, environment, stdio);
-    if (error) return error;
-    renumber();
-    int question[2]; /* the fork's alone: what its interpreter has read, a later fork could find in its memory */
-    if (pipe2(question, O_CLOEXEC | O_NONBLOCK)) return errno;
-    struct iovec parts[] = {{&words, sizeof words}, {text, end - text}};
-    ssize_t written = writev(question[1], parts, 2);
-    close(question[1]);
-    union { struct cmsghdr head; char room[CMSG_SPACE(4 * sizeof(int))]; } passed = {0};
-    struct iovec waking = {"", 1};
-    struct msghdr message = {.msg_iov = &waking, .msg_iovlen = 1, .msg_control = &passed, .msg_controllen = sizeof passed};
-    passed.head = (struct cmsghdr){CMSG_LEN(4 * sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
-    memcpy(CMSG_DATA(&passed.head), (int[]){stdio[0], stdio[1], stdio[2], question[0]}, 4 * sizeof(int));
-    int whole = written == (ssize_t)sizeof words + (end - text);
-    pid_t forked = whole && sendmsg(wire, &message, MSG_NOSIGNAL) == 1 ? hear(asked->wall) : -1;
-    close(question[0]);
-    if (!whole) return E2BIG;
-    if (forked <= 0) {
+    for (int again = 1; again >= 0; again--) {
+        int error = boot(asked, argv, environment, stdio);
+        if (error) return error;
+        fork_ahead();
+        pid_t forked = hear(spare, BIRTH);
+        if (forked > 0 && pass(spare, question, 2, stdio, 3 * sizeof *stdio)) {
+            close(spare);
+            spare = -1;
+            bot = pack = forked;
+            return 0;
+        }
         dismiss();
-        return ECHILD;
     }
-    bot = pack = forked;
-    return 0;
+    return ECHILD;
 }
 
 static int begin_asked(const struct request *asked, char **argv, char **environment, const int stdio[3])
@@ -510,6 +533,7 @@ int main(int argc, char **argv)
         struct request *asked = (struct request *)request;
         static char *words[WORDS + 1], *variables[WORDS + 1];
         if (asked->words > WORDS || asked->variables > WORDS || asked->warm > asked->words) _exit(3);
+        if (asked->warm && getpid() != 1) _exit(3); /* nobody could be kept from the interpreter */
         heard = length;
         char *rest = split(request + sizeof *asked, request + length, words, asked->words);
         if (!rest || !split(rest, request + length, variables, asked->variables)) _exit(3);
@@ -547,5 +571,6 @@ int main(int argc, char **argv)
         }
         if (send(control, &out, end - (char *)&out, MSG_NOSIGNAL) < 0) leave();
         if (asked->kind == SWEEP) memset(&out.head, 0, sizeof out.head);
+        if (asked->kind != START) fork_ahead();
     }
 }
