@@ -1,16 +1,59 @@
-"""The pictures of the README: `python -m tests.browser.pictures CARDSHARK PAZAAK HOLDEM`, three journals."""
+"""The pictures of README and docs: `python -m tests.browser.pictures` plays three small tournaments and takes them."""
 
+import contextlib
+import json
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from host.journal import reading
-from host.report.files import report_of
 from tests.browser import browser, picture
 
-PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
+ROOT = Path(__file__).parents[2]
+PICTURES = ROOT / "docs" / "pictures"
+PATIENCE = 600.0  # seconds for a tournament to come so far that it is worth a picture
+BOTS = {"cardshark": '"bots/*"', "pazaak": '"bots/*", "shaky.py"', "holdem": '"bots/*"'}
+STAGES = {
+    "cardshark": """
+name = "Blackjack"
+[[stage]]
+name = "tourneys"
+kind = "tables"
+tourneys = 40
+""",
+    "pazaak": """
+name = "Simple Pazaak"
+[[stage]]
+name = "league"
+kind = "round-robin"
+tables_per_pair = 500
+[[stage]]
+name = "cup"
+kind = "cup"
+set = 50
+""",
+    "holdem": """
+name = "Banksalad"
+[[stage]]
+name = "groups"
+kind = "groups"
+repeat = 2
+[[stage]]
+name = "final"
+kind = "groups"
+advance = 1
+""",
+}
+SHAKY = """import sys
+for number, line in enumerate(sys.stdin, 1):
+    if number % 900 == 0:
+        raise ValueError("that was one too many")
+    print("PLAY 7" if number % 700 == 0 else "STAND" if number % 3 == 0 else "END", flush=True)
+"""
 LIVELY = """(mark) => {
     const {steps} = window.casino.shown();
     const living = (step) => step.state.players.filter((one) => !one.died && !one.out).length;
@@ -21,17 +64,20 @@ LIVELY = """(mark) => {
 
 def wait(driver: Any, script: str) -> None:
     """Wait until a script says yes."""
-    until = time.monotonic() + 20
+    until = time.monotonic() + PATIENCE
     while not driver.execute_script(f"return {script}"):
         if time.monotonic() > until:
             raise TimeoutError(script)
         time.sleep(0.1)
 
 
-def take(url: str, name: str, width: int = 1180, height: int = 760, dark: bool = False, lively: str = "") -> None:
-    """Take one picture; a replay is taken at its liveliest step."""
+def take(
+    url: str, name: str, width: int = 1180, height: int = 760, dark: bool = False, lively: str = "", ready: str = "true"
+) -> None:
+    """Take one picture, as soon as a page is ready; a replay is taken at its liveliest step."""
     with browser(width, height, dark) as driver:
         driver.get(url)
+        wait(driver, ready)
         if lively:
             wait(driver, "document.querySelector('.shelf a')")
             driver.execute_script("document.querySelector('.shelf a').click()")
@@ -43,16 +89,46 @@ def take(url: str, name: str, width: int = 1180, height: int = 760, dark: bool =
         picture(driver, PICTURES / f"{name}.png")
 
 
-def main(journals: list[str]) -> None:
-    """Write the reports of three tournaments and take their pictures."""
+def tournament(place: Path, game: str) -> Path:
+    """Make the folder of a small tournament of our sample bots."""
+    shutil.copytree(ROOT / "sample_bots" / game, place / "bots", ignore=shutil.ignore_patterns("README.md"))
+    if game == "pazaak":
+        (place / "shaky.py").write_text(SHAKY)
+    (place / "croupier.toml").write_text(f'game = "{game}"\nbots = [{BOTS[game]}]\n{STAGES[game]}')
+    return place
+
+
+def command(place: Path, *words: str) -> list[str]:
+    """Return a command of croupier in a folder."""
+    return [sys.executable, "-m", "host", "-C", str(place), *words]
+
+
+@contextlib.contextmanager
+def serving(place: Path) -> Iterator[str]:
+    """Serve a folder; return the address."""
+    words = command(place, "--json", "serve", "--bind", "127.0.0.1:0")
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout
+        try:
+            yield json.loads(server.stdout.readline())["url"]
+        finally:
+            server.terminate()
+
+
+def main() -> None:
+    """Play three tournaments, take their pictures, one of them while it is played."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
         urls = []
-        for each in journals:
-            path = Path(place) / f"{len(urls)}.html"
-            with reading(Path(each)) as journal:
-                path.write_text(report_of(journal, 20)[0])
-            urls.append(path.as_uri())
+        for game in STAGES:
+            folder = tournament(Path(place) / game, game)
+            with subprocess.Popen(command(folder, "run", "--progress", "none")) as run:
+                if game == "pazaak":
+                    with serving(folder) as url:
+                        take(url, "live", ready="document.querySelector('progress')?.value > 14")
+            assert run.returncode == 0
+            subprocess.run(command(folder, "report", "-o", str(folder / "report.html")), check=True)
+            urls.append((folder / "report.html").as_uri())
         cardshark, pazaak, holdem = urls
         take(pazaak, "result")
         take(f"{pazaak}#standings", "standings", height=600)
@@ -69,4 +145,4 @@ def main(journals: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
