@@ -1,158 +1,144 @@
-"""What spectators cost a tournament: its games a second with and without them on `croupier serve`, beside the noise.
+"""What spectators cost a tournament: its games a second with and without them on `croupier serve`, turn by turn.
 
-    python benchmarks/serve.py [--rounds 3] [--seconds 20] [--clients 50]
+    python benchmarks/serve.py [--pairs 30] [--seconds 5] [--clients 50] [--hammered]
 
-One Pazaak league is played all the time, and turns follow each other: unwatched, watched, unwatched, hammered, unwatched …
-Each spectator holds a stream of news open and fetches the page at each, as a browser does; ab opens the page for as many
-newcomers every few seconds. A hammered turn has wrk besides, which fetches the page as often as it is given. Each is held against
-the unwatched turns before and after it; how far those lie apart is the floor, and a loss below it says nothing. Target:
-watched, less than 5 % lost. Spectators are as nice as can be: they would sit at machines of their own.
+A Pazaak league is played all the time, a worker a core, and short turns follow each other: unwatched, watched, watched,
+unwatched, unwatched … so that whatever drifts meets both alike. While a turn is unwatched, serve is stopped (SIGSTOP) and
+its spectators wait with their lines open; a watched turn begins with an edition that is overdue, so that there are more
+of them than in a run watched all the time. wrk holds the streams of news open, as many as there are spectators; at each
+news ab fetches the page for all of them, as their browsers would. --hammered has wrk fetch the page besides, as often as
+it is given.
+
+Each watched turn is held against the unwatched one beside it; told is the median of these pairs, with an interval that is
+right in 95 % of cases whatever the noise looks like (order statistics, as in a sign test). The floor holds like against
+like, in the same turns and by the same rule: it is what the machine's noise alone would be called. What is lost counts
+what the load tools compute, too, which are as nice as can be: spectators sit at machines of their own. Shown is a loss
+below 5 % when the interval ends below it.
 
 wrk and ab are programs of the machine: apt install wrk apache2-utils.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import re
 import select
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import pairwise
+from math import comb
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
 import psutil
 import trio
-from rounds import table
+from rounds import duration, table
 
 SAMPLES = Path(__file__).parents[1] / "sample_bots" / "pazaak"
-BOTS = 48  # copies of a quick bot: more pairs than all turns together can play
-TABLES = 200  # of a pair, which is one fixture, for each worker
-NEWCOMERS = 5.0  # seconds from one crowd of them to the next
+BOTS = 50  # copies of a quick bot: more pairs than all turns together can play
+TABLES = 1200  # of a pair, which is one fixture: half a second
+TARGET = 0.05  # of its games a second
+SURE = 0.95
+FEWEST = 7  # pairs: of six values in a row the lowest and the highest are an interval that is sure enough
 PATIENCE = 120.0  # seconds for what takes one on a quiet machine
 TOOLS = {"wrk": "wrk", "ab": "apache2-utils"}
-CONFIG = """\
+CONFIG = f"""\
 game = "pazaak"
 name = "Watched"
 bots = ["bots/*"]
 [[stage]]
 name = "league"
 kind = "round-robin"
-tables_per_pair = {tables}
-[run]
-workers = {workers}
+tables_per_pair = {TABLES}
 """
 
 
 class Turn(NamedTuple):
-    """What was played in one turn, and what watching it took and gave."""
+    """From when to when a turn lasted, in seconds since 1970, and the processor seconds that were spent in it."""
 
-    kind: str  # unwatched, watched or hammered
-    rate: float  # games a second
-    share: float = 0.0  # of one core, used by serve
-    news: int = 0
-    pages: int = 0
+    watched: bool
+    began: float
+    ended: float
+    playing: float
+    serving: float
+    watching: float
+
+    @property
+    def seconds(self) -> float:
+        """Return how long it was."""
+        return self.ended - self.began
+
+
+class Told(NamedTuple):
+    """The median of pairs of turns, and where it lies for sure."""
+
+    median: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{100 * self.median:.1f} % ({100 * self.low:.1f} to {100 * self.high:.1f})"
 
 
 class Crowd:
     """Spectators, and what they got."""
 
-    def __init__(self, port: int, clients: int) -> None:
-        self.port, self.clients = port, clients
+    def __init__(self, port: int, clients: int, hammering: bool) -> None:
+        self.port, self.clients, self.hammering = port, clients, hammering
         self.news = self.pages = 0
+        self.seen, self.fetching = trio.Event(), False
 
-    async def watch(self, seconds: float, hammering: bool) -> None:
-        """Watch for so long."""
-        with trio.move_on_after(seconds):
-            async with trio.open_nursery() as nursery:
-                for _ in range(self.clients):
-                    nursery.start_soon(self._spectator)
-                nursery.start_soon(self._newcomers)
-                if hammering:
-                    nursery.start_soon(self._tool, "wrk", "-t1", "-c10", f"-d{max(1, int(seconds) - 2)}s")
+    async def watch(self) -> None:
+        """Watch until cancelled."""
+        for_good = "-d24h"
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._tool, "/api/events", "wrk", "-t1", f"-c{self.clients}", for_good)
+            if self.hammering:
+                nursery.start_soon(self._tool, "/", "wrk", "-t1", "-c10", for_good)
+            await self._browsers()
 
-    async def _spectator(self) -> None:
+    async def _browsers(self) -> None:
+        """Fetch the page for everybody as soon as there is news."""
         async with await trio.open_tcp_stream("127.0.0.1", self.port) as stream:
             await stream.send_all(f"GET /api/events HTTP/1.1\r\nhost: 127.0.0.1:{self.port}\r\n\r\n".encode())
             while chunk := await stream.receive_some(65536):
                 if b"event: news" in chunk:
-                    self.news += 1
-                    await self._page()
+                    self.news += self.clients
+                    self.fetching = True
+                    told = await self._tool("/", "ab", "-q", "-r", f"-s{PATIENCE:.0f}", f"-n{self.clients}", "-c10")
+                    self.fetching = False
+                    self.pages += int(re.findall(r"Complete requests: +(\d+)", told)[0])
+                    self.seen.set()
 
-    async def _page(self) -> None:
-        head = f"GET / HTTP/1.1\r\nhost: 127.0.0.1:{self.port}\r\naccept-encoding: gzip\r\nconnection: close\r\n\r\n"
-        async with await trio.open_tcp_stream("127.0.0.1", self.port) as stream:
-            await stream.send_all(head.encode())
-            while await stream.receive_some(65536):
-                pass
-        self.pages += 1
-
-    async def _newcomers(self) -> None:
-        while True:
-            await self._tool("ab", "-q", "-s", f"{PATIENCE:.0f}", "-n", str(self.clients), "-c", "10")
-            await trio.sleep(NEWCOMERS)
-
-    async def _tool(self, *command: str) -> None:
-        """Let wrk or ab fetch pages, and count them as it says itself."""
-        whole = [*command, "-H", "Accept-Encoding: gzip", f"http://127.0.0.1:{self.port}/"]
-        told = (await trio.run_process(whole, capture_stdout=True, capture_stderr=True)).stdout.decode()
-        (count,) = re.findall(r"Complete requests: +(\d+)|(\d+) requests in", told)
-        self.pages += int("".join(count))
+    async def _tool(self, path: str, *command: str) -> str:
+        """Let wrk or ab fetch something; return what it tells."""
+        whole = [*command, "-H", "Accept-Encoding: gzip", f"http://127.0.0.1:{self.port}{path}"]
+        return (await trio.run_process(whole, capture_stdout=True, capture_stderr=True)).stdout.decode()
 
 
 @contextmanager
 def running(command: Sequence[str], **how: int) -> Iterator["subprocess.Popen[str]"]:
-    """Run a process that does not outlive the block, whatever it thinks of SIGTERM."""
+    """Run a process that does not outlive the block, whatever it thinks of SIGTERM and even if it is stopped."""
     with subprocess.Popen(command, text=True, **how) as process:  # type: ignore[call-overload]
         try:
             yield process
         finally:
             process.terminate()
+            process.send_signal(signal.SIGCONT)
             try:
                 process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 process.kill()
-
-
-def unwatched(journal: Path, seconds: float) -> Turn:
-    """Let the tournament be for so long."""
-    started = time.time()
-    time.sleep(seconds)
-    return Turn("unwatched", rate(journal, started, seconds))
-
-
-def watched(kind: str, journal: Path, seconds: float, clients: int) -> Turn:
-    """Watch the tournament for so long, by a server of its own."""
-    serve = [sys.executable, "-m", "host", "--json", "serve", "--journal", str(journal), "--bind", "127.0.0.1:0"]
-    with running(serve, stdout=subprocess.PIPE) as server:
-        assert server.stdout is not None
-        if not select.select([server.stdout], [], [], PATIENCE)[0] or not (line := server.stdout.readline()):
-            raise SystemExit("serve did not start")
-        crowd = Crowd(int(json.loads(line)["url"].rsplit(":", 1)[1].strip("/")), clients)
-        trio.run(crowd.watch, 2.0, False)  # it has made its first page, and has been found
-        crowd.news = crowd.pages = 0
-        process = psutil.Process(server.pid)
-        before, started, clock = process.cpu_times(), time.time(), time.monotonic()
-        trio.run(crowd.watch, seconds, kind == "hammered")
-        after, took = process.cpu_times(), time.monotonic() - clock
-    used = after.user + after.system - before.user - before.system
-    return Turn(kind, rate(journal, started, seconds), used / took, crowd.news, crowd.pages)
-
-
-def rate(journal: Path, started: float, seconds: float) -> float:
-    """Return the games a second of a turn for each worker, from the first fixture that ended in it to the last."""
-    within = [at for at in ends(journal) if started < at < started + seconds]
-    if len(within) < 5:
-        raise SystemExit(f"only {len(within)} fixtures ended in a turn: it is too short, or the machine too busy")
-    return TABLES * (len(within) - 1) / (within[-1] - within[0])
 
 
 def ends(journal: Path) -> list[float]:
@@ -163,20 +149,74 @@ def ends(journal: Path) -> list[float]:
         return [at for (at,) in database.execute("SELECT at FROM fixture ORDER BY at")]
 
 
-def league(folder: Path, workers: int) -> list[str]:
+def league(folder: Path) -> list[str]:
     """Make a league; return the command that plays it."""
     (source,) = (SAMPLES / "dumb_bold").glob("*.c")
     (folder / "bots").mkdir()
     for number in range(BOTS):
         (folder / "bots" / f"bot{number}.c").write_bytes(source.read_bytes())
-    (folder / "croupier.toml").write_text(CONFIG.format(tables=TABLES * workers, workers=workers))
+    (folder / "croupier.toml").write_text(CONFIG)
     return [sys.executable, "-m", "host", "-C", str(folder), "run", "--progress", "none"]
 
 
-def played(folder: Path, asked: argparse.Namespace) -> list[Turn]:
-    """Play the turns, an unwatched one before and after each other."""
-    journal, turns = folder / "run" / "run.sqlite", list[Turn]()
-    with running(league(folder, asked.workers), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as run:
+def computed(process: psutil.Process) -> float:
+    """Return the processor seconds of a process and of all that it has started, the dead included."""
+    spent = 0.0
+    for each in [process, *process.children(recursive=True)]:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            spent += sum(each.cpu_times()[:4])
+    return spent
+
+
+async def turns(
+    run: "subprocess.Popen[str]", server: "subprocess.Popen[str]", crowd: Crowd, asked: argparse.Namespace
+) -> list[Turn]:
+    """Play the turns: ABBA, ABBA …"""
+    played, served, us = psutil.Process(run.pid), psutil.Process(server.pid), psutil.Process()
+
+    def spent() -> tuple[float, float, float]:
+        serving, here = sum(served.cpu_times()[:2]), sum(us.cpu_times()[:4])  # those who have ended are among ours
+        tools = sum(computed(each) for each in us.children() if each.pid not in (run.pid, server.pid))
+        return computed(played), serving, here + tools
+
+    found = list[Turn]()
+    for nth in range(2 * asked.pairs):
+        watched = nth % 4 in (1, 2)
+        while crowd.fetching and not watched:  # who is cut off in the middle does not come back
+            await trio.sleep(0.05)
+        server.send_signal(signal.SIGCONT if watched else signal.SIGSTOP)
+        before, began = spent(), time.time()
+        await trio.sleep(asked.seconds)
+        after, ended = spent(), time.time()
+        found.append(Turn(watched, began, ended, *(late - soon for soon, late in zip(before, after, strict=True))))
+        if run.poll() is not None:
+            raise SystemExit("the league was over before the turns were: fewer pairs, or shorter turns")
+    return found
+
+
+async def watched(run: "subprocess.Popen[str]", journal: Path, asked: argparse.Namespace) -> tuple[list[Turn], Crowd]:
+    """Play the turns, with spectators who have settled before the first."""
+    serve = [sys.executable, "-m", "host", "--json", "serve", "--journal", str(journal), "--bind", "127.0.0.1:0"]
+    with running(serve, stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        if not select.select([server.stdout], [], [], PATIENCE)[0] or not (line := server.stdout.readline()):
+            raise SystemExit("serve did not start")
+        port = int(json.loads(line)["url"].rsplit(":", 1)[1].strip("/"))
+        crowd = Crowd(port, asked.clients, asked.hammered)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(crowd.watch)
+            with trio.fail_after(PATIENCE):
+                await crowd.seen.wait()
+            crowd.news = crowd.pages = 0
+            found = await turns(run, server, crowd, asked)
+            nursery.cancel_scope.cancel()
+    return found, crowd
+
+
+def played(folder: Path, asked: argparse.Namespace) -> tuple[list[Turn], Crowd, list[float]]:
+    """Play the league; return the turns, the spectators, and when each fixture ended."""
+    journal = folder / "run" / "run.sqlite"
+    with running(league(folder), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as run:
         assert run.stderr is not None
         os.setpriority(os.PRIO_PROCESS, 0, 19)
         until = time.monotonic() + PATIENCE
@@ -184,56 +224,91 @@ def played(folder: Path, asked: argparse.Namespace) -> list[Turn]:
             if run.poll() is not None or time.monotonic() > until:
                 raise SystemExit(f"the league did not begin: {run.stderr.read() if run.poll() is not None else ''}")
             time.sleep(0.2)
-        turns.append(unwatched(journal, asked.seconds))
-        for _ in range(asked.rounds):
-            for kind in ("watched", "hammered"):
-                turns.append(watched(kind, journal, asked.seconds, asked.clients))
-                turns.append(unwatched(journal, asked.seconds))
-        if run.poll() is not None:
-            raise SystemExit("the league was over before the turns were: fewer rounds, or shorter ones")
-    return turns
+        found, crowd = trio.run(watched, run, journal, asked)
+        until = time.monotonic() + PATIENCE
+        while (at := ends(journal))[-1] < found[-1].ended:  # what was half played when the last turn ended
+            if time.monotonic() > until:
+                raise SystemExit("the league stands still: the machine is too busy")
+            time.sleep(0.2)
+    return found, crowd, at
 
 
-def lost(turns: Sequence[Turn], kind: str) -> list[float]:
-    """Return what each turn of a kind lost against the unwatched turns around it."""
-    around = zip(turns, turns[1:], turns[2:], strict=False)
-    return [1 - 2 * turn.rate / (before.rate + after.rate) for before, turn, after in around if turn.kind == kind]
+def games(turn: Turn, at: Sequence[float]) -> float:
+    """Return the games of a turn; a fixture that lies across one of its ends is shared out."""
+
+    def until(when: float) -> float:
+        nth = bisect_right(at, when)
+        if not 0 < nth < len(at):
+            raise SystemExit("a turn lies outside the league")
+        return nth + (when - at[nth - 1]) / (at[nth] - at[nth - 1])
+
+    return TABLES * (until(turn.ended) - until(turn.began))
+
+
+def sure(values: Sequence[float]) -> Told:
+    """Return the median of values of any distribution, and between which of them it lies in 95 % of cases."""
+    ordered, count = sorted(values), len(values)
+    outside = 0
+    while 2 * sum(comb(count, nth) for nth in range(outside + 1)) <= (1 - SURE) * 2**count:
+        outside += 1
+    return Told(median(ordered), ordered[outside - 1], ordered[count - outside])
+
+
+def compared(found: Sequence[Turn], of: Callable[[Turn], float]) -> tuple[Told, Told]:
+    """Return how a figure of watched turns differs from that of the unwatched ones beside them, and the floor."""
+
+    def more(one: Turn, two: Turn) -> float:
+        return of(two) / of(one) - 1
+
+    neighbours = list(pairwise(found))  # ABBA: the first, third … of two kinds, the others of one
+    differ = [more(*sorted(pair, key=lambda turn: turn.watched)) for pair in neighbours[::2]]
+    alike = [more(*(pair if nth % 2 else reversed(pair))) for nth, pair in enumerate(neighbours[1::2])]
+    return sure(differ), sure(alike)
 
 
 def main() -> None:
     """Play in turns, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--pairs", type=int, default=30, help="of turns, one watched and one unwatched")
+    parser.add_argument("--seconds", type=float, default=5, help="of a turn")
     parser.add_argument("--clients", type=int, default=50)
-    parser.add_argument("--workers", type=int, default=max(1, len(os.sched_getaffinity(0)) - 1))
+    parser.add_argument("--hammered", action="store_true")
     asked = parser.parse_args()
+    if asked.pairs < FEWEST:
+        raise SystemExit(f"fewer than {FEWEST} pairs cannot say anything")
     if missing := [package for tool, package in TOOLS.items() if shutil.which(tool) is None]:
         raise SystemExit(f"this needs load tools of the machine: apt install {' '.join(missing)}")
     with tempfile.TemporaryDirectory() as folder:
-        turns = played(Path(folder), asked)
-    rows = []
-    for kind in ("unwatched", "watched", "hammered"):
-        some = [turn for turn in turns if turn.kind == kind]
-        losses = lost(turns, kind) if kind != "unwatched" else []
-        rates = [asked.workers * turn.rate for turn in some]
-        rows.append(
-            (
-                kind,
-                f"{median(rates):,.0f}",
-                f"{min(rates):,.0f} – {max(rates):,.0f}",
-                f"{100 * median(losses):.1f} %" if losses else "",
-                f"{100 * median(turn.share for turn in some):.1f} %",
-                f"{median(turn.news for turn in some):.0f}",
-                f"{median(turn.pages for turn in some):.0f}",
-            )
-        )
-    print(table(("", "games/s", "of all turns", "lost", "serve, of a core", "news", "pages"), rows))
-    alone = [turn.rate for turn in turns if turn.kind == "unwatched"]
-    floor = median(abs(two - one) / max(one, two) for one, two in pairwise(alone))
+        found, crowd, at = played(Path(folder), asked)
+    played_in = {turn: games(turn, at) for turn in found}
+
+    def rate(turn: Turn) -> float:
+        return played_in[turn] / turn.seconds
+
+    def dear(turn: Turn) -> float:
+        return turn.playing / played_in[turn]
+
+    kinds = [[turn for turn in found if turn.watched is watched] for watched in (False, True)]
+    rows = [
+        (name, *(told(median(map(of, some))) for some in kinds), *map(str, compared(found, of)))
+        for name, of, told in (("games a second", rate, "{:,.0f}".format), ("processor time of a game", dear, duration))
+    ]
+    print(table(("", "unwatched", "watched", "differs (95 %)", "floor: like against like"), rows))
+    cores, seconds = len(os.sched_getaffinity(0)), sum(turn.seconds for turn in kinds[1])
+    for who, spent in (
+        ("serve", sum(turn.serving for turn in kinds[1])),
+        ("its spectators", sum(turn.watching for turn in kinds[1])),
+    ):
+        share = 100 * spent / seconds
+        print(f"{who} computed {share:.1f} % of one core, which is {share / cores:.1f} % of this machine's {cores}")
     print(
-        f"\nfloor: two unwatched turns lie {100 * floor:.1f} % apart in the median; {asked.clients} spectators, "
-        f"{asked.rounds} rounds of {asked.seconds:g} s, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+        f"{asked.clients} spectators got {crowd.news:,} news and fetched {crowd.pages:,} pages in {seconds:.0f} s; "
+        f"{asked.pairs} pairs of turns of {asked.seconds:g} s, load {os.getloadavg()[0]:.1f}"
+    )
+    worst = -compared(found, rate)[0].low
+    print(
+        f"{'shown' if worst < TARGET else 'not shown'}: spectators cost less than {100 * TARGET:.0f} % of a tournament's games "
+        f"a second; the interval ends at {100 * worst:.1f} % lost"
     )
 
 
