@@ -160,9 +160,9 @@ _ways = _Ways()
 def spell_all(views: Iterable[View]) -> bytes:
     """Return questions as text, a line each: their fields, split by one blank."""
     word, ways_of = _word, _ways.__getitem__
-    return "".join(
-        [" ".join(map(call, ways, view) if (ways := ways_of(type(view))) else map(word, view)) + "\n" for view in views]
-    ).encode()
+    lines = [" ".join(map(call, ways, view) if (ways := ways_of(type(view))) else map(word, view)) for view in views]
+    lines.append("")  # the last line has its end, too
+    return "\n".join(lines).encode()
 
 
 PRINTABLE = re.compile(rb"[\x20-\x7E]*")

@@ -336,10 +336,10 @@ class Conversation:
             self._fault = Fault(FaultKind.EXIT)
             return True
         answers, raws, walls, _ = self._wave[:4]
-        wanted, longest, known = len(self._shown), self._limits.output + NUMBER, self._known
+        wanted, longest = len(self._shown), self._limits.output + NUMBER
         *lines, self._heard = (self._heard + heard).split(b"\n")
-        if len(lines) <= wanted - len(answers) and known.keys() >= set(lines):
-            answers += map(known.__getitem__, lines)
+        if len(lines) <= wanted - len(answers) and (moves := self._remembered(lines)) is not None:
+            answers += moves
             raws += lines
             if lines:
                 walls += [now - self._before, *[0.0] * (len(lines) - 1)]
@@ -371,6 +371,13 @@ class Conversation:
             self._fault = Fault(FaultKind.FLOOD)
             return True
         return False
+
+    def _remembered(self, lines: Sequence[bytes]) -> list[Move] | None:
+        """Return what lines say that have all been read before; None when one has not."""
+        try:
+            return [*map(self._known.__getitem__, lines)]
+        except KeyError:
+            return None
 
     def _answer(self, line: bytes, question: Asked, longest: int) -> Answer:
         if len(line) > longest:

@@ -148,15 +148,14 @@ class Seat:
     def _note_all(self, questions: Sequence[Asked], wave: Wave) -> None:
         """Take note of answers; what is said of one in a hundred thousand is looked at only then."""
         walls, count = wave.walls, len(wave.answers)
+        waits = [wall for wall in walls if wall]  # all others came together with the answer before
         self._questions += count
-        self._wall += sum(walls)
-        swift = walls.count(0.0)  # they came together with the answer before
-        self._walls[0] += swift
-        if swift < count:
-            for wall in walls:
-                if wall:
-                    self._walls[min(int(wall * 1e6).bit_length(), WALLS - 1)] += 1
-            slowest = max(walls)
+        self._walls[0] += count - len(waits)
+        if waits:
+            self._wall += sum(waits)
+            for wall in waits:
+                self._walls[min(int(wall * 1e6).bit_length(), WALLS - 1)] += 1
+            slowest = max(waits)
             if self._slowest is None or slowest > self._slowest.wall:
                 nth = walls.index(slowest)
                 told = Told(wave.answers[nth], wave.raws[nth], slowest, wave.cpus[nth] if wave.cpus else 0.0)

@@ -75,23 +75,23 @@ class Player:
         self.seat, self.chips = seat, chips
         self.cards, self.bet, self.died = "", 0, False
         self.last = 0  # the round after which it was out
-        self.shown = Other(chips, 0, False)
+        self.shown = new(Other, (chips, 0, False))
 
     def put_in(self, chips: int) -> None:
         """Bet chips."""
         self.chips -= chips
         self.bet += chips
-        self.shown = Other(self.chips, self.bet, False)
+        self.shown = new(Other, (self.chips, self.bet, False))
 
     def die(self) -> None:
         """Lose the round and what was put in."""
         self.died = True
-        self.shown = Other(self.chips, self.bet, True)
+        self.shown = new(Other, (self.chips, self.bet, True))
 
     def next_street(self) -> None:
         """Forget the bet: it is in the pot."""
         self.bet = 0
-        self.shown = Other(self.chips, 0, self.died)
+        self.shown = new(Other, (self.chips, 0, self.died))
 
 
 def allows(rules: Rules, view: AnyView, move: Move) -> bool:
