@@ -473,7 +473,9 @@ def test_the_first_bar_of_a_histogram_is_drawn(journal: Path) -> None:
     spent = told_of(journal).bots[0].spent
     assert spent
     walls = ((0.0, 1e-6, 9), *((2 ** (at - 1) / 1e6, 2**at / 1e6, 0) for at in range(1, 24)))
-    assert len(bars(spent._replace(walls=walls)).bars) == 1
+    drawn = bars(spent._replace(walls=walls))
+    assert [bar.title for bar in drawn.bars] == ["9 answers together with the one before"]
+    assert drawn.label.startswith("9 answers came together with the one before; ")
 
 
 # For judges.

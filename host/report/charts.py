@@ -155,6 +155,10 @@ class Bars(NamedTuple):
     label: str
 
 
+TOGETHER = "together with the one before"
+"""When answers come that take no time: those of a bot that is asked for many tables at once."""
+
+
 def bars(spent: Spent) -> Bars:
     """Return the histogram of a bot's answer times, its limit in the picture; the first bar may begin at nothing."""
     counts = [count for _, _, count in spent.walls]
@@ -171,7 +175,8 @@ def bars(spent: Spent) -> Bars:
         if not count:
             continue
         height = round(4 + 120 * math.log10(count + 1) / tallest, 1)
-        title = f"{thousands(count)} answers from {dur(start)} to {dur(below)}"
+        when = f"from {dur(start)} to {dur(below)}" if at else TOGETHER
+        title = f"{thousands(count)} answers {when}"
         late = spent.limit is not None and start >= spent.limit
         drawn.append(Bar(round(10 + (at - first) * width, 1), 150 - height, round(width - 3, 1), height, title, late))
     every = max(1, round((last - first) / 7))
@@ -183,6 +188,8 @@ def bars(spent: Spent) -> Bars:
         limit = round(10 + (math.log2(spent.limit * 1e6) + 1 - first) * width, 1)
         limit = min(limit, 630.0)
     parts = [f"{percent} of 100 answers took less than {dur(quantile(spent, percent))}" for percent in (50, 99)]
+    if counts[0]:
+        parts.insert(0, f"{thousands(counts[0])} answers came {TOGETHER}")
     label = f"{'; '.join(parts)}; the slowest {dur(spent.slowest)}"
     return Bars(drawn, ticks, limit, label + (f", the limit {dur(spent.limit)}." if spent.limit is not None else "."))
 
