@@ -1,4 +1,4 @@
-"""How soon a report is seen: first paint in Chromium of 28 pairs and 20 replays, and the size of twenty long games.
+"""How soon a report is seen: first paint in Chromium of 28 pairs and 20 replays; the size of twenty long games, or of fifty bots.
 
     python benchmarks/report.py [--rounds 15]
 
@@ -26,11 +26,11 @@ PAINTED = (
 EMPTY = "<!doctype html><title>floor</title><p>Nothing.</p>"
 
 
-def pairs(folder: Path) -> tuple[str, int]:
-    """Return the report of a league of eight bots, twenty replays in it."""
-    path, bots = folder / "pairs" / "run" / "run.sqlite", tuple(f"bot {number}" for number in range(8))
+def league(folder: Path, count: int, tables: int) -> tuple[str, int]:
+    """Return the report of a league of so many bots and tables a pair, twenty replays in it."""
+    path, bots = folder / f"{count}" / "run" / "run.sqlite", tuple(f"bot {number}" for number in range(count))
     games.begin(path, "pazaak", bots)
-    games.add(path, games.fixtures("pazaak", "league", bots, 100))
+    games.add(path, games.fixtures("pazaak", "league", bots, tables))
     with reading(path) as journal:
         return report_of(journal, 20)
 
@@ -64,7 +64,12 @@ def main() -> None:
         folder = Path(place)
         pages = {"an empty page": folder / "empty.html"}
         pages["an empty page"].write_text(EMPTY)
-        for what, (text, kept) in {"28 pairs": pairs(folder), "long games": long_games(folder)}.items():
+        reports = {
+            "28 pairs": league(folder, 8, 100),
+            "50 bots": league(folder, 50, 4),
+            "long games": long_games(folder),
+        }
+        for what, (text, kept) in reports.items():
             name = f"{what}, {kept} replays, {len(text.encode()) / 1000:.0f} kB"
             pages[name] = folder / f"{what}.html"
             pages[name].write_text(text)
