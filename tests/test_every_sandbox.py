@@ -7,8 +7,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from functools import cache as once
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ import trio
 from house import (
     AMPLE,
     CACHE,
+    ROGUES,
     built,
     groups,
     inhabitants,
@@ -44,6 +47,7 @@ from protocols.words import Answer, Fault, FaultKind, Move
 
 GAME = GAMES["cardshark"]
 STANDS = Move("S")
+PROMISED = 0.25  # seconds after its limit in which a verdict comes, on a machine that is not loaded
 
 
 def marked(those: list[str]) -> list[Any]:
@@ -687,6 +691,31 @@ def test_of_a_hydra_no_head_survives_its_decision(level: str) -> None:
 
     with nothing_left_behind():
         assert trio.run(ask) == 0
+
+
+@pytest.mark.long
+@at_own_world_levels
+def test_a_verdict_does_not_wait_for_a_slow_death_and_nothing_begins_before_it(level: str) -> None:
+    bot, alone = built(ROGUES / "dies_slowly.c"), [b"/bin/sh", b"-c", b"kill -0 -1 2>/dev/null || echo alone"]
+
+    async def late(*, buried: bool) -> float:
+        async with sandboxed(level, Home(Path(bot.folder)), AMPLE) as sandbox:
+            before, began = sandbox.group.computed() if sandbox.group else 0.0, time.perf_counter()
+            ended = await sandbox.keeper.ask([b"./bot"], {}, AMPLE, 1.0)
+            took = time.perf_counter() - began
+            assert ended.timed_out
+            if buried:
+                used = ended.cpu + await sandbox.keeper.bury()
+                assert not list(descendants(sandbox.pid))
+                assert sandbox.group is None or used > 0.9 * (sandbox.group.computed() - before)
+                assert not await sandbox.keeper.bury()
+            asked = await sandbox.keeper.ask(alone, {"PATH": "/bin"}, AMPLE, 9)
+            assert (asked.output, asked.timed_out) == (b"alone\n", False)
+            return took - 1.0
+
+    with nothing_left_behind():
+        assert any(trio.run(partial(late, buried=nth % 2 == 0)) < PROMISED for nth in range(6))
+        trio.run(partial(late, buried=False))
 
 
 @at_every_level

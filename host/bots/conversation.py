@@ -109,6 +109,8 @@ class Conversation:
 
     async def _prepare(self, questions: Sequence[Asked]) -> Told | None:
         """Have a process that has said nothing yet; return what was told instead of an answer when there is none."""
+        if self._input < 0:
+            await self._bury()
         if self._budgeted:
             self._tables = max(self._tables, *(question.table for question in questions))
             self._in_all = self._limits.cpu_table * self._tables - self.spent.cpu
@@ -170,6 +172,7 @@ class Conversation:
     async def rest(self, patience: float = ORDERLY) -> None:
         """End the process: its input is closed, and everything is killed when it has exited or patience is at an end."""
         if self._input < 0:
+            await self._bury()
             return
         self._watched.turn.begin()
         self._count_waits()
@@ -177,6 +180,7 @@ class Conversation:
         self._input = -1
         try:
             await self._sweep(patience)
+            await self._bury()
             self.overheard(0)  # its last words
             self.muddled |= self._waved and self._spoke_early()
         finally:
@@ -430,6 +434,11 @@ class Conversation:
                 os.close(descriptor)
         self._input = self._output = -1
         self._heard = b""
+
+    async def _bury(self) -> None:
+        """Have the dead gone, and in the account: a verdict does not wait for a slow death."""
+        late = await self._sandbox.keeper.bury()
+        self.spent = self.spent._replace(cpu=self.spent.cpu + late)
 
     async def _sweep(self, patience: float) -> Ended:
         ended = await self._sandbox.keeper.sweep(patience)

@@ -79,7 +79,13 @@ class OneShot:
             wave.cpus.append(told.cpu)
         return wave
 
+    async def _bury(self) -> None:
+        """Have the dead of the last question gone, and in the account: a verdict does not wait for a slow death."""
+        late = await self._sandbox.keeper.bury()
+        self.spent = self.spent._replace(cpu=self.spent.cpu + late)
+
     async def _ask(self, question: Asked) -> Told:
+        await self._bury()
         words = self._protocol.ask(question.view)
         self._watched.forget()
         self._tables = max(self._tables, question.table)
@@ -158,4 +164,5 @@ class OneShot:
 
     async def rest(self, _patience: float = 0.0) -> None:
         """End the fixture: nothing of it is left running."""
+        await self._bury()
         self._clock.forget()

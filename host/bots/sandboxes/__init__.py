@@ -176,7 +176,11 @@ async def sandboxed(level: str, home: Home, limits: Limits) -> AsyncIterator[San
             with _our_fault():
                 group.add(conversation.pid)
             conversation.count(group)
-        yield Sandbox(level, conversation, group, started.said.get("TMPDIR", ""))
+        try:
+            yield Sandbox(level, conversation, group, started.said.get("TMPDIR", ""))
+        finally:
+            with contextlib.suppress(KeeperDied):
+                await conversation.bury()
 
 
 async def _alone(home: Home, limits: Limits, group: Group | None, stack: contextlib.AsyncExitStack) -> Keeperless:
@@ -192,6 +196,7 @@ async def _alone(home: Home, limits: Limits, group: Group | None, stack: context
     except OSError as error:
         raise KeeperDied(f"no sandbox can be made: {error}") from error
     alone = Keeperless(keeperless.World(home, limits, user, group, ours))
+    stack.push_async_callback(alone.bury)
     stack.push_async_callback(alone.sweep)
     tried = await alone.ask([b"/bin/true"], {}, limits, keeper.TRIAL)
     if tried.error or tried.timed_out or (tried.status and not tried.stopped):

@@ -4,6 +4,8 @@
  *   ask    start the bot with these arguments, read its output to the end, kill everything, reply with output and usage
  *   start  sweep, then start the bot on the three descriptors that came with the request, reply at once
  *   sweep  give the bot the time asked for to exit, kill everything, reply how it ended and what was used
+ * Who is killed may take a second to die, when it has a million mappings. An impatient request is answered before that,
+ * UNSWEPT; a patient sweep then tells what they have used since, and nothing starts before they are gone.
  * Three more get none:
  *   cut    kill everything now; the question under way is answered with what there is
  *   pause, resume   stop everything, and let it go on
@@ -49,16 +51,18 @@
 enum { SIGNALS = 512 }; /* queued at once: the kernel counts them for all sandboxes of one user */
 enum { WORDS = 1024, REQUEST = 128 << 10, ANSWER = 64 << 10, COMPLAINT = 8 << 10, QUESTION = 64 << 10 };
 enum { ASK = 'A', START = 'S', SWEEP = 'K', CUT = 'X', PAUSE = 'P', RESUME = 'R' };
-enum { TIMED_OUT = 1, FLOODED = 2, OVER_CPU = 4, EXITED = 8, STOPPED = 16 };
+enum { TIMED_OUT = 1, FLOODED = 2, OVER_CPU = 4, EXITED = 8, STOPPED = 16, UNSWEPT = 32 };
 static const int64_t MS = 1000000;
 static const int64_t LINGER = 50 * MS; /* a process that has closed its output may take this long to exit */
 static const int64_t STALLED = 50 * MS; /* who wakes up so late cannot say that the bot has not exited in time */
 static const int64_t BIRTH = 5000 * MS; /* how long a fork may take: no bot has begun, and none is to blame */
 static const int64_t CHASE = 500 * MS; /* how long to run after what has left its process group, with --unsafe */
+static const int64_t BURIAL = 50 * MS; /* how long an impatient reply waits for the killed to die */
+static const int64_t FOREVER = INT64_MAX / 2;
 
 struct request {
     uint32_t kind, words, variables, output; /* output: the most bytes of standard output */
-    uint32_t warm, unused;                   /* warm: how many words are its interpreter's own, which is kept; 0: start it cold */
+    uint32_t warm, patient;                  /* warm: how many words are its interpreter's own, which is kept; 0: start it cold */
     int64_t wall, cpu;                       /* nanoseconds */
 };
 struct reply {
@@ -74,11 +78,13 @@ static char request[REQUEST];
 static size_t heard; /* bytes of it */
 static pid_t bot;  /* 0 when none was started or it is reaped */
 static pid_t pack; /* its process group, until all of it is reaped */
+static int swept = 1; /* whether all that was killed is gone, and /tmp empty */
+static int64_t counted; /* nanoseconds of a bot that was not reaped when it was told of */
 static pid_t interpreter; /* that forks bots; 0 when there is none. No bot can reach it (interpreter.py) */
 static int wire = -1;     /* to it */
 static int spare = -1;    /* to what it has been told to fork ahead, which says its number and then takes a question */
 static struct rlimit tasks, files, open_files;
-static int control, children;             /* the socket; a signalfd for SIGCHLD */
+static int control, children, folder;     /* the socket; a signalfd for SIGCHLD; the bot's /tmp, -1 for none */
 static int numbers = -1;                  /* of the kernel, where to tell the last process number; -1 for none */
 static int ruleset = -1;                  /* of Landlock; -1 inside namespaces */
 static struct sock_filter program[4096];  /* of seccomp; inside namespaces bubblewrap has loaded what holds for us, too */
@@ -112,64 +118,70 @@ static void account(pid_t pid, int status, const struct rusage *used)
     }
 }
 
-static void reap(void)
+/* Bury the dead; return whether there are children left. */
+static int reap(void)
 {
     struct signalfd_siginfo drained[16];
     while (read(children, drained, sizeof drained) > 0) {}
     int status;
     struct rusage used;
-    for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &used)) > 0;) account(pid, status, &used);
+    pid_t pid;
+    while ((pid = wait4(-1, &status, WNOHANG, &used)) > 0) account(pid, status, &used);
+    return pid == 0;
+}
+
+/* Wait until a child dies, at the most so long; return 0 when the deadline has passed. */
+static int await_death(int64_t deadline, int64_t nap)
+{
+    int64_t left = deadline - now(CLOCK_MONOTONIC);
+    if (left <= 0) return 0;
+    if (nap > left) nap = left;
+    ppoll(&(struct pollfd){children, POLLIN, 0}, 1, &(struct timespec){nap / 1000000000, nap % 1000000000}, NULL);
+    return 1;
 }
 
 /* Outside a PID namespace kill(-1) would be everything our user runs. There the bot's process group must do, which its
  * filter does not let it leave, and every orphan that has come to us; with --unsafe, what runs faster gets away. */
-static void kill_pack(void)
+static int kill_pack(int64_t deadline)
 {
-    int64_t deadline = now(CLOCK_MONOTONIC) + CHASE;
-    for (;;) {
-        int status;
-        struct rusage used;
-        pid_t pid;
-        while ((pid = wait4(-1, &status, WNOHANG, &used)) > 0) account(pid, status, &used);
-        if (pid < 0 || now(CLOCK_MONOTONIC) > deadline) break;
+    int64_t given_up = now(CLOCK_MONOTONIC) + CHASE;
+    while (reap() && now(CLOCK_MONOTONIC) < given_up) {
         if (pack) kill(-pack, SIGKILL);
         FILE *ours = fopen("/proc/thread-self/children", "re");
         for (int child; ours && fscanf(ours, "%d", &child) == 1;) kill(child, SIGKILL);
         if (ours) fclose(ours);
-        ppoll(&(struct pollfd){children, POLLIN, 0}, 1, &(struct timespec){0, MS / 4}, NULL);
+        if (!await_death(deadline, MS / 4)) return 0;
     }
     pack = 0;
+    return 1;
 }
 
 /* Kill the bot's process group, which whoever was forked by an interpreter cannot leave. */
-static void kill_forked(void)
+static int kill_forked(int64_t deadline)
 {
     while (pack && interpreter && (!kill(-pack, SIGKILL) || errno != ESRCH)) {
-        ppoll(&(struct pollfd){children, POLLIN, 0}, 1, &(struct timespec){0, MS}, NULL);
+        if (!await_death(deadline, MS)) return 0;
         reap();
     }
     if (interpreter) pack = 0;
+    return 1;
 }
 
-/* Kill everything in this sandbox but the interpreter, and what it has forked ahead, and wait until it is gone. Only PID 1
- * may say kill(-1). */
-static void kill_all(void)
+/* Kill everything in this sandbox but the interpreter, and what it has forked ahead, and wait until it is gone, at the most
+ * so long; return whether it is. Only PID 1 may say kill(-1). */
+static int kill_all(int64_t patience)
 {
-    if (bot) out.head.flags |= STOPPED;
-    if (getpid() != 1) {
-        kill_pack();
-        return;
+    int64_t deadline = now(CLOCK_MONOTONIC) + patience;
+    if (bot) {
+        out.head.flags |= STOPPED;
+        out.head.status = SIGKILL; /* unless it turns out to have ended otherwise */
     }
-    kill_forked();
-    if (interpreter) return;
-    for (;;) {
-        int status;
-        struct rusage used;
-        kill(-1, SIGKILL);
-        pid_t pid = wait4(-1, &status, 0, &used);
-        if (pid > 0) account(pid, status, &used);
-        else if (errno == ECHILD) return;
-    }
+    if (getpid() != 1) return kill_pack(deadline);
+    if (!kill_forked(deadline)) return 0;
+    if (interpreter) return 1;
+    do kill(-1, SIGKILL);
+    while (reap() && await_death(deadline, FOREVER));
+    return !reap();
 }
 
 static void signal_all(int number)
@@ -181,7 +193,7 @@ static void signal_all(int number)
 /* The host has gone, or speaks out of turn. */
 static void leave(void)
 {
-    kill_all();
+    kill_all(FOREVER);
     _exit(0);
 }
 
@@ -189,9 +201,7 @@ static void leave(void)
 static void await_exit(int64_t patience)
 {
     int64_t deadline = now(CLOCK_MONOTONIC) + patience;
-    struct pollfd wait = {children, POLLIN, 0};
-    for (int64_t left; bot && (left = deadline - now(CLOCK_MONOTONIC)) > 0; reap())
-        ppoll(&wait, 1, &(struct timespec){left / 1000000000, left % 1000000000}, NULL);
+    while (bot && await_death(deadline, FOREVER)) reap();
 }
 
 static int taken(int error) { return error == ENOTEMPTY || error == EEXIST || error == ENOTDIR; }
@@ -228,6 +238,17 @@ static void wipe(int top)
         closedir(outer);
     }
     futimens(top, (struct timespec[2]){0});
+}
+
+/* Have nobody in this sandbox, and nothing in its /tmp; tell when that takes longer, and what the bot has used so far. */
+static void sweep(int64_t patience)
+{
+    clockid_t processor;
+    swept = kill_all(patience);
+    if (swept && folder >= 0) wipe(folder);
+    if (swept) return;
+    out.head.flags |= UNSWEPT;
+    if (bot && !clock_getcpuclockid(bot, &processor)) out.head.cpu += counted = now(processor);
 }
 
 /* Let the next process have any number: counted on, it would tell a bot how many it has started before. */
@@ -454,7 +475,7 @@ static void ask(const struct request *asked, char **argv, char **environment)
         if (wait[2].revents) reap();
     }
     out.head.wall = now(CLOCK_MONOTONIC) - started;
-    kill_all();
+    sweep(asked->patient ? FOREVER : BURIAL);
     /* What the dead have left in the pipes; nobody can write any more, so this ends. */
     errno = 0;
     while (total <= room && drain(said[0], answer, &out.head.said, room, 0, &total) && errno != EAGAIN) errno = 0;
@@ -515,7 +536,7 @@ int main(int argc, char **argv)
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, NULL);
     children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-    int folder = open(argv[5], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    folder = open(argv[5], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (children < 0) return 3;
 
     for (;;) {
@@ -543,17 +564,16 @@ int main(int argc, char **argv)
             continue;
         }
         if (asked->kind == CUT) {
-            kill_all();
+            kill_all(0);
             continue;
         }
+        if (asked->kind == SWEEP) await_exit(asked->wall);
+        /* What the started bot used until now is in out.head already. */
+        if (asked->kind != ASK || !swept) sweep(asked->kind == SWEEP && !asked->patient ? BURIAL : FOREVER);
         if (asked->kind == ASK) {
             memset(&out.head, 0, sizeof out.head);
             ask(asked, words, variables);
-        } else {
-            await_exit(asked->kind == SWEEP ? asked->wall : 0);
-            kill_all(); /* what the started bot used until now is in out.head already */
         }
-        if (folder >= 0) wipe(folder);
         if (asked->kind == START) {
             struct cmsghdr *head = CMSG_FIRSTHDR(&message);
             int stdio[3];
@@ -570,7 +590,10 @@ int main(int argc, char **argv)
             end = mempcpy(end, complaint, out.head.complained);
         }
         if (send(control, &out, end - (char *)&out, MSG_NOSIGNAL) < 0) leave();
-        if (asked->kind == SWEEP) memset(&out.head, 0, sizeof out.head);
-        if (asked->kind != START) fork_ahead();
+        if (asked->kind == START) continue;
+        memset(&out.head, 0, sizeof out.head); /* what comes now was used since */
+        out.head.cpu = -counted;
+        counted = 0;
+        if (swept) fork_ahead();
     }
 }

@@ -27,7 +27,7 @@ SOURCE = Path(__file__).with_name("keeper.c")
 REQUEST, REPLY = struct.Struct("=6I2q"), struct.Struct("=2i4I5q")
 CREDENTIALS = struct.Struct("3i")  # a process, its user and group, as the kernel vouches for them
 ROOM = socket.CMSG_SPACE(CREDENTIALS.size)
-TIMED_OUT, FLOODED, OVER_CPU, EXITED, STOPPED = 1, 2, 4, 8, 16
+TIMED_OUT, FLOODED, OVER_CPU, EXITED, STOPPED, UNSWEPT = 1, 2, 4, 8, 16, 32
 LONGEST_REPLY = 128 << 10
 MOST_WORDS, LONGEST_REQUEST = 1024, 128 << 10
 """What a keeper has room for: words of a command, as many variables, and the bytes of all of them."""
@@ -36,7 +36,7 @@ LINE_END = 2  # bytes that an answer may be longer than its limit
 TRIAL = 20.0  # seconds that a trial may take: a busy machine is not one without sandboxes
 PATIENCE = 20.0
 """Seconds that a keeper may take longer than the limits it was given before it is taken for dead. One that has died is known at
-once, by the end of its socket; but what it kills may take seconds to die, when it has a million mappings."""
+once, by the end of its socket; but what it kills may take seconds to die, when it has a million mappings: it is buried later."""
 
 
 class KeeperDied(Exception):
@@ -172,6 +172,7 @@ class Keeper:
         self._group: Group | None = None
         self._own = 0.0
         self._since = Spot(0.0, 0.0, 0)
+        self._unswept = False  # whether those that were killed have yet to die
 
     def count(self, group: Group) -> None:
         """Take usage from the group that the keeper is now in."""
@@ -186,7 +187,7 @@ class Keeper:
         wall: float,
         overdue: Overdue | None = None,
     ) -> Ended:
-        """Start the program afresh and return its whole output; everything it left behind is dead by then.
+        """Start the program afresh and return its whole output; everything it left behind is killed by then.
 
         `overdue` is called when there is no answer after the limit of a move, and then when it says so.
         """
@@ -204,6 +205,12 @@ class Keeper:
         It has `patience` seconds to exit by itself, when it is about to.
         """
         return await self._request(b"K", (), {}, Limits(), patience)
+
+    async def bury(self) -> float:
+        """Wait until all that was killed is gone; return the seconds it has used since its end was told, mostly none."""
+        if not self._unswept:
+            return 0.0
+        return (await self._request(b"K", (), {}, Limits(), 0.0, patient=True)).cpu
 
     def cut(self) -> None:
         """Kill everything in the sandbox at once; the question under way is answered with what there is."""
@@ -231,14 +238,18 @@ class Keeper:
         wall: float,
         stdio: tuple[int, ...] = (),
         overdue: Overdue | None = None,
+        *,
+        patient: bool = False,
     ) -> Ended:
         words, env = [*argv], {**env, **self._said}
         if not fits(words, env):
             return TOO_LONG
-        request = _packed(kind, words, env, limits, wall, self.warm if kind in b"AS" else 0)
+        warm = self.warm if kind in b"AS" else 0
+        request = _packed(kind, words, env, limits, wall, warm, patient=patient)
         passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", stdio).tobytes())] if stdio else []
         if kind != b"K":
             self._since = self._spot()
+        self._unswept = False
         try:
             self._control.sendmsg([request], passed)  # there is room: never more than one is under way
             silent = not await self._replied(wall, limits.move, overdue)
@@ -276,11 +287,11 @@ class Keeper:
 
     def _counted(self, ended: Ended, kind: bytes) -> Ended:
         """Return what the group says was used since the last start, the keeper's own work left out."""
-        self._own = ended.own
+        self._own, self._unswept = ended.own, bool(ended.flags & UNSWEPT)
         if self._group is None:
             return ended
         now, since = self._spot(), self._since
-        if kind == b"K":
+        if kind == b"K" or self._unswept:
             self._since = now
         computed = now.computed - since.computed - (now.own - since.own)
         return ended._replace(cpu=max(computed, 0.0), killed=now.killed - since.killed)
@@ -305,11 +316,19 @@ def asked_plainly(control: socket.socket, argv: Sequence[bytes]) -> Ended:
 
 
 def _packed(
-    kind: bytes, words: Sequence[bytes], env: Mapping[str, str], limits: Limits, wall: float, warm: int = 0
+    kind: bytes,
+    words: Sequence[bytes],
+    env: Mapping[str, str],
+    limits: Limits,
+    wall: float,
+    warm: int = 0,
+    *,
+    patient: bool = True,
 ) -> bytes:
     variables = [f"{name}={value}".encode() for name, value in env.items()]
     longest = limits.output + LINE_END
-    head = REQUEST.pack(kind[0], len(words), len(variables), longest, warm, 0, int(wall * 1e9), int(limits.cpu * 1e9))
+    counts = (len(words), len(variables), longest, warm, patient)
+    head = REQUEST.pack(kind[0], *counts, int(wall * 1e9), int(limits.cpu * 1e9))
     return head + b"".join(word + b"\0" for word in (*words, *variables))
 
 

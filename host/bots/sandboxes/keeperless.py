@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import errno
 import json
+import math
 import os
 import select
 import signal
@@ -36,6 +37,7 @@ from host.bots.sandboxes.keeper import (
     TIMED_OUT,
     TOO_LONG,
     TRIAL,
+    UNSWEPT,
     Ended,
     KeeperDied,
     Overdue,
@@ -46,6 +48,7 @@ SHELL, PRLIMIT = "/bin/bash", "/usr/bin/prlimit"
 """The shell for which a descriptor may have more than one digit, and what sets limits to the byte."""
 
 LINGER = 0.05  # seconds that a process which has closed its output may take to exit
+BURIAL = 0.05  # seconds that a verdict waits for the killed to die
 STALLED = 0.05  # seconds: who wakes up so late cannot say that the bot has not exited in time
 COMPLAINT = 8 << 10  # bytes kept of standard error: its first and its last half
 CHUNK = 1 << 16
@@ -118,6 +121,8 @@ class Keeperless:
         self._paused = False
         self._unwanted = False  # whether it was cut short, which may be before it has begun
         self._since = (0.0, 0)  # the group's seconds, and processes killed in it, when the program was started
+        self._dying: Life | None = None  # what was killed, and of whose end was told before it was gone
+        self._told = 0.0  # seconds of it that were told
 
     @property
     def pid(self) -> int:
@@ -137,7 +142,7 @@ class Keeperless:
         wall: float,
         overdue: Overdue | None = None,
     ) -> Ended:
-        """Start the program and return its whole output; everything it left behind is dead by then.
+        """Start the program and return its whole output; everything it left behind is killed by then.
 
         `overdue` is called when there is no answer after the limit of a move, and then when it says so.
         """
@@ -159,7 +164,7 @@ class Keeperless:
                 await hearing.listen(life, wall, limits.move, overdue)
             finally:
                 took = time.perf_counter() - life.began
-                ended = await self._end()
+                ended = await self._end(BURIAL)
             return hearing.told(ended._replace(wall=took))
 
     async def start(
@@ -181,7 +186,18 @@ class Keeperless:
         if patience and self._life:
             with trio.CancelScope(shield=True, deadline=trio.current_time() + patience):
                 await trio.lowlevel.wait_readable(self._life.bot)
-        return await self._end()
+        return await self._end(BURIAL)
+
+    async def bury(self) -> float:
+        """Wait until all that was killed is gone; return the seconds it has used since its end was told, mostly none."""
+        life, self._dying = self._dying, None
+        if life is None:
+            return 0.0
+        with trio.CancelScope(shield=True):
+            await _gone(life)
+        cpu, _ = _closed(life)
+        group = self._world.group
+        return max((group.computed() if group else cpu - life.before) - self._told, 0.0)
 
     def cut(self) -> None:
         """Kill the program at once; the question under way is answered with what there is."""
@@ -265,8 +281,9 @@ class Keeperless:
             self._since = group.computed(), group.killed()
         return life._replace(bot=os.pidfd_open(shell), before=_clock(life.first) + _clock(shell))
 
-    async def _end(self) -> Ended:
-        """Kill all that is left of the program; return how it ended and what it used."""
+    async def _end(self, patience: float = math.inf) -> Ended:
+        """Kill all that is left of the program; return how it ended and what it used, so far if it takes long to die."""
+        await self.bury()
         life, self._life = self._life, None  # nobody may cut short what is ending: its descriptors are soon another's
         if life is None:
             return NOTHING
@@ -278,20 +295,21 @@ class Keeperless:
             # The dead of a namespace that is killed are counted by nobody.
             living = 0.0 if said or self._world.group else sum(map(computed, descendants(life.first)))
             self._kill(life)
-            for handle in (life.outside, life.inside, life.bot):
-                if handle >= 0:
-                    await trio.lowlevel.wait_readable(handle)
-                    os.close(handle)
-        life.outer.wait()
-        os.close(life.status)
-        cpu, memory = _used(life.first)
+            with trio.move_on_after(patience) as waiting:
+                await _gone(life)
         status, flags = _status(said)
-        ended = NOTHING._replace(status=status, flags=flags, cpu=max(cpu - life.before, living), memory=memory)
+        ended = NOTHING._replace(status=status, flags=flags, cpu=living)
+        if waiting.cancelled_caught:
+            self._dying, self._told = life, living
+            ended = ended._replace(flags=flags | UNSWEPT)
+        else:
+            cpu, memory = _closed(life)
+            ended = ended._replace(cpu=max(cpu - life.before, living), memory=memory)
         if self._world.group is None:
             return ended
         began, killed = self._since
-        group = self._world.group
-        return ended._replace(cpu=max(group.computed() - began, 0.0), killed=group.killed() - killed)
+        group, self._told = self._world.group, self._world.group.computed()
+        return ended._replace(cpu=max(self._told - began, 0.0), killed=group.killed() - killed)
 
 
 class Hearing:
@@ -527,6 +545,22 @@ def _readable(descriptor: int) -> bool:
     looks = select.poll()
     looks.register(descriptor, select.POLLIN)
     return bool(looks.poll(0))
+
+
+async def _gone(life: Life) -> None:
+    """Wait until a sandbox that was killed is no more."""
+    for handle in (life.outside, life.inside, life.bot):
+        if handle >= 0:
+            await trio.lowlevel.wait_readable(handle)
+
+
+def _closed(life: Life) -> tuple[float, int]:
+    """Let go of a sandbox that is no more; return the seconds computed in it and the bytes of its largest process."""
+    for handle in (life.outside, life.inside, life.bot, life.status):
+        if handle >= 0:
+            os.close(handle)
+    life.outer.wait()
+    return _used(life.first)
 
 
 def _kill(handle: int) -> None:
