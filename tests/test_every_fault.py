@@ -156,7 +156,8 @@ def plays(rogue: Rogue, **changes: Any) -> None:
         assert harmless((piece.raw + piece.stderr).decode(errors="replace")).replace("\n", " ").isprintable()
         assert len(piece.raw) <= 2048 and len(piece.stderr) <= 2048
         if piece.kind == FaultKind.TIMEOUT:
-            assert piece.wall <= rogue.limits.move + (rogue.limits.startup if rogue.protocol else 0) + OVERSHOOT
+            granted = rogue.limits.move + (rogue.limits.startup if rogue.protocol else 0)
+            assert piece.wall + piece.overhead <= granted + OVERSHOOT
         if piece.kind == FaultKind.CPU:
             assert piece.cpu <= rogue.limits.cpu + OVERSHOOT
         assert piece.wall < AMPLE.move
