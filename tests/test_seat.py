@@ -264,6 +264,23 @@ def test_who_has_had_the_grace_in_vain_does_not_get_it_again(make: Make) -> None
     assert max(walls[1:]) < 2.0
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("answered", [0, 1])
+def test_who_takes_long_to_start_after_every_fault_is_benched_in_the_end(answered: int, make: Make) -> None:
+    source = f"""
+        import sys, time
+
+        time.sleep(0.1)
+        for number, question in enumerate(sys.stdin):
+            print("S" if number < {answered} else "HIT!", flush=True)
+    """
+    limits = AMPLE._replace(move=0.03, startup=0.12)
+
+    answers = kinds_of(alone(make(source, protocol="lines", limits=limits), 150))
+
+    assert answers[-1] == "benched"
+
+
 def test_a_bot_that_cannot_be_started_is_no_exception(make: Make) -> None:
     bot = built(ROGUES / "half_a_program", protocol="lines")
 

@@ -19,6 +19,7 @@ from protocols.words import Answer, Fault, FaultKind, Grammar, Move, Protocol
 
 ORDERLY = 0.05  # seconds from the end of a bot's input to the end of its life
 SHORTEST_RESTART = 0.25  # seconds granted to a restart, however fast the first start was
+RESTARTS = 20  # times the time to start up that all restarts after faults may take together; then they are granted none
 CHUNK, LARGEST_PIPE = 1 << 16, 1 << 20
 NUMBER = 16  # bytes more that a line may have for its table's number
 BRISK = 0.0002  # seconds that answers are waited for without giving way: to wake up a task costs a quarter of that
@@ -58,6 +59,7 @@ class Conversation:
         self._last_number = 0
         self._farewells = b""  # `over 17`, sent with the next question
         self._grace = limits.startup  # seconds more for the first answer of a process
+        self._starting, self._restarts = 0.0, RESTARTS * limits.startup  # seconds of it: taken by this one, left for others
         self._computing, self._in_all = limits.computing, FOREVER  # seconds: for an answer, and for a process
         self._budgeted = limits.cpu_table < A_DAY  # whether its tables have a budget
         self._tables = 1  # begun so far
@@ -246,7 +248,7 @@ class Conversation:
     def _ask(self, questions: Sequence[Asked]) -> None:
         """Show a wave to the process."""
         self._shown, self._wave = questions, Wave([], [], [], [])
-        grace = self._grace if self._fresh else 0.0
+        grace = min(self._grace, max(self._restarts, 0.0)) if self._fresh else 0.0
         self._asked = self._before = time.perf_counter()
         self._granted = self._limits.move + grace
         self._deadline = self._asked + self._granted * self._clock.patience
@@ -364,6 +366,7 @@ class Conversation:
             self._before = now
             if self._fresh:
                 self._fresh = False
+                self._starting = max(walls[0] - self._limits.move, 0.0)
                 self._grace = min(self._limits.startup, max(2 * walls[0], SHORTEST_RESTART))
             self._granted = self._limits.move
             self._deadline = now + self._granted * self._clock.patience
@@ -409,7 +412,9 @@ class Conversation:
             fault = Fault(FaultKind.CRASH)
         if self._fresh:  # its first start has had the grace; who had it in vain does not get it again
             measured = 2 * wall if fault.kind not in CLOCK_FAULTS else 0
+            self._starting = max(wall - self._limits.move, 0.0)
             self._grace = min(self._grace, max(measured, SHORTEST_RESTART))
+        self._restarts -= self._starting
         cpu = ended.cpu if first else self._watched.cost(ended.cpu)
         told = Told(fault, raw[:EVIDENCE], wall, cpu, ended.words, self.overheard(0))
         return told._replace(waited=waited, overhead=self._overhead) if fault.kind is FaultKind.TIMEOUT else told
