@@ -5,7 +5,7 @@ import os
 import signal
 import socket
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache as once
 
 FORBIDDEN = (
@@ -49,8 +49,9 @@ timer, or the end of a group's last parent, can send SIGCONT to who is stopped o
 disks."""
 SENDS = {"kill": 1, "tkill": 1, "tgkill": 2, "rt_sigqueueinfo": 1, "rt_tgsigqueueinfo": 2, "pidfd_send_signal": 1}
 """What sends a signal, and which of its arguments says what signal."""
-TELLTALES = ("statfs", "fstatfs")
-"""Forbidden with ENOSYS: how full the disk is tells what others have written. (What sysinfo tells, runtimes must know.)"""
+TELLTALES = ("statfs", "fstatfs", "openat2")
+"""Forbidden with ENOSYS: how full the disk is tells what others have written (what sysinfo tells, runtimes must know), and
+what is opened with which mode no filter can read."""
 NEWER = (449, 451, *range(454, 462), *range(463, 512))
 """Calls younger than libseccomp's names, the same numbers on all machines: the new futexes and cachestat, which reach
 other sandboxes through files that all can see, statmount, which tells the host's paths, setxattrat, and whatever comes
@@ -58,6 +59,12 @@ after these lists."""
 WAKERS = (1, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13)
 """futex: all but to wait. Not private, it goes by the file that is mapped: whoever maps the same may be woken."""
 LOCKS = (5, 6, 7, 36, 37, 38)  # fcntl: F_GETLK F_SETLK F_SETLKW and their open-file-description twins
+MODES: Mapping[str | int, int] = {"chmod": 1, "fchmod": 1, "fchmodat": 2, 452: 2, "creat": 1, "mknod": 1, "mknodat": 2}
+"""What gives a file a mode, and which of its arguments that is (452 is fchmodat2)."""
+OPENS = {"open": (1, 2), "openat": (2, 3)}
+"""What opens a file, and which of its arguments are the flags and the mode."""
+CREATING = (0x40, 0x400000)  # O_CREAT, O_TMPFILE
+LENDING = (0o4000, 0o2000)  # a program with such a bit runs as its owner: whoever on the machine starts it
 NAMESPACES = 0x7E020080  # CLONE_NEWNS CGROUP UTS IPC USER PID NET, and NEWTIME's bit
 OWNERS = (8, 10, 15, 1024, 1026, 1031)  # fcntl: F_SETOWN F_SETSIG F_SETOWN_EX F_SETLEASE F_NOTIFY F_SETPIPE_SZ
 HINTS = (1036, 1038)  # fcntl: F_SET_RW_HINT F_SET_FILE_RW_HINT, which stay with the file
@@ -141,6 +148,14 @@ def _forbid_most(forbid: Forbid, more: tuple[str | int, ...]) -> None:
     for bit in range(32):
         if NAMESPACES >> bit & 1:
             forbid("clone", seccomp.Arg(0, seccomp.MASKED_EQ, 1 << bit, 1 << bit))
+    for bit in LENDING:
+        for call, mode in MODES.items():
+            if call not in more:
+                forbid(call, seccomp.Arg(mode, seccomp.MASKED_EQ, bit, bit))
+        for opens, (flags, mode) in OPENS.items():
+            for flag in CREATING:
+                creates = seccomp.Arg(flags, seccomp.MASKED_EQ, flag, flag)
+                forbid(opens, creates, seccomp.Arg(mode, seccomp.MASKED_EQ, bit, bit))
     if "socket" not in more:
         forbid("socket", seccomp.Arg(0, seccomp.NE, socket.AF_UNIX))  # AF_VSOCK, for one, knows no namespaces
     forbid("prlimit64", seccomp.Arg(0, seccomp.NE, 0))
