@@ -17,6 +17,10 @@ from typing import Annotated, Any, NamedTuple, TypeVar, Union, cast, get_args, g
 from host.problems import Problem, Refused
 
 LARGEST = 64 * 1024  # bytes of a configuration or manifest
+MANY_PARTS = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){50}""")
+"""The start of a key that nobody means; what it takes to read one grows with the square of its parts."""
+
+LONGEST_SLIP = 200  # characters of a line in which a slip is looked for: what that costs grows likewise
 
 Key = tuple[str | int, ...]
 T = TypeVar("T")
@@ -115,6 +119,8 @@ def parsed(content: bytes, name: str) -> Toml:
             [Problem("C005", f"{name}:1", "starts with a byte order mark", hint=f"sed -i '1s/^.//' {name}")], 3
         )
     text = text.replace("\r\n", "\n")
+    if MANY_PARTS.search(text):
+        raise Refused([Problem("C005", name, "is nested too deeply")], 3)
     try:
         data = tomllib.loads(text)
         return Toml(name, data, _Scanner(text).lines())
@@ -134,7 +140,7 @@ def _no_toml(text: str, name: str, error: str) -> Problem:
     lines = text.splitlines() or [""]
     number = int(said[2]) if said[2] else len(lines)
     line = lines[min(number, len(lines)) - 1]
-    unquoted = UNQUOTED.fullmatch(line)
+    unquoted = UNQUOTED.fullmatch(line) if len(line) <= LONGEST_SLIP else None
     if unquoted and unquoted[2].replace(".", "").isdecimal():
         unquoted = None  # a number may stand so
     hint = f'texts stand in quotes: {escaped(unquoted[1])} = "{escaped(unquoted[2])}"' if unquoted else ""

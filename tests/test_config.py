@@ -121,6 +121,9 @@ NO_TOML = [
     (b"\xef\xbb\xbfa = 1\n", "error[C005] f:1: starts with a byte order mark\n  hint: sed -i '1s/^.//' f"),
     (b"a = " + b"9" * 5000, None),
     (b"a = " + b"[" * 20_000, "error[C005] f: is nested too deeply"),
+    (b"a." * 30_000 + b"a = 1", "error[C005] f: is nested too deeply"),
+    (b"a = {" + b"'a' . " * 10_000 + b"a = 1}", "error[C005] f: is nested too deeply"),
+    (b"a = b" + b" " * 60_000 + b"'", None),
     (b"a.\x1b[2J = 1", None),
 ]  # fmt: skip
 
