@@ -180,6 +180,7 @@ MANIFESTS = [
     ('env = { GCONV_PATH = "/bot" }', 'error[C009] mine/bot.toml:1: env = { GCONV_PATH = "/bot" } sets GCONV_PATH, which is croupier\'s to set\n  hint: leave it out'),
     ('[env]\nCROUPIER_SEED = "1"', 'error[C009] mine/bot.toml:1: env = { CROUPIER_SEED = "1" } sets CROUPIER_SEED, which is croupier\'s to set\n  hint: leave it out'),
     ('env = { "a=b" = "x" }', 'error[C009] mine/bot.toml:1: env = { a=b = "x" } names a variable "a=b"\n  hint: capital letters, digits and _'),
+    (f'heap = "{"1" * 5000}"', f'error[C006] mine/bot.toml:1: heap = "{"1" * 56}… is no number with a unit\n  hint: "1 MiB"'),
     ('heap = "64"', 'error[C002] mine/bot.toml:1: heap = "64"  has no unit\n  hint: "64 MiB" or "65536 KiB"'),
     ('language = "java"\n[limits]\nmemory = "1 GiB"', 'error[C014] mine/bot.toml:3: memory = "1 GiB" is more than the 512 MiB granted\n  hint: memory = "512 MiB" or less; more is the organiser\'s to give, to everybody'),
     ('language = "java"\n[limits]\ntasks = 65', "error[C014] mine/bot.toml:3: tasks = 65 is more than the 64 granted\n  hint: tasks = 64 or less; more is the organiser's to give, to everybody"),
@@ -208,6 +209,11 @@ def test_everything_wrong_in_a_manifest_is_said_at_once(here: Path) -> None:
     lay({"mine/bot.toml": 'nam = "x"\nheap = "1"\nabreast = 0\n', "mine/x.py": PY})
     Path("mine/link").symlink_to("x.py")
     assert [problem.code for problem in refusal("mine").problems] == ["C001", "C002", "C009", "B016"]
+
+
+def test_a_stranger_does_not_make_a_thousand_lines_of_errors(here: Path) -> None:
+    lay({"mine/bot.toml": "\n".join(f"a{n} = 1" for n in range(1000)), "mine/x.py": PY})
+    assert len(refusal("mine").problems) == 20
 
 
 SH = "#!/bin/sh\n"

@@ -20,6 +20,7 @@ from host.samples import PREFIX, sample, samples
 from host.tomlfile import Toml, Wrong, nearest, read_guest, shown, spelled, validated
 
 HOUSE_LIMITS = Limits()
+SHOWN = 20  # problems of one manifest: a stranger may have made thousands
 
 
 def find(path: Path, granted: Limits = HOUSE_LIMITS) -> Spec:
@@ -194,7 +195,7 @@ def _from_folder(folder: Path, contents: Contents, granted: Limits) -> Spec:
             toml = read_guest(folder / MANIFEST)
             said = validated(toml, Manifest)
         except Refused as refused:
-            raise Refused([*refused.problems, *contents.problems], 3) from None
+            raise Refused([*refused.problems[:SHOWN], *contents.problems], 3) from None
     _refuse_if(contents.problems)
     problems = [] if said.name else _name(folder, folder.name)
     language, unclear = _language(contents, said, toml)

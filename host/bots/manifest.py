@@ -17,6 +17,7 @@ from host.tomlfile import Flag, Said, Text, Toml, Wrong, matching, nearest, one_
 from protocols import PROTOCOLS
 
 LONGEST_NAME = 40
+LONGEST_AMOUNT = 40  # characters of a number with its unit
 
 ONLY_FOR: Mapping[str, tuple[str, ...]] = {
     "main": ("java",),
@@ -40,6 +41,8 @@ def amount_of(
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise Wrong("C006", "is no number with a unit", f'"1 {usual[0]}"')
         text = str(value).strip()
+        if len(text) > LONGEST_AMOUNT:
+            raise Wrong("C006", "is no number with a unit", f'"1 {usual[0]}"')
         if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
             smaller = float(text) * step
             other = f' or "{int(smaller)} {usual[1]}"' if smaller < 1e9 and smaller.is_integer() else ""
