@@ -59,10 +59,8 @@ class Conversation:
         self._last_number = 0
         self._farewells = b""  # `over 17`, sent with the next question
         self._grace = limits.startup  # seconds more for the first answer of a process
-        self._starting, self._restarts = (
-            0.0,
-            RESTARTS * limits.startup,
-        )  # seconds of it: taken by this one, left for others
+        self._starting = 0.0  # what of them this one has taken
+        self._restarts = RESTARTS * limits.startup  # what all restarts after faults have left of theirs
         self._computing, self._in_all = limits.computing, FOREVER  # seconds: for an answer, and for a process
         self._budgeted = limits.cpu_table < A_DAY  # whether its tables have a budget
         self._tables = 1  # begun so far
