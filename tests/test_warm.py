@@ -244,12 +244,15 @@ def test_what_a_fork_leaves_running_is_dead_at_the_next(level: str) -> None:
 
 async def forked_ahead(sandbox: Sandbox) -> int:
     """Return the one process that is there beside the interpreter, as soon as it waits for its question."""
-    for _ in range(2000):
-        await trio.sleep(0.005)
+    before: list[tuple[int, str]] = []
+    for _ in range(500):
+        await trio.sleep(0.02)
         processes = list(descendants(sandbox.pid))
         assert len(processes) <= 2, processes
-        if len(processes) == 2 and processes[1].status() == psutil.STATUS_SLEEPING:
+        runs = [(process.pid, Path(f"/proc/{process.pid}/schedstat").read_text()) for process in processes]
+        if len(runs) == 2 and runs == before and processes[1].status() == psutil.STATUS_SLEEPING:
             return processes[1].pid
+        before = runs
     raise AssertionError("nobody waits for a question")
 
 

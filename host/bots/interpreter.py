@@ -15,7 +15,6 @@ import ctypes
 import gc
 import os
 import sys
-from importlib.machinery import SourceFileLoader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,30 +82,27 @@ def compiled(path: str) -> "CodeType":
         return compile(file.read(), path, "exec")
 
 
-class Kit(SourceFileLoader):
-    """Finds and loads what an adapter supplies, from its text."""
-
-    texts: "dict[str, tuple[str, str]]"  # file and text, by the module's name
-
-    @classmethod
-    def find_spec(cls, name: str, *_: object) -> "ModuleSpec | None":
-        """Return where a module of the kit is, as if its file had been found."""
-        if name not in cls.texts:
-            return None
-        from importlib.util import spec_from_file_location  # which imports much, and few need it
-
-        path = os.path.abspath(cls.texts[name][0])
-        return spec_from_file_location(name, path, loader=cls(name, path))
-
-    def get_code(self, name: str) -> "CodeType":
-        """Return a module's code."""
-        return compile(self.texts[name][1], self.path, "exec", dont_inherit=True)
-
-
 def supplied(kit: "dict[str, tuple[str, str]]") -> "CodeType":
-    """Import the modules of a kit; return the code of its program, `__main__`."""
+    """Import the modules of a kit, each a file and a text; return the code of its program, `__main__`."""
+    from importlib.machinery import SourceFileLoader  # which imports much, and few need it
+    from importlib.util import spec_from_file_location
+
+    class Kit(SourceFileLoader):
+        """Finds and loads what an adapter supplies, from its text."""
+
+        @classmethod
+        def find_spec(cls, name: str, *_: object) -> "ModuleSpec | None":
+            """Return where a module of the kit is, as if its file had been found."""
+            if name not in kit:
+                return None
+            path = os.path.abspath(kit[name][0])
+            return spec_from_file_location(name, path, loader=cls(name, path))
+
+        def get_code(self, name: str) -> "CodeType":
+            """Return a module's code."""
+            return compile(kit[name][1], self.path, "exec", dont_inherit=True)
+
     file, text = kit.pop("__main__")
-    Kit.texts = kit
     sys.meta_path.insert(0, Kit)
     for name in kit:
         __import__(name)

@@ -96,7 +96,7 @@ class OneShot:
         self._watched.drag_on()
         self._clock.forget()
         keeper = self._sandbox.keeper
-        if keeper.warm:
+        if keeper.warm and self._clock.fair:
             self._clock.mark()  # what was forked ahead may have waited before it is asked
         asked, self._late, self._waited = time.perf_counter(), False, 0.0
         limits, wall = self._limits._replace(cpu=self._allowed), self._limits.patience
