@@ -1,6 +1,6 @@
 """What spectators cost a tournament: its games a second with and without them on `croupier serve`, turn by turn.
 
-    python benchmarks/serve.py [--pairs 30] [--seconds 5] [--clients 50] [--hammered]
+    python benchmarks/serve.py [--pairs 40] [--seconds 5] [--clients 50] [--hammered]
 
 A Pazaak league is played all the time, a worker a core, and short turns follow each other: unwatched, watched, watched,
 unwatched, unwatched … so that whatever drifts meets both alike. While a turn is unwatched, serve is stopped (SIGSTOP) and
@@ -45,8 +45,8 @@ import trio
 from rounds import duration, table
 
 SAMPLES = Path(__file__).parents[1] / "sample_bots" / "pazaak"
-BOTS = 50  # copies of a quick bot: more pairs than all turns together can play
-TABLES = 1200  # of a pair, which is one fixture: half a second
+BOTS = 70  # copies of a quick bot: more pairs than all turns together can play
+TABLES = 4000  # of a pair, which is one fixture: under a second
 TARGET = 0.05  # of its games a second
 SURE = 0.95
 FEWEST = 7  # pairs: of six values in a row the lowest and the highest are an interval that is sure enough
@@ -96,7 +96,8 @@ class Crowd:
     def __init__(self, port: int, clients: int, hammering: bool) -> None:
         self.port, self.clients, self.hammering = port, clients, hammering
         self.news = self.pages = 0
-        self.seen, self.fetching = trio.Event(), False
+        self.seen = trio.Event()
+        self.fetching = trio.Lock()  # whoever stops serve holds it: a page that is cut off in the middle never comes
 
     async def watch(self) -> None:
         """Watch until cancelled."""
@@ -114,9 +115,8 @@ class Crowd:
             while chunk := await stream.receive_some(65536):
                 if b"event: news" in chunk:
                     self.news += self.clients
-                    self.fetching = True
-                    told = await self._tool("/", "ab", "-q", "-r", f"-s{PATIENCE:.0f}", f"-n{self.clients}", "-c10")
-                    self.fetching = False
+                    async with self.fetching:
+                        told = await self._tool("/", "ab", "-q", "-r", f"-s{PATIENCE:.0f}", f"-n{self.clients}", "-c10")
                     self.pages += int(re.findall(r"Complete requests: +(\d+)", told)[0])
                     self.seen.set()
 
@@ -151,10 +151,11 @@ def ends(journal: Path) -> list[float]:
 
 def league(folder: Path) -> list[str]:
     """Make a league; return the command that plays it."""
-    (source,) = (SAMPLES / "dumb_bold").glob("*.c")
-    (folder / "bots").mkdir()
     for number in range(BOTS):
-        (folder / "bots" / f"bot{number}.c").write_bytes(source.read_bytes())
+        bot = folder / "bots" / f"bot{number}"
+        shutil.copytree(SAMPLES / "dumb_bold", bot)
+        manifest = (bot / "bot.toml").read_text()
+        (bot / "bot.toml").write_text(re.sub("(?m)^name .*", f'name = "bot{number}"', manifest))
     (folder / "croupier.toml").write_text(CONFIG)
     return [sys.executable, "-m", "host", "-C", str(folder), "run", "--progress", "none"]
 
@@ -179,12 +180,16 @@ async def turns(
         tools = sum(computed(each) for each in us.children() if each.pid not in (run.pid, server.pid))
         return computed(played), serving, here + tools
 
-    found = list[Turn]()
+    found, stopped = list[Turn](), False
     for nth in range(2 * asked.pairs):
         watched = nth % 4 in (1, 2)
-        while crowd.fetching and not watched:  # who is cut off in the middle does not come back
-            await trio.sleep(0.05)
-        server.send_signal(signal.SIGCONT if watched else signal.SIGSTOP)
+        if watched and stopped:
+            server.send_signal(signal.SIGCONT)
+            crowd.fetching.release()
+        elif not (watched or stopped):
+            await crowd.fetching.acquire()
+            server.send_signal(signal.SIGSTOP)
+        stopped = not watched
         before, began = spent(), time.time()
         await trio.sleep(asked.seconds)
         after, ended = spent(), time.time()
@@ -269,7 +274,7 @@ def compared(found: Sequence[Turn], of: Callable[[Turn], float]) -> tuple[Told, 
 def main() -> None:
     """Play in turns, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=30, help="of turns, one watched and one unwatched")
+    parser.add_argument("--pairs", type=int, default=40, help="of turns, one watched and one unwatched")
     parser.add_argument("--seconds", type=float, default=5, help="of a turn")
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--hammered", action="store_true")
