@@ -20,12 +20,12 @@ import psutil
 import trio
 from rounds import Measured, duration, shown, table
 
-from host.bots.build import Bot, build
+from host.bots.build import build
 from host.bots.languages import LANGUAGES, tool
 from host.bots.limits import Limits
 from host.bots.sandboxes import LEVELS, Home, Sandbox, found, landlock, sandboxed
 from host.bots.seat import BENCHED_AFTER, Seat, seated
-from host.bots.spec import Spec
+from host.bots.spec import Bot, Spec
 from host.bots.told import Question
 from host.bots.watch import a_watcher, descendants
 from host.games import GAMES

@@ -24,12 +24,12 @@ from typing import NamedTuple
 import trio
 from rounds import duration, table
 
-from host.bots.build import Bot, build
+from host.bots.build import build
 from host.bots.clock import Waits, answering
 from host.bots.limits import CLOCKS, PATIENCE, Limits
 from host.bots.sandboxes import Home, demand_clock, found, sandboxed
 from host.bots.seat import seated
-from host.bots.spec import Spec
+from host.bots.spec import Bot, Spec
 from host.bots.told import Question
 from host.bots.turns import OFF_TURN
 from host.bots.watch import a_watcher

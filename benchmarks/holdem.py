@@ -20,9 +20,10 @@ from typing import NamedTuple
 
 import trio
 
-from host.bots.build import Bot, build
+from host.bots.build import build
 from host.bots.finding import find
 from host.bots.sandboxes import demand
+from host.bots.spec import Bot
 from host.bots.watch import Watcher
 from host.executors.processes import processes, usable_cores
 from host.games import GAMES

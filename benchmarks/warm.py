@@ -18,11 +18,11 @@ import trio
 from argv import GAME, LIMITS, Work, at_best, measured, spawned
 from rounds import shown, table
 
-from host.bots.build import Bot, build
+from host.bots.build import build
 from host.bots.languages import LANGUAGES
 from host.bots.sandboxes import Home, demand, sandboxed
 from host.bots.seat import Seat, seated
-from host.bots.spec import Spec
+from host.bots.spec import Bot, Spec
 from host.bots.told import Question
 from host.bots.watch import a_watcher
 from host.samples import sample

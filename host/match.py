@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import trio
 
-from host.bots.build import Bot
 from host.bots.conversation import hear_all
 from host.bots.seat import Seat
+from host.bots.spec import Bot
 from host.bots.told import Question
 from host.games.engine import Game, Scores, Table
 from host.games.luck import Deal, Luck, Shuffler

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from host.bots.build import Bot
+from host.bots.spec import Bot
 from host.bots.told import Evidence, Timed, Usage
 from host.games.engine import Scores
 from host.outsiders import Origin, bring_again

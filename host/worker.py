@@ -17,10 +17,10 @@ from typing import Any
 import msgspec
 import trio
 
-from host.bots.build import Bot
 from host.bots.housed import Housed, housed
 from host.bots.sandboxes import KeeperDied, Sandbox
 from host.bots.seat import Seat, seated
+from host.bots.spec import Bot
 from host.bots.watch import Watcher
 from host.games import GAMES
 from host.games.engine import Game

@@ -15,14 +15,14 @@ import psutil
 import trio
 
 from host import places
-from host.bots.build import Bot, build
+from host.bots.build import build
 from host.bots.finding import find
 from host.bots.languages import LANGUAGES
 from host.bots.limits import Limits
 from host.bots.sandboxes import NO_KEEPER, Home, Sandbox, cgroup, found, landlock, sandboxed, users
 from host.bots.sandboxes.family import descendants
 from host.bots.seat import Seat, seated
-from host.bots.spec import Spec
+from host.bots.spec import Bot, Spec
 from host.bots.watch import a_watcher
 from host.games import GAMES
 from host.record import Fixture, Job, Record, Setup, unpack

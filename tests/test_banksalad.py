@@ -13,7 +13,7 @@ import trio
 from conftest import OUR_VECTORS
 
 from host.bots.adapters import adapted, lay
-from host.bots.build import Bot, build
+from host.bots.build import build
 from host.bots.check import checked
 from host.bots.finding import find
 from host.bots.languages import need
@@ -21,7 +21,7 @@ from host.bots.limits import Limits
 from host.bots.ready import ready
 from host.bots.sandboxes import landlock
 from host.bots.sandboxes.family import descendants
-from host.bots.spec import Spec
+from host.bots.spec import Bot, Spec
 from host.bots.told import Question, Usage
 from host.games.holdem import GAME, View
 from host.problems import Refused

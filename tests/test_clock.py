@@ -24,7 +24,6 @@ from house import (
     written,
 )
 
-from host.bots.build import Bot
 from host.bots.clock import STALLED, Clock, HostStall, Waits
 from host.bots.finding import find
 from host.bots.limits import PATIENCE, Limits
@@ -32,6 +31,7 @@ from host.bots.ready import ready
 from host.bots.sandboxes import Home, found, sandboxed
 from host.bots.sandboxes.family import descendants
 from host.bots.seat import seated
+from host.bots.spec import Bot
 from host.bots.told import Evidence, Question
 from host.bots.verdict import problem_of
 from host.bots.watch import a_watcher

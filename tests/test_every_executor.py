@@ -13,8 +13,8 @@ import trio.testing
 from house import AMPLE, SAMPLES, SEED, built, fixture_of, level, opened, spec_of
 from machines import machines
 
-from host.bots.build import Bot
 from host.bots.sandboxes.family import descendants
+from host.bots.spec import Bot
 from host.executors.processes import WorkerFailed, processes
 from host.executors.venues import venue
 from host.games import GAMES

@@ -25,12 +25,14 @@ from house import (
     written,
 )
 
-from host.bots.build import Bot, build, harmless
+from host.bots.build import build
 from host.bots.sandboxes import NO_KEEPER, Home, draws_numbers, landlock, sandboxed
+from host.bots.spec import Bot
 from host.cli.attack import BROKEN_OUT, Rogue, gallery
 from host.games import GAMES
 from host.problems import Refused
 from host.record import Job, Record
+from host.safe_text import harmless
 from protocols import PROTOCOLS
 from protocols.words import FaultKind
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from house import AMPLE, answers_of, built, faults_of, played, written
 
-from host.bots.build import Bot
 from host.bots.languages import LANGUAGES, Language, tool
 from host.bots.limits import MIB
+from host.bots.spec import Bot
 from host.problems import Refused
 from protocols.words import Answer, Move
 

@@ -10,7 +10,7 @@ from house import CACHE, built, seat_of, written
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from host.bots.build import Bot
+from host.bots.spec import Bot
 from host.bots.told import Question
 from host.games import GAMES
 from host.games.engine import Game

@@ -32,13 +32,14 @@ from house import (
 )
 from machines import until
 
-from host.bots.build import Bot, build
+from host.bots.build import build
 from host.bots.languages import LANGUAGES, Language, tool
 from host.bots.limits import MIB, Limits
 from host.bots.sandboxes import NO_KEEPER, Home, Sandbox, cgroup, demand, draws_numbers, found, grade, sandboxed
 from host.bots.sandboxes.family import descendants
 from host.bots.sandboxes.keeper import Ended, KeeperDied
 from host.bots.seat import Seat, seated
+from host.bots.spec import Bot
 from host.bots.told import Question
 from host.bots.watch import a_watcher
 from host.games import GAMES

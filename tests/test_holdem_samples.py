@@ -8,9 +8,10 @@ import house
 import pytest
 import trio
 
-from host.bots.build import Bot, build
+from host.bots.build import build
 from host.bots.finding import find
 from host.bots.limits import Limits
+from host.bots.spec import Bot
 from host.bots.told import Question, Usage
 from host.games.engine import Table
 from host.games.holdem import GAME, View

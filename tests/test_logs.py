@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from command import croupier, cup_in
 
-from host.bots.build import harmless
 from host.bots.heard import LARGEST as OF_A_FIXTURE
 from host.bots.heard import Heard
 from host.problems import Problem, Refused
 from host.record import Record
+from host.safe_text import harmless
 from host.tournament.logs import LARGEST, LONGEST, Logs, file_name
 
 TALKS = """\

@@ -13,13 +13,12 @@ from host.tournament.pairing import (
     bracket_first_round,
     by_games_then_hands,
     cup,
-    form_table,
     match_winner,
     round_robin,
     seat_order,
     set_winner,
-    solvent,
 )
+from host.tournament.plans import form_table, solvent
 
 fields = st.integers(0, 20).map(lambda size: [f"b{number}" for number in range(1, size + 1)])
 FOUR = ["1", "2", "3", "4"]

@@ -9,8 +9,9 @@ import pytest
 import trio
 from test_simplepazaak import asked
 
-from host.bots.build import Bot, build
+from host.bots.build import build
 from host.bots.finding import find
+from host.bots.spec import Bot
 from host.games.engine import Table
 from host.games.luck import Luck
 from host.games.pazaak import GAME, View

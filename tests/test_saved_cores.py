@@ -9,7 +9,7 @@ import trio
 from house import AMPLE, CACHE, built, levels, nothing_left_behind
 
 from host.bots import build as building
-from host.bots.build import Bot, build, log_of
+from host.bots.build import build, log_of
 from host.bots.check import checked
 from host.bots.finding import find
 from host.bots.housed import housed
@@ -17,6 +17,7 @@ from host.bots.languages import PARTING, quoted, sbcl
 from host.bots.limits import MIB, Limits
 from host.bots.ready import ready
 from host.bots.seat import seated
+from host.bots.spec import Bot
 from host.bots.told import Evidence, Question
 from host.bots.watch import a_watcher
 from host.games import GAMES

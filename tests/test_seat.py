@@ -27,8 +27,8 @@ from house import (
     written,
 )
 
-from host.bots.build import Bot
 from host.bots.sandboxes.family import descendants
+from host.bots.spec import Bot
 from host.bots.told import Question
 from host.games import GAMES
 from host.record import Job, Record

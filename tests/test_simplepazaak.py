@@ -8,11 +8,12 @@ import house
 import pytest
 import trio
 
-from host.bots.build import Bot, build
+from host.bots.build import build
 from host.bots.finding import find
 from host.bots.limits import Limits
 from host.bots.sandboxes import Home, sandboxed
 from host.bots.seat import seated
+from host.bots.spec import Bot
 from host.bots.told import Question
 from host.bots.watch import a_watcher
 from host.games.pazaak import GAME, View

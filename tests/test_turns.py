@@ -6,10 +6,10 @@ import pytest
 import trio
 from house import AMPLE, CACHE, built, level, nothing_left_behind, written
 
-from host.bots.build import Bot
 from host.bots.sandboxes import Home, Sandbox, sandboxed
 from host.bots.sandboxes.family import descendants
 from host.bots.seat import Seat, seated
+from host.bots.spec import Bot
 from host.bots.told import Question
 from host.bots.watch import Watcher
 from host.games import GAMES

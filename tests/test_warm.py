@@ -9,7 +9,7 @@ import pytest
 import trio
 from house import AMPLE, CACHE, built, fixture_of, levels, nothing_left_behind, opened, written
 
-from host.bots.build import Bot, build
+from host.bots.build import build
 from host.bots.check import checked
 from host.bots.clock import Clock, answering
 from host.bots.finding import find
@@ -18,6 +18,7 @@ from host.bots.ready import ready
 from host.bots.sandboxes import Home, Keeper, Sandbox, found, landlock, sandboxed
 from host.bots.sandboxes.family import descendants
 from host.bots.seat import seated
+from host.bots.spec import Bot
 from host.bots.told import Evidence, Question
 from host.bots.watch import a_watcher
 from host.games import GAMES

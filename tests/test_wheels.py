@@ -16,8 +16,9 @@ import trio
 from command import croupier
 
 from host.bots import wheels
-from host.bots.build import Bot, build
+from host.bots.build import build
 from host.bots.finding import find
+from host.bots.spec import Bot
 from host.problems import Refused
 
 LIMITS = f"limits_{uuid.uuid4().hex[:12]}"

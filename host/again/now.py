@@ -7,10 +7,10 @@ from typing import NamedTuple
 import trio
 
 from host.again.then import Case, Exchange, Then
-from host.bots.build import Bot, harmless
 from host.bots.limits import GIB, KIB, Limits
 from host.bots.sandboxes import KeeperDied, Outgrown, Sandbox
 from host.bots.seat import Talker, talking
+from host.bots.spec import Bot
 from host.bots.timing import Seen, Shares, looking, shares
 from host.bots.told import Told
 from host.bots.watch import a_watcher
@@ -18,6 +18,7 @@ from host.games import GAMES
 from host.match import bears
 from host.problems import Problem, Refused
 from host.record import Setup
+from host.safe_text import harmless
 from host.worker import House
 from protocols.words import Fault, FaultKind
 

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 import msgspec
 import trio
 
-from host.bots.build import Bot
 from host.bots.conversation import LIVES_ON
 from host.bots.finding import HOUSE_LIMITS
 from host.bots.heard import Heard
 from host.bots.limits import Limits
 from host.bots.oneshot import Spent
 from host.bots.seat import Seat
+from host.bots.spec import Bot
 from host.bots.told import Asked, Evidence, Told, Usage, Wave
 from host.bots.watch import bare
 from host.games import GAMES

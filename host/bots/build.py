@@ -21,10 +21,11 @@ from host.bots.adapters import ADAPTERS, adapted, advice, kept, lay
 from host.bots.languages import LANGUAGES, Step, cold_because, environment, missing, need, own_build, run_core, tool
 from host.bots.limits import GIB, KIB, MIB, Limits
 from host.bots.sandboxes import Ended, Home, sandboxed
-from host.bots.spec import Spec
+from host.bots.spec import Bot, Spec
 from host.bots.watch import a_watcher
 from host.games import GAMES
 from host.problems import WHOLE_LOG, Problem, Refused
+from host.safe_text import harmless
 from protocols import argv as argv_protocol
 from protocols.words import FaultKind
 
@@ -44,41 +45,6 @@ SCRATCH = 512 * MIB
 SPARED = GIB  # bytes of the disk that no build may take; half of what there is, where that is less
 WORDS_SHOWN = 30  # lines of a compiler
 LOG_KEPT = 64 << 10  # characters that go with what is wrong
-
-
-class Bot(NamedTuple):
-    """A bot that can be asked: plain values, the same on every machine that has the folder."""
-
-    name: str
-    language: str
-    protocol: str
-    argv: tuple[str, ...]
-    folder: str  # on the host, read-only for the bot
-    sha256: str  # of everything it is made from
-    env: tuple[tuple[str, str], ...] = ()
-    limits: Limits = Limits()
-    abreast: int = 1
-    tables: bool = False
-    lifetime: str = "fixture"
-    state: str = ""
-    state_lifetime: str = "fixture"
-    author: str = ""
-    warm: tuple[str, ...] = ()  # the command of its warm start, from an interpreter or a core; empty = each is cold
-
-    @property
-    def kept(self) -> int:
-        """How many words of its warm start are those of an interpreter that is kept and forks it: none of a core's."""
-        return len(self.warm) if self.language == "python" else 0
-
-    def command(self, kept: int) -> list[bytes]:
-        """Return the words it is started by; so many, or none, are those of an interpreter that is kept."""
-        words = (*self.warm[:kept], *self.argv[kept:]) if self.language == "python" else self.warm or self.argv
-        return [word.encode() for word in words]
-
-
-def harmless(text: str) -> str:
-    """Return a stranger's text with every control character escaped, for terminals, logs and pages."""
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
 def copy(source: Path, target: Path, without: Container[str] = ()) -> None:

@@ -7,16 +7,17 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from host.bots.adapters import adapted
-from host.bots.build import Bot, build, harmless, shown_step, steps_of, why_cold
+from host.bots.build import build, shown_step, steps_of, why_cold
 from host.bots.exam import Asked, Course, examined
 from host.bots.limits import MIB, Limits
 from host.bots.manifest import spelled_limit
 from host.bots.ready import differs
 from host.bots.sandboxes import KeeperDied
-from host.bots.spec import Spec
+from host.bots.spec import Bot, Spec
 from host.bots.verdict import REFUSED, hint_of_refusal, milliseconds
 from host.games.engine import Game
 from host.problems import Problem, Refused
+from host.safe_text import harmless
 from protocols import PROTOCOLS
 from protocols.words import Fault, FaultKind, Move
 

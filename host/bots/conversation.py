@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 
 import trio
 
-from host.bots.build import Bot
 from host.bots.clock import Clock
 from host.bots.heard import Heard
 from host.bots.limits import A_DAY, Limits
 from host.bots.oneshot import OVERSPENT, Spent
 from host.bots.sandboxes import Ended, Sandbox
+from host.bots.spec import Bot
 from host.bots.told import CLOCK_FAULTS, EVIDENCE, TIMED_TABLES, Asked, Told, Wave
 from host.bots.watch import FOREVER, Watched
 from protocols.words import Answer, Fault, FaultKind, Grammar, Move, Protocol

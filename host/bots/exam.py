@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import trio
 
-from host.bots.build import Bot
 from host.bots.housed import Housed, housed
 from host.bots.probe import Heard, speaks, unflushed
 from host.bots.sandboxes import KeeperDied
 from host.bots.seat import Seat, seated
+from host.bots.spec import Bot
 from host.bots.told import Evidence, Question, Usage
 from host.bots.verdict import first_of_each, problem_of
 from host.bots.watch import Watcher, a_watcher

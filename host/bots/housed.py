@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from host import places
-from host.bots.build import Bot
 from host.bots.sandboxes import Home, Sandbox, sandboxed
+from host.bots.spec import Bot
 
 
 class Housed(NamedTuple):

@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from host.bots.build import bounded, harmless
+from host.bots.build import bounded
 from host.bots.contents import LARGEST_FILE, LARGEST_FOLDER, LEFT_OUT, MOST_FILES
 from host.bots.limits import GIB, MIB
 from host.bots.manifest import bot_name
 from host.problems import Problem, Refused
+from host.safe_text import harmless
 from host.tomlfile import Wrong
 
 UNPACKERS: Mapping[str, Callable[[Path], Any] | None] = {

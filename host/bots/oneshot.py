@@ -5,12 +5,12 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from host.bots.build import Bot
 from host.bots.clock import STALLED, Clock, HostStall
 from host.bots.heard import Heard
 from host.bots.limits import Limits
 from host.bots.sandboxes import Ended, Sandbox
 from host.bots.sandboxes.keeper import FLOODED, OVER_CPU, Overdue
+from host.bots.spec import Bot
 from host.bots.told import Asked, Told, Wave
 from host.bots.watch import Watched
 from protocols.words import Answer, Fault, FaultKind, Grammar, Protocol

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import trio
 
-from host.bots.build import Bot
 from host.bots.sandboxes import Sandbox
+from host.bots.spec import Bot
 from host.bots.watch import Watcher
 from host.games.engine import Game
 from protocols import PROTOCOLS

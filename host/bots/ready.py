@@ -6,17 +6,18 @@ from collections.abc import Callable, Sequence
 
 import trio
 
-from host.bots.build import Bot, build, harmless
+from host.bots.build import build
 from host.bots.housed import housed
 from host.bots.limits import A_DAY, Limits
 from host.bots.sandboxes import KeeperDied, demand_clock
 from host.bots.seat import seated
-from host.bots.spec import Spec
+from host.bots.spec import Bot, Spec
 from host.bots.told import Question
 from host.bots.verdict import code_of, problem_of
 from host.bots.watch import Watcher, a_watcher
 from host.games.engine import Game
 from host.problems import Problem, Refused
+from host.safe_text import harmless
 from protocols import PROTOCOLS
 from protocols.words import Answer, Fault, FaultKind, View
 

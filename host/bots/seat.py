@@ -7,12 +7,12 @@ from typing import Protocol as Shape
 
 import trio
 
-from host.bots.build import Bot
 from host.bots.clock import Clock, HostStall
 from host.bots.conversation import ORDERLY, Conversation
 from host.bots.heard import Heard
 from host.bots.oneshot import OneShot, Spent
 from host.bots.sandboxes import KeeperDied, Outgrown, Sandbox
+from host.bots.spec import Bot
 from host.bots.told import BENCHING, EVIDENCE, TIMED_TABLES, Asked, Evidence, Timed, Told, Usage, Wave
 from host.bots.watch import Watcher, bare
 from host.games.engine import Game

@@ -41,3 +41,33 @@ class Spec(NamedTuple):
     limits: Limits = Limits()  # what it asks for
     manifest: str = ""  # the path of its bot.toml, for messages; empty for a lone file
     wheels: Path | None = None  # what it requires, where that has been downloaded elsewhere and brought here
+
+
+class Bot(NamedTuple):
+    """A bot that can be asked: plain values, the same on every machine that has the folder."""
+
+    name: str
+    language: str
+    protocol: str
+    argv: tuple[str, ...]
+    folder: str  # on the host, read-only for the bot
+    sha256: str  # of everything it is made from
+    env: tuple[tuple[str, str], ...] = ()
+    limits: Limits = Limits()
+    abreast: int = 1
+    tables: bool = False
+    lifetime: str = "fixture"
+    state: str = ""
+    state_lifetime: str = "fixture"
+    author: str = ""
+    warm: tuple[str, ...] = ()  # the command of its warm start, from an interpreter or a core; empty = each is cold
+
+    @property
+    def kept(self) -> int:
+        """How many words of its warm start are those of an interpreter that is kept and forks it: none of a core's."""
+        return len(self.warm) if self.language == "python" else 0
+
+    def command(self, kept: int) -> list[bytes]:
+        """Return the words it is started by; so many, or none, are those of an interpreter that is kept."""
+        words = (*self.warm[:kept], *self.argv[kept:]) if self.language == "python" else self.warm or self.argv
+        return [word.encode() for word in words]

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from host.bots.build import Bot, harmless
 from host.bots.manifest import spelled_limit
+from host.bots.spec import Bot
 from host.bots.told import Evidence
 from host.games.engine import Game
 from host.problems import Problem
+from host.safe_text import harmless
 from protocols.words import FaultKind
 
 CODES: Mapping[str, str] = {

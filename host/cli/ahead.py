@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import click
 
-from host.bots.build import harmless
 from host.cli import Office, print_json
 from host.cli.progress import duration
 from host.report.text import one_line, thousands
+from host.safe_text import harmless
 from host.tournament.forecast import Ahead, Forecast
 
 SHOWN = 8  # meetings of a stage; -v shows all

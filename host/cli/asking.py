@@ -15,8 +15,7 @@ from host.cli.watching import JOURNAL
 if TYPE_CHECKING:
     from host.again.now import Reply
     from host.again.then import Case
-    from host.bots.build import Bot
-    from host.bots.spec import Spec
+    from host.bots.spec import Bot, Spec
 
 LAST = 1000  # questions that two bots are compared over
 MOST_SHOWN = 20
@@ -230,7 +229,7 @@ def _told(
     meant: "Case", bot: "Bot", level: str, rounds: Sequence[Sequence["Reply"]], *, unlimited: bool
 ) -> Iterator[str]:
     """Yield what came of it, for people."""
-    from host.bots.build import harmless
+    from host.safe_text import harmless
 
     first = rounds[0]
     before = _asked_before(meant)
@@ -263,8 +262,8 @@ def _told(
 
 
 def _told_decision(meant: "Case", reply: "Reply", bot: "Bot") -> Iterator[str]:
-    from host.bots.build import harmless
     from host.report.replay import spelled
+    from host.safe_text import harmless
 
     yield f"  asked    {_question(reply, bot)}"
     for moment in reply.seen.moments:
@@ -287,8 +286,8 @@ def _told_decision(meant: "Case", reply: "Reply", bot: "Bot") -> Iterator[str]:
 
 
 def _told_table(replies: Sequence["Reply"]) -> Iterator[str]:
-    from host.bots.build import harmless
     from host.report.replay import spelled
+    from host.safe_text import harmless
     from protocols import PROTOCOLS
 
     for reply in replies:
@@ -315,8 +314,8 @@ def _tell_differences(
     office: Office, place: str, bots: Sequence["Bot"], mine: list["Reply"], theirs: list["Reply"]
 ) -> None:
     from host.again.now import differences
-    from host.bots.build import harmless
     from host.report.replay import spelled
+    from host.safe_text import harmless
 
     differ = differences(mine, theirs)
     one, other = (harmless(bot.name) for bot in bots)
@@ -338,8 +337,8 @@ def _tell_differences(
 
 
 def _print_as_json(meant: "Case", bot: "Bot", level: str, rounds: Sequence[Sequence["Reply"]]) -> None:
-    from host.bots.build import harmless
     from host.report.replay import spelled
+    from host.safe_text import harmless
 
     def text(said: bytes) -> str:
         return harmless(said.decode(errors="replace"))
@@ -378,7 +377,7 @@ def _print_as_json(meant: "Case", bot: "Bot", level: str, rounds: Sequence[Seque
 
 
 def _question(reply: "Reply", bot: "Bot") -> str:
-    from host.bots.build import harmless
+    from host.safe_text import harmless
     from protocols import PROTOCOLS
 
     return harmless(PROTOCOLS[bot.protocol].lines((reply.then.view,)).decode().rstrip("\n"))
@@ -389,7 +388,7 @@ def _asked_before(meant: "Case") -> int:
 
 
 def _wrote(raw: bytes) -> str:
-    from host.bots.build import harmless
+    from host.safe_text import harmless
 
     return f", wrote {harmless(raw.decode(errors='replace'))[:100]!r}" if raw else ""
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from host import samples
-from host.bots.build import Bot, build
+from host.bots.build import build
 from host.bots.finding import find
 from host.bots.limits import Limits, seconds, size
 from host.bots.sandboxes import draws_numbers
+from host.bots.spec import Bot
 from host.bots.watch import a_watcher
 from host.games import GAMES
 from host.problems import Refused

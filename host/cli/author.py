@@ -135,10 +135,10 @@ def play(
     """Let bots play each other, with error bars. It exits with 0 whatever the bots do."""
     import trio
 
-    from host.bots.build import harmless
     from host.cli.progress import shown
     from host.executors.processes import processes, usable_cores
     from host.report import text
+    from host.safe_text import harmless
     from host.tournament.friendly import Stage, played
     from host.tournament.standings import told
 
@@ -232,10 +232,10 @@ def journals_of(office: Office) -> list[Path]:
 @click.pass_obj
 def errors(office: Office, bot: str | None, kind: str | None) -> None:
     """Show what went wrong: faults by bot and kind, counted, each with a piece of evidence."""
-    from host.bots.build import harmless
     from host.journal import reading
     from host.report.shown import table_of
     from host.report.text import went
+    from host.safe_text import harmless
     from host.samples import PREFIX
     from protocols.words import FaultKind
 

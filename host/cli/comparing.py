@@ -103,8 +103,8 @@ def compare(
 def _words(
     game: Any, specs: list[Any], duel: "Duel", verdict: "Verdict", bounds: tuple[float, float], seconds: float
 ) -> str:
-    from host.bots.build import harmless
     from host.cli.progress import duration
+    from host.safe_text import harmless
     from host.tournament.statistics import tables_left
 
     one, other = (harmless(spec.name) for spec in specs[:2])

@@ -77,7 +77,7 @@ def bot(place: Path) -> tuple[str, Steps]:
 
 def said(path: Path) -> dict[str, str]:
     """Return the texts at the top of a TOML file, harmless; none where it cannot be read."""
-    from host.bots.build import harmless
+    from host.safe_text import harmless
 
     try:
         content = tomllib.loads(path.read_text())

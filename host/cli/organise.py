@@ -126,10 +126,11 @@ def refuse_twins(cup: "Cup", folder: Path, target: Path, name: str) -> None:
 @click.pass_obj
 def ls(office: Office, names: tuple[str, ...]) -> None:
     """List the bots of a tournament: language, protocol, what is missing for them, what is wrong with them."""
-    from host.bots.build import harmless, protocol_of
+    from host.bots.build import protocol_of
     from host.bots.finding import refuse_broken
     from host.bots.languages import missing
     from host.cli.common import entrants
+    from host.safe_text import harmless
     from host.tournament.cup import load
 
     cup = load(office.folder)
@@ -171,9 +172,10 @@ def build(office: Office, names: tuple[str, ...], force: bool, unsafe: bool) -> 
     import trio
 
     from host.bots.build import build as build_bot
-    from host.bots.build import harmless, log_of
+    from host.bots.build import log_of
     from host.bots.finding import refuse_broken
     from host.cli.common import entrants, level_of
+    from host.safe_text import harmless
     from host.tournament.cup import load
 
     cup = load(office.folder)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from host.bots.build import harmless
 from host.cli.keys import Keys, listening
+from host.safe_text import harmless
 from host.tournament.run import Progress
 
 if TYPE_CHECKING:  # rich costs more to import than most commands take

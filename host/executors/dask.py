@@ -24,10 +24,10 @@ from distributed import CancelledError, Client, KilledWorker, Security
 from distributed.comm.core import CommClosedError
 
 from host.bots import wheels
-from host.bots.build import Bot, File, files_of
+from host.bots.build import File, files_of
 from host.bots.limits import Limits
 from host.bots.sandboxes import makes
-from host.bots.spec import Spec
+from host.bots.spec import Bot, Spec
 from host.executors import remote
 from host.executors.outfit import Order, Readiness
 from host.executors.processes import Queue

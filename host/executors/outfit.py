@@ -10,10 +10,9 @@ from typing import NamedTuple
 import msgspec
 import trio
 
-from host.bots.build import Bot
 from host.bots.limits import Limits
 from host.bots.ready import ready
-from host.bots.spec import Spec
+from host.bots.spec import Bot, Spec
 from host.games import GAMES
 from host.outsiders import Origin, bring_again
 from host.problems import Problem, Refused

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from host.bots.build import harmless
 from host.bots.told import Evidence
 from host.games.engine import Table
 from host.match import Sitting
 from host.outsiders import game_called
 from host.report import telling
 from host.report.text import one_line, went
+from host.safe_text import harmless
 from protocols import PROTOCOLS
 from protocols.words import Answer, Fault, Move
 

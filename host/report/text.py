@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from host.bots.build import harmless
 from host.bots.told import Evidence
+from host.safe_text import harmless
 from host.tournament.factors import Factor, Factors
 from host.tournament.standings import Advice, Pair, Row
 from host.tournament.statistics import percent

@@ -7,11 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_
 
 from pydantic import Field
 
-from host.bots.build import Bot
 from host.bots.finding import Entry, bots_at, entries, find_all
 from host.bots.limits import CLOCKS, Limits
 from host.bots.manifest import ONLY_FOR, Asked, GameName
-from host.bots.spec import Spec
+from host.bots.spec import Bot, Spec
 from host.games import GAMES
 from host.games.engine import Game
 from host.outsiders import bring, origin

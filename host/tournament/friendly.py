@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from host import __version__, places
-from host.bots.build import Bot
 from host.bots.limits import Limits
 from host.bots.ready import ready
-from host.bots.spec import Spec
+from host.bots.spec import Bot, Spec
 from host.games.engine import Game
 from host.journal import Journal, writing
 from host.outsiders import origin

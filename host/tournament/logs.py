@@ -12,9 +12,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from host.bots.build import Bot, harmless, log_of
+from host.bots.build import log_of
+from host.bots.spec import Bot
 from host.problems import Problem, Refused
 from host.record import Record
+from host.safe_text import harmless
 
 LARGEST = 64 << 10  # bytes of one log
 LONGEST = 200  # of a file's name

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple, Protocol
 import trio
 
 from host import __version__, places
-from host.bots.build import Bot
 from host.bots.sandboxes import NO_KEEPER, makes, meets
-from host.bots.spec import Spec
+from host.bots.spec import Bot, Spec
 from host.games import GAMES
 from host.journal import Journal, holder, in_use, reading, writing
 from host.problems import Problem, Refused

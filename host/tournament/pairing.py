@@ -9,20 +9,6 @@ Tie = tuple[str | None, str | None]
 """Who meets whom in a round of a cup; None is a bye."""
 
 
-# Tables: Blackjack KotH, section "Competition" of the thread and tourney() of its engine.
-
-
-def solvent(chips: Mapping[str, int], buy_in: int) -> list[str]:
-    """Return the bots that can pay the next buy-in; the others keep their chips as their result (BJ-BROKE)."""
-    return [bot for bot, stack in chips.items() if stack >= buy_in]
-
-
-def form_table(candidates: Sequence[str], rounds: Mapping[str, int], seats: int) -> list[str]:
-    """Return the first at most `seats` of those with the fewest rounds, in the given shuffled order (BJ-SHORT)."""
-    fewest = min((rounds[bot] for bot in candidates), default=0)
-    return [bot for bot in candidates if rounds[bot] == fewest][:seats]
-
-
 # Pairs: the Simple Pazaak league.
 
 

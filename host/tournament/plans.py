@@ -6,7 +6,6 @@ from host.games.engine import Scores
 from host.games.luck import Deal, Luck, Shuffler
 from host.match import Sitting, Sittings
 from host.record import Fixture
-from host.tournament.pairing import form_table, solvent
 
 
 def independent(fixture: Fixture, _seed: bytes) -> Sittings:
@@ -91,3 +90,14 @@ def sittings(fixture: Fixture, seed: bytes, scores: Sequence[Scores]) -> list[Si
         except StopIteration:
             now = None
     return seen
+
+
+def solvent(chips: Mapping[str, int], buy_in: int) -> list[str]:
+    """Return the bots that can pay the next buy-in; the others keep their chips as their result (BJ-BROKE)."""
+    return [bot for bot, stack in chips.items() if stack >= buy_in]
+
+
+def form_table(candidates: Sequence[str], rounds: Mapping[str, int], seats: int) -> list[str]:
+    """Return the first at most `seats` of those with the fewest rounds, in the given shuffled order (BJ-SHORT)."""
+    fewest = min((rounds[bot] for bot in candidates), default=0)
+    return [bot for bot in candidates if rounds[bot] == fewest][:seats]

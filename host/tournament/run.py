@@ -7,9 +7,8 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from host.bots.build import Bot
 from host.bots.limits import Limits
-from host.bots.spec import Spec
+from host.bots.spec import Bot, Spec
 from host.games.engine import Game
 from host.journal import Journal
 from host.outsiders import game_called
