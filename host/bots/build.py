@@ -104,6 +104,56 @@ def fingerprint(folder: Path) -> Iterator[bytes]:
             yield data
 
 
+# The sha256 of a bot covers the two texts below, and journals name bots by their sha256. The words in them are those of
+# the first version and stay as they are when a class or a field gets another name. A field that is added later appears
+# only where it has another value than its default.
+
+SPELLED_LIMITS = (
+    "Limits(move=1.0, startup=10.0, cpu=1.0, cpu_table=86400.0, memory=536870912, tasks=64, output=4096, "
+    "state=1048576, files=16777216, open_files=64, clock='wall')"
+)
+"""Stands for the limits of every bot: they are not part of its sha256."""
+
+
+def spelled_spec(spec: Spec) -> str:
+    """Return the text of a spec that its bot's sha256 covers: without its folder, its limits and where its wheels are."""
+    fields: tuple[tuple[str, object], ...] = (
+        ("name", spec.name),
+        ("folder", Path()),
+        ("files", spec.files),
+        ("language", spec.language),
+        ("author", spec.author),
+        ("game", spec.game),
+        ("protocol", spec.protocol),
+        ("sources", spec.sources),
+        ("entry", spec.entry),
+        ("main", spec.main),
+        ("run", spec.run),
+        ("build", spec.build),
+        ("compiler", spec.compiler),
+        ("adapter", spec.adapter),
+        ("heap", spec.heap),
+        ("python", spec.python),
+        ("requires", spec.requires),
+        ("env", spec.env),
+        ("needs", spec.needs),
+        ("abreast", spec.abreast),
+        ("tables", spec.tables),
+        ("lifetime", spec.lifetime),
+        ("warm", spec.warm),
+        ("state", spec.state),
+        ("state_lifetime", spec.state_lifetime),
+    )
+    words = ", ".join(f"{name}={value!r}" for name, value in fields)
+    return f"Spec({words}, limits={SPELLED_LIMITS}, manifest='', wheels=None)"
+
+
+def spelled_steps(steps: Iterable[Step]) -> str:
+    """Return the text of a build's steps that names the folder of what it makes."""
+    words = (f"Step(command={step.command!r}, optional={step.optional!r}, makes={step.makes!r})" for step in steps)
+    return f"[{', '.join(words)}]"
+
+
 def protocol_of(spec: Spec) -> str:
     """Return the protocol a bot speaks: its own, else its game's."""
     return spec.protocol or (GAMES[spec.game].protocol if spec.game in GAMES else "argv")
@@ -169,11 +219,11 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
             lay(spec, staged)
         if spec.requires:
             wheels.lay(spec.wheels or await wheels.fetched(spec, wheels.suiting(spec)), staged)
-        what = hashlib.sha256(repr(spec._replace(folder=Path(), limits=Limits(), manifest="", wheels=None)).encode())
+        what = hashlib.sha256(spelled_spec(spec).encode())
         for part in fingerprint(staged):
             what.update(part)
         sha256 = what.hexdigest()  # the same on every machine; what comes of it is this machine's
-        made_by = hashlib.sha256(repr((sha256, steps, _versions(steps))).encode())
+        made_by = hashlib.sha256(f"({sha256!r}, {spelled_steps(steps)}, {_versions(steps)!r})".encode())
         built = store / made_by.hexdigest()[:32]
         if force and built.exists():
             shutil.rmtree(built)
