@@ -22,8 +22,8 @@ CODES: Mapping[str, Code] = {
     "B002": Code(
         "the program is not executable",
         "The file has a '#!' line or is a binary, but its mode does not let anybody execute it, which is what happens "
-        "to files that came through mail, zip or a web page. Set the bit with chmod +x, or let `croupier check --fix` "
-        "do it. Source files of a known language need no such bit: croupier starts their interpreter itself.",
+        "to files that came through mail, zip or a web page. Set the bit with chmod +x. "
+        "Source files of a known language need no such bit: croupier starts their interpreter itself.",
     ),
     "B003": Code(
         "the kernel cannot run this file",
@@ -40,13 +40,12 @@ CODES: Mapping[str, Code] = {
     "B005": Code(
         "the '#!' line ends with CR LF",
         "The file has the line ends of Windows, and the system takes the CR for a part of the interpreter's name: it "
-        'looks for "python3\\r". Turn the line ends into LF with sed or dos2unix, or let `croupier check --fix` do '
-        "it.",
+        'looks for "python3\\r". Turn the line ends into LF with sed or dos2unix.',
     ),
     "B006": Code(
         "a Python 2 program",
         "The file compiles under Python 2 only: print without parentheses, `except X, e`, <>, backquotes or numbers "
-        "such as 0777. croupier runs bots with Python 3. Add the parentheses (`croupier check --fix` mends print), or "
+        "such as 0777. croupier runs bots with Python 3. Add the parentheses, or "
         'set python = "2.7" in bot.toml if that is installed here.',
     ),
     "B007": Code(

@@ -2,7 +2,6 @@
 
 # ruff: noqa: E501 - the rows of a table of bad bots are read as lines
 
-import stat
 import subprocess
 import time
 from collections.abc import Mapping
@@ -279,20 +278,17 @@ def test_all_bots_of_a_tournament_are_checked_also_under_load(tmp_path: Path) ->
     ]
 
 
-def test_twins_of_a_tournament_are_found_and_its_files_mended(tmp_path: Path) -> None:
+def test_two_bots_of_one_name_are_found(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", ["davey.c"])
     lay(
         {
             f"{cup}/bots/b/bot.toml": 'name = "davey"\n',
             f"{cup}/bots/b/x.py": STANDS,
-            f"{cup}/bots/script": "#!/bin/sh\necho S\n",
         }
     )
-    done = croupier("check", "--all", "--fix", "-C", cup)
+    done = croupier("check", "--all", "-C", cup)
     assert done.code == 1
     assert done.out.count("error[C003] two bots are called") == 2
-    assert f"mended  {cup}/bots/script: may be executed now" in done.out
-    assert "script · any · argv · cardshark" in done.out
 
 
 def test_all_or_some_but_not_both(tmp_path: Path) -> None:
@@ -300,52 +296,6 @@ def test_all_or_some_but_not_both(tmp_path: Path) -> None:
     assert croupier("check", "-C", cup).first == "error[U001] name a bot, or say --all"
     assert croupier("check", "davey", "--all", "-C", cup).first == "error[U001] --all is all of them: name none"
     assert croupier("check", "--all", "-C", tmp_path).code == 3
-
-
-# --fix.
-
-PYTHON_2 = """\
-import sys
-score = int(sys.argv[1])
-print >>sys.stderr, "thinking", score
-if score < 17: print "H"   # a card
-else:
-    print "S"
-"""
-
-
-def test_what_can_be_mended_is_mended(here: Path) -> None:
-    lay({"script": "#!/bin/sh\r\necho S\r\n", "old.py": PYTHON_2})
-
-    done = croupier("check", "--fix", "script", "old.py", "-g", "cardshark")
-
-    assert done.code == 0, done.out
-    assert done.out.splitlines()[:3] == [
-        "mended  script: may be executed now",
-        "mended  script: its lines end with LF now",
-        "mended  old.py: its prints are those of Python 3 now",
-    ]
-    assert stat.S_IMODE(Path("script").stat().st_mode) == 0o755
-    assert Path("script").read_bytes() == b"#!/bin/sh\necho S\n"
-    mended = Path("old.py").read_text()
-    assert 'print("thinking", score, file=sys.stderr)\nif score < 17: print("H")   # a card\n' in mended
-
-
-def test_what_would_still_be_wrong_is_left_as_it_was(here: Path) -> None:
-    source = 'print "H"\nraise ValueError, "x"\n'
-    lay({"old.py": source})
-    done = croupier("check", "--fix", "old.py", "-g", "cardshark")
-    assert (done.code, Path("old.py").read_text()) == (1, source)
-    assert "mended" not in done.out and "error[B006] old.py:" in done.out
-
-
-def test_nothing_is_mended_through_a_link(here: Path) -> None:
-    lay({"victim": "#!/bin/sh\r\necho S\r\n", "mine/x": ""})
-    Path("mine/bot").symlink_to(Path("victim").absolute())
-    Path("link").symlink_to("victim")
-    for bot in ("mine", "link"):
-        assert croupier("check", "--fix", bot, "-g", "cardshark").code == 1
-    assert Path("victim").read_bytes() == b"#!/bin/sh\r\necho S\r\n"
 
 
 # Builds.

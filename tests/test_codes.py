@@ -109,7 +109,7 @@ error[B001] mine/bot.toml:1: run = ["./none"]: no such file
   hint: run names a file of this folder, ./NAME, or a program of the system""",
     "B002": """\
 error[B002] bot: is not executable (mode 0644)
-  hint: chmod +x bot     (or `croupier check --fix bot`)""",
+  hint: chmod +x bot""",
     "B003": '''\
 error[B003] bot: the kernel cannot run this file (Exec format error): no '#!' line, not a binary
   first bytes: 'import sys\\n'
@@ -120,7 +120,7 @@ error[B004] bot: exists, but its interpreter /opt/none/python does not
   hint: #!/usr/bin/env python3""",
     "B005": """\
 error[B005] bot: line 1 ends with CR LF: the system looks for "/bin/sh\\r"
-  hint: sed -i 's/\\r$//' bot  (or --fix)""",
+  hint: sed -i 's/\\r$//' bot""",
     "B006": """\
 error[B006] x.py:1: is Python 2:  print "H"
   SyntaxError: Missing parentheses in call to 'print'

@@ -241,7 +241,7 @@ PROGRAMS: list[tuple[dict[str, str | bytes], str, str]] = [
     (
         {"foo": SH},
         "foo",
-        "error[B002] foo: is not executable (mode 0644)\n  hint: chmod +x foo     (or `croupier check --fix foo`)",
+        "error[B002] foo: is not executable (mode 0644)\n  hint: chmod +x foo",
     ),
     (
         {"mine/lim17.py": PY, "mine/bot.toml": 'run = ["./lim17.py"]'},
@@ -281,7 +281,7 @@ PROGRAMS: list[tuple[dict[str, str | bytes], str, str]] = [
     (
         {"foo+": "#!/usr/bin/env python3\r\nprint(1)\r\n"},
         "foo",
-        "error[B005] foo: line 1 ends with CR LF: the system looks for \"python3\\r\"\n  hint: sed -i 's/\\r$//' foo  (or --fix)",
+        "error[B005] foo: line 1 ends with CR LF: the system looks for \"python3\\r\"\n  hint: sed -i 's/\\r$//' foo",
     ),
     (
         {"lim17.py": "import sys\n\n\n\nprint \"H\"\n"},
@@ -291,7 +291,7 @@ PROGRAMS: list[tuple[dict[str, str | bytes], str, str]] = [
     (
         {"x.py": "try: pass\nexcept ValueError, e: pass\n"},
         "x.py",
-        "error[B006] x.py:2: is Python 2:  except ValueError, e: pass\n  SyntaxError: multiple exception types must be parenthesized\n  hint: python3 -m lib2to3 is gone from 3.13; mend it for Python 3, or set python = \"2.7\" if you have it",
+        "error[B006] x.py:2: is Python 2:  except ValueError, e: pass\n  SyntaxError: multiple exception types must be parenthesized\n  hint: python3 -m lib2to3 is gone from 3.13; rewrite it for Python 3, or set python = \"2.7\" if you have it",
     ),
     (
         {"foo+": "#!/usr/bin/env nopython\n"},

@@ -10,7 +10,7 @@ import click
 import pytest
 from command import croupier, cup_in, environment
 
-from host.cli import COLUMNS, COMMANDS, SCHEMA, fitted, group
+from host.cli import COLUMNS, COMMANDS, fitted, group, schema_of
 from host.codes import CODES
 from host.problems import Problem
 from host.tournament.alteration import canonical
@@ -102,7 +102,8 @@ def test_the_schema_knows_every_table() -> None:
 def test_the_number_of_a_schema_is_said_in_one_place() -> None:
     sources = list((Path(__file__).parents[1] / "host" / "cli").glob("*.py"))
     assert sources and not [path.name for path in sources if 'croupier/error/1"' in path.read_text()]
-    assert croupier("version", "--json").json["schema"] == f"croupier/version/{SCHEMA}"
+    assert croupier("version", "--json").json["schema"] == schema_of("version")["schema"]
+    assert schema_of("check") == {"schema": "croupier/check/2"}
 
 
 # Words that fit the screen.

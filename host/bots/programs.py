@@ -35,7 +35,7 @@ def program_problems(contents: Contents, name: str) -> list[Problem]:
     problems = []
     if not contents.modes[name] & 0o111:
         mode = f"{stat.S_IMODE(contents.modes[name]):04o}"
-        hint = f"chmod +x {where}     (or `croupier check --fix {where}`)"
+        hint = f"chmod +x {where}"
         problems.append(Problem("B002", where, f"is not executable (mode {mode})", hint=hint))
     if start.startswith(b"#!"):
         problems += _shebang_problems(contents, name, start.partition(b"\n")[0][2:].decode(errors="replace"))
@@ -54,7 +54,7 @@ def _shebang_problems(contents: Contents, name: str, line: str) -> list[Problem]
     by_env = PurePosixPath(interpreter).name == "env" and bool(asked)
     if line.endswith("\r"):
         sought = asked[0] if by_env else interpreter
-        hint = rf"sed -i 's/\r$//' {where}  (or --fix)"
+        hint = rf"sed -i 's/\r$//' {where}"
         return [
             Problem("B005", where, f'line 1 ends with CR LF: the system looks for "{escaped(sought)}\\r"', hint=hint)
         ]
@@ -129,6 +129,6 @@ def python_problems(contents: Contents, name: str) -> list[Problem]:
     if not (PYTHON_2.search(said) or PYTHON_2_LINE.search(text)):
         return [Problem("B015", where, words, text, f"python3 -m py_compile {contents.where(name)}")]
     printed = re.match(r"print\s+(.+)", text)
-    change = f"change to print({printed[1]})" if printed else "mend it for Python 3"
+    change = f"change to print({printed[1]})" if printed else "rewrite it for Python 3"
     hint = f'python3 -m lib2to3 is gone from 3.13; {change}, or set python = "2.7" if you have it'
     return [Problem("B006", where, f"is Python 2:  {text}", words, hint)]

@@ -48,8 +48,11 @@ COMMANDS = {
 }
 """Every command, the module it lives in and what it is for."""
 
-SCHEMA = 1
-"""The number of every schema of ours: within it keys are added, and none is taken away or changes its meaning."""
+SCHEMA_NUMBERS = {"check": 2}
+"""The numbers of the JSON schemas that have changed; all others have number 1.
+
+Within a number keys are added. A key that is taken away or changes its meaning gives the schema its next number.
+"""
 
 VARIABLE = "_CROUPIER_COMPLETE"
 """The environment variable by which a shell asks for completion."""
@@ -148,8 +151,8 @@ def nothing_called(what: str, name: str, known: Iterable[str]) -> str:
 
 
 def schema_of(name: str) -> dict[str, str]:
-    """Return what begins every JSON object: its schema, `croupier/NAME/1`."""
-    return {"schema": f"croupier/{name}/{SCHEMA}"}
+    """Return the first key of every JSON object: its schema, for example `croupier/run/1`."""
+    return {"schema": f"croupier/{name}/{SCHEMA_NUMBERS.get(name, 1)}"}
 
 
 def print_json(schema: str, **facts: Any) -> None:

@@ -79,10 +79,9 @@ def place_of(spec: "Spec") -> str:
 @click.argument("names", nargs=-1, metavar="BOT...")
 @click.option("-g", "--game", metavar="GAME", help="default: what the bot's manifest or the tournament says")
 @click.option("--all", "everybody", is_flag=True, help="all bots of the tournament, and once more under load")
-@click.option("--fix", is_flag=True, help="mend what can be mended: a mode, CR LF, the print of Python 2")
 @click.option("--unsafe", is_flag=True, help="without a sandbox")
 @click.pass_obj
-def check(office: Office, names: tuple[str, ...], game: str | None, everybody: bool, fix: bool, unsafe: bool) -> None:
+def check(office: Office, names: tuple[str, ...], game: str | None, everybody: bool, unsafe: bool) -> None:
     """Check bots: does each build, start, and answer forty questions in time, legibly and the same way twice?
 
     A move that is not allowed is a note, for the rules say what it costs. What fails is a bot that does not build or
@@ -94,21 +93,14 @@ def check(office: Office, names: tuple[str, ...], game: str | None, everybody: b
     from host.bots.exam import under_load
     from host.bots.finding import Entry
     from host.bots.limits import Limits
-    from host.bots.mend import mend
     from host.cli.author import named
     from host.cli.common import level_of, the_game
     from host.games.engine import Game
-    from host.samples import PREFIX, folder
     from host.tournament.cup import load
 
     if bool(names) == everybody:
         raise click.UsageError("name a bot, or say --all" if not names else "--all is all of them: name none")
     cup = load(office.folder) if everybody or (office.folder / "croupier.toml").exists() else None
-    mended = []
-    places = [office.folder / name for name in names if not name.startswith(PREFIX)]
-    places += [entry.place for entry in cup.entries(office.folder)] if cup and everybody else []
-    for place in places if fix else []:
-        mended += mend(place) if place.exists() and not place.is_relative_to(folder()) else []
     level = level_of(cup.level if cup else "L3", unsafe)
     limits = cup.limits if cup else Limits()
     reports, exams = [], []
@@ -138,10 +130,8 @@ def check(office: Office, names: tuple[str, ...], game: str | None, everybody: b
     busy = [loaded(bot, asked) for (bot, _), asked in zip(exams, slowest, strict=False)]
     if office.json:
         rows = [report.facts() for report in reports]
-        print_json("check", sandbox=level, mended=mended, rows=rows, under_load=[line._asdict() for line in busy])
+        print_json("check", sandbox=level, rows=rows, under_load=[line._asdict() for line in busy])
     else:
-        for line in mended:
-            click.echo(f"mended  {line}")
         for report in reports:
             click.echo(report.text())
         if busy:
