@@ -154,21 +154,25 @@ def read_answer(said: str) -> Answer:
     return Move(word, int(rest) if rest else 0)
 
 
+# A setup, a job and a record travel as JSON arrays, one a line: the order of their fields is the format. Their names are
+# not, so they may change; a new field goes to the end. Rules are values of the game's own type, which only its name gives.
+
 encode = msgspec.json.encode
 
 
 def decode_setup(line: bytes, rules_of: Any) -> Setup:
     """Return a worker's setup; `rules_of` gives the type of a game's rules."""
-    raw = msgspec.json.decode(line)
-    brought = msgspec.convert(raw[Setup._fields.index("origin")], Origin)
-    if brought.said:
-        bring_again(brought)
-    raw[1] = msgspec.convert(raw[1], rules_of(raw[0]))
-    return msgspec.convert(raw, Setup)
+    fields = msgspec.json.decode(line)
+    game, rules, _bots, _seed, _level, _abreast, _pondering, origin = fields
+    found = msgspec.convert(origin, Origin)
+    if found.said:
+        bring_again(found)
+    fields[1] = msgspec.convert(rules, rules_of(game))
+    return msgspec.convert(fields, Setup)
 
 
 def decode_job(line: bytes, rules_of: Any) -> Job:
     """Return one job; `rules_of` gives the type of a game's rules."""
-    raw = msgspec.json.decode(line)
-    raw[0][1] = msgspec.convert(raw[0][1], rules_of(raw[0][0]))
-    return msgspec.convert(raw, Job)
+    fixture, *more = msgspec.json.decode(line)
+    game, rules, *rest = fixture
+    return msgspec.convert([[game, msgspec.convert(rules, rules_of(game)), *rest], *more], Job)

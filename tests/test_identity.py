@@ -1,14 +1,22 @@
 """The sha256 of a bot, and the bytes between croupier and its workers, do not follow the names of classes and fields."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from house import built
+from msgspec import msgpack
 
-from host.bots.build import SPELLED_LIMITS, spelled_spec, spelled_steps
+from host.bots.build import SPELLED_LIMITS, Bot, spelled_spec, spelled_steps
 from host.bots.languages import Step
 from host.bots.limits import Limits
 from host.bots.spec import Spec
+from host.bots.told import Evidence, Timed, Usage
+from host.games import GAMES
+from host.record import Fixture, Job, Record, Result, Setup, decode_job, decode_setup, encode
+from host.tournament.run import about, fixture_of, known
+from host.worker import rules_of
 
 C = '#include <stdio.h>\nint main(void) { puts("S"); return 0; }\n'
 JAVA = 'public class Hello { public static void main(String[] a) { System.out.println("S"); } }\n'
@@ -80,3 +88,138 @@ def test_the_folder_of_a_build_is_named_by_its_commands() -> None:
     assert spelled_steps(steps) == (
         "[Step(command=('cc', 'a.c'), optional=False, makes=()), Step(command=('jar', 'x'), optional=True, makes=('b',))]"
     )
+
+
+# Between croupier and its workers, and in journals. Every field has a value of its own, so that two that change places
+# are noticed.
+
+BOT = Bot(
+    name="a",
+    language="c",
+    protocol="lines",
+    argv=("./bot",),
+    folder="/folder",
+    sha256="ff",
+    env=(("KEY", "value"),),
+    limits=Limits(move=2.0, clock="fair"),
+    abreast=16,
+    tables=True,
+    lifetime="table",
+    state="memory",
+    state_lifetime="stage",
+    author="An author",
+    warm=("warm",),
+)
+LIMITS_LINE = '[2.0,10.0,1.0,86400.0,536870912,64,4096,1048576,16777216,64,"fair"]'
+BOT_LINE = (
+    f'["a","c","lines",["./bot"],"/folder","ff",[["KEY","value"]],{LIMITS_LINE},16,true,"table","memory","stage",'
+    '"An author",["warm"]]'
+)
+SETUP = Setup(
+    game="cardshark",
+    rules=GAMES["cardshark"].presets["thread"],
+    bots=(BOT,),
+    seed=b"seed",
+    level="L3",
+    abreast=64,
+    pondering=True,
+)
+SETUP_LINE = f'["cardshark",[4,10,200,5,"thread",[]],[{BOT_LINE}],"c2VlZA==","L3",64,true,["","",false]]'
+FIXTURE = Fixture(
+    game="cardshark",
+    rules=GAMES["cardshark"].presets["engine2011"]._replace(stacks=(10, 20)),
+    plan="independent",
+    path="league/3",
+    bots=("a", "b"),
+    tables=2,
+    first=3,
+)
+JOB = Job(fixture=FIXTURE, benched=("b",), states=(("a", b"state"),))
+JOB_LINE = (
+    '[["cardshark",[4,10,200,5,"engine2011",[10,20]],"independent","league/3",["a","b"],2,3],["b"],[["a","c3RhdGU="]]]'
+)
+EVIDENCE = Evidence(
+    bot="a",
+    table=1,
+    number=2,
+    kind="timeout",
+    detail="late",
+    question=b"q",
+    raw=b"r",
+    stderr=b"e",
+    wall=0.5,
+    cpu=0.25,
+    ended="killed",
+    waited=0.125,
+    overhead=0.0625,
+)
+RECORD = Record(
+    path="league/3",
+    results={"a": Result(tables=2, wins=1, score=5, low=0, high=3, final=4, squares=6)},
+    faults={"a": {"timeout": 1}},
+    usage={
+        "a": Usage(
+            questions=1,
+            wall=0.5,
+            slowest=0.25,
+            cpu=0.125,
+            memory=4096,
+            starts=2,
+            walls=(0, 1),
+            waited=0.75,
+            pauses=3,
+            pondered=1.5,
+        )
+    },
+    evidence=(EVIDENCE,),
+    scores=((1, 4), (4, 1)),
+    answers=b"packed",
+    benched=("a",),
+    replayed=1,
+    seconds=1.25,
+    stalls=("a: busy",),
+    overhead=0.75,
+    times=(Timed(table=1, number=2, wall=3, cpu=4),),
+    states=(("a", b"state"),),
+    said=(("a", (("league/3/1", b"words"),)),),
+)
+RECORD_LINE = (
+    '["league/3",{"a":[2,1,5,0,3,4,6]},{"a":{"timeout":1}},{"a":[1,0.5,0.25,0.125,4096,2,[0,1],0.75,3,1.5]},'
+    '[["a",1,2,"timeout","late","cQ==","cg==","ZQ==",0.5,0.25,"killed",0.125,0.0625]],[[1,4],[4,1]],"cGFja2Vk",["a"],1,'
+    '1.25,["a: busy"],0.75,[[1,2,3,4]],[["a","c3RhdGU="]],[["a",[["league/3/1","d29yZHM="]]]]]'
+)
+
+
+@pytest.mark.parametrize(("value", "line"), [(SETUP, SETUP_LINE), (JOB, JOB_LINE), (RECORD, RECORD_LINE)])
+def test_what_travels_to_a_worker_and_back_is_these_bytes(value: Any, line: str) -> None:
+    assert encode(value).decode() == line
+
+
+def test_a_worker_reads_its_setup_and_its_jobs() -> None:
+    assert decode_setup(SETUP_LINE.encode(), rules_of) == SETUP
+    assert decode_job(JOB_LINE.encode(), rules_of) == JOB
+
+
+def test_a_journal_reads_what_it_stores_by_position() -> None:
+    stored = msgpack.decode(msgpack.encode(RECORD))
+    assert stored[:4] == json.loads(RECORD_LINE)[:4]
+    assert (stored[4][0][5:8], stored[6], stored[13]) == ([b"q", b"r", b"e"], b"packed", [["a", b"state"]])
+    assert msgpack.decode(msgpack.encode(RECORD), type=Record) == RECORD
+
+
+def test_a_journal_stores_a_fixture_by_name_and_reads_it_in_any_order() -> None:
+    rules = {"seats": 4, "buy_in": 10, "chips": 200, "hands": 5, "engine": "engine2011", "stacks": [10, 20]}
+    stored = {"game": "cardshark", "rules": rules, "plan": "independent", "path": "league/3"} | {
+        "bots": ["a", "b"],
+        "tables": 2,
+        "first": 3,
+    }
+    assert json.loads(json.dumps(about(FIXTURE))) == stored
+    turned = dict(reversed(stored.items())) | {"rules": dict(reversed(rules.items()))}
+    assert fixture_of(stored) == fixture_of(turned) == FIXTURE
+
+
+def test_a_journal_stores_a_bot_by_these_names() -> None:
+    stored = known(BOT)
+    assert list(stored) == ["author", "protocol", "abreast", "tables", "lifetime", "state", "state_lifetime", "limits"]
+    assert Limits(**stored["limits"]) == BOT.limits

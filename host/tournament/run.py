@@ -132,18 +132,42 @@ def one_after_another(fixtures: Iterable[Fixture], lasting: Collection[str]) -> 
 
 
 def known(bot: Bot) -> dict[str, Any]:
-    """Return what the journal keeps of a bot beside its hash: whom it is to be asked for, and how it was asked."""
-    kept = ("author", "protocol", "abreast", "tables", "lifetime", "state", "state_lifetime")
-    return {key: getattr(bot, key) for key in kept} | {"limits": bot.limits._asdict()}
+    """Return what the journal stores of a bot beside its hash: its author, and how it was asked."""
+    return {
+        "author": bot.author,
+        "protocol": bot.protocol,
+        "abreast": bot.abreast,
+        "tables": bot.tables,
+        "lifetime": bot.lifetime,
+        "state": bot.state,
+        "state_lifetime": bot.state_lifetime,
+        "limits": bot.limits._asdict(),
+    }
 
 
 def about(fixture: Fixture) -> dict[str, Any]:
-    """Return what the journal keeps of a fixture so that it can be shown again."""
-    return fixture._asdict() | {"rules": fixture.rules._asdict()}
+    """Return what the journal stores of a fixture: its rules by the names that croupier.toml has for them."""
+    return {
+        "game": fixture.game,
+        "rules": fixture.rules._asdict(),
+        "plan": fixture.plan,
+        "path": fixture.path,
+        "bots": fixture.bots,
+        "tables": fixture.tables,
+        "first": fixture.first,
+    }
 
 
-def fixture_of(kept: Mapping[str, Any]) -> Fixture:
-    """Return a fixture from what the journal keeps of it."""
-    rules = type(next(iter(game_called(kept["game"]).presets.values())))
-    blank = msgspec.convert(list((dict(kept) | {"rules": None}).values()), Fixture)
-    return blank._replace(rules=msgspec.convert(list(kept["rules"].values()), rules))
+def fixture_of(stored: Mapping[str, Any]) -> Fixture:
+    """Return a fixture from what the journal stores of it; raise LookupError or ValueError when it does not describe one."""
+    kind = type(next(iter(game_called(stored["game"]).presets.values())))
+    rules = kind._field_defaults | stored["rules"]  # every game's rules are a NamedTuple
+    return Fixture(
+        game=msgspec.convert(stored["game"], str),
+        rules=msgspec.convert([rules[name] for name in kind._fields], kind),
+        plan=msgspec.convert(stored["plan"], str),
+        path=msgspec.convert(stored["path"], str),
+        bots=msgspec.convert(stored["bots"], tuple[str, ...]),
+        tables=msgspec.convert(stored["tables"], int),
+        first=msgspec.convert(stored["first"], int),
+    )
