@@ -1,9 +1,37 @@
-"""What is wrong, for people: the thing, the rule and the cure, with a code that `croupier explain` knows."""
+"""Errors as users see them: a code, the message, the evidence and a hint; docs/errors.md explains each code."""
 
+import re
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 WHOLE_LOG = "\nthe whole log: "
+
+
+ENTRY = re.compile(r"^### ([A-Z]\d{3}) (.+)\n\n((?:(?!#).*\n)+)", re.MULTILINE)
+"""An entry of docs/errors.md: a heading with code and title, then the text."""
+
+
+class Explanation(NamedTuple):
+    """An entry of docs/errors.md: one line, and a few sentences on the cause and the cure."""
+
+    title: str
+    text: str
+
+
+@cache
+def explanations() -> Mapping[str, Explanation]:
+    """Read docs/errors.md; return its entries by code, in the order of the page."""
+    host = Path(__file__).parent
+    installed = host / "data" / "errors.md"
+    page = installed if installed.exists() else host.parent / "docs" / "errors.md"
+    return {code: Explanation(title, " ".join(text.split())) for code, title, text in ENTRY.findall(page.read_text())}
+
+
+def lookup(code: str) -> Explanation:
+    """Return the explanation of an error code; raise KeyError if there is none."""
+    return explanations()[code]
 
 
 class Problem(NamedTuple):

@@ -15,8 +15,8 @@ from test_every_language import needs
 from test_manifest import lay
 
 from host.bots.check import checked as checked_alone
-from host.codes import CODES
 from host.games import GAMES
+from host.problems import explanations
 
 
 @pytest.fixture
@@ -356,7 +356,7 @@ def test_a_rogue_is_refused_for_what_it_does_and_leaves_nothing(rogue: Rogue) ->
     with nothing_left_behind():
         report, _ = run(lambda: checked_alone(spec, GAMES[rogue.game], level(), rogue.limits))
     assert report.accepted or report.problems
-    assert {problem.code for problem in report.problems} <= set(CODES)
+    assert {problem.code for problem in report.problems} <= set(explanations())
     if not NO_REFUSAL & set(rogue.verdict):
         assert not report.accepted, report.text()
     if set(rogue.verdict) <= NO_REFUSAL - {"harmless"}:

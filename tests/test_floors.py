@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 FLOORS = [
     {"protocols"},
-    {"host", "host.problems", "host.places", "host.codes", "host.safe_text"},
+    {"host", "host.problems", "host.places", "host.safe_text"},
     {"host.games", "host.tomlfile"},
     {"host.samples", "host.outsiders"},
     {"host.bots"},

@@ -14,7 +14,7 @@ import pytest
 from command import environment
 from house import CACHE
 
-from host.codes import CODES
+from host.problems import explanations
 
 ROOT = Path(__file__).parents[1]
 TEXTS = (".py", ".c", ".cpp", ".java", ".lisp", ".md", ".toml", ".sh", ".js", ".css", ".html", ".yaml", ".yml", "")
@@ -61,9 +61,9 @@ def test_no_file_names_this_machine() -> None:
 
 
 def test_every_code_is_said_somewhere() -> None:
-    sources = [path for path in (ROOT / "host").rglob("*.py") if path.name != "codes.py"]
+    sources = (ROOT / "host").rglob("*.py")
     said = {code for path in sources for code in re.findall(r'"([BCHRSU]\d{3})"', path.read_text())}
-    assert said == set(CODES)
+    assert said == set(explanations())
 
 
 def test_every_script_may_be_executed() -> None:
@@ -101,7 +101,8 @@ def test_the_wheel_has_everything_and_nothing_else(wheel: Path) -> None:
     assert {"host/bots/sandboxes/keeper.c", "protocols/README.md", "host/data/docker/Dockerfile"} <= files.keys()
     known = {str(path.relative_to(ROOT)) for path in tracked()}
     wanted = {f"host/data/{name}" for name in known if name.startswith(("sample_bots/", "docker/"))}
-    wanted |= {f"host/data/{name.removeprefix('docs/')}" for name in known if name.startswith("docs/games/")}
+    pages = ("docs/games/", "docs/errors.md")
+    wanted |= {f"host/data/{name.removeprefix('docs/')}" for name in known if name.startswith(pages)}
     wanted |= {name for name in known if name.startswith(("host/", "protocols/"))}
     inside = {name for name in files if not name.startswith("croupier-")}
     assert inside == wanted
@@ -141,4 +142,5 @@ def test_croupier_works_where_it_is_installed(wheel: Path, tmp_path: Path) -> No
         if path.suffix == ".sh":
             clone = ROOT / "sample_bots" / path.relative_to(packages / "host" / "data" / "sample_bots")
             assert os.access(path, os.X_OK) == os.access(clone, os.X_OK), path
+    assert croupier("explain", "B020")["title"] == "Output is not flushed"
     assert croupier("play", "sample:davey", "sample:lim17", "-n", "1", "-C", "cup")["rows"]

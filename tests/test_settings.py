@@ -11,8 +11,7 @@ import pytest
 from command import croupier, cup_in, environment
 
 from host.cli import COLUMNS, COMMANDS, fitted, group, schema_of
-from host.codes import CODES
-from host.problems import Problem
+from host.problems import Problem, explanations
 from host.tournament.alteration import canonical
 from host.tournament.cup import load
 
@@ -40,7 +39,7 @@ def test_a_shell_nobody_knows_is_told() -> None:
 
 COMPLETED = [
     ("sta", ["status", "standings"]),
-    ("explain S00", [code for code in CODES if code.startswith("S00")]),
+    ("explain S00", [code for code in explanations() if code.startswith("S00")]),
     ("check -g pa", ["pazaak"]),
     ("games ho", ["holdem"]),
     ("errors --kind ti", ["timeout"]),
@@ -127,7 +126,7 @@ def test_help_fits_the_screen(words: list[str]) -> None:
     assert max(map(len, done.out.splitlines())) <= COLUMNS
 
 
-@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("code", explanations())
 def test_every_explanation_fits_the_screen(code: str) -> None:
     assert max(map(len, croupier("explain", code).out.splitlines())) <= COLUMNS
 

@@ -36,9 +36,9 @@ def games(_ctx: click.Context) -> Iterable[str]:
 
 def codes(_ctx: click.Context) -> Iterable[str]:
     """Return the codes that can be explained."""
-    from host.codes import CODES
+    from host.problems import explanations
 
-    return CODES
+    return explanations()
 
 
 def kinds(_ctx: click.Context) -> Iterable[str]:

@@ -30,17 +30,18 @@ def version(office: Office) -> None:
 @click.argument("code")
 @click.pass_obj
 def explain(office: Office, code: str) -> None:
-    """Print what an error code means, the rule behind it and the cure."""
+    """Explain an error code: what it means, why it happens and what to do."""
     from host.cli.common import filled
-    from host.codes import CODES
+    from host.problems import explanations, lookup
 
-    if code.upper() not in CODES:
-        raise click.UsageError(nothing_called("code", code.upper(), CODES))
-    title, text = CODES[code.upper()]
+    code = code.upper()
+    if code not in explanations():
+        raise click.UsageError(nothing_called("code", code, explanations()))
+    title, text = lookup(code)
     if office.json:
-        print_json("explain", code=code.upper(), title=title, text=text)
+        print_json("explain", code=code, title=title, text=text)
     else:
-        click.echo(f"{code.upper()}  {title}\n\n{filled(text)}")
+        click.echo(f"{code}  {title}\n\n{filled(text)}")
 
 
 @click.command()
