@@ -121,12 +121,6 @@ def test_a_python_rogue_gets_its_verdict_when_it_is_forked_from_a_warm_interpret
     plays(rogue, warm=True)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("rogue", [rogue for rogue in named(PLAYERS) if rogue.values[0].file.suffix == ".lisp"])
-def test_a_rogue_in_lisp_gets_its_verdict_when_it_starts_from_a_saved_core(rogue: Rogue) -> None:
-    plays(rogue, warm=True)
-
-
 def plays(rogue: Rogue, **changes: Any) -> None:
     """Play a rogue beside an honest bot; see that it gets its verdict, in time, and leaves nothing behind."""
     if rogue.needs_numbers and not draws_numbers(level()):

@@ -186,6 +186,7 @@ MANIFESTS = [
     ('language = "java"\n[limits]\ntasks = 65', "error[C014] mine/bot.toml:3: tasks = 65 is more than the 64 granted\n  hint: tasks = 64 or less; more is the organiser's to give, to everybody"),
     ('language = "java"\nheap = "1 GiB"', 'error[C013] mine/bot.toml:2: heap = "1 GiB" is more than the memory limit of 512 MiB\n  hint: heap = "128 MiB"'),
     ('language = "python"\nheap = "1 MiB"', 'error[C013] mine/bot.toml:2: heap = "1 MiB" means nothing to a bot in python\n  hint: it is for java and lisp'),
+    ('language = "lisp"\nentry = "x.py"\nwarm = true', "error[C013] mine/bot.toml:3: warm = true means nothing to a bot in lisp\n  hint: it is for python"),
     ('game = "cardshark"\nlanguage = "python"\nabreast = 2', 'error[C013] mine/bot.toml:3: abreast = 2 means nothing by argv, which starts a process per question\n  hint: protocol = "lines"'),
     ('protocol = "argv"\nlanguage = "python"\ntables = true', 'error[C013] mine/bot.toml:3: tables = true means nothing by argv, which starts a process per question\n  hint: protocol = "lines"'),
     ('language = "python"\nstate_lifetime = "stage"', 'error[C013] mine/bot.toml:2: state_lifetime = "stage" keeps a file that bot.toml does not name\n  hint: state = "memory.bin"'),

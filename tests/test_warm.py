@@ -461,13 +461,13 @@ def test_warm_answers_that_are_not_the_cold_ones_are_refused() -> None:
 def test_a_tournament_may_have_all_its_bots_warm_whose_language_has_a_warm_start(tmp_path: Path) -> None:
     (tmp_path / "bots").mkdir()
     written("print('S')\n", ".py", tmp_path / "bots", "quick")
-    written('(write-line "S")\n', ".lisp", tmp_path / "bots", "saved")
+    written('(write-line "S")\n', ".lisp", tmp_path / "bots", "lisper")
     written("#!/bin/sh\necho S\n", "", tmp_path / "bots", "other")
     (tmp_path / "croupier.toml").write_text('game = "cardshark"\nbots = ["bots/*"]\n[sandbox]\nwarm = true\n')
 
     specs = load(tmp_path).specs(tmp_path)
 
-    assert {spec.name: spec.warm for spec in specs} == {"quick": True, "saved": True, "other": False}
+    assert {spec.name: spec.warm for spec in specs} == {"quick": True, "lisper": False, "other": False}
 
 
 @only_warm

@@ -8,7 +8,7 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import AsyncIterator, Container, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +18,7 @@ import trio
 from host import places
 from host.bots import wheels
 from host.bots.adapters import ADAPTERS, adapted, advice, kept, lay
-from host.bots.languages import LANGUAGES, Step, cold_because, environment, missing, need, own_build, run_core, tool
+from host.bots.languages import LANGUAGES, Step, cold_because, environment, missing, need, own_build, tool
 from host.bots.limits import GIB, KIB, MIB, Limits
 from host.bots.sandboxes import Ended, Home, sandboxed
 from host.bots.spec import Bot, Spec
@@ -47,8 +47,8 @@ WORDS_SHOWN = 30  # lines of a compiler
 LOG_KEPT = 64 << 10  # characters that go with what is wrong
 
 
-def copy(source: Path, target: Path, without: Container[str] = ()) -> None:
-    """Copy a folder's regular files but for some, following no link; raise Refused for what is too much.
+def copy(source: Path, target: Path) -> None:
+    """Copy a folder's regular files, following no link; raise Refused for what is too much.
 
     Guests may have written the source: every file is opened once, without following, and looked at through its
     descriptor. Whatever is no regular file or folder is left behind.
@@ -61,8 +61,6 @@ def copy(source: Path, target: Path, without: Container[str] = ()) -> None:
         place = target / inside
         place.mkdir(exist_ok=True)
         for name in sorted(names):
-            if str(inside / name) in without:
-                continue
             try:
                 descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
             except OSError:
@@ -150,7 +148,7 @@ def spelled_spec(spec: Spec) -> str:
 
 def spelled_steps(steps: Iterable[Step]) -> str:
     """Return the text of a build's steps that names the folder of what it makes."""
-    words = (f"Step(command={step.command!r}, optional={step.optional!r}, makes={step.makes!r})" for step in steps)
+    words = (f"Step(command={step.command!r}, optional={step.optional!r})" for step in steps)
     return f"[{', '.join(words)}]"
 
 
@@ -174,19 +172,14 @@ def steps_of(spec: Spec) -> list[Step]:
     return [*wheels.unpacking(spec), *kind.build(spec._replace(protocol=protocol_of(spec)), question_of(spec))]
 
 
-def warm_start(spec: Spec, files: frozenset[str]) -> tuple[str, ...]:
-    """Return the command of a bot's warm start, with the files that its build has left; empty where each start is cold."""
-    if not spec.warm:
-        return ()
-    spec = spec._replace(protocol=protocol_of(spec))
-    return run_core(spec, files) if spec.language == "lisp" else kept(spec)
+def warm_start(spec: Spec) -> tuple[str, ...]:
+    """Return the command of a bot's warm start; empty where each start is cold."""
+    return kept(spec._replace(protocol=protocol_of(spec))) if spec.warm else ()
 
 
-def why_cold(spec: Spec, bot: Bot) -> str:
-    """Return why a bot that is to start warm starts cold."""
-    return (
-        cold_because(spec._replace(protocol=protocol_of(spec))) or f"no core of it could be saved: {log_of(bot.sha256)}"
-    )
+def why_cold(spec: Spec) -> str:
+    """Return why a bot that asks for a warm start has none."""
+    return cold_because(spec._replace(protocol=protocol_of(spec)))
 
 
 def shown_step(step: Step) -> str:
@@ -228,10 +221,11 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
         if force and built.exists():
             shutil.rmtree(built)
         if not built.exists():
-            spoilt = await _run(spec, steps, log_of(sha256), staged, level) if steps else set[str]()
+            if steps:
+                await _run(spec, steps, log_of(sha256), staged, level)
             finished = workshop / "finished"
             finished.mkdir()
-            copy(staged, finished, spoilt)
+            copy(staged, finished)
             if spec.state:
                 _lay_state(finished / spec.state)
             try:
@@ -246,7 +240,7 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
     return Bot(
         *(spec.name, spec.language, protocol_of(spec), argv, str(built), sha256, tuple(env.items()), spec.limits),
         *(spec.abreast, spec.tables, spec.lifetime, spec.state, spec.state_lifetime, spec.author),
-        warm=warm_start(spec, files),
+        warm=warm_start(spec),
     )
 
 
@@ -359,14 +353,9 @@ def log_of(sha256: str) -> Path:
     return places.cache() / "bots" / f"{sha256[:32]}.log"
 
 
-async def _run(spec: Spec, steps: list[Step], log: Path, staged: Path, level: str) -> set[str]:
-    """Run the steps of a build; every word goes into its log, the first of what is wrong to the author.
-
-    Return which files are to be left behind: those of optional steps that failed, or made them too large. They are not
-    removed here, for the build may have laid a link in the way to them.
-    """
+async def _run(spec: Spec, steps: list[Step], log: Path, staged: Path, level: str) -> None:
+    """Run the steps of a build. Write all their output to its log; raise Refused with the first error."""
     log.write_text("")
-    spoilt: set[str] = set()
     home = Home(staged, writable=True, scratch=SCRATCH)
     env = environment(tuple(map(need, LANGUAGES[spec.language].programs[:1])))  # its commands may call a JDK's tools
     env |= wheels.environment(spec)
@@ -391,26 +380,16 @@ async def _run(spec: Spec, steps: list[Step], log: Path, staged: Path, level: st
                 with log.open("a") as words:
                     words.write(f"$ {harmless(shown_step(step))}\n{_words(ended)}\n({ended.words}, {took:.2f} s)\n")
                 well = ended.status == 0 and not ended.error and not ended.timed_out
-                spoilt |= {name for name in step.makes if not well or is_too_large(staged / name)}
                 if watched.breach is None and (well or step.optional):
                     continue
                 how = HOW[watched.breach] if watched.breach else "took too long" if ended.timed_out else ended.words
                 raise Refused([_does_not_build(spec, step, ended, how, took, log)], 4)
-    return spoilt
 
 
 def _free(folder: Path) -> int:
     """Return the bytes that are free on a folder's disk."""
     disk = os.statvfs(folder)
     return disk.f_bavail * disk.f_frsize
-
-
-def is_too_large(path: Path) -> bool:
-    """Return whether a file, if there is one, is larger than any of a bot may be."""
-    try:
-        return path.lstat().st_size > LARGEST_FILE
-    except OSError:
-        return False
 
 
 def bursts(folder: Path) -> bool:

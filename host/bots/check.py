@@ -96,7 +96,7 @@ async def checked(
     if not adapted(spec).warm or course.problems:
         return report(*course.problems)
     if not bot.warm:
-        lines.append(Line("!", "warm", f"starts cold: {why_cold(spec, bot)}"))
+        lines.append(Line("!", "warm", f"starts cold: {why_cold(spec)}"))
         return report()
     otherwise = await differs(bot, game, level)
     if otherwise is None:

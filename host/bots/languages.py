@@ -16,20 +16,15 @@ PATH = "/usr/local/bin:/usr/bin:/bin"
 """Where a bot's programs are looked for: the places that exist inside a sandbox."""
 
 INTERPRETER = Path(__file__).with_name("interpreter.py")
-PARTING = Path(__file__).with_name("core.lisp")
 
 Command = tuple[str, ...]
 
 
 class Step(NamedTuple):
-    """One command of a build. An optional one makes the bot faster: when it fails, the bot runs without it.
-
-    What an optional one makes, by its name in the bot's folder, is no part of the bot then, nor when it is too large.
-    """
+    """One command of a build. An optional one makes the bot faster: when it fails, the bot runs without it."""
 
     command: Command
     optional: bool = False
-    makes: tuple[str, ...] = ()
 
 
 class Language(NamedTuple):
@@ -197,15 +192,11 @@ def warm(spec: Spec, kit: Kit) -> Command:
 
 
 def cold_because(spec: Spec) -> str:
-    """Return why a bot can have no warm start, whatever its build makes of it; empty when it can.
+    """Return why a bot can have no warm start; empty when it can.
 
     Nothing of a Python bot may run in the interpreter that forks it: no module in the place of the library's, nothing that
     an environment names.
     """
-    if spec.language == "lisp":
-        if spec.compiler not in ("", "sbcl") or spec.build or spec.run or spec.protocol not in ("", "argv"):
-            return "only a script of SBCL that is asked by argv, and built by croupier, is saved as a core"
-        return ""
     hiding = [name for name in spec.files if name.partition("/")[0].partition(".")[0] in sys.stdlib_module_names]
     if spec.language != "python" or spec.run or (spec.protocol not in ("", "argv") and not spec.adapter):
         return "only a Python script that is asked by argv can be kept warm"
@@ -239,7 +230,7 @@ def no_build(_spec: Spec, _question: Command) -> list[Step]:
 
 
 def build_lisp(spec: Spec, _question: Command) -> list[Step]:
-    """Compile for SBCL; a source that only loads as a script stays one. For a warm start, save what it begins with."""
+    """Compile for SBCL; a source that only loads as a script stays one."""
     if spec.compiler not in ("", "sbcl"):
         return []
     compile_it = (
@@ -247,29 +238,8 @@ def build_lisp(spec: Spec, _question: Command) -> list[Step]:
         " (declare (ignore warned)) (when (and failed made) (delete-file made))"
         " (sb-ext:exit :code (if (or failed (null made)) 1 0)))"
     )
-    steps = [Step(sbcl(compile_it), optional=True)]
-    if spec.warm and not cold_because(spec):
-        part = f'(croupier::part "{spec.entry}")'
-        lasting, rest = beside(spec, "bot-core.fasl"), beside(spec, "bot-rest.fasl")
-        save = f'(progn (load "{lasting}") (sb-ext:save-lisp-and-die "{CORE}"))'
-        load = f"(load (make-string-input-stream {quoted(PARTING.read_text())}))"
-        steps.append(Step(sbcl(load, part), optional=True, makes=(lasting, rest)))
-        steps.append(Step(sbcl(save), optional=True, makes=(CORE,)))
-    return steps
-
-
-CORE = "bot.core"
-
-
-def sbcl(*forms: str) -> Command:
-    """Return the command that has a fresh SBCL evaluate forms."""
     bare = ("--noinform", "--no-sysinit", "--no-userinit", "--non-interactive")
-    return (need("sbcl"), *bare, *(word for form in forms for word in ("--eval", form)))
-
-
-def quoted(text: str) -> str:
-    """Return a text as Lisp reads it."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return [Step((need("sbcl"), *bare, "--eval", compile_it), optional=True)]
 
 
 def beside(spec: Spec, name: str) -> str:
@@ -285,23 +255,8 @@ def run_lisp(spec: Spec, files: frozenset[str]) -> Command:
         case "clisp":
             return (need("clisp"), "-q", "-norc", spec.entry)
     compiled = beside(spec, "bot.fasl")
-    return (need("sbcl"), *reserving(spec), "--script", compiled if compiled in files else spec.entry)
-
-
-def reserving(spec: Spec) -> Command:
-    """Return the option that has SBCL reserve what the manifest says."""
-    return ("--dynamic-space-size", f"{max(spec.heap // MIB, 32)}MB") if spec.heap else ()
-
-
-def run_core(spec: Spec, files: frozenset[str]) -> Command:
-    """Return the warm start of a script, from the core that holds what it begins with; empty where there is none.
-
-    The two options are SBCL's own: what the bot finds in `*posix-argv*` is what it finds cold.
-    """
-    rest = beside(spec, "bot-rest.fasl")
-    if cold_because(spec) or not {CORE, rest} <= files:
-        return ()
-    return (need("sbcl"), *reserving(spec), "--core", CORE, "--script", rest)
+    heap = ("--dynamic-space-size", f"{max(spec.heap // MIB, 32)}MB") if spec.heap else ()
+    return (need("sbcl"), *heap, "--script", compiled if compiled in files else spec.entry)
 
 
 def run_any(spec: Spec, _files: frozenset[str]) -> Command:

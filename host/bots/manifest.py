@@ -25,7 +25,7 @@ ONLY_FOR: Mapping[str, tuple[str, ...]] = {
     "compiler": ("lisp",),
     "python": ("python",),
     "requires": ("python",),
-    "warm": ("python", "lisp"),
+    "warm": ("python",),
     "entry": ("python", "lisp", "any"),
     "sources": ("c", "cpp", "java", "any"),
 }

@@ -107,8 +107,7 @@ async def differs(bot: Bot, game: Game, level: str) -> Problem | None:
         if before != now:
             asked = b" ".join(PROTOCOLS[bot.protocol].ask(view)).decode().strip()
             told = f"asked: {asked}\ncold: {_said(before)}\nwarm: {_said(now)}"
-            means = "is forked from a warm interpreter" if bot.kept else "starts from a saved core"
-            message = f"answers otherwise when it {means}"
+            message = "answers otherwise when it is forked from a warm interpreter"
             return Problem(
                 DIFFERS, bot.name, message, told, "take `warm = true` out of its bot.toml, or of croupier.toml"
             )

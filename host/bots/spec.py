@@ -60,14 +60,13 @@ class Bot(NamedTuple):
     state: str = ""
     state_lifetime: str = "fixture"
     author: str = ""
-    warm: tuple[str, ...] = ()  # the command of its warm start, from an interpreter or a core; empty = each is cold
+    warm: tuple[str, ...] = ()  # the command of the interpreter that forks it for every start; empty = each is cold
 
     @property
     def kept(self) -> int:
-        """How many words of its warm start are those of an interpreter that is kept and forks it: none of a core's."""
-        return len(self.warm) if self.language == "python" else 0
+        """How many words of its command are those of the interpreter that is kept and forks it; 0 = each start is cold."""
+        return len(self.warm)
 
     def command(self, kept: int) -> list[bytes]:
-        """Return the words it is started by; so many, or none, are those of an interpreter that is kept."""
-        words = (*self.warm[:kept], *self.argv[kept:]) if self.language == "python" else self.warm or self.argv
-        return [word.encode() for word in words]
+        """Return its command; the first `kept` words are those of the interpreter that is kept."""
+        return [word.encode() for word in (*self.warm[:kept], *self.argv[kept:])]

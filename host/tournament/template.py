@@ -68,7 +68,7 @@ clock     = "wall"             # "fair": waits for a processor do not count; "cp
 [sandbox]
 level     = "L3"               # a minimum: L4, L3, L2 or none; croupier refuses rather than weakens
 pondering = false              # true: bots may go on computing while they have no question
-warm      = false              # true: by argv Python starts from a ready interpreter, SBCL from a saved core
+warm      = false              # true: Python bots asked by argv start from a ready interpreter
 
 [run]
 workers    = "auto"            # one a core
