@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from simple import FIELDS, Player, record
 
 from host.games import GAMES
-from host.record import Fixture, Record
+from host.play.records import Fixture, Record
 from host.tournament.stages import STAGES, Field
 from host.tournament.standings import told
 from host.tournament.statistics import SURE, wilson

@@ -20,16 +20,16 @@ import psutil
 import trio
 from rounds import Measured, duration, shown, table
 
-from host.bots.build import build
-from host.bots.languages import LANGUAGES, tool
-from host.bots.limits import Limits
-from host.bots.sandboxes import LEVELS, Home, Sandbox, found, landlock, sandboxed
+from host.bots.monitor import a_watcher, descendants
 from host.bots.seat import BENCHED_AFTER, Seat, seated
-from host.bots.spec import Bot, Spec
-from host.bots.told import Question
-from host.bots.watch import a_watcher, descendants
+from host.bots.values import Question
 from host.games import GAMES
-from protocols.words import Fault, FaultKind
+from host.sandbox import LEVELS, Home, Sandbox, found, landlock, sandboxed
+from host.sandbox.limits import Limits
+from host.submissions.bot_spec import Bot, Spec
+from host.submissions.build import build
+from host.submissions.languages import LANGUAGES, tool
+from protocols.wire import Fault, FaultKind
 
 GAME = GAMES["cardshark"]
 QUESTION = GAME.examples[0]

@@ -16,17 +16,17 @@ from pathlib import Path
 import trio
 from rounds import Measured, duration, shown
 
-from host.bots.adapters import adapted, lay
-from host.bots.build import build
-from host.bots.languages import need
-from host.bots.limits import Limits
-from host.bots.sandboxes import Home, demand, sandboxed
+from host.bots.monitor import Watcher
 from host.bots.seat import seated
-from host.bots.spec import Spec
-from host.bots.told import Question
-from host.bots.watch import Watcher
+from host.bots.values import Question
 from host.games import GAMES
 from host.games.holdem import view_of
+from host.sandbox import Home, demand, sandboxed
+from host.sandbox.limits import Limits
+from host.submissions.adapters import adapted, lay
+from host.submissions.bot_spec import Spec
+from host.submissions.build import build
+from host.submissions.languages import need
 
 LIMIT = 1.0  # seconds
 HANDS = 20_000

@@ -22,12 +22,12 @@ from statistics import median
 import trio
 from rounds import Contender, duration, measured, table
 
-from host.bots.begin import SPOKEN, begun
-from host.bots.build import build, steps_of
-from host.bots.check import QUESTIONS
-from host.bots.finding import find
-from host.bots.languages import LANGUAGES, environment, tool
 from host.games import GAMES
+from host.submissions.build import build, steps_of
+from host.submissions.check import QUESTIONS
+from host.submissions.discovery import find
+from host.submissions.languages import LANGUAGES, environment, tool
+from host.submissions.scaffold import SPOKEN, begun
 from protocols import PROTOCOLS
 
 ROOT = Path(__file__).parents[1]

@@ -24,16 +24,16 @@ from typing import NamedTuple
 import trio
 from rounds import duration, table
 
-from host.bots.build import build
-from host.bots.clock import Waits, answering
-from host.bots.limits import CLOCKS, PATIENCE, Limits
-from host.bots.sandboxes import Home, demand_clock, found, sandboxed
+from host.bots.deadline import Waits, answering
+from host.bots.freezer import OFF_TURN
+from host.bots.monitor import a_watcher
 from host.bots.seat import seated
-from host.bots.spec import Bot, Spec
-from host.bots.told import Question
-from host.bots.turns import OFF_TURN
-from host.bots.watch import a_watcher
+from host.bots.values import Question
 from host.games import GAMES
+from host.sandbox import Home, demand_clock, found, sandboxed
+from host.sandbox.limits import CLOCKS, PATIENCE, Limits
+from host.submissions.bot_spec import Bot, Spec
+from host.submissions.build import build
 
 GAME = GAMES["cardshark"]
 SHARE = 0.6

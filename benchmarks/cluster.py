@@ -23,13 +23,13 @@ import msgspec
 import trio
 from pazaak import GAME, RULES, SEED, bare
 
-from host.bots.finding import find
-from host.bots.ready import ready
-from host.executors.processes import processes
-from host.executors.venues import venue
-from host.record import Fixture, Job, Setup
-from host.samples import sample
-from host.tournament.run import Hands
+from host.backends.backend import venue
+from host.backends.local import processes
+from host.play.records import Fixture, Job, Setup
+from host.submissions.discovery import find
+from host.submissions.preflight import ready
+from host.submissions.sample_bots import sample
+from host.tournament.stage_runner import Hands
 
 ROOT = Path(__file__).parents[1]
 NAMES = ("dumb_bold", "dumb_cautious")

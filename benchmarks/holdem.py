@@ -20,17 +20,17 @@ from typing import NamedTuple
 
 import trio
 
-from host.bots.build import build
-from host.bots.finding import find
-from host.bots.sandboxes import demand
-from host.bots.spec import Bot
-from host.bots.watch import Watcher
-from host.executors.processes import processes, usable_cores
+from host.backends.local import processes, usable_cores
+from host.bots.monitor import Watcher
 from host.games import GAMES
 from host.games.engine import Table
-from host.record import Fixture, Job, Record, Setup, unpack
-from host.tournament.plans import sittings
-from host.worker import House, collect_seldom
+from host.play.records import Fixture, Job, Record, Setup, unpack
+from host.play.table_plans import sittings
+from host.play.worker import House, collect_seldom
+from host.sandbox import demand
+from host.submissions.bot_spec import Bot
+from host.submissions.build import build
+from host.submissions.discovery import find
 
 GAME = GAMES["holdem"]
 RULES = GAME.presets["banksalad"]

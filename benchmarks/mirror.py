@@ -16,7 +16,7 @@ from typing import NamedTuple
 from simple import FIELDS, record
 
 from host.games import GAMES
-from host.record import Fixture, Record
+from host.play.records import Fixture, Record
 
 
 class Case(NamedTuple):

@@ -16,8 +16,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from host.journal import reading
-from host.report.files import report_of
+from host.report.html_file import report_of
+from host.tournament.journal import reading
 from tests.browser import browser, games, missing
 
 PAINTED = (

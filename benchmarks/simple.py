@@ -5,11 +5,11 @@ from typing import Any
 
 from host.games import GAMES
 from host.games.engine import Table
-from host.match import Played
-from host.record import Fixture, Record
-from host.tournament.plans import PLANS
-from host.worker import recorded
-from protocols.words import Answer, Move
+from host.play.match import Played
+from host.play.records import Fixture, Record
+from host.play.table_plans import PLANS
+from host.play.worker import recorded
+from protocols.wire import Answer, Move
 
 Player = Callable[[Any], Answer]
 

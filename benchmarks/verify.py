@@ -15,18 +15,18 @@ from statistics import median
 
 import trio
 
-from host.again.audit import audited
-from host.again.then import Played, played
-from host.bots.finding import find
-from host.bots.limits import Limits
-from host.bots.sandboxes import demand
+from host.backends.local import processes, usable_cores
 from host.cli.progress import Quiet
-from host.executors.processes import processes, usable_cores
 from host.games import GAMES
 from host.games.engine import Table
-from host.journal import Journal, reading
-from host.samples import sample
-from host.tournament import friendly
+from host.inspect.recorded import Played, played
+from host.inspect.verify import audited
+from host.sandbox import demand
+from host.sandbox.limits import Limits
+from host.submissions.discovery import find
+from host.submissions.sample_bots import sample
+from host.tournament import adhoc
+from host.tournament.journal import Journal, reading
 
 GAME = GAMES["pazaak"]
 
@@ -61,10 +61,10 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=10_000)
     said = parser.parse_args()
     specs = [find(sample(name, "pazaak"))._replace(game="pazaak") for name in ("neptr", "glaucus")]
-    terms = friendly.Terms(GAME, GAME.presets["thread"], specs, "verify", demand("L3"), Limits())
+    terms = adhoc.Terms(GAME, GAME.presets["thread"], specs, "verify", demand("L3"), Limits())
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "play.sqlite"
-        trio.run(friendly.played, terms, friendly.Stage(said.tables), place, processes, usable_cores(), Quiet())
+        trio.run(adhoc.played, terms, adhoc.Stage(said.tables), place, processes, usable_cores(), Quiet())
         with reading(place) as journal:
             fixtures = [played(journal, path) for path in journal.paths()]
             answers = sum(len(given) for what in fixtures for given in what.answers)

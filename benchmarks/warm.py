@@ -17,12 +17,12 @@ import trio
 from argv import GAME, LIMITS, Work, at_best, measured, spawned
 from rounds import shown, table
 
-from host.bots.build import build
-from host.bots.sandboxes import Home, demand, sandboxed
+from host.bots.monitor import a_watcher
 from host.bots.seat import Seat, seated
-from host.bots.spec import Bot, Spec
-from host.bots.told import Question
-from host.bots.watch import a_watcher
+from host.bots.values import Question
+from host.sandbox import Home, demand, sandboxed
+from host.submissions.bot_spec import Bot, Spec
+from host.submissions.build import build
 
 PROMISED = 6  # times as quick as cold
 BOTS = {

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from protocols import argv, jsonlines, lines
-from protocols.words import Protocol
+from protocols.wire import Protocol
 
 PROTOCOLS: Mapping[str, Protocol] = {
     "argv": argv.PROTOCOL,

@@ -1,6 +1,6 @@
 """A fresh process for every question: the fields are its arguments, its standard output is the answer."""
 
-from protocols.words import (
+from protocols.wire import (
     Answer,
     Fault,
     FaultKind,

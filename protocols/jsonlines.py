@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from protocols.words import (
+from protocols.wire import (
     LONGEST_LINE,
     PRINTABLE,
     Answer,

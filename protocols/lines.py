@@ -1,6 +1,6 @@
 """One long life, one line asked, one line answered: the fields of a question are split by one blank."""
 
-from protocols.words import (
+from protocols.wire import (
     Answer,
     Grammar,
     Protocol,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import house
 
 from host.cli import main
-from host.journal import reading
+from host.tournament.journal import reading
 
 ROOT = Path(__file__).parents[1]
 CROUPIER = [sys.executable, "-P", "-m", "host"]

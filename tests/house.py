@@ -14,20 +14,20 @@ from typing import Any, NamedTuple, TypeVar
 import psutil
 import trio
 
-from host import places
-from host.bots.build import build
-from host.bots.finding import find
-from host.bots.languages import LANGUAGES
-from host.bots.limits import Limits
-from host.bots.sandboxes import NO_KEEPER, Home, Sandbox, cgroup, found, landlock, sandboxed, users
-from host.bots.sandboxes.family import descendants
+from host.base import paths
+from host.bots.monitor import a_watcher
 from host.bots.seat import Seat, seated
-from host.bots.spec import Bot, Spec
-from host.bots.watch import a_watcher
 from host.games import GAMES
-from host.record import Fixture, Job, Record, Setup, unpack
-from host.worker import House
-from protocols.words import Answer
+from host.play.records import Fixture, Job, Record, Setup, unpack
+from host.play.worker import House
+from host.sandbox import NO_KEEPER, Home, Sandbox, cgroup, found, landlock, sandboxed, users
+from host.sandbox.limits import Limits
+from host.sandbox.process_tree import descendants
+from host.submissions.bot_spec import Bot, Spec
+from host.submissions.build import build
+from host.submissions.discovery import find
+from host.submissions.languages import LANGUAGES
+from protocols.wire import Answer
 
 SAMPLES = Path(__file__).parents[1] / "sample_bots"
 ROGUES = SAMPLES / "rogues"
@@ -284,5 +284,5 @@ def nothing_left_behind() -> Iterator[None]:
 
 def sandbox_uids() -> Sequence[int]:
     """Return the uids that bots may run as."""
-    first = places.sandbox_user()[0]
+    first = paths.sandbox_user()[0]
     return range(first, first + users.MOST + 1) if os.geteuid() == 0 else [first]

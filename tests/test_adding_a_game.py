@@ -13,11 +13,11 @@ from urllib.parse import quote
 import pytest
 from command import ROOT, answers_in, croupier, croupier_process, environment
 
-from host import outsiders
+from host.base.errors import Refused
 from host.games import GAMES
-from host.problems import Refused
-from host.report import telling
-from protocols.words import Move
+from host.play import custom_games
+from host.report import event_validation
+from protocols.wire import Move
 from tests.browser import browser, complaints, missing
 
 PAGE = (ROOT / "docs" / "adding-a-game.md").read_text()
@@ -43,7 +43,7 @@ def forgotten() -> Iterator[None]:
     yield
     GAMES.clear()
     GAMES.update(before)
-    outsiders._origins.clear()
+    custom_games._origins.clear()
     for name in ("goofspiel", "twin"):
         sys.modules.pop(name, None)
 
@@ -146,14 +146,14 @@ ODD = {
 @pytest.mark.parametrize("case", TOLD)
 def test_what_a_game_tells_is_plain_and_harmless(case: str) -> None:
     event, facts, plain = TOLD[case]
-    assert telling.told("odd", "league/1", event, facts, 2) == plain
+    assert event_validation.told("odd", "league/1", event, facts, 2) == plain
 
 
 @pytest.mark.parametrize("case", ODD)
 def test_what_no_page_can_show_is_refused_by_name(case: str) -> None:
     event, facts, why = ODD[case]
     with pytest.raises(Refused) as refused:
-        telling.told("odd", "league/1", event, facts, 2)
+        event_validation.told("odd", "league/1", event, facts, 2)
     (problem,) = refused.value.problems
     assert problem.code == "C019" and why in problem.message and "league/1" in problem.message
 
@@ -161,7 +161,7 @@ def test_what_no_page_can_show_is_refused_by_name(case: str) -> None:
 @pytest.mark.parametrize("scores", [None, (1,), (1, math.nan), (1, "2"), 7, (10**400, 1)], ids=repr)
 def test_scores_that_are_none_are_refused(scores: object) -> None:
     with pytest.raises(Refused):
-        telling.scored("odd", "league/1", scores, 2)
+        event_validation.scored("odd", "league/1", scores, 2)
 
 
 TELLS = 'tell("bids", cards=bids, points=list(points))'

@@ -13,20 +13,20 @@ from command import croupier
 from house import ROGUES, level, spec_of, written
 from test_every_fault import PLAYERS, Rogue
 
-from host.again.audit import audited
-from host.again.bundle import packed, unpacked
-from host.again.now import asked_again
-from host.again.then import Case, case, latest
-from host.bots.build import build
-from host.bots.limits import Limits
-from host.bots.spec import Spec
+from host.backends.local import processes
+from host.base.errors import Refused
 from host.cli.progress import Quiet
-from host.executors.processes import processes
 from host.games import GAMES
-from host.journal import reading
-from host.problems import Refused
-from host.tournament.friendly import Stage, Terms, played
-from protocols.words import FaultKind
+from host.inspect.bundle import packed, unpacked
+from host.inspect.reask import asked_again
+from host.inspect.recorded import Case, case, latest
+from host.inspect.verify import audited
+from host.sandbox.limits import Limits
+from host.submissions.bot_spec import Spec
+from host.submissions.build import build
+from host.tournament.adhoc import Stage, Terms, played
+from host.tournament.journal import reading
+from protocols.wire import FaultKind
 
 AMPLE = Limits(move=10, startup=10, cpu=10)
 

@@ -15,9 +15,9 @@ import pytest
 from command import croupier, cup_in
 from house import ROGUES
 
-from host.again.audit import Audit, audited
-from host.journal import Journal, reading
-from host.problems import Refused
+from host.base.errors import Refused
+from host.inspect.verify import Audit, audited
+from host.tournament.journal import Journal, reading
 
 COLUMNS = [
     *[("fixture", column) for column in ("path", "stage", "about", "at")],

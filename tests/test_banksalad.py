@@ -12,20 +12,20 @@ import pytest
 import trio
 from conftest import OUR_VECTORS
 
-from host.bots.adapters import adapted, lay
-from host.bots.build import build
-from host.bots.check import checked
-from host.bots.finding import find
-from host.bots.languages import need
-from host.bots.limits import Limits
-from host.bots.ready import ready
-from host.bots.sandboxes import landlock
-from host.bots.sandboxes.family import descendants
-from host.bots.spec import Bot, Spec
-from host.bots.told import Question, Usage
+from host.base.errors import Refused
+from host.bots.values import Question, Usage
 from host.games.holdem import GAME, View
-from host.problems import Refused
-from protocols.words import Answer, Fault, FaultKind, Move
+from host.sandbox import landlock
+from host.sandbox.limits import Limits
+from host.sandbox.process_tree import descendants
+from host.submissions.adapters import adapted, lay
+from host.submissions.bot_spec import Bot, Spec
+from host.submissions.build import build
+from host.submissions.check import checked
+from host.submissions.discovery import find
+from host.submissions.languages import need
+from host.submissions.preflight import ready
+from protocols.wire import Answer, Fault, FaultKind, Move
 
 EXAMPLES = [View(*view) for view in GAME.examples]
 FLOP = next(view for view in EXAMPLES if len(view.community_cards) == 6)

@@ -10,12 +10,12 @@ from command import croupier
 from house import built, run, seat_of
 from test_every_language import needs
 
-from host.bots.begin import SPOKEN, begun, main_file
-from host.bots.languages import LANGUAGES
-from host.bots.told import Question
+from host.bots.values import Question
 from host.games import GAMES
+from host.submissions.languages import LANGUAGES
+from host.submissions.scaffold import SPOKEN, begun, main_file
 from protocols import PROTOCOLS
-from protocols.words import Answer, read_move
+from protocols.wire import Answer, read_move
 
 GAME_BY_TURNS = dict(zip(LANGUAGES, list(product(GAMES, reversed(SPOKEN))), strict=True))
 """What each language is tried with when time is short; every game and protocol gets its turn."""

@@ -15,11 +15,11 @@ from urllib.parse import quote
 
 import pytest
 
-from host.journal import reading
 from host.report.export import one_playlog, write_events
-from host.report.files import casino_of, report_of
+from host.report.html_file import casino_of, report_of
 from host.report.replay import Event
-from host.report.tables import find, load
+from host.report.table_replays import find, load
+from host.tournament.journal import reading
 from tests.browser import browser, complaints, games, missing
 from tests.browser.games import EVIL
 
@@ -723,7 +723,7 @@ advance = 1
 
 
 def test_groups_are_watched_to_the_end_of_the_final(page: Page, tmp_path: Path) -> None:
-    from host.bots.sandboxes import found
+    from host.sandbox import found
 
     if found().level == "none":
         pytest.skip("no sandbox here")
@@ -747,7 +747,7 @@ def test_groups_are_watched_to_the_end_of_the_final(page: Page, tmp_path: Path) 
 
 @pytest.mark.long
 def test_a_real_tournament_is_watched_to_its_end(page: Page, tmp_path: Path) -> None:
-    from host.bots.sandboxes import found
+    from host.sandbox import found
 
     if found().level == "none":
         pytest.skip("no sandbox here")

@@ -12,7 +12,7 @@ from host.games.cardshark import DECK, GAME, Rules, View, score
 from host.games.engine import Table
 from host.games.luck import Luck, Stacked
 from protocols import argv
-from protocols.words import Answer, Fault, FaultKind, Move
+from protocols.wire import Answer, Fault, FaultKind, Move
 
 THREAD, ENGINE = GAME.presets["thread"], GAME.presets["engine2011"]
 H, S, D, NOTHING = Move("H"), Move("S"), Move("D"), Fault(FaultKind.TIMEOUT)

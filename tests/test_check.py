@@ -14,9 +14,9 @@ from test_every_fault import PLAYERS, Rogue, named
 from test_every_language import needs
 from test_manifest import lay
 
-from host.bots.check import checked as checked_alone
+from host.base.errors import explanations
 from host.games import GAMES
-from host.problems import explanations
+from host.submissions.check import checked as checked_alone
 
 
 @pytest.fixture

@@ -16,11 +16,11 @@ import trio
 from command import CROUPIER, Done, croupier, croupier_process, cup_in, environment
 from house import ROGUES, SAMPLES, level
 
-from host.bots.sandboxes import found
 from host.cli import COMMANDS, in_front
 from host.cli.attack import attacked, gallery
 from host.games import GAMES
-from host.samples import samples
+from host.sandbox import found
+from host.submissions.sample_bots import samples
 
 DAVEY, BASIC = "sample:davey", "sample:cautious"
 

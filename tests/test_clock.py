@@ -24,22 +24,22 @@ from house import (
     written,
 )
 
-from host.bots.clock import STALLED, Clock, HostStall, Waits
-from host.bots.finding import find
-from host.bots.limits import PATIENCE, Limits
-from host.bots.ready import ready
-from host.bots.sandboxes import Home, found, sandboxed
-from host.bots.sandboxes.family import descendants
+from host.base.errors import Refused
+from host.bots.deadline import STALLED, Clock, HostStall, Waits
+from host.bots.monitor import a_watcher
 from host.bots.seat import seated
-from host.bots.spec import Bot
-from host.bots.told import Evidence, Question
-from host.bots.verdict import problem_of
-from host.bots.watch import a_watcher
+from host.bots.values import Evidence, Question
 from host.games import GAMES
-from host.problems import Refused
-from host.record import Job, Record
-from host.report.text import went
-from protocols.words import Fault, FaultKind, Move
+from host.play.records import Job, Record
+from host.report.terminal import went
+from host.sandbox import Home, found, sandboxed
+from host.sandbox.limits import PATIENCE, Limits
+from host.sandbox.process_tree import descendants
+from host.submissions.bot_spec import Bot
+from host.submissions.diagnosis import problem_of
+from host.submissions.discovery import find
+from host.submissions.preflight import ready
+from protocols.wire import Fault, FaultKind, Move
 
 STAND = Move("S")
 MOVE = 0.3

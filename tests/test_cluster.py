@@ -16,8 +16,8 @@ from command import CROUPIER, FAST, ROOT, croupier, croupier_process, cup_in, en
 from distributed import Client
 from machines import LOOPBACK, Machines, machines, until
 
-from host.executors.dask import cluster
-from host.problems import Problem, Refused
+from host.backends.dask import cluster
+from host.base.errors import Problem, Refused
 
 TOURNEYS = 8
 
@@ -119,7 +119,9 @@ def test_ctrl_c_sends_all_bots_home_and_the_same_command_goes_on(native: Path, t
 
 @pytest.mark.long
 def test_an_organiser_who_has_gone_leaves_no_bot_behind(tmp_path: Path) -> None:
-    impatient = "import host.executors.remote as r; r.LEASE = 6; from distributed.cli.dask_worker import main; main()"
+    impatient = (
+        "import host.backends.dask_worker as r; r.LEASE = 6; from distributed.cli.dask_worker import main; main()"
+    )
     with machines() as standing:
         words = [standing.address, "--name", "alice", "--no-nanny", "--no-dashboard", "--nthreads", "1"]
         words += ["--local-directory", str(tmp_path)]

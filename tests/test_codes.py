@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import host
-from host.bots.finding import find, find_all
+from host.base.errors import Problem, Refused, explanations, lookup
 from host.cli import COLUMNS, fitted
-from host.problems import Problem, Refused, explanations, lookup
-from host.tournament.cup import Knockout, load, too_few
+from host.submissions.discovery import find, find_all
+from host.tournament.config import Knockout, load, too_few
 
 PROVOKED_ELSEWHERE = frozenset(
     # by a bot that is built or running: the rogues, the languages, check

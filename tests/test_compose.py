@@ -10,7 +10,7 @@ import pytest
 import yaml
 from command import ROOT, croupier, croupier_process, cup_in, environment
 
-from host.bots.sandboxes.seccomp import FORBIDDEN
+from host.sandbox.seccomp import FORBIDDEN
 
 OURS = ROOT / "docker" / "compose.yaml"
 PLAYS = ("scheduler", "worker", "tournament")

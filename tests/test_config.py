@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 
-from host.bots.limits import MIB, Limits
-from host.bots.manifest import Asked
+from host.base.config_file import LARGEST, Key, escaped, nearest, parsed, read
+from host.base.errors import Refused
 from host.games import GAMES
-from host.problems import Refused
-from host.tomlfile import LARGEST, Key, escaped, nearest, parsed, read
-from host.tournament.alteration import canonical, difference
-from host.tournament.cup import (
+from host.sandbox.limits import MIB, Limits
+from host.submissions.manifest import Asked
+from host.tournament.config import (
     KINDS,
     Granted,
     Groups,
@@ -27,7 +26,8 @@ from host.tournament.cup import (
     load,
     too_few,
 )
-from host.tournament.template import template
+from host.tournament.config_diff import canonical, difference
+from host.tournament.config_template import template
 
 EVERY_SYNTAX = '''\
 # a comment with [brackets] and a = sign

@@ -17,8 +17,8 @@ import pytest
 from command import FAST, ROOT, Done, croupier, cup_in
 from test_cluster import outcome
 
-from host.journal import reading
-from host.problems import Refused
+from host.base.errors import Refused
+from host.tournament.journal import reading
 
 pytestmark = pytest.mark.long
 HERE = ROOT / "docker"

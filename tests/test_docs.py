@@ -34,8 +34,8 @@ from house import CACHE
 from test_every_language import needs
 from test_house import tracked
 
-from host.bots.manifest import Manifest
 from host.cli import COMMANDS
+from host.submissions.manifest import Manifest
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from host.games import GAMES
-from host.record import Fixture, Record
-from host.tournament.duel import FIRST, Duel, batches, counted, sides
+from host.play.records import Fixture, Record
+from host.tournament.comparison import FIRST, Duel, batches, counted, sides
 from host.tournament.statistics import ELO, sequential, sequential_mean, tables_left
 
 

@@ -13,14 +13,14 @@ import trio.testing
 from house import AMPLE, SAMPLES, SEED, built, fixture_of, level, opened, spec_of
 from machines import machines
 
-from host.bots.sandboxes.family import descendants
-from host.bots.spec import Bot
-from host.executors.processes import WorkerFailed, processes
-from host.executors.venues import venue
+from host.backends.backend import venue
+from host.backends.local import WorkerFailed, processes
 from host.games import GAMES
-from host.record import Fixture, Job, Record, Setup
-from host.tournament.run import Executor, Hands
-from host.worker import House
+from host.play.records import Fixture, Job, Record, Setup
+from host.play.worker import House
+from host.sandbox.process_tree import descendants
+from host.submissions.bot_spec import Bot
+from host.tournament.stage_runner import Executor, Hands
 
 FIXTURES = 6
 
@@ -126,7 +126,7 @@ def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again(bots: list[
             for fixture in fixtures(bots):
                 await hands.give(Job(fixture))
             first = await hands.take()
-            (worker,) = [each for each in descendants(os.getpid()) if "host.worker" in words(each)]
+            (worker,) = [each for each in descendants(os.getpid()) if "host.play.worker" in words(each)]
             worker.send_signal(signal.SIGKILL)
             return [first, *[await hands.take() for _ in range(FIXTURES - 1)]]
 

@@ -25,16 +25,16 @@ from house import (
     written,
 )
 
-from host.bots.build import build
-from host.bots.sandboxes import NO_KEEPER, Home, draws_numbers, landlock, sandboxed
-from host.bots.spec import Bot
+from host.base.errors import Refused
+from host.base.safe_text import harmless
 from host.cli.attack import BROKEN_OUT, Rogue, gallery
 from host.games import GAMES
-from host.problems import Refused
-from host.record import Job, Record
-from host.safe_text import harmless
+from host.play.records import Job, Record
+from host.sandbox import NO_KEEPER, Home, draws_numbers, landlock, sandboxed
+from host.submissions.bot_spec import Bot
+from host.submissions.build import build
 from protocols import PROTOCOLS
-from protocols.words import FaultKind
+from protocols.wire import FaultKind
 
 OVERSHOOT = 3.0  # seconds that a verdict may come after its limit, on a machine however loaded
 GALLERY = ROGUES / "gallery.toml"

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from house import AMPLE, answers_of, built, faults_of, played, written
 
-from host.bots.languages import LANGUAGES, Language, tool
-from host.bots.limits import MIB
-from host.bots.spec import Bot
-from host.problems import Refused
-from protocols.words import Answer, Move
+from host.base.errors import Refused
+from host.sandbox.limits import MIB
+from host.submissions.bot_spec import Bot
+from host.submissions.languages import LANGUAGES, Language, tool
+from protocols.wire import Answer, Move
 
 ROWS = [pytest.param(row, id=row.name) for row in LANGUAGES.values()]
 NAMES = {"java": "Hello"}

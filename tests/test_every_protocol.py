@@ -10,14 +10,14 @@ from house import CACHE, built, seat_of, written
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from host.bots.spec import Bot
-from host.bots.told import Question
+from host.bots.values import Question
 from host.games import GAMES
 from host.games.engine import Game
 from host.games.holdem import Other
 from host.games.holdem import View as HoldemView
+from host.submissions.bot_spec import Bot
 from protocols import PROTOCOLS
-from protocols.words import KNOWN, Answer, Fault, FaultKind, Move, Protocol, View, spell
+from protocols.wire import KNOWN, Answer, Fault, FaultKind, Move, Protocol, View, spell
 
 LONGEST = 4096
 

@@ -32,19 +32,19 @@ from house import (
 )
 from machines import until
 
-from host.bots.build import build
-from host.bots.languages import LANGUAGES, Language, tool
-from host.bots.limits import MIB, Limits
-from host.bots.sandboxes import NO_KEEPER, Home, Sandbox, cgroup, demand, draws_numbers, found, grade, sandboxed
-from host.bots.sandboxes.family import descendants
-from host.bots.sandboxes.keeper import Ended, KeeperDied
+from host.base.errors import Refused
+from host.bots.monitor import a_watcher
 from host.bots.seat import Seat, seated
-from host.bots.spec import Bot
-from host.bots.told import Question
-from host.bots.watch import a_watcher
+from host.bots.values import Question
 from host.games import GAMES
-from host.problems import Refused
-from protocols.words import Answer, Fault, FaultKind, Move
+from host.sandbox import NO_KEEPER, Home, Sandbox, cgroup, demand, draws_numbers, found, grade, sandboxed
+from host.sandbox.keeper import Ended, KeeperDied
+from host.sandbox.limits import MIB, Limits
+from host.sandbox.process_tree import descendants
+from host.submissions.bot_spec import Bot
+from host.submissions.build import build
+from host.submissions.languages import LANGUAGES, Language, tool
+from protocols.wire import Answer, Fault, FaultKind, Move
 
 GAME = GAMES["cardshark"]
 STANDS = Move("S")
@@ -152,9 +152,7 @@ def test_a_demanded_level_is_a_minimum() -> None:
 @pytest.mark.skipif("L3" not in levels() or "L2" not in levels(), reason="needs L3 and L2")
 def test_a_machine_that_has_only_l2_refuses_l3_and_says_how_to_go_on() -> None:
     # No bubblewrap on its path makes this machine such a one.
-    said = elsewhere(
-        "from host.bots.sandboxes import demand, found; print(found().level); demand('L3')", PATH="/nowhere"
-    )
+    said = elsewhere("from host.sandbox import demand, found; print(found().level); demand('L3')", PATH="/nowhere")
 
     assert said.stdout == "L2\n"
     assert "Refused" in said.stderr and 'level = "L2"' in said.stderr and "bubblewrap is not installed" in said.stderr
@@ -871,8 +869,8 @@ def test_whoever_is_killed_takes_its_sandboxes_along(level: str, last: str) -> N
     script = f"""
 import os, trio
 from pathlib import Path
-from host.bots.limits import Limits
-from host.bots.sandboxes import Home, sandboxed
+from host.sandbox.limits import Limits
+from host.sandbox import Home, sandboxed
 async def main():
     async with sandboxed({level!r}, Home(Path({str(empty())!r})), Limits()) as sandbox:
         reads, writes = os.pipe()
@@ -889,7 +887,7 @@ trio.run(main)
         host.kill()
     until(lambda: not [line for line in processes() if mark in line])
     if grade(level) == "L4":  # nobody was left to remove its group: whoever comes next does
-        elsewhere("from host.bots.sandboxes import cgroup; cgroup.base()")
+        elsewhere("from host.sandbox import cgroup; cgroup.base()")
         assert not groups_of(host.pid)
 
 
@@ -975,7 +973,7 @@ def test_who_is_not_root_sees_that_a_build_hides_a_folder_and_removes_it_all_the
     said = elsewhere("""
 import os, tempfile, trio
 from pathlib import Path
-from host.bots.build import _remove, bursts
+from host.submissions.build import _remove, bursts
 
 if os.geteuid() == 0:
     os.setgid(65534), os.setuid(65534)

@@ -9,8 +9,8 @@ import pytest
 from command import croupier, cup_in
 
 from host.games import GAMES
-from host.record import Fixture
-from host.tournament.factors import Deal, Factors, Taken, compared, deal
+from host.play.records import Fixture
+from host.tournament.seat_effects import Deal, Factors, Taken, compared, deal
 
 RULES = GAMES["pazaak"].presets["thread"]
 LEAGUE = """\

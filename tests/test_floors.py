@@ -11,15 +11,16 @@ import pytest
 ROOT = Path(__file__).parents[1]
 FLOORS = [
     {"protocols"},
-    {"host", "host.problems", "host.places", "host.safe_text"},
-    {"host.games", "host.tomlfile"},
-    {"host.samples", "host.outsiders"},
+    {"host", "host.base"},
+    {"host.games"},
+    {"host.sandbox"},
+    {"host.submissions.bot_spec"},
     {"host.bots"},
-    {"host.record", "host.facts"},
-    {"host.match", "host.journal"},
+    {"host.play"},
+    {"host.submissions"},
     {"host.tournament"},
-    {"host.report", "host.executors", "host.worker"},
-    {"host.web", "host.again"},
+    {"host.report", "host.backends"},
+    {"host.web", "host.inspect"},
     {"host.cli"},
     {"host.__main__"},
 ]

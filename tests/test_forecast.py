@@ -7,9 +7,9 @@ import pytest
 from command import croupier, cup_in
 
 from host.games import GAMES
-from host.record import Fixture
-from host.tournament.cup import load
-from host.tournament.forecast import Cost, fitted, programme
+from host.play.records import Fixture
+from host.tournament.config import load
+from host.tournament.estimate import Cost, fitted, programme
 
 BOTS = [f"b{number}" for number in range(8)]
 

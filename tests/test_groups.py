@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from host.games import GAMES
 from host.games.luck import Luck
-from host.record import Fixture, Record, Result
+from host.play.records import Fixture, Record, Result
 from host.tournament.groups import (
     FINALISTS,
     Contest,

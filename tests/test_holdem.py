@@ -28,7 +28,7 @@ from host.games.holdem import (
 )
 from host.games.luck import Luck, Stacked
 from protocols import jsonlines, lines
-from protocols.words import Answer, Fault, FaultKind, Move, read_move
+from protocols.wire import Answer, Fault, FaultKind, Move, read_move
 
 ADAPTER = Path(__file__).parents[1] / "sample_bots" / "adapters" / "banksalad" / "convert.py"
 spec = importlib.util.spec_from_file_location("convert", ADAPTER)

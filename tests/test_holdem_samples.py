@@ -8,17 +8,17 @@ import house
 import pytest
 import trio
 
-from host.bots.build import build
-from host.bots.finding import find
-from host.bots.limits import Limits
-from host.bots.spec import Bot
-from host.bots.told import Question, Usage
+from host.bots.values import Question, Usage
 from host.games.engine import Table
 from host.games.holdem import GAME, View
 from host.games.luck import Luck
-from host.samples import samples
+from host.sandbox.limits import Limits
+from host.submissions.bot_spec import Bot
+from host.submissions.build import build
+from host.submissions.discovery import find
+from host.submissions.sample_bots import samples
 from host.tournament.groups import shares
-from protocols.words import Answer, Move
+from protocols.wire import Answer, Move
 
 NAMES = sorted(samples("holdem"))
 GAMES_PLAYED = 3

@@ -14,7 +14,7 @@ import pytest
 from command import environment
 from house import CACHE
 
-from host.problems import explanations
+from host.base.errors import explanations
 
 ROOT = Path(__file__).parents[1]
 TEXTS = (".py", ".c", ".cpp", ".java", ".lisp", ".md", ".toml", ".sh", ".js", ".css", ".html", ".yaml", ".yml", "")
@@ -98,7 +98,7 @@ def files_of(wheel: Path) -> dict[str, int]:
 
 def test_the_wheel_has_everything_and_nothing_else(wheel: Path) -> None:
     files = files_of(wheel)
-    assert {"host/bots/sandboxes/keeper.c", "protocols/README.md", "host/data/docker/Dockerfile"} <= files.keys()
+    assert {"host/sandbox/keeper.c", "protocols/README.md", "host/data/docker/Dockerfile"} <= files.keys()
     known = {str(path.relative_to(ROOT)) for path in tracked()}
     wanted = {f"host/data/{name}" for name in known if name.startswith(("sample_bots/", "docker/"))}
     pages = ("docs/games/", "docs/errors.md")

@@ -8,15 +8,15 @@ import pytest
 from house import built
 from msgspec import msgpack
 
-from host.bots.build import SPELLED_LIMITS, Bot, spelled_spec, spelled_steps
-from host.bots.languages import Step
-from host.bots.limits import Limits
-from host.bots.spec import Spec
-from host.bots.told import Evidence, Timed, Usage
+from host.bots.values import Evidence, Timed, Usage
 from host.games import GAMES
-from host.record import Fixture, Job, Record, Result, Setup, decode_job, decode_setup, encode
-from host.tournament.run import about, fixture_of, known
-from host.worker import rules_of
+from host.play.records import Fixture, Job, Record, Result, Setup, decode_job, decode_setup, encode
+from host.play.worker import rules_of
+from host.sandbox.limits import Limits
+from host.submissions.bot_spec import Spec
+from host.submissions.build import SPELLED_LIMITS, Bot, spelled_spec, spelled_steps
+from host.submissions.languages import Step
+from host.tournament.stage_runner import about, fixture_of, known
 
 C = '#include <stdio.h>\nint main(void) { puts("S"); return 0; }\n'
 JAVA = 'public class Hello { public static void main(String[] a) { System.out.println("S"); } }\n'

@@ -14,8 +14,8 @@ import pytest
 from command import Done, croupier, cup_in
 from house import SAMPLES
 
-from host.bots.contents import LARGEST_FILE, LARGEST_FOLDER, MOST_FILES
-from host.bots.limits import MIB
+from host.sandbox.limits import MIB
+from host.submissions.file_tree import LARGEST_FILE, LARGEST_FOLDER, MOST_FILES
 
 DAVEY = (SAMPLES / "cardshark" / "davey.c").read_bytes()
 SCRIPT = b"#!/bin/sh\necho S\n"

@@ -8,7 +8,7 @@ from command import CUP, Done, croupier_process, environment, result_of
 from house import CACHE, SAMPLES, levels
 from machines import until
 
-from host.bots.sandboxes import NO_KEEPER, bubblewrap
+from host.sandbox import NO_KEEPER, bubblewrap
 
 pytestmark = pytest.mark.skipif(not any(NO_KEEPER in level for level in levels()), reason="NO NAMESPACES HERE")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from command import CROUPIER, cup_in, environment
 
-from host.journal import writing
+from host.tournament.journal import writing
 from tests.browser import games
 
 SHELL = """

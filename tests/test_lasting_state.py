@@ -11,14 +11,14 @@ import trio
 from command import Result, croupier, result_of
 from house import AMPLE, level
 
-from host.again.bundle import packed, unpacked
-from host.again.now import asked_again
-from host.again.then import case
-from host.bots.build import build
-from host.bots.finding import find
-from host.journal import Journal, reading
-from host.record import Fixture
-from host.tournament.run import one_after_another
+from host.inspect.bundle import packed, unpacked
+from host.inspect.reask import asked_again
+from host.inspect.recorded import case
+from host.play.records import Fixture
+from host.submissions.build import build
+from host.submissions.discovery import find
+from host.tournament.journal import Journal, reading
+from host.tournament.stage_runner import one_after_another
 
 COUNTS = """\
 import os, sys

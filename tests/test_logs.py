@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from command import croupier, cup_in
 
-from host.bots.heard import LARGEST as OF_A_FIXTURE
-from host.bots.heard import Heard
-from host.problems import Problem, Refused
-from host.record import Record
-from host.safe_text import harmless
-from host.tournament.logs import LARGEST, LONGEST, Logs, file_name
+from host.base.errors import Problem, Refused
+from host.base.safe_text import harmless
+from host.bots.stderr_log import LARGEST as OF_A_FIXTURE
+from host.bots.stderr_log import Heard
+from host.play.records import Record
+from host.tournament.bot_logs import LARGEST, LONGEST, Logs, file_name
 
 TALKS = """\
 #!/bin/sh

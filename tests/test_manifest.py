@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from host.bots import contents, manifest
-from host.bots.finding import bots_at, find, find_all, named_apart
-from host.bots.languages import LANGUAGES
-from host.bots.limits import KIB, MIB, Limits
-from host.bots.spec import Spec
+from host.base.errors import Refused
 from host.games import GAMES
-from host.problems import Refused
-from host.samples import folder, sample, samples
+from host.sandbox.limits import KIB, MIB, Limits
+from host.submissions import file_tree, manifest
+from host.submissions.bot_spec import Spec
+from host.submissions.discovery import bots_at, find, find_all, named_apart
+from host.submissions.languages import LANGUAGES
+from host.submissions.sample_bots import folder, sample, samples
 
 
 @pytest.fixture
@@ -369,7 +369,7 @@ def test_a_manifest_that_is_a_link_is_not_read(here: Path) -> None:
 
 
 def test_a_folder_is_looked_at_up_to_a_bound(here: Path) -> None:
-    lay({f"mine/{number}.txt": "" for number in range(contents.MOST_FILES + 1)})
+    lay({f"mine/{number}.txt": "" for number in range(file_tree.MOST_FILES + 1)})
     assert str(refusal("mine")).startswith("error[B016] mine: has more than 1000 files")
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from host.games import GAMES
 from protocols import PROTOCOLS
-from protocols.words import LONGEST_LINE, FaultKind, Move, read_move
+from protocols.wire import LONGEST_LINE, FaultKind, Move, read_move
 
 MANUAL = (Path(__file__).parent.parent / "protocols" / "README.md").read_text()
 PATTERNS = {

@@ -13,8 +13,8 @@ from benchmarks.simple import FIELDS, record
 from host.games import GAMES
 from host.games.engine import Table
 from host.games.luck import Deal
-from host.record import Fixture, Record, Result
-from host.tournament.plans import PLANS
+from host.play.records import Fixture, Record, Result
+from host.play.table_plans import PLANS
 from host.tournament.stages import STAGES, Field
 from host.tournament.standings import by_pair, standings, told
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from host.play.table_plans import form_table, solvent
 from host.tournament.pairing import (
     Cup,
     Pair,
@@ -18,7 +19,6 @@ from host.tournament.pairing import (
     seat_order,
     set_winner,
 )
-from host.tournament.plans import form_table, solvent
 
 fields = st.integers(0, 20).map(lambda size: [f"b{number}" for number in range(1, size + 1)])
 FOUR = ["1", "2", "3", "4"]

@@ -11,7 +11,7 @@ from host.games.engine import Table
 from host.games.luck import Luck, Stacked
 from host.games.pazaak import GAME, HOUSE, Rules, View
 from protocols import argv, lines
-from protocols.words import Answer, Fault, FaultKind, Move
+from protocols.wire import Answer, Fault, FaultKind, Move
 
 THREAD, CONTROLLER = GAME.presets["thread"], GAME.presets["controller2015"]
 END, STAND, NOTHING = Move("END"), Move("STAND"), Fault(FaultKind.TIMEOUT)

@@ -9,14 +9,14 @@ import pytest
 import trio
 from test_simplepazaak import asked
 
-from host.bots.build import build
-from host.bots.finding import find
-from host.bots.spec import Bot
 from host.games.engine import Table
 from host.games.luck import Luck
 from host.games.pazaak import GAME, View
-from host.samples import samples
-from protocols.words import Move
+from host.submissions.bot_spec import Bot
+from host.submissions.build import build
+from host.submissions.discovery import find
+from host.submissions.sample_bots import samples
+from protocols.wire import Move
 
 NAMES = sorted(samples("pazaak"))
 TABLES = 60

@@ -12,7 +12,7 @@ from host.games.engine import Table
 from host.games.holdem import GAME, Rules
 from host.games.luck import Luck
 from host.report.playlog import Death, Look, death, playlog, read_playlog, written
-from protocols.words import Answer, Fault, FaultKind, Move
+from protocols.wire import Answer, Fault, FaultKind, Move
 
 NAMES = ("P1", "Zoë", 'the "third"')
 RULES = Rules(seats=3, rounds=4)

@@ -22,21 +22,22 @@ import pytest
 from click.testing import CliRunner, Result
 from command import croupier
 
-from host.bots.told import Evidence
-from host.cli import Office, watching
-from host.journal import reading, writing
-from host.problems import Refused
-from host.report.account import Account, account, as_json
-from host.report.blind import Blind
+from host.base.errors import Refused
+from host.bots.values import Evidence
+from host.cli import Office
+from host.cli import report as report_commands
+from host.report.anonymize import Blind
 from host.report.charts import bars, nearest, scale
-from host.report.courses import chips
 from host.report.export import one_playlog, told_playlog, write_csv, write_events
-from host.report.files import casino_of, report_of
+from host.report.html_file import casino_of, report_of
 from host.report.page import Thrift, file_policy, rendered
 from host.report.playlog import read_playlog
-from host.report.shown import known_seed, watchable
-from host.report.tables import Shown, find, load, packed, squeezed, worth_seeing
-from host.tournament.run import about
+from host.report.summary import Account, account, as_json
+from host.report.table_replays import Shown, find, load, packed, squeezed, worth_seeing
+from host.report.timelines import chips
+from host.report.visibility import known_seed, watchable
+from host.tournament.journal import reading, writing
+from host.tournament.stage_runner import about
 from tests.browser import games
 from tests.browser.games import EVIL, SEED, spoilt
 
@@ -607,7 +608,7 @@ def test_a_page_with_one_playlog_carries_it() -> None:
 
 def command(folder: Path, name: str, *words: str) -> Result:
     """Give a command in a folder."""
-    told: click.Command = getattr(watching, name)
+    told: click.Command = getattr(report_commands, name)
     return CliRunner().invoke(told, words, obj=Office(folder, True, False, False))
 
 

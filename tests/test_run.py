@@ -19,9 +19,9 @@ import pytest
 from command import CROUPIER, Result, answers_in, croupier, croupier_process, cup_in, environment, result_of
 from house import inhabitants
 
-from host.bots.sandboxes.family import descendants
-from host.journal import VERSION, writing
-from host.worker import CHARGED_AFTER
+from host.play.worker import CHARGED_AFTER
+from host.sandbox.process_tree import descendants
+from host.tournament.journal import VERSION, writing
 
 SOON = 60.0  # seconds that nothing here takes, however loaded the machine is
 TOURNEYS = 12
@@ -219,7 +219,7 @@ def kill_the_run(run: Running, _chance: random.Random) -> bool:
 
 def kill_a_worker(run: Running, chance: random.Random) -> bool:
     """Kill one of the workers."""
-    return kill_one_of(run.children("host.worker"), chance)
+    return kill_one_of(run.children("host.play.worker"), chance)
 
 
 def kill_a_keeper(run: Running, chance: random.Random) -> bool:
@@ -265,7 +265,7 @@ def killed_again_and_again(cup: Path, chance: random.Random, what: list[str], lo
                     continue
                 name = chance.choice(what) if hits < MOST_HITS else "the run"
                 seen = set(run.finished())
-                workers = run.children("host.worker")
+                workers = run.children("host.play.worker")
                 below = births([each.pid for each in descendants(run.process.pid) if each.pid not in workers])
                 worlds = worlds_of(run.process.pid)
                 if not KILLS[name](run, chance):

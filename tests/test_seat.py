@@ -27,13 +27,13 @@ from house import (
     written,
 )
 
-from host.bots.sandboxes.family import descendants
-from host.bots.spec import Bot
-from host.bots.told import Question
+from host.bots.values import Question
 from host.games import GAMES
-from host.record import Job, Record
-from host.worker import CHARGED_AFTER, bot_seed
-from protocols.words import Answer, Fault, FaultKind, Move
+from host.play.records import Job, Record
+from host.play.worker import CHARGED_AFTER, bot_seed
+from host.sandbox.process_tree import descendants
+from host.submissions.bot_spec import Bot
+from protocols.wire import Answer, Fault, FaultKind, Move
 
 STAND = Move("S")
 TABLES = 25  # more than a bot is asked when it fails every time

@@ -10,10 +10,10 @@ import click
 import pytest
 from command import croupier, cup_in, environment
 
+from host.base.errors import Problem, explanations
 from host.cli import COLUMNS, COMMANDS, fitted, group, schema_of
-from host.problems import Problem, explanations
-from host.tournament.alteration import canonical
-from host.tournament.cup import load
+from host.tournament.config import load
+from host.tournament.config_diff import canonical
 
 # Completion.
 

@@ -8,17 +8,17 @@ import house
 import pytest
 import trio
 
-from host.bots.build import build
-from host.bots.finding import find
-from host.bots.limits import Limits
-from host.bots.sandboxes import Home, sandboxed
+from host.base.errors import Refused
+from host.bots.monitor import a_watcher
 from host.bots.seat import seated
-from host.bots.spec import Bot
-from host.bots.told import Question
-from host.bots.watch import a_watcher
+from host.bots.values import Question
 from host.games.pazaak import GAME, View
-from host.problems import Refused
-from protocols.words import Answer, Fault, FaultKind, Move
+from host.sandbox import Home, sandboxed
+from host.sandbox.limits import Limits
+from host.submissions.bot_spec import Bot
+from host.submissions.build import build
+from host.submissions.discovery import find
+from protocols.wire import Answer, Fault, FaultKind, Move
 
 EXAMPLES = [View(*view) for view in GAME.examples]
 STAND = Move("STAND")

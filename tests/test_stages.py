@@ -10,10 +10,10 @@ import pytest
 from host.games import GAMES
 from host.games.engine import Table
 from host.games.luck import Luck
-from host.record import Fixture, Record, Result
-from host.tournament.plans import PLANS, sittings
+from host.play.records import Fixture, Record, Result
+from host.play.table_plans import PLANS, sittings
 from host.tournament.stages import BLOCK, STAGES, Field, Records, cup_places
-from protocols.words import Move
+from protocols.wire import Move
 
 PAZAAK, CARDSHARK = GAMES["pazaak"], GAMES["cardshark"]
 BLANK = Fixture("pazaak", PAZAAK.presets["thread"], "", "", (), 0)

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from host.bots.told import Usage
+from host.bots.values import Usage
 from host.games import GAMES
-from host.record import Fixture, Record, Result
-from host.report import text
-from host.tournament import plans
+from host.play import table_plans
+from host.play.records import Fixture, Record, Result
+from host.report import terminal
 from host.tournament.standings import Row, by_pair, placed, standings, sureness
 from host.tournament.standings import told as standings_told
 
@@ -160,7 +160,7 @@ def test_wins_rank_where_the_game_has_winners() -> None:
 def test_seats_rotate_and_every_bot_keeps_its_own_scores() -> None:
     worth = {"A": 10, "B": 20, "C": 30}
     blank = Fixture("cardshark", GAMES["cardshark"].presets["thread"], "independent", "play/5", ("A", "B", "C"), 7, 5)
-    (sittings,) = plans.independent(blank, b"")
+    (sittings,) = table_plans.independent(blank, b"")
     scores = tuple(tuple(worth[bot] for bot in sitting.bots) for sitting in sittings)
     results = {bot: Result(7, 0, 7 * worth[bot], 0, 30, 0) for bot in sittings[0].bots}
     rows = standings("independent", ["chips"], [played("play/5", results, scores=scores)], field("ABC"))
@@ -317,7 +317,7 @@ def test_tourneys_are_counted_in_tourneys() -> None:
 def test_advice_is_one_line_for_people() -> None:
     records = [block("AB", (520, 480)), block("BC", (510, 490)), block("AC", (515, 485)), block("CD", (500, 500))]
     found = standings_told({"name": "s", "kind": "round-robin", "rank_by": []}, {}, records, field("ABCD"))
-    lines = text.advised(found.advice)
+    lines = terminal.advised(found.advice)
     assert lines[0].startswith("certain at about ") and " tables a pair, now 1\u202f000" in lines[0]
 
 
@@ -325,7 +325,7 @@ def test_verbose_standings_tell_faults_by_kind_and_every_close_order() -> None:
     records = [block("AB", (520, 480)), block("CD", (500, 500))]
     records[0] = records[0]._replace(faults={"B": {"timeout": 2, "illegal": 1}})
     found = standings_told({"name": "s", "kind": "round-robin", "rank_by": []}, {}, records, field("ABCD"))
-    lines = list(text.details(found.rows, found.advice))
+    lines = list(terminal.details(found.rows, found.advice))
     assert lines[0] == "B: 2 timeout, 1 illegal"
     assert len(lines) == 1 + len(found.advice) and all("certain at " in line for line in lines[1:])
     assert "C before D: 50 % sure by 1\u202f000 tables a pair; certain at more than a hundred times" in lines
@@ -382,7 +382,7 @@ def test_who_does_not_take_part_in_a_stage_is_out_and_not_waiting() -> None:
 
 def shown(kind: str, rows: list[Row], sure: list[str]) -> str:
     with redirect_stdout(io.StringIO()) as output:
-        text.print_standings("Mock Cup · 1\u202f063 tables", rows, sure, kind)
+        terminal.print_standings("Mock Cup · 1\u202f063 tables", rows, sure, kind)
     return output.getvalue()
 
 
@@ -402,7 +402,7 @@ def test_thousands_are_set_apart_and_times_have_units() -> None:
     records[0] = records[0]._replace(usage={"A": usage({8: 1000}, 0.1, cpu=0.011), "B": IDLE})
     lines = shown("round-robin", standings("round-robin", [], records, field("AB")), []).splitlines()
     first = "1  A    c           424_112  60.59 %  0.11  1_290_331       0  256 µs         11 µs"
-    assert lines[2].rstrip() == first.replace("_", text.THIN)
+    assert lines[2].rstrip() == first.replace("_", terminal.THIN)
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1), min_size=2, max_size=9, unique=True))
@@ -410,10 +410,10 @@ def test_thousands_are_set_apart_and_times_have_units() -> None:
 def test_a_strangers_name_is_harmless_and_the_table_fits(names: list[str]) -> None:
     rows, records = league(names)
     with redirect_stdout(io.StringIO()) as output:
-        text.print_standings("head", rows, [], "round-robin")
-        text.print_pairs(names, by_pair(records))
+        terminal.print_standings("head", rows, [], "round-robin")
+        terminal.print_pairs(names, by_pair(records))
     lines = output.getvalue().split("\n")
-    assert all(line.replace(text.THIN, " ").isprintable() and cell_len(line) <= 100 for line in lines)
+    assert all(line.replace(terminal.THIN, " ").isprintable() and cell_len(line) <= 100 for line in lines)
 
 
 def test_markup_in_a_name_is_only_a_name() -> None:
@@ -449,17 +449,17 @@ def test_sentences_are_broken_between_them_only() -> None:
     ],
 )
 def test_a_time_has_a_unit_and_is_never_nought(seconds: float, words: str) -> None:
-    assert text.duration(seconds) == words
+    assert terminal.duration(seconds) == words
 
 
 def test_a_pair_that_is_not_certain_is_starred() -> None:
     with redirect_stdout(io.StringIO()) as output:
-        text.print_pairs("AB", by_pair([block("AB", (502, 498))]))
+        terminal.print_pairs("AB", by_pair([block("AB", (502, 498))]))
     assert "50.2 ±3.1 *" in output.getvalue() and "* the order of this pair is not certain" in output.getvalue()
 
 
 def test_json_has_what_programs_were_promised() -> None:
-    (row,) = json.loads(json.dumps(text.json_rows(standings("tables", [], [tourney(1, {"A": 9})], field("A")))))
+    (row,) = json.loads(json.dumps(terminal.json_rows(standings("tables", [], [tourney(1, {"A": 9})], field("A")))))
     promised = {
         "rank": 1,
         "bot": "A",
@@ -476,7 +476,7 @@ def test_json_has_what_programs_were_promised() -> None:
 def test_a_spreadsheet_takes_no_name_for_a_formula() -> None:
     rows, _ = league(["=1+1", "B"])
     with redirect_stdout(io.StringIO()) as output:
-        text.write_csv(rows)
+        terminal.write_csv(rows)
     assert output.getvalue().splitlines()[1].startswith("1,'=1+1,c,ada,99999,60000,")
 
 

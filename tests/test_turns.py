@@ -6,14 +6,14 @@ import pytest
 import trio
 from house import AMPLE, CACHE, built, level, nothing_left_behind, written
 
-from host.bots.sandboxes import Home, Sandbox, sandboxed
-from host.bots.sandboxes.family import descendants
+from host.bots.monitor import Watcher
 from host.bots.seat import Seat, seated
-from host.bots.spec import Bot
-from host.bots.told import Question
-from host.bots.watch import Watcher
+from host.bots.values import Question
 from host.games import GAMES
-from protocols.words import Fault, FaultKind, Move
+from host.sandbox import Home, Sandbox, sandboxed
+from host.sandbox.process_tree import descendants
+from host.submissions.bot_spec import Bot
+from protocols.wire import Fault, FaultKind, Move
 
 GAME = GAMES["cardshark"]
 PONDERS = r"""

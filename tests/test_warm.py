@@ -9,23 +9,23 @@ import pytest
 import trio
 from house import AMPLE, CACHE, built, fixture_of, levels, nothing_left_behind, opened, written
 
-from host.bots.build import build
-from host.bots.check import checked
-from host.bots.clock import Clock, answering
-from host.bots.finding import find
-from host.bots.limits import Limits
-from host.bots.ready import ready
-from host.bots.sandboxes import Home, Keeper, Sandbox, found, landlock, sandboxed
-from host.bots.sandboxes.family import descendants
+from host.base.errors import Refused
+from host.bots.deadline import Clock, answering
+from host.bots.monitor import a_watcher
 from host.bots.seat import seated
-from host.bots.spec import Bot
-from host.bots.told import Evidence, Question
-from host.bots.watch import a_watcher
+from host.bots.values import Evidence, Question
 from host.games import GAMES
-from host.problems import Refused
-from host.record import Job
-from host.tournament.cup import load
-from protocols.words import Answer, Fault, FaultKind, Move
+from host.play.records import Job
+from host.sandbox import Home, Keeper, Sandbox, found, landlock, sandboxed
+from host.sandbox.limits import Limits
+from host.sandbox.process_tree import descendants
+from host.submissions.bot_spec import Bot
+from host.submissions.build import build
+from host.submissions.check import checked
+from host.submissions.discovery import find
+from host.submissions.preflight import ready
+from host.tournament.config import load
+from protocols.wire import Answer, Fault, FaultKind, Move
 
 GAME = GAMES["cardshark"]
 STANDS, OUT = Move("S"), Move("B", 666)

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from command import CROUPIER, croupier, cup_in, environment
 
-from host.journal import Journal, reading, writing
-from host.record import Record
+from host.play.records import Record
+from host.tournament.journal import Journal, reading, writing
 
 Kept = list[tuple[Record, dict[str, Any]]]
 

@@ -20,9 +20,9 @@ from urllib.parse import quote, urlsplit
 import pytest
 from command import CROUPIER, ROOT, environment
 
-from host.journal import beside, reading, writing
 from host.report.export import write_events
-from host.tournament.run import about
+from host.tournament.journal import beside, reading, writing
+from host.tournament.stage_runner import about
 from tests.browser import games
 from tests.browser.games import SEED
 

@@ -15,11 +15,11 @@ import pytest
 import trio
 from command import croupier
 
-from host.bots import wheels
-from host.bots.build import build
-from host.bots.finding import find
-from host.bots.spec import Bot
-from host.problems import Refused
+from host.base.errors import Refused
+from host.submissions import requirements
+from host.submissions.bot_spec import Bot
+from host.submissions.build import build
+from host.submissions.discovery import find
 
 LIMITS = f"limits_{uuid.uuid4().hex[:12]}"
 BOT = """\
@@ -159,7 +159,7 @@ def test_a_pip_that_downloads_starts_no_program() -> None:
     hooked = "import sys; sys.argv = ['']; import pip_alone; sys.addaudithook(pip_alone.refuse); "
     done = subprocess.run(
         [sys.executable, "-c", f"{hooked} import subprocess; subprocess.run(['/bin/true'])"],
-        env={"PYTHONPATH": str(wheels.ALONE.parent)},
+        env={"PYTHONPATH": str(requirements.ALONE.parent)},
         capture_output=True,
         text=True,
         check=False,

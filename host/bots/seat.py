@@ -7,17 +7,17 @@ from typing import Protocol as Shape
 
 import trio
 
-from host.bots.clock import Clock, HostStall
-from host.bots.conversation import ORDERLY, Conversation
-from host.bots.heard import Heard
-from host.bots.oneshot import OneShot, Spent
-from host.bots.sandboxes import KeeperDied, Outgrown, Sandbox
-from host.bots.spec import Bot
-from host.bots.told import BENCHING, EVIDENCE, TIMED_TABLES, Asked, Evidence, Timed, Told, Usage, Wave
-from host.bots.watch import Watcher, bare
+from host.bots.deadline import Clock, HostStall
+from host.bots.monitor import Watcher, bare
+from host.bots.one_shot import OneShot, Spent
+from host.bots.persistent import ORDERLY, Conversation
+from host.bots.stderr_log import Heard
+from host.bots.values import BENCHING, EVIDENCE, TIMED_TABLES, Asked, Evidence, Timed, Told, Usage, Wave
 from host.games.engine import Game
+from host.sandbox import KeeperDied, Outgrown, Sandbox
+from host.submissions.bot_spec import Bot
 from protocols import PROTOCOLS
-from protocols.words import Answer, Fault, FaultKind
+from protocols.wire import Answer, Fault, FaultKind
 
 BENCHED_AFTER = 20  # clock, crash or start faults in one fixture
 TIMED = 1000  # decisions of a bot whose times are kept, at most

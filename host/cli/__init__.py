@@ -14,37 +14,37 @@ from typing import Any, NamedTuple
 import click
 
 from host import __version__
-from host.problems import Problem, Refused
+from host.base.errors import Problem, Refused
 
 COMMANDS = {
-    "doctor": ("machine", "the machine: toolchains, isolation, what is missing and what cures it"),
+    "doctor": ("doctor", "the machine: toolchains, isolation, what is missing and what cures it"),
     "games": ("author", "the games, and what their bots are asked"),
     "init": ("bots", "a bot to begin with: it builds, plays legally, and has one place to edit"),
-    "new": ("organise", "make a tournament folder"),
-    "add": ("organise", "take in a submission: copy, build, check"),
-    "ls": ("organise", "the bots of a tournament"),
-    "build": ("organise", "build bots"),
+    "new": ("tournament", "make a tournament folder"),
+    "add": ("tournament", "take in a submission: copy, build, check"),
+    "ls": ("tournament", "the bots of a tournament"),
+    "build": ("tournament", "build bots"),
     "check": ("bots", "is a bot accepted? builds, starts and asks it"),
     "play": ("author", "let bots play each other"),
-    "compare": ("comparing", "is the new bot better than the old one? plays until that is sure"),
-    "run": ("organise", "play the tournament; the same command goes on after ^C"),
-    "compose": ("containers", "write a compose file: the tournament in containers, on one machine"),
-    "status": ("organise", "how far a run is"),
-    "watch": ("view", "a run from another terminal, until it ends; it only reads"),
-    "standings": ("organise", "who is ahead, and how sure that is"),
+    "compare": ("compare", "is the new bot better than the old one? plays until that is sure"),
+    "run": ("tournament", "play the tournament; the same command goes on after ^C"),
+    "compose": ("compose", "write a compose file: the tournament in containers, on one machine"),
+    "status": ("tournament", "how far a run is"),
+    "watch": ("watch", "a run from another terminal, until it ends; it only reads"),
+    "standings": ("tournament", "who is ahead, and how sure that is"),
     "errors": ("author", "what went wrong, grouped, with evidence"),
-    "ask": ("asking", "ask a bot again what it was asked then, with a time line"),
+    "ask": ("ask", "ask a bot again what it was asked then, with a time line"),
     "replay": ("author", "show a table again"),
-    "report": ("watching", "the whole tournament as one HTML file, with every table to be played again"),
-    "serve": ("watching", "the same pages live in a browser, read-only"),
-    "export": ("watching", "results and tables as csv, jsonl or play.log; a fault as a bundle"),
-    "import": ("watching", "make a play.log of 2018 viewable"),
-    "seed": ("fairness", "fix the seed before the cup, show it after"),
+    "report": ("report", "the whole tournament as one HTML file, with every table to be played again"),
+    "serve": ("report", "the same pages live in a browser, read-only"),
+    "export": ("report", "results and tables as csv, jsonl or play.log; a fault as a bundle"),
+    "import": ("report", "make a play.log of 2018 viewable"),
+    "seed": ("seed", "fix the seed before the cup, show it after"),
     "verify": ("author", "play every recorded answer through the rules again, and compare"),
-    "config": ("settings", "what croupier.toml means, its schema, and whether it is right"),
-    "completion": ("settings", "completion for bash, zsh and fish"),
-    "explain": ("machine", "the long text of an error code"),
-    "version": ("machine", "versions"),
+    "config": ("config", "what croupier.toml means, its schema, and whether it is right"),
+    "completion": ("config", "completion for bash, zsh and fish"),
+    "explain": ("doctor", "the long text of an error code"),
+    "version": ("doctor", "versions"),
 }
 """Every command, the module it lives in and what it is for."""
 
@@ -81,7 +81,7 @@ class Lazy(click.Group):
         module = importlib.import_module(f"host.cli.{COMMANDS[cmd_name][0]}")
         command = getattr(module, cmd_name)
         if VARIABLE in os.environ:
-            from host.cli.completing import completed
+            from host.cli.completion import completed
 
             completed(command)
         return command if isinstance(command, click.Command) else None
@@ -125,12 +125,12 @@ def group(ctx: click.Context, folder: str, as_json: bool, quiet: bool, verbose: 
     if not place.is_dir() and ctx.invoked_subcommand != "new":
         raise click.UsageError(f"-C {folder}: no such folder")
     if (config := place / "croupier.toml").exists():
-        from host.outsiders import bring_what_is_named_in
+        from host.play.custom_games import bring_what_is_named_in
 
         bring_what_is_named_in(config)
     ctx.obj = Office(place, as_json, quiet, verbose)
     if ctx.invoked_subcommand is None:
-        from host.cli.here import around
+        from host.cli.overview import around
 
         what, steps = around(place)
         if as_json:

@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from host import samples
-from host.bots.build import build
-from host.bots.finding import find
-from host.bots.limits import Limits, seconds, size
-from host.bots.sandboxes import draws_numbers
-from host.bots.spec import Bot
-from host.bots.watch import a_watcher
+from host.base.errors import Refused
+from host.bots.monitor import a_watcher
 from host.games import GAMES
-from host.problems import Refused
-from host.record import Fixture, Job, Record, Setup, unpack
-from host.worker import House
-from protocols.words import Move
+from host.play.records import Fixture, Job, Record, Setup, unpack
+from host.play.worker import House
+from host.sandbox import draws_numbers
+from host.sandbox.limits import Limits, seconds, size
+from host.submissions import sample_bots
+from host.submissions.bot_spec import Bot
+from host.submissions.build import build
+from host.submissions.discovery import find
+from protocols.wire import Move
 
 AMPLE = Limits(move=10, startup=10, cpu=10)
 """Limits that no rogue is meant to reach but the one that it is held to, however loaded the machine is."""
@@ -62,7 +62,7 @@ class Rogue(NamedTuple):
 
 def folder() -> Path:
     """Return where the rogues are."""
-    return samples.folder() / "rogues"
+    return sample_bots.folder() / "rogues"
 
 
 def gallery(level: str) -> dict[str, Rogue]:
@@ -107,7 +107,7 @@ class Verdict(NamedTuple):
 
 async def attacked(level: str, rogues: Sequence[Rogue]) -> list[Verdict]:
     """Return what becomes of rogues at a level, one after the other."""
-    source = samples.sample(HONEST, "cardshark")
+    source = sample_bots.sample(HONEST, "cardshark")
     honest = (await build(find(source)._replace(game="cardshark"), level))._replace(limits=AMPLE)
     return [await _one(rogue, honest, level) for rogue in rogues]
 

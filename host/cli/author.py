@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
+from host.base.errors import Problem, Refused
 from host.cli import Office, nothing_called, print_json
-from host.problems import Problem, Refused
 
 
 @click.command()
@@ -44,7 +44,7 @@ def games(office: Office, name: str | None, card: str | None) -> None:
         for game in chosen
     ]
     if card:
-        from host.cli.cards import CARDS
+        from host.cli.handouts import CARDS
 
         text = CARDS[card](chosen[0])
         if office.json:
@@ -70,11 +70,11 @@ def games(office: Office, name: str | None, card: str | None) -> None:
 
 def named(office: Office, names: tuple[str, ...], game: str | None) -> tuple[Any, list[Any]]:
     """Return the game and the specs that are meant by folders, files, names and sample:NAME."""
-    from host.bots.finding import find, named_apart, refuse_broken
-    from host.bots.limits import Limits
     from host.cli.common import the_game
-    from host.samples import sample
-    from host.tournament.cup import load
+    from host.sandbox.limits import Limits
+    from host.submissions.discovery import find, named_apart, refuse_broken
+    from host.submissions.sample_bots import sample
+    from host.tournament.config import load
 
     if game:
         the_game(game)
@@ -135,11 +135,11 @@ def play(
     """Let bots play each other, with error bars. It exits with 0 whatever the bots do."""
     import trio
 
+    from host.backends.local import processes, usable_cores
+    from host.base.safe_text import harmless
     from host.cli.progress import shown
-    from host.executors.processes import processes, usable_cores
-    from host.report import text
-    from host.safe_text import harmless
-    from host.tournament.friendly import Stage, played
+    from host.report import terminal
+    from host.tournament.adhoc import Stage, played
     from host.tournament.standings import told
 
     chosen, specs = named(office, names, game)
@@ -165,7 +165,7 @@ def play(
             tables=tables,
             seconds=round(seconds, 3),
             journal=str(journal),
-            rows=text.json_rows(rows),
+            rows=terminal.json_rows(rows),
             sure=sure,
             advice=[each._asdict() for each in advice],
         )
@@ -176,7 +176,7 @@ def play(
     count = f"{tables:,}".replace(",", "\u202f")
     some = f"{count} table{'s' if tables > 1 else ''} in {seconds:.1f} s"
     words = f"{some} · level {terms.level} · the same again: --seed {friendly.seed.hex()}"
-    text.print_standings(words, rows, sure, kind="independent", advice=advice)
+    terminal.print_standings(words, rows, sure, kind="independent", advice=advice)
     for row in rows:
         if row.faults:
             kinds = ", ".join(f"{times} {kind}" for kind, times in sorted(row.faults_by_kind.items()))
@@ -187,10 +187,10 @@ def terms_of(
     office: Office, game: Any, specs: list[Any], preset: str | None, seed: str | None, *, unsafe: bool
 ) -> tuple[Any, Path]:
     """Return what a friendly game is played under, as the tournament here has it, and where it is journalled."""
-    from host.bots.limits import Limits
     from host.cli.common import level_of
-    from host.tournament.cup import load
-    from host.tournament.friendly import Terms
+    from host.sandbox.limits import Limits
+    from host.tournament.adhoc import Terms
+    from host.tournament.config import load
 
     cup = load(office.folder) if (office.folder / "croupier.toml").exists() else None
     if preset and preset not in game.presets:
@@ -232,12 +232,12 @@ def journals_of(office: Office) -> list[Path]:
 @click.pass_obj
 def errors(office: Office, bot: str | None, kind: str | None) -> None:
     """Show what went wrong: faults by bot and kind, counted, each with a piece of evidence."""
-    from host.journal import reading
-    from host.report.shown import table_of
-    from host.report.text import went
-    from host.safe_text import harmless
-    from host.samples import PREFIX
-    from protocols.words import FaultKind
+    from host.base.safe_text import harmless
+    from host.report.terminal import went
+    from host.report.visibility import table_of
+    from host.submissions.sample_bots import PREFIX
+    from host.tournament.journal import reading
+    from protocols.wire import FaultKind
 
     kinds_known = [str(each) for each in FaultKind]
     if kind is not None and kind not in kinds_known:
@@ -319,8 +319,8 @@ def _in_order_of_play(kept: tuple[int, str, Any]) -> tuple[list[tuple[bool, int,
 @click.pass_obj
 def replay(office: Office, table: str, bot: str | None, output: Path | None, show: bool) -> None:
     """Show a table again: CONTESTANTS/NUMBER as standings and errors name it, or `last`."""
-    from host.cli.replays import find_table, page_of, place_of, shown_again, split
-    from host.samples import PREFIX
+    from host.cli.replay_lookup import find_table, page_of, place_of, shown_again, split
+    from host.submissions.sample_bots import PREFIX
 
     journals = journals_of(office)
     found = find_table(journals, office.folder, table)
@@ -332,7 +332,7 @@ def replay(office: Office, table: str, bot: str | None, output: Path | None, sho
         seat = found.sitting.bots.index(bot)
         found = found.seen_by(seat)
     if output is not None or show:
-        from host.cli.watching import write
+        from host.cli.report import write
 
         path = output or office.folder / "replay.html"
         text, where = page_of(place_of(journals, office.folder, split(table)[0]), seat)
@@ -353,7 +353,7 @@ def replay(office: Office, table: str, bot: str | None, output: Path | None, sho
 
 
 def _show(journal: Path, fixture: str, nth: int) -> None:
-    from host.cli.replays import load_table, shown_again
+    from host.cli.replay_lookup import load_table, shown_again
 
     for line in shown_again(load_table(journal, fixture, nth)):
         click.echo(line)
@@ -387,11 +387,11 @@ def verify(office: Office, share: float, seal: str) -> None:
 
     Everything kept is sealed by hashes that follow from each other. A seal published at a stage's end binds all before it.
     """
-    from host.again.audit import audited
-    from host.cli.fairness import when
-    from host.journal import reading
-    from host.report.text import thousands
-    from host.tournament.folder import committed_at
+    from host.cli.seed import when
+    from host.inspect.verify import audited
+    from host.report.terminal import thousands
+    from host.tournament.journal import reading
+    from host.tournament.tournament_dir import committed_at
 
     journals = journals_of(office)
     with reading(journals[0]) as journal:

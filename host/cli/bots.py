@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from host.base.errors import Problem, Refused
 from host.cli import Office, nothing_called, print_json
-from host.problems import Problem, Refused
 
 if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
-    from host.bots.spec import Spec
+    from host.submissions.bot_spec import Spec
 
 
 @click.command()
@@ -22,12 +22,12 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
 @click.pass_obj
 def init(office: Office, folder: Path, game: str | None, lang: str, protocol: str | None) -> None:
     """Make a bot to begin with: it builds, plays legally, and has one place to edit."""
-    from host.bots.begin import SPOKEN, begun, main_file
-    from host.bots.finding import find
-    from host.bots.languages import LANGUAGES, missing
+    from host.base.config_file import Wrong
     from host.cli.common import the_game
-    from host.tomlfile import Wrong
-    from host.tournament.cup import load
+    from host.submissions.discovery import find
+    from host.submissions.languages import LANGUAGES, missing
+    from host.submissions.scaffold import SPOKEN, begun, main_file
+    from host.tournament.config import load
 
     if game is None and (office.folder / "croupier.toml").exists():
         game = load(office.folder).game
@@ -70,7 +70,7 @@ def init(office: Office, folder: Path, game: str | None, lang: str, protocol: st
 
 def place_of(spec: "Spec") -> str:
     """Return where a bot lies, for people."""
-    from host.tomlfile import shown
+    from host.base.config_file import shown
 
     return shown(spec.folder if spec.manifest or len(spec.files) > 1 else spec.folder / spec.files[0])
 
@@ -89,14 +89,14 @@ def check(office: Office, names: tuple[str, ...], game: str | None, everybody: b
     """
     import trio
 
-    from host.bots.check import Report, checked, loaded
-    from host.bots.exam import under_load
-    from host.bots.finding import Entry
-    from host.bots.limits import Limits
     from host.cli.author import named
     from host.cli.common import level_of, the_game
     from host.games.engine import Game
-    from host.tournament.cup import load
+    from host.sandbox.limits import Limits
+    from host.submissions.check import Report, checked, loaded
+    from host.submissions.conformance import under_load
+    from host.submissions.discovery import Entry
+    from host.tournament.config import load
 
     if bool(names) == everybody:
         raise click.UsageError("name a bot, or say --all" if not names else "--all is all of them: name none")

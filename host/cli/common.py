@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import click
 
-from host.bots.finding import Entry, find
+from host.base.errors import Problem, Refused
 from host.cli import Office, nothing_called, print_json, print_json_line
 from host.games import GAMES
 from host.games.engine import Game
-from host.problems import Problem, Refused
-from host.samples import PREFIX, sample
+from host.submissions.discovery import Entry, find
+from host.submissions.sample_bots import PREFIX, sample
 
 NOBODY = "no fixture is finished yet, so nobody is ahead"
 
@@ -28,7 +28,7 @@ def the_game(name: str) -> Game:
 
 def level_of(demanded: str, unsafe: bool) -> str:
     """Return the level in force. Raise Refused (exit code 6) when the machine has less than demanded."""
-    from host.bots.sandboxes import demand
+    from host.sandbox import demand
 
     if unsafe or demanded == "none":
         click.echo("WARNING  no sandbox: every bot may read, change and send whatever you may", err=True)
@@ -100,9 +100,9 @@ class Standing(NamedTuple):
 
 def standing(journal: Any, name: str | None, *, interrupted: bool = False) -> Standing:
     """Return a stage; by default the last in which anything has been played."""
-    from host.record import again
-    from host.report.shown import known_seed
-    from host.tournament.folder import committed_at
+    from host.play.records import again
+    from host.report.visibility import known_seed
+    from host.tournament.tournament_dir import committed_at
 
     stage = the_stage(journal, name)
     facts, bots = journal.facts(), journal.bots()
@@ -135,23 +135,23 @@ def print_standings(
     on_one_line: bool = False,
 ) -> None:
     """Print a stage's standings; by default those of the last stage in which anything has been played."""
-    from host.journal import reading
-    from host.report import text
-    from host.tournament.folder import Folder
+    from host.report import terminal
+    from host.tournament.journal import reading
     from host.tournament.standings import told
+    from host.tournament.tournament_dir import Folder
 
     with reading(Folder(place).journal) as journal:
         now = standing(journal, stage_name, interrupted=interrupted)
     rows, sure, advice = told(now.stage, now.facts, now.records, now.bots)
     if as_csv:
-        text.write_csv(rows)
+        terminal.write_csv(rows)
     elif office.json:
         show = print_json_line if on_one_line else print_json
         advised = [each._asdict() for each in advice]
-        show("standings", **now.told, rows=text.json_rows(rows), sure=sure, advice=advised)
+        show("standings", **now.told, rows=terminal.json_rows(rows), sure=sure, advice=advised)
     elif now.records:
-        text.print_standings(now.head, rows, sure, kind=now.stage["kind"], advice=advice)
-        for line in text.details(rows, advice) if office.verbose else ():
+        terminal.print_standings(now.head, rows, sure, kind=now.stage["kind"], advice=advice)
+        for line in terminal.details(rows, advice) if office.verbose else ():
             click.echo(line)
     else:
-        click.echo(f"{text.one_line(now.head)}\n{NOBODY}")
+        click.echo(f"{terminal.one_line(now.head)}\n{NOBODY}")

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from host.base.safe_text import harmless
 from host.cli.keys import Keys, listening
-from host.safe_text import harmless
-from host.tournament.run import Progress
+from host.tournament.stage_runner import Progress
 
 if TYPE_CHECKING:  # rich costs more to import than most commands take
     from rich.table import Table

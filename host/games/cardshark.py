@@ -23,8 +23,8 @@ from typing import NamedTuple
 from host.games import cardshark2011
 from host.games.engine import Game, Opening, Play, Request, Scores, Tell
 from host.games.luck import Shuffler
-from protocols.words import Answer, Fault, Grammar, Move
-from protocols.words import View as AnyView
+from protocols.wire import Answer, Fault, Grammar, Move
+from protocols.wire import View as AnyView
 
 GOAL, DEALER_STANDS = 21, 17
 RANKS, HIDDEN = "A23456789TJQK", "#"

@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator
 
 from host.games.engine import Play, Request, Tell
 from host.games.luck import Shuffler
-from protocols.words import Answer, Fault, FaultKind, Move, View
+from protocols.wire import Answer, Fault, FaultKind, Move, View
 
 GOAL, DEALER_STANDS, SOLVENT_ABOVE = 21, 17, 10
 DECK = "a23456789tjqk" * 4

@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from host.games.luck import Shuffler
-from protocols.words import Answer, Grammar, Move, View
+from protocols.wire import Answer, Grammar, Move, View
 
 Scores = tuple[int, ...]
 Tell = Callable[..., None] | None

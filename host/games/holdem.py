@@ -22,8 +22,8 @@ from typing import Literal, NamedTuple
 from host.games import hands
 from host.games.engine import Game, Opening, Play, Request, Scores, Tell, new
 from host.games.luck import Shuffler
-from protocols.words import Answer, Fault, Grammar, Move
-from protocols.words import View as AnyView
+from protocols.wire import Answer, Fault, Grammar, Move
+from protocols.wire import View as AnyView
 
 DECK = tuple(hands.CARDS)
 BOARD = (0, 3, 1, 1)  # the cards that open each street

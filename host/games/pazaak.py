@@ -24,8 +24,8 @@ from typing import NamedTuple
 
 from host.games.engine import Game, Opening, Play, Request, Scores, Tell, new
 from host.games.luck import Shuffler
-from protocols.words import Answer, Fault, Grammar, Move
-from protocols.words import View as AnyView
+from protocols.wire import Answer, Fault, Grammar, Move
+from protocols.wire import View as AnyView
 
 GOAL = 20
 HOUSE, SIDE = tuple(range(1, 11)), tuple(range(1, 6))

@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from host.report.account import Entrant, Spent, Stage
-from host.report.courses import Chips, Duel, Ranks
-from host.report.text import NONE, duration, one_line, thousands
+from host.report.summary import Entrant, Spent, Stage
+from host.report.terminal import NONE, duration, one_line, thousands
+from host.report.timelines import Chips, Duel, Ranks
 from host.tournament.effects import Effect, Effects
 from host.tournament.standings import Pair, Row
 

@@ -5,16 +5,16 @@ import json
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from host.journal import Journal
-from host.outsiders import game_called
-from host.problems import Problem, Refused
-from host.record import unpack
+from host.base.errors import Problem, Refused
+from host.play.custom_games import game_called
+from host.play.records import unpack
+from host.play.table_plans import sittings
 from host.report.playlog import Death, Look, playlog, read_playlog
-from host.report.shown import every_stage, known_seed, stages_of, watchable
-from host.report.tables import Place, Shown, evidence, find, load, plain
-from host.report.text import cell, one_line
-from host.tournament.plans import sittings
-from host.tournament.run import fixture_of
+from host.report.table_replays import Place, Shown, evidence, find, load, plain
+from host.report.terminal import cell, one_line
+from host.report.visibility import every_stage, known_seed, stages_of, watchable
+from host.tournament.journal import Journal
+from host.tournament.stage_runner import fixture_of
 
 COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won")
 FOLDED = " tried to bet 0 chips. "

@@ -13,11 +13,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from host import __version__
-from host.report.account import Account, Stage
 from host.report.charts import DRAWN
-from host.report.courses import Chips
-from host.report.tables import Place, squeezed
-from host.report.text import advised, day, one_line, thousands
+from host.report.summary import Account, Stage
+from host.report.table_replays import Place, squeezed
+from host.report.terminal import advised, day, one_line, thousands
+from host.report.timelines import Chips
 
 PAGES = Path(__file__).parent / "pages"
 CROSSED = 60  # bots in the table of pairs, each beside each
@@ -177,7 +177,7 @@ def rendered(
         "leaves": "",
     }
     if thrift is not Thrift.NONE:
-        said["leaves"] = squeezed(environment().get_template("leaves.html").render(said))
+        said["leaves"] = squeezed(environment().get_template("details.html").render(said))
     return environment().get_template("page.html").render(said)
 
 

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from host.games import hands, holdem
 from host.games.engine import Table
 from host.games.luck import Shuffler
-from protocols.words import Answer, Fault, FaultKind, Move
+from protocols.wire import Answer, Fault, FaultKind, Move
 
 INFO, ERROR = "INFO:root:", "ERROR:root:"
 Amount = Annotated[int, Meta(ge=0)]

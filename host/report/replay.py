@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from host.bots.told import Evidence
+from host.base.safe_text import harmless
+from host.bots.values import Evidence
 from host.games.engine import Table
-from host.match import Sitting
-from host.outsiders import game_called
-from host.report import telling
-from host.report.text import one_line, went
-from host.safe_text import harmless
+from host.play.custom_games import game_called
+from host.play.match import Sitting
+from host.report import event_validation
+from host.report.terminal import one_line, went
 from protocols import PROTOCOLS
-from protocols.words import Answer, Fault, Move
+from protocols.wire import Answer, Fault, Move
 
 
 class Event(NamedTuple):
@@ -41,15 +41,15 @@ def events(game_name: str, sitting: Sitting, seed: bytes, answers: list[Answer])
     """
     told: list[Event] = []
     game, path, seats = game_called(game_name), sitting.path, len(sitting.bots)
-    strange = telling.brought(game_name)
+    strange = event_validation.brought(game_name)
     luck = sitting.shuffler(seed)
 
     def tell(ev: str, **facts: Any) -> None:
-        told.append(Event(ev, telling.told(game_name, path, ev, facts, seats) if strange else facts))
+        told.append(Event(ev, event_validation.told(game_name, path, ev, facts, seats) if strange else facts))
 
     if strange:
-        telling.plain(game_name, f"the rules of {path}", sitting.rules._asdict())
-    with telling.at_its_own_risk(game_name, path):
+        event_validation.plain(game_name, f"the rules of {path}", sitting.rules._asdict())
+    with event_validation.at_its_own_risk(game_name, path):
         table = Table(game, sitting.rules, luck, tell=tell)
     yield Event("table.start", {"table": sitting.path, "bots": list(sitting.bots)})
     for number, answer in enumerate(answers, 1):
@@ -58,19 +58,19 @@ def events(game_name: str, sitting: Sitting, seed: bytes, answers: list[Answer])
         request = table.request
         if request is None:
             raise ValueError(f"{sitting.path}: answer {number} comes after the end of the game")
-        with telling.at_its_own_risk(game_name, path):
+        with event_validation.at_its_own_risk(game_name, path):
             if strange:
-                telling.asked(game_name, path, request, seats)
+                event_validation.asked(game_name, path, request, seats)
             question = b" ".join(PROTOCOLS["argv"].ask(request.view)).decode()
         yield Event("ask", {"n": number, "seat": request.seat, "q": question})
         illegal = len(table.illegal)
-        with telling.at_its_own_risk(game_name, path):
+        with event_validation.at_its_own_risk(game_name, path):
             table.answer(answer)
         facts = {"n": number, "seat": request.seat, "a": spelled(answer)}
         yield Event("answer", facts | ({"illegal": True} if len(table.illegal) > illegal else {}))
     yield from told
     if strange and table.request is None:
-        telling.scored(game_name, path, table.scores, seats)
+        event_validation.scored(game_name, path, table.scores, seats)
     if table.scores is None:
         raise ValueError(f"{sitting.path}: the answers end before the game does")
     yield Event("table.end", {"scores": list(table.scores)})
@@ -129,7 +129,9 @@ def _plain(ev: str, facts: dict[str, Any], names: list[str]) -> str:
         if name == "worth":  # of each hand that was shown: whose it is, its category and rank
             words = [f"{names[seat]} {category}:{rank}" for seat, category, rank in each]
         else:
-            words = [names[one] if name in telling.SEATS and one is not None else _spelled(one) for one in each]
+            words = [
+                names[one] if name in event_validation.SEATS and one is not None else _spelled(one) for one in each
+            ]
         told.append(("" if name == "seat" else name + " ") + (" ".join(words) or "nobody"))
     return f"{ev}: {', '.join(told)}"
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from host.games.engine import Scores
-from host.match import Sitting
-from host.outsiders import game_called
-from host.record import Fixture
+from host.play.custom_games import game_called
+from host.play.match import Sitting
+from host.play.records import Fixture
 from host.tournament.statistics import CONFIDENCE, NORMAL
 
 FEWEST = 20  # tables; fewer look more alike, or more different, than they are

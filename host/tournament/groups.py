@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from host.games.engine import Scores
 from host.games.luck import Luck, Shuffler
-from host.record import Fixture, Record
+from host.play.records import Fixture, Record
 
 FEWEST, MOST = 3, 5  # bots in a group
 FINALISTS, ADVANCE = 5, 2

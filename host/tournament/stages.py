@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from host.record import Fixture, Record
+from host.play.records import Fixture, Record
 from host.tournament import groups, pairing
 from host.tournament.statistics import sequential
 

@@ -21,8 +21,8 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
-from host.bots.told import Usage
-from host.record import Record, Result
+from host.bots.values import Usage
+from host.play.records import Record, Result
 from host.tournament.groups import shares
 from host.tournament.stages import STAGES, Field
 from host.tournament.statistics import (

@@ -19,9 +19,9 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from host.problems import Problem, Refused
+from host.base.errors import Problem, Refused
 from host.report.page import ASSETS, LIVE_POLICY, asset
-from host.web.news import KEEPING, Newsroom, Sheet, sheet
+from host.web.live import KEEPING, Newsroom, Sheet, sheet
 
 MOST_LISTENERS = 500
 LEAVING = 2.0  # seconds for everything to end in good order

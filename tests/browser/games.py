@@ -9,17 +9,17 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any
 
-from host.bots.told import Evidence, Timed, Usage
+from host.bots.values import Evidence, Timed, Usage
 from host.games import GAMES
 from host.games.engine import Table
-from host.journal import beside, writing
-from host.match import Sitting
-from host.record import Fixture, Record, Result, pack
-from host.tournament.folder import commitment
-from host.tournament.plans import PLANS
-from host.tournament.run import about
+from host.play.match import Sitting
+from host.play.records import Fixture, Record, Result, pack
+from host.play.table_plans import PLANS
+from host.tournament.journal import beside, writing
+from host.tournament.stage_runner import about
 from host.tournament.stages import STAGES, Field
-from protocols.words import Answer, Fault, FaultKind, Move
+from host.tournament.tournament_dir import commitment
+from protocols.wire import Answer, Fault, FaultKind, Move
 
 SEED = bytes(range(16))
 EVIL = '<script>window.evil=1;alert("x")<'

@@ -12,7 +12,7 @@ from typing import Any
 
 from host.games.engine import Request
 from protocols.argv import PROTOCOL
-from protocols.words import Fault, FaultKind
+from protocols.wire import Fault, FaultKind
 
 Line = dict[str, Any]
 Check = Callable[[Line], None]

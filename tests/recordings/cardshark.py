@@ -8,9 +8,9 @@ from host.games import cardshark2011
 from host.games.cardshark import DECK, GAME, GOAL, Rules, score
 from host.games.engine import Table
 from host.games.luck import Stacked
-from host.tournament.plans import form_table, solvent
+from host.play.table_plans import form_table, solvent
 from protocols.argv import PROTOCOL
-from protocols.words import Answer, Fault
+from protocols.wire import Answer, Fault
 from recordings import Check, Line, by_fields, fault, same, words
 
 THREAD, ENGINE = GAME.presets["thread"], GAME.presets["engine2011"]

@@ -14,7 +14,7 @@ from host.games.luck import Stacked
 from host.report.playlog import Watcher, death, read_playlog, written
 from host.tournament.groups import ADVANCE, Place, advancing, groups_of, placing
 from protocols.lines import PROTOCOL
-from protocols.words import Answer, Fault, FaultKind, Move
+from protocols.wire import Answer, Fault, FaultKind, Move
 from recordings import Check, Line, keys, lines, same
 
 ADAPTER = Path(__file__).parents[2] / "sample_bots" / "adapters" / "banksalad" / "convert.py"

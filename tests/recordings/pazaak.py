@@ -17,7 +17,7 @@ from host.tournament.pairing import (
     set_winner,
 )
 from protocols.argv import PROTOCOL
-from protocols.words import Answer, Move
+from protocols.wire import Answer, Move
 from recordings import Check, Line, by_fields, fault, same, words
 
 THREAD, CONTROLLER = GAME.presets["thread"], GAME.presets["controller2015"]

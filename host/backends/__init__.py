@@ -1,0 +1,1 @@
+"""Where fixtures are played: local workers, Dask."""

@@ -1,0 +1,1 @@
+"""Shared by all packages: errors, paths, configuration files, safe text."""

@@ -1,0 +1,483 @@
+"""A TOML file that knows the line of every key, and says all that is wrong with it at once."""
+
+import dataclasses
+import difflib
+import json
+import os
+import re
+import stat
+import tomllib
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from host.base.errors import Problem, Refused
+
+LARGEST = 64 * 1024  # bytes of a configuration or manifest
+MANY_PARTS = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){50}""")
+"""The start of a key that nobody means; what it takes to read one grows with the square of its parts."""
+
+LONGEST_SLIP = 200  # characters of a line in which a slip is looked for: what that costs grows likewise
+
+Key = tuple[str | int, ...]
+T = TypeVar("T")
+
+
+# What people are shown.
+
+
+def escaped(text: str) -> str:
+    """Return a stranger's text in one line, with everything escaped that a terminal might act on."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
+
+def shown(path: Path) -> str:
+    """Return a path for a message: relative to the current folder where it lies in it."""
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - Path.resolve would follow links
+    here = Path.cwd()
+    return escaped(str(absolute.relative_to(here) if absolute.is_relative_to(here) else path))
+
+
+def spelled(value: object) -> str:
+    """Return a value as TOML writes it, cut where it is long."""
+    match value:
+        case bool():
+            text = "true" if value else "false"
+        case str():
+            text = json.dumps(value, ensure_ascii=False)
+        case list() | tuple():
+            text = "[" + ", ".join(map(spelled, value)) + "]"
+        case dict():
+            text = "{ " + ", ".join(f"{key} = {spelled(inner)}" for key, inner in value.items()) + " }"
+        case _:
+            text = str(value)
+    return escaped(text if len(text) <= 60 else text[:57] + "…")
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """Return the word that was probably meant; empty when none comes close."""
+    lower = {known.lower(): known for known in words}
+    found = difflib.get_close_matches(word.lower(), lower, 1, 0.6)
+    return lower[found[0]] if found else ""
+
+
+# Reading, and where each key stands.
+
+
+class Toml(NamedTuple):
+    """A file that has been read: its name for messages, its values, and the line of every key."""
+
+    name: str
+    data: dict[str, Any]
+    lines: Mapping[Key, int]
+
+    def where(self, *key: str | int) -> str:
+        """Return `croupier.toml:14`: the line of a key, else of the table it is missing from, else the file alone."""
+        while key and key not in self.lines:
+            key = key[:-1]
+        return f"{self.name}:{self.lines[key]}" if key else self.name
+
+
+def read(path: Path) -> Toml:
+    """Read a file, through links too; raise Refused when it is missing, too large or no TOML."""
+    return _read(path, 0)
+
+
+def read_guest(path: Path) -> Toml:
+    """Read a file that a guest wrote: as `read`, but never through a link."""
+    return _read(path, os.O_NOFOLLOW)
+
+
+def _read(path: Path, flags: int) -> Toml:
+    name = shown(path)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags)
+    except OSError as error:
+        raise Refused([Problem("C011", name, f"cannot be read: {error.strerror}")], 3) from None
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise Refused([Problem("C011", name, "cannot be read: it is no regular file")], 3)
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise Refused([Problem("C005", name, f"is larger than {LARGEST // 1024} KiB")], 3)
+    return parsed(content, name)
+
+
+def parsed(content: bytes, name: str) -> Toml:
+    """Return what the bytes of a TOML file say; raise Refused with the line where they say nothing."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        where = f"{name}:{1 + content[: error.start].count(10)}"
+        raise Refused([Problem("C005", where, "is not UTF-8 text", hint="save the file as UTF-8")], 3) from None
+    if text.startswith("\ufeff"):
+        raise Refused(
+            [Problem("C005", f"{name}:1", "starts with a byte order mark", hint=f"sed -i '1s/^.//' {name}")], 3
+        )
+    text = text.replace("\r\n", "\n")
+    if MANY_PARTS.search(text):
+        raise Refused([Problem("C005", name, "is nested too deeply")], 3)
+    try:
+        data = tomllib.loads(text)
+        return Toml(name, data, _Scanner(text).lines())
+    except RecursionError:
+        raise Refused([Problem("C005", name, "is nested too deeply")], 3) from None
+    except ValueError as error:  # TOMLDecodeError, or a number of more digits than Python reads
+        raise Refused([_no_toml(text, name, str(error))], 3) from None
+
+
+UNQUOTED = re.compile(r"\s*([A-Za-z0-9_-]+)\s*=\s*([^\"'\[{\s][^\"'#]*?)\s*(?:#.*)?")
+
+
+def _no_toml(text: str, name: str, error: str) -> Problem:
+    said = re.fullmatch(r"(.*?) \(at (?:line (\d+), column \d+|end of document)\)", error, re.DOTALL)
+    if said is None:
+        return Problem("C005", name, f"is not TOML: {escaped(error)}")
+    lines = text.splitlines() or [""]
+    number = int(said[2]) if said[2] else len(lines)
+    line = lines[min(number, len(lines)) - 1]
+    unquoted = UNQUOTED.fullmatch(line) if len(line) <= LONGEST_SLIP else None
+    if unquoted and unquoted[2].replace(".", "").isdecimal():
+        unquoted = None  # a number may stand so
+    hint = f'texts stand in quotes: {escaped(unquoted[1])} = "{escaped(unquoted[2])}"' if unquoted else ""
+    evidence = escaped(line.strip())[:80]
+    return Problem("C005", f"{name}:{number}", f"is not TOML: {escaped(said[1])}", evidence, hint)
+
+
+class _Scanner:
+    """Finds where the keys of a valid TOML text stand: tomllib, which has read it before, does not tell."""
+
+    BLANK = re.compile(r"(?:[ \t\n]+|#[^\n]*)*")
+    SPACE = re.compile(r"[ \t]*")
+    WORD = re.compile(r"""[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*'""")
+    TEXT = re.compile(
+        r'"""(?:[^\\]|\\.)*?"""(?:"{0,2})' r"|'''.*?'''(?:'{0,2})" r'|"(?:[^"\\]|\\.)*"' r"|'[^']*'", re.DOTALL
+    )
+    OTHER = re.compile(r"[^,\]}#\n]+")  # numbers, dates (which may hold a blank), true and false
+
+    def __init__(self, text: str) -> None:
+        self._text, self._at = text, 0
+        self._ends = [found.start() for found in re.finditer("\n", text)]
+        self._found: dict[Key, int] = {}
+        self._tables: dict[Key, int] = {}  # how many tables an array of tables has so far
+
+    def lines(self) -> dict[Key, int]:
+        """Return the line of every key, table and element."""
+        table: Key = ()
+        while True:
+            self._skip(self.BLANK)
+            if self._at >= len(self._text):
+                return self._found
+            if self._next("[["):
+                table = self._in_arrays(self._key())
+                number = self._tables.get(table, 0)
+                self._tables[table] = number + 1
+                table = self._note((*table, number))
+                self._skip(self.SPACE)
+                self._at += 2
+            elif self._next("["):
+                keys = self._key()
+                table = self._note((*self._in_arrays(keys[:-1], last=True), keys[-1]))
+                self._skip(self.SPACE)
+                self._at += 1
+            else:
+                self._pair(table)
+
+    def _in_arrays(self, keys: Key, *, last: bool = False) -> Key:
+        """Return a header's path: a name that is an array of tables means its newest table."""
+        path: Key = ()
+        for at, key in enumerate(keys):
+            path = (*path, key)
+            if path in self._tables and (last or at < len(keys) - 1):
+                path = (*path, self._tables[path] - 1)
+        return path
+
+    def _note(self, path: Key) -> Key:
+        line = bisect_right(self._ends, self._at - 1) + 1
+        for length in range(1, len(path) + 1):
+            self._found.setdefault(path[:length], line)
+        return path
+
+    def _skip(self, what: re.Pattern[str]) -> str:
+        found = what.match(self._text, self._at)
+        if found is None:
+            return ""
+        self._at = found.end()
+        return found[0]
+
+    def _next(self, sign: str) -> bool:
+        if not self._text.startswith(sign, self._at):
+            return False
+        self._at += len(sign)
+        return True
+
+    def _key(self) -> Key:
+        words: list[str] = []
+        while True:
+            self._skip(self.SPACE)
+            word = self._skip(self.WORD)
+            words.append(str(tomllib.loads(f"word = {word}")["word"]) if word[:1] in ("'", '"') else word)
+            self._skip(self.SPACE)
+            if not self._next("."):
+                return tuple(words)
+
+    def _pair(self, table: Key) -> None:
+        started = self._at
+        path = (*table, *self._key())
+        ended, self._at = self._at, started
+        self._note(path)
+        self._at = ended
+        self._next("=")
+        self._value(path)
+
+    def _value(self, path: Key) -> None:
+        self._skip(self.SPACE)
+        if self._next("["):
+            number = 0
+            while self._inside("]"):
+                self._value(self._note((*path, number)))
+                number += 1
+        elif self._next("{"):
+            while self._inside("}"):
+                self._pair(path)
+        elif not self._skip(self.TEXT):
+            self._skip(self.OTHER)
+
+    def _inside(self, end: str) -> bool:
+        """Go to the next element; return False behind the last."""
+        self._skip(self.BLANK)
+        if self._next(","):
+            self._skip(self.BLANK)
+        return not self._next(end)
+
+
+# What a value may be.
+
+
+class Wrong(ValueError):
+    """Raised by a check: `message` goes on where `key = value` ends, "has no unit" say."""
+
+    def __init__(self, code: str, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.code, self.message, self.hint = code, message, hint
+
+
+class Said(NamedTuple):
+    """How a value is written: `check` returns what a raw one means or raises Wrong, `schema` says it to machines.
+
+    It stands in `Annotated[int, whole(1, 9)]`. Models are dataclasses, so pydantic, which takes 80 ms to import, is
+    there only when a file is read.
+    """
+
+    check: Callable[[Any], Any]
+    schema: Mapping[str, Any]
+
+    def __get_pydantic_core_schema__(self, _source: object, _handler: object) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_plain_validator_function(self.check)
+
+    def __get_pydantic_json_schema__(self, _core: object, _handler: object) -> Mapping[str, Any]:
+        return dict(self.schema)
+
+
+def whole(least: int, most: int) -> Said:
+    """Return what a whole number within bounds is."""
+
+    def check(value: Any) -> int:
+        if type(value) is not int:
+            number = isinstance(value, str) and value.replace("_", "").isdecimal()
+            raise Wrong("C006", "is no whole number", value if number else "")
+        if not least <= value <= most:
+            raise Wrong("C009", "is out of range", f"{least} to {most}")
+        return value
+
+    return Said(check, {"type": "integer", "minimum": least, "maximum": most})
+
+
+def flag(value: Any) -> bool:
+    """Return true or false; raise Wrong for anything else."""
+    if type(value) is not bool:
+        word = str(value).lower()
+        raise Wrong("C006", "is neither true nor false", word if word in ("true", "false") else "")
+    return value
+
+
+Flag = Annotated[bool, Said(flag, {"type": "boolean"})]
+
+
+def plain(value: Any) -> str:
+    """Return a text of one line without control characters; raise Wrong for anything else."""
+    if not isinstance(value, str):
+        raise Wrong("C006", "is no text", f'"{value}"' if isinstance(value, int | float) else "")
+    if not value.strip():
+        raise Wrong("C009", "is empty")
+    if not value.isprintable():
+        raise Wrong("C009", "has a character that cannot be printed")
+    if len(value) > 1000:
+        raise Wrong("C009", "is longer than 1000 characters")
+    return value
+
+
+Text = Annotated[str, Said(plain, {"type": "string"})]
+
+
+def matching(pattern: str, what: str, hint: str = "") -> Said:
+    """Return what a text of one form is; `what` goes on after "is no"."""
+
+    def check(value: Any) -> str:
+        if not re.fullmatch(pattern, plain(value)):
+            raise Wrong("C009", f"is no {what}", hint)
+        return str(value)
+
+    return Said(check, {"type": "string", "pattern": f"^(?:{pattern})$"})
+
+
+def one_of(choices: Callable[[], Iterable[str]], what: str) -> Said:
+    """Return what one of some words is; `choices` is asked only when a file is read."""
+
+    def check(value: Any) -> str:
+        known = list(choices())
+        if plain(value) not in known:
+            raise Wrong("C008", f"is no {what}", nearest(value, known) or "one of " + ", ".join(known))
+        return str(value)
+
+    return Said(check, {"type": "string"})
+
+
+# A whole file against a model.
+
+
+def validated(source: Path | Toml, model: type[T]) -> T:
+    """Return what a file says as a value of the model, a dataclass; raise Refused with everything wrong in it."""
+    from pydantic import ValidationError
+
+    toml = read(source) if isinstance(source, Path) else source
+    try:
+        return cast(T, _reader(cast(Any, model)).validate_python(toml.data))
+    except ValidationError as error:
+        raise Refused(by_line(_problem(toml, model, each) for each in error.errors()), 3) from None
+
+
+@cache
+def _reader(model: Any) -> Any:
+    """Return pydantic's reader of a model, which takes longer to make than most files to read."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(model)
+
+
+def by_line(problems: Iterable[Problem]) -> list[Problem]:
+    """Return the problems of one file in the order of its lines."""
+
+    def line(problem: Problem) -> int:
+        number = problem.where.rpartition(":")[2]
+        return int(number) if number.isdecimal() else 0
+
+    return sorted(problems, key=line)
+
+
+def _problem(toml: Toml, model: type, error: Any) -> Problem:
+    key, table = _followed(model, error["loc"])
+    where, value = toml.where(*key), error["input"]
+    cause = error.get("ctx", {}).get("error")
+    if isinstance(cause, Wrong):
+        return Problem(cause.code, where, f"{_assigned(key, value)} {cause.message}", hint=cause.hint)
+    match error["type"]:
+        case "unexpected_keyword_argument":
+            return unknown_key(where, key, _fields(table), _homes(model))
+        case "missing" | "missing_argument":
+            return Problem("C007", where, f"{_place(key[:-1])} has no {key[-1]}".strip(), hint=f"{key[-1]} = …")
+        case "union_tag_not_found":
+            name = error["ctx"]["discriminator"].strip("'")
+            return Problem(
+                "C007", where, f"{_place(key)} has no {name}", hint=f"one of {', '.join(_tags(table, name))}"
+            )
+        case "union_tag_invalid":
+            name, tag = error["ctx"]["discriminator"].strip("'"), str(error["ctx"]["tag"])
+            known = _tags(table, name)
+            hint = nearest(tag, known) or "one of " + ", ".join(known)
+            return Problem(
+                "C008", toml.where(*key, name), f"{name} = {spelled(tag)} is no {name} of {key[0]}", hint=hint
+            )
+        case "dataclass_type" | "dict_type":
+            hint = f"[{key[-1]}] on a line of its own, its keys below"
+            return Problem("C006", where, f"{_assigned(key, value)} is no table", hint=hint)
+        case "tuple_type":
+            hint = f"{key[-1]} = [{spelled(value)}]" if isinstance(value, str) else ""
+            if isinstance(value, dict):
+                hint = f"[[{key[-1]}]]"
+            return Problem("C006", where, f"{_assigned(key, value)} is no list", hint=hint)
+        case _:
+            return Problem("C006", where, f"{_assigned(key, value)}: {error['msg']}")
+
+
+def unknown_key(where: str, key: Key, known: Iterable[str], homes: Mapping[str, str]) -> Problem:
+    """Return the problem of a key that nobody reads; `homes` says which tables know keys of other places."""
+    word = str(key[-1])
+    hint = nearest(word, known)
+    if not hint and word in homes:
+        hint = f"{word} belongs {homes[word]}"
+    inside = f" in {_place(key[:-1])}" if key[:-1] else ""
+    return Problem("C001", where, f"unknown key {spelled(word)}{inside}", hint=hint or "known: " + ", ".join(known))
+
+
+def _assigned(key: Key, value: object) -> str:
+    if isinstance(key[-1], int):
+        return f"{key[-2]}: {spelled(value)}" if len(key) > 1 else spelled(value)
+    return f"{escaped(str(key[-1]))} = {spelled(value)}"
+
+
+def _place(key: Key) -> str:
+    """Return a table's header, "" for the top of a file."""
+    names = ".".join(escaped(str(part)) for part in key if isinstance(part, str))
+    if not names:
+        return "the file"
+    return f"[[{names}]]" if isinstance(key[-1], int) else f"[{names}]"
+
+
+def _bare(kind: Any) -> Any:
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+
+
+def _followed(model: Any, loc: Key) -> tuple[Key, Any]:
+    """Return the key that pydantic's place means, and the type of what is there (of its table for the last name)."""
+    at, around = model, model
+    path: list[str | int] = []
+    for part in loc:
+        at = _bare(at)
+        if get_origin(at) in (Union, UnionType):
+            at = next((one for one in get_args(at) if part in _tags(one, "kind")), at)
+            around = at
+            continue
+        around = at
+        path.append(part)
+        if dataclasses.is_dataclass(at):
+            at = get_type_hints(at, include_extras=True).get(str(part), Any)
+        else:
+            at = next(iter(get_args(at)), Any)
+    at = _bare(at)
+    return tuple(path), at if get_origin(at) in (Union, UnionType) else around
+
+
+def _tags(kind: Any, name: str) -> list[str]:
+    """Return the words that tell the members of a union apart."""
+    members = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    return [str(word) for one in members for word in get_args(_bare(get_type_hints(one, include_extras=True)[name]))]
+
+
+def _fields(table: Any) -> list[str]:
+    return [field.name for field in dataclasses.fields(table)] if dataclasses.is_dataclass(table) else []
+
+
+def _homes(model: Any) -> dict[str, str]:
+    """Return where the keys of a file belong that stand in the wrong place."""
+    homes: dict[str, str] = {}
+    for name, kind in get_type_hints(model).items():
+        if dataclasses.is_dataclass(kind):
+            homes |= dict.fromkeys(_fields(kind), f"in [{name}]")
+    return homes | dict.fromkeys(_fields(model), "at the top of the file, above the first [table]")

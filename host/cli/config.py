@@ -1,0 +1,85 @@
+"""Commands about settings: completion for a shell, and what croupier.toml says."""
+
+import json
+from typing import Any
+
+import click
+
+from host.base.errors import Problem, Refused
+from host.cli import VARIABLE, Office, group, print_json
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_obj
+def completion(office: Office, shell: str) -> None:
+    """Print the completion for a shell: eval "$(croupier completion bash)" in ~/.bashrc, say."""
+    from click.shell_completion import get_completion_class
+
+    known = get_completion_class(shell)
+    assert known is not None
+    try:
+        script = known(group, {}, "croupier", VARIABLE).source()
+    except (OSError, RuntimeError) as failed:  # click asks bash itself for its version
+        problem = Problem("S005", shell, f"completion needs it: {failed}", hint=f"apt install {shell}")
+        raise Refused([problem], 6) from failed
+    if office.json:
+        print_json("completion", shell=shell, script=script)
+    else:
+        click.echo(script)
+
+
+@click.command()
+@click.argument("what", type=click.Choice(["show", "schema", "check"]), default="show")
+@click.pass_obj
+def config(office: Office, what: str) -> None:
+    """Show what croupier.toml means with everything it leaves out, or its JSON schema, or whether it is right."""
+    if what == "schema":
+        from pydantic import TypeAdapter
+
+        from host.tournament.config import File
+
+        shape = TypeAdapter(File).json_schema()
+        if office.json:
+            print_json("config", schema_of="croupier.toml", shape=shape)
+        else:
+            click.echo(json.dumps(shape, indent=1))
+        return
+    from host.tournament.config import load
+    from host.tournament.config_diff import canonical
+
+    cup = load(office.folder)
+    bots = [spec.name for spec in cup.specs(office.folder)]
+    settings = canonical(cup) | {"name": cup.name, "bots": bots}
+    settings["rules"] = {key: value for key, value in settings["rules"].items() if not isinstance(value, list)}
+    settings["sandbox"] = settings["sandbox"] | {"level": cup.level}
+    settings["run"] = settings["run"] | {"workers": cup.workers or "auto"}
+    if office.json:
+        warnings = [str(warning) for warning in cup.warnings]
+        print_json("config", path=str(cup.path), right=True, warnings=warnings, settings=settings)
+        return
+    if what == "check":
+        for warning in cup.warnings:
+            click.echo("WARNING  " + str(warning).removeprefix("error"), err=True)
+        count = f"{len(cup.stages)} stage{'' if len(cup.stages) == 1 else 's'}"
+        click.echo(f"{cup.path} is right: {cup.name}, {cup.game}, {len(bots)} bots, {count}")
+        return
+    for line in told(settings):
+        click.echo(line)
+
+
+def told(settings: dict[str, Any]) -> list[str]:
+    """Return settings as croupier.toml would say them; keys first that stand above every table."""
+    from host.base.config_file import spelled
+
+    lines = [f"{key} = {spelled(value)}" for key, value in settings.items() if not tabular(value)]
+    for key, value in settings.items():
+        for table in value if isinstance(value, list) and tabular(value) else [value] if tabular(value) else []:
+            lines += ["", f"[[{key}]]" if isinstance(value, list) else f"[{key}]"]
+            lines += [f"{inner} = {spelled(each)}" for inner, each in table.items()]
+    return lines
+
+
+def tabular(value: Any) -> bool:
+    """Return whether a setting is a table, or several."""
+    return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))

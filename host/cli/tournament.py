@@ -1,0 +1,356 @@
+"""Commands of the organiser: new, add, ls, build, run, status, standings."""
+
+import contextlib
+import glob
+import json
+import os
+import re
+import shlex
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from host.base.errors import Problem, Refused
+from host.cli import Office, print_json
+
+if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
+    from host.tournament.config import Cup
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("-g", "--game", required=True, metavar="GAME", help="see  croupier games")
+@click.option("--with-samples", is_flag=True, help="let the sample bots play")
+@click.pass_obj
+def new(office: Office, folder: Path, game: str, with_samples: bool) -> None:
+    """Make a tournament folder, ready to run."""
+    from host.cli.common import the_game
+    from host.submissions.sample_bots import samples
+    from host.tournament.config_template import template
+
+    the_game(game)
+    place = office.folder / folder
+    if (place / "croupier.toml").exists():
+        raise Refused(
+            [Problem("C016", str(place / "croupier.toml"), "is there already", hint="choose another folder")], 2
+        )
+    names = sorted(samples(game)) if with_samples else []
+    try:
+        (place / "bots").mkdir(parents=True, exist_ok=True)
+        (place / "croupier.toml").write_text(template(game, with_samples, names))
+    except OSError as failed:
+        raise click.UsageError(f"{place} cannot be made: {failed.strerror}") from failed
+    if office.json:
+        print_json("new", folder=str(place), game=game, samples=names)
+    else:
+        click.echo(
+            f"{place}: a {game} tournament" + (f" with {len(names)} sample bots" if names else ", bots go into bots/")
+        )
+        here = f"  croupier -C {shlex.quote(str(place))}"
+        click.echo(f"{here} run" if names else f"{here} add FILE…\n{here} run")
+
+
+@click.command()
+@click.argument("submissions", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--as", "name", metavar="NAME", help="call it so (one submission only)")
+@click.option("--unsafe", is_flag=True, help="build and start it without a sandbox")
+@click.pass_obj
+def add(office: Office, submissions: tuple[Path, ...], name: str | None, unsafe: bool) -> None:
+    """Take in submissions (a file, a folder, a .zip or .tar): copy, build, start. A refused one leaves nothing behind."""
+    import trio
+
+    from host.cli.common import level_of, the_game
+    from host.submissions.archive import unpacked
+    from host.submissions.discovery import bots_at, find_all
+    from host.submissions.preflight import ready
+    from host.submissions.sample_bots import PREFIX, sample
+    from host.tournament.config import load
+
+    if name and len(submissions) > 1:
+        raise click.UsageError("--as names one submission; there are several")
+    cup = load(office.folder)
+    level = level_of(cup.level, unsafe)
+    bots = office.folder / "bots"
+    new = not bots.exists()
+    bots.mkdir(exist_ok=True)
+    taken = []
+    try:
+        for submission in submissions:
+            with tempfile.TemporaryDirectory(dir=bots, prefix=".taking-") as making:
+                ours = str(submission).startswith(PREFIX)
+                place = sample(str(submission), cup.game) if ours else office.folder / submission
+                copied = unpacked(place, Path(making), name)
+                target = bots / copied.name
+                (spec,) = find_all([glob.escape(copied.name)], Path(making), cup.game, cup.limits)
+                refuse_twins(cup, office.folder, target, spec.name)
+                (bot,) = trio.run(ready, [spec], the_game(cup.game), cup.limits, level)
+                copied.rename(target)
+            entry = {"bot": bot.name, "path": str(target), "sha256": bot.sha256, "at": time.time()}
+            with (bots / ".submissions.jsonl").open("a") as log:
+                log.write(json.dumps(entry) + "\n")
+            plays = target.absolute() in bots_at(cup.bots, office.folder, cup.game)
+            taken.append(entry | {"plays": plays})
+            if not office.json:
+                click.echo(f"{bot.name}: taken in as {target}  sha256 {bot.sha256[:16]}…")
+            if not plays:
+                click.echo(f"WARNING  {target} does not play: `bots` in {cup.path} does not name it", err=True)
+    finally:
+        if new and not taken:
+            bots.rmdir()
+    if office.json:
+        print_json("add", sandbox=level, rows=taken)
+
+
+def refuse_twins(cup: "Cup", folder: Path, target: Path, name: str) -> None:
+    """Raise Refused when there is a file, or a bot, of this name already."""
+    from host.submissions.discovery import bots_at, find
+
+    if os.path.lexists(target):
+        hint = "add it --as another name, or remove the old one"
+        raise Refused([Problem("C016", str(target), "is there already", hint=hint)], 3)
+    twins = []
+    for place in bots_at(cup.bots, folder, cup.game):
+        with contextlib.suppress(Refused):  # whatever is wrong with others is told when they are to play
+            twins += [place] if find(place).name == name else []
+    if twins:
+        told = f'a bot called "{name}" is there already: {twins[0]}'
+        raise Refused([Problem("C003", str(target), told, hint="name = … in bot.toml")], 3)
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.pass_obj
+def ls(office: Office, names: tuple[str, ...]) -> None:
+    """List the bots of a tournament: language, protocol, what is missing for them, what is wrong with them."""
+    from host.base.safe_text import harmless
+    from host.cli.common import entrants
+    from host.submissions.build import protocol_of
+    from host.submissions.discovery import refuse_broken
+    from host.submissions.languages import missing
+    from host.tournament.config import load
+
+    cup = load(office.folder)
+    entered = entrants(cup, office.folder, names)
+    rows = [
+        {
+            "bot": entry.name,
+            "language": spec.language if spec else "",
+            "protocol": protocol_of(spec._replace(game=cup.game)) if spec else "",
+            "path": str(entry.place),
+            "author": spec.author if spec else "",
+            "missing": missing(spec) if spec else [],
+            "problems": [problem.code for problem in entry.problems],
+        }
+        for entry in entered
+        for spec in [entry.spec]
+    ]
+    if office.json:
+        print_json("ls", rows=rows)
+        raise click.exceptions.Exit(3 if any(row["problems"] for row in rows) else 0)
+    if not rows:
+        click.echo("no bots yet: croupier add FILE")
+    for row in rows:
+        lack = f"   ✗ missing {', '.join(row['missing'])}" if row["missing"] else ""
+        lack += f"   ✗ {', '.join(row['problems'])}" if row["problems"] else ""
+        place = f"   {harmless(str(row['path']))}" if office.verbose else ""
+        about = f"{harmless(str(row['bot'])):<24} {row['language']:<8} {row['protocol']:<6}"
+        click.echo(f"{about}{place}{lack}".rstrip())
+    refuse_broken(entered)
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option("--force", is_flag=True, help="build again what is built")
+@click.option("--unsafe", is_flag=True, help="build without a sandbox")
+@click.pass_obj
+def build(office: Office, names: tuple[str, ...], force: bool, unsafe: bool) -> None:
+    """Build bots, inside the sandbox; what is built already is not built again."""
+    import trio
+
+    from host.base.safe_text import harmless
+    from host.cli.common import entrants, level_of
+    from host.submissions.build import build as build_bot
+    from host.submissions.build import log_of
+    from host.submissions.discovery import refuse_broken
+    from host.tournament.config import load
+
+    cup = load(office.folder)
+    level = level_of(cup.level, unsafe)
+    problems: list[Problem] = []
+    rows, exit_code = [], 0
+    for entry in entrants(cup, office.folder, names):
+        started = time.monotonic()
+        try:
+            refuse_broken([entry])
+            spec = entry.spec
+            assert spec is not None  # or something is wrong with it
+            bot = trio.run(partial(build_bot, spec._replace(game=cup.game), level, force=force))
+        except Refused as refused:
+            problems += refused.problems
+            exit_code = max(exit_code, refused.exit_code)
+            continue
+        took = time.monotonic() - started
+        rows.append({"bot": bot.name, "language": bot.language, "sha256": bot.sha256, "seconds": round(took, 3)})
+        if not office.json:
+            click.echo(f"  ✓ {harmless(bot.name):<24} {bot.language:<8} {took:.2f} s")
+            if office.verbose and log_of(bot.sha256).exists():
+                click.echo(log_of(bot.sha256).read_text())
+    if office.json and not problems:
+        print_json("build", sandbox=level, rows=rows)
+    if problems:
+        raise Refused(problems, exit_code)
+
+
+@click.command()
+@click.argument("config", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--dry-run", is_flag=True, help="say who plays whom and how long it will take, by a short trial; play nothing"
+)
+@click.option("--fresh", is_flag=True, help="throw away what has been played and begin anew")
+@click.option("--stage", metavar="NAME", help="stop after this stage")
+@click.option(
+    "--workers", type=click.IntRange(1, 1024), help="worker processes; default: [run] workers, else one a core"
+)
+@click.option("--cluster", default="", metavar="ADDRESS", help="a Dask scheduler's, tcp://host:8786: its workers play")
+@click.option("--stop-after", metavar="TIME", help='play so long, "10 min" say, and stop, resumably')
+@click.option(
+    "--progress", type=click.Choice(["auto", "live", "plain", "json", "none"]), default="auto", help="how to show it"
+)
+@click.option(
+    "--unsafe", is_flag=True, help="no sandbox at all: only for bots you wrote yourself; recorded in the results"
+)
+@click.pass_obj
+def run(
+    office: Office,
+    config: Path | None,
+    dry_run: bool,
+    fresh: bool,
+    stage: str | None,
+    workers: int | None,
+    cluster: str,
+    stop_after: str | None,
+    progress: str,
+    unsafe: bool,
+) -> None:
+    """Play the tournament to its standings. ^C loses nothing that is finished; the same command goes on."""
+    import trio
+
+    from host.backends.backend import venue
+    from host.cli.common import told_standings
+    from host.cli.progress import shown
+    from host.sandbox.limits import seconds
+    from host.tournament.config import ADDRESS
+    from host.tournament.runner import play_cup
+
+    try:
+        until = seconds(stop_after) if stop_after else None
+    except ValueError as wrong:
+        raise click.UsageError(f"--stop-after: {wrong}") from wrong
+    if cluster and not re.fullmatch(ADDRESS, cluster):
+        raise click.UsageError(f"--cluster {cluster} is no address of a scheduler: tcp://host:8786")
+    if cluster and workers:
+        raise click.UsageError("--workers are of this machine, and --cluster has its own")
+    place = office.folder / config if config else office.folder
+    if dry_run:
+        from host.cli.dry_run import told_forecast
+        from host.tournament.estimate import forecast
+
+        with shown("none") as watch:
+            found = trio.run(
+                lambda: forecast(place, watch, venue, cluster=cluster, workers=workers or 0, unsafe=unsafe)
+            )
+        told_forecast(office, found)
+        return
+    with shown("none" if office.json and progress == "auto" else progress, quiet=office.quiet) as watch:
+        outcome = trio.run(
+            lambda: play_cup(
+                *(place, watch, venue),
+                cluster=cluster,
+                fresh=fresh,
+                last=stage,
+                workers=workers or 0,
+                until=until,
+                unsafe=unsafe,
+            )
+        )
+    told_standings(office, place, outcome, on_one_line=progress == "json")
+    if outcome.interrupted:
+        words = ["croupier", *(["-C", str(office.folder)] if office.folder != Path() else []), "run"]
+        words += [*([str(config)] if config else []), *(["--stage", stage] if stage else [])]
+        words += [*(["--cluster", cluster] if cluster else []), *(["--unsafe"] if unsafe else [])]
+        told = f"    stopped: {outcome.words}; what is finished is saved, standings are valid up to here."
+        click.echo(f"{told}\n    go on with:  {shlex.join(words)}", err=True)
+        raise click.exceptions.Exit(5)
+
+
+@click.command()
+@click.pass_obj
+def status(office: Office) -> None:
+    """Say how far a run is; from another terminal too, it only reads."""
+    from host.cli.common import the_stage
+    from host.play.records import again
+    from host.report.terminal import one_line
+    from host.tournament.journal import holder, reading
+    from host.tournament.tournament_dir import Folder
+
+    folder = Folder(office.folder)
+    with reading(folder.journal) as journal:
+        the_stage(journal, None)
+        facts = journal.facts()
+        stages = json.loads(facts["stages"])
+        played = {stage["name"]: len(journal.paths(stage["name"])) for stage in stages}
+        seals = {stage["name"]: journal.seal(stage["name"]) for stage in stages}
+        twice = again(record for _, record in journal.records())
+    rows = [
+        {
+            "stage": stage["name"],
+            "kind": stage["kind"],
+            "fixtures": played[stage["name"]],
+            "known": int(facts.get(f"known {stage['name']}", 0)),
+            "state": (state := facts.get(f"stage {stage['name']}", "waiting")).replace("running", facts["state"]),
+            "seal": seals[stage["name"]] if state == "finished" else None,
+        }
+        for stage in stages
+    ]
+    if office.json:
+        told = {key: facts[key] for key in ("name", "game", "state", "seed_sha256")}
+        print_json("status", **told, sandbox=facts["level"], by=holder(folder.journal), rows=rows, **twice._asdict())
+        return
+    who = holder(folder.journal)
+    click.echo(
+        f"{facts['name']} · {facts['game']} · level {facts['level']} · {facts['state']}" + (f" by {who}" if who else "")
+    )
+    for row in rows:
+        some = f"{row['fixtures']} of {row['known']} fixtures" if row["known"] else ""
+        click.echo(f"  {row['stage']:<16} {row['kind']:<12} {some:<24} {row['state']}")
+        if row["seal"]:
+            click.echo(f"    to publish: seal {row['seal']}")
+    if twice.replayed:
+        times = f"{twice.replayed} times, {len(twice.stalls)} of them because the machine stalled"
+        click.echo(f"  played again, for no fault of a bot: {times}")
+        for stall in twice.stalls[-3:]:
+            click.echo(f"    {one_line(stall)}")
+
+
+@click.command()
+@click.argument("stage", required=False)
+@click.option("--by", type=click.Choice(["bot", "pair", "seat", "language"]), default="bot", help="by what")
+@click.option("--csv", "as_csv", is_flag=True, help="comma-separated values")
+@click.pass_obj
+def standings(office: Office, stage: str | None, by: str, as_csv: bool) -> None:
+    """Print who is ahead, with error bars, and how sure that is; or every pair, what a seat is worth, or a language."""
+    if by == "bot":
+        from host.cli.common import print_standings
+
+        print_standings(office, office.folder, stage, as_csv=as_csv)
+        return
+    from host.cli.standings_by import print_factors, print_pairs
+
+    if by == "pair":
+        print_pairs(office, office.folder, stage, as_csv=as_csv)
+    else:
+        print_factors(office, office.folder, stage, by, as_csv=as_csv)

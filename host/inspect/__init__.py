@@ -1,0 +1,1 @@
+"""Looks into what was played: ask again, bundles, verification."""

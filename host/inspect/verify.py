@@ -1,0 +1,177 @@
+"""Is what was recorded what its answers give? Every answer goes through the rules again, and all that follows is compared."""
+
+import json
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from types import SimpleNamespace
+from typing import NamedTuple
+
+from host.base.errors import Refused
+from host.bots.values import Evidence
+from host.games.engine import Game, Table
+from host.inspect.recorded import Played, Then, played
+from host.play import match, worker
+from host.play.custom_games import game_called
+from host.report.export import the_seed
+from host.report.terminal import one_line
+from host.report.visibility import stages_of
+from host.tournament.journal import Journal
+from host.tournament.stages import Field
+from host.tournament.standings import outcome
+from protocols import PROTOCOLS
+from protocols.wire import Fault, FaultKind
+
+BENCHED = Fault(FaultKind.BENCHED)
+
+
+class Audit(NamedTuple):
+    """What an audit has found: tables replayed, and every difference, where it is in front."""
+
+    tables: int
+    differences: list[str]
+    sealed: int = 0  # fixtures up to the one whose seal was published
+    since: int = 0  # fixtures after it
+
+
+def audited(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
+    """Return what of a journal differs from what its answers give, the first difference first.
+
+    With a `share` below 1 only so many of the tables, drawn at random, go through the rules. A seal that was `published`
+    must be a fixture's: a journal that was cut off, or sealed anew, has none such. Raise Refused when the journal cannot
+    be read, or its seed.
+    """
+    tables, differences = 0, list[str]()
+    try:
+        protocols = {name: about["protocol"] for name, about in journal.bots().items()}
+    except (ValueError, LookupError, TypeError) as damaged:
+        return Audit(0, [f"what is kept of the bots is damaged: {damaged}"])
+    seals = list(journal.seals())
+    if published and published not in [seal.sha256 for seal in seals]:
+        told = f"of the {len(seals)} fixtures here none has the seal {published}"
+        differences.append(f"{told}: what was played was cut off, or changed and sealed anew")
+    for path, _, sound in seals:
+        try:
+            what = played(journal, path)
+            replayed, found = replay(what, protocols, share)
+        except Refused as refused:
+            if sound or refused.problems[0].code not in ("R005", "R008"):
+                raise
+            replayed, found = 0, [f"{path}: {refused.problems[0].message}"]
+        tables += replayed
+        differences += found
+        if not sound:
+            differences.append(f"{path}: what is kept of it, or of what came before, is not what was written")
+    if not differences:
+        differences += misplaced(journal)
+    sealed = next((nth for nth, seal in enumerate(seals, 1) if seal.sha256 == published), 0)
+    return Audit(tables, differences, sealed, len(seals) - sealed)
+
+
+def misplaced(journal: Journal) -> Iterator[str]:
+    """Yield where the places that a run has written down are not those that its records give, stage by stage."""
+    facts, bots = journal.facts(), journal.bots()
+    config = json.loads(facts.get("config", "{}"))
+    asked = {stage["name"]: SimpleNamespace(**stage) for stage in config.get("stage", [])}
+    left: list[str] = []
+    for noted in stages_of(facts):
+        name = noted["name"]
+        if name not in asked or facts.get(f"stage {name}") != "finished":
+            return
+        order = json.loads(facts.get(f"field {name}", "[]"))
+        if order != left and (left or sorted(order) != sorted(bots)):
+            yield f"{name}: {_named(order)} were written down to play it, and not {_named(left or sorted(bots))}"
+        records = {record.path: record for _, record in journal.records(name)}
+        field = Field(order, the_seed(journal), config.get("run", {}).get("stop_early", False))
+        places, left = outcome(asked[name], noted, field, records, bots)
+        kept = json.loads(facts.get(f"order {name}", "[]"))
+        if kept != places:
+            yield f"{name}: its places were written down as {_named(kept)}, its records give {_named(places)}"
+
+
+def _named(bots: Sequence[str]) -> str:
+    return ", ".join(map(one_line, bots)) or "nobody"
+
+
+def replay(what: Played, protocols: Mapping[str, str], share: float) -> tuple[int, list[str]]:
+    """Return how many tables of a fixture were replayed, and what differs; `protocols` are its bots'."""
+    game, record = game_called(what.fixture.game), what.record
+    if record.path != what.fixture.path:
+        return 0, [f"{what.fixture.path}: {record.path} was recorded"]
+    if not len(what.answers) == len(what.seats) == len(record.scores):
+        told = f"{len(what.answers)} tables of answers for {len(record.scores)} of scores"
+        return 0, [f"{record.path}: {told}"]
+    differences: list[str] = []
+    faults: Counter[tuple[str, str]] = Counter()
+    kept: dict[int, list[Evidence]] = defaultdict(list)
+    for piece in record.evidence:
+        kept[piece.table - 1].append(piece)
+    chosen = [nth for nth in range(len(what.seats)) if share >= 1 or random.random() < share]
+    for nth in chosen:
+        sitting, given, scores = what.seats[nth], what.answers[nth], tuple(record.scores[nth])
+        try:
+            table = Table(game, sitting.rules, sitting.shuffler(what.seed), given)
+        except ValueError as over:
+            differences.append(f"{sitting.path}: {over}")
+            continue
+        if table.scores != scores:
+            differences.append(f"{sitting.path}: {scores} was recorded, the answers give {table.scores}")
+        elif table.illegal or nth in kept or any(type(answer) is Fault for answer in given):
+            asked = list(what.asked(nth))
+            wrongs = {then.number: kind for bot, then in asked if (kind := _fault(then, table.illegal))}
+            faults.update((bot, wrongs[then.number]) for bot, then in asked if then.number in wrongs)
+            differences += [
+                f"{sitting.path}:{piece.number}: its evidence is {wrong}"
+                for piece in kept.get(nth, ())
+                if (wrong := _unlike(piece, asked, wrongs, protocols))
+            ]
+    differences += [f"{record.path}: evidence of a table {nth + 1}" for nth in kept if not 0 <= nth < len(what.seats)]
+    if not differences:
+        differences += _sums(game, what, faults if share >= 1 else None)
+    return len(chosen), differences
+
+
+def _fault(then: Then, illegal: Sequence[int]) -> str:
+    """Return which fault an answer is; empty when it is none."""
+    if isinstance(then.answer, Fault):
+        return str(then.answer.kind)
+    return str(FaultKind.ILLEGAL) if then.number - 1 in illegal else ""
+
+
+def _unlike(
+    piece: Evidence, asked: Sequence[tuple[str, Then]], wrongs: Mapping[int, str], protocols: Mapping[str, str]
+) -> str:
+    """Return in what a piece of evidence is not that of its decision; empty when it is."""
+    if not 0 < piece.number <= len(asked):
+        return "of a question that was not asked"
+    bot, then = asked[piece.number - 1]
+    if piece.bot != bot:
+        return f"{piece.bot}'s, and {bot} was asked"
+    if bot not in protocols:
+        return f"{bot}'s, who is not entered"
+    if piece.question != PROTOCOLS[protocols[bot]].lines((then.view,)).rstrip(b"\n"):
+        return "of another question"
+    if piece.kind != "slowest" and piece.kind != wrongs.get(piece.number):
+        return f"{piece.kind}, and the answer is {wrongs.get(piece.number) or 'none'}"
+    return ""
+
+
+def _sums(game: Game, what: Played, faults: Counter[tuple[str, str]] | None) -> Iterator[str]:
+    """Yield which sums of a fixture are not those of its tables; faults where all tables went through the rules."""
+    record, path = what.record, what.record.path
+    tables = [
+        match.Played(sitting, tuple(scores), ()) for sitting, scores in zip(what.seats, record.scores, strict=True)
+    ]
+    results = worker.results_of(game, tables)
+    if results != record.results:
+        odd = sorted(
+            bot for bot in results.keys() | record.results.keys() if results.get(bot) != record.results.get(bot)
+        )
+        yield f"{path}: the results of {', '.join(odd)} are not those of its tables"
+    benched = sum(answer == BENCHED for given in what.answers for answer in given)
+    questions = sum(usage.questions for usage in record.usage.values())
+    if questions != sum(map(len, what.answers)) - benched:
+        yield f"{path}: {questions} questions were recorded, and {sum(map(len, what.answers)) - benched} answered"
+    told = Counter({(bot, kind): count for bot, kinds in record.faults.items() for kind, count in kinds.items()})
+    for bot, kind in sorted((told - faults) + (faults - told)) if faults is not None else ():
+        yield f"{path}: {told[bot, kind]} times {kind} of {bot} was recorded, the answers give {(faults or told)[bot, kind]}"

@@ -1,0 +1,1 @@
+"""Tables and seats: plays fixtures and makes their records."""

@@ -1,0 +1,105 @@
+"""Games that organisers bring: `game = "package.module:GAME"` in croupier.toml names a value of their own Python code.
+
+The code is trusted as croupier is: only the tournament's own file can name it, never a bot's.
+"""
+
+import importlib
+import re
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from host.base.errors import Problem, Refused
+from host.games import GAMES
+from host.games.engine import Game
+
+NAMED = re.compile(r"(?P<module>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_]\w*)")
+LINE = re.compile(r"""^\s*game\s*=\s*["'](?P<said>[\w.]+:\w+)["']""", re.MULTILINE)
+OURS = frozenset({"host", "protocols", "__main__"})
+"""Modules that belong to no game, though a clone of croupier may hold a tournament too."""
+
+
+class Origin(NamedTuple):
+    """Where a game comes from; empty for croupier's own."""
+
+    said: str = ""  # what names it
+    folder: str = ""  # where it is looked for, too
+    first: bool = False  # whether it is looked for there before anywhere else: it has travelled, alone
+
+
+_origins: dict[str, Origin] = {}
+
+
+def origin(game: str) -> Origin:
+    """Return where a game comes from, for another process to bring it too."""
+    return _origins.get(game, Origin())
+
+
+def sources(game: str) -> list[Path]:
+    """Return the files that a game was made of, of a package all that lie in it; none that are installed."""
+    if game not in _origins:
+        return []
+    folder, found = Path(origin(game).folder), set[Path]()
+    for name, module in list(sys.modules.items()):
+        place, file = folder.joinpath(*name.split(".")), getattr(module, "__file__", None)
+        if file is None or name.partition(".")[0] in OURS:
+            continue
+        if Path(file).parent == place:
+            found |= {path for path in place.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+        elif Path(file).parent == place.parent:
+            found.add(Path(file))
+    return sorted(found)
+
+
+def bring(said: str, folder: Path, where: str = "") -> Game:
+    """Return the game that `package.module:GAME` names, and know it by its own name from now on.
+
+    Modules are looked for where Python looks, then in the folder. Raise Refused (exit code 3) when there is none.
+    """
+    return bring_again(Origin(said, str(folder.absolute())), where)
+
+
+def bring_again(known: Origin, where: str = "") -> Game:
+    """Return a game that another process has brought; raise Refused as `bring` does."""
+    said = known.said
+    named = NAMED.fullmatch(said)
+    if named is None:
+        raise _refused(where, said, "names no value of a module", 'game = "package.module:GAME"')
+    sys.path.insert(0 if known.first else len(sys.path), known.folder)
+    try:
+        game = getattr(importlib.import_module(named["module"]), named["name"])
+    except (ImportError, SyntaxError, AttributeError, NameError, TypeError, ValueError) as failed:
+        hint = f"{named['module'].replace('.', '/')}.py beside croupier.toml, or a package that is installed"
+        raise _refused(where, said, f"cannot be imported: {failed}", hint) from failed
+    finally:
+        sys.path.remove(known.folder)
+    if not isinstance(game, Game):
+        raise _refused(where, said, f"is no Game but {type(game).__name__}", "see docs/adding-a-game.md")
+    if not re.fullmatch("[a-z][a-z0-9_]{0,30}", game.name):
+        raise _refused(where, said, f"is called {game.name!r}", "small letters, digits and _ make a game's name")
+    if GAMES.setdefault(game.name, game) is not game:
+        raise _refused(where, said, f"is called {game.name}, as another game is", "give it a name of its own")
+    _origins[game.name] = known
+    return game
+
+
+def game_called(game: str) -> Game:
+    """Return a game that croupier knows by now, for what a journal tells of it; raise Refused (exit code 3) else."""
+    if game not in GAMES:
+        message, hint = f"the game {game} is not known here", "-C DIR, where DIR/croupier.toml names its code"
+        raise Refused([Problem("C018", "", message, hint=hint)], 3)
+    return GAMES[game]
+
+
+def bring_what_is_named_in(config: Path) -> None:
+    """Know the game that a tournament's file names, if it is an organiser's own; what is wrong with it is told later."""
+    try:
+        line = LINE.search(config.read_text())
+        if line is not None:
+            bring(line["said"], config.parent)
+    except (OSError, UnicodeDecodeError, Refused):
+        return
+
+
+def _refused(where: str, said: str, why: str, hint: str) -> Refused:
+    return Refused([Problem("C018", where, f'game = "{said}" {why}', hint=hint)], 3)

@@ -1,0 +1,103 @@
+"""How the tables of one fixture follow from each other: pure generators over what has been scored."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from host.games.engine import Scores
+from host.games.luck import Deal, Luck, Shuffler
+from host.play.match import Sitting, Sittings
+from host.play.records import Fixture
+
+
+def independent(fixture: Fixture, _seed: bytes) -> Sittings:
+    """Yield all tables at once; the seats rotate from table to table, the first-listed bot sits first at table 1."""
+    bots, first = fixture.bots, fixture.first
+    rules = fixture.rules._replace(seats=len(bots))
+    turns = [bots[turn:] + bots[:turn] for turn in range(len(bots))]
+    group = fixture.path.rpartition("/")[0]
+    numbers = range(first, first + fixture.tables)
+    yield [Sitting(turns[(number - 1) % len(bots)], rules, f"{group}/{number}") for number in numbers]
+
+
+def mirrored(fixture: Fixture, seed: bytes) -> Sittings:
+    """Yield the tables of `independent`, but as many in a row as there are seats share one deal, named by the first.
+
+    Every bot plays the same deal from every seat, so that luck weighs less.
+    """
+    (tables,) = independent(fixture, seed)
+    group, seats = fixture.path.rpartition("/")[0], len(fixture.bots)
+    numbers = range(fixture.first, fixture.first + fixture.tables)
+    firsts = [(number - 1) // seats * seats + 1 for number in numbers]
+    yield [table._replace(luck=f"{group}/{first}") for table, first in zip(tables, firsts, strict=True)]
+
+
+def tourney(fixture: Fixture, seed: bytes) -> Sittings:
+    """Yield the tables of one tourney one by one, until every solvent bot has played `fixture.tables` rounds.
+
+    Source: the 2011 engine (rules sheet, section 6): broke bots are dropped, the rest is shuffled, and the first of
+    those with the fewest rounds sit down. Chips are carried from table to table; a broke bot keeps what it has.
+    """
+    return one_by_one(fixture, sorted(fixture.bots), Luck(seed, f"{fixture.path}/draw"), "")
+
+
+def mirrored_tourney(fixture: Fixture, seed: bytes) -> Sittings:
+    """Yield the tables of `tourney`, but as many tourneys as there are bots share their draws and their shoes.
+
+    From one to the next every bot moves up a place in the draw, so that each of them plays every place once: what the
+    first has drawn for one, the next draws for another. `fixture.first` is the tourney's number, from 1.
+    """
+    stage, bots = fixture.path.rpartition("/")[0], sorted(fixture.bots)
+    turn = (fixture.first - 1) % len(bots)
+    deal = f"{stage}/{fixture.first - turn}"
+    return one_by_one(fixture, bots[turn:] + bots[:turn], Deal(seed, f"{deal}/draw"), deal)
+
+
+def one_by_one(fixture: Fixture, bots: Sequence[str], draw: Shuffler, deal: str) -> Sittings:
+    """Yield the tables of a tourney; `bots` are in the order that is shuffled, `deal` names the luck that is shared."""
+    rules = fixture.rules
+    chips = dict.fromkeys(fixture.bots, rules.chips)
+    rounds = dict.fromkeys(fixture.bots, 0)
+    number = 0
+    while True:
+        candidates = solvent(chips, rules.buy_in)
+        if all(rounds[bot] >= fixture.tables for bot in candidates):
+            return
+        table = form_table(list(draw.shuffled([bot for bot in bots if bot in candidates])), rounds, rules.seats)
+        number += 1
+        seated = rules._replace(seats=len(table), stacks=tuple(chips[bot] for bot in table))
+        (scores,) = yield [Sitting(tuple(table), seated, f"{fixture.path}/{number}", deal and f"{deal}/{number}")]
+        for bot, left in zip(table, scores, strict=True):
+            chips[bot] = left
+            rounds[bot] += 1
+
+
+PLANS: Mapping[str, Callable[[Fixture, bytes], Sittings]] = {
+    "independent": independent,
+    "mirrored": mirrored,
+    "tourney": tourney,
+    "mirrored tourney": mirrored_tourney,
+}
+
+
+def sittings(fixture: Fixture, seed: bytes, scores: Sequence[Scores]) -> list[Sitting]:
+    """Return the tables of a fixture that has been played, from its recorded scores."""
+    plan, seen = PLANS[fixture.plan](fixture, seed), list[Sitting]()
+    now = next(plan, None)
+    while now is not None:
+        at = len(seen)
+        seen += now
+        try:
+            now = plan.send(list(scores[at : at + len(now)]))
+        except StopIteration:
+            now = None
+    return seen
+
+
+def solvent(chips: Mapping[str, int], buy_in: int) -> list[str]:
+    """Return the bots that can pay the next buy-in; the others keep their chips as their result (BJ-BROKE)."""
+    return [bot for bot, stack in chips.items() if stack >= buy_in]
+
+
+def form_table(candidates: Sequence[str], rounds: Mapping[str, int], seats: int) -> list[str]:
+    """Return the first at most `seats` of those with the fewest rounds, in the given shuffled order (BJ-SHORT)."""
+    fewest = min((rounds[bot] for bot in candidates), default=0)
+    return [bot for bot in candidates if rounds[bot] == fewest][:seats]

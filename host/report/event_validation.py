@@ -1,0 +1,111 @@
+"""What a game tells of its tables, looked at before it reaches a page: an organiser's own may tell anything."""
+
+import contextlib
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from host.base.errors import Problem, Refused
+from host.games.engine import Request
+from host.play.custom_games import origin
+from host.report.terminal import one_line
+from protocols.wire import Fault, Move
+
+NAME = re.compile(r"[a-z][a-z0-9_.]{0,39}")
+RESERVED = frozenset({"table.start", "ask", "answer", "turn", "table.end"})
+"""Events that croupier tells of every game by itself."""
+
+SEATS = ("seat", "seats", "winner", "winners", "out")
+"""The facts of a game's events that are seats."""
+
+EXACT = 2**53  # whole numbers up to here are the same in every browser
+LONGEST = 1000  # characters of a text
+MOST = 1000  # values of one list
+DEEPEST = 4  # lists within lists
+
+
+def brought(game: str) -> bool:
+    """Return whether a game is an organiser's own."""
+    return bool(origin(game).said)
+
+
+def refusal(game: str, what: str) -> Refused:
+    """Return why a table of a game cannot be shown."""
+    return Refused(
+        [Problem("C019", "", f"the game {game}: {what}", hint="mend the game: docs/adding-a-game.md, 'The rules'")], 3
+    )
+
+
+@contextlib.contextmanager
+def at_its_own_risk(game: str, path: str) -> Iterator[None]:
+    """Run a game's code; raise Refused (exit code 3) for whatever an organiser's own raises."""
+    try:
+        yield
+    except Refused:
+        raise
+    except Exception as raised:  # croupier's own games raise none, and what somebody's code raises nobody knows
+        if not brought(game):
+            raise
+        said = f"{type(raised).__name__}: {one_line(str(raised))[:200]}"
+        raise refusal(game, f"when {path} was played again, its code raised {said}") from raised
+
+
+def told(game: str, path: str, event: str, facts: Mapping[str, Any], seats: int) -> dict[str, Any]:
+    """Return the facts of one event of an organiser's game as pages may show them; raise Refused for what none can."""
+    if not NAME.fullmatch(str(event)) or event in RESERVED:
+        raise refusal(game, f"an event of {path} is called {one_line(str(event))[:40]!r}, and none may be")
+    return {
+        name: _fact(game, f"its event {event} of {path} tells {name}", name, fact, seats)
+        for name, fact in facts.items()
+    }
+
+
+def _fact(game: str, where: str, name: str, fact: Any, seats: int) -> Any:
+    if name == "worth":
+        raise refusal(game, f"{where}: that is hold'em's, call it something else")
+    if name in SEATS:
+        several = fact if isinstance(fact, (list, tuple)) else [fact]
+        if wrong := [each for each in several if each is not None and (type(each) is not int or not 0 <= each < seats)]:
+            raise refusal(game, f"{where} = {_shortly(wrong[0])}, which is no seat: they are 0 to {seats - 1}")
+    return plain(game, where, fact)
+
+
+def plain(game: str, where: str, value: Any, depth: int = 0) -> Any:
+    """Return a value as JSON and every browser have it, its texts harmless; raise Refused where there is no such thing."""
+    if value is None or isinstance(value, (bool, Move, Fault)):
+        return value
+    if isinstance(value, str) and len(value) <= LONGEST:
+        return one_line(value)
+    if isinstance(value, int) and abs(value) <= EXACT:
+        return int(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    if isinstance(value, (list, tuple)) and len(value) <= MOST and depth < DEEPEST:
+        return [plain(game, where, each, depth + 1) for each in value]
+    if isinstance(value, Mapping) and len(value) <= MOST and depth < DEEPEST:
+        return {one_line(str(key))[:LONGEST]: plain(game, where, each, depth + 1) for key, each in value.items()}
+    raise refusal(game, f"{where} = {_shortly(value)}, which cannot be shown: plain values of sensible size can")
+
+
+def asked(game: str, path: str, request: Request, seats: int) -> None:
+    """Raise Refused where an organiser's game asks somebody who does not sit at the table."""
+    if type(request.seat) is not int or not 0 <= request.seat < seats:
+        raise refusal(game, f"it asks seat {_shortly(request.seat)} of {path}: they are 0 to {seats - 1}")
+
+
+def scored(game: str, path: str, scores: Any, seats: int) -> None:
+    """Raise Refused where an organiser's game ends with anything but a number a seat."""
+    numbers = isinstance(scores, Sequence) and all(type(score) in (int, float) for score in scores)
+    if not numbers or len(scores) != seats:
+        raise refusal(game, f"it ends {path} with {_shortly(scores)}: scores are a number a seat, here {seats}")
+    plain(game, f"the scores of {path}", tuple(scores))
+
+
+def _shortly(value: Any) -> str:
+    """Return what a value is, and what it says of itself if that is short and no trouble."""
+    kind = type(value).__name__
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > EXACT:
+        return "a number of more than 15 digits"
+    said = one_line(repr(value)) if isinstance(value, (bool, int, float, str, list, tuple)) else ""
+    return said if 0 < len(said) <= 40 else f"a value of type {kind}"

@@ -1,0 +1,83 @@
+"""A report as one file: the page, and the tables that go with it."""
+
+from collections.abc import Sequence
+
+from host.base.errors import Refused
+from host.report.anonymize import Blind
+from host.report.page import Thrift, empty_account, rendered
+from host.report.summary import account
+from host.report.table_replays import Place, Shown, load, packed, squeezed, worth_seeing
+from host.report.terminal import one_line
+from host.report.timelines import chips
+from host.report.visibility import known_seed, watchable
+from host.tournament.journal import Journal
+
+MOST = 990_000
+"""Bytes of one report: replays that do not fit any more are left out."""
+REPLAYS = 200_000  # bytes of it at least that are for replays, unless nothing more can be spared
+
+
+def report_of(journal: Journal, most: int) -> tuple[str, int]:
+    """Return the report of a journal, and how many replays it carries, at most so many."""
+    seed, stages = known_seed(journal), watchable(journal)
+    told = account(journal, seed, stages)
+    places = worth_seeing(journal, stages, most) if seed is not None else []
+    places, tables, untold = _tables(journal, seed, places) if seed is not None else ([], [], "")
+    stacks = list(filter(None, map(chips, tables)))
+    for thrift in Thrift:
+        room = MOST - len(rendered(told, places, {}, live=False, stacks=stacks, thrift=thrift, untold=untold).encode())
+        if room >= REPLAYS:
+            break
+    data = fitting(places, tables, room)
+    if len(data) < len(places):  # what decisions took is worth less than a table
+        data = fitting(places, [table._replace(times={}) for table in tables], room)
+    kept = [place for place in places if place.name in data]
+    return rendered(told, kept, data, live=False, stacks=stacks, thrift=thrift, untold=untold), len(data)
+
+
+def _tables(journal: Journal, seed: bytes, places: Sequence[Place]) -> tuple[list[Place], list[Shown], str]:
+    """Return the tables that can be shown, where they lie, and what keeps the others from it, if any."""
+    found, tables, left_out, why = list[Place](), list[Shown](), 0, ""
+    for place in places:
+        try:
+            tables.append(table_at(journal, seed, place))
+            found.append(place)
+        except Refused as refused:
+            if refused.problems[0].code != "C019":
+                raise
+            left_out, why = left_out + 1, refused.problems[0].message
+    return found, tables, f"Left out, {left_out} of {len(places)} tables: {why}" if left_out else ""
+
+
+def fitting(places: Sequence[Place], tables: Sequence[Shown], room: int) -> dict[str, str]:
+    """Return tables, squeezed, by name: as many as there is room for."""
+    data: dict[str, str] = {}
+    for place, table in zip(places, tables, strict=True):
+        small = squeezed(packed(table, place.why))
+        needed = len(small) + 2 * len(place.name) + 200
+        if needed <= room:
+            data[place.name] = small
+            room -= needed
+    return data
+
+
+def table_at(journal: Journal, seed: bytes, place: Place) -> Shown:
+    """Return the table at a place, played again; of a blind journal without its bots' names."""
+    if isinstance(journal, Blind):
+        return journal.table(seed, place)
+    (table,) = load(journal, seed, place.fixture, [place.nth])
+    return table
+
+
+def page_of_table(journal: Journal, seed: bytes, fixture: str, nth: int) -> tuple[str, str]:
+    """Return a page with one table of a journal on it, and what it is called there; -1 is the fixture's last."""
+    (*_, table) = load(journal, seed, fixture, None if nth < 0 else [nth])
+    name = table.sitting.path
+    place = Place(name, fixture, nth, "")
+    data = {name: squeezed(packed(table, ""))}
+    return rendered(empty_account(one_line(name)), [place], data, live=False), name
+
+
+def casino_of(name: str, playlog: str) -> str:
+    """Return a page with one play.log on it, and nothing else."""
+    return rendered(empty_account(one_line(name)), [], {}, live=False, playlog=(one_line(name), playlog))

@@ -1,0 +1,572 @@
+"""What a run has come to, gathered from its journal: plain values for pages and for programs."""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from host.bots.values import Evidence, Usage
+from host.games import GAMES
+from host.play.custom_games import game_called
+from host.play.records import Again, Fixture, Record, Result, again
+from host.play.table_plans import sittings
+from host.report.anonymize import Blind
+from host.report.terminal import one_line, went
+from host.report.timelines import Duel, Ranks, ahead, alone, duels, ranks
+from host.report.visibility import stages_of, state_of, table_of, watchable
+from host.tournament import pairing
+from host.tournament.effects import Effects, Seated, effects, seated
+from host.tournament.journal import Journal, spread
+from host.tournament.stage_runner import fixture_of
+from host.tournament.stages import STAGES, Field, sets_won, tie_winner
+from host.tournament.standings import Advice, Pair, Row, by_pair, counted, told
+from host.tournament.tournament_dir import committed_at
+
+SAMPLES = 3  # pieces of evidence shown of one bot's one kind of fault
+EVIDENCE = 600  # pieces of all, beyond one of each kind: of very many bots fewer are shown
+MOST_TABLES = 100_000  # looked at for effects of seats and of the order of play
+LONGEST = 600  # characters of one piece of evidence
+CHAIN = "cannot be told apart"
+
+
+class Sample(NamedTuple):
+    """One decision worth showing. Of a stage under way the words are withheld: they would show cards."""
+
+    bot: str
+    table: str  # empty while withheld
+    number: int
+    kind: str
+    detail: str
+    question: str
+    raw: str
+    stderr: str
+    wall: float  # seconds
+    went: str  # where they went, as far as that is known
+    ended: str
+
+
+class Faults(NamedTuple):
+    """One bot's faults of one kind."""
+
+    bot: str
+    kind: str
+    times: int
+    samples: tuple[Sample, ...]
+
+
+class Spent(NamedTuple):
+    """What a bot used in all; `walls` are (from, below, answers), in seconds."""
+
+    questions: int
+    starts: int
+    memory: int  # bytes, at most
+    cpu: float  # seconds a decision
+    slowest: float
+    walls: tuple[tuple[float, float, int], ...]
+    limit: float | None  # seconds a move may take
+    waited: float  # seconds for a processor, as far as that was looked at
+    pauses: int  # times it was stopped off turn
+    pondered: float  # seconds it computed before it stood still then, where that can be told
+
+
+class Entrant(NamedTuple):
+    """A bot: who it is, how it fared, what it used."""
+
+    number: int  # from 1, in the order of entry
+    name: str
+    language: str
+    author: str
+    protocol: str
+    sha256: str
+    rows: tuple[tuple[str, Row], ...]  # stage, row
+    ranks: Ranks | None  # of the last stage that has any
+    opponents: tuple[tuple[str, Pair], ...]
+    opponents_in: str  # the stage that tells most of them
+    faults: tuple[Faults, ...]
+    slowest: tuple[Sample, ...]
+    spent: Spent | None
+
+
+class Tie(NamedTuple):
+    """Two bots that meet in a cup; None is a bye or still open, the sets are those won so far."""
+
+    bots: tuple[str | None, str | None]
+    sets: tuple[int, int]
+    winner: str | None
+
+
+class Bracket(NamedTuple):
+    """One round of a cup in one part of the field: the ties that play for places `first` to `last`."""
+
+    round: int
+    first: int
+    last: int
+    ties: tuple[Tie, ...]
+
+
+class GroupSeat(NamedTuple):
+    """A bot in a group: its mean chips (none when it is out), the games in which it was among the first, shares of a
+    tie included, and whether it has played on since."""
+
+    bot: str
+    chips: float
+    first: float
+    on: bool
+
+
+class Group(NamedTuple):
+    """Bots that sat at the same tables, best first."""
+
+    name: str
+    round: int
+    games: int
+    seats: tuple[GroupSeat, ...]
+
+
+class Stage(NamedTuple):
+    """A stage so far. `open` are fixtures known to be due, None where that cannot be told."""
+
+    name: str
+    kind: str
+    state: str  # waiting, running or finished
+    fixtures: int
+    open: int | None
+    tables: int | None  # None where a fixture is a whole tourney
+    rows: tuple[Row, ...]
+    sure: tuple[str, ...]
+    advice: tuple[Advice, ...]
+    pairs: Mapping[tuple[str, str], Pair]
+    pairs_by: str  # what a pair's rate is a share of: "games", or "tourneys" or "tables" ended ahead
+    duels: tuple[Duel, ...]
+    ranks: Ranks | None  # None where places are won in ties or groups, or too little has been played
+    bracket: tuple[Bracket, ...]
+    groups: tuple[Group, ...]
+    effects: Effects | None  # None while it is played, and where its tables cannot be told without the seed
+    seal: str = ""  # of all that was played up to its end; empty until then
+
+
+class Account(NamedTuple):
+    """A run, told. Nothing of a stage under way is in it that a bot or its author could use."""
+
+    name: str
+    game: str
+    title: str
+    state: str
+    level: str
+    seed: str  # hexadecimal; empty as long as it is secret
+    seed_sha256: str
+    committed: float | None  # when the hash was fixed before the run, in seconds since 1970
+    version: str
+    began: float | None  # seconds since 1970
+    ended: float | None
+    machine: str
+    sentence: str
+    config: Mapping[str, Any]
+    rules: Mapping[str, Any]
+    stages: tuple[Stage, ...]
+    bots: tuple[Entrant, ...]
+    newest: int  # id of the newest fixture
+    again: Again = Again(0, ())
+
+    @property
+    def stage(self) -> Stage | None:
+        """The last stage in which anything has been played."""
+        return next((stage for stage in reversed(self.stages) if stage.fixtures), None)
+
+    @property
+    def faults(self) -> list[Faults]:
+        """All faults, the most frequent first."""
+        return sorted((group for bot in self.bots for group in bot.faults), key=lambda group: -group.times)
+
+    @property
+    def number(self) -> Mapping[str, int]:
+        """The numbers of the bots by name."""
+        return {bot.name: bot.number for bot in self.bots}
+
+
+def account(
+    journal: Journal,
+    seed: bytes | None = None,
+    shown: Container[str] | None = None,
+    before: Account | None = None,
+) -> Account:
+    """Return what a journal tells; the seed only gets in when the run is finished.
+
+    Cards are told of the stages `shown`; without any, of those that are finished. What an account `before` has told of a
+    finished stage and would take long to find again is taken from there.
+    """
+    facts, bots = journal.facts(), journal.bots()
+    shown = watchable(journal) if shown is None else shown
+    config: dict[str, Any] = json.loads(facts.get("config", "{}"))
+    over = facts.get("state") == "finished"
+    asked: dict[str, Any] = {stage["name"]: stage for stage in config.get("stage", [])}
+    stages, order = [], list(bots)
+    read = {said["name"]: sorted(journal.records(said["name"]), key=lambda one: one[0]) for said in stages_of(facts)}
+    everything = [(name, record) for name, numbered in read.items() for _, record in numbered]
+    newest = max((number for numbered in read.values() for number, _ in numbered), default=0)
+    for said in stages_of(facts):
+        name = said["name"]
+        records = [record for _, record in read[name]]
+        names = list(read)
+        later = {
+            bot for other, record in everything if names.index(other) > names.index(name) for bot in record.results
+        }
+        stage = _stage(said, facts, asked.get(name), order, records, bots, later)
+        known = _finished(before, facts, stage)
+        stages.append(
+            stage._replace(
+                duels=known.duels if known else duels(journal, stage.pairs, records, name in shown),
+                effects=known.effects if known else _effects(journal, stage, seed),
+                seal=journal.seal(name) if stage.state == "finished" else "",
+            )
+        )
+        order = json.loads(facts.get(f"order {name}", "[]")) or order
+    entrants = _entrants(journal, bots, stages, everything, shown)
+    if not over:
+        config = {key: value for key, value in config.items() if key != "seed"}
+    game = GAMES.get(facts.get("game", ""))
+    rules = config.pop("rules", None) or _rules(journal)
+    last = next((stage for stage in reversed(stages) if stage.fixtures), None)
+    title = "A friendly game" if facts.get("name") == "friendly" and not config else facts.get("name", "")
+    return Account(
+        name=one_line(title),
+        game=facts.get("game", ""),
+        title=game.title if game else facts.get("game", ""),
+        state=facts.get("state", ""),
+        level=facts.get("level", ""),
+        seed=seed.hex() if seed is not None and over else "",
+        seed_sha256=facts.get("seed_sha256", ""),
+        committed=committed_at(facts),
+        version=facts.get("version", ""),
+        began=float(facts["began"]) if facts.get("began") else None,
+        ended=journal.path.stat().st_mtime if journal.path.exists() else None,
+        machine=facts.get("machine", ""),
+        sentence=_sentence(one_line(title), over, last),
+        config=config,
+        rules=rules,
+        stages=tuple(stages),
+        bots=tuple(entrants),
+        newest=newest,
+        again=again(record for _, record in everything),
+    )
+
+
+def _stage(
+    said: Mapping[str, Any],
+    facts: Mapping[str, str],
+    asked: Mapping[str, Any] | None,
+    order: Sequence[str],
+    records: Sequence[Record],
+    bots: Mapping[str, Mapping[str, Any]],
+    later: Container[str],
+) -> Stage:
+    name, kind = said["name"], said["kind"]
+    rows, sure, advice = told(said, facts, records, bots)
+    records = counted(said, records)
+    by_two = alone(records)
+    tables = [next(iter(record.results.values())).tables for record in records if record.results]
+    return Stage(
+        name=name,
+        kind=kind,
+        state=state_of(name, facts),
+        fixtures=len(records),
+        open=_open(kind, asked, order, records),
+        tables=None if kind == "tables" else sum(tables),
+        rows=tuple(rows),
+        sure=tuple(sure),
+        advice=tuple(advice),
+        pairs=by_pair(records) if by_two else ahead(records),
+        pairs_by="games" if by_two else "tourneys" if kind == "tables" else "tables",
+        duels=(),
+        ranks=None
+        if kind in STAGES and STAGES[kind].places
+        else ranks(records, kind, any(row.wins is not None for row in rows)),
+        bracket=_bracket(asked, order, records) if kind == "cup" and asked else (),
+        groups=_groups(records, later) if kind == "groups" else (),
+        effects=None,
+    )
+
+
+def _finished(before: Account | None, facts: Mapping[str, str], stage: Stage) -> Stage | None:
+    """Return a finished stage as it has been told before; None where that was another run, or is not over."""
+    if before is None or stage.state != "finished" or str(before.began) != facts.get("began"):
+        return None
+    return next((each for each in before.stages if (each.name, each.state) == (stage.name, "finished")), None)
+
+
+def _effects(journal: Journal, stage: Stage, seed: bytes | None) -> Effects | None:
+    if stage.state != "finished":
+        return None
+    if isinstance(journal, Blind):
+        return journal.effects(effects_of(journal.seen, stage, seed))
+    return effects_of(journal, stage, seed)
+
+
+def effects_of(journal: Journal, stage: Stage, seed: bytes | None) -> Effects | None:
+    """Return what seats and the order of play were worth in a stage; of very many tables, in some of all meetings."""
+    if not stage.fixtures or (seed is None and stage.kind == "tables"):  # there the seats are drawn from the seed
+        return None
+    meetings: dict[str, list[tuple[int, list[Seated]]]] = {}
+    some = slice(None, None, 1 + (stage.tables or 0) // MOST_TABLES)
+    for path in sorted(journal.paths(stage.name))[some]:
+        kept, squeezed = journal.scored(path)
+        fixture, scores = fixture_of(kept), spread(squeezed)
+        group, _, number = path.rpartition("/")
+        seats = sittings(fixture, seed or b"", scores)
+        tables = [seated(fixture, *each) for each in zip(seats, scores, strict=True)]
+        meetings.setdefault(group, []).append((int(number), tables))
+    unit = "games" if game_called(fixture.game).winners else "chips"
+    return effects(unit, [[table for _, tables in sorted(parts) for table in tables] for parts in meetings.values()])
+
+
+def _open(kind: str, asked: Mapping[str, Any] | None, order: Sequence[str], records: Sequence[Record]) -> int | None:
+    """Return how many fixtures are due, as far as anybody knows."""
+    if asked is None or kind not in ("tables", "round-robin"):
+        return None
+    nothing = Fixture("", None, "", "", (), 0)
+    played = {record.path: record for record in records}
+    return len(STAGES[kind].due(SimpleNamespace(**asked), nothing, Field(order, b""), played))
+
+
+def _groups(records: Sequence[Record], later: Container[str]) -> tuple[Group, ...]:
+    """Return a stage's groups, round by round; `later` are the bots that have played in a later stage."""
+    found: dict[str, dict[str, list[Result]]] = {}
+    for record in records:
+        for bot, result in record.results.items():
+            found.setdefault(record.path.rpartition("/")[0], {}).setdefault(bot, []).append(result)
+    rounds = {name: int(name.split("/")[-2]) for name in found}  # groups/2/A+B+C: a name has the round in it
+    went = {
+        bot: max(rounds[name] for name, sat in found.items() if bot in sat) for sat in found.values() for bot in sat
+    }
+    groups = []
+    for name in sorted(found, key=lambda name: (rounds[name], name)):
+        seats = [
+            GroupSeat(
+                bot,
+                sum(result.score for result in games) / len(games),
+                sum(result.wins for result in games),
+                went[bot] > rounds[name] or bot in later,
+            )
+            for bot, games in found[name].items()
+        ]
+        seats.sort(key=lambda seat: (-seat.first, -seat.chips))
+        groups.append(Group(name, rounds[name], max(map(len, found[name].values())), tuple(seats)))
+    return tuple(groups)
+
+
+def _bracket(asked: Mapping[str, Any], order: Sequence[str], records: Sequence[Record]) -> tuple[Bracket, ...]:
+    """Return a cup's rounds, as far as they are drawn (pairing.placement, followed down)."""
+    stage = SimpleNamespace(**asked)
+    played = {record.path: record for record in records}
+    found: list[Bracket] = []
+
+    def follow(group: list[str | None], number: int, first: int, real: bool) -> None:
+        if len(group) < 2 or not any(group):
+            return
+        ties, winners, losers = [], list[str | None](), list[str | None]()
+        for one, two in pairing.ties(group):
+            winner, sets = one or two, (0, 0)
+            if one is not None and two is not None:
+                won = sets_won(stage, (one, two), played)
+                sets, winner = (won.count(one), won.count(two)), tie_winner(stage, (one, two), played)
+            ties.append(Tie((one, two), sets, winner))
+            winners.append(winner)
+            losers.append(None if winner is None else two if winner == one else one)
+        last = min(first + len(group) - 1, len(order))
+        if any(None not in tie.bots for tie in ties):
+            found.append(Bracket(number, first, last, tuple(tie for tie in ties if any(tie.bots))))
+        if all(tie.winner is not None or not any(tie.bots) for tie in ties) and real:
+            follow(winners, number + 1, first, real)
+            follow(losers, number + 1, first + len(group) // 2, real)
+
+    follow(pairing.padded(order), 1, 1, True)
+    return tuple(sorted(found, key=lambda part: (part.round, part.first)))
+
+
+def _rules(journal: Journal) -> dict[str, Any]:
+    """Return the rules that the first fixture was played by."""
+    for path in journal.paths()[:1]:
+        if whole := journal.whole(path):
+            return dict(whole[1].get("rules", {}))
+    return {}
+
+
+def _sentence(name: str, over: bool, stage: Stage | None) -> str:
+    """Return the result in a sentence, with how sure it is."""
+    if stage is None or not (rows := [row for row in stage.rows if row.tables]):
+        return "Nothing has been played yet."
+    first = rows[0]
+    bot = one_line(first.bot)
+    what = f"{name} " if name and name != "A friendly game" else ""
+    if stage.bracket:
+        return _of_cup(stage, name if what else "")
+    if stage.groups:
+        return f"{bot} {'wins' if over else 'is ahead in'} {what}{_of_groups(stage, first)}"
+    if first.rate is not None:
+        figure = f"with {100 * first.rate:.1f} % of its games won"
+    else:
+        figure = f"with {first.score or 0:,.0f} chips on average".replace(",", "\u202f")
+    certain = one_line(stage.sure[0]) if stage.sure else ""
+    where = f"in {what}" if what else ""
+    if CHAIN in certain:
+        return f"{bot} is {'first' if over else 'ahead'} {where}{figure}, but that may be luck: {certain}."
+    verb = f"wins {what}" if over else f"is ahead {where}"
+    if certain.startswith(f"{bot} ahead of "):
+        certain = certain.removeprefix(f"{bot} ")
+    return f"{bot} {verb}{figure}, {certain}." if certain else f"{bot} {verb}{figure}."
+
+
+def _of_cup(stage: Stage, name: str) -> str:
+    """Return how the final of a cup ended, or how far the cup is; it ranks by sets, which need no error bars."""
+    final = next((tie for part in stage.bracket if (part.first, part.last) == (1, 2) for tie in part.ties), None)
+    if final is None or final.winner is None:
+        return f"{name or 'The cup'} is in round {stage.bracket[-1].round} of the bracket; who wins is still open."
+    winner = one_line(final.winner)
+    (other,) = (one_line(bot or "") for bot in final.bots if bot != final.winner)
+    most, least = sorted(final.sets, reverse=True)
+    return f"{winner} wins {name or 'the cup'} by {most} sets to {least} against {other} in the final."
+
+
+def _of_groups(stage: Stage, first: Row) -> str:
+    """Return how the first of a stage of groups got there; one game at one table leaves much to luck."""
+    chips = f"{first.score or 0:,.0f} chips".replace(",", "\u202f")
+    last = stage.groups[-1]
+    if last.games == 1:
+        return f"with {chips} in one last game of {len(last.seats)} bots, which leaves much to luck."
+    return f"among the first in {first.wins:g} of {first.tables} games, with {chips} on average."
+
+
+# Bots.
+
+
+def _entrants(
+    journal: Journal,
+    bots: Mapping[str, Mapping[str, Any]],
+    stages: Sequence[Stage],
+    everything: Sequence[tuple[str, Record]],
+    shown: Container[str],
+) -> list[Entrant]:
+    stage_of = {record.path: name for name, record in everything}
+    kinds = {stage.name: stage.kind for stage in stages}
+    pieces: dict[tuple[str, str], list[tuple[str, Evidence]]] = {}
+    for _, path, piece in journal.evidence():
+        kept = pieces.setdefault((piece.bot, piece.kind), [])
+        if piece.kind == "slowest" or len(kept) < SAMPLES:
+            kept.append((path, piece))
+        if piece.kind == "slowest":
+            kept[:] = sorted(kept, key=lambda one: -one[1].wall)[:SAMPLES]
+    most = max(1, min(SAMPLES, EVIDENCE // max(1, len(pieces))))
+
+    def samples(bot: str, kind: str) -> tuple[Sample, ...]:
+        """Return what is shown of a bot's faults of a kind, or of its slowest answers."""
+        some = pieces.get((bot, kind), [])[:most]
+        told = [(stage_of.get(path, ""), path, piece) for path, piece in some]
+        return tuple(
+            _sample(piece, table_of(kinds.get(stage, ""), path, piece.table), stage in shown)
+            for stage, path, piece in told
+        )
+
+    telling = max(stages, key=lambda stage: len(stage.pairs), default=None)
+    opponents: dict[str, list[tuple[str, Pair]]] = {}
+    for (one, other), pair in (telling.pairs if telling else {}).items():
+        opponents.setdefault(one, []).append((other, pair))
+    faults: dict[str, Counter[str]] = {}
+    usage: dict[str, list[Usage]] = {}
+    for _, record in everything:
+        for bot, by_kind in record.faults.items():
+            faults.setdefault(bot, Counter()).update(by_kind)
+        for bot, used in record.usage.items():
+            usage.setdefault(bot, []).append(used)
+    rows: dict[str, list[tuple[str, Row]]] = {}
+    for stage in stages:
+        for row in stage.rows:
+            rows.setdefault(row.bot, []).append((stage.name, row))
+    entrants = []
+    for number, (name, about) in enumerate(bots.items(), 1):
+        counts = faults.get(name, Counter())
+        entrants.append(
+            Entrant(
+                number=number,
+                name=name,
+                language=str(about.get("language", "")),
+                author=str(about.get("author", "")),
+                protocol=str(about.get("protocol", "")),
+                sha256=str(about.get("sha256", "")),
+                rows=tuple(rows.get(name, ())),
+                ranks=next((stage.ranks for stage in reversed(stages) if stage.ranks), None),
+                opponents=tuple(opponents.get(name, ())),
+                opponents_in=telling.name if telling else "",
+                faults=tuple(Faults(name, kind, count, samples(name, kind)) for kind, count in counts.most_common()),
+                slowest=samples(name, "slowest"),
+                spent=_spent(
+                    usage.get(name, ()),
+                    about.get("limits", {}).get("move"),
+                ),
+            )
+        )
+    return entrants
+
+
+def _sample(piece: Evidence, table: str, shown: bool) -> Sample:
+    def text(said: bytes) -> str:
+        return "" if not shown else _cut(said.decode(errors="replace"))
+
+    return Sample(
+        bot=piece.bot,
+        table=table if shown else "",
+        number=piece.number,
+        kind=piece.kind,
+        detail=_cut(piece.detail) if shown else "",
+        question=text(piece.question),
+        raw=text(piece.raw),
+        stderr=text(piece.stderr).strip(),
+        wall=piece.wall,
+        went=went(piece),
+        ended=_cut(piece.ended),
+    )
+
+
+def _cut(text: str) -> str:
+    """Return a stranger's text, harmless, its end if it is long."""
+    clean = "\n".join(one_line(line) for line in text.split("\n"))
+    return clean if len(clean) <= LONGEST else f"… {clean[-LONGEST:]}"
+
+
+def _spent(usages: Sequence[Usage], limit: float | None) -> Spent | None:
+    questions = sum(usage.questions for usage in usages)
+    if not questions:
+        return None
+    walls = [sum(counts) for counts in zip(*(usage.walls for usage in usages), strict=True)]
+    return Spent(
+        questions=questions,
+        starts=sum(usage.starts for usage in usages),
+        memory=max(usage.memory for usage in usages),
+        cpu=sum(usage.cpu for usage in usages) / questions,
+        slowest=max(usage.slowest for usage in usages),
+        walls=tuple((2 ** (at - 1) / 1e6 if at else 0.0, 2**at / 1e6, count) for at, count in enumerate(walls)),
+        limit=limit,
+        waited=sum(usage.waited for usage in usages),
+        pauses=sum(usage.pauses for usage in usages),
+        pondered=sum(usage.pondered for usage in usages),
+    )
+
+
+def as_json(told: Account) -> dict[str, Any]:
+    """Return an account as plain JSON values."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return {key: plain(getattr(value, key)) for key in value._fields}
+        if isinstance(value, Mapping):
+            return {"\t".join(key) if isinstance(key, tuple) else str(key): plain(each) for key, each in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [plain(each) for each in value]
+        return value
+
+    facts: dict[str, Any] = plain(told)
+    for stage in facts["stages"]:
+        pairs = stage["pairs"].items()
+        stage["pairs"] = [dict(zip(("bot", "opponent"), key.split("\t"), strict=True)) | pair for key, pair in pairs]
+    return facts | {"made": time.time()}

@@ -1,0 +1,209 @@
+"""Tables found again in a journal, and packed small for the casino on a page."""
+
+import base64
+import gzip
+import json
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from host.base.errors import Problem, Refused
+from host.bots.values import Evidence
+from host.play.match import Sitting
+from host.play.records import unpack
+from host.play.table_plans import sittings
+from host.report.replay import Event, events, spelled
+from host.report.terminal import one_line
+from host.report.visibility import stages_of, table_of
+from host.tournament.journal import Journal
+from host.tournament.stage_runner import fixture_of
+from protocols.wire import Fault, Move
+
+KEPT = 1000  # characters of an answer and of standard error beside a replay
+
+
+class Place(NamedTuple):
+    """Where a table lies in a journal, and why somebody may want to see it."""
+
+    name: str
+    fixture: str
+    nth: int  # from 0
+    why: str
+
+
+class Shown(NamedTuple):
+    """A table found again."""
+
+    game: str
+    sitting: Sitting
+    events: list[Event]
+    evidence: list[Evidence]
+    times: Mapping[int, tuple[int, int]] = {}  # wall and CPU of decisions by number, in microseconds, where kept
+
+    @property
+    def bots(self) -> list[str]:
+        """The bots by seat, as pages may show them."""
+        return [one_line(bot) for bot in self.sitting.bots]
+
+
+def worth_seeing(journal: Journal, stages: Container[str], most: int) -> list[Place]:
+    """Return tables of these stages: where something went wrong, the last ones, and some of everybody's."""
+    facts = journal.facts()
+    kinds = {stage["name"]: stage["kind"] for stage in stages_of(facts)}
+    stage_of = {path: name for name in kinds if name in stages for path in journal.paths(name)}
+    found: dict[str, Place] = {}
+
+    def add(path: str, nth: int, why: str) -> None:
+        place = Place(table_of(kinds[stage_of[path]], path, nth + 1), path, nth, why)
+        if len(found) < most:
+            found.setdefault(place.name, place)
+
+    paths = list(stage_of)
+    if paths:
+        add(paths[-1], 0, "the last fixture")
+    wrong, slow = dict[tuple[str, str], Evidence](), dict[str, Evidence]()
+    at: dict[int, str] = {}
+    for _, path, piece in journal.evidence():
+        if path in stage_of and piece.kind != "slowest" and (piece.bot, piece.kind) not in wrong:
+            wrong[piece.bot, piece.kind] = piece
+            at[id(piece)] = path
+        if (
+            path in stage_of
+            and piece.kind == "slowest"
+            and piece.wall > slow.get(piece.bot, piece._replace(wall=0)).wall
+        ):
+            slow[piece.bot] = piece
+            at[id(piece)] = path
+    for piece in list(wrong.values())[: most // 2]:
+        add(at[id(piece)], piece.table - 1, f"{one_line(piece.bot)}: {piece.kind}")
+    for piece in sorted(slow.values(), key=lambda piece: -piece.wall)[: max(1, most // 10)]:
+        add(at[id(piece)], piece.table - 1, f"the slowest answer of {one_line(piece.bot)}")
+    seen: set[str] = set()
+    for path in reversed(paths):  # a later stage is the greater one
+        group = path if kinds[stage_of[path]] == "tables" else path.rpartition("/")[0]
+        if group not in seen:
+            seen.add(group)
+            add(path, 0, stage_of[path])
+    for path in reversed(paths):
+        add(path, 0, stage_of[path])
+    for path in paths:
+        if len(found) < most and (whole := journal.whole(path)):
+            for nth in range(1, len(whole[0].scores)):
+                add(path, nth, stage_of[path])
+    return list(found.values())
+
+
+def find(journal: Journal, name: str) -> Place | None:
+    """Return where the table of this whole name lies; None when there is none."""
+    group, _, said = name.rpartition("/")
+    number = int(said) if said.isascii() and said.isdecimal() and len(said) < 10 else 0
+    for stage in stages_of(journal.facts()):
+        for path in journal.paths(stage["name"]):
+            beside, _, first = path.rpartition("/")
+            if stage["kind"] == "tables":
+                nth = number - 1 if path == group else -1
+            else:
+                nth = number - int(first) if beside == group and first.isdecimal() else -1
+            if nth >= 0 and (whole := journal.whole(path)) and nth < len(whole[0].scores):
+                return Place(name, path, nth, "")
+    return None
+
+
+def load(journal: Journal, seed: bytes, fixture: str, wanted: Sequence[int] | None = None) -> Iterator[Shown]:
+    """Yield tables of a fixture (all without `wanted`), played again. Raise Refused when the journal does not fit."""
+    whole = journal.whole(fixture)
+    if whole is None:
+        raise Refused([Problem("R006", fixture, "has not been played", hint="croupier status")], 3)
+    record, about = whole
+    times = journal.times(fixture)
+    try:
+        seats, answers = sittings(fixture_of(about), seed, record.scores), unpack(record.answers)
+        for nth in range(len(seats)) if wanted is None else wanted:
+            happened = list(events(about["game"], seats[nth], seed, answers[nth]))
+            kept = [piece for piece in record.evidence if piece.table == nth + 1]
+            took = {time.number: (time.wall, time.cpu) for time in times if time.table == nth + 1}
+            yield Shown(about["game"], seats[nth], happened, kept, took)
+    except (ValueError, IndexError, KeyError) as differs:
+        problem = Problem("R008", str(journal.path), f"the journal does not fit the rules: {differs}")
+        raise Refused([problem], 1) from differs
+
+
+# The form in which a page gets a table: events by shape, questions by column. It gzips to a third of plain events.
+
+
+SPARED = {"board": ("pot", "all_in"), "round.start": ("ante",), "round.end": ("board", "all_in", "out")}
+"""What a picture can work out again, by event."""
+
+
+def packed(table: Shown, why: str = "") -> dict[str, Any]:
+    """Return a table for the casino: a question and its answer are one row, `turn`; what a picture knows is left out."""
+    shapes: list[list[str]] = []
+    rows: list[list[Any]] = []
+    questions: list[list[str]] = []
+    ours = table.game == "holdem"
+    for ev, facts in table.events:
+        if ev == "table.start" or (ours and (ev in ("die", "bet") or (ev == "table.end" and "round" in facts))):
+            continue
+        if ev == "ask":
+            questions += [facts["q"].split(" ")] if "q" in facts else []
+            continue
+        spared = ("n",) if ev == "answer" else SPARED.get(ev, ()) if ours else ()
+        kept = {key: plain(value) for key, value in facts.items() if key not in spared}
+        shape = ["turn" if ev == "answer" else ev, *kept]
+        if shape not in shapes:
+            shapes.append(shape)
+        rows.append([shapes.index(shape), *kept.values()])
+    took = [table.times.get(number, (0, 0)) for number in range(1, max(table.times, default=0) + 1)]
+    pieces = {piece.number: evidence(piece) for piece in sorted(table.evidence, key=lambda one: one.kind != "slowest")}
+    return {
+        "v": 1,
+        "table": one_line(table.sitting.path),
+        "game": table.game,
+        "bots": table.bots,
+        "rules": plain(table.sitting.rules._asdict()),
+        "why": why,
+        "shapes": shapes,
+        "rows": rows,
+        "questions": ["\n".join(column) for column in zip(*questions, strict=True)],
+        "kept": pieces,
+        "took": [[rounded(us) for us in column] for column in zip(*took, strict=True)],
+    }
+
+
+def rounded(us: int) -> int:
+    """Return a time with two digits: more would be noise, and make a page twice as large."""
+    return round(us, min(0, 2 - len(str(us))))
+
+
+def plain(value: Any) -> Any:
+    """Return a fact as JSON has it; an answer as people read it."""
+    if isinstance(value, (Move, Fault)):
+        return spelled(value)
+    if isinstance(value, tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    return value
+
+
+def evidence(piece: Evidence) -> dict[str, Any]:
+    """Return what is kept of one decision, times in microseconds."""
+
+    def text(said: bytes) -> str:
+        return "\n".join(map(one_line, said.decode(errors="replace")[-KEPT:].split("\n")))
+
+    return {
+        "kind": piece.kind,
+        "us": round(piece.wall * 1e6),
+        "cpu_us": round(piece.cpu * 1e6),
+        "waited_us": round(piece.waited * 1e6),
+        "overhead_us": round(piece.overhead * 1e6),
+        "raw": text(piece.raw),
+        "stderr": text(piece.stderr),
+        "ended": one_line(piece.ended),
+    }
+
+
+def squeezed(table: Mapping[str, Any] | str) -> str:
+    """Return a packed table, or a file's text, for a page: JSON, gzip, base64."""
+    raw = json.dumps(table, separators=(",", ":"), ensure_ascii=False).encode()
+    return base64.b64encode(gzip.compress(raw, 9, mtime=0)).decode()

@@ -1,0 +1,342 @@
+"""Standings for a terminal, a pipe, a spreadsheet and a program."""
+
+import csv
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from host.base.safe_text import harmless
+from host.bots.values import Evidence
+from host.tournament.seat_effects import Factor, Factors
+from host.tournament.standings import Advice, Pair, Row
+from host.tournament.statistics import percent
+
+if TYPE_CHECKING:  # rich costs more to import than most commands take
+    from rich.console import Console
+    from rich.table import Table
+
+WIDTH = 100  # columns where there is no terminal to ask
+LONGEST_NAME, LONGEST_TITLE = 24, 12  # columns
+GAP = 2
+SOME = 2  # pairs named of which there is nothing more to say
+INTERNAL = ("kind", "mirror")  # of a row: the stage's, and so said elsewhere
+THIN = "\u202f"  # between thousands; no line breaks there
+NONE = "–"
+MORE: Mapping[str, str] = {"tables_per_pair": "tables a pair", "repeat": "games a group"}
+"""What a unit of advice is called, where it is not a word."""
+
+
+class Column(NamedTuple):
+    """One column of a table; `spare` ones are left out, the first first, where there is no room for all."""
+
+    title: str
+    cells: list[str]
+    right: bool = True
+    spare: bool = False
+
+
+def print_standings(
+    head: str, rows: Sequence[Row], sure: Sequence[str], kind: str, advice: Sequence[Advice] = ()
+) -> None:
+    """Print a stage's standings, what is sure about them and what would make it so, and what is to be said of bots."""
+    console = _console()
+    _print(console, head)
+    _print_table(console, _columns(rows, kind))
+    for line in _filled([one_line(sentence) for sentence in sure], console.width):
+        _print(console, line)
+    for line in _filled(advised(advice), console.width):
+        _print(console, line)
+    for row in rows:
+        if row.note:
+            _print(console, f"{one_line(row.bot)}: {row.note}")
+
+
+def print_pairs(names: Sequence[str], pairs: Mapping[tuple[str, str], Pair]) -> None:
+    """Print the cross table of a round robin, in so many parts as the width demands; `names` come best first."""
+    console = _console()
+    first = Column("", [_short(name) for name in names], right=False)
+    columns = [
+        Column(_short(name, LONGEST_TITLE), [_against(pairs.get((other, name))) for other in names]) for name in names
+    ]
+    for part in _parts(columns, console.width - _width(first)):
+        _print_table(console, [first, *part])
+    if any(not pair.certain for pair in pairs.values()):
+        _print(console, "* the order of this pair is not certain")
+
+
+def print_factors(head: str, by: str, unit: str, found: Factors) -> None:
+    """Print what the seats or languages of a stage are worth, in games or chips, and how sure that is."""
+    console = _console()
+    _print(console, head)
+    rows, games = found.rows, unit == "games"
+    decimals = 1 if max((abs(row.mean) for row in rows), default=0) >= 100 else 2
+    means = [
+        Column("games won", [thousands(row.won) for row in rows]),
+        Column("rate", [f"{100 * row.mean:.2f} %" for row in rows]),
+        Column("±", [_width_of(row.low, row.high, 100, 2) for row in rows]),
+    ]
+    gains = [
+        Column("chips a table", [thousands(row.mean, decimals) for row in rows]),
+        Column("±", [_width_of(row.low, row.high, 1, decimals) for row in rows]),
+    ]
+    names = [Column(by, [_short(row.name) for row in rows], right=False)]
+    tables = [Column("tables", [thousands(row.tables) for row in rows])]
+    _print_table(console, [*names, *tables, *(means if games else gains)])
+    for line in _filled([*map(one_line, found.sure), *advised(found.advice)], console.width):
+        _print(console, line)
+
+
+def factor_rows(by: str, rows: Sequence[Factor]) -> list[dict[str, Any]]:
+    """Return what seats or languages are worth as JSON has it: the seat or the language is called so."""
+    return [dict(zip(factor_keys(by), row, strict=True)) for row in rows]
+
+
+def factor_keys(by: str) -> list[str]:
+    """Return the keys of `factor_rows`."""
+    return [by, *Factor._fields[1:]]
+
+
+def json_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return rows as JSON has them: rates from 0 to 1, times in seconds, null for what is not known.
+
+    `score` is what ranks, so that it lies between `low` and `high`; `points` are what the games themselves have counted.
+    """
+    told = []
+    for row in rows:
+        facts = {key: value for key, value in row._asdict().items() if key not in INTERNAL}
+        told.append(facts | {"score": row.score if row.wins is None else row.rate, "points": row.score})
+    return told
+
+
+def write_csv(rows: Sequence[Row]) -> None:
+    """Write rows to standard output as CSV, the keys of `json_rows` as header."""
+    keys = [key for key in Row._fields if key not in INTERNAL] + ["points"]
+    told = []
+    for row in json_rows(rows):
+        kinds = ", ".join(f"{count} {kind}" for kind, count in row["faults_by_kind"].items())
+        told.append(row | {"faults_by_kind": kinds})
+    write_cells(keys, told)
+
+
+def write_cells(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows to standard output as CSV under these keys."""
+    writer = csv.DictWriter(sys.stdout, keys, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({key: cell(value) if isinstance(value, str) else value for key, value in row.items()})
+
+
+# Words and figures.
+
+
+def details(rows: Sequence[Row], advice: Sequence[Advice]) -> Iterator[str]:
+    """Yield what the table leaves out: faults by kind, and every order that is not certain, with what would tell."""
+    for row in rows:
+        if row.faults:
+            kinds = ", ".join(f"{thousands(times)} {kind}" for kind, times in row.faults_by_kind.items())
+            yield f"{one_line(row.bot)}: {kinds}"
+    for each in advice:
+        what = MORE.get(each.unit, each.unit)
+        need = "more than a hundred times" if each.needed is None else f"about {thousands(each.needed)} {what}"
+        bots = " before ".join(map(one_line, each.bots))
+        yield f"{bots}: {percent(each.sure)} sure by {thousands(each.played)} {what}; certain at {need}"
+
+
+def advised(advice: Sequence[Advice]) -> list[str]:
+    """Return how much must be played until the order is certain, in words: of the closest pair that it can be for."""
+    told = []
+    if some := [each for each in advice if each.needed is not None]:
+        most = max(some, key=lambda each: each.needed or 0)
+        what = MORE.get(most.unit, most.unit)
+        told.append(
+            f"certain at about {thousands(most.needed or 0)} {what}, now {thousands(most.played)}"
+            + (f": {one_line(most.bots[0])} and {one_line(most.bots[1])}" if len(some) > 1 else "")
+        )
+    if alike := [each for each in advice if each.needed is None]:
+        what = MORE.get(alike[0].unit, alike[0].unit)
+        pairs = [f"{one_line(each.bots[0])} and {one_line(each.bots[1])}" for each in alike]
+        more = f" and {len(pairs) - SOME} more" if len(pairs) > SOME else ""
+        told.append(f"certain at more than a hundred times as many {what} only: {', '.join(pairs[:SOME])}{more}")
+    return told
+
+
+def one_line(text: str) -> str:
+    """Return a stranger's text, a bot's name say, harmless and without line ends."""
+    return harmless(text).replace("\n", r"\n")
+
+
+def cell(text: str) -> str:
+    """Return a stranger's text for a spreadsheet, which would take `=…` for a formula and run it."""
+    return f"'{one_line(text)}" if text.startswith(("=", "+", "-", "@", "\t")) else one_line(text)
+
+
+def thousands(number: float, decimals: int = 0) -> str:
+    """Return a number with thin spaces: "1 063"."""
+    return f"{number:,.{decimals}f}".replace(",", THIN)
+
+
+def duration(seconds: float) -> str:
+    """Return a time with its unit; it is never shown as 0."""
+    for size, unit in ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s")):
+        amount = seconds / size
+        if amount < 0.05:
+            return f"<0.1 {unit}"
+        if amount < 9.95:
+            return f"{amount:.1f} {unit}"
+        if amount < 999.5:
+            return f"{amount:.0f} {unit}"
+    return f"{thousands(seconds / 60)} min"
+
+
+def went(piece: Evidence) -> str:
+    """Return where the time of a decision went, as far as that is known; empty when it is not."""
+    parts = (
+        (piece.cpu, "computing"),
+        (piece.waited, "waiting for a processor"),
+        (piece.overhead, "croupier's own besides"),
+    )
+    return ", ".join(f"{duration(seconds)} {what}" for seconds, what in parts if seconds > 0)
+
+
+def day(seconds: float) -> str:
+    """Return a moment, in UTC."""
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
+
+
+def _columns(rows: Sequence[Row], kind: str) -> list[Column]:
+    """Return the columns that suit what ranks these rows."""
+    names = [
+        Column("#", [str(row.rank) for row in rows]),
+        Column("bot", [_short(row.bot) for row in rows], right=False),
+        Column("language", [one_line(row.language) for row in rows], right=False, spare=True),
+    ]
+    costs = [
+        Column("faults", [thousands(row.faults) for row in rows]),
+        Column("p99", [_known(row.p99) for row in rows], spare=True),
+        Column("CPU/decision", [_known(row.cpu_per_decision) for row in rows], spare=True),
+    ]
+    summed = kind not in ("tables", "independent", "groups")
+    decimals = 0 if summed else 1 if max((abs(row.score or 0) for row in rows), default=0) >= 100 else 2
+    scores = [NONE if row.score is None else thousands(row.score, decimals) for row in rows]
+    if any(row.wins is not None for row in rows):
+        rates = [
+            Column("advanced" if kind == "groups" else "games won", [thousands(row.wins or 0) for row in rows]),
+            Column("rate", [NONE if row.rate is None else f"{100 * row.rate:.2f} %" for row in rows]),
+            Column("±", [_half(row, 100, 2) for row in rows]),
+        ]
+        worth = [Column("hands won" if summed else "chips" if kind == "groups" else "score", scores)]
+        if any(row.score_low is not None for row in rows):
+            worth.append(Column("±", [_width_of(row.score_low, row.score_high, 1, decimals) for row in rows]))
+        return [*names, *rates, *worth, *costs]
+    means = [
+        Column("tables", [thousands(row.tables) for row in rows], spare=True),
+        Column("chips", scores),
+        Column("±", [_half(row, 1, decimals) for row in rows]),
+    ]
+    return [*names, *means, *costs]
+
+
+def _half(row: Row, factor: float, decimals: int) -> str:
+    """Return half the width of a row's interval."""
+    return _width_of(row.low, row.high, factor, decimals)
+
+
+def _width_of(low: float | None, high: float | None, factor: float, decimals: int) -> str:
+    return NONE if low is None or high is None else thousands(factor * (high - low) / 2, decimals)
+
+
+def _known(seconds: float | None) -> str:
+    return NONE if seconds is None else duration(seconds)
+
+
+def _against(pair: Pair | None) -> str:
+    """Return a cell of the cross table: "50.2 ±0.3 *"."""
+    if pair is None:
+        return "·"
+    half = 50 * (pair.high - pair.low)
+    return f"{100 * pair.rate:.1f} ±{half:.1f} {' ' if pair.certain else '*'}"
+
+
+# Where it goes.
+
+
+def _console() -> "Console":
+    """Return what prints; rich itself heeds NO_COLOR and leaves colours out where there is no terminal."""
+    from rich.console import Console
+
+    console = Console(markup=False, highlight=False, emoji=False)
+    if not console.is_terminal:
+        console.width = WIDTH
+    return console
+
+
+def _print(console: "Console", line: str) -> None:
+    """Print a line; a terminal breaks what is too long."""
+    console.print(THIN.join(map(one_line, line.split(THIN))), soft_wrap=True)  # harmless would spell out a thin space
+
+
+def _print_table(console: "Console", columns: Sequence[Column]) -> None:
+    """Print columns, spare ones left out as long as they do not fit; plain text is the same without colours."""
+    kept = list(columns)
+    while _total(kept) > console.width and (spare := [column for column in kept if column.spare]):
+        kept.remove(spare[0])
+    console.print(_table(kept))
+
+
+def _table(columns: Sequence[Column]) -> "Table":
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, header_style="dim", padding=(0, GAP, 0, 0), pad_edge=False, show_edge=False)
+    for column in columns:
+        table.add_column(
+            Text(column.title), justify="right" if column.right else "left", no_wrap=True, overflow="ellipsis"
+        )
+    for cells in zip(*(column.cells for column in columns), strict=True):
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def _short(name: str, longest: int = LONGEST_NAME) -> str:
+    """Return a bot's name, cut where it would push the figures off the screen."""
+    from rich.text import Text
+
+    text = Text(one_line(name))
+    text.truncate(longest, overflow="ellipsis")
+    return text.plain
+
+
+def _width(column: Column) -> int:
+    from rich.cells import cell_len
+
+    return max(map(cell_len, [column.title, *column.cells])) + GAP
+
+
+def _total(columns: Sequence[Column]) -> int:
+    return sum(map(_width, columns)) - GAP
+
+
+def _parts(columns: Sequence[Column], width: int) -> Iterator[list[Column]]:
+    """Yield the columns in parts that fit, at least one a part."""
+    part: list[Column] = []
+    for column in columns:
+        if part and _total([*part, column]) > width:
+            yield part
+            part = []
+        part.append(column)
+    if part:
+        yield part
+
+
+def _filled(sentences: Sequence[str], width: int) -> Iterator[str]:
+    """Yield lines of sentences, broken between them only."""
+    line = ""
+    for sentence in sentences:
+        longer = f"{line} · {sentence}" if line else sentence
+        if line and len(longer) > width:
+            yield line
+            longer = sentence
+        line = longer
+    if line:
+        yield line

@@ -1,0 +1,211 @@
+"""How a run went, not only how it ended: who was where after how many fixtures, and how a pair's score ran."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from host.play.custom_games import game_called
+from host.play.records import Record, Result
+from host.report.table_replays import Shown
+from host.tournament.journal import Journal, spread
+from host.tournament.standings import Pair
+from host.tournament.statistics import Won, sure_by_wins, wilson
+
+POINTS = 40  # at most, along a line
+FEWEST = 3  # fixtures, to draw a line at all
+DUELS = 66  # pairs that are told of at length: all those of twelve bots
+
+
+class Ranks(NamedTuple):
+    """Who was where after how many fixtures; None before a bot's first."""
+
+    unit: str  # what `after` counts
+    after: tuple[int, ...]
+    of: Mapping[str, tuple[int | None, ...]]
+
+
+class Point(NamedTuple):
+    """A pair's score after so many tables, or tourneys: the share that the first has won, and its 95 % interval."""
+
+    tables: int
+    rate: float
+    low: float
+    high: float
+
+
+class Duel(NamedTuple):
+    """Two bots and how the score between them ran, seen from the first."""
+
+    bots: tuple[str, str]
+    pair: Pair
+    points: tuple[Point, ...]
+    seats: tuple[Won, ...]  # by where the first sat; empty where that is not known, or not to be told yet
+    scores: tuple[int, int] | None  # of each in all: hands won, in Pazaak; None where more than two sit at a table
+    group: str  # where the tables of the two lie; empty where they have none to themselves, or may not be shown
+
+
+def ranks(records: Sequence[Record], kind: str, by_rate: bool) -> Ranks | None:
+    """Return who was where as a stage went on; `records` in the order in which they ended."""
+    if len(records) < FEWEST:
+        return None
+    after = marks(len(records))
+    sums: dict[str, list[float]] = {}
+    places: dict[str, list[int | None]] = {bot: [] for record in records for bot in record.results}
+    for count, record in enumerate(records, 1):
+        for bot, result in record.results.items():
+            if result.tables:
+                so_far = sums.setdefault(bot, [0.0, 0.0])
+                so_far[0] += result.wins if by_rate else worth(result, record)
+                so_far[1] += result.tables if by_rate else 1
+        if count in after:
+            merits = {bot: got / of for bot, (got, of) in sums.items()}
+            best_first = sorted(merits.values(), reverse=True)
+            for bot, line in places.items():
+                line.append(best_first.index(merits[bot]) + 1 if bot in merits else None)
+    return Ranks(
+        "tourneys" if kind == "tables" else "fixtures", after, {bot: tuple(line) for bot, line in places.items()}
+    )
+
+
+def marks(count: int) -> tuple[int, ...]:
+    """Return numbers up to `count`, the last among them, evenly and at most POINTS."""
+    some = min(count, POINTS)
+    return tuple(count * nth // some for nth in range(1, some + 1))
+
+
+def worth(result: Result, record: Record) -> float:
+    """Return what a bot made of a fixture: its chips at the end of a tourney, else its mean score."""
+    carried = len({each.tables for each in record.results.values()}) > 1 or result.tables == 1
+    return float(result.final) if carried else result.score / result.tables
+
+
+# Pairs.
+
+
+def ahead(records: Sequence[Record]) -> dict[tuple[str, str], Pair]:
+    """Return for every two bots in how many of the fixtures that both played, a tourney say, the one ended ahead."""
+    met: dict[tuple[str, str], list[int]] = {}
+    for record in records:
+        for pair, (mine, its) in _met(record).items():
+            so_far = met.setdefault(pair, [0, 0, 0])
+            so_far[:] = so_far[0] + 1, so_far[1] + (mine > its), so_far[2] + (mine < its)
+    pairs = {}
+    for pair, (count, won, lost) in sorted(met.items()):
+        sure = sure_by_wins({"": Won(count, won)}, {"": Won(count, lost)})
+        pairs[pair] = Pair(count, won, count - won - lost, lost, won / count, *wilson(won, count), sure)
+    return pairs
+
+
+def _met(record: Record) -> dict[tuple[str, str], tuple[float, float]]:
+    """Return what every two bots made of a fixture that both played, in both orders."""
+    made = {bot: worth(result, record) for bot, result in record.results.items() if result.tables}
+    return {(one, two): (mine, its) for one, mine in made.items() for two, its in made.items() if one != two}
+
+
+def alone(records: Sequence[Record]) -> bool:
+    """Return whether pairs have their tables to themselves, and games that can be won."""
+    by_two = all(len(record.results) == 2 for record in records)
+    return by_two and any(result.wins for record in records for result in record.results.values())
+
+
+def duels(
+    journal: Journal, pairs: Mapping[tuple[str, str], Pair], records: Sequence[Record], shown: bool
+) -> tuple[Duel, ...]:
+    """Return how the score of each pair ran, of the first DUELS. Single tables count only where they may be `shown`."""
+    met: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        for pair in _met(record):
+            if pair[0] < pair[1]:
+                met.setdefault(pair, []).append(record)
+    chosen = [pair for pair in pairs if pair in met][:DUELS]
+    if not alone(records):
+        return tuple(_among(pair, pairs[pair], met[pair]) for pair in chosen)
+    return tuple(_alone(journal, pair, pairs[pair], met[pair], shown) for pair in chosen)
+
+
+def _among(pair: tuple[str, str], told: Pair, met: Sequence[Record]) -> Duel:
+    """Return a duel of two who sat among others: a fixture counts as one."""
+    made = [_met(record)[pair] for record in met]
+    return Duel(pair, told, _points([Won(1, mine > its) for mine, its in made]), (), None, "")
+
+
+def _alone(journal: Journal, pair: tuple[str, str], told: Pair, met: Sequence[Record], shown: bool) -> Duel:
+    """Return a duel of two who had their tables to themselves, in the order of the tables."""
+    met = sorted(met, key=lambda record: _first(record.path))
+    mine, its = (sum(record.results[bot].score for record in met) for bot in pair)
+    steps = [Won(record.results[pair[0]].tables, record.results[pair[0]].wins) for record in met]
+    seats: tuple[Won, ...] = ()
+    group = met[0].path.rpartition("/")[0] if shown else ""
+    if shown:
+        tallies = [_tallied(journal, record.path, pair[0], -(-POINTS // len(met))) for record in met]
+        seats = tuple(_sum(piece[seat] for tally in tallies for piece in tally) for seat in (0, 1))
+        steps = [_sum(piece) for tally in tallies for piece in tally]
+    return Duel(pair, told, _points(steps), seats, (mine, its), group)
+
+
+def _tallied(journal: Journal, path: str, bot: str, pieces: int) -> tuple[tuple[Won, Won], ...]:
+    about, kept = journal.scored(path)
+    return _tally(about["game"], about["bots"].index(bot), about["first"], pieces, kept)
+
+
+@lru_cache(maxsize=2048)
+def _tally(game: str, place: int, first: int, pieces: int, kept: bytes) -> tuple[tuple[Won, Won], ...]:
+    """Return what the bot at a place of a fixture's pair won in so many pieces of it, by seat (plans.independent)."""
+    scores, winners = spread(kept), game_called(game).winners
+    assert winners is not None
+    some = min(pieces, len(scores))
+    edges = [len(scores) * nth // some for nth in range(some + 1)]
+    tally = []
+    for start, end in pairwise(edges):
+        by_seat = [Won(0, 0), Won(0, 0)]
+        for turn in (0, 1):  # every other table
+            counts = Counter(scores[start + turn : end : 2])
+            seat = (place + first + start + turn - 1) % 2
+            by_seat[seat] = Won(counts.total(), sum(count for score, count in counts.items() if seat in winners(score)))
+        tally.append((by_seat[0], by_seat[1]))
+    return tuple(tally)
+
+
+def _sum(some: Iterable[Won]) -> Won:
+    tables, wins, *_ = map(sum, zip(*some, strict=True))
+    return Won(round(tables), wins)
+
+
+def _points(steps: Sequence[Won]) -> tuple[Point, ...]:
+    """Return the running score after some of the steps."""
+    after, tables, wins = marks(len(steps)), 0, 0.0
+    points = []
+    for count, step in enumerate(steps, 1):
+        tables, wins = tables + step.tables, wins + step.wins
+        if count in after:
+            points.append(Point(tables, wins / tables, *wilson(wins, tables)))
+    return tuple(points)
+
+
+def _first(path: str) -> int:
+    """Return the number of a fixture's first table."""
+    number = path.rpartition("/")[2]
+    return int(number) if number.isdecimal() else 0
+
+
+# Chips.
+
+
+class Chips(NamedTuple):
+    """Everybody's chips at the start of each round of a game of hold'em, and at its end; 0 when it is out."""
+
+    table: str
+    rounds: tuple[int, ...]
+    of: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+def chips(table: Shown) -> Chips | None:
+    """Return how the chips went at a table of hold'em; None of another game."""
+    if table.game != "holdem":
+        return None
+    looks = [facts for ev, facts in table.events if ev in ("round.start", "table.end") and "round" in facts]
+    held = [dict(zip(look["seats"], look["chips"], strict=True)) for look in looks]
+    lines = tuple((bot, tuple(at.get(seat, 0) for at in held)) for seat, bot in enumerate(table.sitting.bots))
+    return Chips(table.sitting.path, tuple(look["round"] for look in looks), lines)

@@ -1,0 +1,82 @@
+"""The world a bot sees: a read-only system, its own folder, an empty /tmp, five devices, and nobody else."""
+
+import shutil
+from functools import cache as once
+from pathlib import Path
+from typing import NamedTuple
+
+from host.base.paths import SANDBOX_UID
+
+SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+SETTINGS = ("/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime")
+DEVICES = ("null", "zero", "full", "random", "urandom")
+BOT, KEEPER = "/bot", "/run/keeper"
+NUMBERING = "40"  # CAP_CHECKPOINT_RESTORE, which older libraries know by its number only: to number processes
+
+
+class Home(NamedTuple):
+    """What of the host's files a sandbox is given: the bot's folder, read-only or not, and its one state file."""
+
+    folder: Path
+    writable: bool = False
+    state: Path | None = None
+    state_name: str = ""
+    scratch: int = 16 << 20  # bytes of /tmp
+
+
+@once
+def program() -> str | None:
+    """Return where bubblewrap is; None when it is not installed."""
+    return shutil.which("bwrap")
+
+
+@once
+def system() -> tuple[str, ...]:
+    """Return the mounts of the read-only system; of /etc only what programs need to start."""
+    mounts = ["--ro-bind", "/usr", "/usr"]
+    for name in SYSTEM:
+        path = Path(name)
+        if path.is_symlink():
+            mounts += ["--symlink", str(path.readlink()), name]
+        elif path.is_dir():
+            mounts += ["--ro-bind", name, name]
+    for setting in (*SETTINGS, *map(str, sorted(Path("/etc").glob("java-*")))):
+        mounts += ["--ro-bind-try", setting, setting]
+    for device in DEVICES:
+        mounts += ["--dev-bind", f"/dev/{device}", f"/dev/{device}"]
+    return tuple(mounts)
+
+
+def command(home: Home, keeper: Path, filter_fd: int) -> list[str]:
+    """Return the command line that makes the sandbox and runs the keeper in it as PID 1."""
+    inside = ["--as-pid-1", "--cap-add", NUMBERING, "--ro-bind", str(keeper), KEEPER]
+    return [program() or "bwrap", *_world(home, inside), "--seccomp", str(filter_fd), "--", KEEPER]
+
+
+def alone(home: Home, filter_fd: int, status_fd: int) -> list[str]:
+    """Return the options that make a sandbox for one process: bubblewrap itself is PID 1.
+
+    Not --die-with-parent: whose outer half is killed while it makes a sandbox leaves the inner one waiting for ever.
+    """
+    return [*_world(home, ["--json-status-fd", str(status_fd)]), "--seccomp", str(filter_fd)]
+
+
+def _world(home: Home, inside: list[str]) -> list[str]:
+    """Return the options that every sandbox has.
+
+    No /proc, no /sys, no shared memory: they tell about the host or outlive a process. The environment must be empty:
+    bubblewrap's own stays readable for its lifetime whatever --clearenv says.
+    """
+    mounts = ["--bind" if home.writable else "--ro-bind", str(home.folder), BOT]
+    if home.state is not None:
+        mounts += ["--bind", str(home.state), f"{BOT}/{home.state_name}"]
+    return [
+        *("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"),
+        *("--unshare-cgroup-try", "--hostname", "bot", "--new-session"),
+        *("--uid", f"{SANDBOX_UID}", "--gid", f"{SANDBOX_UID}", "--cap-drop", "ALL"),
+        *system(),
+        *("--size", str(home.scratch), "--tmpfs", "/tmp"),
+        *inside,
+        *mounts,
+        *("--chdir", BOT, "--remount-ro", "/"),
+    ]

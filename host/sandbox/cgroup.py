@@ -1,0 +1,374 @@
+"""A control group for one sandbox: the kernel itself counts all memory and computing in it, whoever did it, and holds it to."""
+
+import contextlib
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from functools import cache as once
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+from host.sandbox.limits import MIB, Limits
+
+PREFIX = "croupier-"
+LEAF = "croupier-itself"
+"""Of version 2: where croupier itself goes, for a group that has groups with limits in it may hold no process."""
+
+KEEPER = 2 * MIB
+"""What the keeper, its stacks and its socket may take, over and above its bot's limit."""
+
+SURE = 2.0  # seconds in which a group whose processes are all dead must be gone
+
+
+class NoGroup(Exception):
+    """Raised when no control group can be made, with the reason."""
+
+
+class Words(NamedTuple):
+    """What one version of control groups calls things: a controller, and a file in its folder."""
+
+    computed: tuple[str, str]
+    used: tuple[str, str]
+    of_which: tuple[str, str]
+    killed: tuple[str, str]
+    freezer: tuple[str, str]
+    frozen: str
+    thawed: str
+
+    def limits(self, memory: int, tasks: int) -> list[tuple[str, str, int]]:
+        """Return what to write for a limit, in this order; of two rows for swap a machine may lack one."""
+        if self is V2:
+            return [("", "memory.max", memory), ("", "memory.swap.max", 0), ("", "pids.max", tasks)]
+        return [
+            ("memory", "memory.limit_in_bytes", memory),
+            ("memory", "memory.memsw.limit_in_bytes", memory),
+            ("pids", "pids.max", tasks),
+        ]
+
+
+V1 = Words(
+    ("cpuacct", "cpuacct.usage"),
+    ("memory", "memory.usage_in_bytes"),
+    ("memory", "memory.stat"),
+    ("memory", "memory.oom_control"),
+    ("freezer", "freezer.state"),
+    "FROZEN",
+    "THAWED",
+)
+V2 = Words(
+    ("", "cpu.stat"),
+    ("", "memory.current"),
+    ("", "memory.stat"),
+    ("", "memory.events"),
+    ("", "cgroup.freeze"),
+    "1",
+    "0",
+)
+SWAP = ("memory.swap.max", "memory.memsw.limit_in_bytes")  # not there where the kernel does not count swap
+
+FIRST = re.compile(rb"(?:usage_usec )?(\d+)")
+KILLED = re.compile(rb"^oom_kill (\d+)", re.MULTILINE)
+FILES = re.compile(rb"^(?:in)?active_file (\d+)", re.MULTILINE)
+
+
+class Base(NamedTuple):
+    """Where groups can be made: a folder for each controller, one for all of them in version 2."""
+
+    words: Words
+    folders: Mapping[str, Path]
+
+    @property
+    def version(self) -> int:
+        """The version of control groups, 1 or 2."""
+        return 2 if self.words is V2 else 1
+
+
+class Group:
+    """One sandbox's group. It is made empty; who is moved into it stays in it, with all that comes of it."""
+
+    def __init__(self, base: Base, limits: Limits) -> None:
+        name = f"{PREFIX}{os.getpid()}-{_began(os.getpid())}-{next(_numbers)}"
+        self._base, self._folders = base, {at: folder / name for at, folder in base.folders.items()}
+        self._open: dict[tuple[str, str], int] = {}
+        try:
+            for folder in self._folders.values():
+                folder.mkdir(exist_ok=True)  # controllers may share one
+            for at, file, value in base.words.limits(limits.memory + KEEPER, limits.tasks + 2):
+                path = self._folders[at] / file
+                if file not in SWAP or path.exists():
+                    _write(path, str(value))
+            words = base.words
+            freezer = self._folders.get(words.freezer[0])
+            self._frozen = freezer / words.freezer[1] if freezer and (freezer / words.freezer[1]).exists() else None
+            for word in (words.computed, words.used, words.of_which, words.killed):
+                self._open[word] = os.open(self._folders[word[0]] / word[1], os.O_RDONLY | os.O_CLOEXEC)
+        except (OSError, NoGroup) as error:
+            self.remove()
+            raise NoGroup(str(error)) from error
+
+    def add(self, pid: int) -> None:
+        """Move a process into the group; raise NoGroup when the kernel refuses."""
+        for folder in self._folders.values():
+            _write(folder / "cgroup.procs", str(pid))
+
+    @property
+    def freezes(self) -> bool:
+        """Whether it can stop all that is in it."""
+        return self._frozen is not None
+
+    def freeze(self) -> None:
+        """Stop all that is in it."""
+        self._turn(self._base.words.frozen)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        self._turn(self._base.words.thawed)
+
+    @property
+    def thawing(self) -> tuple[str, ...]:
+        """What thaws it when we cannot: a word, and the file to write it to; empty where nothing freezes it."""
+        return (self._base.words.thawed, str(self._frozen)) if self._frozen is not None else ()
+
+    def _turn(self, state: str) -> None:
+        if self._frozen is not None:
+            _write(self._frozen, state)
+
+    def computed(self) -> float:
+        """Return the seconds of processor time of everything that ever was in the group. It costs a microsecond."""
+        number = FIRST.match(self._read(self._base.words.computed))
+        return int(number[1]) / (1e6 if self._base.words is V2 else 1e9) if number else 0.0
+
+    def killed(self) -> int:
+        """Return how many processes the kernel has killed because the group was out of memory."""
+        number = KILLED.search(self._read(self._base.words.killed))
+        return int(number[1]) if number else 0
+
+    def used(self) -> int:
+        """Return the bytes in use, whatever for, without the files that the kernel keeps only while there is room."""
+        files = sum(map(int, FILES.findall(self._read(self._base.words.of_which))))
+        return max(int(self._read(self._base.words.used)) - files, 0)
+
+    def _read(self, word: tuple[str, str]) -> bytes:
+        return os.pread(self._open[word], 8192, 0)
+
+    def remove(self) -> bool:
+        """Remove the group; return whether it is gone: it cannot go before its last process has."""
+        while self._open:
+            os.close(self._open.popitem()[1])
+        for folder in self._folders.values():
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        return not any(folder.exists() for folder in self._folders.values())
+
+    def kill(self) -> None:
+        """Kill what should have been dead."""
+        for folder in self._folders.values():
+            with contextlib.suppress(OSError):
+                if (folder / "cgroup.kill").exists():
+                    (folder / "cgroup.kill").write_text("1")
+                    continue
+                for pid in (folder / "cgroup.procs").read_text().split():
+                    os.kill(int(pid), 9)
+
+    def waits(self) -> Iterator[float]:
+        """Yield the seconds to wait before each next try to remove the group; raise NoGroup when it will not go."""
+        deadline = time.monotonic() + SURE
+        for tries in count(1):
+            if self.remove():
+                return
+            if time.monotonic() > deadline:
+                raise NoGroup(f"{next(iter(self._folders.values()))} cannot be removed")
+            if tries % 10 == 0:
+                self.kill()
+            yield min(0.0005 * tries, 0.05)
+
+
+_numbers = count(1)
+
+
+def _began(pid: int) -> str:
+    """Return when a process began, in the kernel's ticks: with its number it is one process and no later one."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    return ""
+
+
+@once
+def base() -> Base:
+    """Return where this process may make groups, found by making one; groups of dead croupiers are removed.
+
+    Raise NoGroup with all the reasons.
+    """
+    reasons = []
+    for version in (_delegated, _first_version):
+        try:
+            found = version()
+            for folder in found.folders.values():
+                _remove_stale(folder)
+            _try(found)
+        except NoGroup as reason:
+            reasons.append(str(reason))
+        else:
+            return found
+    raise NoGroup("; ".join(reasons))
+
+
+def _try(found: Base) -> None:
+    """Make a group, move a process into it and remove it."""
+    group = Group(found, Limits())
+    try:
+        with subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as child:
+            group.add(child.pid)
+            if child.stdin is not None:
+                child.stdin.close()
+        if not group.computed():
+            raise NoGroup("the group counts no processor time")
+    finally:
+        for wait in group.waits():
+            time.sleep(wait)
+
+
+def _remove_stale(folder: Path) -> None:
+    """Remove the groups of croupiers that are no more; their processes died with them."""
+    for group in folder.glob(f"{PREFIX}*-*-*"):
+        _, pid, began, _ = group.name.split("-", 3)
+        if pid.isdigit() and _began(int(pid)) != began:
+            with contextlib.suppress(OSError):
+                group.rmdir()
+
+
+def cure() -> str:
+    """Return the command that would give croupier a group in which it may make others."""
+    if os.geteuid() == 0:
+        return "systemd-run --scope -p Delegate=yes croupier …; in a container: docs/security.md"
+    return "systemd-run --user --scope -p Delegate=yes croupier …; or run croupier as root"
+
+
+class Mount(NamedTuple):
+    """A mounted hierarchy: its controllers, and this process's own group in it."""
+
+    controllers: frozenset[str]
+    own: Path
+    outermost: bool  # whether that is the topmost group that can be seen from here
+
+
+def mounts(mountinfo: str, own: str) -> tuple[list[Mount], list[Mount]]:
+    """Return the mounted hierarchies of version 1 and of version 2, from /proc/self/mountinfo and /proc/self/cgroup."""
+    paths: dict[frozenset[str], str] = {}
+    for line in own.splitlines():
+        _, names, path = line.split(":", 2)
+        paths[frozenset(filter(None, names.split(",")))] = path
+    versions: dict[str, list[Mount]] = {"cgroup": [], "cgroup2": []}
+    for line in mountinfo.splitlines():
+        place, _, device = line.partition(" - ")
+        kind, _, options = device.split(" ", 2)
+        if kind not in versions:
+            continue
+        shown, point = (_unescaped(word) for word in place.split()[3:5])
+        for controllers, path in paths.items():
+            mounted = not controllers if kind == "cgroup2" else controllers and controllers <= set(options.split(","))
+            inside = os.path.relpath(path, shown)
+            if mounted and not shown.startswith("/..") and not inside.startswith(".."):
+                versions[kind].append(Mount(controllers, Path(point, inside), inside == "."))
+    return versions["cgroup"], versions["cgroup2"]
+
+
+def _unescaped(path: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), path)
+
+
+def _mounted() -> tuple[list[Mount], list[Mount]]:
+    try:
+        return mounts(Path("/proc/self/mountinfo").read_text(), Path("/proc/self/cgroup").read_text())
+    except OSError as error:
+        raise NoGroup(f"{error.filename}: {error.strerror}") from error
+
+
+def _first_version() -> Base:
+    """Return this process's own groups in the hierarchies of version 1."""
+    folders = {}
+    first, _ = _mounted()
+    for wanted in ("memory", "cpuacct", "pids"):
+        own = next((mount.own for mount in first if wanted in mount.controllers), None)
+        if own is None:
+            raise NoGroup(f"no {wanted} controller of version 1 is mounted")
+        folders[wanted] = own
+    for own in (mount.own for mount in first if "freezer" in mount.controllers):
+        if os.access(own, os.W_OK):
+            folders["freezer"] = own
+    return Base(V1, folders)
+
+
+def _delegated() -> Base:
+    """Return this process's own group of version 2, made ready for groups below it.
+
+    A group that has such may hold no process itself: croupier moves into a leaf of its own. Whatever else is in the
+    group may be moved along only where the group was delegated to us, or is all that a container has.
+    """
+    _, second = _mounted()
+    if not second:
+        raise NoGroup("no control groups of version 2 are mounted")
+    own = second[0].own
+    if own.name == LEAF:  # a croupier before us, our parent say, has moved already
+        return _ready(own.parent)
+    with contextlib.suppress(NoGroup):
+        return _ready(own)
+    offered = set(_line(own / "cgroup.controllers").split())
+    if not {"memory", "pids"} <= offered:
+        raise NoGroup(f"{own} (version 2) has the controllers: {' '.join(sorted(offered)) or 'none'}")
+    leaf = own / LEAF
+    try:
+        leaf.mkdir(exist_ok=True)
+    except OSError as error:
+        raise NoGroup(f"{error} (version 2)") from error
+    _write(leaf / "cgroup.procs", "0")
+    try:
+        _enable(own)
+    except NoGroup:  # there are others in it
+        if not (_is_delegated(own) or (second[0].outermost and (own / "cgroup.type").exists())):
+            _write(own / "cgroup.procs", "0")
+            leaf.rmdir()
+            raise
+        for pid in _line(own / "cgroup.procs").split():
+            with contextlib.suppress(NoGroup):  # it has ended
+                _write(leaf / "cgroup.procs", pid)
+        _enable(own)
+    return _ready(own)
+
+
+def _enable(own: Path) -> None:
+    _write(own / "cgroup.subtree_control", "+memory +pids")
+
+
+def _write(path: Path, words: str) -> None:
+    try:
+        path.write_text(words)
+    except OSError as error:
+        raise NoGroup(f"{path}: {error.strerror}") from error
+
+
+def _ready(folder: Path) -> Base:
+    """Return the folder as a base, when its groups have what it takes."""
+    enabled = set(_line(folder / "cgroup.subtree_control").split())
+    if not ({"memory", "pids"} <= enabled and os.access(folder, os.W_OK)):
+        raise NoGroup(f"{folder} (version 2) gives its groups: {' '.join(sorted(enabled)) or 'no controllers'}")
+    return Base(V2, {"": folder})
+
+
+def _line(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError as error:
+        raise NoGroup(f"{path} (version 2): {error.strerror}") from error
+
+
+def _is_delegated(own: Path) -> bool:
+    """Return whether systemd has left this group to whoever runs in it."""
+    for name in ("user.delegate", "trusted.delegate"):
+        with contextlib.suppress(OSError):
+            if os.getxattr(own, name) == b"1":
+                return True
+    return False

@@ -1,0 +1,1 @@
+"""From a submitted folder to a program that can be asked."""

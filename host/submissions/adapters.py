@@ -1,0 +1,184 @@
+"""Kits that let the original submissions play unchanged: what `adapter = "simplepazaak"` in bot.toml adds to a bot."""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from host.base.errors import Problem, Refused
+from host.submissions import sample_bots
+from host.submissions.bot_spec import Spec
+from host.submissions.languages import LANGUAGES, Command, Kit, Step, java, need, script, warm
+
+HOST = Path(__file__).parents[1]
+"""The package host, as a folder."""
+
+
+class Adapter(NamedTuple):
+    """A row: what a bot is that names this adapter, and how it becomes a program together with the adapter's kit.
+
+    The kit is the sources in `sample_bots/adapters/NAME`; they are laid beside the bot's own files.
+    """
+
+    name: str
+    game: str
+    language: str
+    protocol: str
+    build: Callable[[Spec, Command], list[Step]]
+    run: Callable[[Spec, frozenset[str]], Command]
+    lifetime: str = "fixture"
+    warm: bool = False  # whether its bots are forked from a warm interpreter without being asked to
+    words: tuple[tuple[str, str], ...] = ()  # (what a compiler says, a pattern; what we say to it)
+    extra: tuple[tuple[str, str], ...] = ()  # (where in the kit, which file of the package host): ours, and shared
+
+
+def kit(name: str) -> Path:
+    """Return the folder of an adapter's kit."""
+    return sample_bots.folder() / "adapters" / name
+
+
+def adapted(spec: Spec) -> Spec:
+    """Return a bot with all that its adapter says of it; raise Refused when it is to play another game."""
+    if not spec.adapter:
+        return spec
+    row = ADAPTERS[spec.adapter]  # that there is one, and what goes with it, bot.toml has been checked for
+    if spec.game not in ("", row.game):
+        message = f'adapter = "{row.name}" is for {row.game}, not for {spec.game}'
+        raise Refused([Problem("C013", spec.manifest or spec.name, message, hint=f'game = "{row.game}"')], 3)
+    suffixes = LANGUAGES[row.language].sources
+    return spec._replace(
+        game=row.game,
+        language=row.language,
+        protocol=row.protocol,
+        sources=spec.sources or tuple(name for name in spec.files if name.endswith(suffixes)),
+        warm=spec.warm or row.warm,
+        lifetime=row.lifetime if spec.lifetime == "fixture" else spec.lifetime,
+        abreast=1 if row.lifetime == "table" else spec.abreast,  # one process cannot live one table and be at several
+    )
+
+
+def sources(row: Adapter) -> dict[str, Path]:
+    """Return the files of an adapter's kit by their names beside the bot."""
+    folder, suffixes = kit(row.name), LANGUAGES[row.language].suffixes
+    found = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.suffix in suffixes}
+    return found | {name: HOST / ours for name, ours in row.extra}
+
+
+def lay(spec: Spec, staged: Path) -> None:
+    """Lay the kit of a bot's adapter beside its own files; raise Refused rather than overwrite one of them."""
+    row, conflicts = ADAPTERS[spec.adapter], []
+    for name, source in sorted(sources(row).items()):
+        target = staged / name
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("xb") as laid:
+                laid.write(source.read_bytes())
+        except (FileExistsError, NotADirectoryError):
+            conflicts.append(name)
+            continue
+        target.chmod(0o644)
+        os.utime(target, (0, 0))
+    if conflicts:
+        message = f'has files that adapter = "{row.name}" supplies: {", ".join(conflicts)}'
+        raise Refused([Problem("B019", spec.name, message, hint="hand in the bot alone, without them")], 4)
+
+
+def advice(spec: Spec, words: str) -> str:
+    """Return what an adapter has to say to a compiler's words; empty when nothing."""
+    row = ADAPTERS.get(spec.adapter)
+    return next((ours for theirs, ours in row.words if re.search(theirs, words)), "") if row else ""
+
+
+RUNNER = "croupier.SimplePazaak"
+RETURNING = re.compile(r"\bAction\s+getResponse\s*\(")
+"""How a getResponse is declared that returns its move; the controller's left it in the field `action`."""
+
+
+def simplepazaak(spec: Spec, *options: str) -> Command:
+    """Return the command of a class of 2015; the kit's runner finds it by its name, or because there is no other."""
+    return (*java(spec._replace(main=RUNNER), *options), *([spec.main] if spec.main else []))
+
+
+def build_simplepazaak(spec: Spec, _question: Command) -> list[Step]:
+    """Compile the class and the kit, and look for the class, for one that is not found should be an error of the build.
+
+    No object of it is made here: it could leave a file behind.
+    """
+    texts = ((spec.folder / name).read_text(errors="replace") for name in spec.sources)
+    path = "returning:." if any(map(RETURNING.search, texts)) else "."
+    ours = (RUNNER.replace(".", "/") + ".java", "Mechanics/PazaakGameMain.java")  # what these need is found by itself
+    javac = (need("javac"), "-encoding", "UTF-8", "-nowarn", "-d", "classes", "-sourcepath", path)
+    return [
+        Step((*javac, *ours, *spec.sources)),
+        Step((need("jar"), "--create", "--file", "bot.jar", "-C", "classes", ".")),
+        Step(simplepazaak(spec, "-Dfind=true")),
+        Step(simplepazaak(spec, "-Dfind=true", "-XX:ArchiveClassesAtExit=bot.jsa"), optional=True),
+    ]
+
+
+def run_simplepazaak(spec: Spec, files: frozenset[str]) -> Command:
+    """Run the kit's runner, with its class-data archive if the build could make one."""
+    return simplepazaak(spec, *(["-XX:SharedArchiveFile=bot.jsa"] if "bot.jsa" in files else []))
+
+
+BANKSALAD = "runner.py"
+
+
+def build_banksalad(spec: Spec, _question: Command) -> list[Step]:
+    """Load the turn.py once, for one that has no `bet` should be an error of the build, with its file and line."""
+    return [Step((*script(spec, BANKSALAD), "--check", spec.entry))]
+
+
+def run_banksalad(spec: Spec, _files: frozenset[str]) -> Command:
+    """Run the kit's runner: it loads the turn.py and interrupts a `bet` just before its time is up."""
+    return (*script(spec, BANKSALAD), spec.entry, f"{spec.limits.move:g}")
+
+
+def kept(spec: Spec) -> Command:
+    """Return the command of an interpreter that is kept and forks this bot; empty where each start is cold."""
+    files = sources(ADAPTERS[spec.adapter]) if spec.adapter else {}
+    texts: Kit = {_module(name): (name, path.read_text()) for name, path in sorted(files.items())}
+    return warm(spec, texts)
+
+
+def _module(name: str) -> str:
+    """Return which module a file of a kit is."""
+    return "__main__" if name == BANKSALAD else name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+GET_RESPONSE = (
+    "public void getResponse(int[] wins, boolean isPlayerOne, Collection<Card> yourHand, Collection<Card> opponentHand, "
+    "Collection<Card> yourSideDeck, int opponentSideDeckCount, Action opponentAction, boolean opponentDidPlay)"
+)
+
+BET = (
+    "def bet(my_chips, my_cards, bet_players, betting_players, community_cards, min_bet_amt, max_bet_amt, "
+    "total_bet_amt)"
+)
+
+ADAPTERS: Mapping[str, Adapter] = {
+    row.name: row
+    for row in (
+        Adapter(
+            *("simplepazaak", "pazaak", "java", "lines", build_simplepazaak, run_simplepazaak),
+            words=(
+                (
+                    r"final variable HAND_GOAL",
+                    "the goal is final here: in 2015 a bot won by overwriting it for everybody. It would change nothing "
+                    "outside the bot's own process now; take the assignment out",
+                ),
+                (
+                    r"abstract method getResponse|does not override or implement|getResponse\(.* in Player",
+                    f"a class that extends Player leaves its move in the fields `action` and `cardToPlay` in {GET_RESPONSE}",
+                ),
+                (r"symbol: +(class|variable) Action\b", "outside a class that extends Player it is `Player.Action`"),
+            ),
+        ),
+        Adapter(
+            *("banksalad", "holdem", "python", "lines", build_banksalad, run_banksalad, "table", True),
+            words=(("there is no function named bet", f"what is asked is {BET}"),),
+            extra=(("holdem/core/hands.py", "games/hands.py"),),
+        ),
+    )
+}

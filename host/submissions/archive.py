@@ -1,0 +1,226 @@
+"""Taking in a stranger's submission: regular files only, no link followed, nothing outside its own folder."""
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+import resource
+import shutil
+import stat
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from host.base.config_file import Wrong
+from host.base.errors import Problem, Refused
+from host.base.safe_text import harmless
+from host.sandbox.limits import GIB, MIB
+from host.submissions.build import bounded
+from host.submissions.file_tree import LARGEST_FILE, LARGEST_FOLDER, LEFT_OUT, MOST_FILES
+from host.submissions.manifest import bot_name
+
+UNPACKERS: Mapping[str, Callable[[Path], Any] | None] = {
+    ".zip": None,
+    ".tar": lambda path: path.open("rb"),
+    ".tar.gz": gzip.open,
+    ".tgz": gzip.open,
+    ".tar.bz2": bz2.open,
+    ".tar.xz": lzma.open,
+}
+"""The archives that are taken in, and what opens the tar inside."""
+
+UNPACKING = 20  # seconds of processor time
+UNPACKING_MEMORY = 2 * GIB
+
+BROKEN = (zipfile.BadZipFile, tarfile.TarError, RuntimeError, EOFError, OSError, ValueError, zlib.error, lzma.LZMAError)
+"""What the libraries raise over a damaged archive, or one that is encrypted or packed in a way they do not know."""
+
+
+def unpacked(submission: Path, target: Path, name: str | None) -> Path:
+    """Copy a file, a folder or an archive below `target`; return the copy. Raise Refused, naming what is not taken."""
+    try:
+        status = submission.lstat()
+    except OSError as missing:
+        raise refusal(submission, "no such file") from missing
+    if stat.S_ISLNK(status.st_mode):
+        raise refusal(submission, "is a link; submissions are files, folders and archives")
+    full = submission.resolve().name
+    archive = next((suffix for suffix in UNPACKERS if full.lower().endswith(suffix)), None)
+    if stat.S_ISDIR(status.st_mode):
+        copy = target / _called(submission, full if name is None else name)
+        _write(copy, _from_folder(submission))
+    elif not stat.S_ISREG(status.st_mode):
+        raise refusal(submission, f"is {kind_of(status.st_mode)}; submissions are files, folders and archives")
+    elif archive:
+        if status.st_size > LARGEST_FOLDER:
+            raise refusal(submission, f"is larger than {LARGEST_FOLDER // MIB} MiB")
+        copy = target / _called(submission, full[: -len(archive)] if name is None else name)
+        files = _from_tar(submission, opened) if (opened := UNPACKERS[archive]) else _from_zip(submission)
+        _apart(submission, lambda: _write(copy, files))
+        _lift(copy)
+    else:
+        copy = target / f"{_called(submission, submission.stem if name is None else name)}{submission.suffix}"
+        if status.st_size > LARGEST_FILE:
+            raise refusal(submission, f"is larger than {LARGEST_FILE // MIB} MiB")
+        copy.write_bytes(bounded(os.open(submission, os.O_RDONLY | os.O_NOFOLLOW)))
+        copy.chmod(0o755 if status.st_mode & 0o111 else 0o644)
+    return copy
+
+
+def _apart(archive: Path, unpack: Callable[[], None]) -> None:
+    """Unpack in a process of its own, within limits: what a header may cost is known to nobody but who has written it."""
+    with tempfile.TemporaryFile() as told:
+        child = os.fork()
+        if not child:
+            failed = 1
+            try:
+                resource.setrlimit(resource.RLIMIT_AS, (UNPACKING_MEMORY, UNPACKING_MEMORY))
+                resource.setrlimit(resource.RLIMIT_CPU, (UNPACKING, UNPACKING))
+                unpack()
+                failed = 0
+            except Refused as refused:
+                told.write(json.dumps(refused.problems).encode())
+                told.flush()
+            finally:
+                os._exit(failed)
+        _, failed = os.waitpid(child, 0)
+        told.seek(0)
+        problems = json.loads(told.read() or b"[]")
+    if problems:
+        raise Refused([Problem(*each) for each in problems], 4)
+    if failed:
+        limits = f"{UNPACKING} s of processor time and {UNPACKING_MEMORY // GIB} GiB of memory"
+        raise refusal(archive, f"cannot be unpacked with {limits}")
+
+
+def _called(submission: Path, name: str) -> str:
+    """Return what a submission is called; raise Refused for a name that no bot may have."""
+    try:
+        return bot_name(name)
+    except Wrong as wrong:
+        raise refusal(submission, f"its name {wrong.message}") from None
+
+
+def refusal(path: Path | str, why: str) -> Refused:
+    """Return the refusal of one file, by name."""
+    hint = "hand in regular files only: no links, no devices, no more than the limits say"
+    return Refused([Problem("B016", harmless(str(path)), why, hint=hint)], 4)
+
+
+def kind_of(mode: int) -> str:
+    """Return what a special file is, for people."""
+    kinds = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket"}
+    return kinds.get(stat.S_IFMT(mode), "a device")
+
+
+File = tuple[str, bytes, bool]
+"""A file's path inside its submission, its content, and whether it may be executed."""
+
+
+def _from_folder(folder: Path) -> Iterator[File]:
+    for place, folders, names, at in os.fwalk(folder, follow_symlinks=False):
+        inside = Path(place).relative_to(folder)
+        folders[:] = [name for name in folders if name not in LEFT_OUT]
+        for name in sorted(folders):
+            if stat.S_ISLNK(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
+                raise refusal(inside / name, "is a link")
+        for name in sorted(set(names) - LEFT_OUT):
+            status = os.stat(name, dir_fd=at, follow_symlinks=False)
+            if not stat.S_ISREG(status.st_mode):
+                raise refusal(inside / name, f"is {kind_of(status.st_mode)}")
+            if status.st_size > LARGEST_FILE:
+                raise refusal(inside / name, f"is larger than {LARGEST_FILE // MIB} MiB")
+            descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at)
+            yield str(inside / name), bounded(descriptor), bool(status.st_mode & 0o111)
+
+
+def _from_zip(path: Path) -> Iterator[File]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for entry in archive.infolist():
+                mode = entry.external_attr >> 16
+                if entry.is_dir() or _left_out(entry.filename):
+                    continue
+                if stat.S_IFMT(mode) and not stat.S_ISREG(mode):
+                    raise refusal(entry.filename, f"is {kind_of(mode)}")
+                if entry.file_size > LARGEST_FILE:
+                    raise refusal(entry.filename, f"is larger than {LARGEST_FILE // MIB} MiB")
+                with archive.open(entry) as file:  # its size is what it claims: read no more than allowed
+                    yield entry.filename, file.read(LARGEST_FILE + 1), bool(mode & 0o111)
+    except BROKEN as broken:
+        raise refusal(path, f"cannot be unpacked: {harmless(str(broken))[:200]}") from broken
+
+
+def _from_tar(path: Path, opened: Callable[[Path], Any]) -> Iterator[File]:
+    try:
+        with tempfile.TemporaryFile() as plain:
+            _spread(path, opened, plain)
+            with tarfile.open(fileobj=plain, mode="r:") as archive:
+                for entry in archive:
+                    if entry.isdir() or _left_out(entry.name):
+                        continue
+                    file = archive.extractfile(entry) if entry.isreg() else None
+                    if file is None:
+                        raise refusal(entry.name, "is a link or a device")
+                    if entry.size > LARGEST_FILE:
+                        raise refusal(entry.name, f"is larger than {LARGEST_FILE // MIB} MiB")
+                    yield entry.name, file.read(LARGEST_FILE + 1), bool(entry.mode & 0o111)
+    except BROKEN as broken:
+        raise refusal(path, f"cannot be unpacked: {harmless(str(broken))[:200]}") from broken
+
+
+def _spread(path: Path, opened: Callable[[Path], Any], plain: IO[bytes]) -> None:
+    """Unpack a tar, bounded, before anybody reads it: its headers too may claim to be of any size."""
+    room = LARGEST_FOLDER + MOST_FILES * 4096
+    with opened(path) as packed:
+        while chunk := packed.read(MIB):
+            room -= len(chunk)
+            if room < 0:
+                raise refusal(path, f"unpacks to more than {LARGEST_FOLDER // MIB} MiB")
+            plain.write(chunk)
+    plain.seek(0)
+
+
+def _left_out(name: str) -> bool:
+    """Return whether a file is what tools leave in folders and archives, no part of a bot."""
+    return bool({*PurePosixPath(name).parts} & {*LEFT_OUT, "__MACOSX"})
+
+
+def _write(copy: Path, files: Iterator[File]) -> None:
+    """Write files below a folder that nobody else can reach yet."""
+    copy.mkdir()
+    total = 0
+    for count, (name, content, executable) in enumerate(files, 1):
+        path = PurePosixPath(name.replace("\\", "/"))
+        total += len(content)
+        if path.is_absolute() or ".." in path.parts:
+            raise refusal(name, "leads out of its folder")
+        if not name.isprintable():
+            raise refusal(name, "has a character in its name that cannot be printed")
+        if count > MOST_FILES or total > LARGEST_FOLDER or len(content) > LARGEST_FILE:
+            raise refusal(name, f"makes it more than {MOST_FILES} files or {LARGEST_FOLDER // MIB} MiB")
+        target = copy / path
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("xb") as written:
+                written.write(content)
+            target.chmod(0o755 if executable else 0o644)
+        except (FileExistsError, NotADirectoryError, IsADirectoryError) as twice:
+            raise refusal(name, "is in it twice, or is a file and a folder at once") from twice
+        except OSError as failed:
+            raise refusal(name[:200], f"cannot be written: {failed.strerror}") from failed
+
+
+def _lift(folder: Path) -> None:
+    """Take the one folder that an archive often wraps everything in out of the way."""
+    inside = list(folder.iterdir())
+    if len(inside) == 1 and inside[0].is_dir():
+        aside = folder.with_name(folder.name + ".lifted")
+        inside[0].rename(aside)
+        shutil.rmtree(folder)
+        aside.rename(folder)

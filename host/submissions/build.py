@@ -1,0 +1,426 @@
+"""From what an author handed in to a program that can be asked: copied safely, built in a sandbox, known by its hash."""
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import trio
+
+from host.base import paths
+from host.base.errors import WHOLE_LOG, Problem, Refused
+from host.base.safe_text import harmless
+from host.bots.monitor import a_watcher
+from host.games import GAMES
+from host.sandbox import Ended, Home, sandboxed
+from host.sandbox.limits import GIB, KIB, MIB, Limits
+from host.submissions import requirements
+from host.submissions.adapters import ADAPTERS, adapted, advice, kept, lay
+from host.submissions.bot_spec import Bot, Spec
+from host.submissions.languages import LANGUAGES, Step, cold_because, environment, missing, need, own_build, tool
+from protocols import argv as argv_protocol
+from protocols.wire import FaultKind
+
+BUILDING = Limits(
+    move=120, cpu=120, memory=2 * GIB, tasks=256, output=32 * KIB, files=256 * MIB, open_files=1024, state=0
+)
+ARCHIVING = 20.0  # seconds for a step that may fail
+MOST_FILES, LARGEST_FILE, LARGEST_FOLDER = 10_000, 64 * MIB, 256 * MIB
+DEEPEST = 40  # folders in folders
+ELF = b"\x7fELF"
+HOW = {
+    FaultKind.MEMORY: f"took more than {BUILDING.memory // GIB} GiB of memory",
+    FaultKind.FLOOD: "left far too many files, too large, too deep or in folders that cannot be looked into, or a full disk",
+}
+LONGEST_PATH = 2000  # bytes
+SCRATCH = 512 * MIB
+SPARED = GIB  # bytes of the disk that no build may take; half of what there is, where that is less
+WORDS_SHOWN = 30  # lines of a compiler
+LOG_KEPT = 64 << 10  # characters that go with what is wrong
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a folder's regular files, following no link; raise Refused for what is too much.
+
+    Guests may have written the source: every file is opened once, without following, and looked at through its
+    descriptor. Whatever is no regular file or folder is left behind.
+    """
+    total = count = 0
+    for folder, _folders, names, at in os.fwalk(source, follow_symlinks=False):
+        inside = Path(folder).relative_to(source)
+        if len(inside.parts) > DEEPEST or len(os.fsencode(inside)) > LONGEST_PATH:
+            raise Refused([Problem("B016", harmless(str(inside)[:80]), "lies too deep")], 4)
+        place = target / inside
+        place.mkdir(exist_ok=True)
+        for name in sorted(names):
+            try:
+                descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
+            except OSError:
+                continue  # a link, or gone
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                os.close(descriptor)
+                continue
+            total, count = total + status.st_size, count + 1
+            if status.st_size > LARGEST_FILE or total > LARGEST_FOLDER or count > MOST_FILES:
+                os.close(descriptor)
+                raise Refused([Problem("B016", harmless(name), "too large, or too many files")], 4)
+            copied = place / name
+            content = bounded(descriptor)
+            with copied.open("xb") as written:
+                written.write(content)
+            # a linker may not set modes by name where only Landlock stands between a build and its user's files
+            copied.chmod(0o755 if status.st_mode & 0o100 or content.startswith(ELF) else 0o644)
+            # a class-data archive knows its jar by the time it was written
+            os.utime(copied, ns=(status.st_mtime_ns, status.st_mtime_ns))
+
+
+def bounded(descriptor: int) -> bytes:
+    """Return a file's content, at most the largest allowed: it may grow while it is read."""
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(LARGEST_FILE)
+
+
+def fingerprint(folder: Path) -> Iterator[bytes]:
+    """Yield what makes a folder this folder: names, modes and contents, in one order."""
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(place) / name
+            data = path.read_bytes()
+            yield f"{path.relative_to(folder)}\0{path.stat().st_mode & 0o111}\0{len(data)}\0".encode(
+                errors="surrogateescape"
+            )
+            yield data
+
+
+# The sha256 of a bot covers the two texts below, and journals name bots by their sha256. The words in them are those of
+# the first version and stay as they are when a class or a field gets another name. A field that is added later appears
+# only where it has another value than its default.
+
+SPELLED_LIMITS = (
+    "Limits(move=1.0, startup=10.0, cpu=1.0, cpu_table=86400.0, memory=536870912, tasks=64, output=4096, "
+    "state=1048576, files=16777216, open_files=64, clock='wall')"
+)
+"""Stands for the limits of every bot: they are not part of its sha256."""
+
+
+def spelled_spec(spec: Spec) -> str:
+    """Return the text of a spec that its bot's sha256 covers: without its folder, its limits and where its wheels are."""
+    fields: tuple[tuple[str, object], ...] = (
+        ("name", spec.name),
+        ("folder", Path()),
+        ("files", spec.files),
+        ("language", spec.language),
+        ("author", spec.author),
+        ("game", spec.game),
+        ("protocol", spec.protocol),
+        ("sources", spec.sources),
+        ("entry", spec.entry),
+        ("main", spec.main),
+        ("run", spec.run),
+        ("build", spec.build),
+        ("compiler", spec.compiler),
+        ("adapter", spec.adapter),
+        ("heap", spec.heap),
+        ("python", spec.python),
+        ("requires", spec.requires),
+        ("env", spec.env),
+        ("needs", spec.needs),
+        ("abreast", spec.abreast),
+        ("tables", spec.tables),
+        ("lifetime", spec.lifetime),
+        ("warm", spec.warm),
+        ("state", spec.state),
+        ("state_lifetime", spec.state_lifetime),
+    )
+    words = ", ".join(f"{name}={value!r}" for name, value in fields)
+    return f"Spec({words}, limits={SPELLED_LIMITS}, manifest='', wheels=None)"
+
+
+def spelled_steps(steps: Iterable[Step]) -> str:
+    """Return the text of a build's steps that names the folder of what it makes."""
+    words = (f"Step(command={step.command!r}, optional={step.optional!r})" for step in steps)
+    return f"[{', '.join(words)}]"
+
+
+def protocol_of(spec: Spec) -> str:
+    """Return the protocol a bot speaks: its own, else its game's."""
+    return spec.protocol or (GAMES[spec.game].protocol if spec.game in GAMES else "argv")
+
+
+def question_of(spec: Spec) -> tuple[str, ...]:
+    """Return the arguments of a first question, for the step that archives what it loads."""
+    if protocol_of(spec) != "argv" or spec.game not in GAMES:
+        return ()
+    return tuple(word.decode() for word in argv_protocol.ask(GAMES[spec.game].examples[0]))
+
+
+def steps_of(spec: Spec) -> list[Step]:
+    """Return how a bot is built: its own commands, else its adapter's or its language's."""
+    if spec.build:
+        return own_build(spec)
+    kind = ADAPTERS[spec.adapter] if spec.adapter else LANGUAGES[spec.language]
+    return [*requirements.unpacking(spec), *kind.build(spec._replace(protocol=protocol_of(spec)), question_of(spec))]
+
+
+def warm_start(spec: Spec) -> tuple[str, ...]:
+    """Return the command of a bot's warm start; empty where each start is cold."""
+    return kept(spec._replace(protocol=protocol_of(spec))) if spec.warm else ()
+
+
+def why_cold(spec: Spec) -> str:
+    """Return why a bot that asks for a warm start has none."""
+    return cold_because(spec._replace(protocol=protocol_of(spec)))
+
+
+def shown_step(step: Step) -> str:
+    """Return a command of a build for people."""
+    return " ".join([Path(step.command[0]).name, *step.command[1:]])
+
+
+async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
+    """Return the bot, built inside a sandbox of this level, or found built already.
+
+    Raise Refused: exit code 6 when a toolchain is missing, 4 when it does not build, with the compiler's words, 3 when
+    its manifest and its adapter do not agree.
+    """
+    spec = adapted(spec)
+    language = LANGUAGES[spec.language]
+    if lacks := missing(spec):
+        hint = f"apt install {language.package}" if language.package else "install it, or take it out of `needs`"
+        problem = Problem(
+            "S005", spec.name, f"needs {', '.join(lacks)}, not found on {environment(('',))['PATH']}", hint=hint
+        )
+        raise Refused([problem], 6)
+    steps = steps_of(spec)
+    store = paths.cache() / "bots"
+    store.mkdir(exist_ok=True)
+    async with _workshop(store) as workshop:
+        staged = workshop / "staged"
+        staged.mkdir()
+        lay_files(files_of(spec), staged)
+        if spec.adapter:
+            lay(spec, staged)
+        if spec.requires:
+            requirements.lay(spec.wheels or await requirements.fetched(spec, requirements.suiting(spec)), staged)
+        what = hashlib.sha256(spelled_spec(spec).encode())
+        for part in fingerprint(staged):
+            what.update(part)
+        sha256 = what.hexdigest()  # the same on every machine; what comes of it is this machine's
+        made_by = hashlib.sha256(f"({sha256!r}, {spelled_steps(steps)}, {_versions(steps)!r})".encode())
+        built = store / made_by.hexdigest()[:32]
+        if force and built.exists():
+            shutil.rmtree(built)
+        if not built.exists():
+            if steps:
+                await _run(spec, steps, log_of(sha256), staged, level)
+            finished = workshop / "finished"
+            finished.mkdir()
+            copy(staged, finished)
+            if spec.state:
+                _lay_state(finished / spec.state)
+            try:
+                finished.rename(built)
+            except OSError:
+                if not built.exists():  # else another process has built the same
+                    raise
+    files = frozenset(str(path.relative_to(built)) for path in built.rglob("*") if path.is_file())
+    kind = ADAPTERS[spec.adapter] if spec.adapter else language
+    argv = kind.run(spec, files) if not (spec.run and spec.language != "any") else LANGUAGES["any"].run(spec, files)
+    env = environment(argv) | requirements.environment(spec) | dict(spec.env)
+    return Bot(
+        *(spec.name, spec.language, protocol_of(spec), argv, str(built), sha256, tuple(env.items()), spec.limits),
+        *(spec.abreast, spec.tables, spec.lifetime, spec.state, spec.state_lifetime, spec.author),
+        warm=warm_start(spec),
+    )
+
+
+@asynccontextmanager
+async def _workshop(store: Path) -> AsyncIterator[Path]:
+    """Have a folder to build in, and remove those of croupiers that were killed while they built.
+
+    Who works in one holds its lock. `rm` empties them: a guest may have dug deeper than Python can follow.
+    """
+    with ExitStack() as held:
+        with _locked(store / ".lock"):
+            orphans = [path for path in store.glob("making-*") if held.enter_context(_lock_of_nobody(path))]
+            workshop = Path(tempfile.mkdtemp(dir=store, prefix="making-"))
+            held.enter_context(_lock_of_nobody(workshop))
+        try:
+            workshop.chmod(0o755)
+            await _remove(orphans)
+            yield workshop
+        finally:
+            with trio.CancelScope(shield=True):
+                await _remove([workshop])
+
+
+async def _remove(folders: list[Path]) -> None:
+    if folders:
+        paths = list(map(str, folders))
+        await trio.run_process(
+            ["/bin/chmod", "-Rf", "u+rwX", "--", *paths], check=False
+        )  # a guest may have closed some
+        await trio.run_process(["/bin/rm", "-rf", "--", *paths], check=False)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock that everybody takes for a moment only."""
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def _lock_of_nobody(folder: Path) -> Iterator[bool]:
+    """Hold a folder's lock, and say so, unless somebody does."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        yield False  # it has just been removed
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        free = False
+    else:
+        free = True
+    try:
+        yield free
+    finally:
+        os.close(descriptor)
+
+
+def _lay_state(place: Path) -> None:
+    """Make the file that a state file is mounted on."""
+    if place.is_dir():
+        raise Refused([Problem("B016", harmless(place.name), "is its state file, and its build makes it a folder")], 4)
+    place.touch()
+
+
+class File(NamedTuple):
+    """One of a bot's own files."""
+
+    name: str  # relative to its folder
+    executable: bool
+    content: bytes
+
+
+def files_of(spec: Spec) -> Iterator[File]:
+    """Yield a bot's own files, following no link."""
+    for name in spec.files:
+        descriptor = os.open(spec.folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            os.close(descriptor)
+            raise Refused([Problem("B016", harmless(name), "is no regular file")], 4)
+        yield File(name, bool(mode & 0o111), bounded(descriptor))
+
+
+def lay_files(files: Iterable[File], folder: Path) -> None:
+    """Write a bot's files into a folder; their times tell nothing."""
+    for file in files:
+        target = folder / file.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("xb") as written:
+            written.write(file.content)
+        target.chmod(0o755 if file.executable else 0o644)
+        os.utime(target, (0, 0))
+
+
+def _versions(steps: list[Step]) -> list[str]:
+    """Return what tells one toolchain from the next: the real path, size and time of every program that builds."""
+    versions = []
+    for step in steps:
+        path = Path(tool(step.command[0]) or step.command[0]).resolve()
+        if path.exists():
+            versions.append(f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}")
+    return versions
+
+
+def log_of(sha256: str) -> Path:
+    """Return where the log of a build is kept, whether it went well or not."""
+    return paths.cache() / "bots" / f"{sha256[:32]}.log"
+
+
+async def _run(spec: Spec, steps: list[Step], log: Path, staged: Path, level: str) -> None:
+    """Run the steps of a build. Write all their output to its log; raise Refused with the first error."""
+    log.write_text("")
+    home = Home(staged, writable=True, scratch=SCRATCH)
+    env = environment(tuple(map(need, LANGUAGES[spec.language].programs[:1])))  # its commands may call a JDK's tools
+    env |= requirements.environment(spec)
+    async with a_watcher() as watcher, sandboxed(level, home, BUILDING) as sandbox:
+        folders = [staged, *([Path(sandbox.tmp)] if sandbox.tmp else [])]
+        least = min(SPARED, _free(staged) // 2)  # a file that is written but has no name any more is in no folder
+
+        def too_much() -> bool:
+            return any(map(bursts, folders)) or _free(staged) < least
+
+        with watcher.watching(sandbox, BUILDING.memory, too_much) as watched:
+            for step in steps:
+                started = time.monotonic()
+                watched.forget()
+                ended = await sandbox.keeper.ask(
+                    [word.encode() for word in step.command],
+                    env | environment(step.command),
+                    BUILDING,
+                    ARCHIVING if step.optional else BUILDING.move,
+                )
+                took = time.monotonic() - started
+                with log.open("a") as words:
+                    words.write(f"$ {harmless(shown_step(step))}\n{_words(ended)}\n({ended.words}, {took:.2f} s)\n")
+                well = ended.status == 0 and not ended.error and not ended.timed_out
+                if watched.breach is None and (well or step.optional):
+                    continue
+                how = HOW[watched.breach] if watched.breach else "took too long" if ended.timed_out else ended.words
+                raise Refused([_does_not_build(spec, step, ended, how, took, log)], 4)
+
+
+def _free(folder: Path) -> int:
+    """Return the bytes that are free on a folder's disk."""
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize
+
+
+def bursts(folder: Path) -> bool:
+    """Return whether a folder that is being filled has far more in it than anybody may hand in, or hides what it has."""
+    total = count = 0
+    failed: list[OSError] = []
+    for place, folders, names, at in os.fwalk(folder, onerror=failed.append, follow_symlinks=False):
+        count += len(folders) + len(names)
+        for name in names:
+            with suppress(OSError):
+                total += os.stat(name, dir_fd=at, follow_symlinks=False).st_blocks * 512
+        depth = len(Path(place).parts) - len(folder.parts)
+        if total > 2 * LARGEST_FOLDER or count > MOST_FILES or depth > DEEPEST:
+            return True
+    return any(isinstance(error, PermissionError) for error in failed)
+
+
+def _words(ended: Ended) -> str:
+    return harmless((ended.stderr + ended.output).decode(errors="replace")).replace("/bot/", "")
+
+
+def _does_not_build(spec: Spec, step: Step, ended: Ended, how: str, took: float, log: Path) -> Problem:
+    words = _words(ended)
+    lines = [line[:300] for line in words.splitlines() if line.strip()]
+    first = next((n for n, line in enumerate(lines) if re.search(r"\berror\b", line, re.IGNORECASE)), 0)
+    shown = "\n".join(lines[first : first + WORDS_SHOWN]) or "(the compiler said nothing)"
+    return Problem(
+        "B010",
+        spec.name,
+        f"does not build  ({shown_step(step)[:160]}; {how}, {took:.1f} s)",
+        f"{shown}{WHOLE_LOG}{log}",
+        advice(spec, words) or "mend the first error first: the others may follow from it",
+        log.read_text(errors="replace")[-LOG_KEPT:],
+    )

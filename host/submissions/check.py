@@ -1,0 +1,210 @@
+"""Is a bot accepted, and if not, why not: built, started, examined, and a report in which every finding has its cure."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from statistics import median
+from typing import Any, NamedTuple
+
+from host.base.errors import Problem, Refused
+from host.base.safe_text import harmless
+from host.games.engine import Game
+from host.sandbox import KeeperDied
+from host.sandbox.limits import MIB, Limits
+from host.submissions.adapters import adapted
+from host.submissions.bot_spec import Bot, Spec
+from host.submissions.build import build, shown_step, steps_of, why_cold
+from host.submissions.conformance import Asked, Course, examined
+from host.submissions.diagnosis import REFUSED, hint_of_refusal, milliseconds
+from host.submissions.manifest import spelled_limit
+from host.submissions.preflight import differs
+from protocols import PROTOCOLS
+from protocols.wire import Fault, FaultKind, Move
+
+NEAR = 0.5  # of a limit: a slower or busier machine may then be too much
+WIDTH = 76  # of what a line says
+
+
+class Line(NamedTuple):
+    """One line of a report: passed (✓), worth a note (!) or failed (✗); `cure` says what to do about it."""
+
+    mark: str
+    what: str
+    words: str
+    cure: str = ""
+
+    def __str__(self) -> str:
+        text = f"  {self.mark} {self.what:<15} {self.words}"
+        return f"{text}\n{'':20}{self.cure}" if self.cure else text
+
+
+class Report(NamedTuple):
+    """What was found out about one bot."""
+
+    bot: str
+    about: str
+    place: str
+    accepted: bool
+    seconds: float
+    lines: tuple[Line, ...]
+    problems: tuple[Problem, ...] = ()
+
+    def facts(self) -> dict[str, Any]:
+        """Return the report for programs."""
+        lines, problems = [line._asdict() for line in self.lines], [problem._asdict() for problem in self.problems]
+        return self._asdict() | {"lines": lines, "problems": problems}
+
+    def text(self) -> str:
+        """Return the report for people."""
+        head = harmless(f"{self.bot} · {self.about}").replace("\n", r"\n")  # a name that is refused may be anything
+        shown = [f"{head:<70} {harmless(self.place)}".rstrip(), *map(str, self.lines), *map(str, self.problems)]
+        notes = sum(line.mark == "!" for line in self.lines)
+        words = "ready to play" if self.accepted else "not accepted"
+        noted = f" · {notes} note{'s' if notes > 1 else ''}" if notes else ""
+        return "\n".join([*shown, f"{words}{noted} · {self.seconds:.1f} s"])
+
+
+async def checked(
+    spec: Spec, game: Game, level: str, granted: Limits, rules: Any = None, place: str = ""
+) -> tuple[Report, Bot | None]:
+    """Return what a bot makes of its exam, and the bot if it builds; never raise for what a bot does."""
+    began = time.monotonic()
+    about = f"{spec.language} · {spec.protocol or game.protocol} · {game.name}"
+    lines: list[Line] = []
+    bot: Bot | None = None
+
+    def report(*problems: Problem) -> tuple[Report, Bot | None]:
+        seconds = time.monotonic() - began
+        return Report(spec.name, about, place, not problems, seconds, tuple(lines), problems), bot
+
+    spec = spec._replace(game=game.name)
+    try:
+        bot = await build(spec, level)
+        steps = steps_of(adapted(spec))
+    except Refused as refused:
+        lines.append(Line("✗", "builds", "no"))
+        return report(*refused.problems)
+    command = shown_step(steps[0])[:50] if steps else "nothing to build"
+    lines.append(Line("✓", "builds", f"{command:<54} {time.monotonic() - began:.2f} s"))
+    bot = bot._replace(limits=granted.at_most(spec.limits))
+    rules = rules or next(iter(game.presets.values()))
+    try:
+        course = await examined(bot, game, rules, level)
+    except KeeperDied as died:
+        return report(Problem("B017", spec.name, f"no sandbox holds it: {harmless(str(died))}", hint="croupier doctor"))
+    lines += told(bot, game, rules, course, level)
+    if not adapted(spec).warm or course.problems:
+        return report(*course.problems)
+    if not bot.warm:
+        lines.append(Line("!", "warm", f"starts cold: {why_cold(spec)}"))
+        return report()
+    otherwise = await differs(bot, game, level)
+    if otherwise is None:
+        lines.append(Line("✓", "warm", "answers as it does cold"))
+        return report()
+    if spec.warm:
+        lines.append(Line("✗", "warm", "answers otherwise than cold"))
+        return report(otherwise)
+    bot = bot._replace(warm=())
+    lines.append(Line("!", "warm", "answers otherwise than cold, so it starts cold", otherwise.evidence))
+    return report()
+
+
+def loaded(bot: Bot, asked: Asked | None) -> Line:
+    """Return what is said of a bot's slowest answer on a busy machine."""
+    cure = "near its limit: let it think for less, or a busy machine may be too slow for it"
+    if asked is None or isinstance(asked.answer, Fault):
+        return Line("!", bot.name, "no answer in time", cure)
+    words = f"slowest {milliseconds(asked.wall)} of {bot.limits.move:g} s"
+    return Line("!", bot.name, words, cure) if asked.wall > NEAR * bot.limits.move else Line("✓", bot.name, words)
+
+
+# What the report says.
+
+
+def told(bot: Bot, game: Game, rules: Any, course: Course, level: str) -> Iterator[Line]:
+    """Yield the lines of a report."""
+    lives = PROTOCOLS[bot.protocol].lives
+    if not course.asked or course.usage is None:
+        yield Line("✗", "starts", "and is silent")
+        return
+    start = course.asked[0].wall if lives else median(asked.wall for asked in course.asked)
+    started = FaultKind.START not in course.grave
+    yield Line("✓" if started else "✗", "starts", milliseconds(start) + ("" if lives else ", for every question anew"))
+    yield from _answers(course)
+    yield from _edges(game, course)
+    yield from _illegal(game, rules, course)
+    if course.again:
+        yield _repeatable(course)
+    yield _limits(bot, course.slowest(lives).wall, course.usage.memory)
+    complaint = REFUSED.search(harmless(course.stderr.decode(errors="replace")))
+    if complaint:
+        yield Line(
+            "!",
+            "sandbox",
+            f"level {level}; it complains: {complaint[0]}    note B037",
+            hint_of_refusal(bot, course.stderr),
+        )
+    elif level == "none":
+        yield Line(
+            "!", "sandbox", "none: it was not kept from anything", "without --unsafe it is tried as it will play"
+        )
+    else:
+        yield Line("✓", "sandbox", f"level {level}; it complains of nothing refused")
+
+
+def _answers(course: Course) -> Iterator[Line]:
+    moves = Counter(asked.answer.verb for asked in course.asked if isinstance(asked.answer, Move))
+    many = "  ".join(f"{verb} {count}" for verb, count in moves.most_common())
+    mark = "✗" if course.grave else "✓"
+    yield Line(mark, f"{len(course.asked)} questions", f"{moves.total()} answers: {many}" if moves else "no answer")
+    faults = Counter(asked.answer.kind for asked in course.asked if isinstance(asked.answer, Fault))
+    for kind, count in faults.items():
+        first = next(asked for asked in course.asked if isinstance(asked.answer, Fault) and asked.answer.kind == kind)
+        at = f", first at: {first.edge}" if first.edge else ""
+        cure = "" if kind in course.grave else "the rules say what it costs"
+        yield Line("✗" if kind in course.grave else "!", str(kind), f"{count} of {len(course.asked)}{at}", cure)
+
+
+def _edges(game: Game, course: Course) -> Iterator[Line]:
+    passed = [asked.edge for asked in course.asked if asked.edge and isinstance(asked.answer, Move)]
+    mark = "✓" if len(passed) == len(game.edges) else "✗" if course.grave else "!"
+    words = f"{len(passed)} of {len(game.edges)}: "
+    while passed and len(words) + len(passed[0]) < WIDTH:
+        words += passed.pop(0) + " · "
+    yield Line(mark, "edge cases", words.rstrip(" :·") + (" …" if passed else ""))
+
+
+def _illegal(game: Game, rules: Any, course: Course) -> Iterator[Line]:
+    illegal = [
+        asked
+        for asked in course.asked
+        if isinstance(asked.answer, Move) and not game.allows(rules, asked.question.view, asked.answer)
+    ]
+    if illegal and isinstance(move := illegal[0].answer, Move):
+        question = PROTOCOLS["lines"].ask(illegal[0].question.view)[0].decode().strip()
+        code = "B028" if move.verb == "PLAY" else "B026"
+        words = f"{len(illegal)} of {len(course.asked)} moves; the rules say what it costs    note {code}"
+        yield Line("!", "illegal", words, f"{move} to  {question}")
+
+
+def _repeatable(course: Course) -> Line:
+    pairs = list(zip(course.asked, course.again, strict=False))
+    differ = [first for first, second in pairs if first.answer != second.answer]
+    words = f"{len(pairs) - len(differ)} of {len(pairs)} the same twice"
+    if not differ:
+        return Line("✓", "repeatable", words)
+    cure = "draw from CROUPIER_SEED, and from no clock or other chance: then its games can be played again"
+    return Line("!", "repeatable", words, cure)
+
+
+def _limits(bot: Bot, slowest: float, memory: int) -> Line:
+    limits = bot.limits
+    near = []
+    if slowest > NEAR * limits.move:
+        near.append("a slower or busier machine may be too slow for it: croupier check --all tries one under load")
+    if memory > NEAR * limits.memory:
+        near.append("heap in bot.toml bounds Java and SBCL; other programs must hold less")
+    words = f"slowest {milliseconds(slowest)} of {limits.move:g} s"
+    words += f" · {memory / MIB:.1f} MiB of {spelled_limit(limits.memory)}"
+    return Line("!" if near else "✓", "limits", words, " · ".join(near))

@@ -1,0 +1,221 @@
+"""What a fault is, for the bot's author: a code, what was seen in a few lines, and a cure."""
+
+import re
+import signal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from host.base.errors import Problem
+from host.base.safe_text import harmless
+from host.bots.values import Evidence
+from host.games.engine import Game
+from host.submissions.bot_spec import Bot
+from host.submissions.manifest import spelled_limit
+from protocols.wire import FaultKind
+
+CODES: Mapping[str, str] = {
+    FaultKind.TIMEOUT: "B031",
+    FaultKind.CPU: "B032",
+    FaultKind.MEMORY: "B033",
+    FaultKind.CRASH: "B034",
+    FaultKind.EXIT: "B035",
+    FaultKind.FLOOD: "B038",
+    FaultKind.EXTRA: "B022",
+    FaultKind.UNREADABLE: "B023",
+    FaultKind.EARLY: "B024",
+    FaultKind.START: "B018",
+}
+REFUSED = re.compile(
+    r"PermissionError|Operation not permitted|Permission denied|Read-only file system|Network is unreachable"
+    r"|name resolution|Name or service not known|SocketException|UnknownHostException"
+    r"|No such file or directory: '/(?!bot/|tmp/)[^']*'"
+)
+"""What programs write when the sandbox has refused them something."""
+
+WROTE = re.compile(r"Read-only file system|Permission denied: '(?!/)")
+"""What they write when that was to write beside themselves; Landlock has another word for it."""
+
+SAID: Mapping[str, re.Pattern[str]] = {
+    "B011": re.compile(r"Could not find or load main class|Main method not found in class"),
+    "B012": re.compile(r"Could not reserve enough space for|insufficient memory for the Java|Invalid maximum heap"),
+    "B013": re.compile(r"can't allocate|can't map|failed to allocate", re.IGNORECASE),
+    "B036": re.compile(r"debugger invoked|Type HELP for debugger|Available restarts|Lisp debugger", re.IGNORECASE),
+    "B037": REFUSED,
+}
+"""What a runtime says before it gives up, by the code that says what it means."""
+
+GIVEN_UP = frozenset({FaultKind.CRASH, FaultKind.EXIT, FaultKind.EXTRA, FaultKind.UNREADABLE, FaultKind.TIMEOUT})
+"""The faults before which a runtime may have said something."""
+
+FLUSHES = "C: fflush(stdout) · Java: out.flush() · Python: print(…, flush=True) · Lisp: (finish-output)"
+HINTS = {
+    "B012": 'heap = "64 MiB" in bot.toml: croupier then passes -Xmx64m and limits the memory that is really used',
+    "B013": 'heap = "128 MiB" in bot.toml: croupier passes it as --dynamic-space-size',
+    "B018": "does it need a file or a library that is not in its folder?",
+    "B020": FLUSHES,
+    "B021": 'read the arguments, or protocol = "lines" in bot.toml',
+    "B022": "one line an answer; debug text belongs to stderr, where it is kept and shown",
+    "B024": "it must not speak before it is asked",
+    "B025": 'the answer ends with a line end, "\\n", and is flushed',
+    "B031": f"does it flush?  {FLUSHES}",
+    "B032": "it computes too long for one move: do less, or keep an eye on the clock",
+    "B033": "it needs more memory than it may have",
+    "B034": "build it with -g, and put the question to it by hand",
+    "B035": "a bot answers before it exits; one that lives on reads until its input ends",
+    "B036": "sbcl --script, or --disable-debugger (the preset does it); handle the error that is shown",
+    "B037": "bots have no network and see only their folder: what it needs must lie there",
+    "B038": "an answer is one short line; remarks belong to stderr",
+}
+LONGEST = 200  # characters of an answer that are shown
+LAST_LINES = 5  # of standard error
+
+
+def problem_of(bot: Bot, game: Game, piece: Evidence, code: str = "") -> Problem:
+    """Return what a fault is; `code` is what the one who asked has found out."""
+    stderr = harmless(piece.stderr.decode(errors="replace"))
+    code = code or code_of(piece)
+    shown = [f"asked: {harmless(piece.question.decode(errors='replace'))}"]
+    if piece.raw:
+        shown.append(f"wrote: {said(piece)!r}")
+    shown += [f"stderr: {line[:LONGEST]}" for line in stderr.splitlines()[-LAST_LINES:] if line.strip()]
+    message = MESSAGES.get(code, _any)(bot, game, piece)
+    return Problem(code, bot.name, message, "\n".join(shown), hint_of(code, bot, game, piece))
+
+
+def code_of(piece: Evidence) -> str:
+    """Return the code of a fault: what its runtime has said counts for more than how it ended."""
+    if piece.kind == FaultKind.TIMEOUT and piece.raw:
+        return "B025"  # it has written something, and did not end it
+    if piece.kind == FaultKind.CRASH and "signal" not in piece.ended:
+        piece = piece._replace(kind=FaultKind.EXIT)  # it has ended itself, with an error
+    words = (piece.stderr + piece.raw).decode(errors="replace")
+    if piece.kind in GIVEN_UP:
+        usual = CODES[piece.kind]
+        return next((code for code, pattern in SAID.items() if pattern.search(words)), usual)
+    return CODES.get(piece.kind, "B030")
+
+
+def hint_of(code: str, bot: Bot, game: Game, piece: Evidence) -> str:
+    """Return the cure."""
+    expected = f"expected  {game.grammar.expected}"
+    if code == "B011":
+        found = mains(bot)
+        return (
+            f'main = "{found[0]}"' if len(found) == 1 else f"a class with a main: {', '.join(found) or 'there is none'}"
+        )
+    if code == "B037":
+        return hint_of_refusal(bot, piece.stderr + piece.raw)
+    if code == "B023":
+        words = re.findall(r"[A-Z]+", game.grammar.expected)
+        word = re.sub(r"\W.*", "", said(piece).strip()).upper()
+        near = get_close_matches(word, words, 1, 0.5) or [each for each in words if word and word.startswith(each)]
+        return f"{near[0]}  ({expected})" if near else expected
+    return HINTS.get(code, expected)
+
+
+def hint_of_refusal(bot: Bot, words: bytes) -> str:
+    """Return the cure of what the sandbox refuses; `words` are what the bot has said of it."""
+    if not WROTE.search(words.decode(errors="replace")):
+        return HINTS["B037"]
+    kept = f"{bot.state}, its state file" if bot.state else 'the file that  state = "memory.bin"  in its bot.toml names'
+    return f"a bot's folder is read-only; it may keep one file: {kept}"
+
+
+def mains(bot: Bot) -> list[str]:
+    """Return the classes of a built Java bot that have a main method."""
+    folder = Path(bot.folder) / "classes"
+    return sorted(
+        ".".join(path.relative_to(folder).with_suffix("").parts)
+        for path in folder.rglob("*.class")
+        if b"([Ljava/lang/String;)V" in (content := path.read_bytes()) and b"\x01\x00\x04main" in content
+    )
+
+
+def said(piece: Evidence) -> str:
+    """Return what the bot wrote, as far as it is worth showing."""
+    return harmless(piece.raw.decode(errors="replace"))[:LONGEST]
+
+
+def milliseconds(seconds: float) -> str:
+    """Return a time for people: what ran out is never 0."""
+    return f"{seconds * 1000:.0f} ms" if seconds >= 0.01 else f"{seconds * 1000:.1f} ms"
+
+
+def last_line(piece: Evidence) -> str:
+    """Return the last words of standard error."""
+    lines = harmless(piece.stderr.decode(errors="replace")).strip().splitlines()
+    return lines[-1][:LONGEST] if lines else ""
+
+
+def _any(_bot: Bot, _game: Game, piece: Evidence) -> str:
+    return f"{piece.kind} after {milliseconds(piece.wall)}: {piece.ended or 'the process lives'}"
+
+
+def _late(_bot: Bot, _game: Game, piece: Evidence) -> str:
+    was = "it was waiting, not computing"
+    if piece.waited > piece.wall / 2:
+        was = f"it waited for a processor for {milliseconds(piece.waited)}: the machine was busy"
+    if piece.cpu > piece.wall / 2:
+        was = "it was computing, not waiting"
+    return f"no answer after {milliseconds(piece.wall)} (CPU used {milliseconds(piece.cpu)}: {was})"
+
+
+def _crashed(_bot: Bot, _game: Game, piece: Evidence) -> str:
+    number = int(re.sub(r"\D", "", piece.ended))
+    return f"crashed: {piece.ended} ({(signal.strsignal(number) or 'of no name').lower()})"
+
+
+def _exited(_bot: Bot, _game: Game, piece: Evidence) -> str:
+    last = last_line(piece)
+    return f"{piece.ended} without an answer" + (f":  {last}" if last else "")
+
+
+def _refused(_bot: Bot, _game: Game, piece: Evidence) -> str:
+    return f"the sandbox refused it something, and it {piece.ended or 'gave no answer'}:  {last_line(piece)}"
+
+
+def _gave_up(code: str, what: str) -> Callable[[Bot, Game, Evidence], str]:
+    def told(_bot: Bot, _game: Game, piece: Evidence) -> str:
+        lines = harmless((piece.stderr + piece.raw).decode(errors="replace")).splitlines()
+        line = next((line for line in lines if SAID[code].search(line)), "")
+        return f"{what}:  {line.strip()[:LONGEST]}"
+
+    return told
+
+
+MESSAGES: Mapping[str, Callable[[Bot, Game, Evidence], str]] = {
+    "B011": _gave_up("B011", "Java does not find the main class"),
+    "B012": _gave_up("B012", "the JVM cannot reserve its heap"),
+    "B013": _gave_up("B013", "SBCL cannot reserve its heap"),
+    "B018": lambda _bot, _game, piece: f"cannot be started: {piece.detail}",
+    "B020": lambda _bot, _game, piece: (
+        f"answered only after its input was closed: it does not flush (nothing came for {milliseconds(piece.wall)})"
+    ),
+    "B021": lambda _bot, game, _piece: (
+        f"waits for input, but {game.name} sends its question as arguments: it answers when the question is typed"
+    ),
+    "B022": lambda _bot, _game, piece: f"wrote more than its answer:  {said(piece)!r}",
+    "B023": lambda _bot, game, piece: f"{said(piece).rstrip()!r} is no move; a move is {game.grammar.expected}",
+    "B024": lambda _bot, _game, piece: f"wrote {said(piece)!r} before it was asked",
+    "B025": lambda _bot, _game, piece: f"wrote {said(piece)!r} and no line end: {milliseconds(piece.wall)} were over",
+    "B031": _late,
+    "B032": lambda bot, _game, piece: (
+        f"{milliseconds(piece.cpu or bot.limits.cpu)} of CPU for one move, {milliseconds(bot.limits.cpu)} are allowed: "
+        "too slow, not stuck"
+    ),
+    "B033": lambda bot, _game, _piece: (
+        f"more than {spelled_limit(bot.limits.memory)} of memory: it was killed for that, it did not crash by itself"
+    ),
+    "B034": _crashed,
+    "B035": _exited,
+    "B036": lambda _bot, _game, piece: f"fell into the Lisp debugger, and {piece.ended or 'waits there'}",
+    "B037": _refused,
+    "B038": lambda bot, _game, _piece: f"more than {spelled_limit(bot.limits.output)} for one move: cut, and killed",
+}
+
+
+def first_of_each(evidence: Sequence[Evidence], kinds: Iterable[str]) -> list[Evidence]:
+    """Return the first piece of evidence of each kind of fault that has left any."""
+    pieces = {piece.kind: piece for piece in reversed(evidence)}
+    return [pieces[kind] for kind in kinds if kind in pieces]

@@ -1,0 +1,118 @@
+"""What lies in a bot's folder, looked at without following or opening anything special."""
+
+import os
+import stat
+from pathlib import Path, PurePosixPath
+
+from host.base.config_file import escaped, shown
+from host.base.errors import Problem
+from host.sandbox.limits import MIB
+
+MOST_FILES, LARGEST_FILE, LARGEST_FOLDER, DEEPEST = 1000, 16 * MIB, 64 * MIB, 20
+LEFT_OUT = frozenset((".git", ".hg", ".svn", ".idea", ".vscode", ".DS_Store", "__pycache__", ".mypy_cache"))
+"""What tools leave in a folder: no part of a bot."""
+
+SPECIAL = {
+    stat.S_IFLNK: "is a link",
+    stat.S_IFIFO: "is a FIFO",
+    stat.S_IFSOCK: "is a socket",
+    stat.S_IFBLK: "is a device",
+    stat.S_IFCHR: "is a device",
+}
+TAKEN = "a bot is made of regular files: no links, no devices, no odd names"
+
+
+def odd(path: str) -> bool:
+    """Return whether a name could be mistaken for an option or a command, or cannot be printed."""
+    parts = PurePosixPath(path).parts
+    return not path.isprintable() or any(c in path for c in "\"'\\`") or any(part[0] in "-@" for part in parts)
+
+
+class Contents:
+    """The regular files of a folder and their modes, looked at without following or opening anything special."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.modes: dict[str, int] = {}
+        self.problems: list[Problem] = []
+        self._room, self._left = LARGEST_FOLDER, MOST_FILES
+        try:
+            self._look(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC), "", 0)
+        except OSError as error:
+            self._refuse("", f"cannot be looked at: {error.strerror}")
+        self.names = tuple(sorted(self.modes))
+
+    def _look(self, at: int, inside: str, depth: int) -> None:
+        folders = []
+        try:
+            with os.scandir(at) as entries:
+                for entry in entries:
+                    if entry.name in LEFT_OUT:
+                        continue
+                    self._left -= 1
+                    if self._left < 0 or len(self.problems) >= 20:
+                        break
+                    status = os.stat(entry.name, dir_fd=at, follow_symlinks=False)
+                    path = inside + entry.name
+                    if odd(path):
+                        self._refuse(path, "has a name that no file of a bot may have")
+                    elif stat.S_ISDIR(status.st_mode):
+                        folders.append(entry.name)
+                    else:
+                        self._file(path, status)
+            for name in folders:
+                if depth == DEEPEST:
+                    self._refuse(inside + name, f"is more than {DEEPEST} folders deep")
+                elif self._left >= 0:
+                    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+                    self._look(os.open(name, flags, dir_fd=at), f"{inside}{name}/", depth + 1)
+        except OSError as error:
+            self._refuse(inside, f"cannot be looked at: {error.strerror}")
+        finally:
+            os.close(at)
+        if depth == 0 and self._left < 0:
+            self._refuse("", f"has more than {MOST_FILES} files")
+
+    def _file(self, path: str, status: os.stat_result) -> None:
+        if not stat.S_ISREG(status.st_mode):
+            self._refuse(path, SPECIAL.get(stat.S_IFMT(status.st_mode), "is no regular file"))
+        elif status.st_size > LARGEST_FILE:
+            self._refuse(path, f"is larger than {LARGEST_FILE // MIB} MiB")
+        elif status.st_size > self._room:
+            self._refuse(path, f"makes the folder larger than {LARGEST_FOLDER // MIB} MiB")
+        else:
+            self._room -= status.st_size
+            self.modes[path] = status.st_mode
+
+    def _refuse(self, path: str, why: str) -> None:
+        self.problems.append(Problem("B016", self.where(path), why, hint=TAKEN))
+
+    def where(self, path: str) -> str:
+        """Return a file's name for messages."""
+        return shown(self.folder / path)
+
+    def start_of(self, path: str, most: int = 4096) -> bytes:
+        """Return the first bytes of one of the files; none when it has gone, or become a link."""
+        try:
+            descriptor = os.open(self.folder / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return b""
+        with os.fdopen(descriptor, "rb") as file:
+            return file.read(most) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+
+    def has(self) -> str:
+        """Return the list of files for a message."""
+        names = ", ".join(map(escaped, self.names[:8])) or "nothing"
+        return f"{self.where('')} has: {names}" + (", …" if len(self.names) > 8 else "")
+
+
+class Lone(Contents):
+    """A bot that is one file: its folder may have others, which are not its own."""
+
+    def __init__(self, path: Path, status: os.stat_result) -> None:
+        self.folder, self.modes, self.problems, self._room = path.parent, {}, [], LARGEST_FOLDER
+        if odd(path.name):
+            self._refuse(path.name, "has a name that no file of a bot may have")
+        else:
+            self._file(path.name, status)
+        self.names = tuple(self.modes)

@@ -1,0 +1,154 @@
+"""Before the first table: every bot built, started and asked once, so that one that cannot play is never a result."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+
+import trio
+
+from host.base.errors import Problem, Refused
+from host.base.safe_text import harmless
+from host.bots.monitor import Watcher, a_watcher
+from host.bots.seat import seated
+from host.bots.state_file import housed
+from host.bots.values import Question
+from host.games.engine import Game
+from host.sandbox import KeeperDied, demand_clock
+from host.sandbox.limits import A_DAY, Limits
+from host.submissions.bot_spec import Bot, Spec
+from host.submissions.build import build
+from host.submissions.diagnosis import code_of, problem_of
+from protocols import PROTOCOLS
+from protocols.wire import Answer, Fault, FaultKind, View
+
+HOPELESS = frozenset({FaultKind.START, FaultKind.CRASH, FaultKind.EXIT})
+COMPARED = 2.0  # seconds of cold answers that the warm ones are compared with
+ENDS, DIFFERS = "B035", "B039"
+NEVER_STARTS = ("B011", "B012", "B013")  # its runtime has said why
+
+
+async def ready(
+    specs: Sequence[Spec],
+    game: Game,
+    granted: Limits,
+    level: str,
+    told: Callable[[str, float], None] = lambda _name, _seconds: None,
+    warn: Callable[[str], None] | None = None,
+) -> list[Bot]:
+    """Return the bots, built and seen to start, as many at once as there are cores.
+
+    Raise Refused with everything that is wrong with any of them, or with their clock. `told` hears of each how long it has taken.
+    `granted` are the tournament's limits; a bot may have asked for less. With `warn`, one that does start but ends
+    whatever it is asked is let through with a warning: among friends that is a result like any other.
+    """
+    demand_clock(granted.clock, level)
+    bots: dict[int, Bot] = {}
+    refusals: dict[int, Refused] = {}
+    cores = trio.CapacityLimiter(len(os.sched_getaffinity(0)))
+
+    async def one(number: int, spec: Spec) -> None:
+        async with cores:
+            began = time.monotonic()
+            try:
+                bot = await build(spec._replace(game=game.name), level)
+                bots[number] = bot = bot._replace(limits=granted.at_most(spec.limits))
+                if problem := await started(bot._replace(warm=()), game, level):
+                    if warn is None or problem.code != ENDS:
+                        raise Refused([problem], 4)
+                    warn(f"WARNING  {problem.where}: {problem.message}")
+                if bot.warm and (problem := await differs(bot, game, level)):
+                    if spec.warm:
+                        raise Refused([problem], 4)
+                    bots[number] = bot._replace(warm=())  # nobody has asked for it
+                told(spec.name, time.monotonic() - began)
+            except Refused as refused:
+                refusals[number] = refused
+
+    async with trio.open_nursery() as nursery:
+        for number, spec in enumerate(specs):
+            nursery.start_soon(one, number, spec)
+    if refusals:
+        problems = [problem for _, refused in sorted(refusals.items()) for problem in refused.problems]
+        raise Refused(problems, max(refused.exit_code for refused in refusals.values()))
+    return [bots[number] for number in range(len(specs))]
+
+
+def hopeless(answer: Answer) -> bool:
+    """Return whether a bot ended instead of answering."""
+    return isinstance(answer, Fault) and answer.kind in HOPELESS
+
+
+async def differs(bot: Bot, game: Game, level: str) -> Problem | None:
+    """Return what is wrong with a bot whose answers warm are not its answers cold; None when they are the same.
+
+    Of one that does not answer the same twice cold, nothing can be compared but whether it answers.
+    """
+    async with a_watcher() as watcher, housed(bot, level) as home:
+
+        async def answers(command: tuple[str, ...], views: Sequence[View], patience: float) -> list[Answer]:
+            home.keep()
+            said: list[Answer] = []
+            until = time.monotonic() + patience
+            async with seated(bot._replace(warm=command), game, home.sandbox, 1, watcher) as seat:
+                for number, view in enumerate(views, 1):
+                    table = number if bot.lifetime == "fixture" else min(number, 2)  # who lives for one starts twice
+                    said += await seat.decide([Question(table, number, view)])
+                    if time.monotonic() > until:
+                        break
+            return said
+
+        views = [*game.edges.values()]
+        cold = await answers((), views, COMPARED)
+        del views[len(cold) :]
+        warm = await answers(bot.warm, views, A_DAY)
+        if cold != warm and cold != await answers((), views, A_DAY) and [*map(type, cold)] == [*map(type, warm)]:
+            return None
+    for view, before, now in zip(views, cold, warm, strict=True):
+        if before != now:
+            asked = b" ".join(PROTOCOLS[bot.protocol].ask(view)).decode().strip()
+            told = f"asked: {asked}\ncold: {_said(before)}\nwarm: {_said(now)}"
+            message = "answers otherwise when it is forked from a warm interpreter"
+            return Problem(
+                DIFFERS, bot.name, message, told, "take `warm = true` out of its bot.toml, or of croupier.toml"
+            )
+    return None
+
+
+def _said(answer: Answer) -> str:
+    return harmless(f"{answer.kind} {answer.detail}" if isinstance(answer, Fault) else f"{answer.verb} {answer.n}")
+
+
+async def started(bot: Bot, game: Game, level: str) -> Problem | None:
+    """Return what keeps a bot from playing at all: it cannot be started, or ends without a word whatever it is asked.
+
+    A bot that is slow, wrong or unreadable may play: the rules say what that costs.
+    """
+    watcher = Watcher()
+    answers: list[Answer] = []
+    lost: Problem | None = None
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(watcher.run)
+            async with (
+                housed(bot, level) as home,
+                seated(bot, game, home.sandbox, 1, watcher) as seat,
+            ):
+                for number, view in enumerate(game.examples[1:3], 1):
+                    answers += await seat.decide([Question(number, 1, view)])
+                    if not hopeless(answers[-1]):
+                        break
+            nursery.cancel_scope.cancel()
+    except* KeeperDied as died:
+        lost = Problem("B017", bot.name, f"no sandbox can be made for it: {harmless(str(died.exceptions[0]))}")
+    if lost is not None:
+        return lost
+    if not hopeless(answers[-1]):
+        return None
+    piece = seat.evidence[0]
+    stderr = harmless(piece.stderr.decode(errors="replace")).strip()
+    said = f"asked: {harmless(piece.question.decode())}" + (f"\n{stderr}" if stderr else "")
+    if code_of(piece) in NEVER_STARTS:
+        return problem_of(bot, game, piece)
+    if piece.kind == FaultKind.START:
+        return Problem("B018", bot.name, f"cannot be started: {piece.detail}", f"command: {' '.join(bot.argv)[:200]}")
+    return Problem(ENDS, bot.name, f"{piece.ended} without an answer, whatever it is asked", said)

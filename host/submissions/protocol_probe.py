@@ -1,0 +1,86 @@
+"""A bot that is silent, asked another way: what it says then tells why."""
+
+import io
+import os
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import NamedTuple
+
+import trio
+
+from host.bots.monitor import Watcher
+from host.games.engine import Game
+from host.sandbox import Sandbox
+from host.submissions.bot_spec import Bot
+from protocols import PROTOCOLS
+from protocols.wire import Move, View
+
+OTHER = {"argv": "lines", "lines": "argv"}
+CHUNK = 1 << 16
+
+
+class Heard(NamedTuple):
+    """The first line that was heard, whether it had an end, and the seconds that it took from the start."""
+
+    line: bytes
+    whole: bool
+    after: float
+
+
+async def unflushed(bot: Bot, sandbox: Sandbox, watcher: Watcher, view: View) -> Heard | None:
+    """Return what a bot answers as soon as its input is closed; None when that makes no difference.
+
+    It has been silent for the time of one move: who takes half as long, and no more, was not computing all that time.
+    """
+    (question,) = PROTOCOLS[bot.protocol].ask(view)
+    if bot.tables:
+        question = PROTOCOLS[bot.protocol].number(1, question)
+    heard = await _heard(bot, sandbox, watcher, (), question)
+    return heard if heard.whole and heard.after < bot.limits.move / 2 else None
+
+
+async def speaks(bot: Bot, game: Game, sandbox: Sandbox, watcher: Watcher, view: View) -> str:
+    """Return the protocol by which a bot, silent by its own, makes a move, and not without its question; else empty."""
+    other = OTHER.get(bot.protocol, "")
+    if not other:
+        return ""
+    words = PROTOCOLS["argv"].ask(view)
+    typed = PROTOCOLS["lines"].ask(view)[0]
+    asked, unasked = ((words, typed), (words, b"")) if other == "lines" else ((words, b""), ((), b""))
+    told = [await _heard(bot, sandbox, watcher, *each) for each in (asked, unasked)]
+    moves = [isinstance(PROTOCOLS[other].receive(game.grammar, heard.line), Move) for heard in told]
+    return other if moves == [True, False] else ""
+
+
+async def _heard(bot: Bot, sandbox: Sandbox, watcher: Watcher, words: Sequence[bytes], typed: bytes) -> Heard:
+    """Return the first line of a bot that is started with these arguments, all of its input typed at once."""
+    began, output = time.perf_counter(), b""
+    with ExitStack() as stack, watcher.watching(sandbox, bot.limits.memory) as watched:
+        reads, types = _pipe(stack)
+        listens, writes = _pipe(stack)
+        _nobody, complains = _pipe(stack)
+        watched.allow(bot.limits.cpu + bot.limits.startup)
+        types.write(typed)
+        types.close()
+        argv = [word.encode() for word in bot.argv]
+        env = dict(bot.env) | {"CROUPIER_SEED": "1"}
+        stdio = (reads.fileno(), writes.fileno(), complains.fileno())
+        await sandbox.keeper.start([*argv, *words], env, bot.limits, stdio)
+        writes.close()
+        with trio.move_on_after(bot.limits.move):
+            while b"\n" not in output and len(output) < CHUNK:
+                await trio.lowlevel.wait_readable(listens.fileno())
+                if not (heard := listens.read(CHUNK)):
+                    break
+                output += heard
+        after = time.perf_counter() - began
+        await sandbox.keeper.sweep()
+    line, end, _ = output.partition(b"\n")
+    return Heard(line, bool(end), after)
+
+
+def _pipe(stack: ExitStack) -> tuple[io.FileIO, io.FileIO]:
+    """Return the two ends of a pipe, to be closed when the stack is."""
+    reads, writes = os.pipe()
+    return stack.enter_context(io.FileIO(reads, "r")), stack.enter_context(io.FileIO(writes, "w"))

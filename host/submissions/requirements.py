@@ -1,0 +1,148 @@
+"""What a Python bot requires from the package index: wheels, downloaded by the host, which runs nothing of theirs.
+
+Nor does pip there: a wheel may depend on a source at some address, which it would build, so it may start no program.
+They are unpacked inside the build's sandbox, without network, by a copy of croupier's own pip.
+"""
+
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import NamedTuple
+
+import trio
+
+from host.base import paths
+from host.base.config_file import escaped
+from host.base.errors import Problem, Refused
+from host.submissions.bot_spec import Spec
+from host.submissions.languages import Step, need, python, version_of
+
+ALONE = Path(__file__).with_name("pip_alone.py")
+FOLDER, WHEELS = "packages", "wheels"
+PATIENCE = 300.0  # seconds for a download
+LARGEST = 128 << 20  # bytes of all wheels together
+OFTEN = 0.1  # seconds between two looks at how much has come
+WORDS = 6  # lines of pip's that are shown
+
+
+class Suiting(NamedTuple):
+    """Which wheels suit a bot: those of the Python that runs it, on its machine."""
+
+    python: str  # "3.11"
+    machine: str  # "x86_64"
+
+
+def suiting(spec: Spec) -> Suiting:
+    """Return which wheels suit a bot here. Raise Refused (exit code 6) when there is no such Python."""
+    return Suiting(".".join(map(str, version_of(python(spec))[:2])), os.uname().machine)
+
+
+def _pip() -> Path:
+    """Return where croupier's own pip lies. Raise Refused (exit code 6) when there is none."""
+    found = importlib.util.find_spec("pip")
+    if found is None or found.origin is None:
+        hint = "install croupier with pip in a virtual environment"
+        raise Refused([Problem("S005", "requires", "needs pip, and croupier's Python has none", hint=hint)], 6)
+    return Path(found.origin).parent
+
+
+async def fetched(spec: Spec, suits: Suiting) -> Path:
+    """Return the folder of the wheels that a bot requires, downloaded once for each list of requirements.
+
+    Raise Refused (exit code 4) when the index has none that suit, 6 when it cannot be asked.
+    """
+    what = json.dumps([sorted(spec.requires), *suits])
+    store = paths.cache() / WHEELS
+    store.mkdir(exist_ok=True)
+    kept = store / hashlib.sha256(what.encode()).hexdigest()[:32]
+    if kept.exists():
+        return kept
+    making = Path(tempfile.mkdtemp(dir=store, prefix="making-"))
+    try:
+        wheels = making / WHEELS
+        wheels.mkdir()
+        await _download(spec, suits.python, wheels, making)
+        wheels.chmod(0o755)
+        wheels.rename(kept)
+    except OSError:
+        if not kept.exists():  # else another process has downloaded the same
+            raise
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+    return kept
+
+
+async def _download(spec: Spec, version: str, wheels: Path, making: Path) -> None:
+    """Download into a folder, all else that pip needs room for into the one around it."""
+    command = [sys.executable, "-P", str(ALONE), str(_pip())]
+    command += ["download", "--quiet", "--no-input", "--disable-pip-version-check", "--no-cache-dir"]
+    command += ["--only-binary=:all:", "--implementation=cp", f"--python-version={version}", f"--dest={wheels}"]
+    command += spec.requires
+    done: CompletedProcess[bytes] | None = None
+    with trio.move_on_after(PATIENCE) as patience:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_stop_beyond, 2 * LARGEST, making, nursery.cancel_scope)  # pip moves files by copying
+            env = os.environ | {"TMPDIR": str(making)}
+            done = await trio.run_process(command, check=False, capture_stdout=True, capture_stderr=True, env=env)
+            nursery.cancel_scope.cancel()
+    if patience.cancelled_caught:
+        raise _refused(spec, f"was not downloaded within {PATIENCE:.0f} s", "see to the network, then try again", 6)
+    if done is None or _bytes(wheels) > LARGEST:
+        raise _refused(spec, "brings too much", f"at most {LARGEST >> 20} MiB of wheels", 4)
+    if done.returncode:
+        words = done.stderr.decode(errors="replace").strip().splitlines()
+        told = "\n".join(escaped(line)[:300] for line in words[-WORDS:])
+        hint = f"names and versions that the index has as wheels for Python {version}"
+        raise _refused(spec, f"cannot be downloaded:\n{told}", hint, 4)
+
+
+async def _stop_beyond(most: int, folder: Path, scope: trio.CancelScope) -> None:
+    """Cancel what fills a folder with more bytes than these."""
+    while _bytes(folder) <= most:
+        await trio.sleep(OFTEN)
+    scope.cancel()
+
+
+def _bytes(folder: Path) -> int:
+    total = 0
+    for _place, _folders, names, at in os.fwalk(folder):
+        for name in names:
+            with suppress(OSError):  # it has just been moved
+                total += os.stat(name, dir_fd=at, follow_symlinks=False).st_blocks * 512
+    return total
+
+
+def _refused(spec: Spec, why: str, hint: str, code: int) -> Refused:
+    message = f"requires = {json.dumps(list(spec.requires))} {why}"
+    return Refused([Problem("B009", spec.manifest or spec.name, message, hint=hint)], code)
+
+
+def lay(wheels: Path, staged: Path) -> None:
+    """Lay the wheels beside the bot's own files, for its build; raise Refused rather than mix them with the bot's."""
+    for name in (FOLDER, WHEELS):
+        if (staged / name).exists():
+            hint = "call it otherwise: what it requires goes there"
+            raise Refused([Problem("B019", name, "is a folder of the bot's own, beside `requires`", hint=hint)], 4)
+    shutil.copytree(wheels, staged / WHEELS)
+    shutil.copytree(_pip(), staged / WHEELS / "pip", ignore=shutil.ignore_patterns("__pycache__", "*.exe"))
+
+
+def unpacking(spec: Spec) -> list[Step]:
+    """Return the step that unpacks the wheels, inside the sandbox."""
+    if not spec.requires:
+        return []
+    options = "--quiet --no-index --no-deps --no-compile --no-cache-dir --disable-pip-version-check"
+    install = f"{need(python(spec))} -B {WHEELS}/pip install {options} --target {FOLDER} {WHEELS}/*.whl"
+    return [Step(("/bin/sh", "-c", f"{install} && rm -r {WHEELS}"))]
+
+
+def environment(spec: Spec) -> dict[str, str]:
+    """Return how Python finds what was unpacked."""
+    return {"PYTHONPATH": FOLDER} if spec.requires else {}

@@ -1,0 +1,109 @@
+"""Friendly games: some bots, some tables, no tournament; journalled like everything else."""
+
+import contextlib
+import hashlib
+import json
+import re
+import secrets
+import time
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from host import __version__
+from host.base import paths
+from host.games.engine import Game
+from host.play.custom_games import origin
+from host.play.records import Fixture, Record, Setup
+from host.sandbox.limits import Limits
+from host.submissions.bot_spec import Bot, Spec
+from host.submissions.preflight import ready
+from host.tournament.journal import Journal, writing
+from host.tournament.runner import Watch
+from host.tournament.stage_runner import Executor, Hands, known, run_stage
+from host.tournament.stages import Field
+from host.tournament.tournament_dir import commitment
+
+
+class Friendly(NamedTuple):
+    """What came of it."""
+
+    seed: bytes
+    records: list[Record]
+    bots: dict[str, dict[str, Any]]
+
+
+class Stage(NamedTuple):
+    """The one stage of a friendly game."""
+
+    tables: int
+    mirror: bool = False
+    kind: str = "independent"
+    name: str = "play"
+
+
+def seed_from(said: str | None) -> bytes:
+    """Return the 128 bits that 32 hexadecimal digits or any other text mean; random ones when nothing is said.
+
+    Whatever was said, the digits of the seed say the same again.
+    """
+    if said is None:
+        return secrets.token_bytes(16)
+    if re.fullmatch("[0-9a-fA-F]{32}", said):
+        return bytes.fromhex(said)
+    return hashlib.sha256(said.encode()).digest()[:16]
+
+
+class Terms(NamedTuple):
+    """What a friendly game is played under."""
+
+    game: Game
+    rules: Any
+    specs: Sequence[Spec]
+    said: str | None  # of the seed
+    level: str
+    limits: Limits
+
+
+class Met(NamedTuple):
+    """Friends at their tables: who they are, what deals to them, where it is written down, and who carries the work."""
+
+    bots: list[Bot]
+    seed: bytes
+    journal: Journal
+    hands: Hands
+    blank: Fixture
+
+
+@contextlib.asynccontextmanager
+async def met(terms: Terms, place: Path, executor: Executor, workers: int, watch: Watch) -> AsyncIterator[Met]:
+    """Bring bots together for the length of the block; the journal is made anew."""
+    game, specs = terms.game, terms.specs
+    bots = await ready(specs, game, terms.limits, terms.level, warn=watch.say)
+    seed = seed_from(terms.said)
+
+    def forget() -> None:
+        for path in place.parent.glob(place.name + "*"):
+            path.unlink()
+
+    with writing(place, fresh=forget) as journal:
+        facts = {"game": game.name, "name": "friendly", "level": terms.level, "state": "finished"}
+        facts |= {"version": __version__, "machine": paths.machine(), "began": str(time.time())}
+        journal.note(facts | {"seed": seed.hex(), "seed_sha256": commitment(seed), "stages": "[]"})
+        for bot, spec in zip(bots, specs, strict=True):
+            lone = len(spec.files) == 1 and not spec.manifest
+            source = spec.folder / spec.files[0] if lone else spec.folder
+            journal.enter(bot.name, bot.sha256, bot.language, known(bot) | {"source": str(source.resolve())})
+        setup = Setup(game.name, terms.rules, tuple(bots), seed, terms.level, origin=origin(game.name))
+        async with executor(setup, watch.say, workers) as hands:
+            yield Met(bots, seed, journal, hands, Fixture(game.name, terms.rules, "", "", (), 0))
+
+
+async def played(terms: Terms, stage: Stage, place: Path, executor: Executor, workers: int, watch: Watch) -> Friendly:
+    """Play the stage's tables between the bots, who change seats from table to table."""
+    async with met(terms, place, executor, workers, watch) as friends:
+        journal, field = friends.journal, Field([bot.name for bot in friends.bots], friends.seed)
+        journal.note({"mirror": json.dumps(stage.mirror)})
+        await run_stage(stage, friends.blank, field, journal, friends.hands, watch.progress)
+        records = [whole[0] for path in journal.paths() if (whole := journal.whole(path))]
+        return Friendly(friends.seed, records, journal.bots())

@@ -1,0 +1,426 @@
+"""What croupier.toml says: which game, whose bots, which stages, and how much a bot may use up."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+from pydantic import Field
+
+from host.base.config_file import (
+    Flag,
+    Said,
+    Text,
+    Toml,
+    Wrong,
+    by_line,
+    flag,
+    matching,
+    nearest,
+    one_of,
+    plain,
+    read,
+    spelled,
+    unknown_key,
+    validated,
+    whole,
+)
+from host.base.errors import Problem, Refused
+from host.games import GAMES
+from host.games.engine import Game
+from host.play.custom_games import bring, origin
+from host.play.records import Setup
+from host.sandbox.limits import CLOCKS, Limits
+from host.submissions.bot_spec import Bot, Spec
+from host.submissions.discovery import Entry, bots_at, entries, find_all
+from host.submissions.manifest import ONLY_FOR, Asked, GameName
+
+CONFIG = "croupier.toml"
+ADDRESS = r"(tcp|tls)://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}"
+FORBID: Any = {"extra": "forbid"}
+RANK = "way to rank here"
+
+StageName = Annotated[str, matching("[A-Za-z0-9_-]{1,40}", "name of a stage", "up to 40 letters, digits, _ and -")]
+Bots = Annotated[int, whole(1, 10_000)]
+Many = Annotated[int, whole(1, 10_000_000)]
+Few = Annotated[int, whole(1, 1000)]
+
+
+# The kinds of stage, with the rule books' numbers.
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Everybody plays the same number of rounds at changing tables, chips carried; each tourney starts anew."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+
+    kind: Literal["tables"] = "tables"
+    name: StageName = ""
+    tourneys: Many = 25
+    rounds: Many = 5
+    rank_by: tuple[Annotated[str, one_of(lambda: ("chips",), RANK)], ...] = ("chips",)
+    mirror: Flag = False
+    min_bots: Bots = 1
+    practice: Flag = False
+
+
+@dataclass(frozen=True)
+class RoundRobin:
+    """Every pair meets, seats alternating."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+
+    kind: Literal["round-robin"] = "round-robin"
+    name: StageName = ""
+    tables_per_pair: Many = 100_000
+    rank_by: tuple[Annotated[str, one_of(lambda: ("games", "hands"), RANK)], ...] = ("games", "hands")
+    mirror: Flag = False
+    min_bots: Bots = 2
+    practice: Flag = False
+
+
+@dataclass(frozen=True)
+class Knockout:
+    """A bracket of sets that plays out every place: the kind "cup"."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+
+    kind: Literal["cup"] = "cup"
+    name: StageName = ""
+    set: Many = 100_000
+    first_to: Few = 4
+    rank_by: tuple[Annotated[str, one_of(lambda: ("games", "hands"), RANK)], ...] = ("games", "hands")
+    mirror: Flag = False
+    min_bots: Bots = 8
+    practice: Flag = False
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Random groups, the best of each go on, until so many are left; the final is a stage with `advance = 1`."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+
+    kind: Literal["groups"] = "groups"
+    name: StageName = ""
+    advance: Few = 2
+    repeat: Many = 1
+    until: Few = 0  # 0: five, or one where one advances
+    rank_by: tuple[Annotated[str, one_of(lambda: ("advances", "chips"), RANK)], ...] = ("advances", "chips")
+    mirror: Flag = False
+    min_bots: Bots = 3
+    practice: Flag = False
+
+
+Stage = Tables | RoundRobin | Knockout | Groups
+
+
+class Kind(NamedTuple):
+    """What a kind of stage asks of a game."""
+
+    suits: Callable[[Game, Any], bool]  # (game, rules)
+    needs: str
+
+
+def _for_two(game: Game, _rules: Any) -> bool:
+    return game.seats[0] <= 2 <= game.seats[1] and game.winners is not None
+
+
+KINDS: Mapping[str, Kind] = {
+    "tables": Kind(
+        lambda _game, rules: {"chips", "buy_in", "stacks"} <= set(rules._fields),
+        "a game whose chips go from table to table",
+    ),
+    "round-robin": Kind(_for_two, "a game that two can play and one can win"),
+    "cup": Kind(_for_two, "a game that two can play and one can win"),
+    "groups": Kind(
+        lambda game, rules: game.seats[0] <= 3 and game.seats[1] >= 5 and "chips" in rules._fields,
+        "a game of chips for three to five",
+    ),
+}
+USUAL: Mapping[str, tuple[Stage, ...]] = {
+    "tables": (Tables(name="tables"),),
+    "round-robin": (RoundRobin(name="league"),),
+    "groups": (Groups(name="groups", until=5), Groups(name="final", advance=1, until=1)),
+}
+"""The stages of a tournament that names none: those of the first kind that suits its game."""
+
+
+# The file.
+
+
+def _workers(value: Any) -> int:
+    if value == "auto":
+        return 0
+    if isinstance(value, str):
+        raise Wrong("C008", "is no number of workers", '"auto", or a number')
+    return int(whole(1, 1024).check(value))
+
+
+def _seed(value: Any) -> str:
+    if not isinstance(value, str):
+        raise Wrong("C006", "is no text", f'"random", or "{spelled(value)}" for practice')
+    return plain(value)
+
+
+def _title(value: Any) -> str:
+    text = plain(value)
+    if len(text) > 100:
+        raise Wrong("C009", "is longer than 100 characters")
+    return text
+
+
+@dataclass(frozen=True)
+class Granted(Asked):
+    """[limits]: what a bot may ask for less of, and what its time is measured by, which is nobody's but the organiser's."""
+
+    clock: Annotated[str, one_of(lambda: CLOCKS, "clock")] = "wall"
+
+
+@dataclass(frozen=True)
+class SandboxTable:
+    """[sandbox]"""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+
+    level: Annotated[str, one_of(lambda: ("L4", "L3", "L2", "none"), "level of isolation")] = "L3"
+    pondering: Flag = False
+    warm: Flag = False
+
+
+@dataclass(frozen=True)
+class RunTable:
+    """[run]"""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+
+    workers: Annotated[int, Said(_workers, {"type": ["integer", "string"], "examples": ["auto", 4]})] = 0
+    stop_early: Flag = False
+    abreast: Annotated[int, whole(1, 1024)] = 0
+    cluster: Annotated[str, matching(ADDRESS, "address of a scheduler", '"tcp://host:8786"')] = ""
+
+
+@dataclass(frozen=True)
+class ReportTable:
+    """[report]"""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+
+    html: Text = "report.html"
+
+
+@dataclass(frozen=True)
+class File:
+    """A croupier.toml, as it is written."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+
+    game: GameName
+    name: Annotated[str, Said(_title, {"type": "string", "maxLength": 100})] = ""
+    seed: Annotated[str, Said(_seed, {"type": "string"})] = "random"
+    bots: tuple[Text, ...] = ("bots/*",)
+    rules: dict[str, Any] = field(default_factory=dict)
+    stage: tuple[Annotated[Stage, Field(discriminator="kind")], ...] = ()
+    limits: Granted = field(default_factory=Granted)
+    sandbox: SandboxTable = SandboxTable()
+    run: RunTable = RunTable()
+    report: ReportTable = ReportTable()
+
+
+class Cup(NamedTuple):
+    """A tournament as it is to be played. Numbers are 0 where "auto" is meant."""
+
+    game: str
+    name: str
+    seed: str  # "random", or a text that makes it computable
+    bots: tuple[str, ...]  # patterns: globs from the tournament's folder, and sample:NAME
+    preset: str
+    rules: Any  # a value of the game's Rules
+    stages: tuple[Stage, ...]
+    limits: Limits
+    level: str  # of the sandbox, at least
+    pondering: bool  # whether bots may go on computing while they have no question
+    warm: bool  # whether every bot that is asked by argv starts warm, if its language has such a start
+    workers: int
+    stop_early: bool
+    abreast: int
+    cluster: str  # a scheduler's address; empty for this machine
+    html: str
+    path: Path  # of croupier.toml
+    warnings: tuple[Problem, ...]
+
+    def setup(self, bots: Sequence[Bot], seed: bytes, level: str) -> Setup:
+        """Return what a worker must know to play it."""
+        where = origin(self.game)
+        return Setup(self.game, self.rules, tuple(bots), seed, level, self.abreast, self.pondering, where)
+
+    def entries(self, folder: Path) -> list[Entry]:
+        """Return the bots that are entered, with what is wrong with any of them."""
+        return entries(self.bots, folder, self.game, self.limits)
+
+    def specs(self, folder: Path) -> list[Spec]:
+        """Return the bots that take part, not built yet; raise Refused with whatever is wrong with any of them."""
+        specs = find_all(self.bots, folder, self.game, self.limits)
+        return [spec._replace(warm=spec.warm or (self.warm and spec.language in ONLY_FOR["warm"])) for spec in specs]
+
+
+def load(place: Path) -> Cup:
+    """Return the tournament of a folder, or of a file; raise Refused (exit code 3) with everything wrong in it."""
+    path = place / CONFIG if place.is_dir() else place
+    if not path.exists():
+        near = nearest(path.name, (each.name for each in path.parent.glob("*.toml"))) if path.parent.is_dir() else ""
+        hint = near or "croupier new DIR --game GAME makes a tournament, -C DIR names one"
+        raise Refused([Problem("C011", str(path), "no such file: there is no tournament here", hint=hint)], 3)
+    toml = read(path)
+    if ":" in str(toml.data.get("game")):
+        toml.data["game"] = bring(str(toml.data["game"]), path.parent, toml.where("game")).name
+    try:
+        said = validated(toml, File)
+    except Refused as refused:
+        raise Refused(by_line([*refused.problems, *_rules_alone(toml)]), 3) from None
+    game = GAMES[said.game]
+    problems: list[Problem] = []
+    preset, rules = _rules(game, toml, said.rules, problems)
+    stages = _stages(game, rules, toml, said.stage, problems)
+    problems += _bots(toml, said, path.parent)
+    if said.run.cluster and said.run.workers:
+        told = f"workers = {said.run.workers} are of this machine, and a cluster has its own"
+        problems.append(Problem("C013", toml.where("run", "workers"), told, hint="leave out one of the two"))
+    if problems:
+        raise Refused(by_line(problems), 3)
+    return Cup(
+        game=said.game,
+        name=said.name or game.title,
+        seed=said.seed,
+        bots=said.bots,
+        preset=preset,
+        rules=rules,
+        stages=stages,
+        limits=said.limits.over(Limits()),
+        level=said.sandbox.level,
+        pondering=said.sandbox.pondering,
+        warm=said.sandbox.warm,
+        workers=said.run.workers,
+        stop_early=said.run.stop_early,
+        abreast=said.run.abreast,
+        cluster=said.run.cluster,
+        html=said.report.html,
+        path=path,
+        warnings=tuple(_warnings(toml, said.seed, stages)),
+    )
+
+
+def _warnings(toml: Toml, seed: str, stages: Sequence[Stage]) -> list[Problem]:
+    if seed == "random" or all(stage.practice for stage in stages):
+        return []
+    message = f"seed = {spelled(seed)}: anybody can compute the deals"
+    hint = 'seed = "random", or practice = true in every stage'
+    return [Problem("C010", toml.where("seed"), message, hint=hint)]
+
+
+def _bots(toml: Toml, said: File, folder: Path) -> list[Problem]:
+    """Return the entries of `bots` that mean nothing, each with its line."""
+    problems = []
+    for number, pattern in enumerate(said.bots):
+        try:
+            bots_at([pattern], folder, said.game)
+        except Refused as refused:
+            problems += [problem._replace(where=toml.where("bots", number)) for problem in refused.problems]
+    return problems
+
+
+# Rules: a preset, and what the organiser changes in it.
+
+
+def _rules(game: Game, toml: Toml, said: Mapping[str, Any], problems: list[Problem]) -> tuple[str, Any]:
+    """Return the preset's name and the rules; what is wrong is added to the problems."""
+    preset = said.get("preset", next(iter(game.presets)))
+    if not isinstance(preset, str) or preset not in game.presets:
+        hint = nearest(str(preset), game.presets) or f"one of {', '.join(game.presets)}"
+        message = f"preset = {spelled(preset)} is no preset of {game.name}"
+        problems.append(Problem("C008", toml.where("rules", "preset"), message, hint=hint))
+        preset = next(iter(game.presets))
+    rules = game.presets[preset]
+    known = [name for name in rules._fields if not isinstance(getattr(rules, name), tuple)]  # stacks are the stage's
+    homes = {"bots": "at the top of the file, above the first [table]"}
+    homes |= dict.fromkeys(("seed", "name", "game"), homes["bots"])
+    for key, value in said.items():
+        if key == "preset":
+            continue
+        where = toml.where("rules", key)
+        if key not in known:
+            problems.append(unknown_key(where, ("rules", key), [*known, "preset"], homes))
+            continue
+        try:
+            rules = rules._replace(**{key: _check_of(game, rules, key)(value)})
+        except Wrong as wrong:
+            problems.append(Problem(wrong.code, where, f"{key} = {spelled(value)} {wrong.message}", hint=wrong.hint))
+    return preset, rules
+
+
+def _rules_alone(toml: Toml) -> list[Problem]:
+    """Return what is wrong with the rules of a file that has other faults too."""
+    game, said, problems = toml.data.get("game"), toml.data.get("rules"), list[Problem]()
+    if isinstance(game, str) and game in GAMES and isinstance(said, dict):
+        _rules(GAMES[game], toml, said, problems)
+    return problems
+
+
+def _check_of(game: Game, rules: Any, key: str) -> Callable[[Any], Any]:
+    """Return the check of one rule, by the kind of value that it has in the preset."""
+    usual, kind = getattr(rules, key), get_type_hints(type(rules))[key]
+    if key == "seats":
+        return whole(*game.seats).check
+    if isinstance(usual, bool):
+        return flag
+    if isinstance(usual, int):
+        return whole(min(1, usual), 1_000_000).check
+    words = get_args(kind) if get_origin(kind) is Literal else {getattr(each, key): 0 for each in game.presets.values()}
+    return one_of(lambda: words, key).check
+
+
+# Stages.
+
+
+def _stages(game: Game, rules: Any, toml: Toml, said: Sequence[Stage], problems: list[Problem]) -> tuple[Stage, ...]:
+    """Return the stages, named, or the usual ones; what is wrong is added to the problems."""
+    suiting = [kind for kind, row in KINDS.items() if row.suits(game, rules)]
+    if not said:
+        return next((USUAL[kind] for kind in suiting if kind in USUAL), ())
+    stages: list[Stage] = []
+    for number, stage in enumerate(said):
+        where = toml.where("stage", number, "kind")
+        if stage.kind not in suiting:
+            message = f'kind = "{stage.kind}" needs {KINDS[stage.kind].needs}, and {game.name} is none'
+            problems.append(Problem("C013", where, message, hint=f"for {game.name}: {', '.join(suiting)}"))
+        name = stage.name or stage.kind
+        if name in [other.name for other in stages]:
+            message = f'two stages are called "{name}"'
+            hint = f'name = "{name}-{number + 1}"'
+            problems.append(Problem("C009", toml.where("stage", number, "name"), message, hint=hint))
+        if not stage.rank_by:
+            where = toml.where("stage", number, "rank_by")
+            problems.append(Problem("C009", where, "rank_by = [] ranks nobody", hint="leave it out"))
+        if isinstance(stage, Groups):
+            stage = replace(stage, until=stage.until or (5 if stage.advance > 1 else 1))
+            if stage.until < stage.advance:
+                message = f"until = {stage.until} can not be reached: {stage.advance} of each group advance"
+                where = toml.where("stage", number, "until")
+                problems.append(Problem("C013", where, message, hint=f"advance = {stage.until}"))
+        stages.append(replace(stage, name=name))
+    return tuple(stages)
+
+
+def too_few(stage: Stage, ready: Sequence[str], broken: Mapping[str, str]) -> Problem | None:
+    """Return the problem of a stage with fewer bots than its min_bots; `broken` are others and their error codes."""
+    if len(ready) >= stage.min_bots:
+        return None
+    message = (
+        f'stage "{stage.name}" needs {stage.min_bots} bots, {len(ready)} {"is" if len(ready) == 1 else "are"} ready'
+    )
+    if broken:
+        named = ", ".join(f"{bot} {code}" for bot, code in broken.items())
+        message += f" ({len(broken)} {'does' if len(broken) == 1 else 'do'} not build: {named})"
+    hint = "croupier ls shows who plays"
+    return Problem("C004", "", message, hint=f"{hint}; min_bots = {len(ready)}" if ready else hint)

@@ -1,0 +1,64 @@
+"""Whether a run may go on: what results depend on in a croupier.toml, and what has changed in it since."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from host.base.config_file import spelled
+from host.submissions.manifest import COUNTED, spelled_limit
+from host.tournament.config import Cup
+
+
+def canonical(cup: Cup) -> dict[str, Any]:
+    """Return what results depend on, as plain JSON values, equal where the same is played under the same limits."""
+    return {
+        "game": cup.game,
+        "seed": cup.seed,
+        "rules": {"preset": cup.preset} | {key: _plain(value) for key, value in cup.rules._asdict().items()},
+        "stage": [{key: _plain(value) for key, value in asdict(stage).items()} for stage in cup.stages],
+        "limits": {
+            key: value if key in COUNTED else spelled_limit(value) for key, value in cup.limits._asdict().items()
+        },
+        "sandbox": {"pondering": cup.pondering},
+        "run": {"stop_early": cup.stop_early},
+    }
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Return which keys differ between two canonical forms, "[limits] move: 1 s → 2 s"; empty when none does."""
+    before, after = _leaves(old), _leaves(new)
+    changes = [
+        f"{key}: {_told(before, key)} → {_told(after, key)}"
+        for key in {**before, **after}
+        if before.get(key) != after.get(key)
+    ]
+    if not changes and old != new:
+        changes = ["the order of the stages"]
+    return "; ".join(changes[:3]) + (f"; and {len(changes) - 3} more" if len(changes) > 3 else "")
+
+
+def _leaves(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every value by its name for people; a stage is known by its name, wherever it stands."""
+    leaves: dict[str, Any] = {}
+    for key, value in config.items():
+        if isinstance(value, list):
+            for table in value:
+                leaves |= {
+                    f'[[{key}]] "{table["name"]}" {inner}': each for inner, each in table.items() if inner != "name"
+                }
+        elif isinstance(value, Mapping):
+            leaves |= {f"[{key}] {inner}": each for inner, each in value.items()}
+        else:
+            leaves[key] = value
+    return leaves
+
+
+def _told(leaves: Mapping[str, Any], key: str) -> str:
+    if key not in leaves:
+        return "none"
+    value = leaves[key]
+    return value if isinstance(value, str) else spelled(value)

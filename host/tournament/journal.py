@@ -1,0 +1,446 @@
+"""What has been played: one SQLite file, one writer, a fixture whole or not at all."""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import platform
+import sqlite3
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from host.base.errors import Problem, Refused
+from host.bots.values import Evidence, Timed
+from host.play.records import Record, States
+from host.tournament.journal_schema import Entered, Kept, misfit, mistaken
+
+APPLICATION, VERSION = 0x63726F75, 2  # "crou"
+SCHEMA = """
+CREATE TABLE run    (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE bot    (name TEXT PRIMARY KEY, sha256 TEXT NOT NULL, language TEXT NOT NULL, about TEXT NOT NULL);
+CREATE TABLE fixture(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, stage TEXT NOT NULL, about TEXT NOT NULL,
+                     at REAL NOT NULL);
+CREATE TABLE record (fixture INTEGER PRIMARY KEY REFERENCES fixture, summary BLOB NOT NULL, scores BLOB NOT NULL,
+                     answers BLOB NOT NULL, seal BLOB NOT NULL);
+CREATE TABLE fault  (id INTEGER PRIMARY KEY, fixture INTEGER NOT NULL REFERENCES fixture, bot TEXT NOT NULL,
+                     kind TEXT NOT NULL, evidence BLOB NOT NULL);
+CREATE TABLE state  (stage TEXT NOT NULL, bot TEXT NOT NULL, content BLOB NOT NULL, PRIMARY KEY (stage, bot))
+                     WITHOUT ROWID;
+CREATE INDEX fault_by_bot ON fault(bot, kind);
+CREATE INDEX fault_by_fixture ON fault(fixture);
+"""
+COLUMNS = {
+    "run": {"key", "value"},
+    "bot": {"name", "sha256", "language", "about"},
+    "fixture": {"id", "path", "stage", "about", "at"},
+    "record": {"fixture", "summary", "scores", "answers", "seal"},
+    "fault": {"id", "fixture", "bot", "kind", "evidence"},
+    "state": {"stage", "bot", "content"},
+}
+TIMED = "CREATE TABLE IF NOT EXISTS timed(fixture INTEGER PRIMARY KEY REFERENCES fixture, times BLOB NOT NULL)"
+"""What decisions took; journals that began before there was this table are read without."""
+
+BEGAN = (
+    "CREATE TABLE IF NOT EXISTS began(fixture INTEGER NOT NULL REFERENCES fixture, bot TEXT NOT NULL, "
+    "content BLOB NOT NULL, PRIMARY KEY (fixture, bot)) WITHOUT ROWID"
+)
+"""What state files that outlive their fixtures held as one began, deflated; older journals are read without, too."""
+
+pack, unpack = msgspec.msgpack.encode, msgspec.msgpack.decode
+
+
+class Seal(NamedTuple):
+    """A fixture's seal, in hexadecimal: the hash of all that is kept of it, and of the seal of the fixture before it."""
+
+    path: str
+    sha256: str
+    sound: bool  # whether what is kept is what was sealed, and nothing before it is missing
+
+
+class Journal:
+    """An open journal. Only `writing` gives one that can be added to."""
+
+    def __init__(self, database: sqlite3.Connection, path: Path) -> None:
+        self._database, self.path = database, path
+
+    def facts(self) -> dict[str, str]:
+        """Return what is known of the run: game, rules, seed hash, level, versions, stage states.
+
+        A run that nobody is at is interrupted, however it has ended.
+        """
+        facts = dict(self._database.execute("SELECT key, value FROM run"))
+        if facts.get("state") == "running" and not holder(self.path):
+            facts["state"] = "interrupted"
+        return facts
+
+    def note(self, facts: Mapping[str, str]) -> None:
+        """Write facts of the run."""
+        with self._written():
+            self._database.executemany("INSERT OR REPLACE INTO run VALUES (?, ?)", facts.items())
+
+    def bots(self) -> dict[str, dict[str, Any]]:
+        """Return what each bot is: sha256, language and what it said about itself."""
+        rows = self._database.execute("SELECT name, sha256, language, about FROM bot ORDER BY rowid")
+        return {name: {"sha256": sha, "language": language} | json.loads(about) for name, sha, language, about in rows}
+
+    def enter(self, name: str, sha256: str, language: str, about: Mapping[str, Any]) -> None:
+        """Write down a bot."""
+        with self._written():
+            row = (name, sha256, language, json.dumps(about))
+            self._database.execute("INSERT OR REPLACE INTO bot VALUES (?, ?, ?, ?)", row)
+
+    def strike(self, name: str) -> None:
+        """Strike out a bot that does not play after all."""
+        with self._written():
+            self._database.execute("DELETE FROM bot WHERE name = ?", (name,))
+
+    def add(self, stage: str, record: Record, about: Mapping[str, Any], began: States = ()) -> None:
+        """Add one fixture, whole, and the lasting state files it `began` with; one that is there already stays as it is."""
+        with self._written():
+            before = bytes.fromhex(self.seal())
+            row = (record.path, stage, json.dumps(about), time.time())
+            added = self._database.execute(
+                "INSERT OR IGNORE INTO fixture(path, stage, about, at) VALUES (?, ?, ?, ?)", row
+            )
+            if not added.rowcount:
+                return
+            fixture = added.lastrowid
+            self._database.executemany(
+                "INSERT INTO fault(fixture, bot, kind, evidence) VALUES (?, ?, ?, ?)",
+                [(fixture, piece.bot, piece.kind, pack(piece)) for piece in record.evidence],
+            )
+            if record.times:
+                self._database.execute("INSERT INTO timed VALUES (?, ?)", (fixture, _squeezed(record.times)))
+            self._database.executemany(
+                "INSERT INTO began VALUES (?, ?, ?)",
+                [(fixture, bot, zlib.compress(content, 3)) for bot, content in began],
+            )
+            self._database.executemany(
+                "INSERT OR REPLACE INTO state VALUES (?, ?, ?)",
+                [(stage, bot, content) for bot, content in record.states],
+            )
+            kept = (fixture, pack(record.summary()), _squeezed(record.scores), record.answers)
+            self._database.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?)", (*kept, b""))
+            seal = self._seal(int(fixture or 0), before)
+            self._database.execute("UPDATE record SET seal = ? WHERE fixture = ?", (seal, fixture))
+
+    def states(self, stage: str) -> dict[str, bytes]:
+        """Return the state files that outlive their fixtures, as the last fixture of a stage has left them."""
+        return dict(self._database.execute("SELECT bot, content FROM state WHERE stage = ?", (stage,)))
+
+    def began(self, path: str) -> dict[str, bytes]:
+        """Return what the state files that outlive their fixtures held as this one began, as far as that is kept."""
+        if not self._has("began"):
+            return {}
+        query = "SELECT bot, content FROM began JOIN fixture ON fixture.id = began.fixture WHERE path = ?"
+        with legible(self.path):
+            return {bot: zlib.decompress(content) for bot, content in self._database.execute(query, (path,))}
+
+    def seals(self) -> Iterator[Seal]:
+        """Yield each fixture's seal, in the order in which they ended, and whether it is what it must be."""
+        before = b""
+        for fixture, path, kept in self._database.execute(
+            "SELECT fixture.id, path, seal FROM fixture LEFT JOIN record ON fixture.id = record.fixture ORDER BY fixture.id"
+        ).fetchall():
+            seal = kept if isinstance(kept, bytes) else b""
+            try:
+                yield Seal(path, seal.hex(), seal == self._seal(fixture, before))
+            except sqlite3.OperationalError:  # what it was about is not even JSON any more
+                yield Seal(path, seal.hex(), sound=False)
+            before = seal
+
+    def seal(self, stage: str | None = None) -> str:
+        """Return the seal of a stage's last fixture, or of the last of all; empty where nothing has been played.
+
+        It follows from all that was played before it: who has published it can show that nothing was changed or cut off.
+        """
+        query = (
+            "SELECT lower(hex(seal)) FROM fixture JOIN record ON fixture.id = record.fixture "
+            "WHERE ?1 IS NULL OR stage = ?1 ORDER BY fixture.id DESC LIMIT 1"
+        )
+        found = self._database.execute(query, (stage,)).fetchone()
+        return str(found[0]) if found else ""
+
+    def _seal(self, fixture: int, before: bytes) -> bytes:
+        """Return the hash of everything that is kept of a fixture and those who played it, and of the seal before it."""
+        queries = (
+            "SELECT path, stage, about, at FROM fixture WHERE id = ?",
+            "SELECT summary, scores, answers FROM record WHERE fixture = ?",
+            "SELECT bot, kind, evidence FROM fault WHERE fixture = ? ORDER BY id",
+            "SELECT times FROM timed WHERE fixture = ?",
+            "SELECT name, sha256, language, about FROM bot WHERE name IN "
+            "(SELECT value FROM json_each((SELECT about FROM fixture WHERE id = ?), '$.bots')) ORDER BY name",
+            "SELECT key, value FROM run WHERE key IN ('game', 'level', 'seed_sha256') AND ? ORDER BY key",
+        )
+        told = [self._database.execute(query, (fixture,)).fetchall() for query in queries]
+        began = "SELECT bot, content FROM began WHERE fixture = ? ORDER BY bot"
+        if self._has("began") and (states := self._database.execute(began, (fixture,)).fetchall()):
+            told.append(states)
+        return hashlib.sha256(before + repr(told).encode("utf-8", "surrogateescape")).digest()
+
+    def paths(self, stage: str | None = None) -> list[str]:
+        """Return the paths of the fixtures that have been played, in the order in which they ended."""
+        query = "SELECT path FROM fixture WHERE ?1 IS NULL OR stage = ?1 ORDER BY id"
+        return [path for (path,) in self._database.execute(query, (stage,))]
+
+    def records(self, stage: str | None = None, since: int = 0) -> Iterator[tuple[int, Record]]:
+        """Yield the id and the record of each fixture, without its answers, scores and evidence."""
+        query = (
+            "SELECT fixture.id, path, summary FROM fixture JOIN record ON fixture.id = record.fixture "
+            "WHERE (?1 IS NULL OR stage = ?1) AND fixture.id > ?2 ORDER BY fixture.path"
+        )
+        entered = {name for (name,) in self._database.execute("SELECT name FROM bot")}
+        for fixture, path, summary in self._database.execute(query, (stage, since)):
+            with legible(self.path):
+                record = msgspec.msgpack.decode(summary, type=Record)
+                if record.path != path:
+                    raise ValueError(f"what it keeps of {path!r} is about {record.path!r}")
+                if strangers := record.results.keys() - entered:
+                    raise ValueError(f"{record.path} was played by {min(strangers)!r}, who has not entered")
+            yield fixture, record
+
+    def whole(self, path: str) -> tuple[Record, dict[str, Any]] | None:
+        """Return a fixture's record with everything, and what it was about; None when it has not been played."""
+        query = (
+            "SELECT fixture.id, summary, scores, answers, about FROM fixture JOIN record ON fixture.id = record.fixture "
+            "WHERE path = ?"
+        )
+        row = self._database.execute(query, (path,)).fetchone()
+        if row is None:
+            return None
+        fixture, summary, scores, answers, about = row
+        with legible(self.path):
+            record = msgspec.msgpack.decode(summary, type=Record)._replace(scores=spread(scores), answers=answers)
+        pieces = tuple(piece for _, _, piece in self.evidence("WHERE fixture.id = ?", (fixture,)))
+        return record._replace(evidence=pieces), self._kept(about)
+
+    def scored(self, path: str) -> tuple[dict[str, Any], bytes]:
+        """Return what a fixture is about, and its scores as they are kept: see `spread`."""
+        query = "SELECT about, scores FROM fixture JOIN record ON fixture.id = record.fixture WHERE path = ?"
+        row = self._database.execute(query, (path,)).fetchone()
+        if row is None:
+            raise Refused([_refusal(self.path, f"is damaged: it has no scores of {path}")], 3)
+        return self._kept(row[0]), row[1]
+
+    def _kept(self, about: str) -> dict[str, Any]:
+        if wrong := mistaken(about, Kept):
+            raise Refused([_refusal(self.path, f"is damaged: what it says of a fixture: {wrong}")], 3)
+        kept: dict[str, Any] = json.loads(about)
+        return kept
+
+    def times(self, path: str) -> tuple[Timed, ...]:
+        """Return what decisions at a fixture's first tables took, as far as that is kept."""
+        query = "SELECT times FROM timed JOIN fixture ON fixture.id = timed.fixture WHERE path = ?"
+        if not self._has("timed"):
+            return ()
+        row = self._database.execute(query, (path,)).fetchone()
+        with legible(self.path):
+            return msgspec.msgpack.decode(zlib.decompress(row[0]), type=tuple[Timed, ...]) if row else ()
+
+    def evidence(self, where: str = "", values: tuple[Any, ...] = ()) -> Iterator[tuple[int, str, Evidence]]:
+        """Yield id, fixture path and evidence of faults and slowest decisions."""
+        query = f"SELECT fault.id, path, evidence FROM fault JOIN fixture ON fixture.id = fault.fixture {where} ORDER BY fault.id"
+        for number, path, piece in self._database.execute(query, values):
+            with legible(self.path):
+                evidence = msgspec.msgpack.decode(piece, type=Evidence)
+            yield number, path, evidence
+
+    def _has(self, table: str) -> bool:
+        """Return whether this journal began when there was such a table."""
+        return self._database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone() is not None
+
+    @contextlib.contextmanager
+    def _written(self) -> Iterator[None]:
+        """Commit what the block writes, whole; raise Refused where the machine cannot: its disk is full, say."""
+        try:
+            with self._database:
+                yield
+        except sqlite3.OperationalError as failed:
+            raise Refused([_unwritable(self.path, str(failed))], 6) from failed
+
+
+@contextlib.contextmanager
+def legible(path: Path | str) -> Iterator[None]:
+    """Raise Refused when the block cannot make sense of a row that SQLite holds for sound: it may hold anything."""
+    try:
+        yield
+    except (ValueError, TypeError, zlib.error) as damaged:  # msgspec's errors are ValueErrors
+        raise Refused([_refusal(path, f"is damaged: {damaged}")], 3) from damaged
+
+
+def _squeezed(scores: Sequence[tuple[int, ...]]) -> bytes:
+    return zlib.compress(pack(scores), 3)
+
+
+def spread(squeezed: bytes) -> tuple[tuple[int, ...], ...]:
+    """Return the scores of a fixture's tables from how they are kept."""
+    with legible("the journal"):
+        return msgspec.msgpack.decode(zlib.decompress(squeezed), type=tuple[tuple[int, ...], ...])
+
+
+def _checked(path: Path) -> None:
+    """Raise Refused when a file is no journal of ours, is damaged, or is newer than we are; it is not touched."""
+    try:
+        with _connected(path) as database:
+            (application,) = database.execute("PRAGMA application_id").fetchone()
+            (version,) = database.execute("PRAGMA user_version").fetchone()
+            (health,) = database.execute("PRAGMA quick_check(1)").fetchone()
+            wrong = _misfit(database) if (application, version, health) == (APPLICATION, VERSION, "ok") else ""
+    except sqlite3.DatabaseError as broken:
+        raise Refused([_refusal(path, f"is no journal: {broken}")], 3) from broken
+    if application != APPLICATION:
+        raise Refused([_refusal(path, "is a database, but not a journal of croupier")], 3)
+    if version > VERSION:
+        raise Refused(
+            [_refusal(path, f"was written by a newer croupier (format {version}, this one knows {VERSION})")], 3
+        )
+    if version < VERSION:
+        raise Refused(
+            [_refusal(path, f"was written by an older croupier (format {version}, this one knows {VERSION})")], 3
+        )
+    if health != "ok":
+        raise Refused([_refusal(path, f"is damaged: {health}")], 3)
+    if wrong:
+        raise Refused([_refusal(path, f"is damaged: {wrong}")], 3)
+
+
+def _misfit(database: sqlite3.Connection) -> str:
+    """Return what a journal lacks, or says illegibly; empty where it is as it must be."""
+    for table, columns in COLUMNS.items():
+        found = {name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")}
+        if lacking := columns - found:
+            return f"it has no {table}.{min(lacking)}"
+    (played,) = database.execute("SELECT EXISTS(SELECT 1 FROM fixture)").fetchone()
+    if wrong := misfit(dict(database.execute("SELECT key, value FROM run")), played):
+        return wrong
+    for (path,) in database.execute("SELECT path FROM fixture WHERE typeof(path) != 'text' OR typeof(stage) != 'text'"):
+        return f"a fixture's path or stage is no text: {path!r}"
+    lost = "SELECT path FROM fixture LEFT JOIN record ON fixture.id = record.fixture WHERE record.fixture IS NULL"
+    for (path,) in database.execute(f"{lost} LIMIT 1"):
+        return f"it has no record of {path!r}"
+    for *said, about in database.execute("SELECT name, sha256, language, about FROM bot"):
+        if not all(isinstance(each, str) for each in said) or (wrong := mistaken(about, Entered)):
+            return f"what it says of the bot {said[0]!r}: {wrong or 'no text'}"
+    return ""
+
+
+def _connected(path: Path) -> contextlib.closing[sqlite3.Connection]:
+    """Connect for reading only. A journal that nobody can write now, read-only media say, is read without a lock."""
+    log, _index = beside(path)
+    still = not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
+    how = "mode=ro&immutable=1" if still else "mode=ro"
+    return contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, timeout=10))
+
+
+def _refusal(path: Path | str, what: str) -> Problem:
+    return Problem("R005", str(path), what, hint="it was left untouched; move it away, or restore it from a copy")
+
+
+def _unwritable(path: Path, why: str) -> Problem:
+    hint = "what was played before is safe; see to the disk and the folder's mode, then go on"
+    return Problem("R009", str(path), f"cannot be written: {why}", hint=hint)
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[Journal]:
+    """Open a journal for reading, while a run may be writing it. Raise Refused when it is none or there is none."""
+    if not path.exists() or not path.stat().st_size:
+        problem = Problem("R006", str(path), "nothing has been played here yet", hint="croupier run")
+        raise Refused([problem], 3)
+    _checked(path)
+    with _connected(path) as database:
+        yield Journal(database, path)
+
+
+@contextlib.contextmanager
+def writing(path: Path, fresh: Callable[[], None] | None = None) -> Iterator[Journal]:
+    """Open a journal as its one writer, making it if need be. Raise Refused when somebody else writes it.
+
+    `fresh` is called under the lock, before anything is opened, to throw away what was there.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(_locked(path.with_suffix(".lock")))
+            if fresh is not None:
+                fresh()
+            if path.exists() and path.stat().st_size:
+                _checked(path)
+            else:
+                _make(path)
+            database = stack.enter_context(contextlib.closing(sqlite3.connect(path, timeout=10)))
+            database.execute("PRAGMA synchronous = NORMAL")
+            database.execute(TIMED)
+            database.execute(BEGAN)
+        except (OSError, sqlite3.OperationalError) as failed:
+            raise Refused([_unwritable(path, getattr(failed, "strerror", None) or str(failed))], 6) from failed
+        yield Journal(database, path)
+
+
+def _make(path: Path) -> None:
+    """Make an empty journal, whole or not at all: whoever is killed on the way leaves nothing that looks like one."""
+    making = path.with_suffix(".making")
+    for stale in (making, *beside(making), *beside(path)):
+        stale.unlink(missing_ok=True)  # a log left alone would be played into the new file
+    with contextlib.closing(sqlite3.connect(making)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.executescript(
+            f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
+        )
+    making.rename(path)
+
+
+def beside(path: Path) -> tuple[Path, Path]:
+    """Return the files that SQLite keeps beside a journal: its log, and the log's index."""
+    return path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
+
+
+def holder(path: Path) -> str:
+    """Return who writes a journal at this moment, as its lock says; empty when nobody does."""
+    try:
+        descriptor = os.open(path.with_suffix(".lock"), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return os.pread(descriptor, 200, 0).decode(errors="replace").strip() or "somebody"
+    finally:
+        os.close(descriptor)
+    return ""
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the run's lock, which says who holds it; the kernel lets go of it with the process."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        _take(descriptor, path)
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"pid {os.getpid()} on {platform.node()} since {time.strftime('%H:%M:%S')}\n".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _take(descriptor: int, path: Path) -> None:
+    """Take a lock. Whoever only asks who holds it has it for a moment too, so that one refusal is none."""
+    for patience in (0.05, 0.1, None):
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as taken:
+            if patience is None:
+                holds = os.pread(descriptor, 200, 0).decode(errors="replace").strip()
+                raise Refused([in_use(path.parent, holds)], 5) from taken
+            time.sleep(patience)
+
+
+def in_use(place: Path, holds: str) -> Problem:
+    """Return the problem of a run that somebody else is playing."""
+    return Problem("R003", str(place), f"is in use by {holds}", hint="croupier watch")

@@ -1,0 +1,348 @@
+"""The organiser's office: takes a tournament folder, makes its bots ready, has its stages played, keeps the books."""
+
+import json
+import os
+import signal
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import trio
+
+from host import __version__
+from host.base import paths
+from host.base.errors import Problem, Refused
+from host.games import GAMES
+from host.play.records import Fixture, Setup
+from host.sandbox import NO_KEEPER, makes, meets
+from host.submissions.bot_spec import Bot, Spec
+from host.tournament import config as cups
+from host.tournament.bot_logs import Logs
+from host.tournament.config_diff import canonical, difference
+from host.tournament.journal import Journal, holder, in_use, reading, writing
+from host.tournament.stage_runner import Hands, Progress, Venue, Venues, known, run_stage
+from host.tournament.stages import Field
+from host.tournament.standings import outcome
+from host.tournament.tournament_dir import Folder, commitment
+
+NO_SANDBOX = (
+    "WARNING  no sandbox: every bot may read, change and send whatever you may; this is recorded in the results"
+)
+NOT_KEPT = "no keeper: a sandbox for each process  (croupier doctor says why)"
+WONDER = 1.0  # seconds after which silence looks like a fault
+
+
+class Watch(Protocol):
+    """Whoever shows a run while it goes on."""
+
+    def say(self, text: str) -> None:
+        """Show one line."""
+        ...
+
+    def progress(self, progress: Progress) -> None:
+        """Show how far a stage is."""
+        ...
+
+    def stopping(self, text: str) -> None:
+        """Show that the run stops; a second ^C may end the process at once, and nothing is to be tidied up then."""
+        ...
+
+
+class Overhearing(NamedTuple):
+    """Shows a run by a watch, and keeps what its bots say."""
+
+    watch: Watch
+    logs: Logs
+
+    def say(self, text: str) -> None:
+        """Show one line."""
+        self.watch.say(text)
+
+    def progress(self, progress: Progress) -> None:
+        """Show how far a stage is."""
+        if progress.record is not None:
+            self.logs.heard(progress.record)
+        self.watch.progress(progress)
+
+    def stopping(self, text: str) -> None:
+        """Show that the run stops."""
+        self.watch.stopping(text)
+
+
+class Outcome(NamedTuple):
+    """How a run ended: `words` say why when it was interrupted."""
+
+    interrupted: bool
+    words: str
+    level: str
+
+
+async def play_cup(
+    place: Path,
+    watch: Watch,
+    venues: Venues,
+    *,
+    cluster: str = "",
+    fresh: bool = False,
+    last: str | None = None,
+    workers: int = 0,
+    until: float | None = None,
+    unsafe: bool = False,
+) -> Outcome:
+    """Play a tournament's stages, or what is left of them; `until` are seconds after which it stops, resumably.
+
+    `cluster` is the address of a scheduler where another than the config's is meant.
+    Raise Refused for whatever is wrong, before any table is played.
+    """
+    cup, folder, specs = cleared(place, watch.say, last=last)
+    level = ""
+    async with stoppable(watch.stopping) as stop, venues(cluster or cup.cluster, watch.say) as venue:
+        level = await level_at(venue, cup, folder, watch.say, fresh=fresh, unsafe=unsafe)
+        logs = Logs(folder.run, watch.say)
+        try:
+            bots = await venue.ready(specs, GAMES[cup.game], cup.limits, level, slow_ones(watch.say))
+        except Refused as refused:
+            raise logs.refused(refused) from refused
+        if fresh and folder.journal.exists() and folder.commitment_file.exists():
+            watch.say("WARNING  the seed that was committed to goes with what was played: publish the new one's hash")
+        with writing(folder.journal, fresh=folder.forget if fresh else None) as journal:
+            seed = begin(journal, folder, cup, bots, level)
+            logs.built(bots)
+            setup = cup.setup(bots, seed, level)
+            async with venue.executor(setup, watch.say, workers or cup.workers) as hands:
+                watch.say(
+                    f"{cup.name} · {cup.game} · {len(bots)} bots · level {level} · {hands.words} · "
+                    f"seed sha256 {commitment(seed)[:16]}…"
+                )
+                if until is not None:
+                    stop.scope.deadline = trio.current_time() + until
+                await play_stages(cup, last, setup, journal, hands, Overhearing(watch, logs))
+            finished = last is None or last == cup.stages[-1].name
+            journal.note({"state": "finished" if finished else "interrupted"})
+        if finished:
+            folder.reveal()
+    stopped = stop.scope.cancelled_caught
+    return Outcome(stopped, stop.words if stopped else "", level)
+
+
+class Cleared(NamedTuple):
+    """A tournament of which everything is known that can be without building a bot, and nothing is against it."""
+
+    cup: cups.Cup
+    folder: Folder
+    specs: list[Spec]
+
+
+def cleared(place: Path, say: Callable[[str], None], *, last: str | None = None) -> Cleared:
+    """Return the tournament of a folder, ready to be played. Raise Refused for whatever stands in its way."""
+    cup = cups.load(place)
+    folder = Folder(place if place.is_dir() else place.parent)
+    names = [stage.name for stage in cup.stages]
+    if last is not None and last not in names:
+        raise Refused([Problem("C017", str(place), f'has no stage "{last}"', hint=f"stages: {', '.join(names)}")], 2)
+    for warning in cup.warnings:
+        say("WARNING  " + str(warning).removeprefix("error"))
+    if holds := holder(folder.journal):
+        raise Refused([in_use(folder.run, holds)], 5)
+    specs = cup.specs(folder.path)
+    if not specs:
+        told, hint = f"has no bots: {', '.join(cup.bots)} names none", "croupier add FILE, or the name of a sample bot"
+        raise Refused([Problem("C004", str(cup.path), told, hint=hint)], 3)
+    if few := [problem for stage in cup.stages if (problem := cups.too_few(stage, [s.name for s in specs], {}))]:
+        raise Refused([problem._replace(where=str(cup.path)) for problem in few], 3)
+    return Cleared(cup, folder, specs)
+
+
+async def level_at(
+    venue: Venue,
+    cup: cups.Cup,
+    folder: Folder,
+    say: Callable[[str], None],
+    *,
+    fresh: bool = False,
+    unsafe: bool = False,
+) -> str:
+    """Return the level to play at: what can be had there, or that with which the run began where it is good enough.
+
+    Raise Refused (exit code 6) when there is less than the config demands.
+    """
+    wanted = "none" if unsafe else cup.level
+    here = await venue.demand(wanted)
+    if wanted == "none":
+        say(NO_SANDBOX)
+        return wanted
+    level = _as_it_began(cup, folder, here, fresh=fresh)
+    if level.endswith(NO_KEEPER):
+        say(NOT_KEPT)
+    return level
+
+
+def _as_it_began(cup: cups.Cup, folder: Folder, here: str, *, fresh: bool) -> str:
+    """Return the level with which a run began where it can go on so, else what can be had here."""
+    if fresh or not folder.journal.exists() or not folder.journal.stat().st_size:
+        return here
+    with reading(folder.journal) as journal:
+        deque(journal.records(), 0)  # a damaged one is found before anything is played, or written
+        began = journal.facts().get("level", here) if journal.paths() else here
+    return began if meets(began, cup.level) and makes(here, began) else here
+
+
+async def play_stages(
+    cup: cups.Cup, last: str | None, setup: Setup, journal: Journal, hands: Hands, watch: Watch
+) -> None:
+    """Play what is left of the stages up to the last one wanted, each with the field in the order of the one before."""
+    blank = Fixture(cup.game, cup.rules, "", "", (), 0)
+    order = [bot.name for bot in setup.bots]
+    for stage in cup.stages:
+        journal.note({f"stage {stage.name}": "running", f"field {stage.name}": json.dumps(order)})
+        field, before = Field(order, setup.seed, cup.stop_early), journal.seal(stage.name)
+        records = await run_stage(stage, blank, field, journal, hands, watch.progress)
+        places, order = outcome(stage, as_noted(stage), field, records, journal.bots())
+        journal.note({f"stage {stage.name}": "finished", f"order {stage.name}": json.dumps(places)})
+        if (seal := journal.seal(stage.name)) != before:
+            watch.say(f"{stage.name} is over; publish its seal: {seal}")
+        if stage.name == last:
+            return
+
+
+def as_noted(stage: cups.Stage) -> dict[str, Any]:
+    """Return what the journal keeps of a stage so that its standings can be told from its records."""
+    return {
+        "name": stage.name,
+        "kind": stage.kind,
+        "rank_by": list(stage.rank_by),
+        "advance": getattr(stage, "advance", 0),
+        "mirror": getattr(stage, "mirror", False),
+    }
+
+
+def slow_ones(say: Callable[[str], None]) -> Callable[[str, float], None]:
+    """Return what tells of a bot that is ready, if that has taken long enough for somebody to wonder."""
+    return lambda name, took: say(f"ready  {name}  {took:.1f} s") if took > WONDER else None
+
+
+def begin(journal: Journal, folder: Folder, cup: cups.Cup, bots: list[Bot], level: str) -> bytes:
+    """Write down what the run is and who plays, or see that it is still what was written; return its seed."""
+    check_unchanged(journal, cup, bots, level)
+    if cup.seed == "random" and not journal.paths():
+        folder.draw()
+    seed = folder.seed(cup.seed)
+    before = folder.committed() if cup.seed == "random" else None
+    broken = (
+        "that this run began with" if journal.paths() and journal.facts()["seed_sha256"] != commitment(seed) else ""
+    )
+    if before and before.sha256 != commitment(seed):
+        broken = "that was committed to"
+    if broken:
+        hint = "put the old one back, or croupier run --fresh"
+        raise Refused([Problem("R010", str(folder.seed_file), f"is not the seed {broken}", hint=hint)], 3)
+    if not journal.paths():
+        journal.note({"committed": str(before.at) if before else ""})
+    enter(journal, cup, bots, level, seed)
+    return seed
+
+
+class Stop:
+    """What a run is stopped by in good order: its scope, and the words that say why."""
+
+    def __init__(self) -> None:
+        self.scope = trio.CancelScope()
+        self.words = "its time is up"
+
+
+@asynccontextmanager
+async def stoppable(stopping: Callable[[str], None]) -> AsyncIterator[Stop]:
+    """Run a block that ^C, SIGTERM or a deadline may stop: what is finished stays, what is in flight is dropped.
+
+    A Refused comes out of it as it was raised.
+    """
+    stop = Stop()
+    refused: Refused | None = None
+    try:
+        with stop.scope:
+            async with trio.open_nursery() as nursery:
+                await nursery.start(signals, stop, stopping)
+                yield stop
+                nursery.cancel_scope.cancel()
+    except* Refused as wrapped:
+        refused = next(leaves(wrapped))
+    if refused is not None:
+        raise refused
+
+
+def leaves(group: BaseExceptionGroup[Refused]) -> Iterator[Refused]:
+    """Yield what nurseries have wrapped."""
+    for inner in group.exceptions:
+        if isinstance(inner, BaseExceptionGroup):
+            yield from leaves(inner)
+        else:
+            yield inner
+
+
+async def signals(stop: Stop, stopping: Callable[[str], None], task_status: Any = trio.TASK_STATUS_IGNORED) -> None:
+    """Stop in good order at the first ^C or SIGTERM, at once at the second: the journal is whole either way."""
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
+        task_status.started()
+        count = 0
+        async for number in received:
+            count += 1
+            if count > 1:
+                os._exit(130)
+            stop.words = "^C" if number == signal.SIGINT else signal.Signals(number).name
+            stopping(f"{stop.words}  dropping the fixtures in flight; what is finished is saved")
+            stop.scope.cancel()
+
+
+def check_unchanged(journal: Journal, cup: cups.Cup, bots: list[Bot], level: str) -> None:
+    """Raise Refused when what has been played was played under another config, by other bots, or less protected."""
+    facts, before = journal.facts(), journal.bots()
+    if "config" not in facts or not journal.paths():
+        return
+    where = str(cup.path)
+    anew = "`croupier run --fresh` starts anew; put it back to go on"
+    problems = []
+    if changed := difference(json.loads(facts["config"]), canonical(cup)):
+        problems.append(Problem("R001", where, f"changed since this run began ({changed})", hint=anew))
+    now = {bot.name: bot.sha256 for bot in bots}
+    for name in before.keys() & now.keys():
+        if before[name]["sha256"] != now[name]:
+            old, new = before[name]["sha256"][:8], now[name][:8]
+            told = f"changed since this run began (sha256 {old}… → {new}…): its results would mix two bots"
+            problems.append(Problem("R002", name, told, hint="add it under a new name, or croupier run --fresh"))
+    if before.keys() != now.keys():
+        came, left = sorted(now.keys() - before.keys()), sorted(before.keys() - now.keys())
+        told = "; ".join(f"{', '.join(names)} {verb}" for names, verb in ((came, "came"), (left, "left")) if names)
+        problems.append(Problem("R004", where, f"the field has changed since this run began: {told}", hint=anew))
+    if facts["level"] != level:
+        told = f"this run began at level {facts['level']}, and would go on at {level}"
+        problems.append(Problem("R007", where, told, hint=anew))
+    if problems:
+        raise Refused(problems, 3)
+
+
+def enter(journal: Journal, cup: cups.Cup, bots: list[Bot], level: str, seed: bytes) -> None:
+    """Write down what the run is, and who plays."""
+    stages = [as_noted(stage) for stage in cup.stages]
+    journal.note(
+        {
+            "game": cup.game,
+            "name": cup.name,
+            "level": level,
+            "state": "running",
+            "seed_sha256": commitment(seed),
+            "config": json.dumps(canonical(cup)),
+            "stages": json.dumps(stages),
+            "abreast": str(cup.abreast),
+            "version": __version__,
+            "machine": paths.machine(),
+            "began": journal.facts().get("began", str(time.time())),
+        }
+    )
+    for name in journal.bots().keys() - {bot.name for bot in bots}:
+        journal.strike(name)
+    kept = journal.bots() if journal.paths() else {}  # what has been played was played by these
+    for bot in (bot for bot in bots if bot.name not in kept):
+        journal.enter(bot.name, bot.sha256, bot.language, known(bot))

@@ -1,0 +1,114 @@
+"""A tournament's folder: its config, its bots, and everything a run writes."""
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from host.base.errors import Problem, Refused
+from host.tournament.journal import beside
+
+
+class Commitment(NamedTuple):
+    """The hash of a seed that was fixed before the cup began, and when that was, in seconds since 1970."""
+
+    sha256: str
+    at: float
+
+
+class Folder:
+    """Where a tournament lives; a run writes only below `run/`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.run = path / "run"
+        self.journal = self.run / "run.sqlite"
+        self.seed_file = self.run / "seed"
+        self.commitment_file = self.run / "commitment.json"
+
+    def draw(self) -> None:
+        """Draw a seed, 128 random bits in a file that only its owner reads, unless there is one."""
+        if self.seed_file.exists():
+            return
+        self.run.mkdir(parents=True, exist_ok=True)
+        drawn = self.seed_file.with_suffix(".drawn")
+        drawn.unlink(missing_ok=True)
+        descriptor = os.open(drawn, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_hex(16) + "\n")
+        drawn.rename(self.seed_file)  # whole or not at all: an empty seed would be everybody's
+
+    def seed(self, chosen: str) -> bytes:
+        """Return the cup's seed: the config's text, or what has been drawn. Raise Refused when that cannot be had."""
+        if chosen != "random":
+            return chosen.encode()
+        try:
+            text = self.seed_file.read_text().strip()
+        except (OSError, UnicodeDecodeError) as failed:
+            why = getattr(failed, "strerror", None) or "it is no text"
+            raise self._refused(f"cannot be read: {why}") from failed
+        if not re.fullmatch("[0-9a-f]{32}", text):
+            raise self._refused("is no seed, which has 32 hexadecimal digits")
+        return bytes.fromhex(text)
+
+    def _refused(self, why: str) -> Refused:
+        hint = "restore it from a copy, or start anew with  croupier run --fresh"
+        return Refused([Problem("R010", str(self.seed_file), why, hint=hint)], 3)
+
+    def reveal(self) -> None:
+        """Let everybody read the seed: the cup is over."""
+        if self.seed_file.exists():
+            self.seed_file.chmod(0o644)
+
+    def commit(self) -> Commitment:
+        """Fix the seed before the cup begins, drawing one if need be; return what may be published."""
+        if before := self.committed():
+            return before
+        self.draw()
+        made = Commitment(commitment(self.seed("random")), time.time())
+        unfinished = self.commitment_file.with_suffix(".making")
+        unfinished.write_text(json.dumps(made._asdict()) + "\n")
+        unfinished.rename(self.commitment_file)
+        return made
+
+    def committed(self) -> Commitment | None:
+        """Return what has been committed to; None when nothing has. Raise Refused when the file is damaged."""
+        if not self.commitment_file.exists():
+            return None
+        try:
+            said = json.loads(self.commitment_file.read_text())
+            return Commitment(str(said["sha256"]), float(said["at"]))
+        except (OSError, ValueError, KeyError, TypeError) as broken:
+            hint = "restore it from a copy, or start anew with  croupier run --fresh"
+            raise Refused([Problem("R010", str(self.commitment_file), "is no commitment", hint=hint)], 3) from broken
+
+    def forget(self) -> None:
+        """Throw away what has been played, and its seed: only `--fresh` asks for that.
+
+        A seed that was committed to, and that no table has used, stays: its hash may have been published.
+        """
+        unused = self.commitment_file.exists() and not self.journal.exists()
+        seed = () if unused else (self.seed_file, self.commitment_file)
+        for path in (self.journal, *beside(self.journal), *seed):  # the journal first: it is nothing without it
+            path.unlink(missing_ok=True)
+        for path in (self.run / "stderr", self.run / "build"):
+            if path.is_symlink():
+                path.unlink()
+            elif path.exists():
+                shutil.rmtree(path)
+
+
+def commitment(seed: bytes) -> str:
+    """Return the hash that may be shown before the cup ends."""
+    return hashlib.sha256(seed).hexdigest()
+
+
+def committed_at(facts: Mapping[str, str]) -> float | None:
+    """Return when a run's seed was committed to, as its journal has it; None when it was fixed as the run began."""
+    return float(facts["committed"]) if facts.get("committed") else None
