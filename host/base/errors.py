@@ -23,7 +23,7 @@ class Explanation(NamedTuple):
 @cache
 def explanations() -> Mapping[str, Explanation]:
     """Read docs/errors.md; return its entries by code, in the order of the page."""
-    host = Path(__file__).parent
+    host = Path(__file__).parents[1]
     installed = host / "data" / "errors.md"
     page = installed if installed.exists() else host.parent / "docs" / "errors.md"
     return {code: Explanation(title, " ".join(text.split())) for code, title, text in ENTRY.findall(page.read_text())}
