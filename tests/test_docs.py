@@ -1,18 +1,18 @@
-"""The pages in docs say what croupier does: what they show is run here, and ends as shown; every link leads somewhere.
+"""Run the commands shown in docs and compare their output; check that every link has a target.
 
-Comments in a page make it a test. Everything in a page happens in one scratch folder, from its top to its end:
+Comments in a page turn its blocks into tests. All blocks of a page share one scratch folder, from top to bottom:
 
-    <!-- file: bots/mine.py -->     the block below is written to this file
-    <!-- edit: bots/mine.py -->     it takes the place of the lines there from its own first line to the next empty one
-    <!-- tested -->                 the console block below is run: `$ ` begins a command, what follows is its output,
-                                    `^C` in it is pressed when what stands above it has been printed
-    <!-- tested: figures -->        so it is, and all its figures may differ, for the cards are others each time
-    <!-- anew: long, ecl -->        from here on in a new folder; such words are the marks and the programs it needs
+    <!-- file: bots/mine.py -->     write the block below to this file
+    <!-- edit: bots/mine.py -->     replace the lines of this file from the block's first line to the next empty line
+    <!-- tested -->                 run the console block below: `$ ` starts a command, the other lines are its output;
+                                    at `^C`, interrupt the command once it has printed the lines above
+    <!-- tested: figures -->        the same, but all figures may differ, because the cards are random
+    <!-- new folder: long, ecl -->  start in a new folder; the words are pytest marks and required programs
 
-Shown may be longer or shorter than what is printed where it says `…`: some characters, or, alone on a line, some lines.
-Blanks count as one; figures with a unit of time or memory may differ, and the level of the sandbox; lines about progress
-come on slow machines only and are left out unless the page shows one. When croupier has come to say something else,
-`python tests/test_docs.py docs/PAGE.md` writes the page anew, for you to read.
+In an output, `…` stands for any characters, or, alone on a line, for any lines. Several spaces count as one. Figures with
+a unit of time or memory may differ, and so may the level of the sandbox. Progress lines are printed only on slow machines
+and are ignored unless the page shows one. After an output has changed, `python tests/test_docs.py docs/PAGE.md` rewrites
+the page; review the difference.
 """
 
 import os
@@ -39,7 +39,9 @@ from host.submissions.manifest import Manifest
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
-BLOCK = re.compile(r"^<!-- (file|edit|tested|anew)(?:: (.*?))? -->\n(?:(```+).*\n((?:.*\n)*?)\3\n)?", re.MULTILINE)
+BLOCK = re.compile(
+    r"^<!-- (file|edit|tested|new folder)(?:: (.*?))? -->\n(?:(```+).*\n((?:.*\n)*?)\3\n)?", re.MULTILINE
+)
 VARIES = {
     "measured": r"\d(?:[\d.,\u202f]*\d)? *(?:µs|ms|s|min|h|kB|KiB|MiB)\b",
     "level": r"\bL[234]\b",
@@ -76,7 +78,7 @@ class Step(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """What happens in one folder: the steps of a page, from its top or from an `anew` to the next."""
+    """What happens in one folder: the steps of a page, from its top or from a `new folder` to the next."""
 
     page: Path
     heading: str
@@ -91,7 +93,7 @@ def scenes(page: Path) -> Iterator[Scene]:
     for block in BLOCK.finditer(text):
         kind, words, _fence, body = block.groups()
         above = text[: block.start()]
-        if kind == "anew":
+        if kind == "new folder":
             if scene.steps:
                 yield scene
             (*_, heading) = re.findall(r"^#+ (.*)", above, re.MULTILINE)
