@@ -76,7 +76,7 @@ def compare(
 
     async def work() -> bool:
         async with (
-            stoppable(watch.stopping) as stop,
+            stoppable(watch.say) as stop,
             met(terms, journal, processes, workers or usable_cores(), watch) as us,
         ):
             seeds.append(us.seed.hex())

@@ -6,16 +6,13 @@ It draws in the parent process, never where bots are played: a frame would stall
 import contextlib
 import json
 import sys
-import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from host.base.safe_text import harmless
-from host.cli.keys import Keys, listening
 from host.tournament.stage_runner import Progress
 
 if TYPE_CHECKING:  # rich costs more to import than most commands take
@@ -25,7 +22,6 @@ EVERY = 10.0  # seconds at most between two plain lines
 SELDOM = 1.0  # seconds at least between them
 SOON = 2.0  # seconds in which nobody needs to be told anything
 FRAMES = 5  # a second, at most
-LAST = 12  # faults shown, the newest
 
 
 class Plain:
@@ -38,10 +34,6 @@ class Plain:
     def say(self, text: str) -> None:
         """Show one line; a warning must not be lost in a pipe."""
         click.echo(text, err=text.startswith("WARNING"))
-
-    def stopping(self, text: str) -> None:
-        """Show that the run stops."""
-        self.say(text)
 
     def progress(self, progress: Progress) -> None:
         """Show how far a stage is, when that is news."""
@@ -105,66 +97,31 @@ class Events(Plain):
 
 
 class Live(Plain):
-    """The whole field, redrawn at most five times a second and at a key; who leaves it has plain lines from then on."""
+    """Draws the standings of the stage under way, at most FRAMES times a second."""
 
-    def __init__(self, live: Any, stop: str, leave: Callable[[], None] | None) -> None:
+    def __init__(self, live: Any, stop: str) -> None:
         super().__init__()
-        self._live, self._stop, self._leave = live, stop, leave
+        self._live, self._stop = live, stop
         self._scores: dict[str, list[int]] = {}
         self._faults: dict[str, dict[str, int]] = {}
-        self._newest = deque[tuple[str, str, int, str]](maxlen=LAST)  # bot, kind, times, fixture
-        self._known_stage, self._page = "", "s"
-        self._now: Progress | None = None
-        self._left = False
-        self._lock = threading.RLock()  # keys are heard in a thread
-        self.keys: Keys | None = None
+        self._last_fault = ""
+        self._known_stage = ""
 
     def say(self, text: str) -> None:
-        """Show one line above the table."""
-        with self._lock:
-            if self._left:
-                super().say(text)
-            else:
-                self._live.console.print(harmless(text), markup=False, highlight=False)
-
-    def stopping(self, text: str) -> None:
-        """Show that the run stops, and hear no more keys."""
-        if self.keys:
-            self.keys.end()
-        self.say(text)
+        """Print one line above the table."""
+        self._live.console.print(harmless(text), markup=False, highlight=False)
 
     def progress(self, progress: Progress) -> None:
-        """Take note, and draw."""
-        with self._lock:
-            if self._left:
-                super().progress(progress)
-                return
-            self._note(progress)
-            now = time.monotonic()
-            if now - self._told >= 1 / FRAMES or progress.done == progress.known:
-                self._told = now
-                self._draw()
-
-    def pressed(self, key: str) -> bool:
-        """Do what a key says; return whether more keys are to be heard."""
-        with self._lock:
-            if key == "q":
-                if self._leave is not None:
-                    self._leave()
-                    return False
-                self._live.stop()
-                self._left = True
-                click.echo(f"the view is left, the run goes on   [^C] {self._stop}")
-                return False
-            if key in PAGES:
-                self._page = key
-                self._draw()
-            return True
+        """Count a finished fixture, and draw unless a frame has just been drawn."""
+        self._note(progress)
+        now = time.monotonic()
+        if now - self._told >= 1 / FRAMES or progress.done == progress.known:
+            self._told = now
+            self._draw(progress)
 
     def _note(self, progress: Progress) -> None:
-        self._now = progress
         if progress.stage != self._known_stage:
-            self._known_stage = self._stage = progress.stage
+            self._known_stage = progress.stage
             self._scores, self._faults = {}, {}
             self._began, self._at_start = time.monotonic(), progress.done
         record = progress.record
@@ -175,35 +132,16 @@ class Live(Plain):
                 counted = self._faults.setdefault(bot, {})
                 for kind, count in kinds.items():
                     counted[kind] = counted.get(kind, 0) + count
-                    self._newest.appendleft((bot, kind, count, record.path))
+                    self._last_fault = f"last fault  {harmless(bot)} {kind} in {harmless(record.path)}"
 
-    def _draw(self) -> None:
+    def _draw(self, progress: Progress) -> None:
         from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.text import Text
 
-        progress = self._now
-        if progress is None:
-            return
         bar = ProgressBar(total=progress.known or 1, completed=progress.done, width=60, pulse=progress.more)
-        table = self._field() if self._page == "s" else self._all_faults()
-        last = self._last_fault() if self._page == "s" else ""
-        foot = Text("   ".join(filter(None, [last, self._help()])), style="dim")
-        self._live.update(Group(Text(self.words(progress)), bar, table, foot), refresh=True)
-
-    def _help(self) -> str:
-        """Return the keys there are, and what they do."""
-        if self.keys is None or not self.keys.heard:
-            return f"[^C] {self._stop}"
-        pages = "   ".join(f"[{key}] {what}" for key, what in PAGES.items())
-        leave = "[q] leave the view, the run goes on" if self._leave is None else f"[q] {self._stop}"
-        return f"{pages}   {leave}" + (f"   [^C] {self._stop}" if self._leave is None else "")
-
-    def _last_fault(self) -> str:
-        if not self._newest:
-            return ""
-        bot, kind, _, path = self._newest[0]
-        return f"last fault  {harmless(bot)} {kind} in {harmless(path)}"
+        foot = Text("   ".join(filter(None, [self._last_fault, f"[^C] {self._stop}"])), style="dim")
+        self._live.update(Group(Text(self.words(progress)), bar, self._field(), foot), refresh=True)
 
     def _field(self) -> "Table":
         from statistics import fmean, stdev
@@ -230,32 +168,10 @@ class Live(Plain):
             )
         return table
 
-    def _all_faults(self) -> "Table":
-        """Return the newest faults; croupier errors has all of them, with their evidence."""
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(box=None, header_style="dim", padding=(0, 1))
-        for column in ("bot", "fault", "times", "in"):
-            table.add_column(column, justify="right" if column == "times" else "left")
-        for bot, kind, times, path in self._newest:
-            table.add_row(Text(harmless(bot)), kind, str(times), Text(harmless(path)))
-        if not self._newest:
-            table.add_row(Text("none", style="dim"))
-        return table
-
-
-PAGES = {"s": "standings", "f": "faults"}
-
 
 @contextlib.contextmanager
-def shown(
-    kind: str, *, quiet: bool = False, stop: str = "stop and save", leave: Callable[[], None] | None = None
-) -> Iterator[Plain]:
-    """Show a run in the way asked for: auto is live on a terminal, plain lines elsewhere.
-
-    `stop` is what ^C does. Who leaves the view of a run has plain lines instead, unless `leave` says what happens then.
-    """
+def shown(kind: str, *, quiet: bool = False, stop: str = "stop and save") -> Iterator[Plain]:
+    """Show a run as asked: auto is live on a terminal, and plain lines elsewhere. `stop` says what ^C does."""
     if kind == "auto":
         kind = "none" if quiet else "live" if sys.stdout.isatty() else "plain"
     if kind != "live":
@@ -264,9 +180,7 @@ def shown(
     from rich.live import Live as Screen
 
     with Screen(auto_refresh=False, transient=True) as screen:
-        view = Live(screen, stop, leave)
-        with listening(view.pressed) as view.keys:
-            yield view
+        yield Live(screen, stop)
 
 
 def duration(seconds: float) -> str:

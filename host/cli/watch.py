@@ -1,8 +1,6 @@
 """A run seen from another terminal: what is journalled is shown as it comes, until the run ends. Nothing is written."""
 
 import json
-import os
-import signal
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -31,17 +29,12 @@ def watch(office: Office) -> None:
     with reading(Folder(office.folder).journal) as journal:
         the_stage(journal, None)
         leaving = "leave; the run goes on"
-        with shown("json" if office.json else "auto", quiet=office.quiet, stop=leaving, leave=interrupt) as view:
+        with shown("json" if office.json else "auto", quiet=office.quiet, stop=leaving) as view:
             for progress in news(journal):
                 view.progress(progress)
         finished = journal.facts()["state"] == "finished"
     print_standings(office, office.folder, None, interrupted=not finished, on_one_line=office.json)
     raise click.exceptions.Exit(0 if finished else 5)
-
-
-def interrupt() -> None:
-    """Do what ^C does."""
-    os.kill(os.getpid(), signal.SIGINT)
 
 
 def news(journal: Journal) -> Iterator[Progress]:

@@ -161,7 +161,7 @@ async def forecast(
     """
     cup, folder, specs = cleared(place, watch.say)
     cost, count = None, 0
-    async with stoppable(watch.stopping), venues(cluster or cup.cluster, watch.say) as venue:
+    async with stoppable(watch.say), venues(cluster or cup.cluster, watch.say) as venue:
         level = await level_at(venue, cup, folder, watch.say, unsafe=unsafe)
         bots = await venue.ready(specs, GAMES[cup.game], cup.limits, level, slow_ones(watch.say))
         known = cup.seed != "random" or folder.seed_file.exists()

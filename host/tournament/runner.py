@@ -46,10 +46,6 @@ class Watch(Protocol):
         """Show how far a stage is."""
         ...
 
-    def stopping(self, text: str) -> None:
-        """Show that the run stops; a second ^C may end the process at once, and nothing is to be tidied up then."""
-        ...
-
 
 class Overhearing(NamedTuple):
     """Shows a run by a watch, and keeps what its bots say."""
@@ -66,10 +62,6 @@ class Overhearing(NamedTuple):
         if progress.record is not None:
             self.logs.heard(progress.record)
         self.watch.progress(progress)
-
-    def stopping(self, text: str) -> None:
-        """Show that the run stops."""
-        self.watch.stopping(text)
 
 
 class Outcome(NamedTuple):
@@ -99,7 +91,7 @@ async def play_cup(
     """
     cup, folder, specs = cleared(place, watch.say, last=last)
     level = ""
-    async with stoppable(watch.stopping) as stop, venues(cluster or cup.cluster, watch.say) as venue:
+    async with stoppable(watch.say) as stop, venues(cluster or cup.cluster, watch.say) as venue:
         level = await level_at(venue, cup, folder, watch.say, fresh=fresh, unsafe=unsafe)
         logs = Logs(folder.run, watch.say)
         try:
@@ -254,7 +246,7 @@ class Stop:
 
 
 @asynccontextmanager
-async def stoppable(stopping: Callable[[str], None]) -> AsyncIterator[Stop]:
+async def stoppable(say: Callable[[str], None]) -> AsyncIterator[Stop]:
     """Run a block that ^C, SIGTERM or a deadline may stop: what is finished stays, what is in flight is dropped.
 
     A Refused comes out of it as it was raised.
@@ -264,7 +256,7 @@ async def stoppable(stopping: Callable[[str], None]) -> AsyncIterator[Stop]:
     try:
         with stop.scope:
             async with trio.open_nursery() as nursery:
-                await nursery.start(signals, stop, stopping)
+                await nursery.start(signals, stop, say)
                 yield stop
                 nursery.cancel_scope.cancel()
     except* Refused as wrapped:
@@ -282,7 +274,7 @@ def leaves(group: BaseExceptionGroup[Refused]) -> Iterator[Refused]:
             yield inner
 
 
-async def signals(stop: Stop, stopping: Callable[[str], None], task_status: Any = trio.TASK_STATUS_IGNORED) -> None:
+async def signals(stop: Stop, say: Callable[[str], None], task_status: Any = trio.TASK_STATUS_IGNORED) -> None:
     """Stop in good order at the first ^C or SIGTERM, at once at the second: the journal is whole either way."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
         task_status.started()
@@ -292,7 +284,7 @@ async def signals(stop: Stop, stopping: Callable[[str], None], task_status: Any 
             if count > 1:
                 os._exit(130)
             stop.words = "^C" if number == signal.SIGINT else signal.Signals(number).name
-            stopping(f"{stop.words}  dropping the fixtures in flight; what is finished is saved")
+            say(f"{stop.words}  dropping the fixtures in flight; what is finished is saved")
             stop.scope.cancel()
 
 
