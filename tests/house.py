@@ -20,7 +20,7 @@ from host.bots.seat import Seat, seated
 from host.games import GAMES
 from host.play.records import Fixture, Job, Record, Setup, unpack
 from host.play.worker import House
-from host.sandbox import NO_KEEPER, Home, Sandbox, cgroup, found, landlock, sandboxed, users
+from host.sandbox import Home, Sandbox, cgroup, found, landlock, sandboxed, users
 from host.sandbox.limits import Limits
 from host.sandbox.process_tree import descendants
 from host.submissions.bot_spec import Bot, Spec
@@ -69,7 +69,7 @@ def levels() -> list[str]:
     works = {mechanism.name for mechanism in found().mechanisms if mechanism.works}
     here = ["L2"] if landlock.version() >= landlock.WANTED else []
     grades = ["L3", "L4"] if "cgroup" in works else ["L3"] if "user namespace" in works else []
-    return [*here, *(grade + NO_KEEPER for grade in grades), *grades]
+    return [*here, *grades]
 
 
 # Bots.

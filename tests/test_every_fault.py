@@ -30,7 +30,7 @@ from host.base.safe_text import harmless
 from host.cli.attack import BROKEN_OUT, Rogue, gallery
 from host.games import GAMES
 from host.play.records import Job, Record
-from host.sandbox import NO_KEEPER, Home, draws_numbers, landlock, sandboxed
+from host.sandbox import Home, draws_numbers, landlock, sandboxed
 from host.submissions.bot_spec import Bot
 from host.submissions.build import build
 from protocols import PROTOCOLS
@@ -197,7 +197,7 @@ DOZEN = {
 @pytest.mark.long
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("game", GAMES)
-@pytest.mark.parametrize("at", [at for at in levels() if not at.endswith(NO_KEEPER)])
+@pytest.mark.parametrize("at", levels())
 def test_a_dozen_rogues_get_their_verdicts_in_every_game_over_every_protocol_at_every_level(
     at: str, game: str, protocol: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,16 +221,6 @@ def test_a_dozen_rogues_get_their_verdicts_in_every_game_over_every_protocol_at_
         assert faults_of(record, name), name
         assert set(faults_of(record, name)) <= verdict, (name, faults_of(record, name))
         assert not any(faults_of(record, bot.name) for bot in honest)
-
-
-@pytest.mark.parametrize("name", DOZEN)
-@pytest.mark.parametrize("at", [at for at in levels() if at.endswith(NO_KEEPER)][-1:])
-def test_a_dozen_rogues_get_their_verdicts_without_a_keeper(
-    at: str, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CROUPIER_TEST_LEVEL", at)
-
-    plays(gallery(at)[name])
 
 
 def test_every_fault_has_a_rogue() -> None:

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from functools import cache as once
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trio
@@ -37,7 +36,7 @@ from host.bots.monitor import a_watcher
 from host.bots.seat import Seat, seated
 from host.bots.values import Question
 from host.games import GAMES
-from host.sandbox import NO_KEEPER, Home, Sandbox, cgroup, demand, draws_numbers, found, grade, sandboxed
+from host.sandbox import Home, Sandbox, cgroup, demand, draws_numbers, found, sandboxed
 from host.sandbox.keeper import Ended, KeeperDied
 from host.sandbox.limits import MIB, Limits
 from host.sandbox.process_tree import descendants
@@ -51,15 +50,8 @@ STANDS = Move("S")
 PROMISED = 0.25  # seconds after its limit in which a verdict comes, on a machine that is not loaded
 
 
-def marked(those: list[str]) -> list[Any]:
-    """Return levels as parameters; those without a keeper are for the long suite, but a dozen rogues (test_every_fault)."""
-    return [pytest.param(each, marks=[pytest.mark.long] if each.endswith(NO_KEEPER) else []) for each in those]
-
-
-KEPT = [level for level in levels() if not level.endswith(NO_KEEPER)]
-at_every_level = pytest.mark.parametrize("level", marked(levels()))
-at_own_world_levels = pytest.mark.parametrize("level", marked([level for level in levels() if level != "L2"]))
-at_kept_levels = pytest.mark.parametrize("level", KEPT)
+at_every_level = pytest.mark.parametrize("level", levels())
+at_own_world_levels = pytest.mark.parametrize("level", [level for level in levels() if level != "L2"])
 only_counted = pytest.mark.skipif("L4" not in levels(), reason="NO CONTROL GROUPS HERE: level L4 is not tested")
 only_fenced = pytest.mark.skipif("L2" not in levels(), reason="NO LANDLOCK HERE: level L2 is not tested")
 
@@ -131,7 +123,7 @@ def test_a_sandbox_is_of_the_level_it_says(level: str) -> None:
         async with sandboxed(level, Home(empty()), AMPLE) as sandbox:
             return sandbox.level, sandbox.group is not None
 
-    assert trio.run(look) == (level, grade(level) == "L4")
+    assert trio.run(look) == (level, level == "L4")
 
 
 @at_every_level
@@ -190,18 +182,9 @@ def test_nobody_is_root_inside(level: str) -> None:
 def test_no_two_sandboxes_are_of_one_user(level: str) -> None:
     async def look() -> list[int]:
         async with sandboxed(level, Home(empty()), AMPLE) as one, sandboxed(level, Home(empty()), AMPLE) as two:
-            return [Path(f"/proc/{(await inhabited(sandbox)).pid}").stat().st_uid for sandbox in (one, two)]
+            return [Path(f"/proc/{sandbox.pid}").stat().st_uid for sandbox in (one, two)]
 
     assert len(set(trio.run(look))) == 2
-
-
-async def inhabited(sandbox: Sandbox) -> Sandbox:
-    """Start what does nothing in a sandbox, so that there is somebody in it where there is no keeper."""
-    reads, writes = os.pipe()
-    await sandbox.keeper.start([b"/bin/sleep", b"60"], {}, AMPLE, (reads, writes, writes))
-    os.close(reads)
-    os.close(writes)
-    return sandbox
 
 
 @at_own_world_levels
@@ -212,7 +195,7 @@ def test_a_process_number_does_not_tell_how_many_there_were(level: str) -> None:
             return [int((await sandbox.keeper.ask(words, {}, AMPLE, 5)).output) for _ in range(20)]
 
     numbers = trio.run(look)
-    drawn = numbers != sorted(numbers) or len(set(numbers)) == 1  # each the first in a sandbox of its own
+    drawn = numbers != sorted(numbers)
     assert drawn == draws_numbers(level)  # a container may keep everybody from drawing them, and that is told
 
 
@@ -235,7 +218,7 @@ def test_the_environment_is_what_it_is_given(level: str) -> None:
 def test_no_keeper_carries_the_hosts_environment(level: str) -> None:
     async def look() -> bytes:
         async with sandboxed(level, Home(empty()), AMPLE) as sandbox:
-            own = Path(f"/proc/{(await inhabited(sandbox)).pid}")
+            own = Path(f"/proc/{sandbox.pid}")
             parent = re.search(r"PPid:\t(\d+)", (own / "status").read_text())
             assert parent is not None
             outer = b"" if parent[1] == str(os.getpid()) else Path(f"/proc/{parent[1]}/environ").read_bytes()
@@ -787,7 +770,7 @@ def test_a_question_can_be_cut_short(level: str) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: a keeper cannot be held up")
 @pytest.mark.parametrize("script", ["sleep 0.4; echo S", "sleep 9"])
-@at_kept_levels
+@at_every_level
 def test_a_keeper_that_is_held_up_does_not_call_late_what_has_exited(level: str, script: str) -> None:
     async def ask() -> Ended:
         async with sandboxed(level, Home(empty()), AMPLE) as sandbox, trio.open_nursery() as nursery:
@@ -811,7 +794,7 @@ def test_a_keeper_that_is_held_up_does_not_call_late_what_has_exited(level: str,
     assert (ended.output, ended.timed_out) == ((b"", True) if script == "sleep 9" else (b"S\n", False))
 
 
-@pytest.mark.parametrize("level", marked([level for level in levels() if level != f"L3{NO_KEEPER}"]))
+@at_every_level
 def test_what_is_paused_does_not_compute_and_then_goes_on(level: str) -> None:
     async def ask() -> tuple[float, float]:
         reads, writes = os.pipe()
@@ -849,7 +832,10 @@ def test_what_is_paused_while_nobody_is_there_stops_nobody_who_comes(level: str)
         async with sandboxed(level, Home(empty()), AMPLE) as sandbox:
             said = []
             for _ in range(2):
-                await inhabited(sandbox)
+                reads, writes = os.pipe()
+                await sandbox.keeper.start([b"/bin/sleep", b"60"], {}, AMPLE, (reads, writes, writes))
+                os.close(reads)
+                os.close(writes)
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(sandbox.keeper.sweep)
                     await trio.lowlevel.checkpoint()  # it dies while
@@ -886,7 +872,7 @@ trio.run(main)
         assert host.stdout is not None and host.stdout.readline() == b"up\n"
         host.kill()
     until(lambda: not [line for line in processes() if mark in line])
-    if grade(level) == "L4":  # nobody was left to remove its group: whoever comes next does
+    if level == "L4":  # nobody was left to remove its group: whoever comes next does
         elsewhere("from host.sandbox import cgroup; cgroup.base()")
         assert not groups_of(host.pid)
 

@@ -30,7 +30,7 @@ from host.base.errors import Problem, Refused
 from host.games.engine import Game
 from host.play.custom_games import Origin, origin, sources
 from host.play.records import Setup, encode
-from host.sandbox import makes
+from host.sandbox import meets
 from host.sandbox.limits import Limits
 from host.submissions import requirements
 from host.submissions.bot_spec import Bot, Spec
@@ -322,7 +322,7 @@ class Cluster:
             return [hindered(member, failed)]
         if problems := other_versions(str(member), {"croupier": dask_worker.edition()}, {"croupier": seen.edition}):
             return problems
-        if makes(seen.level, level):
+        if meets(seen.level, level):
             return []
         told = f'[sandbox] level = "{level}" is demanded and this machine gives "{seen.level}"'
         return [Problem("S001", str(member), told, seen.reasons, "croupier doctor, there")]

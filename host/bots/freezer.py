@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import trio
 
-from host.sandbox import AnyKeeper
+from host.sandbox import Keeper
 
 OFF_TURN = 0.0005  # seconds without a question after which a bot is stopped until the next
 MONOTONIC, FLAGS = 1, os.O_NONBLOCK | os.O_CLOEXEC  # of timerfd_create(2)
@@ -61,7 +61,7 @@ class Turns:
 class Turn:
     """One bot's turn: it begins with a question and ends with the answer."""
 
-    def __init__(self, turns: Turns, keeper: AnyKeeper, computed: Callable[[], float] | None = None) -> None:
+    def __init__(self, turns: Turns, keeper: Keeper, computed: Callable[[], float] | None = None) -> None:
         self._turns, self._keeper, self._computed = turns, keeper, computed
         self.since = 0.0  # when it has had no question
         self._stopped = self._slow = False
@@ -92,8 +92,6 @@ class Turn:
 
     def rest(self) -> None:
         """Note that the bot lives on and has no question."""
-        if not self._keeper.pauses:
-            return
         self.since, self._before = time.perf_counter(), None
         self._turns.idle.add(self)
         if self._turns.slow:

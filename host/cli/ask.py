@@ -214,12 +214,11 @@ def _built(spec: "Spec", meant: "Case", level: str, unlimited: bool) -> "Bot":
     import trio
 
     from host.inspect.reask import NO_LIMITS
-    from host.sandbox import grade
     from host.submissions.build import build
 
     bot = trio.run(build, spec._replace(game=meant.game), level)
     limits = NO_LIMITS if unlimited else meant.player.limits
-    return bot._replace(limits=limits if grade(level) == "L4" else limits._replace(clock="wall"))
+    return bot._replace(limits=limits if level == "L4" else limits._replace(clock="wall"))
 
 
 # What is said of it.

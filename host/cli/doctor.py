@@ -62,7 +62,7 @@ def doctor(office: Office, attack: bool, rogues: tuple[str, ...]) -> None:
     from host.backends.local import usable_cores
     from host.cli.clock_benchmark import measured_clocks
     from host.report.terminal import duration
-    from host.sandbox import NO_KEEPER, draws_numbers, found, grade, no_clock
+    from host.sandbox import draws_numbers, found, no_clock
     from host.sandbox.limits import CLOCKS
     from host.submissions.languages import LANGUAGES, tool
 
@@ -106,23 +106,17 @@ def doctor(office: Office, attack: bool, rogues: tuple[str, ...]) -> None:
         for problem in here.reasons:
             click.echo(str(problem))
     else:
-        if here.level.endswith(NO_KEEPER):
-            click.echo(
-                "          no keeper: a sandbox for each process, which takes longer to make than most bots to answer"
-            )
-        if grade(here.level) != "L4":
+        if here.level != "L4":
             click.echo("          memory and computing are watched, every 20 ms: short lives in between go unseen")
         if not draws_numbers(here.level):
             click.echo(
                 "          process numbers are counted on here: an argv bot can tell how many it has had (docs/security.md)"
             )
-        if here.level == f"L3{NO_KEEPER}":
-            click.echo("          nobody is stopped off turn: that takes a keeper, or a control group")
         if here.level == "L2":
             click.echo('          weaker than the default: only with level = "L2" under [sandbox] in croupier.toml')
         for problem in here.reasons:
             click.echo(f"          {problem.message}{': ' if problem.evidence else ''}{problem.evidence}")
-            click.echo(f"          {'a keeper' if problem.code == 'S002' else 'a higher level'} by: {problem.hint}")
+            click.echo(f"          a higher level by: {problem.hint}")
     if measured:
         told = {name: duration(seconds) for name, seconds in measured.items()}
         click.echo(

@@ -31,8 +31,6 @@ LIVE_POLICY = (
 ISOLATION: Mapping[str, str] = {
     "L4": "namespaces, system call filter, cgroups",
     "L3": "namespaces, system call filter, limits watched",
-    "L4 without keeper": "no keeper: a sandbox for each process; namespaces, system call filter, cgroups",
-    "L3 without keeper": "no keeper: a sandbox for each process; namespaces, system call filter, limits watched",
     "L2": "Landlock, system call filter, limits",
     "none": "no sandbox: every bot could do what its host could",
 }

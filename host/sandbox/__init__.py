@@ -12,62 +12,40 @@ from typing import NamedTuple
 import trio
 
 from host.base.errors import Problem, Refused
-from host.sandbox import bubblewrap, cgroup, keeper, landlock, per_process, process_tree, seccomp, users
+from host.sandbox import bubblewrap, cgroup, keeper, landlock, process_tree, seccomp, users
 from host.sandbox.bubblewrap import Home
 from host.sandbox.cgroup import Group, NoGroup
 from host.sandbox.keeper import Ended, Keeper, KeeperDied, Outgrown
 from host.sandbox.limits import Limits
-from host.sandbox.per_process import Keeperless
 
-__all__ = ["LEVELS", "NO_KEEPER", "Ended", "Found", "Home", "Keeper", "KeeperDied", "Mechanism", "Outgrown", "Sandbox"]
+__all__ = ["LEVELS", "Ended", "Found", "Home", "Keeper", "KeeperDied", "Mechanism", "Outgrown", "Sandbox"]
 __all__ += [
-    "AnyKeeper",
     "demand",
     "demand_clock",
     "draws_numbers",
     "found",
-    "grade",
-    "makes",
     "meets",
     "no_clock",
     "sandboxed",
 ]
 
-GRADES = ("none", "L2", "L3", "L4")
+LEVELS = ("none", "L2", "L3", "L4")
 """Weakest first: nothing · Landlock, seccomp and limits · own namespaces and a keeper · a control group as well."""
-
-NO_KEEPER = " without keeper"
-"""What the name of a level ends with where no keeper can be built: every process then has a sandbox of its own."""
-
-LEVELS = ("none", f"L3{NO_KEEPER}", f"L4{NO_KEEPER}", "L2", "L3", "L4")
-"""All that may be in force; one by which a machine is known comes behind those that it can make as well."""
 
 LOWEST = 300
 """No process number that a keeper has drawn is below this."""
 
-AnyKeeper = Keeper | Keeperless
-
-
-def grade(level: str) -> str:
-    """Return which of GRADES a level is of."""
-    return level.removesuffix(NO_KEEPER)
-
 
 def meets(level: str, demanded: str) -> bool:
-    """Return whether a level is as strong as one that is demanded, with a keeper or without."""
-    return GRADES.index(grade(level)) >= GRADES.index(grade(demanded))
-
-
-def makes(here: str, level: str) -> bool:
-    """Return whether a machine whose strongest level is known can make sandboxes of another."""
-    return LEVELS.index(here) >= LEVELS.index(level) and meets(here, level)
+    """Return whether a level is at least as strong as the demanded one."""
+    return LEVELS.index(level) >= LEVELS.index(demanded)
 
 
 class Sandbox(NamedTuple):
     """One bot's sandbox under way: its keeper, and at L4 the control group that counts all it uses."""
 
     level: str
-    keeper: AnyKeeper
+    keeper: Keeper
     group: Group | None = None
     tmp: str = ""  # where that is a folder of the host's disk: what bounds it is whoever looks
 
@@ -78,7 +56,7 @@ class Sandbox(NamedTuple):
 
     @property
     def pid(self) -> int:
-        """The first process in it by its number as the host sees it; 0 when there is none."""
+        """The process number of the keeper as the host sees it."""
         return self.keeper.pid
 
 
@@ -155,11 +133,6 @@ async def sandboxed(level: str, home: Home, limits: Limits) -> AsyncIterator[San
     It must be entered in the main thread: a sandbox dies with the thread that started it.
     """
     async with _grouped(level, limits) as group, contextlib.AsyncExitStack() as stack:
-        if level.endswith(NO_KEEPER):
-            with _our_fault():
-                alone = await _alone(home, limits, group, stack)
-            yield Sandbox(level, alone, group)
-            return
         try:
             started = _start(level, home, limits, stack)
         except OSError as error:
@@ -181,27 +154,6 @@ async def sandboxed(level: str, home: Home, limits: Limits) -> AsyncIterator[San
         finally:
             with contextlib.suppress(KeeperDied):
                 await conversation.bury()
-
-
-async def _alone(home: Home, limits: Limits, group: Group | None, stack: contextlib.AsyncExitStack) -> Keeperless:
-    """Return what makes a sandbox for every process, once it has made one."""
-    stack.enter_context(per_process.adopting())
-    try:
-        user = stack.enter_context(users.lent())
-        _give(home, user)
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            stack.push_async_callback(_ended, per_process.undertaker(theirs, group))
-        stack.enter_context(ours)
-    except OSError as error:
-        raise KeeperDied(f"no sandbox can be made: {error}") from error
-    alone = Keeperless(per_process.World(home, limits, user, group, ours))
-    stack.push_async_callback(alone.bury)
-    stack.push_async_callback(alone.sweep)
-    tried = await alone.ask([b"/bin/true"], {}, limits, keeper.TRIAL)
-    if tried.error or tried.timed_out or (tried.status and not tried.stopped):
-        raise KeeperDied(f"no sandbox can be made: /bin/true {tried.words}")
-    return alone
 
 
 class Started(NamedTuple):
@@ -252,7 +204,7 @@ def _give(home: Home, user: tuple[int, int]) -> None:
 @contextlib.asynccontextmanager
 async def _grouped(level: str, limits: Limits) -> AsyncIterator[Group | None]:
     """Have a control group at level L4; it is removed when its sandbox has ended."""
-    if grade(level) != "L4":
+    if level != "L4":
         yield None
         return
     with _our_fault():
@@ -338,14 +290,14 @@ def found() -> Found:
 
     if not works("seccomp", _no_filter()):
         return so("none")
-    kept = works("keeper", _no_keeper())
+    built = works("keeper", _no_keeper())
+    installed = works("bubblewrap", _no_bubblewrap())
+    if not built:
+        return so("none")  # every other level, L2 too, needs the keeper
     version = landlock.version()
-    if works("bubblewrap", _no_bubblewrap()) and works("user namespace", _no_namespaces("L3" if kept else LEVELS[1])):
+    if installed and works("user namespace", _no_namespaces()):
         mechanisms.append(Mechanism("landlock", version >= landlock.WANTED, str(version)))
-        strongest = "L4" if works("cgroup", _no_group(), _group_words()) else "L3"
-        return so(strongest if kept else strongest + NO_KEEPER)
-    if not kept:
-        return so("none")  # it is a keeper that puts Landlock on a bot
+        return so("L4" if works("cgroup", _no_group(), _group_words()) else "L3")
     return so("L2" if works("landlock", _no_landlock(), str(version)) else "none")
 
 
@@ -371,8 +323,8 @@ def _no_keeper() -> Problem | None:
     return None
 
 
-def _no_namespaces(level: str) -> Problem | None:
-    if said := _refused(level):
+def _no_namespaces() -> Problem | None:
+    if said := _refused("L3"):
         cure = "sudo sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000; in a container: "
         cure += "--security-opt seccomp=docker/seccomp.json --security-opt apparmor=unconfined (docs/running.md)"
         return Problem("S001", "", "bubblewrap cannot make a sandbox here", said[-500:] + _why_no_namespaces(), cure)
@@ -424,8 +376,6 @@ def _tried(level: str, *words: bytes) -> tuple[str, bytes]:
     home = Home(Path("/usr/share"))
     with contextlib.ExitStack() as stack:
         try:
-            if level == LEVELS[1]:
-                return per_process.refusal(home, stack.enter_context(users.lent())), b""
             started = _start(level, home, Limits(), stack)
         except OSError as error:
             return str(error), b""
@@ -467,9 +417,9 @@ def demand(level: str) -> str:
 
 def no_clock(clock: str, level: str) -> Problem | None:
     """Return why a clock cannot be had: nothing tells what it counts, all computing to the last child, or waits."""
-    if clock != "wall" and grade(level) != "L4":
+    if clock != "wall" and level != "L4":
         told = f'[limits] clock = "{clock}" needs a control group (level L4), and the level is {level}'
-        cure = 'level = "L4" under [sandbox]' if grade(found().level) == "L4" else cgroup.cure()
+        cure = 'level = "L4" under [sandbox]' if found().level == "L4" else cgroup.cure()
         return Problem("S009", "", told, hint=f'clock = "wall"; or {cure}')
     if clock == "fair" and not _counts_waits():
         told = '[limits] clock = "fair" needs /proc/PID/schedstat, and this kernel does not count there'

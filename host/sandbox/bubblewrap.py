@@ -48,21 +48,7 @@ def system() -> tuple[str, ...]:
 
 
 def command(home: Home, keeper: Path, filter_fd: int) -> list[str]:
-    """Return the command line that makes the sandbox and runs the keeper in it as PID 1."""
-    inside = ["--as-pid-1", "--cap-add", NUMBERING, "--ro-bind", str(keeper), KEEPER]
-    return [program() or "bwrap", *_world(home, inside), "--seccomp", str(filter_fd), "--", KEEPER]
-
-
-def alone(home: Home, filter_fd: int, status_fd: int) -> list[str]:
-    """Return the options that make a sandbox for one process: bubblewrap itself is PID 1.
-
-    Not --die-with-parent: whose outer half is killed while it makes a sandbox leaves the inner one waiting for ever.
-    """
-    return [*_world(home, ["--json-status-fd", str(status_fd)]), "--seccomp", str(filter_fd)]
-
-
-def _world(home: Home, inside: list[str]) -> list[str]:
-    """Return the options that every sandbox has.
+    """Return the command line that makes the sandbox and runs the keeper in it as PID 1.
 
     No /proc, no /sys, no shared memory: they tell about the host or outlive a process. The environment must be empty:
     bubblewrap's own stays readable for its lifetime whatever --clearenv says.
@@ -71,12 +57,15 @@ def _world(home: Home, inside: list[str]) -> list[str]:
     if home.state is not None:
         mounts += ["--bind", str(home.state), f"{BOT}/{home.state_name}"]
     return [
+        program() or "bwrap",
         *("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"),
-        *("--unshare-cgroup-try", "--hostname", "bot", "--new-session"),
-        *("--uid", f"{SANDBOX_UID}", "--gid", f"{SANDBOX_UID}", "--cap-drop", "ALL"),
+        *("--unshare-cgroup-try", "--hostname", "bot", "--new-session", "--as-pid-1"),
+        *("--uid", f"{SANDBOX_UID}", "--gid", f"{SANDBOX_UID}", "--cap-drop", "ALL", "--cap-add", NUMBERING),
         *system(),
         *("--size", str(home.scratch), "--tmpfs", "/tmp"),
-        *inside,
+        *("--ro-bind", str(keeper), KEEPER),
         *mounts,
         *("--chdir", BOT, "--remount-ro", "/"),
+        *("--seccomp", str(filter_fd)),
+        *("--", KEEPER),
     ]

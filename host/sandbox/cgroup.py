@@ -34,9 +34,6 @@ class Words(NamedTuple):
     used: tuple[str, str]
     of_which: tuple[str, str]
     killed: tuple[str, str]
-    freezer: tuple[str, str]
-    frozen: str
-    thawed: str
 
     def limits(self, memory: int, tasks: int) -> list[tuple[str, str, int]]:
         """Return what to write for a limit, in this order; of two rows for swap a machine may lack one."""
@@ -54,19 +51,8 @@ V1 = Words(
     ("memory", "memory.usage_in_bytes"),
     ("memory", "memory.stat"),
     ("memory", "memory.oom_control"),
-    ("freezer", "freezer.state"),
-    "FROZEN",
-    "THAWED",
 )
-V2 = Words(
-    ("", "cpu.stat"),
-    ("", "memory.current"),
-    ("", "memory.stat"),
-    ("", "memory.events"),
-    ("", "cgroup.freeze"),
-    "1",
-    "0",
-)
+V2 = Words(("", "cpu.stat"), ("", "memory.current"), ("", "memory.stat"), ("", "memory.events"))
 SWAP = ("memory.swap.max", "memory.memsw.limit_in_bytes")  # not there where the kernel does not count swap
 
 FIRST = re.compile(rb"(?:usage_usec )?(\d+)")
@@ -101,8 +87,6 @@ class Group:
                 if file not in SWAP or path.exists():
                     _write(path, str(value))
             words = base.words
-            freezer = self._folders.get(words.freezer[0])
-            self._frozen = freezer / words.freezer[1] if freezer and (freezer / words.freezer[1]).exists() else None
             for word in (words.computed, words.used, words.of_which, words.killed):
                 self._open[word] = os.open(self._folders[word[0]] / word[1], os.O_RDONLY | os.O_CLOEXEC)
         except (OSError, NoGroup) as error:
@@ -113,28 +97,6 @@ class Group:
         """Move a process into the group; raise NoGroup when the kernel refuses."""
         for folder in self._folders.values():
             _write(folder / "cgroup.procs", str(pid))
-
-    @property
-    def freezes(self) -> bool:
-        """Whether it can stop all that is in it."""
-        return self._frozen is not None
-
-    def freeze(self) -> None:
-        """Stop all that is in it."""
-        self._turn(self._base.words.frozen)
-
-    def thaw(self) -> None:
-        """Let it go on."""
-        self._turn(self._base.words.thawed)
-
-    @property
-    def thawing(self) -> tuple[str, ...]:
-        """What thaws it when we cannot: a word, and the file to write it to; empty where nothing freezes it."""
-        return (self._base.words.thawed, str(self._frozen)) if self._frozen is not None else ()
-
-    def _turn(self, state: str) -> None:
-        if self._frozen is not None:
-            _write(self._frozen, state)
 
     def computed(self) -> float:
         """Return the seconds of processor time of everything that ever was in the group. It costs a microsecond."""
@@ -296,9 +258,6 @@ def _first_version() -> Base:
         if own is None:
             raise NoGroup(f"no {wanted} controller of version 1 is mounted")
         folders[wanted] = own
-    for own in (mount.own for mount in first if "freezer" in mount.controllers):
-        if os.access(own, os.W_OK):
-            folders["freezer"] = own
     return Base(V1, folders)
 
 

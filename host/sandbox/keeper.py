@@ -162,7 +162,6 @@ class Keeper:
     def __init__(self, control: socket.socket, said: Mapping[str, str]) -> None:
         control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self.warm = 0  # words of every command that are an interpreter's own, which is kept; 0 = each start is cold
-        self.pauses = True  # whether it can stop what runs
         self.pid = 0  # of the keeper as this process sees it, known from its first reply on
         control.setblocking(False)
         self._control = control

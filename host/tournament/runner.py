@@ -17,7 +17,7 @@ from host.base import paths
 from host.base.errors import Problem, Refused
 from host.games import GAMES
 from host.play.records import Fixture, Setup
-from host.sandbox import NO_KEEPER, makes, meets
+from host.sandbox import meets
 from host.submissions.bot_spec import Bot, Spec
 from host.tournament import config as cups
 from host.tournament.bot_logs import Logs
@@ -31,7 +31,6 @@ from host.tournament.tournament_dir import Folder, commitment
 NO_SANDBOX = (
     "WARNING  no sandbox: every bot may read, change and send whatever you may; this is recorded in the results"
 )
-NOT_KEPT = "no keeper: a sandbox for each process  (croupier doctor says why)"
 WONDER = 1.0  # seconds after which silence looks like a fault
 
 
@@ -166,10 +165,7 @@ async def level_at(
     if wanted == "none":
         say(NO_SANDBOX)
         return wanted
-    level = _as_it_began(cup, folder, here, fresh=fresh)
-    if level.endswith(NO_KEEPER):
-        say(NOT_KEPT)
-    return level
+    return _as_it_began(cup, folder, here, fresh=fresh)
 
 
 def _as_it_began(cup: cups.Cup, folder: Folder, here: str, *, fresh: bool) -> str:
@@ -179,7 +175,7 @@ def _as_it_began(cup: cups.Cup, folder: Folder, here: str, *, fresh: bool) -> st
     with reading(folder.journal) as journal:
         deque(journal.records(), 0)  # a damaged one is found before anything is played, or written
         began = journal.facts().get("level", here) if journal.paths() else here
-    return began if meets(began, cup.level) and makes(here, began) else here
+    return began if meets(began, cup.level) and meets(here, began) else here
 
 
 async def play_stages(

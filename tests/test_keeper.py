@@ -1,0 +1,73 @@
+"""Without the keeper nothing runs: croupier refuses and names what to install."""
+
+from pathlib import Path
+
+import pytest
+from command import croupier_process, cup_in, environment
+from house import CACHE
+from machines import until
+
+from host.sandbox import bubblewrap, keeper
+
+FAILING_COMPILER = "#!/bin/sh\necho 'stdlib.h: No such file or directory' >&2\nexit 1\n"
+pytestmark = pytest.mark.skipif(not bubblewrap.program(), reason="NO BUBBLEWRAP HERE")
+
+
+def machine(name: str, compiler: str = "") -> dict[str, str]:
+    """Return the environment of a machine with bubblewrap, the given compiler or none, and an empty cache."""
+    place = CACHE / f"machine-{name}"
+    for folder in (place / "bin", place / "cache"):
+        folder.mkdir(parents=True)
+    (place / "bin" / "bwrap").symlink_to(bubblewrap.program() or "")
+    if compiler:
+        (place / "bin" / "cc").write_text(compiler)
+        (place / "bin" / "cc").chmod(0o755)
+    return environment(PATH=str(place / "bin"), CROUPIER_CACHE=str(place / "cache"))
+
+
+def test_doctor_names_the_missing_compiler_and_what_to_install() -> None:
+    env = machine("doctor")
+
+    done = croupier_process("doctor", env=env)
+    as_json = croupier_process("doctor", "--json", env=env)
+
+    assert (done.code, as_json.code) == (6, 6)
+    assert "! keeper" in done.out and "no C compiler" in done.out and "apt install gcc libc6-dev" in done.out
+    assert as_json.json["sandbox"] == "none"
+    assert [problem["code"] for problem in as_json.json["problems"]] == ["S002"]
+
+
+def test_doctor_shows_the_message_of_a_compiler_that_fails() -> None:
+    done = croupier_process("doctor", env=machine("failing", FAILING_COMPILER))
+
+    assert done.code == 6
+    assert "the keeper does not compile" in done.out and "stdlib.h: No such file or directory" in done.out
+
+
+@pytest.mark.parametrize("level", ["L4", "L3", "L2", "none"])
+def test_no_level_runs_without_the_keeper(level: str, tmp_path: Path) -> None:
+    env = machine(f"level-{level}")
+    cup = cup_in(tmp_path / "cup")
+    (cup / "croupier.toml").write_text((cup / "croupier.toml").read_text() + f'[sandbox]\nlevel = "{level}"\n')
+
+    done = croupier_process("run", "-C", cup, env=env)
+
+    assert done.code == 6 and "error[S002]" in done.err
+
+
+@pytest.mark.long
+def test_a_bubblewrap_that_never_ends_is_given_up() -> None:
+    keeper.binary()
+    env = machine("stuck") | {"CROUPIER_CACHE": str(CACHE)}
+    stuck, sleeper = Path(env["PATH"], "bwrap"), CACHE / "sleeper"
+    stuck.unlink()
+    stuck.write_text(f"#!/bin/sh\n/bin/sleep 1000 & echo $! >{sleeper}\nwait\n")
+    stuck.chmod(0o755)
+    sleeper.touch()
+    sleeper.chmod(0o666)
+
+    level = croupier_process("doctor", "--json", env=env).json["sandbox"]
+
+    assert level in ("none", "L2")
+    slept = Path(f"/proc/{sleeper.read_text().strip()}/cmdline")
+    until(lambda: not slept.exists() or not slept.read_bytes())  # dead, reaped or not
