@@ -3,15 +3,10 @@
 import hashlib
 import json
 import stat
-from collections.abc import Callable
-from itertools import combinations
 from pathlib import Path
-from random import Random
 
 import pytest
 from command import croupier, cup_in
-
-from host.tournament.effects import Seated, effects
 
 
 @pytest.fixture
@@ -102,68 +97,3 @@ def test_a_revealed_seed_that_is_another_is_told(cup: Path) -> None:
     (cup / "run" / "seed").write_text("0" * 32 + "\n")
     done = croupier("seed", "reveal", "-C", cup)
     assert done.code == 1 and "✗ not the hash of this run's seed" in done.out
-
-
-# Effects of seats and of the order of play.
-
-
-def league(chance: Callable[[int, int, str], float], tables: int = 4_000, seed: int = 1) -> list[list[Seated]]:
-    """Return pairs' tables, seats alternating, won by `chance(seat, number, bot)` of whoever sits in seat one."""
-    luck, meetings = Random(seed), []
-    for pair in combinations("ABC", 2):
-        meeting = []
-        for number in range(tables):
-            bots = pair if number % 2 == 0 else pair[::-1]
-            first = luck.random() < chance(0, number, bots[0])
-            meeting.append(Seated(bots, (float(first), float(not first))))
-        meetings.append(meeting)
-    return meetings
-
-
-def test_where_there_is_no_effect_none_is_seen() -> None:
-    seen = 0
-    for seed in range(60):
-        found = effects("games", league(lambda _seat, _number, _bot: 0.5, 400, seed))
-        seen += any(effect.seen for effect in found.seats) + any(effect.seen for effect in found.late)
-    assert seen <= 12  # 6 expected: each family of intervals misses once in twenty
-
-
-def test_a_planted_effect_of_a_seat_is_found_and_measured() -> None:
-    found = effects("games", league(lambda _seat, _number, bot: 0.55 + 0.2 * (bot == "A") - 0.2 * (bot == "B")))
-    first, second = found.seats
-    assert first.seen and second.seen
-    assert first.low is not None and first.high is not None and first.low < 0.05 < first.high
-    assert not any(effect.seen for effect in found.late)
-    assert (found.apart, found.gained) == (0, pytest.approx(0.0))
-
-
-def test_a_strong_bot_is_no_effect_of_its_seat() -> None:
-    def strong(_seat: int, _number: int, bot: str) -> float:
-        return 0.9 if bot == "A" else 0.5
-
-    lopsided = [[table for table in meeting if table.bots[0] == "A"] for meeting in league(strong)[:2]]
-    found = effects("games", lopsided)
-    assert not any(effect.seen for effect in found.seats)
-    assert found.apart == 4_000
-
-
-def test_a_planted_effect_of_playing_late_is_found_and_names_its_bot() -> None:
-    def tired(_seat: int, number: int, bot: str) -> float:
-        return 0.5 if number < 2_000 or bot != "C" else 0.35
-
-    found = effects("games", league(tired))
-    assert [effect.what for effect in found.late if effect.seen][-1] == "C"
-    assert not any(effect.seen for effect in found.seats if effect.what == "seat 3")
-
-
-def test_uneven_seats_are_told_with_what_they_brought() -> None:
-    tables = [Seated(("A", "B"), (12.0, 8.0))] * 30 + [Seated(("B", "A"), (12.0, 8.0))] * 10
-    found = effects("chips", [tables])
-    assert (found.apart, found.tables) == (20, 40)
-    assert found.gained == pytest.approx(0.75)
-
-
-def test_too_little_has_no_interval() -> None:
-    found = effects("games", [[Seated(("A", "B"), (1.0, 0.0))]])
-    assert [(effect.more, effect.seen) for effect in (*found.seats, *found.late)] == [(None, False)] * 4
-    assert effects("games", []).tables == 0

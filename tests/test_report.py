@@ -161,7 +161,7 @@ def test_a_report_shows_what_seats_and_the_order_of_play_were_worth(tmp_path: Pa
     with reading(path) as book:
         (stage,) = account(book, SEED).stages
     assert stage.effects and (stage.effects.tables, stage.effects.apart) == (240, 0)
-    assert [effect.what for effect in stage.effects.seats] == ["seat 1", "seat 2"]
+    assert {row.seat for row in stage.effects.seats.rows} == {"seat 1", "seat 2"}
     page = report(path)
     assert "every bot has had every seat equally often" in page and "as chance has it" in page
 

@@ -1,4 +1,4 @@
-"""Standings seen from another side: every pair, every seat, every language."""
+"""Print standings by pair or by seat."""
 
 from pathlib import Path
 
@@ -7,10 +7,10 @@ import click
 from host.cli import Office, print_json
 from host.cli.common import NOBODY, standing
 from host.cli.replay_lookup import seed_of
-from host.games import GAMES
+from host.play.custom_games import game_called
 from host.report import terminal
 from host.tournament.journal import reading
-from host.tournament.seat_effects import factors
+from host.tournament.seat_effects import SeatRow, by_seat, seat_results
 from host.tournament.standings import Pair, by_pair, told
 from host.tournament.tournament_dir import Folder
 
@@ -32,25 +32,22 @@ def print_pairs(office: Office, place: Path, stage: str | None, *, as_csv: bool)
         click.echo(f"no two bots have met alone at a table of stage {now.stage['name']}")
 
 
-def print_factors(office: Office, place: Path, stage: str | None, by: str, *, as_csv: bool) -> None:
-    """Print what the seats, or the languages, of a stage are worth."""
+def print_seats(office: Office, place: Path, stage: str | None, *, as_csv: bool) -> None:
+    """Print what the seats of a stage are worth."""
     with reading(Folder(place).journal) as journal:
         now = standing(journal, stage)
         seed = seed_of(journal) if now.stage["kind"] == "tables" else b""  # there the seats are drawn from it
-        found = factors(by, now.stage, journal, seed)
-    unit = "games" if GAMES[now.facts["game"]].winners else "chips"
-    rows = terminal.factor_rows(by, found.rows)
+        found = by_seat(seat_results(now.stage, journal, seed))
+    unit = "games" if game_called(now.facts["game"]).winners else "chips"
+    rows = [row._asdict() for row in found.rows]
     if as_csv:
-        terminal.write_cells(terminal.factor_keys(by), rows)
+        terminal.write_cells(SeatRow._fields, rows)
     elif office.json:
         advice = [
-            {f"{by}s" if key == "bots" else key: value for key, value in each._asdict().items()}
-            for each in found.advice
+            {"seats" if key == "bots" else key: value for key, value in each._asdict().items()} for each in found.advice
         ]
-        print_json(f"{by}s", **now.told, unit=unit, rows=rows, sure=found.sure, advice=advice)
+        print_json("seats", **now.told, unit=unit, rows=rows, sure=found.sure, advice=advice)
     elif found.rows:
-        terminal.print_factors(now.head, by, unit, found)
-    elif now.records:
-        click.echo(f"stage {now.stage['name']} knows one language only: no table tells of it")
+        terminal.print_seats(now.head, unit, found)
     else:
         click.echo(f"{terminal.one_line(now.head)}\n{NOBODY}")

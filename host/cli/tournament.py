@@ -338,19 +338,19 @@ def status(office: Office) -> None:
 
 @click.command()
 @click.argument("stage", required=False)
-@click.option("--by", type=click.Choice(["bot", "pair", "seat", "language"]), default="bot", help="by what")
+@click.option("--by", type=click.Choice(["bot", "pair", "seat"]), default="bot", help="by what")
 @click.option("--csv", "as_csv", is_flag=True, help="comma-separated values")
 @click.pass_obj
 def standings(office: Office, stage: str | None, by: str, as_csv: bool) -> None:
-    """Print who is ahead, with error bars, and how sure that is; or every pair, what a seat is worth, or a language."""
+    """Print the standings with error bars and how sure the order is; or every pair, or what each seat is worth."""
     if by == "bot":
         from host.cli.common import print_standings
 
         print_standings(office, office.folder, stage, as_csv=as_csv)
         return
-    from host.cli.standings_by import print_factors, print_pairs
+    from host.cli.standings_by import print_pairs, print_seats
 
     if by == "pair":
         print_pairs(office, office.folder, stage, as_csv=as_csv)
     else:
-        print_factors(office, office.folder, stage, by, as_csv=as_csv)
+        print_seats(office, office.folder, stage, as_csv=as_csv)

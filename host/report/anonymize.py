@@ -11,8 +11,8 @@ from host.bots.values import Evidence
 from host.play.records import Record
 from host.report.replay import Event
 from host.report.table_replays import Place, Shown, load
-from host.tournament.effects import Effects
 from host.tournament.journal import Journal
+from host.tournament.seat_effects import Effects
 from host.tournament.stages import contestants
 
 WITHHELD = ""
@@ -88,7 +88,7 @@ class Blind(Journal):
     def effects(self, found: Effects | None) -> Effects | None:
         """Return effects that were found in the journal itself, where seats are drawn by names."""
         return found and found._replace(
-            late=tuple(effect._replace(what=self._masks.get(effect.what, effect.what)) for effect in found.late)
+            late=tuple(effect._replace(bot=self._masks.get(effect.bot, effect.bot)) for effect in found.late)
         )
 
     def _table(self, table: Shown) -> Shown:

@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from host.report.summary import Entrant, Spent, Stage
+from host.report.summary import CHAIN, Entrant, Spent, Stage
 from host.report.terminal import NONE, duration, one_line, thousands
 from host.report.timelines import Chips, Duel, Ranks
-from host.tournament.effects import Effect, Effects
+from host.tournament.seat_effects import Effects, LateEffect, SeatRow
 from host.tournament.standings import Pair, Row
 
 
@@ -50,25 +50,32 @@ def margin(row: Row) -> str:
     return "no interval yet" if row.low is None else f"± {half(row)}"
 
 
-def more(effect: Effect, unit: str) -> str:
-    """Return how much more is won somewhere: "+0.12 ± 0.30 %", or chips."""
+def more(effect: LateEffect, unit: str) -> str:
+    """Return how much more a bot has won late: "+0.12 ± 0.30 %", or chips."""
     if effect.more is None or effect.high is None:
         return NONE
     factor, word = (100, "%") if unit == "games" else (1, "chips")
     return f"{factor * effect.more:+.2f} ± {factor * (effect.high - effect.more):.2f} {word}"
 
 
+def seat_mean(row: SeatRow, unit: str) -> str:
+    """Return what was won in a seat: "50.12 ± 0.30 %", or chips a table."""
+    factor, word = (100, "%") if unit == "games" else (1, "chips")
+    half = "" if row.low is None or row.high is None else f" ± {factor * (row.high - row.low) / 2:.2f}"
+    return f"{factor * row.mean:.2f}{half} {word}"
+
+
 def verdict(found: Effects) -> str:
     """Return in words whether there are any effects."""
-    if all(effect.more is None for effect in found.seats):
-        return "too few tables were played to see what a seat, or playing late, is worth."
-    seen = [effect.what for effect in found.late if effect.seen]
+    if all(row.low is None for row in found.seats.rows):
+        return "too few tables were played to measure what a seat, or playing late, is worth."
+    seen = [effect.bot for effect in found.late if effect.seen]
     late = f"{', '.join(map(one_line, seen))} won otherwise late than early" if seen else ""
-    seats = [effect.what for effect in found.seats if effect.seen]
-    worth = f"the game treats its seats differently ({', '.join(seats)})" if seats else "no seat is better than another"
+    seats = [words for words in found.seats.sure if CHAIN not in words]
+    worth = f"the game treats its seats differently ({'; '.join(seats)})" if seats else "no seat is surely better"
     even = "equally often" if not found.apart else f"equally often, to within {found.apart} tables"
     unit = f"{100 * found.gained:.3f} % of its games" if found.unit == "games" else f"{found.gained:.2f} chips a table"
-    brought = f", which has brought nobody more than {unit}" if seats else ""
+    brought = f", which has brought no bot more than {unit}" if seats else ""
     late = late or "whether a table was played early or late has made no difference"
     return f"{worth}; every bot has had every seat {even}{brought}; {late}."
 
@@ -347,5 +354,22 @@ def chipped(chips: Chips) -> Lines:
     return Lines(height, lines, down, along(chips.rounds, RIGHT), label)
 
 
-DRAWN = (dur, nearest, more, verdict, value, figure, half, margin, scale, whisker, bars, ways, way, running, chipped)
+DRAWN = (
+    dur,
+    nearest,
+    more,
+    seat_mean,
+    verdict,
+    value,
+    figure,
+    half,
+    margin,
+    scale,
+    whisker,
+    bars,
+    ways,
+    way,
+    running,
+    chipped,
+)
 """What templates may call."""

@@ -11,22 +11,20 @@ from host.bots.values import Evidence, Usage
 from host.games import GAMES
 from host.play.custom_games import game_called
 from host.play.records import Again, Fixture, Record, Result, again
-from host.play.table_plans import sittings
 from host.report.anonymize import Blind
 from host.report.terminal import one_line, went
 from host.report.timelines import Duel, Ranks, ahead, alone, duels, ranks
 from host.report.visibility import stages_of, state_of, table_of, watchable
 from host.tournament import pairing
-from host.tournament.effects import Effects, Seated, effects, seated
-from host.tournament.journal import Journal, spread
-from host.tournament.stage_runner import fixture_of
+from host.tournament.journal import Journal
+from host.tournament.seat_effects import Effects, effects, seat_results
 from host.tournament.stages import STAGES, Field, sets_won, tie_winner
 from host.tournament.standings import Advice, Pair, Row, by_pair, counted, told
 from host.tournament.tournament_dir import committed_at
 
 SAMPLES = 3  # pieces of evidence shown of one bot's one kind of fault
 EVIDENCE = 600  # pieces of all, beyond one of each kind: of very many bots fewer are shown
-MOST_TABLES = 100_000  # looked at for effects of seats and of the order of play
+MAX_TABLES = 100_000  # looked at for effects of seats and of the order of play
 LONGEST = 600  # characters of one piece of evidence
 CHAIN = "cannot be told apart"
 
@@ -218,7 +216,7 @@ def account(
         stages.append(
             stage._replace(
                 duels=known.duels if known else duels(journal, stage.pairs, records, name in shown),
-                effects=known.effects if known else _effects(journal, stage, seed),
+                effects=known.effects if known else _effects(journal, said, stage, seed),
                 seal=journal.seal(name) if stage.state == "finished" else "",
             )
         )
@@ -296,29 +294,27 @@ def _finished(before: Account | None, facts: Mapping[str, str], stage: Stage) ->
     return next((each for each in before.stages if (each.name, each.state) == (stage.name, "finished")), None)
 
 
-def _effects(journal: Journal, stage: Stage, seed: bytes | None) -> Effects | None:
+def _effects(journal: Journal, said: Mapping[str, Any], stage: Stage, seed: bytes | None) -> Effects | None:
     if stage.state != "finished":
         return None
     if isinstance(journal, Blind):
-        return journal.effects(effects_of(journal.seen, stage, seed))
-    return effects_of(journal, stage, seed)
+        return journal.effects(effects_of(journal.seen, said, stage, seed))
+    return effects_of(journal, said, stage, seed)
 
 
-def effects_of(journal: Journal, stage: Stage, seed: bytes | None) -> Effects | None:
-    """Return what seats and the order of play were worth in a stage; of very many tables, in some of all meetings."""
+def effects_of(journal: Journal, said: Mapping[str, Any], stage: Stage, seed: bytes | None) -> Effects | None:
+    """Return what seats and playing late were worth in a stage; of very many tables, in some of all meetings."""
     if not stage.fixtures or (seed is None and stage.kind == "tables"):  # there the seats are drawn from the seed
         return None
-    meetings: dict[str, list[tuple[int, list[Seated]]]] = {}
-    some = slice(None, None, 1 + (stage.tables or 0) // MOST_TABLES)
-    for path in sorted(journal.paths(stage.name))[some]:
-        kept, squeezed = journal.scored(path)
-        fixture, scores = fixture_of(kept), spread(squeezed)
-        group, _, number = path.rpartition("/")
-        seats = sittings(fixture, seed or b"", scores)
-        tables = [seated(fixture, *each) for each in zip(seats, scores, strict=True)]
-        meetings.setdefault(group, []).append((int(number), tables))
-    unit = "games" if game_called(fixture.game).winners else "chips"
-    return effects(unit, [[table for _, tables in sorted(parts) for table in tables] for parts in meetings.values()])
+
+    def order(path: str) -> tuple[str, int]:
+        meeting, _, number = path.rpartition("/")
+        return meeting, int(number)
+
+    some = sorted(journal.paths(stage.name))[:: 1 + (stage.tables or 0) // MAX_TABLES]
+    tables = list(seat_results(said, journal, seed or b"", sorted(some, key=order)))
+    unit = "games" if game_called(journal.facts()["game"]).winners else "chips"
+    return effects(unit, tables)
 
 
 def _open(kind: str, asked: Mapping[str, Any] | None, order: Sequence[str], records: Sequence[Record]) -> int | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from host.base.safe_text import harmless
 from host.bots.values import Evidence
-from host.tournament.seat_effects import Factor, Factors
+from host.tournament.seat_effects import Seats
 from host.tournament.standings import Advice, Pair, Row
 from host.tournament.statistics import percent
 
@@ -65,8 +65,8 @@ def print_pairs(names: Sequence[str], pairs: Mapping[tuple[str, str], Pair]) -> 
         _print(console, "* the order of this pair is not certain")
 
 
-def print_factors(head: str, by: str, unit: str, found: Factors) -> None:
-    """Print what the seats or languages of a stage are worth, in games or chips, and how sure that is."""
+def print_seats(head: str, unit: str, found: Seats) -> None:
+    """Print what the seats of a stage are worth, in games or chips, and how sure that is."""
     console = _console()
     _print(console, head)
     rows, games = found.rows, unit == "games"
@@ -80,21 +80,11 @@ def print_factors(head: str, by: str, unit: str, found: Factors) -> None:
         Column("chips a table", [thousands(row.mean, decimals) for row in rows]),
         Column("±", [_width_of(row.low, row.high, 1, decimals) for row in rows]),
     ]
-    names = [Column(by, [_short(row.name) for row in rows], right=False)]
+    names = [Column("seat", [_short(row.seat) for row in rows], right=False)]
     tables = [Column("tables", [thousands(row.tables) for row in rows])]
     _print_table(console, [*names, *tables, *(means if games else gains)])
     for line in _filled([*map(one_line, found.sure), *advised(found.advice)], console.width):
         _print(console, line)
-
-
-def factor_rows(by: str, rows: Sequence[Factor]) -> list[dict[str, Any]]:
-    """Return what seats or languages are worth as JSON has it: the seat or the language is called so."""
-    return [dict(zip(factor_keys(by), row, strict=True)) for row in rows]
-
-
-def factor_keys(by: str) -> list[str]:
-    """Return the keys of `factor_rows`."""
-    return [by, *Factor._fields[1:]]
 
 
 def json_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:

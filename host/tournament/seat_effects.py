@@ -1,10 +1,13 @@
-"""What seats, or languages, are worth: what everybody has won who sat there, or was written so, with intervals.
+"""Estimate the advantage of each seat, and of playing late, with 95 % intervals.
 
-The unit of luck is a deal: tables that share one (`mirror`) count together, and of a tourney, whose chips are carried
-over, or a game of groups, the whole. That some pairs are more unequal than others is no luck, and is left out of it. Two
-seats are compared by the deals in which both were taken, for a fifth seat has the odds of a table of five. A language is
-no more than its bots here: what is sure is sure of them, not of whatever else may be written so; and where games are won,
-a table among bots of one language says nothing of it.
+The unit of luck is a deal. Tables that share a deal (`mirror`) count together, and so does a whole tourney, whose chips
+are carried over from table to table. That some pairs are more unequal than others is not luck: differences between
+those who met are taken out. Two seats are compared by the deals in which both were taken, because a fifth seat exists
+at tables of five only.
+
+A game may favour a seat. A stage is fair if every bot sits in every seat equally often, and if it makes no difference
+whether a table is played early or late. The intervals of `late` are looked at together, so each is so wide that all of
+them hold at once (Šidák 1967).
 """
 
 import math
@@ -13,32 +16,42 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from host.games.engine import Scores
 from host.play.custom_games import game_called
+from host.play.match import Sitting
 from host.play.records import Fixture
 from host.play.table_plans import sittings
-from host.tournament.effects import seated
 from host.tournament.journal import Journal, spread
 from host.tournament.stage_runner import fixture_of
 from host.tournament.standings import Advice, Units, sentences
-from host.tournament.statistics import SURE, mean_interval, needed, ratio_units, sure_ahead
+from host.tournament.statistics import CONFIDENCE, NORMAL, SURE, mean_interval, needed, ratio_units, sure_ahead
 
-MOST_UNITS = 2_000  # deals of very many tables are joined into about so many
+MAX_UNITS = 2_000  # deals of very many tables are joined into about this many
+MIN_DEALS = 20  # an early or a late half with fewer deals has no interval
 
 Deal = tuple[str, Hashable]
-"""Names what is independent of all others; the first part is the same where the same bots met."""
-
-Taken = tuple[str, float]
-"""A seat or a language at one table, and what its bot has won there: 1 for a game, or chips."""
-
+"""Names a unit that is independent of all others; the first part is the same where the same bots met."""
 
 Sums = dict[Deal, tuple[float, int]]
-"""What was won of a seat or a language, and how often it was taken, by deal."""
+"""The sum of what was won and the number of tables, by deal."""
 
 
-class Factor(NamedTuple):
-    """One seat, or one language; `tables` counts each of its bots at every table, `mean` is what one has won at one."""
+class SeatResult(NamedTuple):
+    """A table that has been played: its deal, the bots by seat, and what each has won (1 a game, or its chips).
 
-    name: str
+    The same bots sit at all tables of a meeting: a pair, a group.
+    """
+
+    meeting: str
+    deal: Deal
+    bots: tuple[str, ...]
+    worth: tuple[float, ...]
+
+
+class SeatRow(NamedTuple):
+    """What was won in one seat; `tables` counts the tables at which it was taken, `mean` is what was won at one."""
+
+    seat: str
     tables: int
     won: float  # games, or chips more than were brought
     mean: float
@@ -46,36 +59,73 @@ class Factor(NamedTuple):
     high: float | None
 
 
-class Factors(NamedTuple):
-    """What there is to say of seats, or languages, the best first."""
+class Seats(NamedTuple):
+    """What each seat is worth, the best first; between which seats the order is certain, and what would make it so."""
 
-    rows: list[Factor]
-    sure: list[str]
-    advice: list[Advice]
+    rows: tuple[SeatRow, ...]
+    sure: tuple[str, ...]
+    advice: tuple[Advice, ...]
 
 
-def factors(by: str, stage: Mapping[str, Any], journal: Journal, seed: bytes) -> Factors:
-    """Return what the seats (`by` "seat") or languages of a stage are worth; a tourney's seats are drawn from the seed."""
-    languages = {bot: str(about["language"]) for bot, about in journal.bots().items()}
-    by_seat, games_won = by == "seat", game_called(journal.facts()["game"]).winners is not None
+class LateEffect(NamedTuple):
+    """How much more a bot has won in the second half of its tables; None where too little was played."""
+
+    bot: str
+    tables: int
+    more: float | None
+    low: float | None
+    high: float | None
+
+    @property
+    def seen(self) -> bool:
+        """Whether it is more than chance would make it."""
+        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
+
+
+class Effects(NamedTuple):
+    """The effects in a stage: of each seat, and of playing late on each bot.
+
+    `apart` is by how many tables the seat that a bot had most often and the one that it had least differ, at most.
+    `gained` is the most that this has brought or cost a bot, in `unit` a table.
+    """
+
+    unit: str  # "games" (1 is a game won) or "chips"
+    tables: int
+    seats: Seats
+    late: tuple[LateEffect, ...]
+    apart: int
+    gained: float
+
+
+def seat_results(
+    stage: Mapping[str, Any], journal: Journal, seed: bytes, paths: Sequence[str] | None = None
+) -> Iterator[SeatResult]:
+    """Yield the tables of a stage, or of some of its fixtures, in the order of their paths.
+
+    `seed` is needed where seats are drawn from it (kind `tables`).
+    """
     most = (max(result.tables for result in record.results.values()) for _, record in journal.records(stage["name"]))
-    joined = 1 + sum(most) // MOST_UNITS
-
-    def taken() -> Iterator[tuple[Deal, list[Taken]]]:
-        for path in journal.paths(stage["name"]):
-            about, squeezed = journal.scored(path)
-            fixture, scores = fixture_of(about), spread(squeezed)
-            for nth, sitting in enumerate(sittings(fixture, seed, scores)):
-                bots, worth = seated(fixture, sitting, scores[nth])
-                names = [f"seat {at}" if by_seat else languages[bot] for at, bot in enumerate(bots, 1)]
-                if by_seat or not games_won or len({*names}) > 1:
-                    yield deal(stage, fixture, nth, joined), list(zip(names, worth, strict=True))
-
-    return compared(taken(), together=by_seat)
+    joined = 1 + sum(most) // MAX_UNITS
+    for path in journal.paths(stage["name"]) if paths is None else paths:
+        about, squeezed = journal.scored(path)
+        fixture, scores = fixture_of(about), spread(squeezed)
+        for nth, sitting in enumerate(sittings(fixture, seed, scores)):
+            deal = deal_of(stage, fixture, nth, joined)
+            yield SeatResult(path.rpartition("/")[0], deal, sitting.bots, worth_of(fixture, sitting, scores[nth]))
 
 
-def deal(stage: Mapping[str, Any], fixture: Fixture, nth: int, joined: int = 1) -> Deal:
-    """Return the deal of a fixture's nth table; of independent deals, so many in a row are one."""
+def worth_of(fixture: Fixture, sitting: Sitting, scores: Scores) -> tuple[float, ...]:
+    """Return what a table was worth to each seat: a game won, or chips more than were brought."""
+    winners = game_called(fixture.game).winners
+    if winners:
+        won = winners(scores)
+        return tuple(float(seat in won) for seat in range(len(scores)))
+    brought = sitting.rules.stacks or (sitting.rules.chips,) * len(scores)
+    return tuple(float(left - had) for left, had in zip(scores, brought, strict=True))
+
+
+def deal_of(stage: Mapping[str, Any], fixture: Fixture, nth: int, joined: int = 1) -> Deal:
+    """Return the deal of a fixture's nth table, from 0; `joined` independent deals in a row count as one."""
     group, _, number = fixture.path.rpartition("/")
     seats = len(fixture.bots)
     if stage["kind"] in ("tables", "groups"):
@@ -83,48 +133,100 @@ def deal(stage: Mapping[str, Any], fixture: Fixture, nth: int, joined: int = 1) 
     return group, (fixture.first - 1 + nth) // (seats * joined)
 
 
-def compared(tables: Iterable[tuple[Deal, Sequence[Taken]]], *, together: bool) -> Factors:
-    """Return what has been won at tables, each with its deal; `together`: two are compared where both took part."""
+def by_seat(tables: Iterable[SeatResult]) -> Seats:
+    """Compare the seats of tables; two seats are compared by the deals in which both were taken."""
     sums: dict[str, Sums] = {}
-    for at, taken in tables:
-        for name, worth in taken:
-            won, times = sums.setdefault(name, {}).get(at, (0.0, 0))
-            sums[name][at] = won + worth, times + 1
+    for table in tables:
+        for number, worth in enumerate(table.worth, 1):
+            _add(sums.setdefault(f"seat {number}", {}), table.deal, worth)
 
     @cache
-    def units(name: str, other: str) -> Units:
-        """Return one's worth by deal, where the other took part too if that is asked for."""
-        return _units({at: of for at, of in sums[name].items() if not together or at in sums[other]})
+    def units(seat: str, other: str) -> Units:
+        return _units({deal: won for deal, won in sums[seat].items() if deal in sums[other]})
 
     @cache
     def sure(one: str, other: str) -> float | None:
         ours, theirs = units(one, other), units(other, one)
         return sure_ahead(ours, theirs) if ours and theirs else None
 
-    rows = sorted((_factor(name, of) for name, of in sums.items()), key=lambda row: (-row.mean, row.name))
+    rows = sorted((_row(seat, of) for seat, of in sums.items()), key=lambda row: (-row.mean, row.seat))
     advice = []
     for one, other in pairwise(rows):
-        how_sure, played = sure(one.name, other.name), min(one.tables, other.tables)
+        how_sure, played = sure(one.seat, other.seat), min(one.tables, other.tables)
         if how_sure is not None and how_sure < SURE:
-            advice.append(Advice((one.name, other.name), how_sure, needed(how_sure, played), played, "tables"))
-    return Factors(rows, sentences([row.name for row in rows], sure), advice)
+            advice.append(Advice((one.seat, other.seat), how_sure, needed(how_sure, played), played, "tables"))
+    return Seats(tuple(rows), tuple(sentences([row.seat for row in rows], sure)), tuple(advice))
 
 
-def _factor(name: str, sums: Sums) -> Factor:
+def effects(unit: str, tables: Sequence[SeatResult]) -> Effects:
+    """Return the effects in tables, given in the order in which they are numbered; the second half of a meeting is late."""
+    seats = by_seat(tables)
+    mean_of = {row.seat: row.mean for row in seats.rows}
+    means = [mean_of[f"seat {number}"] for number in range(1, len(mean_of) + 1)]
+    taken: dict[str, list[int]] = {}
+    for table in tables:
+        for number, bot in enumerate(table.bots):
+            taken.setdefault(bot, [0] * len(means))[number] += 1
+    gained = (abs(_weighted(times, means) - sum(means) / len(means)) for times in taken.values())
+    apart = (max(times) - min(times) for times in taken.values())
+    return Effects(unit, len(tables), seats, _late(tables), max(apart, default=0), max(gained, default=0.0))
+
+
+def _late(tables: Sequence[SeatResult]) -> tuple[LateEffect, ...]:
+    meetings: dict[str, list[SeatResult]] = {}
+    for table in tables:
+        meetings.setdefault(table.meeting, []).append(table)
+    halves: dict[str, tuple[Sums, Sums]] = {}
+    for meeting in meetings.values():
+        for number, table in enumerate(meeting):
+            late = 2 * number >= len(meeting)
+            for bot, worth in zip(table.bots, table.worth, strict=True):
+                _add(halves.setdefault(bot, ({}, {}))[late], table.deal, worth)
+    z = NORMAL.inv_cdf((1 + CONFIDENCE ** (1 / max(1, len(halves)))) / 2)
+    return tuple(_late_effect(bot, *sums, z) for bot, sums in sorted(halves.items()))
+
+
+def _late_effect(bot: str, early: Sums, late: Sums, z: float) -> LateEffect:
+    tables = sum(times for sums in (early, late) for _, times in sums.values())
+    if min(len(early), len(late)) < MIN_DEALS:
+        return LateEffect(bot, tables, None, None, None)
+    (before, unsure), (after, as_unsure) = _mean_and_variance(early), _mean_and_variance(late)
+    more, half = after - before, z * math.sqrt(unsure + as_unsure)
+    return LateEffect(bot, tables, more, more - half, more + half)
+
+
+def _mean_and_variance(sums: Sums) -> tuple[float, float]:
+    """Return the mean of all tables, and the variance of that mean."""
+    values = list(_units(sums).values())
+    mean = math.fsum(values) / len(values)
+    return mean, math.fsum((value - mean) ** 2 for value in values) / len(values) / (len(values) - 1)
+
+
+def _add(sums: Sums, deal: Deal, worth: float) -> None:
+    won, times = sums.get(deal, (0.0, 0))
+    sums[deal] = won + worth, times + 1
+
+
+def _weighted(times: Sequence[int], values: Sequence[float]) -> float:
+    return sum(count * value for count, value in zip(times, values, strict=True)) / sum(times)
+
+
+def _row(seat: str, sums: Sums) -> SeatRow:
     won, tables = map(sum, zip(*sums.values(), strict=True))
     interval = mean_interval(list(_units(sums).values()))
-    return Factor(name, int(tables), won, won / tables, *(interval or (None, None)))
+    low, high = interval or (None, None)
+    return SeatRow(seat=seat, tables=int(tables), won=won, mean=won / tables, low=low, high=high)
 
 
 def _units(sums: Sums) -> Units:
-    """Return one value a deal, so that their mean is that of all tables and they differ by luck.
+    """Return one value a deal, so that their mean is that of all tables and they differ by luck alone.
 
-    What differs between those who met is taken out (a stratified sample: Cochran, "Sampling Techniques", 1977) wherever
-    all of them have met in two deals or more.
+    Differences between meetings are taken out (a stratified sample: Cochran, "Sampling Techniques", 1977) if every
+    meeting has two deals or more.
     """
     strata: dict[str, list[tuple[float, int]]] = {}
-    for (who, _), of in sums.items():
-        strata.setdefault(who, []).append(of)
+    for (meeting, _), of in sums.items():
+        strata.setdefault(meeting, []).append(of)
     if not strata:
         return {}
     if any(len(deals) < 2 for deals in strata.values()):

@@ -1,7 +1,8 @@
-"""Standings by seat and by language: what everybody there has won, how sure it is, and of whom it is said."""
+"""Seats, and playing early or late: what was won there, and how sure that is."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import combinations
 from pathlib import Path
 from random import Random
 
@@ -10,7 +11,7 @@ from command import croupier, cup_in
 
 from host.games import GAMES
 from host.play.records import Fixture
-from host.tournament.seat_effects import Deal, Factors, Taken, compared, deal
+from host.tournament.seat_effects import SeatResult, Seats, by_seat, deal_of, effects
 
 RULES = GAMES["pazaak"].presets["thread"]
 LEAGUE = """\
@@ -45,54 +46,54 @@ def blackjack(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def tossed(chances: tuple[float, float], tables: int, seed: str) -> Iterator[tuple[Deal, list[Taken]]]:
+def tossed(chances: tuple[float, float], tables: int, seed: str) -> Iterator[SeatResult]:
     """Yield tables of two meetings, in each of which seat 1 wins with another chance."""
     draw = Random(seed)
     for table in range(tables):
         for meeting, chance in zip("AB", chances, strict=True):
             first = float(draw.random() < chance)
-            yield (meeting, table), [("seat 1", first), ("seat 2", 1 - first)]
+            yield SeatResult(meeting, (meeting, table), ("one", "two"), (first, 1 - first))
 
 
 def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
     held = 0
     for trial in range(100):
-        found = compared(tossed((0.9, 0.3), 60, f"trial {trial}"), together=True)
-        (first,) = (row for row in found.rows if row.name == "seat 1")
+        found = by_seat(tossed((0.9, 0.3), 60, f"trial {trial}"))
+        (first,) = (row for row in found.rows if row.seat == "seat 1")
         assert first.low is not None and first.high is not None
         held += first.low <= 0.6 <= first.high
     assert 88 <= held <= 100
 
 
 def test_that_pairs_are_unequal_is_no_luck() -> None:
-    def width(found: Factors) -> float:
+    def width(found: Seats) -> float:
         row = found.rows[0]
         assert row.low is not None and row.high is not None
         return row.high - row.low
 
-    apart = compared(tossed((1.0, 0.0), 50, "x"), together=True)
+    apart = by_seat(tossed((1.0, 0.0), 50, "x"))
     assert width(apart) == pytest.approx(0)
-    assert width(compared(tossed((0.5, 0.5), 50, "x"), together=True)) > 0.1
+    assert width(by_seat(tossed((0.5, 0.5), 50, "x"))) > 0.1
 
 
 def test_a_seat_that_wins_more_is_said_to_be_ahead_and_an_even_one_is_not() -> None:
-    assert compared(tossed((0.7, 0.7), 300, "x"), together=True).sure == ["seat 1 ahead of seat 2, >99.9 % sure"]
-    (words,) = compared(tossed((0.5, 0.5), 300, "even"), together=True).sure
+    assert by_seat(tossed((0.7, 0.7), 300, "x")).sure == ("seat 1 ahead of seat 2, >99.9 % sure",)
+    (words,) = by_seat(tossed((0.5, 0.5), 300, "even")).sure
     assert "cannot be told apart" in words
 
 
 def test_a_seat_of_small_tables_is_compared_with_one_of_large_tables_only_where_both_were_taken() -> None:
-    small = [(("A", n), [("seat 1", 1.0), ("seat 2", 0.0)]) for n in range(40)]
-    large = [(("B", n), [("seat 1", 0.0), ("seat 2", 0.0), ("seat 3", float(n % 2))]) for n in range(40)]
-    found = compared([*small, *large], together=True)
-    assert [row.name for row in found.rows] == ["seat 1", "seat 3", "seat 2"]
+    small = [SeatResult("A", ("A", n), ("one", "two"), (1.0, 0.0)) for n in range(40)]
+    large = [SeatResult("B", ("B", n), ("one", "two", "three"), (0.0, 0.0, float(n % 2))) for n in range(40)]
+    found = by_seat([*small, *large])
+    assert [row.seat for row in found.rows] == ["seat 1", "seat 3", "seat 2"]
     assert "seat 1 ahead of seat 3" not in "".join(found.sure)
 
 
 def test_tables_that_share_a_deal_are_one_unit_whatever_fixture_they_are_in() -> None:
     stage = {"name": "league", "kind": "round-robin", "mirror": True}
     fixtures = [Fixture("pazaak", RULES, "mirrored", f"league/A+B/{at}", ("A", "B"), 4, at) for at in (1, 5)]
-    deals = [deal(stage, fixture, nth) for fixture in fixtures for nth in range(4)]
+    deals = [deal_of(stage, fixture, nth) for fixture in fixtures for nth in range(4)]
     assert [deals.index(each) for each in deals] == [0, 0, 2, 2, 4, 4, 6, 6]
 
 
@@ -107,32 +108,72 @@ def test_seats_share_all_games_that_were_won(league: Path) -> None:
     assert "bots" not in str(told["advice"])
 
 
-def test_a_language_is_judged_by_tables_at_which_there_were_others(league: Path) -> None:
-    told = croupier("standings", "--by", "language", "--json", "-C", league).json
-    rows = {row["language"]: row["tables"] for row in told["rows"]}
-    assert (told["schema"], rows) == ("croupier/languages/1", {"c": 120, "cpp": 120})
-    assert told["sure"][0].endswith("% sure") or "cannot be told apart" in told["sure"][0]
-
-
 def test_chips_are_told_as_what_was_gained(blackjack: Path) -> None:
     shown = croupier("standings", "--by", "seat", "-C", blackjack).out
     assert "chips a table" in shown and "seat 3" in shown
-    told = croupier("standings", "--by", "language", "--json", "-C", blackjack).json
+    told = croupier("standings", "--by", "seat", "--json", "-C", blackjack).json
     finals = croupier("standings", "--json", "-C", blackjack).json["rows"]
     gained = sum(row["points"] * 4 - 200 * 4 for row in finals)  # four tourneys, each begun with 200 chips
     assert told["unit"] == "chips"
     assert sum(row["won"] for row in told["rows"]) == pytest.approx(gained)
 
 
-@pytest.mark.parametrize("by", ["pair", "seat", "language"])
+@pytest.mark.parametrize("by", ["pair", "seat"])
 def test_every_side_goes_into_a_spreadsheet(by: str, league: Path) -> None:
     rows = list(csv.DictReader(croupier("standings", "--by", by, "--csv", "-C", league).out.splitlines()))
     told = croupier("standings", "--by", by, "--json", "-C", league).json["rows"]
     assert [list(row) for row in rows] == [list(row) for row in told]
 
 
-def test_one_language_alone_is_compared_with_nobody(tmp_path: Path) -> None:
-    (tmp_path / "croupier.toml").write_text(LEAGUE.replace(', "sample:cincinnati_kid"', ""))
-    assert croupier("run", "-C", tmp_path, "--progress", "none").code == 0
-    shown = croupier("standings", "--by", "language", "-C", tmp_path)
-    assert (shown.code, shown.out) == (0, "stage league knows one language only: no table tells of it\n")
+# Seats, and playing early or late.
+
+
+def pairs_play(chance: Callable[[int, int, str], float], tables: int = 4_000, seed: int = 1) -> list[SeatResult]:
+    """Return the tables of three pairs, seats alternating; seat one wins with `chance(seat, number, bot)`."""
+    luck, tables_of_all = Random(seed), list[SeatResult]()
+    for pair in combinations("ABC", 2):
+        meeting = "+".join(pair)
+        for number in range(tables):
+            bots = pair if number % 2 == 0 else pair[::-1]
+            first = luck.random() < chance(0, number, bots[0])
+            tables_of_all.append(SeatResult(meeting, (meeting, number), bots, (float(first), float(not first))))
+    return tables_of_all
+
+
+def test_where_there_is_no_effect_none_is_seen() -> None:
+    seen = 0
+    for seed in range(60):
+        found = effects("games", pairs_play(lambda _seat, _number, _bot: 0.5, 400, seed))
+        seen += any("ahead" in words for words in found.seats.sure) + any(effect.seen for effect in found.late)
+    assert seen <= 12  # 6 expected: each family of intervals misses once in twenty
+
+
+def test_a_planted_effect_of_a_seat_is_found_and_measured() -> None:
+    found = effects("games", pairs_play(lambda _seat, _number, bot: 0.55 + 0.2 * (bot == "A") - 0.2 * (bot == "B")))
+    assert found.seats.sure == ("seat 1 ahead of seat 2, >99.9 % sure",)
+    first = found.seats.rows[0]
+    assert first.low is not None and first.high is not None and first.low < 0.55 < first.high
+    assert not any(effect.seen for effect in found.late)
+    assert (found.apart, found.gained) == (0, pytest.approx(0.0))
+
+
+def test_a_planted_effect_of_playing_late_is_found_and_names_its_bot() -> None:
+    def tired(_seat: int, number: int, bot: str) -> float:
+        return 0.5 if number < 2_000 or bot != "C" else 0.35
+
+    found = effects("games", pairs_play(tired))
+    assert [effect.bot for effect in found.late if effect.seen][-1] == "C"
+
+
+def test_uneven_seats_are_told_with_what_they_brought() -> None:
+    seats = [("A", "B")] * 30 + [("B", "A")] * 10
+    found = effects("chips", [SeatResult("A+B", ("A+B", at), bots, (12.0, 8.0)) for at, bots in enumerate(seats)])
+    assert (found.apart, found.tables) == (20, 40)
+    assert found.gained == pytest.approx(1.0)
+
+
+def test_too_little_has_no_interval() -> None:
+    found = effects("games", [SeatResult("A+B", ("A+B", 1), ("A", "B"), (1.0, 0.0))])
+    assert [(effect.more, effect.seen) for effect in found.late] == [(None, False)] * 2
+    assert [row.low for row in found.seats.rows] == [None, None]
+    assert effects("games", []).tables == 0
