@@ -3,7 +3,7 @@
 import runpy
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 from command import croupier
@@ -15,7 +15,7 @@ from host.games import GAMES
 from host.submissions.languages import LANGUAGES
 from host.submissions.scaffold import SPOKEN, begun, main_file
 from protocols import PROTOCOLS
-from protocols.wire import Answer, read_move
+from protocols.wire import Answer, read_move, spell
 
 GAME_BY_TURNS = dict(zip(LANGUAGES, list(product(GAMES, reversed(SPOKEN))), strict=True))
 """What each language is tried with when time is short; every game and protocol gets its turn."""
@@ -57,8 +57,15 @@ def test_a_first_bot_reads_every_field(game: str, tmp_path: Path, monkeypatch: p
         monkeypatch.setattr("sys.argv", ["bot.py", *words])
         read: tuple[Any, ...] = runpy.run_path(str(tmp_path / "bot.py"))["question"](words)
         assert read._fields == view._fields  # type: ignore[attr-defined]
-        for ours, theirs in zip(read, view, strict=True):
-            assert ours == (list(theirs) if isinstance(theirs, tuple) else theirs if theirs is not None else "")
+        hints = get_type_hints(type(view))
+        for name, ours, theirs in zip(view._fields, read, view, strict=True):  # type: ignore[attr-defined]
+            match hints[name]:
+                case kind if kind in (int, bool):
+                    assert ours == theirs
+                case kind if kind == tuple[int, ...]:
+                    assert ours == list(theirs)
+                case _:
+                    assert ours == spell(theirs)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
