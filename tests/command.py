@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import house
 
 from host.cli import main
+from host.sandbox import bubblewrap
 from host.tournament.journal import reading
 
 ROOT = Path(__file__).parents[1]
@@ -42,6 +43,18 @@ def environment(**more: str) -> dict[str, str]:
     """Return the environment of a command of its own: croupier from this clone, and this test run's cache."""
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
     return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))} | more
+
+
+def machine(name: str, compiler: str = "") -> dict[str, str]:
+    """Return the environment of a machine with bubblewrap, the given C compiler or none, and an empty cache."""
+    place = house.CACHE / f"machine-{name}"
+    for folder in (place / "bin", place / "cache"):
+        folder.mkdir(parents=True)
+    (place / "bin" / "bwrap").symlink_to(bubblewrap.program() or "")
+    if compiler:
+        (place / "bin" / "cc").write_text(compiler)
+        (place / "bin" / "cc").chmod(0o755)
+    return environment(PATH=str(place / "bin"), CROUPIER_CACHE=str(place / "cache"))
 
 
 def croupier(*words: object, cwd: Path | None = None) -> Done:

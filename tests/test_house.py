@@ -5,18 +5,21 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 import venv
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command import environment
+from command import environment, machine
 from house import CACHE
 
 from host.base.errors import explanations
+from host.sandbox import found, keeper_build
 
 ROOT = Path(__file__).parents[1]
+SHIPPED_KEEPER = f"host/sandbox/built/{keeper_build.file_name()}"
 TEXTS = (".py", ".c", ".cpp", ".java", ".lisp", ".md", ".toml", ".sh", ".js", ".css", ".html", ".yaml", ".yml", "")
 
 
@@ -80,9 +83,14 @@ def test_every_script_may_be_executed() -> None:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the wheel that is built from this clone."""
-    folder = tmp_path_factory.mktemp("wheel")
+    return wheel_built_in(tmp_path_factory.mktemp("wheel"), os.environ["PATH"])
+
+
+def wheel_built_in(folder: Path, path: str) -> Path:
+    """Build a wheel from this clone with the given PATH; return it."""
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--quiet", "--wheel-dir", str(folder), str(ROOT)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    env = os.environ | {"PATH": path}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     if done.returncode and "hatchling" in done.stderr:
         pytest.skip(f"NO WHEEL: what builds it cannot be had here: {done.stderr[-300:]}")
     assert done.returncode == 0, done.stderr
@@ -105,7 +113,19 @@ def test_the_wheel_has_everything_and_nothing_else(wheel: Path) -> None:
     wanted |= {f"host/data/{name.removeprefix('docs/')}" for name in known if name.startswith(pages)}
     wanted |= {name for name in known if name.startswith(("host/", "protocols/"))}
     inside = {name for name in files if not name.startswith("croupier-")}
-    assert inside == wanted
+    assert inside == wanted | {SHIPPED_KEEPER}
+
+
+def test_the_wheel_is_for_one_platform_because_it_contains_the_compiled_keeper(wheel: Path) -> None:
+    assert wheel.name.endswith(f"-py3-none-{sysconfig.get_platform().replace('-', '_')}.whl")
+    assert files_of(wheel)[SHIPPED_KEEPER] & 0o111 == 0o111
+
+
+def test_without_a_c_compiler_the_wheel_is_built_without_the_keeper(tmp_path: Path) -> None:
+    plain = wheel_built_in(tmp_path, str(tmp_path))
+
+    assert plain.name.endswith("-py3-none-any.whl")
+    assert SHIPPED_KEEPER not in files_of(plain)
 
 
 def test_the_wheel_keeps_what_may_be_executed(wheel: Path) -> None:
@@ -116,7 +136,8 @@ def test_the_wheel_keeps_what_may_be_executed(wheel: Path) -> None:
             assert bool(files[name] & 0o100) == bool(path.stat().st_mode & 0o100), name
 
 
-def test_croupier_works_where_it_is_installed(wheel: Path, tmp_path: Path) -> None:
+def installed(wheel: Path, tmp_path: Path) -> Path:
+    """Return a new virtual environment with a wheel in it, and what it needs from the tests' own environment."""
     own = tmp_path / "venv"
     venv.create(own, with_pip=False, symlinks=True)
     python = own / "bin" / "python"
@@ -125,6 +146,29 @@ def test_croupier_works_where_it_is_installed(wheel: Path, tmp_path: Path) -> No
     (packages,) = own.glob("lib/python*/site-packages")
     others = [path for path in sys.path if path.endswith("site-packages")]
     (packages / "others.pth").write_text("\n".join(others) + "\n")
+    return own
+
+
+@pytest.mark.skipif(found().level == "none", reason="NO SANDBOX HERE")
+def test_an_installed_wheel_makes_sandboxes_without_a_c_compiler(wheel: Path, tmp_path: Path) -> None:
+    own = installed(wheel, tmp_path)
+    env = machine("installed")  # no C compiler in PATH, and an empty cache
+    del env["PYTHONPATH"]
+
+    def croupier(*words: str) -> Any:
+        command = [own / "bin" / "croupier", "--json", *words]
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr.decode()
+        return json.loads(done.stdout)
+
+    assert croupier("doctor")["sandbox"] == found().level
+    croupier("new", "cup", "--game", "cardshark")
+    assert croupier("play", "sample:lim17", "sample:lim17", "-n", "2", "-C", "cup")["rows"]
+
+
+def test_croupier_works_where_it_is_installed(wheel: Path, tmp_path: Path) -> None:
+    own = installed(wheel, tmp_path)
+    (packages,) = own.glob("lib/python*/site-packages")
     env = environment(CROUPIER_CACHE=str(CACHE))
     del env["PYTHONPATH"]
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from command import croupier_process, cup_in, environment
+from command import croupier_process, cup_in, machine
 from house import CACHE
 from machines import until
 
@@ -11,18 +11,6 @@ from host.sandbox import bubblewrap, keeper
 
 FAILING_COMPILER = "#!/bin/sh\necho 'stdlib.h: No such file or directory' >&2\nexit 1\n"
 pytestmark = pytest.mark.skipif(not bubblewrap.program(), reason="NO BUBBLEWRAP HERE")
-
-
-def machine(name: str, compiler: str = "") -> dict[str, str]:
-    """Return the environment of a machine with bubblewrap, the given compiler or none, and an empty cache."""
-    place = CACHE / f"machine-{name}"
-    for folder in (place / "bin", place / "cache"):
-        folder.mkdir(parents=True)
-    (place / "bin" / "bwrap").symlink_to(bubblewrap.program() or "")
-    if compiler:
-        (place / "bin" / "cc").write_text(compiler)
-        (place / "bin" / "cc").chmod(0o755)
-    return environment(PATH=str(place / "bin"), CROUPIER_CACHE=str(place / "cache"))
 
 
 def test_doctor_names_the_missing_compiler_and_what_to_install() -> None:

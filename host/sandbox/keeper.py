@@ -1,13 +1,11 @@
 """The host's end of the keeper: what may be asked of it, and how its one small binary comes to be."""
 
 import errno
-import hashlib
 import os
 import select
 import shutil
 import socket
 import struct
-import subprocess
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -20,10 +18,10 @@ import trio
 
 from host.base import paths
 from host.base.errors import Problem, Refused
+from host.sandbox import keeper_build
 from host.sandbox.cgroup import Group
 from host.sandbox.limits import Limits
 
-SOURCE = Path(__file__).with_name("keeper.c")
 REQUEST, REPLY = struct.Struct("=6I2q"), struct.Struct("=2i4I5q")
 CREDENTIALS = struct.Struct("3i")  # a process, its user and group, as the kernel vouches for them
 ROOM = socket.CMSG_SPACE(CREDENTIALS.size)
@@ -96,36 +94,33 @@ def fits(words: Sequence[bytes], env: Mapping[str, str]) -> bool:
 
 
 CURE = "apt install gcc libc6-dev"
-BROUGHT = SOURCE.parent / "built"
-"""Where an installation may bring a keeper that is built already (docker/Dockerfile)."""
 
 
 @once
 def binary() -> Path:
-    """Return the keeper's binary, built by this machine's C compiler and cached by the hash of its source.
+    """Return the keeper's program in the cache, named by the hash of its source.
 
-    An installation may bring one, under the same hash, for machines without a compiler.
-    Raise Refused (exit code 6) when there is none and no compiler, or the compiler refuses.
+    It is copied from the installed wheel if that contains it, else compiled by this machine's C compiler. The copy is needed
+    because the user of a sandbox may be unable to read the folder of the installation.
+    Raise Refused (exit code 6) when there is neither a shipped keeper nor a C compiler that works.
     """
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    source = SOURCE.read_bytes()
-    name, folder = hashlib.sha256(source).hexdigest()[:24], paths.cache() / "keeper"
-    target = folder / name
-    for there in (BROUGHT / name, target):
-        if there.exists():
-            return there
-    if compiler is None:
-        raise Refused([Problem("S002", "", "no C compiler: croupier builds its keeper with one", hint=CURE)], 6)
+    folder = paths.cache() / "keeper"
+    name = keeper_build.file_name()
+    target, shipped = folder / name, keeper_build.SHIPPED_FOLDER / name
+    if target.exists():
+        return target
     folder.mkdir(exist_ok=True, mode=0o755)
     made = folder / f"making-{os.getpid()}"
-    for linking in (["-static"], []):
-        command = [compiler, "-O2", "-std=gnu17", *linking, "-o", str(made), str(SOURCE)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode == 0:
-            made.chmod(0o755)
-            made.rename(target)
-            return target
-    raise Refused([Problem("S002", str(SOURCE), "the keeper does not compile", done.stderr[-2000:], CURE)], 6)
+    if shipped.exists():
+        shutil.copyfile(shipped, made)
+        made.chmod(0o755)
+    else:
+        try:
+            keeper_build.compile_keeper(made, keeper_build.STATIC, keeper_build.DYNAMIC)
+        except keeper_build.BuildError as error:
+            raise Refused([Problem("S002", "", error.reason, error.output, CURE)], 6) from error
+    made.rename(target)
+    return target
 
 
 Overdue = Callable[[float], float]
