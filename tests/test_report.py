@@ -26,7 +26,7 @@ from host.base.errors import Refused
 from host.bots.values import Evidence
 from host.cli import Office
 from host.cli import report as report_commands
-from host.report.anonymize import Blind
+from host.report.anonymize import numbered
 from host.report.charts import bars, nearest, scale
 from host.report.export import one_playlog, told_playlog, write_csv, write_events
 from host.report.html_file import casino_of, report_of
@@ -491,7 +491,9 @@ def opened(page: str) -> str:
 def test_a_blind_report_names_nobody(game: str, tmp_path: Path) -> None:
     path = games.grouped(tmp_path, rounds=4) if game == "groups" else games.played(tmp_path, game)
     with reading(path) as book:
-        page = re.sub(r"question \d+ of [^\n]*/\d+", "", opened(report_of(Blind(book), 20)[0]))  # said by no real game
+        page = re.sub(
+            r"question \d+ of [^\n]*/\d+", "", opened(report_of(book, 20, numbered(book))[0])
+        )  # said by no real game
         assert page.count('"rows":') == len(worth_seeing(book, watchable(book), 20)) > 1
         names = [*book.bots(), html.escape(EVIL), "Zoë", "ab" * 8]
     assert [name for name in names if re.search(rf"(?<![\w#-]){re.escape(name)}(?![\w-])", page)] == []
@@ -500,7 +502,7 @@ def test_a_blind_report_names_nobody(game: str, tmp_path: Path) -> None:
 
 def test_a_blind_report_has_the_same_figures(pazaak: Path) -> None:
     with reading(pazaak) as book:
-        named, blind = account(book, SEED), account(Blind(book), SEED)
+        named, blind = account(book, SEED), account(book, SEED, names=numbered(book))
     for one, other in zip(named.stages, blind.stages, strict=True):
         assert [row[5:12] for row in one.rows] == [row[5:12] for row in other.rows]
         assert sorted(duel.pair.tables for duel in one.duels) == sorted(duel.pair.tables for duel in other.duels)
@@ -510,7 +512,7 @@ def test_what_a_bot_says_is_cleared_of_names(tmp_path: Path) -> None:
     path = games.played(tmp_path, "pazaak")
     with reading(path) as book:
         said = Evidence("nestor", 1, 1, "crash", "", b"?", b"END", b"NESTOR by Zo\xc3\xab: nestors", 0, 0, "")
-        masked = Blind(book)._evidence(said)
+        masked = numbered(book).evidence(said)
     assert masked.stderr.decode() == "NESTOR by Zo\u00eb: nestors".replace("NESTOR", "…") and masked.bot.startswith(
         "Bot "
     )
@@ -522,7 +524,7 @@ def test_who_is_bot_one_differs_from_run_to_run(tmp_path: Path) -> None:
         path = tmp_path / str(number) / "run.sqlite"
         games.begin(path, "pazaak", games.BOTS["pazaak"], seed=bytes([number]))
         with reading(path) as book:
-            orders.add(tuple(Blind(book)._masks))
+            orders.add(tuple(numbered(book).masks))
     assert len(orders) > 1
 
 

@@ -79,12 +79,12 @@ def write(path: Path, content: str | bytes) -> None:
 @click.pass_obj
 def report(office: Office, journal: Path | None, output: Path | None, replays: int, blind: bool, show: bool) -> None:
     """Write the whole run as one HTML file: result, standings, pairs, bots, faults, replays. It needs no network."""
-    from host.report.anonymize import Blind
+    from host.report.anonymize import REAL_NAMES, numbered
     from host.report.html_file import report_of
     from host.tournament.journal import reading
 
     with reading(the_journal(office, journal)) as book:
-        text, kept = report_of(Blind(book) if blind else book, replays)
+        text, kept = report_of(book, replays, numbered(book) if blind else REAL_NAMES)
     path = where_to(office, output, "report.html")
     write(path, text)
     size = len(text.encode())

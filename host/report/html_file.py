@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from host.base.errors import Refused
-from host.report.anonymize import Blind
+from host.report.anonymize import REAL_NAMES, Names
 from host.report.page import Thrift, empty_account, rendered
 from host.report.summary import account
-from host.report.table_replays import Place, Shown, load, packed, squeezed, worth_seeing
+from host.report.table_replays import Place, Shown, load, packed, renamed, squeezed, worth_seeing
 from host.report.terminal import one_line
 from host.report.timelines import chips
 from host.report.visibility import known_seed, watchable
@@ -17,12 +17,12 @@ MOST = 990_000
 REPLAYS = 200_000  # bytes of it at least that are for replays, unless nothing more can be spared
 
 
-def report_of(journal: Journal, most: int) -> tuple[str, int]:
-    """Return the report of a journal, and how many replays it carries, at most so many."""
+def report_of(journal: Journal, most: int, names: Names = REAL_NAMES) -> tuple[str, int]:
+    """Return the report of a journal, its bots by these names, and how many replays it carries, at most `most`."""
     seed, stages = known_seed(journal), watchable(journal)
-    told = account(journal, seed, stages)
-    places = worth_seeing(journal, stages, most) if seed is not None else []
-    places, tables, untold = _tables(journal, seed, places) if seed is not None else ([], [], "")
+    told = account(journal, seed, stages, names=names)
+    places = worth_seeing(journal, stages, most, names) if seed is not None else []
+    places, tables, untold = _tables(journal, seed, places, names) if seed is not None else ([], [], "")
     stacks = list(filter(None, map(chips, tables)))
     for thrift in Thrift:
         room = MOST - len(rendered(told, places, {}, live=False, stacks=stacks, thrift=thrift, untold=untold).encode())
@@ -35,12 +35,14 @@ def report_of(journal: Journal, most: int) -> tuple[str, int]:
     return rendered(told, kept, data, live=False, stacks=stacks, thrift=thrift, untold=untold), len(data)
 
 
-def _tables(journal: Journal, seed: bytes, places: Sequence[Place]) -> tuple[list[Place], list[Shown], str]:
+def _tables(
+    journal: Journal, seed: bytes, places: Sequence[Place], names: Names
+) -> tuple[list[Place], list[Shown], str]:
     """Return the tables that can be shown, where they lie, and what keeps the others from it, if any."""
     found, tables, left_out, why = list[Place](), list[Shown](), 0, ""
     for place in places:
         try:
-            tables.append(table_at(journal, seed, place))
+            tables.append(renamed(table_at(journal, seed, place), names))
             found.append(place)
         except Refused as refused:
             if refused.problems[0].code != "C019":
@@ -62,9 +64,7 @@ def fitting(places: Sequence[Place], tables: Sequence[Shown], room: int) -> dict
 
 
 def table_at(journal: Journal, seed: bytes, place: Place) -> Shown:
-    """Return the table at a place, played again; of a blind journal without its bots' names."""
-    if isinstance(journal, Blind):
-        return journal.table(seed, place)
+    """Return the table at a place, played again."""
     (table,) = load(journal, seed, place.fixture, [place.nth])
     return table
 

@@ -3,7 +3,8 @@
 import json
 import time
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from host.bots.values import Evidence, Usage
 from host.games import GAMES
 from host.play.custom_games import game_called
 from host.play.records import Again, Fixture, Record, Result, again
-from host.report.anonymize import Blind
+from host.report.anonymize import REAL_NAMES, Names
 from host.report.terminal import one_line, went
 from host.report.timelines import Duel, Ranks, ahead, alone, duels, ranks
 from host.report.visibility import stages_of, state_of, table_of, watchable
@@ -189,39 +190,50 @@ def account(
     seed: bytes | None = None,
     shown: Container[str] | None = None,
     before: Account | None = None,
+    names: Names = REAL_NAMES,
 ) -> Account:
     """Return what a journal tells; the seed only gets in when the run is finished.
 
     Cards are told of the stages `shown`; without any, of those that are finished. What an account `before` has told of a
-    finished stage and would take long to find again is taken from there.
+    finished stage and would take long to find again is taken from there. Bots have the given names.
     """
-    facts, bots = journal.facts(), journal.bots()
+    facts, bots = names.metadata(journal.facts()), names.bots(journal.bots())
     shown = watchable(journal) if shown is None else shown
     config: dict[str, Any] = json.loads(facts.get("config", "{}"))
     over = facts.get("state") == "finished"
     asked: dict[str, Any] = {stage["name"]: stage for stage in config.get("stage", [])}
     stages, order = [], list(bots)
-    read = {said["name"]: sorted(journal.records(said["name"]), key=lambda one: one[0]) for said in stages_of(facts)}
+    read = {
+        said["name"]: [
+            (number, names.record(record)) for number, record in sorted(journal.records(said["name"]), key=_id)
+        ]
+        for said in stages_of(facts)
+    }
     everything = [(name, record) for name, numbered in read.items() for _, record in numbered]
     newest = max((number for numbered in read.values() for number, _ in numbered), default=0)
     for said in stages_of(facts):
         name = said["name"]
         records = [record for _, record in read[name]]
-        names = list(read)
+        order_of = list(read)
         later = {
-            bot for other, record in everything if names.index(other) > names.index(name) for bot in record.results
+            bot
+            for other, record in everything
+            if order_of.index(other) > order_of.index(name)
+            for bot in record.results
         }
         stage = _stage(said, facts, asked.get(name), order, records, bots, later)
         known = _finished(before, facts, stage)
         stages.append(
             stage._replace(
-                duels=known.duels if known else duels(journal, stage.pairs, records, name in shown),
-                effects=known.effects if known else _effects(journal, said, stage, seed),
+                duels=known.duels
+                if known
+                else duels(partial(names.scored, journal), stage.pairs, records, name in shown),
+                effects=known.effects if known else _effects(journal, said, stage, seed, names),
                 seal=journal.seal(name) if stage.state == "finished" else "",
             )
         )
         order = json.loads(facts.get(f"order {name}", "[]")) or order
-    entrants = _entrants(journal, bots, stages, everything, shown)
+    entrants = _entrants(_evidence(journal, names), bots, stages, everything, shown)
     if not over:
         config = {key: value for key, value in config.items() if key != "seed"}
     game = GAMES.get(facts.get("game", ""))
@@ -294,17 +306,26 @@ def _finished(before: Account | None, facts: Mapping[str, str], stage: Stage) ->
     return next((each for each in before.stages if (each.name, each.state) == (stage.name, "finished")), None)
 
 
-def _effects(journal: Journal, said: Mapping[str, Any], stage: Stage, seed: bytes | None) -> Effects | None:
-    if stage.state != "finished":
-        return None
-    if isinstance(journal, Blind):
-        return journal.effects(effects_of(journal.seen, said, stage, seed))
-    return effects_of(journal, said, stage, seed)
+def _id(numbered: tuple[int, Record]) -> int:
+    return numbered[0]
 
 
-def effects_of(journal: Journal, said: Mapping[str, Any], stage: Stage, seed: bytes | None) -> Effects | None:
-    """Return what seats and playing late were worth in a stage; of very many tables, in some of all meetings."""
-    if not stage.fixtures or (seed is None and stage.kind == "tables"):  # there the seats are drawn from the seed
+def _evidence(journal: Journal, names: Names) -> Iterator[tuple[str, Evidence]]:
+    """Yield evidence with the path of its fixture, both by the given names."""
+    for _, path, piece in journal.evidence():
+        yield names.path(path), names.evidence(piece)
+
+
+def _effects(
+    journal: Journal, said: Mapping[str, Any], stage: Stage, seed: bytes | None, names: Names
+) -> Effects | None:
+    """Return what seats and playing late were worth in a finished stage; of very many tables, in some of all meetings.
+
+    The journal is read with real names, because seats may be drawn by name.
+    """
+    if (
+        stage.state != "finished" or not stage.fixtures or (seed is None and stage.kind == "tables")
+    ):  # there the seats are drawn from the seed
         return None
 
     def order(path: str) -> tuple[str, int]:
@@ -314,7 +335,7 @@ def effects_of(journal: Journal, said: Mapping[str, Any], stage: Stage, seed: by
     some = sorted(journal.paths(stage.name))[:: 1 + (stage.tables or 0) // MAX_TABLES]
     tables = list(seat_results(said, journal, seed or b"", sorted(some, key=order)))
     unit = "games" if game_called(journal.facts()["game"]).winners else "chips"
-    return effects(unit, tables)
+    return names.effects(effects(unit, tables))
 
 
 def _open(kind: str, asked: Mapping[str, Any] | None, order: Sequence[str], records: Sequence[Record]) -> int | None:
@@ -438,7 +459,7 @@ def _of_groups(stage: Stage, first: Row) -> str:
 
 
 def _entrants(
-    journal: Journal,
+    evidence: Iterable[tuple[str, Evidence]],
     bots: Mapping[str, Mapping[str, Any]],
     stages: Sequence[Stage],
     everything: Sequence[tuple[str, Record]],
@@ -447,7 +468,7 @@ def _entrants(
     stage_of = {record.path: name for name, record in everything}
     kinds = {stage.name: stage.kind for stage in stages}
     pieces: dict[tuple[str, str], list[tuple[str, Evidence]]] = {}
-    for _, path, piece in journal.evidence():
+    for path, piece in evidence:
         kept = pieces.setdefault((piece.bot, piece.kind), [])
         if piece.kind == "slowest" or len(kept) < SAMPLES:
             kept.append((path, piece))

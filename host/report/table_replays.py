@@ -11,6 +11,7 @@ from host.bots.values import Evidence
 from host.play.match import Sitting
 from host.play.records import unpack
 from host.play.table_plans import sittings
+from host.report.anonymize import REAL_NAMES, WITHHELD, Names
 from host.report.replay import Event, events, spelled
 from host.report.terminal import one_line
 from host.report.visibility import stages_of, table_of
@@ -45,7 +46,7 @@ class Shown(NamedTuple):
         return [one_line(bot) for bot in self.sitting.bots]
 
 
-def worth_seeing(journal: Journal, stages: Container[str], most: int) -> list[Place]:
+def worth_seeing(journal: Journal, stages: Container[str], most: int, names: Names = REAL_NAMES) -> list[Place]:
     """Return tables of these stages: where something went wrong, the last ones, and some of everybody's."""
     facts = journal.facts()
     kinds = {stage["name"]: stage["kind"] for stage in stages_of(facts)}
@@ -53,7 +54,7 @@ def worth_seeing(journal: Journal, stages: Container[str], most: int) -> list[Pl
     found: dict[str, Place] = {}
 
     def add(path: str, nth: int, why: str) -> None:
-        place = Place(table_of(kinds[stage_of[path]], path, nth + 1), path, nth, why)
+        place = Place(names.path(table_of(kinds[stage_of[path]], path, nth + 1)), path, nth, why)
         if len(found) < most:
             found.setdefault(place.name, place)
 
@@ -74,9 +75,9 @@ def worth_seeing(journal: Journal, stages: Container[str], most: int) -> list[Pl
             slow[piece.bot] = piece
             at[id(piece)] = path
     for piece in list(wrong.values())[: most // 2]:
-        add(at[id(piece)], piece.table - 1, f"{one_line(piece.bot)}: {piece.kind}")
+        add(at[id(piece)], piece.table - 1, f"{one_line(names.bot(piece.bot))}: {piece.kind}")
     for piece in sorted(slow.values(), key=lambda piece: -piece.wall)[: max(1, most // 10)]:
-        add(at[id(piece)], piece.table - 1, f"the slowest answer of {one_line(piece.bot)}")
+        add(at[id(piece)], piece.table - 1, f"the slowest answer of {one_line(names.bot(piece.bot))}")
     seen: set[str] = set()
     for path in reversed(paths):  # a later stage is the greater one
         group = path if kinds[stage_of[path]] == "tables" else path.rpartition("/")[0]
@@ -125,6 +126,22 @@ def load(journal: Journal, seed: bytes, fixture: str, wanted: Sequence[int] | No
     except (ValueError, IndexError, KeyError) as differs:
         problem = Problem("R008", str(journal.path), f"the journal does not fit the rules: {differs}")
         raise Refused([problem], 1) from differs
+
+
+def renamed(table: Shown, names: Names) -> Shown:
+    """Return a table by the given names. It must be dealt by its real name, which is part of its luck."""
+    if not names.masks:
+        return table
+    bots, path = tuple(names.all_of(table.sitting.bots)), names.path(table.sitting.path)
+    happened = [
+        Event(ev, facts | {"table": path, "bots": list(bots)}) if ev == "table.start" else Event(ev, facts)
+        for ev, facts in table.events
+    ]
+    return table._replace(
+        sitting=table.sitting._replace(bots=bots, path=path, luck=WITHHELD),
+        events=happened,
+        evidence=list(map(names.evidence, table.evidence)),
+    )
 
 
 # The form in which a page gets a table: events by shape, questions by column. It gzips to a third of plain events.

@@ -1,21 +1,25 @@
 """How a run went, not only how it ended: who was where after how many fixtures, and how a pair's score ran."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from host.play.custom_games import game_called
 from host.play.records import Record, Result
 from host.report.table_replays import Shown
-from host.tournament.journal import Journal, spread
+from host.tournament.journal import spread
 from host.tournament.standings import Pair
 from host.tournament.statistics import Won, sure_by_wins, wilson
 
 POINTS = 40  # at most, along a line
 FEWEST = 3  # fixtures, to draw a line at all
 DUELS = 66  # pairs that are told of at length: all those of twelve bots
+
+
+Scored = Callable[[str], tuple[dict[str, Any], bytes]]
+"""Returns what the fixture at a path is about, and its scores (Journal.scored)."""
 
 
 class Ranks(NamedTuple):
@@ -111,7 +115,7 @@ def alone(records: Sequence[Record]) -> bool:
 
 
 def duels(
-    journal: Journal, pairs: Mapping[tuple[str, str], Pair], records: Sequence[Record], shown: bool
+    scored: Scored, pairs: Mapping[tuple[str, str], Pair], records: Sequence[Record], shown: bool
 ) -> tuple[Duel, ...]:
     """Return how the score of each pair ran, of the first DUELS. Single tables count only where they may be `shown`."""
     met: dict[tuple[str, str], list[Record]] = {}
@@ -122,7 +126,7 @@ def duels(
     chosen = [pair for pair in pairs if pair in met][:DUELS]
     if not alone(records):
         return tuple(_among(pair, pairs[pair], met[pair]) for pair in chosen)
-    return tuple(_alone(journal, pair, pairs[pair], met[pair], shown) for pair in chosen)
+    return tuple(_alone(scored, pair, pairs[pair], met[pair], shown) for pair in chosen)
 
 
 def _among(pair: tuple[str, str], told: Pair, met: Sequence[Record]) -> Duel:
@@ -131,7 +135,7 @@ def _among(pair: tuple[str, str], told: Pair, met: Sequence[Record]) -> Duel:
     return Duel(pair, told, _points([Won(1, mine > its) for mine, its in made]), (), None, "")
 
 
-def _alone(journal: Journal, pair: tuple[str, str], told: Pair, met: Sequence[Record], shown: bool) -> Duel:
+def _alone(scored: Scored, pair: tuple[str, str], told: Pair, met: Sequence[Record], shown: bool) -> Duel:
     """Return a duel of two who had their tables to themselves, in the order of the tables."""
     met = sorted(met, key=lambda record: _first(record.path))
     mine, its = (sum(record.results[bot].score for record in met) for bot in pair)
@@ -139,14 +143,14 @@ def _alone(journal: Journal, pair: tuple[str, str], told: Pair, met: Sequence[Re
     seats: tuple[Won, ...] = ()
     group = met[0].path.rpartition("/")[0] if shown else ""
     if shown:
-        tallies = [_tallied(journal, record.path, pair[0], -(-POINTS // len(met))) for record in met]
+        tallies = [_tallied(scored, record.path, pair[0], -(-POINTS // len(met))) for record in met]
         seats = tuple(_sum(piece[seat] for tally in tallies for piece in tally) for seat in (0, 1))
         steps = [_sum(piece) for tally in tallies for piece in tally]
     return Duel(pair, told, _points(steps), seats, (mine, its), group)
 
 
-def _tallied(journal: Journal, path: str, bot: str, pieces: int) -> tuple[tuple[Won, Won], ...]:
-    about, kept = journal.scored(path)
+def _tallied(scored: Scored, path: str, bot: str, pieces: int) -> tuple[tuple[Won, Won], ...]:
+    about, kept = scored(path)
     return _tally(about["game"], about["bots"].index(bot), about["first"], pieces, kept)
 
 
