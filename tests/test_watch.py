@@ -117,3 +117,19 @@ def test_on_a_terminal_it_says_that_leaving_stops_nothing(finished: Path, tmp_pa
             process.kill()
         os.close(ours)
     assert b"1 of 3 fixtures" in seen and b"stop and save" not in seen
+
+
+def test_status_prints_one_frame_of_watch(finished: Path, tmp_path: Path) -> None:
+    with under_way(finished, tmp_path) as (cup, journal, kept):
+        journal.add("tables", *kept[0])
+        done = croupier("status", "-C", cup)
+        again = croupier("status", "-C", cup, "--json").json
+    lines = done.out.splitlines()
+    assert done.code == 0 and " · cardshark · " in lines[0] and f" · running by {again['by']}" in lines[0]
+    assert lines[1].split() == ["tables", "tables", "1", "of", "3", "fixtures", "running"]
+    assert lines[2] == "tables   33 %  1 of 3 fixtures"
+    assert lines[4].split() == ["#", "bot", "mean", "±", "faults"]
+    assert {line.split()[1] for line in lines[5:]} == {*kept[0][0].results}
+    assert again["rows"] == [
+        {"stage": "tables", "kind": "tables", "fixtures": 1, "known": 3, "state": "running", "seal": None}
+    ]

@@ -29,7 +29,7 @@ COMMANDS = {
     "compare": ("compare", "is the new bot better than the old one? plays until that is sure"),
     "run": ("tournament", "play the tournament; the same command goes on after ^C"),
     "compose": ("compose", "write a compose file: the tournament in containers, on one machine"),
-    "status": ("tournament", "how far a run is"),
+    "status": ("watch", "how far a run is: one frame of watch"),
     "watch": ("watch", "a run from another terminal, until it ends; it only reads"),
     "standings": ("tournament", "who is ahead, and how sure that is"),
     "errors": ("author", "what went wrong, grouped, with evidence"),

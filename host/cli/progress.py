@@ -7,15 +7,18 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from host.base.safe_text import harmless
+from host.play.records import again
 from host.tournament.stage_runner import Progress
 
 if TYPE_CHECKING:  # rich costs more to import than most commands take
+    from rich.console import Group
     from rich.table import Table
 
 EVERY = 10.0  # seconds at most between two plain lines
@@ -44,15 +47,7 @@ class Plain:
         if now - self._began < SOON or now - self._told < (EVERY if percent == self._percent else SELDOM):
             return
         self._percent, self._told = percent, now
-        click.echo(self.words(progress))
-
-    def words(self, progress: Progress) -> str:
-        """Return how far a stage is, as far as that can be known."""
-        if progress.more:
-            return f"{progress.stage}  {progress.done} fixtures, {progress.known - progress.done} due"
-        percent = 100 * progress.done // progress.known if progress.known else 100
-        of = f"{progress.done} of {progress.known} fixtures"
-        return f"{progress.stage}  {percent:3d} %  {of}{self.left(progress)}"
+        click.echo(how_far(progress) + ("" if progress.more else self.left(progress)))
 
     def left(self, progress: Progress) -> str:
         """Return how long it will take, once that can be said."""
@@ -96,82 +91,115 @@ class Events(Plain):
         click.echo(json.dumps(told))
 
 
-class Live(Plain):
-    """Draws the standings of the stage under way, at most FRAMES times a second."""
+class Tally:
+    """Counts finished fixtures: how many of each stage, and each bot's scores and faults in the newest stage."""
 
-    def __init__(self, live: Any, stop: str) -> None:
+    def __init__(self) -> None:
+        self.latest: Progress | None = None
+        self.done = Counter[str]()
+        self.scores: dict[str, list[int]] = {}
+        self.faults: dict[str, Counter[str]] = {}
+        self.last_fault = ""
+        self.replayed = 0
+        self.stalls: list[str] = []
+
+    def add(self, progress: Progress) -> None:
+        """Count one finished fixture; a new stage begins with empty scores."""
+        if self.latest is None or progress.stage != self.latest.stage:
+            self.scores, self.faults = {}, {}
+        self.latest = progress
+        self.done[progress.stage] = progress.done
+        record = progress.record
+        if record is None:
+            return
+        twice = again([record])
+        self.replayed += twice.replayed
+        self.stalls += twice.stalls
+        for bot, result in record.results.items():
+            self.scores.setdefault(bot, []).append(result.wins or result.final)
+        for bot, kinds in record.faults.items():
+            self.faults.setdefault(bot, Counter()).update(kinds)
+            for kind in kinds:
+                self.last_fault = f"last fault  {harmless(bot)} {kind} in {harmless(record.path)}"
+
+
+def frame(head: Iterable[str], tally: Tally, time_left: str = "", foot: str = "") -> "Group":
+    """Build what `status` prints once and what a live view draws again and again.
+
+    From above: lines about the run, how far the newest stage is, its bots in the order of their means, and a last line.
+    """
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.progress_bar import ProgressBar
+    from rich.text import Text
+
+    parts: list[Text | Padding | Table] = [Text(line, no_wrap=True, overflow="ignore") for line in head]
+    if progress := tally.latest:
+        under_way = progress.more and progress.done < progress.known
+        bar = ProgressBar(total=progress.known or 1, completed=progress.done, width=60, pulse=under_way)
+        parts += [Text(how_far(progress) + time_left), Padding(bar), _standings(tally)]  # a bare bar ends no line
+    if last := "   ".join(filter(None, [tally.last_fault, foot])):
+        parts.append(Text(last, style="dim"))
+    return Group(*parts)
+
+
+def _standings(tally: Tally) -> "Table":
+    from statistics import fmean, stdev
+
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, header_style="dim", padding=(0, 1))
+    for column in ("#", "bot"):
+        table.add_column(column)
+    for column in ("mean", "±", "faults"):
+        table.add_column(column, justify="right")
+    for rank, bot in enumerate(sorted(tally.scores, key=lambda bot: -fmean(tally.scores[bot])), 1):
+        scores = tally.scores[bot]
+        margin = 1.96 * stdev(scores) / len(scores) ** 0.5 if len(scores) > 1 else 0.0
+        faults = " ".join(f"{count} {kind}" for kind, count in tally.faults.get(bot, {}).items())
+        cells = (f"{fmean(scores):.1f}", f"{margin:.1f}" if margin else "", Text(faults or "·"))
+        table.add_row(str(rank), Text(harmless(bot)), *cells)
+    return table
+
+
+class Live(Plain):
+    """Draws frames on a terminal, at most FRAMES a second."""
+
+    def __init__(self, live: Any, stop: str, head: Callable[[Tally], Iterable[str]], tally: Tally) -> None:
         super().__init__()
-        self._live, self._stop = live, stop
-        self._scores: dict[str, list[int]] = {}
-        self._faults: dict[str, dict[str, int]] = {}
-        self._last_fault = ""
-        self._known_stage = ""
+        self._live, self._stop, self._head, self._tally = live, stop, head, tally
 
     def say(self, text: str) -> None:
-        """Print one line above the table."""
+        """Print one line above the frame."""
         self._live.console.print(harmless(text), markup=False, highlight=False)
 
     def progress(self, progress: Progress) -> None:
         """Count a finished fixture, and draw unless a frame has just been drawn."""
-        self._note(progress)
+        if progress.stage != self._stage:
+            self._stage, self._began, self._at_start = progress.stage, time.monotonic(), progress.done
+        self._tally.add(progress)
         now = time.monotonic()
         if now - self._told >= 1 / FRAMES or progress.done == progress.known:
             self._told = now
-            self._draw(progress)
-
-    def _note(self, progress: Progress) -> None:
-        if progress.stage != self._known_stage:
-            self._known_stage = progress.stage
-            self._scores, self._faults = {}, {}
-            self._began, self._at_start = time.monotonic(), progress.done
-        record = progress.record
-        if record is not None:
-            for bot, result in record.results.items():
-                self._scores.setdefault(bot, []).append(result.wins or result.final)
-            for bot, kinds in record.faults.items():
-                counted = self._faults.setdefault(bot, {})
-                for kind, count in kinds.items():
-                    counted[kind] = counted.get(kind, 0) + count
-                    self._last_fault = f"last fault  {harmless(bot)} {kind} in {harmless(record.path)}"
-
-    def _draw(self, progress: Progress) -> None:
-        from rich.console import Group
-        from rich.progress_bar import ProgressBar
-        from rich.text import Text
-
-        bar = ProgressBar(total=progress.known or 1, completed=progress.done, width=60, pulse=progress.more)
-        foot = Text("   ".join(filter(None, [self._last_fault, f"[^C] {self._stop}"])), style="dim")
-        self._live.update(Group(Text(self.words(progress)), bar, self._field(), foot), refresh=True)
-
-    def _field(self) -> "Table":
-        from statistics import fmean, stdev
-
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(box=None, header_style="dim", padding=(0, 1))
-        for column in ("#", "bot"):
-            table.add_column(column)
-        for column in ("mean", "±", "faults"):
-            table.add_column(column, justify="right")
-        order = sorted(self._scores, key=lambda bot: -fmean(self._scores[bot]))
-        for rank, bot in enumerate(order, 1):
-            scores = self._scores[bot]
-            margin = 1.96 * stdev(scores) / len(scores) ** 0.5 if len(scores) > 1 else 0.0
-            faults = " ".join(f"{count} {kind}" for kind, count in self._faults.get(bot, {}).items())
-            table.add_row(
-                str(rank),
-                Text(harmless(bot)),
-                f"{fmean(scores):.1f}",
-                f"{margin:.1f}" if margin else "",
-                Text(faults or "·"),
-            )
-        return table
+            left = "" if progress.more else self.left(progress)
+            drawn = frame(self._head(self._tally), self._tally, left, f"[^C] {self._stop}")
+            self._live.update(drawn, refresh=True)
 
 
 @contextlib.contextmanager
-def shown(kind: str, *, quiet: bool = False, stop: str = "stop and save") -> Iterator[Plain]:
-    """Show a run as asked: auto is live on a terminal, and plain lines elsewhere. `stop` says what ^C does."""
+def shown(
+    kind: str,
+    *,
+    quiet: bool = False,
+    stop: str = "stop and save",
+    head: Callable[[Tally], Iterable[str]] = lambda _tally: (),
+    tally: Tally | None = None,
+) -> Iterator[Plain]:
+    """Show a run as asked: auto is live on a terminal, and plain lines elsewhere.
+
+    `stop` says what ^C does, `head` returns the first lines of a live frame, `tally` is what has been counted before.
+    """
     if kind == "auto":
         kind = "none" if quiet else "live" if sys.stdout.isatty() else "plain"
     if kind != "live":
@@ -180,7 +208,15 @@ def shown(kind: str, *, quiet: bool = False, stop: str = "stop and save") -> Ite
     from rich.live import Live as Screen
 
     with Screen(auto_refresh=False, transient=True) as screen:
-        yield Live(screen, stop)
+        yield Live(screen, stop, head, tally or Tally())
+
+
+def how_far(progress: Progress) -> str:
+    """Return how far a stage is, as far as that can be known."""
+    if progress.more:
+        return f"{progress.stage}  {progress.done} fixtures, {progress.known - progress.done} due"
+    percent = 100 * progress.done // progress.known if progress.known else 100
+    return f"{progress.stage}  {percent:3d} %  {progress.done} of {progress.known} fixtures"
 
 
 def duration(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""Commands of the organiser: new, add, ls, build, run, status, standings."""
+"""Commands of the organiser: new, add, ls, build, run, standings."""
 
 import contextlib
 import glob
@@ -285,55 +285,6 @@ def run(
         told = f"    stopped: {outcome.words}; what is finished is saved, standings are valid up to here."
         click.echo(f"{told}\n    go on with:  {shlex.join(words)}", err=True)
         raise click.exceptions.Exit(5)
-
-
-@click.command()
-@click.pass_obj
-def status(office: Office) -> None:
-    """Say how far a run is; from another terminal too, it only reads."""
-    from host.cli.common import the_stage
-    from host.play.records import again
-    from host.report.terminal import one_line
-    from host.tournament.journal import holder, reading
-    from host.tournament.tournament_dir import Folder
-
-    folder = Folder(office.folder)
-    with reading(folder.journal) as journal:
-        the_stage(journal, None)
-        facts = journal.facts()
-        stages = json.loads(facts["stages"])
-        played = {stage["name"]: len(journal.paths(stage["name"])) for stage in stages}
-        seals = {stage["name"]: journal.seal(stage["name"]) for stage in stages}
-        twice = again(record for _, record in journal.records())
-    rows = [
-        {
-            "stage": stage["name"],
-            "kind": stage["kind"],
-            "fixtures": played[stage["name"]],
-            "known": int(facts.get(f"known {stage['name']}", 0)),
-            "state": (state := facts.get(f"stage {stage['name']}", "waiting")).replace("running", facts["state"]),
-            "seal": seals[stage["name"]] if state == "finished" else None,
-        }
-        for stage in stages
-    ]
-    if office.json:
-        told = {key: facts[key] for key in ("name", "game", "state", "seed_sha256")}
-        print_json("status", **told, sandbox=facts["level"], by=holder(folder.journal), rows=rows, **twice._asdict())
-        return
-    who = holder(folder.journal)
-    click.echo(
-        f"{facts['name']} · {facts['game']} · level {facts['level']} · {facts['state']}" + (f" by {who}" if who else "")
-    )
-    for row in rows:
-        some = f"{row['fixtures']} of {row['known']} fixtures" if row["known"] else ""
-        click.echo(f"  {row['stage']:<16} {row['kind']:<12} {some:<24} {row['state']}")
-        if row["seal"]:
-            click.echo(f"    to publish: seal {row['seal']}")
-    if twice.replayed:
-        times = f"{twice.replayed} times, {len(twice.stalls)} of them because the machine stalled"
-        click.echo(f"  played again, for no fault of a bot: {times}")
-        for stall in twice.stalls[-3:]:
-            click.echo(f"    {one_line(stall)}")
 
 
 @click.command()

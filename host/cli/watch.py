@@ -1,22 +1,46 @@
-"""A run seen from another terminal: what is journalled is shown as it comes, until the run ends. Nothing is written."""
+"""A run seen from another terminal: `status` prints one frame, `watch` draws frames until the run ends. Both only read."""
 
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
 from host.base.errors import Problem, Refused
-from host.cli import Office
+from host.cli import Office, print_json
 from host.cli.common import print_standings, the_stage
-from host.cli.progress import FRAMES, shown
-from host.tournament.journal import Journal, reading
+from host.cli.progress import FRAMES, Tally, frame, shown
+from host.play.records import again
+from host.report.terminal import one_line
+from host.tournament.journal import Journal, holder, reading
 from host.tournament.stage_runner import Progress
 from host.tournament.stages import STAGES
 from host.tournament.tournament_dir import Folder
+
+
+@click.command()
+@click.pass_obj
+def status(office: Office) -> None:
+    """Print how far a run is: one frame of what `watch` draws. It only reads."""
+    with reading(Folder(office.folder).journal) as journal:
+        the_stage(journal, None)
+        if office.json:
+            facts = journal.facts()
+            rows = stage_rows(journal, {name: len(journal.paths(name)) for name, _ in states(facts)})
+            twice = again(record for _, record in journal.records())
+            about = {key: facts[key] for key in ("name", "game", "state", "seed_sha256")}
+            about |= {"sandbox": facts["level"], "by": holder(journal.path)}
+            print_json("status", **about, rows=[row._asdict() for row in rows], **twice._asdict())
+            return
+        from rich.console import Console
+
+        tally = tally_of(journal, {name for name, _ in states(journal.facts())})
+        Console(highlight=False).print(frame(run_lines(journal, tally), tally), crop=False)
 
 
 @click.command()
@@ -28,24 +52,83 @@ def watch(office: Office) -> None:
     """
     with reading(Folder(office.folder).journal) as journal:
         the_stage(journal, None)
-        leaving = "leave; the run goes on"
-        with shown("json" if office.json else "auto", quiet=office.quiet, stop=leaving) as view:
-            for progress in news(journal):
+        how = "json" if office.json else "auto"
+        over = frozenset(name for name, state in states(journal.facts()) if state == "finished")
+        tally = tally_of(journal, over)
+        lines = partial(run_lines, journal)
+        with shown(how, quiet=office.quiet, stop="leave; the run goes on", head=lines, tally=tally) as view:
+            for progress in news(journal, over):
                 view.progress(progress)
         finished = journal.facts()["state"] == "finished"
     print_standings(office, office.folder, None, interrupted=not finished, on_one_line=office.json)
     raise click.exceptions.Exit(0 if finished else 5)
 
 
-def news(journal: Journal) -> Iterator[Progress]:
-    """Yield the stage under way, fixture by fixture, and what comes after it, until nobody plays any more.
+class StageRow(NamedTuple):
+    """How far one stage is."""
 
-    Raise Refused when the journal is thrown away meanwhile.
+    stage: str
+    kind: str
+    fixtures: int
+    known: int  # fixtures played and due
+    state: str
+    seal: str | None  # of a finished stage
+
+
+def stage_rows(journal: Journal, done: Mapping[str, int]) -> list[StageRow]:
+    """Return how far each stage is; `done` counts the finished fixtures by stage."""
+    facts = journal.facts()
+    rows = []
+    for stage in json.loads(facts["stages"]):
+        name = stage["name"]
+        state = facts.get(f"stage {name}", "waiting")
+        seal = journal.seal(name) if state == "finished" else None
+        known = int(facts.get(f"known {name}", 0))
+        shown_state = state.replace("running", facts["state"])
+        rows.append(StageRow(name, stage["kind"], done.get(name, 0), known, shown_state, seal))
+    return rows
+
+
+def run_lines(journal: Journal, tally: Tally) -> Iterator[str]:
+    """Yield the lines about a whole run: where it is played, each stage with its seal, and what was played again."""
+    facts, by = journal.facts(), holder(journal.path)
+    yield one_line(" · ".join([facts["name"], facts["game"], f"level {facts['level']}", facts["state"]])) + (
+        f" by {by}" if by else ""
+    )
+    for row in stage_rows(journal, tally.done):
+        some = f"{row.fixtures} of {row.known} fixtures" if row.known else ""
+        yield f"  {row.stage:<16} {row.kind:<12} {some:<24} {row.state}"
+        if row.seal:
+            yield f"    to publish: seal {row.seal}"
+    if tally.replayed:
+        times = f"{tally.replayed} times, {len(tally.stalls)} of them because the machine stalled"
+        yield f"  played again, for no fault of a bot: {times}"
+        for stall in tally.stalls[-3:]:
+            yield f"    {one_line(stall)}"
+
+
+def tally_of(journal: Journal, wanted: Container[str]) -> Tally:
+    """Count the finished fixtures of the stages that are wanted."""
+    tally, facts = Tally(), journal.facts()
+    for name, state in states(facts):
+        if name in wanted:
+            records = [record for _, record in sorted(journal.records(name), key=itemgetter(0))]
+            if not records and state == "waiting":
+                continue
+            known = max(int(facts.get(f"known {name}", 0)), len(records))
+            for done, record in enumerate([None, *records]):
+                tally.add(Progress(name, done, known, record))
+    return tally
+
+
+def news(journal: Journal, over: Container[str]) -> Iterator[Progress]:
+    """Yield each finished fixture of all stages but those that are over, until the run ends or stops.
+
+    Raise Refused when the journal is removed or replaced in the meantime.
     """
     file = _file(journal.path)
     done, newest = Counter[str](), Counter[str]()
     seen: set[str] = set()
-    over = {name for name, state in states(journal.facts()) if state == "finished"}
     running = True
     while running:
         facts = journal.facts()
