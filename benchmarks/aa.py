@@ -19,7 +19,7 @@ from simple import FIELDS, Player, record
 from host.games import GAMES
 from host.play.records import Fixture, Record
 from host.tournament.stages import STAGES, Field
-from host.tournament.standings import told
+from host.tournament.standings import stage_standings
 from host.tournament.statistics import SURE, wilson
 
 TWINS = ("one", "other")
@@ -68,7 +68,9 @@ def called_different(case: Case, number: int) -> bool:
     while due := STAGES[stage.kind].due(stage, blank, Field(names, seed), records):
         records |= {fixture.path: record(fixture, field, seed) for fixture in due}
     # the two alone, whoever stands between them
-    return not told(vars(stage), {}, list(records.values()), {name: {} for name in names if name in TWINS}).advice
+    return not stage_standings(
+        vars(stage), {}, list(records.values()), {name: {} for name in names if name in TWINS}
+    ).advice
 
 
 def main() -> None:

@@ -20,11 +20,11 @@ import psutil
 import trio
 from rounds import Measured, duration, shown, table
 
-from host.bots.monitor import a_watcher, descendants
-from host.bots.seat import BENCHED_AFTER, Seat, seated
+from host.bots.monitor import descendants, running_monitor
+from host.bots.seat import BENCHED_AFTER, Seat, open_seat
 from host.bots.values import Question
 from host.games import GAMES
-from host.sandbox import LEVELS, Home, Sandbox, found, landlock, sandboxed
+from host.sandbox import LEVELS, Home, Sandbox, detect, landlock, sandboxed
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import Bot, Spec
 from host.submissions.build import build
@@ -101,7 +101,7 @@ async def written(text: str, suffix: str, language: str) -> Bot:
         Path(folder, name).write_text(text)
         sources = (name,) if language in ("c", "java") else ()
         spec = Spec("Hello", Path(folder), (name,), language, game="cardshark", sources=sources, entry=name)
-        return await build(spec, found().level)
+        return await build(spec, detect().level)
 
 
 def spawned(bot: Bot, times: int) -> Work:
@@ -128,7 +128,7 @@ def asked(seat: Seat, times: int) -> Work:
 
     async def work() -> int:
         for number in range(times):
-            await seat.decide([Question(number, 1, QUESTION)])
+            await seat.ask([Question(number, 1, QUESTION)])
         assert not seat.faults, seat.evidence
         return times
 
@@ -144,11 +144,11 @@ async def decisions(level: Sequence[str], rounds: int) -> None:
             continue
         bot = (await written(row.hello, row.suffixes[0], language))._replace(limits=LIMITS, protocol="argv")
         async with contextlib.AsyncExitStack() as stack:
-            watcher = await stack.enter_async_context(a_watcher())
+            watcher = await stack.enter_async_context(running_monitor())
             contenders = {"bare spawn": spawned(bot, times)}
             for name in level:
                 sandbox = await stack.enter_async_context(sandboxed(name, Home(Path(bot.folder)), LIMITS))
-                seat = await stack.enter_async_context(seated(bot, GAME, sandbox, 1, watcher))
+                seat = await stack.enter_async_context(open_seat(bot, GAME, sandbox, 1, watcher))
                 contenders[name] = asked(seat, times)
             results = await measured(contenders, rounds)
         print(f"\nA decision by a fresh process, {language} (promised at L3: {PROMISED[language]} times the spawn)")
@@ -184,11 +184,11 @@ async def lines(level: Sequence[str], rounds: int) -> None:
     """Print what a move over lines costs, one at a time, with a bot that lives on."""
     bot = (await written(LINES, ".c", "c"))._replace(limits=LIMITS, protocol="lines")
     async with contextlib.AsyncExitStack() as stack:
-        watcher = await stack.enter_async_context(a_watcher())
+        watcher = await stack.enter_async_context(running_monitor())
         contenders = {}
         for name in ("none", *level):
             sandbox = await stack.enter_async_context(sandboxed(name, Home(Path(bot.folder)), LIMITS))
-            seat = await stack.enter_async_context(seated(bot, GAME, sandbox, 1, watcher))
+            seat = await stack.enter_async_context(open_seat(bot, GAME, sandbox, 1, watcher))
             contenders[name] = asked(seat, 200)
         results = await measured(contenders, rounds)
     print("\nA move over lines, C (promised: less than 5 µs more than without a sandbox)")
@@ -232,12 +232,12 @@ async def deadlines(level: Sequence[str], rounds: int) -> None:
             late: list[float] = []
             limits = LIMITS._replace(move=SHORT)
             bot = silent._replace(limits=limits, protocol=protocol)
-            async with a_watcher() as watcher, sandboxed(name, Home(Path(bot.folder)), limits) as sandbox:
+            async with running_monitor() as watcher, sandboxed(name, Home(Path(bot.folder)), limits) as sandbox:
                 while len(late) < 4 * rounds:
-                    async with seated(bot, GAME, sandbox, 1, watcher) as seat:
+                    async with open_seat(bot, GAME, sandbox, 1, watcher) as seat:
                         while not seat.benched:
                             started = time.perf_counter()
-                            (answer,) = await seat.decide([Question(1, 1, QUESTION)])
+                            (answer,) = await seat.ask([Question(1, 1, QUESTION)])
                             if isinstance(answer, Fault):
                                 late.append(time.perf_counter() - started - SHORT)
                         assert set(seat.faults) == {FaultKind.TIMEOUT}, seat.faults
@@ -266,7 +266,7 @@ async def floods(level: Sequence[str], seconds: float) -> None:
     for name in level:
         limits = LIMITS._replace(move=0.05, startup=0.001)
         async with contextlib.AsyncExitStack() as stack:
-            watcher = await stack.enter_async_context(a_watcher())
+            watcher = await stack.enter_async_context(running_monitor())
             boxes = [
                 await stack.enter_async_context(sandboxed(name, Home(Path(flood.folder)), limits)) for _ in range(8)
             ]
@@ -276,7 +276,7 @@ async def floods(level: Sequence[str], seconds: float) -> None:
             while time.perf_counter() < until:
                 async with contextlib.AsyncExitStack() as sitting:
                     pairs = zip(bots, boxes, strict=True)
-                    blocks = [seated(bot, GAME, sandbox, 1, watcher) for bot, sandbox in pairs]
+                    blocks = [open_seat(bot, GAME, sandbox, 1, watcher) for bot, sandbox in pairs]
                     seats = [await sitting.enter_async_context(block) for block in blocks]
                     async with trio.open_nursery() as nursery:
                         for seat in seats:
@@ -294,7 +294,7 @@ async def floods(level: Sequence[str], seconds: float) -> None:
 async def asked_often(seat: Seat, times: int) -> None:
     """Ask a seat many times, whatever it answers."""
     for number in range(1, times + 1):
-        await seat.decide([Question(number, 1, QUESTION)])
+        await seat.ask([Question(number, 1, QUESTION)])
 
 
 async def main() -> None:
@@ -305,7 +305,7 @@ async def main() -> None:
     parser.add_argument("--flood", type=float, default=60, help="seconds")
     parser.add_argument("--only", choices=["decisions", "starts", "lines", "deadlines", "floods", "hydra"])
     given = parser.parse_args()
-    here = LEVELS.index(found().level)
+    here = LEVELS.index(detect().level)
     level = ["L2"] if landlock.version() >= landlock.WANTED else []
     level += [name for name in ("L3", "L4") if here >= LEVELS.index(name)]
     print(f"levels here: {', '.join(level)} · load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")

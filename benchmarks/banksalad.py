@@ -16,12 +16,12 @@ from pathlib import Path
 import trio
 from rounds import Measured, duration, shown
 
-from host.bots.monitor import Watcher
-from host.bots.seat import seated
+from host.bots.monitor import Monitor
+from host.bots.seat import open_seat
 from host.bots.values import Question
 from host.games import GAMES
 from host.games.holdem import view_of
-from host.sandbox import Home, demand, sandboxed
+from host.sandbox import Home, require_level, sandboxed
 from host.sandbox.limits import Limits
 from host.submissions.adapters import adapted, lay
 from host.submissions.bot_spec import Spec
@@ -91,16 +91,16 @@ async def turns(rounds: int, level: str) -> tuple[int, Measured]:
             Spec("turn", Path(folder), ("turn.py",), "python", entry="turn.py", adapter="banksalad"), level
         )
     bot = bot._replace(limits=Limits(move=60, cpu=60), argv=(*bot.argv[:-1], "60"))
-    result, made, watcher = Measured("the bot's answer", []), 0, Watcher()
+    result, made, watcher = Measured("the bot's answer", []), 0, Monitor()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(watcher.run)
         async with (
             sandboxed(level, Home(Path(bot.folder)), bot.limits) as sandbox,
-            seated(bot, GAMES["holdem"], sandbox, 1, watcher) as seat,
+            open_seat(bot, GAMES["holdem"], sandbox, 1, watcher) as seat,
         ):
             for number in range(rounds + 1):
                 before = seat.usage().wall
-                (answer,) = await seat.decide([Question(1, number + 1, TURN)])
+                (answer,) = await seat.ask([Question(1, number + 1, TURN)])
                 made = answer.n
                 if number:  # the first one pays for the start
                     result.seconds.append(seat.usage().wall - before)
@@ -115,7 +115,7 @@ def main() -> None:
     parser.add_argument("--level", default="L3")
     asked = parser.parse_args()
     print(shown(calls(asked.rounds)), end="\n\n")
-    made, answer = trio.run(turns, asked.rounds, demand(asked.level))
+    made, answer = trio.run(turns, asked.rounds, require_level(asked.level))
     print(shown([answer]))
     share = answer.median / LIMIT
     print(f"{made} calls on the turn in {duration(answer.median)}: {share:.0%} of its {LIMIT:g} s")

@@ -25,9 +25,9 @@ from rounds import Contender, duration, measured, table
 from host.games import GAMES
 from host.submissions.build import build, steps_of
 from host.submissions.check import QUESTIONS
-from host.submissions.discovery import find
+from host.submissions.discovery import load_spec
 from host.submissions.languages import LANGUAGES, environment, tool
-from host.submissions.scaffold import SPOKEN, begun
+from host.submissions.scaffold import SPOKEN, starter_files
 from protocols import PROTOCOLS
 
 ROOT = Path(__file__).parents[1]
@@ -44,10 +44,10 @@ def rows(language: str, protocol: str, game: str, rounds: int, place: Path) -> S
     """Return one line of the table."""
     folder, cache = place / f"{language}-{protocol}", place / "cache"
     folder.mkdir()
-    for name, text in begun(folder.name, GAMES[game], language, protocol).items():
+    for name, text in starter_files(folder.name, GAMES[game], language, protocol).items():
         (folder / name).write_text(text)
         (folder / name).chmod(0o755 if text.startswith("#!") else 0o644)
-    spec = find(folder)
+    spec = load_spec(folder)
     bot = trio.run(build, spec, "none")
     bare = shutil.copytree(bot.folder, place / f"{folder.name} bare")
     views = [GAMES[game].examples[n % len(GAMES[game].examples)] for n in range(QUESTIONS)]

@@ -24,13 +24,13 @@ from typing import NamedTuple
 import trio
 from rounds import duration, table
 
-from host.bots.deadline import Waits, answering
+from host.bots.deadline import RunQueueWaits, answering
 from host.bots.freezer import OFF_TURN
-from host.bots.monitor import a_watcher
-from host.bots.seat import seated
+from host.bots.monitor import running_monitor
+from host.bots.seat import open_seat
 from host.bots.values import Question
 from host.games import GAMES
-from host.sandbox import Home, demand_clock, found, sandboxed
+from host.sandbox import Home, detect, require_clock, sandboxed
 from host.sandbox.limits import CLOCKS, PATIENCE, Limits
 from host.submissions.bot_spec import Bot, Spec
 from host.submissions.build import build
@@ -133,20 +133,20 @@ async def made(text: str, limits: Limits) -> Bot:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "bot.c").write_text(text)
         spec = Spec("bot", Path(folder), ("bot.c",), "c", game="cardshark", sources=("bot.c",), entry="bot.c")
-        return (await build(spec, found().level))._replace(limits=limits, protocol="lines")
+        return (await build(spec, detect().level))._replace(limits=limits, protocol="lines")
 
 
 async def played(bot: Bot, moves: int) -> Played:
     """Ask a bot for so many moves; who is benched or stalled sits down again."""
     faults, stalls, walls = Counter[str](), 0, list[float]()
-    async with a_watcher() as watcher, sandboxed("L4", Home(Path(bot.folder)), bot.limits) as sandbox:
+    async with running_monitor() as watcher, sandboxed("L4", Home(Path(bot.folder)), bot.limits) as sandbox:
         while len(walls) < moves:
-            async with seated(bot, GAME, sandbox, 1, watcher) as seat:
-                while len(walls) < moves and not (seat.benched or seat.lost):
+            async with open_seat(bot, GAME, sandbox, 1, watcher) as seat:
+                while len(walls) < moves and not (seat.benched or seat.host_failed):
                     started = time.perf_counter()
-                    await seat.decide([Question(len(walls), 1, GAME.examples[0])])
+                    await seat.ask([Question(len(walls), 1, GAME.examples[0])])
                     walls.append(time.perf_counter() - started)
-            stalls += seat.lost
+            stalls += seat.host_failed
             faults.update(seat.faults)
     return Played(faults, stalls, walls)
 
@@ -202,11 +202,11 @@ async def cost(moves: int) -> None:
         null = os.open("/dev/null", os.O_RDWR)
         reads, writes = os.pipe()
         await sandbox.keeper.start([word.encode() for word in bot.argv], {}, bot.limits, (reads, null, null))
-        waits = Waits(answering(sandbox))
-        waits.mark()
+        waits = RunQueueWaits(answering(sandbox))
+        waits.start_counting()
         started = time.perf_counter()
         for _ in range(10_000):
-            waits.mark()
+            waits.start_counting()
         mark = (time.perf_counter() - started) / 10_000
         started = time.perf_counter()
         for _ in range(1000):
@@ -227,18 +227,18 @@ async def off_turn(lives: int) -> None:
     for threads in (1, os.cpu_count() or 1):
         ponderer, told = await made(PONDERS % threads, Limits(move=10, cpu=10)), []
         async with (
-            a_watcher() as watcher,
+            running_monitor() as watcher,
             sandboxed("L4", Home(Path(ponderer.folder)), ponderer.limits) as own,
             sandboxed("L4", Home(Path(thinker.folder)), thinker.limits) as others,
         ):
             for _ in range(lives):
                 async with (
-                    seated(ponderer, GAME, own, 1, watcher) as seat,
-                    seated(thinker, GAME, others, 1, watcher) as other,
+                    open_seat(ponderer, GAME, own, 1, watcher) as seat,
+                    open_seat(thinker, GAME, others, 1, watcher) as other,
                 ):
                     for number in range(1, PAUSES + 1):
                         for each in (seat, other):
-                            await each.decide([Question(number, 1, GAME.examples[0])])
+                            await each.ask([Question(number, 1, GAME.examples[0])])
                 used = seat.usage()
                 told.append(used.pondered / max(used.pauses, 1))
         rows.append((f"{threads}", f"{lives}", duration(min(told)), duration(median(told)), duration(max(told))))
@@ -254,7 +254,7 @@ async def main() -> None:
     parser.add_argument("--move", type=float, default=10, help="milliseconds")
     parser.add_argument("--only", choices=["cost", "waits", "turns", "timeouts"])
     given = parser.parse_args()
-    demand_clock("fair", found().level)
+    require_clock("fair", detect().level)
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
     parts = {
         "cost": lambda: cost(2000),

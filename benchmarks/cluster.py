@@ -23,17 +23,17 @@ import msgspec
 import trio
 from pazaak import GAME, RULES, SEED, bare
 
-from host.backends.backend import venue
+from host.backends.backend import open_backend
 from host.backends.local import processes
-from host.play.records import Fixture, Job, Setup
-from host.submissions.discovery import find
-from host.submissions.preflight import ready
+from host.play.records import Fixture, Job, WorkerSetup
+from host.submissions.discovery import load_spec
+from host.submissions.preflight import prepare_bots
 from host.submissions.sample_bots import sample
-from host.tournament.stage_runner import Hands
+from host.tournament.stage_runner import WorkerPool
 
 ROOT = Path(__file__).parents[1]
 NAMES = ("dumb_bold", "dumb_cautious")
-SPECS = [find(sample(name, "pazaak")) for name in NAMES]
+SPECS = [load_spec(sample(name, "pazaak")) for name in NAMES]
 
 
 def job(number: int, tables: int) -> Job:
@@ -68,7 +68,9 @@ ONE = ("--nthreads", "1", "--no-nanny", "--memory-limit", "0", "--local-director
 
 
 @contextlib.asynccontextmanager
-async def on_dask(setup: Setup, say: object, workers: int, *, container: bool = False) -> AsyncIterator[Hands]:
+async def on_dask(
+    setup: WorkerSetup, say: object, workers: int, *, container: bool = False
+) -> AsyncIterator[WorkerPool]:
     """Play on so many workers of a cluster of its own, each with one thread; in containers if asked."""
     port = free_port()
     with contextlib.ExitStack() as stack:
@@ -80,7 +82,7 @@ async def on_dask(setup: Setup, say: object, workers: int, *, container: bool = 
                 stack.enter_context(started(*contained(f"tcp://{gateway()}:{port}", number)))
             else:
                 stack.enter_context(started(*dask("worker", f"tcp://127.0.0.1:{port}", *ONE)))
-        async with venue(f"tcp://127.0.0.1:{port}", print) as there:
+        async with open_backend(f"tcp://127.0.0.1:{port}", print) as there:
             await trio.sleep(8)  # all of them are to be there, not only the first
             level = await there.demand(setup.level)
             await there.ready(SPECS, GAME, setup.bots[0].limits, level, lambda _name, _took: None)
@@ -109,12 +111,12 @@ def contained(address: str, number: int) -> tuple[str, ...]:
     )
 
 
-async def rate(hands: Hands, fixtures: int, tables: int) -> tuple[float, float]:
+async def rate(hands: WorkerPool, fixtures: int, tables: int) -> tuple[float, float]:
     """Return the tables a second of so many fixtures, and the processor time in µs that croupier took for one."""
     began = time.perf_counter()
     for number in range(fixtures):
-        await hands.give(job(number, tables))
-    computed = sum([(await hands.take()).overhead for _ in range(fixtures)])
+        await hands.submit(job(number, tables))
+    computed = sum([(await hands.next_result()).overhead for _ in range(fixtures)])
     return fixtures * tables / (time.perf_counter() - began), computed / (fixtures * tables) * 1e6
 
 
@@ -125,8 +127,8 @@ async def main() -> None:
     parser.add_argument("--tables", type=int, default=10_000)
     parser.add_argument("--level", default="L3")
     asked = parser.parse_args()
-    bots = await ready(SPECS, GAME, SPECS[0].limits, asked.level)
-    setup = Setup("pazaak", RULES, tuple(bots), SEED, asked.level)
+    bots = await prepare_bots(SPECS, GAME, SPECS[0].limits, asked.level)
+    setup = WorkerSetup("pazaak", RULES, tuple(bots), SEED, asked.level)
     ways = {
         "native, one worker": (processes, 1),
         "native, two workers": (processes, 2),

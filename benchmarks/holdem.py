@@ -21,16 +21,16 @@ from typing import NamedTuple
 import trio
 
 from host.backends.local import processes, usable_cores
-from host.bots.monitor import Watcher
+from host.bots.monitor import Monitor
 from host.games import GAMES
 from host.games.engine import Table
-from host.play.records import Fixture, Job, Record, Setup, unpack
-from host.play.table_plans import sittings
-from host.play.worker import House, collect_seldom
-from host.sandbox import demand
+from host.play.records import Fixture, Job, Record, WorkerSetup, unpack
+from host.play.table_plans import table_setups
+from host.play.worker import BotPool, reduce_gc
+from host.sandbox import require_level
 from host.submissions.bot_spec import Bot
 from host.submissions.build import build
-from host.submissions.discovery import find
+from host.submissions.discovery import load_spec
 
 GAME = GAMES["holdem"]
 RULES = GAME.presets["banksalad"]
@@ -84,18 +84,18 @@ def bare(played: Fixture, record: Record) -> Spent:
     """Return what the engine alone takes for games that have been played."""
     answers = unpack(record.answers)
     before = Spent.now()
-    for sitting, given, scores in zip(sittings(played, SEED, record.scores), answers, record.scores, strict=True):
+    for sitting, given, scores in zip(table_setups(played, SEED, record.scores), answers, record.scores, strict=True):
         assert Table(GAME, sitting.rules, sitting.shuffler(SEED), given).scores == scores
     return Spent.since(before)
 
 
 async def measured(bots: list[Bot], level: str, abreast: int, games: int, path: str) -> tuple[Spent, Spent, int]:
     """Play games; return what they cost us, what they cost the bare engine, and their decisions."""
-    setup = Setup("holdem", RULES, tuple(bots), SEED, level, abreast)
+    setup = WorkerSetup("holdem", RULES, tuple(bots), SEED, level, abreast)
     async with contextlib.AsyncExitStack() as stack, trio.open_nursery() as nursery:
-        watcher = Watcher()
+        watcher = Monitor()
         nursery.start_soon(watcher.run)
-        house = House(setup, stack, watcher)
+        house = BotPool(setup, stack, watcher)
         await house.play(Job(fixture(bots, 1, f"{path} warm")))
         now = fixture(bots, games, path)
         before = Spent.now()
@@ -107,13 +107,13 @@ async def measured(bots: list[Bot], level: str, abreast: int, games: int, path: 
 
 async def measured_by_all(bots: list[Bot], level: str, abreast: int, games: int, path: str) -> tuple[Spent, Spent, int]:
     """Return the same of a worker a core, each of which plays so many games."""
-    setup = Setup("holdem", RULES, tuple(bots), SEED, level, abreast)
+    setup = WorkerSetup("holdem", RULES, tuple(bots), SEED, level, abreast)
     async with processes(setup, print, usable_cores()) as workers:
 
         async def play(fixtures: list[Fixture]) -> dict[str, Record]:
             for each in fixtures:
-                await workers.give(Job(each))
-            records = [await workers.take() for _ in fixtures]
+                await workers.submit(Job(each))
+            records = [await workers.next_result() for _ in fixtures]
             return {record.path: record for record in records}
 
         await play([fixture(bots, 1, f"{path} warm {nth}") for nth in range(workers.count)])
@@ -134,8 +134,8 @@ async def main() -> None:
         "--games", type=int, default=2 * MOST, help=f"of a worker at {MOST} abreast; a sixteenth one at a time"
     )
     asked = parser.parse_args()
-    collect_seldom()
-    level = asked.level if asked.level == "none" else demand(asked.level)
+    reduce_gc()
+    level = asked.level if asked.level == "none" else require_level(asked.level)
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         bots = []
@@ -144,7 +144,7 @@ async def main() -> None:
             place.mkdir()
             (place / "bot.c").write_text(SOURCE.replace("NTH", str(17 + 2 * number)))
             (place / "bot.toml").write_text(MANIFEST.format(most=MOST))
-            bots.append(await build(find(place), level))
+            bots.append(await build(load_spec(place), level))
         cores = usable_cores()
         cases = {
             "C bots, 1 abreast": (measured, 1, max(asked.games // 16, 1), 1),

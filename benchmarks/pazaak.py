@@ -20,16 +20,16 @@ from typing import NamedTuple
 import trio
 
 from host.backends.local import processes, usable_cores
-from host.bots.monitor import Watcher
+from host.bots.monitor import Monitor
 from host.games import GAMES
 from host.games.engine import Table
-from host.play.records import Fixture, Job, Setup
-from host.play.table_plans import sittings
-from host.play.worker import House, collect_seldom
-from host.sandbox import demand
+from host.play.records import Fixture, Job, WorkerSetup
+from host.play.table_plans import table_setups
+from host.play.worker import BotPool, reduce_gc
+from host.sandbox import require_level
 from host.submissions.bot_spec import Bot
 from host.submissions.build import build
-from host.submissions.discovery import find
+from host.submissions.discovery import load_spec
 from host.submissions.sample_bots import sample
 from protocols.wire import Move
 
@@ -86,7 +86,7 @@ def fixture(bots: tuple[str, ...], tables: int, nth: int = 0) -> Fixture:
 
 def bare(tables: int) -> float:
     """Return the decisions a second of the engine alone."""
-    seats = sittings(fixture(("one", "two"), tables), SEED, [()] * tables)
+    seats = table_setups(fixture(("one", "two"), tables), SEED, [()] * tables)
     decisions, started = 0, time.perf_counter()
     for sitting in seats:
         table = Table(GAME, sitting.rules, sitting.shuffler(SEED))
@@ -98,11 +98,11 @@ def bare(tables: int) -> float:
 
 async def played(bots: tuple[Bot, Bot], level: str, abreast: int, tables: int) -> tuple[float, float]:
     """Return decisions a second, and the host's own processor time a decision in µs."""
-    setup = Setup("pazaak", RULES, bots, SEED, level, abreast)
+    setup = WorkerSetup("pazaak", RULES, bots, SEED, level, abreast)
     async with contextlib.AsyncExitStack() as stack, trio.open_nursery() as nursery:
-        watcher = Watcher()
+        watcher = Monitor()
         nursery.start_soon(watcher.run)
-        house = House(setup, stack, watcher)
+        house = BotPool(setup, stack, watcher)
         await house.play(Job(fixture((bots[0].name, bots[1].name), 100)))  # started, warm
         started, computed = time.perf_counter(), time.process_time()
         record = await house.play(Job(fixture((bots[0].name, bots[1].name), tables)))
@@ -113,14 +113,14 @@ async def played(bots: tuple[Bot, Bot], level: str, abreast: int, tables: int) -
 
 async def played_by_all(bots: tuple[Bot, Bot], level: str, abreast: int, tables: int) -> tuple[float, float]:
     """Return the same of a worker a core, each of which plays so many tables."""
-    setup, names = Setup("pazaak", RULES, bots, SEED, level, abreast), (bots[0].name, bots[1].name)
+    setup, names = WorkerSetup("pazaak", RULES, bots, SEED, level, abreast), (bots[0].name, bots[1].name)
     async with processes(setup, print, A_WORKER_A_CORE) as workers:
         records, started = [], 0.0
         for size in (100, tables):  # the first are to start and warm everything
             started = time.perf_counter()
             for nth in range(workers.count):
-                await workers.give(Job(fixture(names, size, nth + 1)))
-            records = [await workers.take() for _ in range(workers.count)]
+                await workers.submit(Job(fixture(names, size, nth + 1)))
+            records = [await workers.next_result() for _ in range(workers.count)]
         took = time.perf_counter() - started
     decisions = sum(usage.questions for record in records for usage in record.usage.values())
     return decisions / took, sum(record.overhead for record in records) / decisions * 1e6
@@ -137,7 +137,7 @@ async def pairs(level: str, folder: Path) -> dict[str, tuple[Bot, Bot]]:
         (place / "bot.toml").write_text(MANIFEST)
         written.append(place)
     places = {"C": [sample(name, "pazaak") for name in LIMITS], "Python": written}
-    built = {language: [await build(find(place), level) for place in two] for language, two in places.items()}
+    built = {language: [await build(load_spec(place), level) for place in two] for language, two in places.items()}
     return {language: (one, other) for language, (one, other) in built.items()}
 
 
@@ -148,8 +148,8 @@ async def main() -> None:
     parser.add_argument("--level", default="L3")
     parser.add_argument("--part", type=float, default=1, help="part of the tables to play, 0.01 to see that it runs")
     asked = parser.parse_args()
-    collect_seldom()
-    level = asked.level if asked.level == "none" else demand(asked.level)
+    reduce_gc()
+    level = asked.level if asked.level == "none" else require_level(asked.level)
     floors: list[float] = []
     speeds: dict[Case, list[tuple[float, float]]] = {case: [] for case in CASES}
     with tempfile.TemporaryDirectory() as folder:

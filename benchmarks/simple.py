@@ -5,7 +5,7 @@ from typing import Any
 
 from host.games import GAMES
 from host.games.engine import Table
-from host.play.match import Played
+from host.play.match import PlayedTable
 from host.play.records import Fixture, Record
 from host.play.table_plans import PLANS
 from host.play.worker import recorded
@@ -56,7 +56,7 @@ def holdem(daring: float) -> Player:
 def record(fixture: Fixture, players: Mapping[str, Player], seed: bytes) -> Record:
     """Play a fixture; return what the journal would keep of it."""
     game, plan = GAMES[fixture.game], PLANS[fixture.plan](fixture, seed)
-    played: list[Played] = []
+    played: list[PlayedTable] = []
     now = next(plan, None)
     while now is not None:
         these = []
@@ -66,7 +66,7 @@ def record(fixture: Fixture, players: Mapping[str, Player], seed: bytes) -> Reco
             while (request := table.request) is not None:
                 table.answer(seated[request.seat](request.view))
             assert table.scores is not None
-            these.append(Played(sitting, table.scores, ()))
+            these.append(PlayedTable(sitting, table.scores, ()))
         played += these
         now = send(plan, [table.scores for table in these])
     return recorded(fixture, played, {})

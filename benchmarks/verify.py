@@ -19,11 +19,11 @@ from host.backends.local import processes, usable_cores
 from host.cli.progress import Quiet
 from host.games import GAMES
 from host.games.engine import Table
-from host.inspect.recorded import Played, played
-from host.inspect.verify import audited
-from host.sandbox import demand
+from host.inspect.recorded import RecordedFixture, played
+from host.inspect.verify import verify
+from host.sandbox import require_level
 from host.sandbox.limits import Limits
-from host.submissions.discovery import find
+from host.submissions.discovery import load_spec
 from host.submissions.sample_bots import sample
 from host.tournament import adhoc
 from host.tournament.journal import Journal, reading
@@ -39,12 +39,12 @@ def a_minute(tables: int, seconds: float) -> float:
 def audit(journal: Journal) -> float:
     """Return the games a minute of the whole audit."""
     began = time.process_time()
-    tables, differences = audited(journal)
+    tables, differences = verify(journal)
     assert not differences
     return a_minute(tables, time.process_time() - began)
 
 
-def bare(fixtures: list[Played]) -> float:
+def bare(fixtures: list[RecordedFixture]) -> float:
     """Return the games a minute of the rules alone."""
     tables, began = 0, time.process_time()
     for what in fixtures:
@@ -60,8 +60,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tables", type=int, default=10_000)
     said = parser.parse_args()
-    specs = [find(sample(name, "pazaak"))._replace(game="pazaak") for name in ("neptr", "glaucus")]
-    terms = adhoc.Terms(GAME, GAME.presets["thread"], specs, "verify", demand("L3"), Limits())
+    specs = [load_spec(sample(name, "pazaak"))._replace(game="pazaak") for name in ("neptr", "glaucus")]
+    terms = adhoc.AdhocRules(GAME, GAME.presets["thread"], specs, "verify", require_level("L3"), Limits())
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "play.sqlite"
         trio.run(adhoc.played, terms, adhoc.Stage(said.tables), place, processes, usable_cores(), Quiet())

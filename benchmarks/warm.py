@@ -17,10 +17,10 @@ import trio
 from argv import GAME, LIMITS, Work, at_best, measured, spawned
 from rounds import shown, table
 
-from host.bots.monitor import a_watcher
-from host.bots.seat import Seat, seated
+from host.bots.monitor import running_monitor
+from host.bots.seat import Seat, open_seat
 from host.bots.values import Question
-from host.sandbox import Home, demand, sandboxed
+from host.sandbox import Home, require_level, sandboxed
 from host.submissions.bot_spec import Bot, Spec
 from host.submissions.build import build
 
@@ -40,7 +40,7 @@ async def bot_of(text: str) -> Bot:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "bot.py").write_text(text)
         spec = Spec("bot", Path(folder), ("bot.py",), "python", game="cardshark", entry="bot.py", warm=True)
-        return (await build(spec, demand("L3")))._replace(limits=LIMITS)
+        return (await build(spec, require_level("L3")))._replace(limits=LIMITS)
 
 
 async def main() -> None:
@@ -48,17 +48,19 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=50)
     rounds = parser.parse_args().rounds
-    print(f"level {demand('L3')} · load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    print(f"level {require_level('L3')} · load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     for kind, text in BOTS.items():
         bot = await bot_of(text)
         seats: dict[str, Seat] = {}
         async with contextlib.AsyncExitStack() as stack:
-            watcher = await stack.enter_async_context(a_watcher())
+            watcher = await stack.enter_async_context(running_monitor())
             for start, command in (("cold", ()), ("warm", bot.warm)):
-                sandbox = await stack.enter_async_context(sandboxed(demand("L3"), Home(Path(bot.folder)), LIMITS))
+                sandbox = await stack.enter_async_context(
+                    sandboxed(require_level("L3"), Home(Path(bot.folder)), LIMITS)
+                )
                 if not sandbox.warms:
                     raise SystemExit("a warm start needs Landlock (ABI 6) here")
-                block = seated(bot._replace(warm=command), GAME, sandbox, 1, watcher)
+                block = open_seat(bot._replace(warm=command), GAME, sandbox, 1, watcher)
                 seats[start] = await stack.enter_async_context(block)
                 await decided(seats[start])  # the interpreter's own start is not in the figures
             before = {start: seat.usage().cpu for start, seat in seats.items()}
@@ -79,7 +81,7 @@ async def main() -> None:
 
 async def decided(seat: Seat) -> None:
     """Ask once."""
-    await seat.decide([Question(1, 1, GAME.examples[0])])
+    await seat.ask([Question(1, 1, GAME.examples[0])])
     assert not seat.faults, seat.evidence
 
 

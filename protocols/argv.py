@@ -7,12 +7,12 @@ from protocols.wire import (
     Grammar,
     Protocol,
     View,
+    encode_views,
     number,
-    numbered,
     over,
     read_move,
     spell,
-    spell_all,
+    split_table_number,
     without_line_end,
 )
 
@@ -31,5 +31,12 @@ def receive(grammar: Grammar, output: bytes) -> Answer:
 
 
 PROTOCOL = Protocol(
-    "argv", lives=False, ask=ask, lines=spell_all, receive=receive, number=number, numbered=numbered, over=over
+    "argv",
+    lives=False,
+    ask=ask,
+    lines=encode_views,
+    receive=receive,
+    number=number,
+    split_table_number=split_table_number,
+    over=over,
 )

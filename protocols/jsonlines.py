@@ -38,7 +38,7 @@ def lines(views: Iterable[View]) -> bytes:
     return b"".join(json.dumps(named(view), separators=(",", ":")).encode() + b"\n" for view in views)
 
 
-def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object; raise ValueError when a key stands in it twice."""
     told = dict(pairs)
     if len(told) != len(pairs):
@@ -54,7 +54,7 @@ def receive(grammar: Grammar, line: bytes) -> Answer:
     if not PRINTABLE.fullmatch(line):
         return Fault(FaultKind.UNREADABLE)
     try:
-        move = json.loads(line.decode("ascii"), object_pairs_hook=once)["move"]
+        move = json.loads(line.decode("ascii"), object_pairs_hook=reject_duplicate_keys)["move"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return Fault(FaultKind.UNREADABLE)
     if isinstance(move, int) and not isinstance(move, bool):
@@ -69,7 +69,7 @@ def number(table: int, line: bytes) -> bytes:
     return b'{"table":%d,%b' % (table, line[1:])
 
 
-def numbered(line: bytes) -> tuple[int, bytes]:
+def split_table_number(line: bytes) -> tuple[int, bytes]:
     """Return an answer's member "table", 0 when it has none, and the whole line."""
     try:
         table = json.loads(line)["table"]
@@ -84,5 +84,12 @@ def over(table: int) -> bytes:
 
 
 PROTOCOL = Protocol(
-    "json", lives=True, ask=ask, lines=lines, receive=receive, number=number, numbered=numbered, over=over
+    "json",
+    lives=True,
+    ask=ask,
+    lines=lines,
+    receive=receive,
+    number=number,
+    split_table_number=split_table_number,
+    over=over,
 )

@@ -5,18 +5,18 @@ from protocols.wire import (
     Grammar,
     Protocol,
     View,
+    encode_views,
     number,
-    numbered,
     over,
     read_move,
-    spell_all,
+    split_table_number,
     without_line_end,
 )
 
 
 def ask(view: View) -> list[bytes]:
     """Return the question's one line."""
-    return [spell_all((view,))]
+    return [encode_views((view,))]
 
 
 def receive(grammar: Grammar, line: bytes) -> Answer:
@@ -25,5 +25,12 @@ def receive(grammar: Grammar, line: bytes) -> Answer:
 
 
 PROTOCOL = Protocol(
-    "lines", lives=True, ask=ask, lines=spell_all, receive=receive, number=number, numbered=numbered, over=over
+    "lines",
+    lives=True,
+    ask=ask,
+    lines=encode_views,
+    receive=receive,
+    number=number,
+    split_table_number=split_table_number,
+    over=over,
 )

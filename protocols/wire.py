@@ -74,11 +74,13 @@ class Protocol(NamedTuple):
     lines: Callable[[Iterable[View]], bytes]  # questions as text, a line each
     receive: Callable[[Grammar, bytes], Answer]
     number: Callable[[int, bytes], bytes]  # a question line with its table's number in front
-    numbered: Callable[[bytes], tuple[int, bytes]]  # an answer line's table, 0 when it names none, and the rest of it
+    split_table_number: Callable[
+        [bytes], tuple[int, bytes]
+    ]  # an answer line's table, 0 when it names none, and the rest of it
     over: Callable[[int], bytes]  # the line that ends a table and wants no answer
 
 
-class _Remembered(dict[object, str]):
+class _SpellingCache(dict[object, str]):
     """How values are spelled: the same few come again and again, some hundred thousand times a second."""
 
     def __init__(self, spelled: Callable[[Any], str]) -> None:
@@ -105,8 +107,8 @@ def _field(value: object) -> str:
     raise TypeError(f"a view holds numbers, texts, truths, None and tuples of these, not {value!r}")
 
 
-_fields = _Remembered(_field)
-_structs = _Remembered(lambda value: ":".join(map(_word, value)))
+_fields = _SpellingCache(_field)
+_structs = _SpellingCache(lambda value: ":".join(map(_word, value)))
 """NamedTuples apart: they are spelled otherwise than their equals, plain tuples."""
 
 
@@ -157,7 +159,7 @@ class _Ways(dict[type[View], tuple[Callable[[Any], str], ...]]):
 _ways = _Ways()
 
 
-def spell_all(views: Iterable[View]) -> bytes:
+def encode_views(views: Iterable[View]) -> bytes:
     """Return questions as text, a line each: their fields, split by one blank."""
     word, ways_of = _word, _ways.__getitem__
     lines = [" ".join(map(call, ways, view) if (ways := ways_of(type(view))) else map(word, view)) for view in views]
@@ -199,7 +201,7 @@ def number(table: int, line: bytes) -> bytes:
     return b"%d %b" % (table, line)
 
 
-def numbered(line: bytes) -> tuple[int, bytes]:
+def split_table_number(line: bytes) -> tuple[int, bytes]:
     """Return an answer line's table and the rest of it; table 0 when it names none."""
     match = NUMBERED.fullmatch(line)
     return (int(match[1]), match[2]) if match else (0, line)

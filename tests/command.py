@@ -141,7 +141,7 @@ def answers_in(path: Path) -> dict[str, Any]:
     fixtures = {}
     with reading(path) as journal:
         for fixture in journal.paths():
-            whole = journal.whole(fixture)
+            whole = journal.full_record(fixture)
             assert whole is not None
             record, _ = whole
             fixtures[fixture] = (record.scores, record.answers, record.results, record.faults, record.benched)

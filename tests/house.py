@@ -15,17 +15,17 @@ import psutil
 import trio
 
 from host.base import paths
-from host.bots.monitor import a_watcher
-from host.bots.seat import Seat, seated
+from host.bots.monitor import running_monitor
+from host.bots.seat import Seat, open_seat
 from host.games import GAMES
-from host.play.records import Fixture, Job, Record, Setup, unpack
-from host.play.worker import House
-from host.sandbox import Home, Sandbox, cgroup, found, landlock, sandboxed, users
+from host.play.records import Fixture, Job, Record, WorkerSetup, unpack
+from host.play.worker import BotPool
+from host.sandbox import Home, Sandbox, cgroup, detect, landlock, sandboxed, users
 from host.sandbox.limits import Limits
 from host.sandbox.process_tree import descendants
 from host.submissions.bot_spec import Bot, Spec
 from host.submissions.build import build
-from host.submissions.discovery import find
+from host.submissions.discovery import load_spec
 from host.submissions.languages import LANGUAGES
 from protocols.wire import Answer
 
@@ -61,12 +61,12 @@ def run(work: Callable[[], Awaitable[T]]) -> T:
 
 def level() -> str:
     """Return the level that everything is tested at: CROUPIER_TEST_LEVEL, else the strongest of this machine."""
-    return os.environ.get("CROUPIER_TEST_LEVEL") or found().level
+    return os.environ.get("CROUPIER_TEST_LEVEL") or detect().level
 
 
 def levels() -> list[str]:
     """Return the levels that work here; of the others it is said that they were not tested."""
-    works = {mechanism.name for mechanism in found().mechanisms if mechanism.works}
+    works = {mechanism.name for mechanism in detect().mechanisms if mechanism.works}
     here = ["L2"] if landlock.version() >= landlock.WANTED else []
     grades = ["L3", "L4"] if "cgroup" in works else ["L3"] if "user namespace" in works else []
     return [*here, *grades]
@@ -77,7 +77,7 @@ def levels() -> list[str]:
 
 def spec_of(source: Path, game: str = "cardshark", **changes: Any) -> Spec:
     """Return the spec of a lone file, or of a folder with a bot.toml, some of it changed."""
-    return find(source)._replace(**{"game": game} | changes)
+    return load_spec(source)._replace(**{"game": game} | changes)
 
 
 def written(text: str, suffix: str, folder: Path, name: str = "bot") -> Path:
@@ -123,12 +123,12 @@ def fixture_of(game: str, bots: Iterable[Bot], tables: int, path: str = "test/1"
 
 
 @asynccontextmanager
-async def opened(game: str, bots: Sequence[Bot], abreast: int = 0) -> AsyncIterator[House]:
+async def opened(game: str, bots: Sequence[Bot], abreast: int = 0) -> AsyncIterator[BotPool]:
     """Open a worker's house in this process, its watcher watching."""
     preset = next(iter(GAMES[game].presets.values()))
-    setup = Setup(game, preset, tuple(bots), SEED, level(), abreast)
-    async with a_watcher() as watcher, AsyncExitStack() as stack:
-        yield House(setup, stack, watcher)
+    setup = WorkerSetup(game, preset, tuple(bots), SEED, level(), abreast)
+    async with running_monitor() as watcher, AsyncExitStack() as stack:
+        yield BotPool(setup, stack, watcher)
 
 
 def played(game: str, bots: Sequence[Bot], tables: int, abreast: int = 0, path: str = "test/1", **rules: Any) -> Record:
@@ -152,9 +152,9 @@ async def seat_of(bot: Bot, game: str = "cardshark", seed: int = 1) -> AsyncIter
 async def seated_in(bot: Bot, game: str = "cardshark", seed: int = 1) -> AsyncIterator[tuple[Seat, Sandbox]]:
     """Seat one bot alone; yield its sandbox too."""
     async with (
-        a_watcher() as watcher,
+        running_monitor() as watcher,
         sandboxed(level(), Home(Path(bot.folder)), bot.limits) as sandbox,
-        seated(bot, GAMES[game], sandbox, seed, watcher) as seat,
+        open_seat(bot, GAMES[game], sandbox, seed, watcher) as seat,
     ):
         yield seat, sandbox
 

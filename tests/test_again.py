@@ -14,17 +14,17 @@ from house import ROGUES, level, spec_of, written
 from test_every_fault import PLAYERS, Rogue
 
 from host.backends.local import processes
-from host.base.errors import Refused
+from host.base.errors import UserError
 from host.cli.progress import Quiet
 from host.games import GAMES
 from host.inspect.bundle import packed, unpacked
-from host.inspect.reask import asked_again
-from host.inspect.recorded import Case, case, latest
-from host.inspect.verify import audited
+from host.inspect.reask import reask
+from host.inspect.recorded import Repro, case, latest
+from host.inspect.verify import verify
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import Spec
 from host.submissions.build import build
-from host.tournament.adhoc import Stage, Terms, played
+from host.tournament.adhoc import AdhocRules, Stage, played
 from host.tournament.journal import reading
 from protocols.wire import FaultKind
 
@@ -36,12 +36,12 @@ def journal_of(specs: list[Spec], tables: int, folder: Path, limits: Limits = AM
     game = GAMES[specs[0].game]
     chosen = next(iter(game.presets.values()))._replace(**rules)
     place = folder / "play.sqlite"
-    terms = Terms(game, chosen, specs, "again", level(), limits)
+    terms = AdhocRules(game, chosen, specs, "again", level(), limits)
     trio.run(played, terms, Stage(tables), place, processes, 1, Quiet())
     return place
 
 
-def first_fault(journal: Path, bot: str, *, same: bool = True) -> Case:
+def first_fault(journal: Path, bot: str, *, same: bool = True) -> Repro:
     """Return the case of a bot's first fault."""
     with reading(journal) as book:
         found = list(book.evidence("WHERE fault.kind != 'slowest' AND bot = ?", (bot,)))
@@ -101,7 +101,7 @@ def test_a_process_is_told_every_byte_again(manifest: str, tmp_path: Path) -> No
     )
 
     found = first_fault(journal, "listens")
-    ((reply,),) = trio.run(asked_again, trio.run(build, spec, level())._replace(limits=AMPLE), found, level())
+    ((reply,),) = trio.run(reask, trio.run(build, spec, level())._replace(limits=AMPLE), found, level())
 
     waves = {len(exchange.questions) for exchange in (*found.before, *found.asked)}
     assert max(waves) == (4 if "abreast = 4" in manifest else 1)
@@ -160,7 +160,7 @@ def test_a_damaged_bundle_is_refused(damage: Callable[[bytes], bytes], why: str,
     path = tmp_path / "x.bundle"
     path.write_bytes(damage(packed(first_fault(journal, "crashes"))))
 
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(UserError) as refused:
         unpacked(path)
 
     (problem,) = refused.value.problems
@@ -199,12 +199,12 @@ def come_again(rogues: list[Rogue], folder: Path) -> dict[str, tuple[str, str]]:
         tables = max(rogue.tables, 4)
         journal = journal_of([spec, *others], tables, place, rogue.limits, **rules)
         with reading(journal) as book:
-            assert audited(book).differences == []
+            assert verify(book).differences == []
         (place / "x.bundle").write_bytes(packed(first_fault(journal, rogue.name)))
 
         found = unpacked(place / "x.bundle")
         bot = trio.run(build, spec, level())._replace(limits=found.player.limits)
-        ((reply,),) = trio.run(asked_again, bot, found, level())
+        ((reply,),) = trio.run(reask, bot, found, level())
 
         piece = found.evidence
         assert piece is not None

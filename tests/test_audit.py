@@ -15,8 +15,8 @@ import pytest
 from command import croupier, cup_in
 from house import ROGUES
 
-from host.base.errors import Refused
-from host.inspect.verify import Audit, audited
+from host.base.errors import UserError
+from host.inspect.verify import Audit, verify
 from host.tournament.journal import Journal, reading
 
 COLUMNS = [
@@ -60,8 +60,8 @@ def audit_of(journal: Path, share: float = 1.0, published: str = "") -> Audit:
     """Audit a journal; what cannot be read at all is a difference too."""
     try:
         with reading(journal) as book:
-            return audited(book, share, published)
-    except Refused as refused:
+            return verify(book, share, published)
+    except UserError as refused:
         return Audit(0, [str(problem) for problem in refused.problems])
 
 
@@ -79,7 +79,7 @@ def flipped(value: Any, draw: random.Random) -> Any:
 def test_what_was_played_is_found_whole(played: Path) -> None:
     assert audit_of(played)[:2] == (20, [])
     with reading(played) as book:
-        record = next(whole[0] for path in book.paths() if (whole := book.whole(path)))
+        record = next(whole[0] for path in book.paths() if (whole := book.full_record(path)))
     assert record.faults.keys() == {"crashes", "overbets"}
 
 

@@ -12,7 +12,7 @@ import pytest
 import trio
 from conftest import OUR_VECTORS
 
-from host.base.errors import Refused
+from host.base.errors import UserError
 from host.bots.values import Question, Usage
 from host.games.holdem import GAME, View
 from host.sandbox import landlock
@@ -22,9 +22,9 @@ from host.submissions.adapters import adapted, lay
 from host.submissions.bot_spec import Bot, Spec
 from host.submissions.build import build
 from host.submissions.check import checked
-from host.submissions.discovery import find
+from host.submissions.discovery import load_spec
 from host.submissions.languages import need
-from host.submissions.preflight import ready
+from host.submissions.preflight import prepare_bots
 from protocols.wire import Answer, Fault, FaultKind, Move
 
 EXAMPLES = [View(*view) for view in GAME.examples]
@@ -51,7 +51,7 @@ def handed_in(folder: Path, body: str, top: str = "", manifest: str = "") -> Pat
 
 def built(folder: Path, limits: Limits = house.AMPLE) -> Bot:
     """Build a submission, found as croupier finds any bot."""
-    return trio.run(build, find(folder), house.level())._replace(limits=limits)
+    return trio.run(build, load_spec(folder), house.level())._replace(limits=limits)
 
 
 def asked(bot: Bot, views: Sequence[View], tables: Sequence[int] = ()) -> tuple[list[Answer], Usage]:
@@ -61,7 +61,7 @@ def asked(bot: Bot, views: Sequence[View], tables: Sequence[int] = ()) -> tuple[
         async with house.seat_of(bot, "holdem") as seat:
             answers: list[Answer] = []
             for number, (view, table) in enumerate(zip(views, tables or [1] * len(views), strict=True), 1):
-                answers += await seat.decide([Question(table, number, view)])
+                answers += await seat.ask([Question(table, number, view)])
             return answers, seat.usage()
 
     return trio.run(work)
@@ -290,7 +290,7 @@ def test_what_it_prints_is_evidence(tmp_path: Path) -> None:
 
     async def work() -> bytes:
         async with house.seat_of(bot, "holdem") as seat:
-            await seat.decide([Question(1, 1, FLOP)])
+            await seat.ask([Question(1, 1, FLOP)])
             return seat.all_evidence()[0].stderr
 
     assert f"thinking {FLOP.my_chips}\n".encode() in trio.run(work)
@@ -331,7 +331,7 @@ def test_every_game_is_a_fork_of_one_interpreter_that_knows_nothing_of_the_bot(t
         processes = []
         async with house.seated_in(bot, "holdem") as (seat, sandbox):
             for number in range(1, 4):
-                told += await seat.decide([Question(number, number, FLOP)])
+                told += await seat.ask([Question(number, number, FLOP)])
                 processes.append([process.pid for process in descendants(sandbox.pid)])
         return told, processes
 
@@ -346,9 +346,9 @@ def test_who_is_killed_while_it_is_stopped_leaves_an_interpreter_that_forks(tmp_
 
     async def work() -> list[Answer]:
         async with house.seated_in(bot, "holdem") as (seat, sandbox):
-            told = await seat.decide([Question(1, 1, FLOP)])
+            told = await seat.ask([Question(1, 1, FLOP)])
             sandbox.keeper.pause()
-            return told + await seat.decide([Question(2, 2, FLOP)])
+            return told + await seat.ask([Question(2, 2, FLOP)])
 
     assert trio.run(work) == [Move("BET", 1)] * 2
 
@@ -388,14 +388,14 @@ def test_no_kit_that_a_bot_has_written_runs_in_the_interpreter(tmp_path: Path) -
 
 def made_ready(folder: Path) -> Bot:
     """Make a submission ready to play, as before any tournament."""
-    return trio.run(ready, [find(folder)], GAME, house.AMPLE, house.level())[0]
+    return trio.run(prepare_bots, [load_spec(folder)], GAME, house.AMPLE, house.level())[0]
 
 
 def test_who_answers_otherwise_warm_starts_cold_and_check_says_so(tmp_path: Path) -> None:
     if not WARM:
         pytest.skip(COLD)
     folder = handed_in(tmp_path, "return 1 + ('ctypes' in sys.modules)", "import sys")
-    report, bot = trio.run(checked, find(folder), GAME, house.level(), house.AMPLE)
+    report, bot = trio.run(checked, load_spec(folder), GAME, house.level(), house.AMPLE)
     assert made_ready(folder).warm == ()
     assert report.accepted and bot and bot.warm == ()
     assert "answers otherwise than cold, so it starts cold" in report.text()
@@ -491,7 +491,7 @@ def test_twenty_time_outs_bench_it_and_twenty_exceptions_do_not(tmp_path: Path) 
 def test_a_file_without_a_bet_is_refused_with_its_line(source: str, where: str, tmp_path: Path) -> None:
     folder = handed_in(tmp_path, "return 1")
     (folder / "turn.py").write_text(source)
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(UserError) as refused:
         built(folder)
     assert where in str(refused.value)
 
@@ -509,5 +509,5 @@ def test_whoever_hands_the_package_in_too_is_told_to_leave_it_out(tmp_path: Path
     (folder / "holdem").mkdir()
     (folder / "holdem" / "player.py").write_text("class Other: pass\n")
     (folder / "bot.toml").write_text('name = "Turn"\nadapter = "banksalad"\nentry = "turn.py"\n')
-    with pytest.raises(Refused, match=r"holdem/player\.py"):
+    with pytest.raises(UserError, match=r"holdem/player\.py"):
         built(folder)

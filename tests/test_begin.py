@@ -13,7 +13,7 @@ from test_every_language import needs
 from host.bots.values import Question
 from host.games import GAMES
 from host.submissions.languages import LANGUAGES
-from host.submissions.scaffold import SPOKEN, begun, main_file
+from host.submissions.scaffold import SPOKEN, main_file, starter_files
 from protocols import PROTOCOLS
 from protocols.wire import Answer, read_move, spell
 
@@ -43,7 +43,7 @@ def test_a_first_bot_is_accepted_and_plays_its_opening(language: str, game: str,
 
     async def answers() -> list[Answer]:
         async with seat_of(bot, game) as seat:
-            return [(await seat.decide([Question(n, 1, view)]))[0] for n, view in enumerate(views, 1)]
+            return [(await seat.ask([Question(n, 1, view)]))[0] for n, view in enumerate(views, 1)]
 
     opening = [read_move(GAMES[game].grammar, GAMES[game].opening.says(view).encode()) for view in views]
     assert run(answers) == opening
@@ -51,7 +51,7 @@ def test_a_first_bot_is_accepted_and_plays_its_opening(language: str, game: str,
 
 @pytest.mark.parametrize("game", GAMES)
 def test_a_first_bot_reads_every_field(game: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "bot.py").write_text(begun("mine", GAMES[game], "python", "argv")["bot.py"])
+    (tmp_path / "bot.py").write_text(starter_files("mine", GAMES[game], "python", "argv")["bot.py"])
     for view in GAMES[game].examples:
         words = [word.decode() for word in PROTOCOLS["argv"].ask(view)]
         monkeypatch.setattr("sys.argv", ["bot.py", *words])
@@ -71,7 +71,7 @@ def test_a_first_bot_reads_every_field(game: str, tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("game", GAMES)
 def test_there_is_one_place_to_edit(language: str, game: str) -> None:
-    files = begun("mine", GAMES[game], language, "lines")
+    files = starter_files("mine", GAMES[game], language, "lines")
     source = files.pop(main_file(LANGUAGES[language]))
     assert list(files) == ["bot.toml"]
     assert "`decide` is the place to edit" in source or "{@code decide} is the place to edit" in source

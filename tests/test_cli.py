@@ -19,7 +19,7 @@ from house import ROGUES, SAMPLES, level
 from host.cli import COMMANDS, SCHEMA_NUMBERS, in_front
 from host.cli.attack import attacked, gallery
 from host.games import GAMES
-from host.sandbox import found
+from host.sandbox import detect
 from host.submissions.sample_bots import samples
 
 DAVEY, BASIC = "sample:davey", "sample:cautious"
@@ -475,7 +475,7 @@ def test_without_bubblewrap_it_refuses_and_names_the_package(cup: Path, tmp_path
 def test_doctor_shows_which_clocks_there_are_and_their_own_error() -> None:
     clocks = croupier("doctor", "--json").json["clocks"]
 
-    assert clocks["offered"] == (["wall", "cpu", "fair"] if found().level == "L4" else ["wall"])
+    assert clocks["offered"] == (["wall", "cpu", "fair"] if detect().level == "L4" else ["wall"])
     assert 0 < clocks["error"] <= clocks["error_p99"]
     assert clocks["error"] < clocks["pipe"]
 

@@ -24,21 +24,21 @@ from house import (
     written,
 )
 
-from host.base.errors import Refused
-from host.bots.deadline import STALLED, Clock, HostStall, Waits
-from host.bots.monitor import a_watcher
-from host.bots.seat import seated
+from host.base.errors import UserError
+from host.bots.deadline import STALLED, DeadlinePolicy, HostStall, RunQueueWaits
+from host.bots.monitor import running_monitor
+from host.bots.seat import open_seat
 from host.bots.values import Evidence, Question
 from host.games import GAMES
 from host.play.records import Job, Record
-from host.report.terminal import went
-from host.sandbox import Home, found, sandboxed
+from host.report.terminal import time_breakdown
+from host.sandbox import Home, detect, sandboxed
 from host.sandbox.limits import PATIENCE, Limits
 from host.sandbox.process_tree import descendants
 from host.submissions.bot_spec import Bot
-from host.submissions.diagnosis import problem_of
-from host.submissions.discovery import find
-from host.submissions.preflight import ready
+from host.submissions.diagnosis import diagnose
+from host.submissions.discovery import load_spec
+from host.submissions.preflight import prepare_bots
 from protocols.wire import Fault, FaultKind, Move
 
 STAND = Move("S")
@@ -75,7 +75,7 @@ THREADS = r"""
         return 0;
     }
 """
-only_counted = pytest.mark.skipif(found().level != "L4", reason="NO CONTROL GROUPS HERE: no clock but the wall's")
+only_counted = pytest.mark.skipif(detect().level != "L4", reason="NO CONTROL GROUPS HERE: no clock but the wall's")
 
 
 def bot_of(source: str, suffix: str, name: str, limits: Limits, protocol: str = "lines") -> Bot:
@@ -97,10 +97,10 @@ def alone(bot: Bot, tables: int = 2) -> Record:
 @pytest.mark.parametrize("clock", ["fair", "cpu"])
 @pytest.mark.parametrize("level", ["L3", "L2", "none"])
 def test_a_clock_that_must_count_all_computing_is_refused_where_that_cannot_be(clock: str, level: str) -> None:
-    specs = [find(written("print('S')\n", ".py", CACHE))]
+    specs = [load_spec(written("print('S')\n", ".py", CACHE))]
 
-    with pytest.raises(Refused) as refusal:
-        trio.run(ready, specs, GAMES["cardshark"], Limits(clock=clock), level)
+    with pytest.raises(UserError) as refusal:
+        trio.run(prepare_bots, specs, GAMES["cardshark"], Limits(clock=clock), level)
 
     (problem,) = refusal.value.problems
     assert (problem.code, refusal.value.exit_code) == ("S009", 6)
@@ -163,7 +163,7 @@ def judged(source: str, clock: str, late: float, computed: float, *, charged: bo
     bot = bot_of(f"print(flush=True)\n{source}", ".py", "judged", AMPLE)
 
     async def look() -> float:
-        async with sandboxed(found().level, Home(Path(bot.folder)), AMPLE) as sandbox:
+        async with sandboxed(detect().level, Home(Path(bot.folder)), AMPLE) as sandbox:
             begun, output = os.pipe()
             await sandbox.keeper.start(
                 [word.encode() for word in bot.argv], dict(bot.env), AMPLE, (begun, output, output)
@@ -175,9 +175,9 @@ def judged(source: str, clock: str, late: float, computed: float, *, charged: bo
             (process,) = [psutil.Process(pid) for pid in children(sandbox.pid)]
             while source is WAITS and process.status() != psutil.STATUS_SLEEPING:
                 await trio.sleep(0.001)
-            own = Clock(AMPLE._replace(clock=clock), sandbox, charged=charged)
+            own = DeadlinePolicy(AMPLE._replace(clock=clock), sandbox, charged=charged)
             try:
-                return own.left(1.0, 1.0, late, computed)
+                return own.extension(1.0, 1.0, late, computed)
             finally:
                 own.forget()
 
@@ -283,8 +283,8 @@ def test_who_waits_for_a_processor_is_seen_to() -> None:
         subprocess.Popen([sys.executable, "-c", SPINS], preexec_fn=lambda: os.sched_setaffinity(0, {core}))
         for _ in range(3)
     ]
-    own = Waits(spinners[0].pid)
-    own.mark()
+    own = RunQueueWaits(spinners[0].pid)
+    own.start_counting()
     try:
         while own.since() < 0.05:
             time.sleep(0.01)
@@ -297,8 +297,8 @@ def test_who_waits_for_a_processor_is_seen_to() -> None:
 
 
 def test_a_wait_that_is_not_over_may_be_longer_than_is_known() -> None:
-    own = Waits(os.getpid())  # this process runs while it looks at itself
-    own.mark()
+    own = RunQueueWaits(os.getpid())  # this process runs while it looks at itself
+    own.start_counting()
 
     assert str(os.getpid()) in own.running()
     assert own.go_on()
@@ -335,7 +335,7 @@ def test_how_long_a_late_bot_has_waited_is_known_whatever_counts(protocol: str) 
 
     (piece, *_) = [piece for piece in record.evidence if piece.kind == "timeout"]
     assert piece.waited > 0
-    assert "waiting for a processor" in went(piece)
+    assert "waiting for a processor" in time_breakdown(piece)
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ def test_an_author_is_told_what_a_late_bot_did(computed: float, waited: float, w
     bot = bot_of("print('S')\n", ".py", "late", AMPLE)
     piece = Evidence("late", 1, 1, "timeout", "", b"21", b"", b"", 1.0, computed, "was stopped", waited)
 
-    assert words in problem_of(bot, GAMES["cardshark"], piece).message
+    assert words in diagnose(bot, GAMES["cardshark"], piece).message
 
 
 # A budget for a table.
@@ -378,13 +378,13 @@ def test_what_a_table_has_cost_too_much_the_next_may_have_again(at: str, protoco
 
     async def ask() -> list[str]:
         async with (
-            a_watcher() as watcher,
+            running_monitor() as watcher,
             sandboxed(at, Home(Path(bot.folder)), limits) as sandbox,
-            seated(bot, GAMES["cardshark"], sandbox, 1, watcher) as seat,
+            open_seat(bot, GAMES["cardshark"], sandbox, 1, watcher) as seat,
         ):
             answers = []
             for number, table in enumerate(tables, 1):
-                answers += await seat.decide([Question(table, number, GAMES["cardshark"].examples[0])])
+                answers += await seat.ask([Question(table, number, GAMES["cardshark"].examples[0])])
         return [answer.kind if isinstance(answer, Fault) else answer.verb for answer in answers]
 
     assert trio.run(ask) == ["S", "S", "cpu", "cpu", "S"]
@@ -410,12 +410,12 @@ def late_beside_spinners(limits: Limits, moves: int) -> int:
 
     async def play() -> int:
         late = asked = 0
-        async with a_watcher() as watcher, sandboxed("L4", Home(Path(bot.folder)), limits) as sandbox:
+        async with running_monitor() as watcher, sandboxed("L4", Home(Path(bot.folder)), limits) as sandbox:
             while asked < moves:
-                async with seated(bot, GAMES["cardshark"], sandbox, 1, watcher) as seat:
-                    while asked < moves and not (seat.benched or seat.lost):
+                async with open_seat(bot, GAMES["cardshark"], sandbox, 1, watcher) as seat:
+                    while asked < moves and not (seat.benched or seat.host_failed):
                         asked += 1
-                        await seat.decide([Question(asked, 1, GAMES["cardshark"].examples[0])])
+                        await seat.ask([Question(asked, 1, GAMES["cardshark"].examples[0])])
                 late += seat.faults.total()
         return late
 

@@ -17,7 +17,7 @@ from distributed import Client
 from machines import LOOPBACK, Machines, machines, until
 
 from host.backends.dask import cluster
-from host.base.errors import Problem, Refused
+from host.base.errors import Problem, UserError
 
 TOURNEYS = 8
 
@@ -154,7 +154,7 @@ def unready(address: str) -> list[Problem]:
     with pytest.raises(BaseExceptionGroup) as raised:
         trio.run(demand)
     (refused,) = raised.value.exceptions
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, UserError)
     return refused.problems
 
 

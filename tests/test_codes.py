@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import host
-from host.base.errors import Problem, Refused, explanations, lookup
-from host.cli import COLUMNS, fitted
-from host.submissions.discovery import find, find_all
-from host.tournament.config import Knockout, load, too_few
+from host.base.errors import Problem, UserError, explanations, lookup
+from host.cli import COLUMNS, fit_width
+from host.submissions.discovery import load_spec, load_specs
+from host.tournament.config import Knockout, load, not_enough_bots
 
 PROVOKED_ELSEWHERE = frozenset(
     # by a bot that is built or running: the rogues, the languages, check
@@ -25,7 +25,7 @@ PROVOKED_ELSEWHERE = frozenset(
 
 def refused(play: Callable[[], object]) -> list[Problem]:
     """Return what is refused: with exit code 4 where it is a bot's, 3 where it is a config's, 2 where it is a name."""
-    with pytest.raises(Refused) as refusal:
+    with pytest.raises(UserError) as refusal:
         play()
     first = refusal.value.problems[0].code
     assert refusal.value.exit_code == (2 if first == "C012" else 4 if first.startswith("B") else 3)
@@ -36,7 +36,7 @@ def bot(content: str, name: str = "bot", mode: int = 0o755) -> list[Problem]:
     """Return what is wrong with a lone file."""
     Path(name).write_text(content)
     Path(name).chmod(mode)
-    return refused(lambda: find(Path(name)))
+    return refused(lambda: load_spec(Path(name)))
 
 
 def manifest(text: str) -> list[Problem]:
@@ -44,7 +44,7 @@ def manifest(text: str) -> list[Problem]:
     Path("mine").mkdir()
     Path("mine/x.py").touch()
     Path("mine/bot.toml").write_text(text)
-    return refused(lambda: find_all(["mine"], Path(), "cardshark"))
+    return refused(lambda: load_specs(["mine"], Path(), "cardshark"))
 
 
 def config(text: str) -> list[Problem]:
@@ -62,14 +62,14 @@ def warned() -> list[Problem]:
 def link() -> list[Problem]:
     """Return what is wrong with a bot that is a link."""
     Path("x.py").symlink_to("/etc/passwd")
-    return refused(lambda: find(Path("x.py")))
+    return refused(lambda: load_spec(Path("x.py")))
 
 
 def twins() -> list[Problem]:
     """Return what is wrong with two bots of one name."""
     Path("x.py").touch()
     Path("x.lisp").touch()
-    return refused(lambda: find_all(["x.*"], Path()))
+    return refused(lambda: load_specs(["x.*"], Path()))
 
 
 PROVOKED: dict[str, Callable[[], list[Problem]]] = {
@@ -87,7 +87,7 @@ PROVOKED: dict[str, Callable[[], list[Problem]]] = {
     "C001": lambda: config('game = "cardshark"\n[limits]\nmemroy = 1'),
     "C002": lambda: config('game = "cardshark"\n[limits]\nmove = "1"'),
     "C003": twins,
-    "C004": lambda: [problem for problem in [too_few(Knockout(), [], {})] if problem],
+    "C004": lambda: [problem for problem in [not_enough_bots(Knockout(), [], {})] if problem],
     "C005": lambda: config("game = cardshark"),
     "C006": lambda: config('game = "cardshark"\nbots = 3'),
     "C007": lambda: config(""),
@@ -95,7 +95,7 @@ PROVOKED: dict[str, Callable[[], list[Problem]]] = {
     "C009": lambda: config('game = "cardshark"\n[run]\nworkers = 0'),
     "C010": warned,
     "C011": lambda: refused(lambda: load(Path())),
-    "C012": lambda: refused(lambda: find(Path("none"))),
+    "C012": lambda: refused(lambda: load_spec(Path("none"))),
     "C013": lambda: config('game = "cardshark"\n[[stage]]\nkind = "cup"'),
     "C014": lambda: manifest('[limits]\nmove = "1 h"'),
     "C015": lambda: manifest('game = "pazaak"'),
@@ -211,7 +211,7 @@ def test_a_code_is_provoked(code: str, tmp_path: Path, monkeypatch: pytest.Monke
         assert (words, problem.hint in TOLD[code]) == (expected, True)
     else:
         assert str(problem) == TOLD[code]
-    assert max(map(len, fitted(str(problem)).splitlines())) <= COLUMNS
+    assert max(map(len, fit_width(str(problem)).splitlines())) <= COLUMNS
 
 
 def test_every_code_that_croupier_says_is_explained() -> None:

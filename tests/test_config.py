@@ -11,20 +11,20 @@ from typing import Any
 
 import pytest
 
-from host.base.config_file import LARGEST, Key, escaped, nearest, parsed, read
-from host.base.errors import Refused
+from host.base.config_file import LARGEST, Key, closest_match, escaped, parsed, read
+from host.base.errors import UserError
 from host.games import GAMES
 from host.sandbox.limits import MIB, Limits
-from host.submissions.manifest import Asked
+from host.submissions.manifest import RequestedLimits
 from host.tournament.config import (
     KINDS,
-    Granted,
+    AllowedLimits,
     Groups,
     Knockout,
     RoundRobin,
     Tables,
     load,
-    too_few,
+    not_enough_bots,
 )
 from host.tournament.config_diff import canonical, difference
 from host.tournament.config_template import template
@@ -130,7 +130,7 @@ NO_TOML = [
 
 @pytest.mark.parametrize(("content", "message"), NO_TOML)
 def test_what_is_no_toml_is_refused_with_its_line(content: bytes, message: str | None) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(UserError) as refused:
         parsed(content, "f")
     assert refused.value.exit_code == 3
     assert "\x1b" not in str(refused.value)
@@ -140,7 +140,7 @@ def test_what_is_no_toml_is_refused_with_its_line(content: bytes, message: str |
 
 def test_a_file_is_read_up_to_a_bound(tmp_path: Path) -> None:
     (tmp_path / "big.toml").write_bytes(b"#" * (LARGEST + 1))
-    with pytest.raises(Refused, match="is larger than 64 KiB"):
+    with pytest.raises(UserError, match="is larger than 64 KiB"):
         read(tmp_path / "big.toml")
 
 
@@ -149,7 +149,7 @@ def test_a_config_may_be_a_link_but_no_device(tmp_path: Path) -> None:
     (tmp_path / "link.toml").symlink_to("real.toml")
     (tmp_path / "zero.toml").symlink_to("/dev/zero")
     assert read(tmp_path / "link.toml").data == {"game": "pazaak"}
-    with pytest.raises(Refused, match="is no regular file"):
+    with pytest.raises(UserError, match="is no regular file"):
         read(tmp_path / "zero.toml")
 
 
@@ -163,7 +163,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def complaints(text: str) -> list[str]:
     """Return everything that is said against a croupier.toml."""
     Path("croupier.toml").write_text(text)
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(UserError) as refused:
         load(Path())
     assert refused.value.exit_code == 3
     return [str(problem) for problem in refused.value.problems]
@@ -262,7 +262,7 @@ def test_two_slips_in_one_line_are_both_told(here: Path) -> None:
 
 
 def test_a_folder_without_a_tournament_is_told_how_to_make_one(here: Path) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(UserError) as refused:
         load(here)
     assert "no such file" in str(refused.value)
     assert "croupier new DIR --game GAME" in str(refused.value)
@@ -301,8 +301,8 @@ def test_a_config_means_what_it_says(here: Path) -> None:
 
 
 def test_a_limits_table_knows_every_limit() -> None:
-    assert tuple(each.name for each in fields(Granted)) == Limits._fields
-    assert {each.name for each in fields(Granted)} - {each.name for each in fields(Asked)} == {"clock"}
+    assert tuple(each.name for each in fields(AllowedLimits)) == Limits._fields
+    assert {each.name for each in fields(AllowedLimits)} - {each.name for each in fields(RequestedLimits)} == {"clock"}
 
 
 @pytest.mark.parametrize(
@@ -326,12 +326,12 @@ def test_a_seed_that_anybody_can_read_is_warned_of(here: Path, text: str, warned
 
 def test_a_stage_with_too_few_bots_names_those_that_are_broken() -> None:
     stage = Knockout(name="cup")
-    problem = too_few(stage, ["a", "b", "c", "d", "e", "f"], {"foo": "B010", "bar": "B001"})
+    problem = not_enough_bots(stage, ["a", "b", "c", "d", "e", "f"], {"foo": "B010", "bar": "B001"})
     assert str(problem) == (
         'error[C004] stage "cup" needs 8 bots, 6 are ready (2 do not build: foo B010, bar B001)\n'
         "  hint: croupier ls shows who plays; min_bots = 6"
     )
-    assert too_few(stage, list("abcdefgh"), {}) is None
+    assert not_enough_bots(stage, list("abcdefgh"), {}) is None
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -404,4 +404,4 @@ def test_what_a_stranger_wrote_is_shown_in_one_harmless_line(text: str, safe: st
 
 @pytest.mark.parametrize(("word", "meant"), [("memroy", "memory"), ("NESTOR", "nestor"), ("xyz", "")])
 def test_the_nearest_word_is_offered(word: str, meant: str) -> None:
-    assert nearest(word, ["memory", "nestor"]) == meant
+    assert closest_match(word, ["memory", "nestor"]) == meant

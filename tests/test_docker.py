@@ -17,7 +17,7 @@ import pytest
 from command import FAST, ROOT, Done, croupier, cup_in
 from test_cluster import outcome
 
-from host.base.errors import Refused
+from host.base.errors import UserError
 from host.tournament.journal import reading
 
 pytestmark = pytest.mark.long
@@ -97,7 +97,7 @@ class Compose:
         try:
             with reading(self.cup / "run" / "run.sqlite") as journal:
                 return len(journal.paths())
-        except Refused:
+        except UserError:
             return 0
 
     def until_played(self, fixtures: int) -> None:

@@ -24,7 +24,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from functools import cache as once
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -132,7 +132,7 @@ def varied(line: str, varies: Mapping[str, str]) -> str:
     return whole + re.escape(line[at:])
 
 
-@once
+@cache
 def programs() -> Path:
     """Return a folder with the command `croupier`, as pages call it."""
     folder = Path(tempfile.mkdtemp(prefix="docs-", dir=CACHE))

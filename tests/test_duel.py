@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from host.games import GAMES
 from host.play.records import Fixture, Record
-from host.tournament.comparison import FIRST, Duel, batches, counted, sides
+from host.tournament.comparison import FIRST, Comparison, add_result, batches, sides
 from host.tournament.statistics import ELO, sequential, sequential_mean, tables_left
 
 
@@ -77,11 +77,11 @@ def record_of(path: str, scores: list[tuple[int, ...]]) -> Record:
     return Record(path, {}, {}, {}, (), tuple(scores), b"")
 
 
-def duel_of(game: str, bots: tuple[str, ...], scores: list[tuple[int, ...]]) -> Duel:
+def duel_of(game: str, bots: tuple[str, ...], scores: list[tuple[int, ...]]) -> Comparison:
     """Return how two sides stand after these tables."""
     rules: Any = next(iter(GAMES[game].presets.values()))
     fixture = Fixture(game, rules, "independent", "duel/x/1", bots, len(scores))
-    return counted(Duel(), GAMES[game], fixture, b"seed", record_of("duel/x/1", scores))
+    return add_result(Comparison(), GAMES[game], fixture, b"seed", record_of("duel/x/1", scores))
 
 
 def test_seats_rotate_and_sides_stay() -> None:

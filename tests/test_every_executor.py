@@ -13,14 +13,14 @@ import trio.testing
 from house import AMPLE, SAMPLES, SEED, built, fixture_of, level, opened, spec_of
 from machines import machines
 
-from host.backends.backend import venue
+from host.backends.backend import open_backend
 from host.backends.local import WorkerFailed, processes
 from host.games import GAMES
-from host.play.records import Fixture, Job, Record, Setup
-from host.play.worker import House
+from host.play.records import Fixture, Job, Record, WorkerSetup
+from host.play.worker import BotPool
 from host.sandbox.process_tree import descendants
 from host.submissions.bot_spec import Bot
-from host.tournament.stage_runner import Executor, Hands
+from host.tournament.stage_runner import Executor, WorkerPool
 
 FIXTURES = 6
 
@@ -30,7 +30,7 @@ class Here:
 
     words = "here"
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: BotPool) -> None:
         self._house = house
         self._records: list[Record] = []
 
@@ -44,18 +44,18 @@ class Here:
 
 
 @asynccontextmanager
-async def here(setup: Setup, _lost: Callable[[str], None], _workers: int) -> AsyncIterator[Here]:
+async def here(setup: WorkerSetup, _lost: Callable[[str], None], _workers: int) -> AsyncIterator[Here]:
     """Play in this process."""
     async with opened(setup.game, setup.bots, setup.abreast) as house:
         yield Here(house)
 
 
 @asynccontextmanager
-async def on_a_cluster(setup: Setup, lost: Callable[[str], None], workers: int) -> AsyncIterator[Hands]:
+async def on_a_cluster(setup: WorkerSetup, lost: Callable[[str], None], workers: int) -> AsyncIterator[WorkerPool]:
     """Play on the workers of a Dask cluster, which build the bots themselves."""
     specs = [spec_of(SAMPLES / setup.game / f"{bot.name}.c") for bot in setup.bots]
     with machines(*(f"machine-{number}" for number in range(workers))) as cluster:
-        async with venue(cluster.address, lost) as there:
+        async with open_backend(cluster.address, lost) as there:
             level = await there.demand(setup.level)
             ready = await there.ready(specs, GAMES[setup.game], AMPLE, level, lambda _name, _seconds: None)
             assert [bot.sha256 for bot in ready] == [bot.sha256 for bot in setup.bots]
@@ -83,9 +83,9 @@ def fixtures(bots: list[Bot]) -> list[Fixture]:
     return [fixture_of("cardshark", bots, 2, f"test/{number}") for number in range(1, FIXTURES + 1)]
 
 
-def setup_of(bots: list[Bot]) -> Setup:
+def setup_of(bots: list[Bot]) -> WorkerSetup:
     """Return what an executor must know."""
-    return Setup("cardshark", GAMES["cardshark"].presets["thread"], tuple(bots), SEED, level())
+    return WorkerSetup("cardshark", GAMES["cardshark"].presets["thread"], tuple(bots), SEED, level())
 
 
 def all_of(executor: Executor, workers: int, bots: list[Bot], lost: Callable[[str], None] = print) -> dict[str, Any]:
@@ -94,8 +94,8 @@ def all_of(executor: Executor, workers: int, bots: list[Bot], lost: Callable[[st
     async def play() -> list[Record]:
         async with executor(setup_of(bots), lost, workers) as hands:
             for fixture in fixtures(bots):
-                await hands.give(Job(fixture))
-            return [await hands.take() for _ in range(FIXTURES)]
+                await hands.submit(Job(fixture))
+            return [await hands.next_result() for _ in range(FIXTURES)]
 
     return {
         record.path: record._replace(usage={}, evidence=(), seconds=0.0, overhead=0.0, times=())
@@ -124,11 +124,11 @@ def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again(bots: list[
     async def play() -> list[Record]:
         async with processes(setup_of(bots), lost.append, 1) as hands:
             for fixture in fixtures(bots):
-                await hands.give(Job(fixture))
-            first = await hands.take()
+                await hands.submit(Job(fixture))
+            first = await hands.next_result()
             (worker,) = [each for each in descendants(os.getpid()) if "host.play.worker" in words(each)]
             worker.send_signal(signal.SIGKILL)
-            return [first, *[await hands.take() for _ in range(FIXTURES - 1)]]
+            return [first, *[await hands.next_result() for _ in range(FIXTURES - 1)]]
 
     played = {
         record.path: record._replace(usage={}, evidence=(), seconds=0.0, overhead=0.0, times=())
@@ -156,7 +156,7 @@ def test_leaving_early_ends_what_is_under_way(bots: list[Bot]) -> None:
     async def play() -> None:
         async with processes(setup_of(bots), print, 2) as hands:
             for fixture in fixtures(bots):
-                await hands.give(Job(fixture._replace(tables=1000)))
+                await hands.submit(Job(fixture._replace(tables=1000)))
             await trio.testing.wait_all_tasks_blocked()
 
     before = {each.pid for each in descendants(os.getpid())}

@@ -1,6 +1,6 @@
 """Every way to fail has a rogue that fails so, and no rogue gets more than its verdict: nothing escapes, nobody else minds."""
 
-from functools import cache as once
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,12 @@ from house import (
     written,
 )
 
-from host.base.errors import Refused
-from host.base.safe_text import harmless
+from host.base.errors import UserError
+from host.base.safe_text import escape_control_chars
 from host.cli.attack import BROKEN_OUT, Rogue, gallery
 from host.games import GAMES
 from host.play.records import Job, Record
-from host.sandbox import Home, draws_numbers, landlock, sandboxed
+from host.sandbox import Home, landlock, randomizes_pids, sandboxed
 from host.submissions.bot_spec import Bot
 from host.submissions.build import build
 from protocols import PROTOCOLS
@@ -61,7 +61,7 @@ PASSES = {"cardshark": "'S'", "pazaak": "'STAND'", "holdem": "0"}
 """What an honest bot may always answer."""
 
 
-@once
+@cache
 def control(kind: str, name: str = "control") -> Bot:
     """Return an honest bot."""
     folder = CACHE / "controls"
@@ -123,7 +123,7 @@ def test_a_python_rogue_gets_its_verdict_when_it_is_forked_from_a_warm_interpret
 
 def plays(rogue: Rogue, **changes: Any) -> None:
     """Play a rogue beside an honest bot; see that it gets its verdict, in time, and leaves nothing behind."""
-    if rogue.needs_numbers and not draws_numbers(level()):
+    if rogue.needs_numbers and not randomizes_pids(level()):
         pytest.skip("PROCESS NUMBERS ARE COUNTED ON HERE")
     bot = built(rogue.file, rogue.game, rogue.limits, **rogue.spec_changes(), **changes)
     assert bool(bot.warm) == bool(changes)
@@ -149,7 +149,9 @@ def plays(rogue: Rogue, **changes: Any) -> None:
     assert kept or committed == {"benched"}
     for piece in kept:
         assert piece.question
-        assert harmless((piece.raw + piece.stderr).decode(errors="replace")).replace("\n", " ").isprintable()
+        assert (
+            escape_control_chars((piece.raw + piece.stderr).decode(errors="replace")).replace("\n", " ").isprintable()
+        )
         assert len(piece.raw) <= 2048 and len(piece.stderr) <= 2048
         if piece.kind == FaultKind.TIMEOUT:
             granted = rogue.limits.move + (rogue.limits.startup if rogue.protocol else 0)
@@ -164,7 +166,7 @@ def is_refused(rogue: Rogue) -> None:
     spec = spec_of(rogue.file, rogue.game, **rogue.spec_changes())
     trio.run(build, spec_of(ROGUES / "crashes.c"), level())  # so that the folders of the cache are there
 
-    with nothing_left_behind(), pytest.raises(Refused) as refused:
+    with nothing_left_behind(), pytest.raises(UserError) as refused:
         trio.run(lambda: build(spec, level(), force=True))
 
     (problem,) = refused.value.problems
@@ -253,7 +255,7 @@ def test_a_folder_in_the_place_of_a_state_file_is_refused(tmp_path: Path) -> Non
         'name = "b"\ngame = "cardshark"\nlanguage = "python"\nentry = "bot.py"\nstate = "memory"\nbuild = ["mkdir memory"]\n'
     )
 
-    with pytest.raises(Refused, match="its build makes it a folder"):
+    with pytest.raises(UserError, match="its build makes it a folder"):
         built(tmp_path)
 
 

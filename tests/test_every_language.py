@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from house import AMPLE, answers_of, built, faults_of, played, written
 
-from host.base.errors import Refused
+from host.base.errors import UserError
 from host.sandbox.limits import MIB
 from host.submissions.bot_spec import Bot
 from host.submissions.languages import LANGUAGES, Language, tool
@@ -87,7 +87,7 @@ def test_a_failed_build_shows_the_compilers_words(language: str, folder: Path) -
     needs(*LANGUAGES[language].programs)
     source, word = BROKEN[language]
 
-    with pytest.raises(Refused, match=word) as refused:
+    with pytest.raises(UserError, match=word) as refused:
         built(written(source, LANGUAGES[language].suffixes[0], folder, "Broken"))
 
     (problem,) = refused.value.problems
@@ -97,7 +97,7 @@ def test_a_failed_build_shows_the_compilers_words(language: str, folder: Path) -
 
 
 def test_a_missing_toolchain_is_named_with_its_cure(folder: Path) -> None:
-    with pytest.raises(Refused, match="nowhere-to-be-found") as refused:
+    with pytest.raises(UserError, match="nowhere-to-be-found") as refused:
         built(written("print('S')\n", ".py", folder), needs=("nowhere-to-be-found",))
 
     assert refused.value.exit_code == 6

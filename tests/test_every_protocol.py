@@ -124,7 +124,7 @@ def test_a_numbered_question_says_its_table_first_and_an_answer_repeats_it(game:
             assert numbered == b"17 " + line
             answer = b"17 " + said
             assert protocol.over(17) == b"over 17\n"
-        table, rest = protocol.numbered(answer)
+        table, rest = protocol.split_table_number(answer)
         assert table == 17
         assert protocol.receive(game.grammar, rest) == GOOD[game.name][said]
 
@@ -133,7 +133,7 @@ def test_a_numbered_question_says_its_table_first_and_an_answer_repeats_it(game:
     "answer", [b"", b" 1 S", b"01 S", b"0 S", b"-1 S", b"1", b"1_0 S", b"S", b"1\tS", "١ S".encode(), b"9" * 13 + b" S"]
 )
 def test_an_answer_without_a_plain_number_names_no_table(answer: bytes) -> None:
-    assert PROTOCOLS["lines"].numbered(answer)[0] == 0
+    assert PROTOCOLS["lines"].split_table_number(answer)[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_an_answer_without_a_plain_number_names_no_table(answer: bytes) -> None:
     [b"", b"{}", b'{"table":true}', b'{"table":"1"}', b'{"table":1.0}', b"[1]", b"1", b"[" * 4000, b'{"table":null}'],
 )
 def test_an_object_without_a_whole_number_names_no_table(answer: bytes) -> None:
-    assert PROTOCOLS["json"].numbered(answer)[0] == 0
+    assert PROTOCOLS["json"].split_table_number(answer)[0] == 0
 
 
 # Answers.
@@ -318,7 +318,7 @@ def heard_by(game: Game, bot: Bot, views: list[View]) -> list[tuple[bytes, Answe
         told = []
         async with seat_of(bot, game.name) as seat:
             for number, view in enumerate(views, 1):
-                (answer,) = await seat.decide([Question(1, number, view)])
+                (answer,) = await seat.ask([Question(1, number, view)])
                 told.append((seat.evidence[-1].stderr if seat.evidence else b"", answer))
         return told
 

@@ -9,8 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from functools import cache as once
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -31,12 +30,12 @@ from house import (
 )
 from machines import until
 
-from host.base.errors import Refused
-from host.bots.monitor import a_watcher
-from host.bots.seat import Seat, seated
+from host.base.errors import UserError
+from host.bots.monitor import running_monitor
+from host.bots.seat import Seat, open_seat
 from host.bots.values import Question
 from host.games import GAMES
-from host.sandbox import Home, Sandbox, cgroup, demand, draws_numbers, found, sandboxed
+from host.sandbox import Home, Sandbox, cgroup, detect, randomizes_pids, require_level, sandboxed
 from host.sandbox.keeper import Ended, KeeperDied
 from host.sandbox.limits import MIB, Limits
 from host.sandbox.process_tree import descendants
@@ -57,13 +56,13 @@ only_fenced = pytest.mark.skipif("L2" not in levels(), reason="NO LANDLOCK HERE:
 
 
 def test_this_machine_has_a_sandbox() -> None:
-    assert levels() or found().level == "none"
+    assert levels() or detect().level == "none"
 
 
 # Asking.
 
 
-@once
+@cache
 def bot_of(source: str, suffix: str = ".c") -> Bot:
     """Build a bot from its text, once for all levels."""
     folder = CACHE / "attackers"
@@ -75,13 +74,13 @@ async def decided(level: str, bot: Bot, limits: Limits, questions: int = 1) -> t
     """Seat a bot in a sandbox of a level and ask it."""
     home = Home(Path(bot.folder))
     async with (
-        a_watcher() as watcher,
+        running_monitor() as watcher,
         sandboxed(level, home, limits) as sandbox,
-        seated(bot._replace(limits=limits), GAME, sandbox, 1, watcher) as seat,
+        open_seat(bot._replace(limits=limits), GAME, sandbox, 1, watcher) as seat,
     ):
         answers = []
         for number in range(1, questions + 1):
-            answers += await seat.decide([Question(number, 1, GAME.examples[0])])
+            answers += await seat.ask([Question(number, 1, GAME.examples[0])])
     return answers, seat, sandbox
 
 
@@ -106,7 +105,7 @@ def told(level: str, script: str, limits: Limits = AMPLE) -> str:
     return (ended.output + ended.stderr).decode(errors="replace")
 
 
-@once
+@cache
 def empty() -> Path:
     """Return an empty folder that sandboxes can see."""
     folder = CACHE / "nothing"
@@ -138,13 +137,15 @@ def test_signals_that_croupiers_own_starter_ignores_are_not_ignored_by_bots(leve
 
 
 def test_a_demanded_level_is_a_minimum() -> None:
-    assert demand("L2") == demand("L3") == found().level
+    assert require_level("L2") == require_level("L3") == detect().level
 
 
 @pytest.mark.skipif("L3" not in levels() or "L2" not in levels(), reason="needs L3 and L2")
 def test_a_machine_that_has_only_l2_refuses_l3_and_says_how_to_go_on() -> None:
     # No bubblewrap on its path makes this machine such a one.
-    said = elsewhere("from host.sandbox import demand, found; print(found().level); demand('L3')", PATH="/nowhere")
+    said = elsewhere(
+        "from host.sandbox import detect, require_level; print(detect().level); require_level('L3')", PATH="/nowhere"
+    )
 
     assert said.stdout == "L2\n"
     assert "Refused" in said.stderr and 'level = "L2"' in said.stderr and "bubblewrap is not installed" in said.stderr
@@ -196,7 +197,7 @@ def test_a_process_number_does_not_tell_how_many_there_were(level: str) -> None:
 
     numbers = trio.run(look)
     drawn = numbers != sorted(numbers)
-    assert drawn == draws_numbers(level)  # a container may keep everybody from drawing them, and that is told
+    assert drawn == randomizes_pids(level)  # a container may keep everybody from drawing them, and that is told
 
 
 def test_a_crash_starts_no_program_of_the_hosts() -> None:
@@ -501,7 +502,7 @@ def test_a_keeper_that_dies_of_its_bots_memory_is_the_bots_fault() -> None:
     with nothing_left_behind():
         answers, seat, _ = trio.run(decided, "L4", bot_of(source), AMPLE._replace(memory=8 * MIB), 1)
 
-    assert answers == [Fault(FaultKind.MEMORY)] and not seat.lost, seat.evidence
+    assert answers == [Fault(FaultKind.MEMORY)] and not seat.host_failed, seat.evidence
 
 
 PROBES = r"""
@@ -687,10 +688,10 @@ def test_a_verdict_does_not_wait_for_a_slow_death_and_nothing_begins_before_it(l
             took = time.perf_counter() - began
             assert ended.timed_out
             if buried:
-                used = ended.cpu + await sandbox.keeper.bury()
+                used = ended.cpu + await sandbox.keeper.reap()
                 assert not list(descendants(sandbox.pid))
                 assert sandbox.group is None or used > 0.9 * (sandbox.group.computed() - before)
-                assert not await sandbox.keeper.bury()
+                assert not await sandbox.keeper.reap()
             asked = await sandbox.keeper.ask(alone, {"PATH": "/bin"}, AMPLE, 9)
             assert (asked.output, asked.timed_out) == (b"alone\n", False)
             return took - 1.0
@@ -756,7 +757,7 @@ def test_a_question_can_be_cut_short(level: str) -> None:
             async def cut() -> None:
                 while not list(descendants(sandbox.pid)):
                     await trio.sleep(0.001)
-                sandbox.keeper.cut()
+                sandbox.keeper.kill_now()
 
             nursery.start_soon(cut)
             ended = await sandbox.keeper.ask([b"/bin/sleep", b"9"], {}, AMPLE, 9)
@@ -837,7 +838,7 @@ def test_what_is_paused_while_nobody_is_there_stops_nobody_who_comes(level: str)
                 os.close(reads)
                 os.close(writes)
                 async with trio.open_nursery() as nursery:
-                    nursery.start_soon(sandbox.keeper.sweep)
+                    nursery.start_soon(sandbox.keeper.kill_all)
                     await trio.lowlevel.checkpoint()  # it dies while
                     sandbox.keeper.pause()
                 sandbox.keeper.pause()
@@ -1085,8 +1086,8 @@ def test_a_mount_from_outside_a_namespace_is_not_ours() -> None:
 
 
 def test_no_sandbox_is_never_given_for_a_demand() -> None:
-    assert found().level == "none" or demand("L2") != "none"
-    assert demand("none") == "none"
+    assert detect().level == "none" or require_level("L2") != "none"
+    assert require_level("none") == "none"
 
 
 def test_without_a_sandbox_the_sweep_catches_what_it_can() -> None:
@@ -1098,10 +1099,10 @@ def test_without_a_sandbox_the_sweep_catches_what_it_can() -> None:
 
 
 def test_a_demand_that_cannot_be_met_is_refused_with_exit_code_6() -> None:
-    if found().level == "L4":
+    if detect().level == "L4":
         pytest.skip("this machine gives every level")
-    with pytest.raises(Refused) as refusal:
-        demand("L4")
+    with pytest.raises(UserError) as refusal:
+        require_level("L4")
     assert refusal.value.exit_code == 6
 
 
@@ -1133,7 +1134,7 @@ def test_no_build_fills_the_disk_with_files_that_have_no_name(
         pytest.skip("NO MOUNTS HERE: no small disk can be mounted")
     try:
         monkeypatch.setenv("CROUPIER_CACHE", str(disk))
-        with pytest.raises(Refused, match="or a full disk"):
+        with pytest.raises(UserError, match="or a full disk"):
             trio.run(build, spec_of(source), level)
         free = shutil.disk_usage(disk).free
     finally:

@@ -9,7 +9,7 @@ from command import croupier, cup_in
 from host.games import GAMES
 from host.play.records import Fixture
 from host.tournament.config import load
-from host.tournament.estimate import Cost, fitted, programme
+from host.tournament.estimate import Cost, fit_cost, remaining
 
 BOTS = [f"b{number}" for number in range(8)]
 
@@ -21,7 +21,7 @@ def cup(folder: Path, game: str, stages: str) -> Path:
 
 
 def programme_of(folder: Path, game: str, stages: str, bots: list[str] = BOTS, seed: bytes | None = b"s") -> list:
-    return programme(load(cup(folder, game, stages)), bots, seed, folder / "none")
+    return remaining(load(cup(folder, game, stages)), bots, seed, folder / "none")
 
 
 def test_a_league_has_every_pair_once(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_what_has_been_played_is_not_left(tmp_path: Path) -> None:
 def test_a_trial_tells_what_a_fixture_and_a_table_cost(
     rounds: list[list[tuple[int, float]]], fixture: float, table: float
 ) -> None:
-    assert fitted(rounds)[:2] == pytest.approx((fixture, table))
+    assert fit_cost(rounds)[:2] == pytest.approx((fixture, table))
 
 
 def test_waves_follow_each_other_and_no_fixture_is_cut_in_two() -> None:

@@ -15,7 +15,7 @@ from host.games.luck import Luck
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import Bot
 from host.submissions.build import build
-from host.submissions.discovery import find
+from host.submissions.discovery import load_spec
 from host.submissions.sample_bots import samples
 from host.tournament.groups import shares
 from protocols.wire import Answer, Move
@@ -28,7 +28,7 @@ RULES = GAME.presets["banksalad"]._replace(rounds=12)
 @cache
 def bot(name: str) -> Bot:
     """Return a sample bot, built."""
-    return trio.run(build, find(samples("holdem")[name]), house.level())._replace(limits=house.AMPLE)
+    return trio.run(build, load_spec(samples("holdem")[name]), house.level())._replace(limits=house.AMPLE)
 
 
 def from_tables() -> Iterator[View]:
@@ -62,7 +62,7 @@ def told(
         async with house.seat_of(asked_bot, "holdem", seed) as seat:
             answers: list[Answer] = []
             for start in range(0, len(questions), at_once):
-                answers += await seat.decide(questions[start : start + at_once])
+                answers += await seat.ask(questions[start : start + at_once])
             return answers, seat.usage()
 
     return trio.run(work)

@@ -16,7 +16,7 @@ from command import environment, machine
 from house import CACHE
 
 from host.base.errors import explanations
-from host.sandbox import found, keeper_build
+from host.sandbox import detect, keeper_build
 
 ROOT = Path(__file__).parents[1]
 SHIPPED_KEEPER = f"host/sandbox/built/{keeper_build.file_name()}"
@@ -149,7 +149,7 @@ def installed(wheel: Path, tmp_path: Path) -> Path:
     return own
 
 
-@pytest.mark.skipif(found().level == "none", reason="NO SANDBOX HERE")
+@pytest.mark.skipif(detect().level == "none", reason="NO SANDBOX HERE")
 def test_an_installed_wheel_makes_sandboxes_without_a_c_compiler(wheel: Path, tmp_path: Path) -> None:
     own = installed(wheel, tmp_path)
     env = machine("installed")  # no C compiler in PATH, and an empty cache
@@ -161,7 +161,7 @@ def test_an_installed_wheel_makes_sandboxes_without_a_c_compiler(wheel: Path, tm
         assert done.returncode == 0, done.stderr.decode()
         return json.loads(done.stdout)
 
-    assert croupier("doctor")["sandbox"] == found().level
+    assert croupier("doctor")["sandbox"] == detect().level
     croupier("new", "cup", "--game", "cardshark")
     assert croupier("play", "sample:lim17", "sample:lim17", "-n", "2", "-C", "cup")["rows"]
 

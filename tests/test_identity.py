@@ -8,15 +8,15 @@ import pytest
 from house import built
 from msgspec import msgpack
 
-from host.bots.values import Evidence, Timed, Usage
+from host.bots.values import Evidence, Timing, Usage
 from host.games import GAMES
-from host.play.records import Fixture, Job, Record, Result, Setup, decode_job, decode_setup, encode
+from host.play.records import Fixture, Job, Record, Result, WorkerSetup, decode_job, decode_setup, encode
 from host.play.worker import rules_of
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import Spec
 from host.submissions.build import SPELLED_LIMITS, Bot, spelled_spec, spelled_steps
 from host.submissions.languages import Step
-from host.tournament.stage_runner import about, fixture_of, known
+from host.tournament.stage_runner import bot_metadata, fixture_metadata, fixture_of
 
 C = '#include <stdio.h>\nint main(void) { puts("S"); return 0; }\n'
 JAVA = 'public class Hello { public static void main(String[] a) { System.out.println("S"); } }\n'
@@ -115,7 +115,7 @@ BOT_LINE = (
     f'["a","c","lines",["./bot"],"/folder","ff",[["KEY","value"]],{LIMITS_LINE},16,true,"table","memory","stage",'
     '"An author",["warm"]]'
 )
-SETUP = Setup(
+SETUP = WorkerSetup(
     game="cardshark",
     rules=GAMES["cardshark"].presets["thread"],
     bots=(BOT,),
@@ -179,7 +179,7 @@ RECORD = Record(
     seconds=1.25,
     stalls=("a: busy",),
     overhead=0.75,
-    times=(Timed(table=1, number=2, wall=3, cpu=4),),
+    times=(Timing(table=1, number=2, wall=3, cpu=4),),
     states=(("a", b"state"),),
     said=(("a", (("league/3/1", b"words"),)),),
 )
@@ -214,12 +214,12 @@ def test_a_journal_stores_a_fixture_by_name_and_reads_it_in_any_order() -> None:
         "tables": 2,
         "first": 3,
     }
-    assert json.loads(json.dumps(about(FIXTURE))) == stored
+    assert json.loads(json.dumps(fixture_metadata(FIXTURE))) == stored
     turned = dict(reversed(stored.items())) | {"rules": dict(reversed(rules.items()))}
     assert fixture_of(stored) == fixture_of(turned) == FIXTURE
 
 
 def test_a_journal_stores_a_bot_by_these_names() -> None:
-    stored = known(BOT)
+    stored = bot_metadata(BOT)
     assert list(stored) == ["author", "protocol", "abreast", "tables", "lifetime", "state", "state_lifetime", "limits"]
     assert Limits(**stored["limits"]) == BOT.limits

@@ -12,13 +12,13 @@ from command import Result, croupier, result_of
 from house import AMPLE, level
 
 from host.inspect.bundle import packed, unpacked
-from host.inspect.reask import asked_again
+from host.inspect.reask import reask
 from host.inspect.recorded import case
 from host.play.records import Fixture
 from host.submissions.build import build
-from host.submissions.discovery import find
+from host.submissions.discovery import load_spec
 from host.tournament.journal import Journal, reading
-from host.tournament.stage_runner import one_after_another
+from host.tournament.stage_runner import serialize_stateful
 
 COUNTS = """\
 import os, sys
@@ -119,9 +119,9 @@ def test_by_default_a_file_lives_for_one_fixture(alone: Result, tmp_path: Path) 
 
 def test_who_waits_keeps_the_others_of_its_fixture_waiting() -> None:
     fixtures = [Fixture("", None, "", pair, tuple(pair), 1) for pair in ("ab", "ac", "cd", "ef", "ex", "xy")]
-    free = [fixture.path for fixture in one_after_another(fixtures, set("abcdef"))]
+    free = [fixture.path for fixture in serialize_stateful(fixtures, set("abcdef"))]
     assert free == ["ab", "ef", "xy"]  # c waits for a, so d waits for c: or their order would depend on who is faster
-    assert [fixture.path for fixture in one_after_another(fixtures, ())] == ["ab", "ac", "cd", "ef", "ex", "xy"]
+    assert [fixture.path for fixture in serialize_stateful(fixtures, ())] == ["ab", "ac", "cd", "ef", "ex", "xy"]
 
 
 # Asked again, a bot remembers what it did then.
@@ -129,18 +129,16 @@ def test_who_waits_keeps_the_others_of_its_fixture_waiting() -> None:
 
 def late_fixture(journal: Journal) -> str:
     """Return the last fixture of "one", in which it has counted three before."""
-    (path,) = (path for path in journal.paths("league") if journal.began(path).get("one") == b"3")
+    (path,) = (path for path in journal.paths("league") if journal.initial_states(path).get("one") == b"3")
     return path
 
 
 def test_asking_again_begins_with_the_lasting_state_of_then(finished: Path) -> None:
-    bot = trio.run(build, find(finished / "bots" / "one")._replace(game="pazaak"), level())._replace(limits=AMPLE)
+    bot = trio.run(build, load_spec(finished / "bots" / "one")._replace(game="pazaak"), level())._replace(limits=AMPLE)
     with reading(finished / "run" / "run.sqlite") as journal:
         cases = [case(journal, late_fixture(journal), nth, 0, "one") for nth in range(8)]
-    again = [reply.same for each in cases for reply in trio.run(asked_again, bot, each, level())[0]]
-    without = [
-        reply.same for each in cases for reply in trio.run(asked_again, bot, each._replace(state=b""), level())[0]
-    ]
+    again = [reply.same for each in cases for reply in trio.run(reask, bot, each, level())[0]]
+    without = [reply.same for each in cases for reply in trio.run(reask, bot, each._replace(state=b""), level())[0]]
     assert all(again) and not all(without)
 
 

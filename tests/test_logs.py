@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from command import croupier, cup_in
 
-from host.base.errors import Problem, Refused
-from host.base.safe_text import harmless
+from host.base.errors import Problem, UserError
+from host.base.safe_text import escape_control_chars
 from host.bots.stderr_log import LARGEST as OF_A_FIXTURE
-from host.bots.stderr_log import Heard
+from host.bots.stderr_log import StderrLog
 from host.play.records import Record
 from host.tournament.bot_logs import LARGEST, LONGEST, Logs, file_name
 
@@ -34,16 +34,16 @@ def warned() -> list[str]:
 
 
 def test_the_end_of_what_a_bot_says_is_kept_with_its_tables() -> None:
-    heard = Heard()
+    heard = StderrLog()
     for table in (1, 1, 2):
-        heard.hear(table, b"%d " % table)
-    heard.hear(3, b"")
-    assert heard.pieces == [(1, b"1 1 "), (2, b"2 ")]
-    heard.hear(4, b"x" * OF_A_FIXTURE)
-    assert heard.pieces == [(4, b"x" * OF_A_FIXTURE)]
+        heard.append(table, b"%d " % table)
+    heard.append(3, b"")
+    assert heard.tails == [(1, b"1 1 "), (2, b"2 ")]
+    heard.append(4, b"x" * OF_A_FIXTURE)
+    assert heard.tails == [(4, b"x" * OF_A_FIXTURE)]
     for _ in range(100):
-        heard.hear(5, b"y" * 10_000)
-    assert sum(len(piece) for _, piece in heard.pieces) <= OF_A_FIXTURE
+        heard.append(5, b"y" * 10_000)
+    assert sum(len(piece) for _, piece in heard.tails) <= OF_A_FIXTURE
 
 
 def test_a_log_grows_by_fixture_and_keeps_its_end(run: Path, warned: list[str]) -> None:
@@ -62,7 +62,7 @@ def test_a_log_grows_by_fixture_and_keeps_its_end(run: Path, warned: list[str]) 
 def test_no_name_leads_out_of_the_folder(bot: str, run: Path, warned: list[str]) -> None:
     logs = Logs(run, warned.append)
     logs.heard(said(bot, ("t", b"here")))
-    logs.refused(Refused([Problem("B010", bot, "does not build", log="here")], 4))
+    logs.refused(UserError([Problem("B010", bot, "does not build", log="here")], 4))
     (log,) = (run / "stderr").iterdir()
     (folder,) = (run / "build").iterdir()
     assert (log.name, folder.name) == (f"{file_name(bot)}.log", file_name(bot))
@@ -85,7 +85,9 @@ def test_no_link_is_followed(run: Path, tmp_path: Path, warned: list[str]) -> No
     (run / "build").symlink_to(victim)
     logs = Logs(run, warned.append)
     logs.heard(said("a", ("t", b"theirs")))
-    refused = logs.refused(Refused([Problem("B010", "a", "does not build", "x\nthe whole log: old", log="theirs")], 4))
+    refused = logs.refused(
+        UserError([Problem("B010", "a", "does not build", "x\nthe whole log: old", log="theirs")], 4)
+    )
     assert (victim / "file").read_text() == "mine" and [path.name for path in victim.iterdir()] == ["file"]
     assert (run / "stderr" / "a.log").read_text() == "── t\ntheirs\n"
     assert len(warned) == 1 and warned[0].startswith(f"WARNING  {run / 'build' / 'a' / 'build.log'} cannot be written")
@@ -99,8 +101,8 @@ def test_a_run_keeps_what_its_bots_say_and_how_they_were_built(tmp_path: Path) -
     done = croupier("run", "-C", cup, "--progress", "none")
     assert done.code == 0, done.err
     log = (cup / "run" / "stderr" / "talks.log").read_text()
-    assert log.startswith("── tables/1/1\nI have ") and harmless("\033[2J") in log
-    assert "\n── tables/1/2\n" in log and log == harmless(log)
+    assert log.startswith("── tables/1/1\nI have ") and escape_control_chars("\033[2J") in log
+    assert "\n── tables/1/2\n" in log and log == escape_control_chars(log)
     assert not (cup / "run" / "stderr" / "davey.log").exists()
     assert (cup / "run" / "build" / "davey" / "build.log").read_text().startswith("$ cc -O2 ")
     (cup / "bots" / "talks").unlink()

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from host.base.errors import Refused
+from host.base.errors import UserError
 from host.games import GAMES
 from host.sandbox.limits import KIB, MIB, Limits
 from host.submissions import file_tree, manifest
 from host.submissions.bot_spec import Spec
-from host.submissions.discovery import bots_at, find, find_all, named_apart
+from host.submissions.discovery import disambiguate, expand_patterns, load_spec, load_specs
 from host.submissions.languages import LANGUAGES
 from host.submissions.sample_bots import folder, sample, samples
 
@@ -35,10 +35,10 @@ def lay(files: Mapping[str, str | bytes]) -> None:
         path.chmod(0o755 if name.endswith("+") else 0o644)
 
 
-def refusal(path: str, granted: Limits | None = None) -> Refused:
+def refusal(path: str, granted: Limits | None = None) -> UserError:
     """Return the refusal of a bot."""
-    with pytest.raises(Refused) as refused:
-        find(Path(path), granted or Limits())
+    with pytest.raises(UserError) as refused:
+        load_spec(Path(path), granted or Limits())
     return refused.value
 
 
@@ -66,7 +66,7 @@ def test_a_lone_file_is_a_bot(here: Path, name: str, content: str | bytes, meant
     if meant is None:
         assert "has a name that no file of a bot may have" in str(refusal(file))
         return
-    bot = find(Path(file))
+    bot = load_spec(Path(file))
     assert (bot.name, bot.language, bot.sources, bot.entry) == meant
     assert (bot.folder, bot.files, bot.manifest) == (here, (file,), "")
 
@@ -91,7 +91,7 @@ FOLDERS = [
 @pytest.mark.parametrize(("files", "meant"), FOLDERS)
 def test_a_folder_is_a_bot(here: Path, files: dict[str, str], meant: tuple[object, ...]) -> None:
     lay({f"mine/{name}": content for name, content in files.items()})
-    bot = find(Path("mine"))
+    bot = load_spec(Path("mine"))
     assert (bot.name, bot.language, bot.sources, bot.entry) == ("mine", *meant)
 
 
@@ -117,7 +117,7 @@ def test_a_manifest_means_what_it_says(here: Path) -> None:
         state = "4 KiB"
     """
     lay({"mine/bot.toml": text, "mine/Mine.java": JAVA, "mine/Other.java": JAVA})
-    assert find(Path("mine"), Limits(move=2.0, memory=256 * MIB)) == Spec(
+    assert load_spec(Path("mine"), Limits(move=2.0, memory=256 * MIB)) == Spec(
         name="Mr. O'Hara <script>",
         folder=here / "mine",
         files=("Mine.java", "Other.java", "bot.toml"),
@@ -142,12 +142,12 @@ def test_a_manifest_means_what_it_says(here: Path) -> None:
 
 def test_a_bot_that_asks_for_nothing_gets_what_is_granted(here: Path) -> None:
     lay({"x.py": PY})
-    assert find(Path("x.py"), Limits(move=2.0)).limits == Limits(move=2.0)
+    assert load_spec(Path("x.py"), Limits(move=2.0)).limits == Limits(move=2.0)
 
 
 def test_what_tools_leave_in_a_folder_is_no_part_of_a_bot(here: Path) -> None:
     lay({"mine/x.py": PY, "mine/.git/config": "", "mine/__pycache__/x.pyc": ""})
-    assert find(Path("mine")).files == ("x.py",)
+    assert load_spec(Path("mine")).files == ("x.py",)
 
 
 MANIFESTS = [
@@ -323,14 +323,14 @@ def test_a_bot_that_cannot_run_is_refused_before_it_is_tried(
 def test_source_made_to_break_a_compiler_breaks_nothing(here: Path, source: bytes) -> None:
     lay({"x.py": source})
     try:
-        assert find(Path("x.py")).language == "python"
-    except Refused as refused:
+        assert load_spec(Path("x.py")).language == "python"
+    except UserError as refused:
         assert [problem.code for problem in refused.problems] == ["B015"]
 
 
 def test_python_2_may_be_asked_for(here: Path) -> None:
     lay({"mine/x.py": 'print "H"\n', "mine/bot.toml": 'python = "2.7"'})
-    assert find(Path("mine")).python == "2.7"
+    assert load_spec(Path("mine")).python == "2.7"
 
 
 SPECIAL = {
@@ -388,8 +388,8 @@ def test_a_folder_has_a_largest_depth(here: Path) -> None:
 def test_two_bots_of_one_name_are_refused(here: Path) -> None:
     lay({"bots/nestor/x.py": PY, "bots/nestor/bot.toml": 'name = "Nestor"', "bots/nestor2/x.py": PY})
     lay({"bots/nestor2/bot.toml": 'name = "Nestor"'})
-    with pytest.raises(Refused) as refused:
-        find_all(["bots/*"], here)
+    with pytest.raises(UserError) as refused:
+        load_specs(["bots/*"], here)
     assert str(refused.value) == (
         'error[C003] two bots are called "Nestor": bots/nestor, bots/nestor2\n  hint: name = … in bot.toml'
     )
@@ -398,8 +398,8 @@ def test_two_bots_of_one_name_are_refused(here: Path) -> None:
 
 def test_a_bot_for_another_game_is_refused(here: Path) -> None:
     lay({"bots/mine/x.py": PY, "bots/mine/bot.toml": 'game = "pazaak"'})
-    with pytest.raises(Refused) as refused:
-        find_all(["bots/*"], here, "cardshark")
+    with pytest.raises(UserError) as refused:
+        load_specs(["bots/*"], here, "cardshark")
     assert str(refused.value) == (
         "error[C015] bots/mine/bot.toml: mine plays pazaak, and this is cardshark\n"
         '  hint: game = "cardshark", or take it out of `bots`'
@@ -408,28 +408,28 @@ def test_a_bot_for_another_game_is_refused(here: Path) -> None:
 
 def test_every_broken_bot_is_named_at_once(here: Path) -> None:
     lay({"bots/a+": "#!/opt/none/x\n", "bots/b": SH, "bots/c.py": PY})
-    with pytest.raises(Refused) as refused:
-        find_all(["bots/*"], here)
+    with pytest.raises(UserError) as refused:
+        load_specs(["bots/*"], here)
     assert [problem.code for problem in refused.value.problems] == ["B004", "B002"]
     assert refused.value.exit_code == 4
 
 
 def test_patterns_find_each_bot_once_and_no_readme(here: Path) -> None:
     lay({"bots/a.py": PY, "bots/b.py": PY, "bots/README.md": "", "bots/.hidden.py": PY, "bots/__pycache__/x": ""})
-    found = bots_at(["bots/b.py", "bots/*", "none/*"], here)
+    found = expand_patterns(["bots/b.py", "bots/*", "none/*"], here)
     assert [path.name for path in found] == ["b.py", "a.py"]
 
 
 def test_a_limit_that_the_tournament_grants_reaches_every_bot(here: Path) -> None:
     lay({"bots/a.py": PY})
-    (bot,) = find_all(["bots/*"], here, "cardshark", Limits(move=3.0))
+    (bot,) = load_specs(["bots/*"], here, "cardshark", Limits(move=3.0))
     assert bot.limits.move == 3.0
 
 
 def test_the_same_bot_twice_gets_two_names(here: Path) -> None:
     lay({"a.py": PY})
-    bot = find(Path("a.py"))
-    assert [spec.name for spec in named_apart([bot, bot, bot])] == ["a", "a#2", "a#3"]
+    bot = load_spec(Path("a.py"))
+    assert [spec.name for spec in disambiguate([bot, bot, bot])] == ["a", "a#2", "a#3"]
 
 
 def test_a_sample_is_found_by_its_name() -> None:
@@ -437,7 +437,7 @@ def test_a_sample_is_found_by_its_name() -> None:
 
 
 def test_an_unknown_sample_brings_the_nearest() -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(UserError) as refused:
         sample("lim71", "cardshark")
     assert str(refused.value) == (
         'error[C012] there is no sample bot of cardshark called "lim71"\n  hint: sample:lim17'

@@ -70,7 +70,7 @@ def test_the_examples_are_questions_and_legible_answers(heading: str, block: str
         else:
             words = question.split(" ")
             if heading == "Many":
-                table, answer = PROTOCOLS["lines"].numbered(answer.encode())
+                table, answer = PROTOCOLS["lines"].split_table_number(answer.encode())
                 assert str(table) == words.pop(0)
                 answer = answer.decode()
             # pazaak and hold'em are told apart by their last field: a truth, or a pot behind two limits

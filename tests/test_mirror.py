@@ -16,7 +16,7 @@ from host.games.luck import Deal
 from host.play.records import Fixture, Record, Result
 from host.play.table_plans import PLANS
 from host.tournament.stages import STAGES, Field
-from host.tournament.standings import by_pair, standings, told
+from host.tournament.standings import by_pair, stage_standings, standings
 
 RULES = {name: next(iter(game.presets.values())) for name, game in GAMES.items()}
 RULES["holdem"] = RULES["holdem"]._replace(rounds=20)
@@ -155,9 +155,9 @@ def test_tourneys_that_share_a_deal_are_one_unit() -> None:
 
     records = [tourney(number, *((300, 100) if number % 2 else (140, 340))) for number in range(1, 21)]
     stage = {"name": "tables", "kind": "tables", "rank_by": ["chips"]}
-    (b, a), _, _ = told(stage | {"mirror": True}, {}, records, {"a": {}, "b": {}})
+    (b, a), _, _ = stage_standings(stage | {"mirror": True}, {}, records, {"a": {}, "b": {}})
     assert (a.score, a.low, a.high, b.score) == (220, pytest.approx(220), pytest.approx(220), 220)
-    wide = told(stage, {}, records, {"a": {}, "b": {}}).rows[0]
+    wide = stage_standings(stage, {}, records, {"a": {}, "b": {}}).rows[0]
     assert wide.low is not None and wide.low < 190
 
 

@@ -22,22 +22,22 @@ import pytest
 from click.testing import CliRunner, Result
 from command import croupier
 
-from host.base.errors import Refused
+from host.base.errors import UserError
 from host.bots.values import Evidence
-from host.cli import Office
+from host.cli import CliContext
 from host.cli import report as report_commands
 from host.report.anonymize import numbered
 from host.report.charts import bars, nearest, scale
 from host.report.export import one_playlog, told_playlog, write_csv, write_events
 from host.report.html_file import casino_of, report_of
-from host.report.page import Thrift, file_policy, rendered
+from host.report.page import Detail, file_policy, render
 from host.report.playlog import read_playlog
-from host.report.summary import Account, account, as_json
-from host.report.table_replays import Shown, find, load, packed, squeezed, worth_seeing
+from host.report.summary import RunSummary, as_json, summarize
+from host.report.table_replays import ReplayedTable, find, gzip_base64, load, select_replays, to_json
 from host.report.timelines import chips
-from host.report.visibility import known_seed, watchable
+from host.report.visibility import known_seed, public_stages
 from host.tournament.journal import reading, writing
-from host.tournament.stage_runner import about
+from host.tournament.stage_runner import fixture_metadata
 from tests.browser import games
 from tests.browser.games import EVIL, SEED, spoilt
 
@@ -113,14 +113,14 @@ def test_every_id_is_one(journal: Path) -> None:
 
 def test_a_report_names_every_bot_and_its_rate(journal: Path) -> None:
     with reading(journal) as book:
-        told = account(book, SEED)
+        told = summarize(book, SEED)
     page = report(journal)
     assert all(f'id="bot-{bot.number}"' in page for bot in told.bots) and "95 % interval" in page
 
 
 def test_the_first_sentence_says_who_won_and_how_sure_that_is(journal: Path) -> None:
     with reading(journal) as book:
-        told = account(book, SEED)
+        told = summarize(book, SEED)
     assert told.stage and told.stage.rows[0].bot in told.sentence and re.search(r"% sure|may be luck", told.sentence)
 
 
@@ -137,14 +137,14 @@ def test_replays_open_again_as_they_were_packed(journal: Path) -> None:
 
 def test_the_same_journal_gives_the_same_replays(journal: Path) -> None:
     with reading(journal) as book:
-        place = worth_seeing(book, {"league"}, 1)[0]
+        place = select_replays(book, {"league"}, 1)[0]
         (one,), (other,) = (list(load(book, SEED, place.fixture, [place.nth])) for _ in range(2))
-    assert squeezed(packed(one)) == squeezed(packed(other))
+    assert gzip_base64(to_json(one)) == gzip_base64(to_json(other))
 
 
 def test_every_table_worth_seeing_is_found_by_its_name(journal: Path) -> None:
     with reading(journal) as book:
-        places = worth_seeing(book, {"league"}, 20)
+        places = select_replays(book, {"league"}, 20)
         assert [find(book, place.name) for place in places] == [place._replace(why="") for place in places]
 
 
@@ -159,7 +159,7 @@ def test_a_name_that_is_no_tables_finds_nothing(journal: Path, name: str) -> Non
 def test_a_report_shows_what_seats_and_the_order_of_play_were_worth(tmp_path: Path) -> None:
     path = games.played(tmp_path, "pazaak", 40)
     with reading(path) as book:
-        (stage,) = account(book, SEED).stages
+        (stage,) = summarize(book, SEED).stages
     assert stage.effects and (stage.effects.tables, stage.effects.apart) == (240, 0)
     assert {row.seat for row in stage.effects.seats.rows} == {"seat 1", "seat 2"}
     page = report(path)
@@ -173,23 +173,23 @@ def test_a_report_says_how_much_would_make_the_order_certain(tmp_path: Path) -> 
 
 def test_a_stage_under_way_shows_no_effects(tmp_path: Path) -> None:
     with reading(games.played(tmp_path, "pazaak", state="running")) as book:
-        assert [stage.effects for stage in account(book, SEED).stages] == [None]
+        assert [stage.effects for stage in summarize(book, SEED).stages] == [None]
 
 
 def test_a_packed_table_has_all_its_questions(journal: Path) -> None:
     with reading(journal) as book:
-        place = worth_seeing(book, {"league"}, 1)[0]
+        place = select_replays(book, {"league"}, 1)[0]
         (table,) = load(book, SEED, place.fixture, [place.nth])
     asked = [facts["q"] for ev, facts in table.events if ev == "ask" and "q" in facts]
-    columns = [column.split("\n") for column in packed(table)["questions"]]
+    columns = [column.split("\n") for column in to_json(table)["questions"]]
     assert [" ".join(fields) for fields in zip(*columns, strict=True)] == asked
 
 
 def test_every_decision_of_a_first_table_comes_with_its_time(journal: Path) -> None:
     with reading(journal) as book:
         (table,) = load(book, SEED, book.paths()[0], [0])
-    wall, cpu = packed(table)["took"]
-    assert len(wall) == len(cpu) == len(packed(table)["questions"][0].split("\n"))
+    wall, cpu = to_json(table)["took"]
+    assert len(wall) == len(cpu) == len(to_json(table)["questions"][0].split("\n"))
     assert wall == pytest.approx([table.times[number][0] for number in range(1, len(wall) + 1)], rel=0.06)
 
 
@@ -212,14 +212,14 @@ def test_a_game_cannot_be_watched_while_its_stage_runs(tmp_path: Path) -> None:
 
 def test_nothing_that_is_told_of_a_running_stage_names_a_table_or_a_card(tmp_path: Path) -> None:
     with reading(games.played(tmp_path, "pazaak", state="running")) as book:
-        told = json.dumps(as_json(account(book, SEED)))
+        told = json.dumps(as_json(summarize(book, SEED)))
     assert SEED.hex() not in told and "league/" not in told and "<b>H" not in told and '"seed": ""' in told
 
 
 def test_a_seed_in_words_is_secret_too_while_a_run_goes_on(tmp_path: Path) -> None:
     path = games.played(tmp_path, "pazaak", state="running")
     with writing(path) as book:
-        book.note({"config": '{"seed": "swordfish", "stage": []}'})
+        book.set_metadata({"config": '{"seed": "swordfish", "stage": []}'})
     assert "swordfish" not in report(path)
 
 
@@ -301,17 +301,17 @@ def test_packed_pages_are_as_harmless_as_the_others(fifty_told: str) -> None:
 
 def test_of_fifty_opponents_those_nearest_in_the_standings_are_listed_and_the_page_says_so(fifty: Path) -> None:
     with reading(fifty) as book:
-        told = account(book, SEED)
+        told = summarize(book, SEED)
     places = [row.bot for row in told.stages[0].rows]
     first = next(bot for bot in told.bots if bot.name == places[0])
     assert [other for other, _ in nearest(first, told.stages[0])] == sorted(places[1:41])
-    assert "Of its 49 opponents these are the nearest" in rendered(told, [], {}, live=True)
+    assert "Of its 49 opponents these are the nearest" in render(told, [], {}, live=True)
 
 
 def test_a_file_without_room_for_evidence_says_so(journal: Path) -> None:
     with reading(journal) as book:
-        told = account(book, SEED)
-    page = leaves_of(rendered(told, [], {}, live=False, thrift=Thrift.CUT))
+        told = summarize(book, SEED)
+    page = leaves_of(render(told, [], {}, live=False, thrift=Detail.CUT))
     assert "There is no room for evidence" in page and "killed by signal 11" not in page
 
 
@@ -339,10 +339,10 @@ def pazaak(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def told_of(path: Path) -> Account:
+def told_of(path: Path) -> RunSummary:
     """Return the account of a run."""
     with reading(path) as book:
-        return account(book, known_seed(book))
+        return summarize(book, known_seed(book))
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -404,7 +404,7 @@ def test_of_many_bots_some_pairs_have_no_page_and_the_page_says_so(tmp_path: Pat
 def test_chips_over_rounds_begin_as_dealt_and_end_as_scored(tmp_path: Path) -> None:
     path = games.grouped(tmp_path, rounds=12)
     with reading(path) as book:
-        for place in worth_seeing(book, {"groups", "final"}, 9):
+        for place in select_replays(book, {"groups", "final"}, 9):
             (table,) = load(book, SEED, place.fixture, [place.nth])
             told = chips(table)
             scores = table.events[-1].facts["scores"]
@@ -494,7 +494,7 @@ def test_a_blind_report_names_nobody(game: str, tmp_path: Path) -> None:
         page = re.sub(
             r"question \d+ of [^\n]*/\d+", "", opened(report_of(book, 20, numbered(book))[0])
         )  # said by no real game
-        assert page.count('"rows":') == len(worth_seeing(book, watchable(book), 20)) > 1
+        assert page.count('"rows":') == len(select_replays(book, public_stages(book), 20)) > 1
         names = [*book.bots(), html.escape(EVIL), "Zoë", "ab" * 8]
     assert [name for name in names if re.search(rf"(?<![\w#-]){re.escape(name)}(?![\w-])", page)] == []
     assert "Bot 1" in page
@@ -502,7 +502,7 @@ def test_a_blind_report_names_nobody(game: str, tmp_path: Path) -> None:
 
 def test_a_blind_report_has_the_same_figures(pazaak: Path) -> None:
     with reading(pazaak) as book:
-        named, blind = account(book, SEED), account(book, SEED, names=numbered(book))
+        named, blind = summarize(book, SEED), summarize(book, SEED, names=numbered(book))
     for one, other in zip(named.stages, blind.stages, strict=True):
         assert [row[5:12] for row in one.rows] == [row[5:12] for row in other.rows]
         assert sorted(duel.pair.tables for duel in one.duels) == sorted(duel.pair.tables for duel in other.duels)
@@ -535,7 +535,7 @@ def test_a_csv_has_a_row_for_every_seat(journal: Path) -> None:
     file = io.StringIO()
     with reading(journal) as book:
         rows = write_csv(book, None, False, file)
-        seats = sum(len(scores) for path in book.paths() for scores in book.whole(path)[0].scores)  # type: ignore[index]
+        seats = sum(len(scores) for path in book.paths() for scores in book.full_record(path)[0].scores)  # type: ignore[index]
     read = list(csv.DictReader(io.StringIO(file.getvalue())))
     assert len(read) == rows == seats and {row["bot"] for row in read} >= {EVIL}
 
@@ -566,7 +566,7 @@ def test_an_exported_fault_comes_with_its_evidence(journal: Path) -> None:
 
 
 def test_a_running_stage_is_exported_to_nobody(tmp_path: Path) -> None:
-    with reading(games.played(tmp_path, "pazaak", state="running")) as book, pytest.raises(Refused, match="secret"):
+    with reading(games.played(tmp_path, "pazaak", state="running")) as book, pytest.raises(UserError, match="secret"):
         write_events(book, None, False, io.StringIO())
 
 
@@ -582,7 +582,7 @@ def test_an_exported_playlog_is_read_as_one_of_2018(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("game", ["pazaak", "cardshark"])
 def test_only_holdem_has_a_playlog(tmp_path: Path, game: str) -> None:
-    with reading(games.played(tmp_path, game)) as book, pytest.raises(Refused, match="hold'em's"):
+    with reading(games.played(tmp_path, game)) as book, pytest.raises(UserError, match="hold'em's"):
         one_playlog(book, "last", False)
 
 
@@ -595,7 +595,7 @@ def test_a_playlog_is_told_in_short(tmp_path: Path) -> None:
 def test_a_torn_playlog_is_refused_with_its_line(tmp_path: Path) -> None:
     with reading(games.played(tmp_path, "holdem", rounds=3)) as book:
         text = one_playlog(book, "last", False)
-    with pytest.raises(Refused, match=r"line \d+ of the play.log is torn"):
+    with pytest.raises(UserError, match=r"line \d+ of the play.log is torn"):
         told_playlog(text[: len(text) // 2], "x.play.log")
 
 
@@ -611,7 +611,7 @@ def test_a_page_with_one_playlog_carries_it() -> None:
 def command(folder: Path, name: str, *words: str) -> Result:
     """Give a command in a folder."""
     told: click.Command = getattr(report_commands, name)
-    return CliRunner().invoke(told, words, obj=Office(folder, True, False, False))
+    return CliRunner().invoke(told, words, obj=CliContext(folder, True, False, False))
 
 
 def test_the_report_is_written_into_the_folder(journal: Path) -> None:
@@ -647,7 +647,7 @@ def test_what_about_says_repeats_and_verifies_the_run(seed: str, tmp_path: Path)
 def test_the_report_says_on_what_machine_it_was_played(tmp_path: Path) -> None:
     path = games.played(tmp_path, "pazaak")
     with writing(path) as book:
-        book.note({"machine": "A Loom, 2 cores"})
+        book.set_metadata({"machine": "A Loom, 2 cores"})
     assert "A Loom, 2 cores" in report(path) and "played on" in report(path)
 
 
@@ -662,7 +662,7 @@ def test_a_journal_that_cannot_be_read_is_refused_and_left_alone(spoil: str, tmp
     spoilt(path, spoil)
     before = path.read_bytes()
     refused = command(tmp_path, "report").exception
-    assert isinstance(refused, Refused) and refused.problems[0].code == "R005"
+    assert isinstance(refused, UserError) and refused.problems[0].code == "R005"
     assert path.read_bytes() == before and not (tmp_path / "report.html").exists()
 
 
@@ -685,7 +685,7 @@ def test_whatever_a_stranger_writes_into_a_journal_is_shown_or_refused(table: st
         ((kept,),) = sql(path, f"SELECT {column} FROM {table} {where}", cell)
         for odd in ODD if table == "run" or cell == 1 else ():
             sql(path, f"UPDATE {table} SET {column} = ? {where}", odd, cell)
-            with contextlib.suppress(Refused):
+            with contextlib.suppress(UserError):
                 report(path, 2)
         sql(path, f"UPDATE {table} SET {column} = ? {where}", kept, cell)
 
@@ -694,7 +694,7 @@ def test_whatever_a_stranger_writes_into_a_journal_is_shown_or_refused(table: st
 def test_a_journal_that_lacks_something_is_refused(lost: str, tmp_path: Path) -> None:
     path = games.played(tmp_path, "pazaak")
     sql(path, lost)
-    with pytest.raises(Refused, match="is damaged"):
+    with pytest.raises(UserError, match="is damaged"):
         report(path)
 
 
@@ -705,7 +705,7 @@ def test_a_journal_whose_config_says_no_sensible_number_of_tables_is_refused(
     path = games.played(tmp_path, "pazaak")
     stage = {"name": "league", "kind": "round-robin", "tables_per_pair": tables, "mirror": False}
     sql(path, "UPDATE run SET value = ? WHERE key = 'config'", json.dumps({"stage": [stage]}))
-    with pytest.raises(Refused, match="tables_per_pair"):
+    with pytest.raises(UserError, match="tables_per_pair"):
         report(path)
 
 
@@ -717,12 +717,12 @@ def sql(path: Path, statement: str, *values: object) -> list[tuple[Any, ...]]:
 
 def test_a_place_that_cannot_be_written_is_refused(journal: Path, tmp_path: Path) -> None:
     told = command(journal.parents[1], "report", "-o", str(tmp_path / "missing" / "x.html"))
-    assert isinstance(told.exception, Refused) and told.exception.problems[0].code == "R013"
+    assert isinstance(told.exception, UserError) and told.exception.problems[0].code == "R013"
 
 
 def test_a_refused_export_leaves_no_file(journal: Path, tmp_path: Path) -> None:
     told = command(journal.parents[1], "export", "csv", "nothing", "-o", str(tmp_path / "x.csv"))
-    assert isinstance(told.exception, Refused) and not list(tmp_path.iterdir())
+    assert isinstance(told.exception, UserError) and not list(tmp_path.iterdir())
 
 
 def test_an_export_goes_to_standard_output(journal: Path) -> None:
@@ -740,12 +740,12 @@ def test_a_playlog_is_exported_and_imported(tmp_path: Path) -> None:
     "words", [["import", "nothing.play.log"], ["report", "--journal", "nothing.sqlite"], ["report"]]
 )
 def test_what_is_missing_is_refused(tmp_path: Path, words: list[str]) -> None:
-    assert isinstance(command(tmp_path, *words).exception, Refused)
+    assert isinstance(command(tmp_path, *words).exception, UserError)
 
 
 def test_tables_shown_name_their_bots_harmless() -> None:
-    sitting = games.Sitting(("\x1b[31mred",), None, "x")
-    assert Shown("pazaak", sitting, [], []).bots == [r"\x1b[31mred"]
+    sitting = games.TableSetup(("\x1b[31mred",), None, "x")
+    assert ReplayedTable("pazaak", sitting, [], []).bots == [r"\x1b[31mred"]
 
 
 def test_what_was_played_again_is_listed_wherever_results_are(tmp_path: Path) -> None:
@@ -755,7 +755,7 @@ def test_what_was_played_again_is_listed_wherever_results_are(tmp_path: Path) ->
     games.begin(run / "run.sqlite", "pazaak", ("one", "two"))
     (fixture,) = games.fixtures("pazaak", "league", ("one", "two"), 3)
     with writing(run / "run.sqlite") as journal:
-        journal.add("league", games.recorded(fixture)._replace(replayed=2, stalls=(stall,)), about(fixture))
+        journal.add("league", games.recorded(fixture)._replace(replayed=2, stalls=(stall,)), fixture_metadata(fixture))
     told = (2, [f"{fixture.path}: {stall}"])
 
     for words in ("status", "standings"):
@@ -774,7 +774,7 @@ def test_a_bots_waits_and_stops_are_reported(tmp_path: Path) -> None:
     used = played.usage | {"one": played.usage["one"]._replace(waited=0.35, pauses=100, pondered=0.02)}
     with writing(path) as journal:
         faulty = played._replace(usage=used, faults={"one": {"timeout": 1}}, evidence=(late,))
-        journal.add("league", faulty, about(fixture))
+        journal.add("league", faulty, fixture_metadata(fixture))
 
     page = report(path)
 

@@ -19,7 +19,7 @@ import pytest
 from command import CROUPIER, Result, answers_in, croupier, croupier_process, cup_in, environment, result_of
 from house import inhabitants
 
-from host.play.worker import CHARGED_AFTER
+from host.play.worker import MAX_HOST_FAILURES
 from host.sandbox.process_tree import descendants
 from host.tournament.journal import VERSION, writing
 
@@ -249,7 +249,7 @@ def kill_one_of(processes: list[int], chance: random.Random) -> bool:
 
 
 KILLS = {"the run": kill_the_run, "a worker": kill_a_worker, "a keeper": kill_a_keeper}
-MOST_HITS = CHARGED_AFTER - 1
+MOST_HITS = MAX_HOST_FAILURES - 1
 """Times that something of one run is killed: more keepers in one fixture are no accident to croupier, but their bot's doing."""
 
 

@@ -30,7 +30,7 @@ from house import (
 from host.bots.values import Question
 from host.games import GAMES
 from host.play.records import Job, Record
-from host.play.worker import CHARGED_AFTER, bot_seed
+from host.play.worker import MAX_HOST_FAILURES, bot_seed
 from host.sandbox.process_tree import descendants
 from host.submissions.bot_spec import Bot
 from protocols.wire import Answer, Fault, FaultKind, Move
@@ -590,7 +590,7 @@ def test_an_end_takes_no_longer_than_that(make: Make) -> None:
 
     async def work() -> float:
         async with seat_of(bot) as seat:
-            await seat.decide([Question(1, 1, GAMES["cardshark"].examples[0])])
+            await seat.ask([Question(1, 1, GAMES["cardshark"].examples[0])])
             asked = trio.current_time()
         return trio.current_time() - asked
 
@@ -610,9 +610,9 @@ def test_after_a_fault_nobody_waits(make: Make) -> None:
 
     async def work() -> float:
         async with seat_of(bot) as seat:
-            await seat.decide([Question(1, 1, GAMES["cardshark"].examples[0])])
+            await seat.ask([Question(1, 1, GAMES["cardshark"].examples[0])])
             asked = trio.current_time()
-            await seat.decide([Question(1, 2, GAMES["cardshark"].examples[1])])
+            await seat.ask([Question(1, 2, GAMES["cardshark"].examples[1])])
         return trio.current_time() - asked
 
     assert trio.run(work) < AT_ONCE
@@ -679,7 +679,7 @@ def played_with_dying_keepers(bots: list[Bot], times: int) -> Record:
     return trio.run(work)
 
 
-@pytest.mark.parametrize("times", [1, CHARGED_AFTER - 1])
+@pytest.mark.parametrize("times", [1, MAX_HOST_FAILURES - 1])
 def test_a_fixture_whose_keeper_dies_is_played_again_and_nobody_is_blamed(times: int, make: Make) -> None:
     bots = [make(LIVELY, name=name, protocol="lines") for name in ("lively", "quiet")]
     undisturbed = played("cardshark", bots, KILLED_AT, hands=1)
@@ -696,9 +696,9 @@ def test_the_third_time_it_is_the_bots_own_crash_and_the_fixture_goes_on_without
     bots = [make(LIVELY, name=name, protocol="lines") for name in ("lively", "quiet")]
 
     with nothing_left_behind():
-        record = played_with_dying_keepers(bots, CHARGED_AFTER)
+        record = played_with_dying_keepers(bots, MAX_HOST_FAILURES)
 
-    assert record.replayed == CHARGED_AFTER - 1
+    assert record.replayed == MAX_HOST_FAILURES - 1
     assert faults_of(record, "lively")["crash"] == 1
     assert set(faults_of(record, "lively")) <= {"crash", "benched"}
     assert faults_of(record, "quiet") == {}

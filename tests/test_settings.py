@@ -11,7 +11,7 @@ import pytest
 from command import croupier, cup_in, environment
 
 from host.base.errors import Problem, explanations
-from host.cli import COLUMNS, COMMANDS, fitted, group, schema_of
+from host.cli import COLUMNS, COMMANDS, fit_width, group, schema_of
 from host.tournament.config import load
 from host.tournament.config_diff import canonical
 
@@ -135,10 +135,10 @@ def test_a_long_message_is_folded_and_loses_no_word() -> None:
     where = "a tournament/" * 9 + "croupier.toml:14"
     problem = Problem("C001", where, "unknown key " * 20, "a.c:1: error: " + "x" * 140, "one of " + "these, " * 30)
     text = str(problem)
-    folded = fitted(text)
+    folded = fit_width(text)
     assert max(map(len, folded.splitlines())) <= COLUMNS
     assert "".join(folded.split()) == "".join(text.split())
-    assert fitted("error[U001] short\n  hint: this") == "error[U001] short\n  hint: this"
+    assert fit_width("error[U001] short\n  hint: this") == "error[U001] short\n  hint: this"
 
 
 def test_a_terminal_gets_folded_messages_and_a_pipe_whole_ones(tmp_path: Path) -> None:

@@ -8,16 +8,16 @@ import house
 import pytest
 import trio
 
-from host.base.errors import Refused
-from host.bots.monitor import a_watcher
-from host.bots.seat import seated
+from host.base.errors import UserError
+from host.bots.monitor import running_monitor
+from host.bots.seat import open_seat
 from host.bots.values import Question
 from host.games.pazaak import GAME, View
 from host.sandbox import Home, sandboxed
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import Bot
 from host.submissions.build import build
-from host.submissions.discovery import find
+from host.submissions.discovery import load_spec
 from protocols.wire import Answer, Fault, FaultKind, Move
 
 EXAMPLES = [View(*view) for view in GAME.examples]
@@ -32,12 +32,12 @@ async def asked(bot: Bot, views: Sequence[View], at_once: int = 128, seed: int =
     questions = [Question(1, number, view) for number, view in enumerate(views, 1)]
     answers: list[Answer] = []
     async with (
-        a_watcher() as watcher,
+        running_monitor() as watcher,
         sandboxed(house.level(), Home(Path(bot.folder)), bot.limits) as sandbox,
-        seated(bot, GAME, sandbox, seed, watcher) as seat,
+        open_seat(bot, GAME, sandbox, seed, watcher) as seat,
     ):
         for start in range(0, len(questions), at_once):
-            answers += await seat.decide(questions[start : start + at_once])
+            answers += await seat.ask(questions[start : start + at_once])
     return answers
 
 
@@ -51,7 +51,7 @@ def handed_in(folder: Path, java: str, manifest: str = "", name: str = "Bot") ->
 
 def built(folder: Path, limits: Limits = house.AMPLE) -> Bot:
     """Build a submission, found as croupier finds any bot."""
-    return trio.run(build, find(folder), house.level())._replace(limits=limits)
+    return trio.run(build, load_spec(folder), house.level())._replace(limits=limits)
 
 
 def answers(bot: Bot, views: Sequence[View] = EXAMPLES, at_once: int = 128) -> list[Answer]:
@@ -105,7 +105,7 @@ def in_situation(name: str, views: Sequence[View]) -> list[View]:
 
 def refusal(folder: Path) -> str:
     """Return why a submission is not taken, for people."""
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(UserError) as refused:
         built(folder)
     return str(refused.value)
 
@@ -230,7 +230,7 @@ def test_the_goal_that_neptr_overwrote_in_2015_changes_in_its_own_process_only(t
     for folder, java in zip(folders, (neptr, honest), strict=True):
         folder.mkdir()
         handed_in(folder, java, name=folder.name)
-    both = house.built_all([find(folder) for folder in folders])
+    both = house.built_all([load_spec(folder) for folder in folders])
     bots = [both[folder.name]._replace(limits=house.AMPLE) for folder in folders]
     first, second = house.answers_of(house.played("pazaak", bots, 2))  # who is asked first changes from table to table
     told, true = Move("PLAY", 12), Move("PLAY", 20)
@@ -288,6 +288,6 @@ def test_an_unknown_adapter_is_said_with_the_one_that_was_meant(tmp_path: Path) 
 
 
 def test_a_class_of_2015_plays_no_other_game(tmp_path: Path) -> None:
-    spec = find(handed_in(tmp_path, THREE))
-    with pytest.raises(Refused, match=r"C013.* is for pazaak, not for holdem"):
+    spec = load_spec(handed_in(tmp_path, THREE))
+    with pytest.raises(UserError, match=r"C013.* is for pazaak, not for holdem"):
         trio.run(build, spec._replace(game="holdem"), house.level())

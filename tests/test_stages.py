@@ -11,7 +11,7 @@ from host.games import GAMES
 from host.games.engine import Table
 from host.games.luck import Luck
 from host.play.records import Fixture, Record, Result
-from host.play.table_plans import PLANS, sittings
+from host.play.table_plans import PLANS, table_setups
 from host.tournament.stages import BLOCK, STAGES, Field, Records, cup_places
 from protocols.wire import Move
 
@@ -78,14 +78,14 @@ def test_names_with_a_plus_do_not_share_a_path() -> None:
 
 def test_seats_alternate_between_the_tables_of_a_pair_across_blocks() -> None:
     fixtures = STAGES["round-robin"].due(league(BLOCK + 3), BLANK, Field(["a", "b"], SEED), {})
-    seats = [table.bots for fixture in fixtures for table in sittings(fixture, SEED, [()] * fixture.tables)]
+    seats = [table.bots for fixture in fixtures for table in table_setups(fixture, SEED, [()] * fixture.tables)]
     assert seats[:2] == [("a", "b"), ("b", "a")]
     assert all(one != other for one, other in pairwise(seats))
 
 
 def test_mirrored_tables_are_the_same_deal_from_the_other_seat() -> None:
     (fixture,) = STAGES["round-robin"].due(league(4, mirror=True), BLANK, Field(["a", "b"], SEED), {})
-    first, second, third, _ = sittings(fixture, SEED, [()] * 4)
+    first, second, third, _ = table_setups(fixture, SEED, [()] * 4)
     cards = [Table(PAZAAK, table.rules, table.shuffler(SEED)).request for table in (first, second, third)]
     assert cards[0] == cards[1] != cards[2]
     assert first.bots == second.bots[::-1]

@@ -19,8 +19,8 @@ from host.games import GAMES
 from host.play import table_plans
 from host.play.records import Fixture, Record, Result
 from host.report import terminal
-from host.tournament.standings import Row, by_pair, placed, standings, sureness
-from host.tournament.standings import told as standings_told
+from host.tournament.standings import Row, by_pair, reordered, standings, sureness
+from host.tournament.standings import stage_standings as standings_told
 
 IDLE = Usage(0, 0.0, 0.0, 0.0, 0, 0, (0,) * 26)
 
@@ -146,7 +146,7 @@ def test_an_unknown_measure_is_refused() -> None:
 
 def test_places_won_elsewhere_rank_and_who_has_none_comes_after() -> None:
     rows = standings("cup", ["games", "hands"], [block("AB", (9, 1)), block("CX", (8, 2))], field("ABC"))
-    assert ranking(placed(rows, ["B", "C"])) == [(1, "B"), (2, "C"), (3, "A")]
+    assert ranking(reordered(rows, ["B", "C"])) == [(1, "B"), (2, "C"), (3, "A")]
 
 
 # Friendly games.

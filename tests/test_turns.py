@@ -6,8 +6,8 @@ import pytest
 import trio
 from house import AMPLE, CACHE, built, level, nothing_left_behind, written
 
-from host.bots.monitor import Watcher
-from host.bots.seat import Seat, seated
+from host.bots.monitor import Monitor
+from host.bots.seat import Seat, open_seat
 from host.bots.values import Question
 from host.games import GAMES
 from host.sandbox import Home, Sandbox, sandboxed
@@ -63,7 +63,7 @@ def bot_of(source: str, suffix: str, name: str) -> Bot:
 
 async def asked(seat: Seat, number: int = 1) -> None:
     """Ask a seat one question."""
-    assert await seat.decide([Question(number, 1, GAME.examples[0])]) == [Move("S")], seat.evidence
+    assert await seat.ask([Question(number, 1, GAME.examples[0])]) == [Move("S")], seat.evidence
 
 
 def computed(sandbox: Sandbox) -> float:
@@ -76,14 +76,14 @@ def beside_a_thinker(turns: int, *, pondering: bool) -> tuple[float, Seat]:
     ponderer, thinker = bot_of(PONDERS, ".c", "ponderer"), bot_of(THINKS, ".py", "thinker")
 
     async def play() -> tuple[float, Seat]:
-        watcher = Watcher(pondering=pondering)
+        watcher = Monitor(pondering=pondering)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(watcher.run)
             async with (
                 sandboxed(level(), Home(Path(ponderer.folder)), AMPLE) as own,
                 sandboxed(level(), Home(Path(thinker.folder)), AMPLE) as others,
-                seated(ponderer, GAME, own, 1, watcher) as seat,
-                seated(thinker, GAME, others, 1, watcher) as other,
+                open_seat(ponderer, GAME, own, 1, watcher) as seat,
+                open_seat(thinker, GAME, others, 1, watcher) as other,
             ):
                 await asked(seat)
                 await asked(other)
@@ -125,19 +125,19 @@ def test_whoever_has_died_of_speaking_early_is_not_taken_for_one_without_a_quest
     hasty, thinker = bot_of(HASTY, ".py", "hasty"), bot_of(THINKS, ".py", "thinker")
 
     async def play() -> Seat:
-        watcher = Watcher()
+        watcher = Monitor()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(watcher.run)
             async with (
                 sandboxed(level(), Home(Path(hasty.folder)), AMPLE) as own,
                 sandboxed(level(), Home(Path(thinker.folder)), AMPLE) as others,
-                seated(hasty, GAME, own, 1, watcher) as seat,
-                seated(thinker, GAME, others, 1, watcher) as other,
+                open_seat(hasty, GAME, own, 1, watcher) as seat,
+                open_seat(thinker, GAME, others, 1, watcher) as other,
             ):
-                while await seat.decide([Question(1, 1, GAME.examples[0])]) != [Fault(FaultKind.EARLY)]:
+                while await seat.ask([Question(1, 1, GAME.examples[0])]) != [Fault(FaultKind.EARLY)]:
                     await trio.sleep(0.05)  # a host that was slow to read has heard both lines at once
                 await asked(other)
-                await seat.decide([Question(2, 1, GAME.examples[0])])
+                await seat.ask([Question(2, 1, GAME.examples[0])])
             nursery.cancel_scope.cancel()
         return seat
 
@@ -162,15 +162,15 @@ def test_whoever_was_stopped_ends_in_good_order() -> None:
     (shown / "polite.py").write_bytes(Path(polite.folder, "polite.py").read_bytes())
 
     async def play() -> None:
-        watcher = Watcher()
+        watcher = Monitor()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(watcher.run)
             home = Home(shown, state=state, state_name="memory.bin")
             async with (
                 sandboxed(level(), home, AMPLE) as own,
                 sandboxed(level(), Home(Path(thinker.folder)), AMPLE) as others,
-                seated(polite, GAME, own, 1, watcher) as seat,
-                seated(thinker, GAME, others, 1, watcher) as other,
+                open_seat(polite, GAME, own, 1, watcher) as seat,
+                open_seat(thinker, GAME, others, 1, watcher) as other,
             ):
                 await asked(seat)
                 await asked(other)

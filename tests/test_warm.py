@@ -9,21 +9,21 @@ import pytest
 import trio
 from house import AMPLE, CACHE, built, fixture_of, levels, nothing_left_behind, opened, written
 
-from host.base.errors import Refused
-from host.bots.deadline import Clock, answering
-from host.bots.monitor import a_watcher
-from host.bots.seat import seated
+from host.base.errors import UserError
+from host.bots.deadline import DeadlinePolicy, answering
+from host.bots.monitor import running_monitor
+from host.bots.seat import open_seat
 from host.bots.values import Evidence, Question
 from host.games import GAMES
 from host.play.records import Job
-from host.sandbox import Home, Keeper, Sandbox, found, landlock, sandboxed
+from host.sandbox import Home, Keeper, Sandbox, detect, landlock, sandboxed
 from host.sandbox.limits import Limits
 from host.sandbox.process_tree import descendants
 from host.submissions.bot_spec import Bot
 from host.submissions.build import build
 from host.submissions.check import checked
-from host.submissions.discovery import find
-from host.submissions.preflight import ready
+from host.submissions.discovery import load_spec
+from host.submissions.preflight import prepare_bots
 from host.tournament.config import load
 from protocols.wire import Answer, Fault, FaultKind, Move
 
@@ -56,12 +56,12 @@ def asked(
     async def ask() -> tuple[list[Answer], Sequence[Evidence], int]:
         answers: list[Answer] = []
         async with (
-            a_watcher() as watcher,
+            running_monitor() as watcher,
             sandboxed(level, Home(Path(bot.folder)), limits) as sandbox,
-            seated(bot._replace(limits=limits), GAME, sandbox, 7, watcher) as seat,
+            open_seat(bot._replace(limits=limits), GAME, sandbox, 7, watcher) as seat,
         ):
             for number in range(1, questions + 1):
-                answers += await seat.decide([Question(number, 1, GAME.examples[0])])
+                answers += await seat.ask([Question(number, 1, GAME.examples[0])])
             return answers, seat.all_evidence(), sandbox.keeper.warm
 
     with nothing_left_behind():
@@ -143,12 +143,12 @@ def test_no_question_is_left_in_the_memory_of_a_later_fork(level: str) -> None:
     async def ask() -> list[Answer]:
         answers: list[Answer] = []
         async with (
-            a_watcher() as watcher,
+            running_monitor() as watcher,
             sandboxed(level, Home(Path(bot.folder)), AMPLE) as sandbox,
-            seated(bot, GAME, sandbox, 7, watcher) as seat,
+            open_seat(bot, GAME, sandbox, 7, watcher) as seat,
         ):
             for number, view in enumerate(views, 1):
-                answers += await seat.decide([Question(number, 1, view)])
+                answers += await seat.ask([Question(number, 1, view)])
         return answers
 
     assert trio.run(ask) == [Move("B", 1), STANDS, STANDS]
@@ -265,13 +265,13 @@ def with_a_bot(
 
     async def run() -> None:
         async with (
-            a_watcher() as watcher,
+            running_monitor() as watcher,
             sandboxed(level, Home(Path(bot.folder)), limits) as sandbox,
-            seated(bot, GAME, sandbox, 7, watcher) as seat,
+            open_seat(bot, GAME, sandbox, 7, watcher) as seat,
         ):
 
             async def ask() -> Answer:
-                return (await seat.decide([Question(1, 1, GAME.examples[0])]))[0]
+                return (await seat.ask([Question(1, 1, GAME.examples[0])]))[0]
 
             await test(sandbox, ask)
 
@@ -353,9 +353,9 @@ def test_what_a_fork_has_waited_before_its_question_is_not_its_waiting() -> None
         await ask()
         waiting = await forked_ahead(sandbox)
         assert int(Path(f"/proc/{waiting}/schedstat").read_text().split()[1]) > 0
-        clock = Clock(limits, sandbox, charged=False)
-        clock.mark()
-        assert clock.left(1, 2, 0, 0) == 0
+        clock = DeadlinePolicy(limits, sandbox, charged=False)
+        clock.start_counting()
+        assert clock.extension(1, 2, 0, 0) == 0
         assert clock.waited == 0
         clock.forget()
 
@@ -409,7 +409,7 @@ def test_a_bot_that_hides_the_library_is_started_cold_and_check_says_so(level: s
     folder = folder_of("import json, heapq\nprint(json.answer)\n", json="answer = 'S'\n", ctypes="print('B 666')\n")
     bot = built(folder)
 
-    report, _ = trio.run(checked, find(folder), GAME, level, AMPLE)
+    report, _ = trio.run(checked, load_spec(folder), GAME, level, AMPLE)
 
     answers, _, warm = asked(level, bot)
     assert (answers, warm) == ([STANDS] * 3, 0)
@@ -447,10 +447,10 @@ def test_the_first_questions_seed_is_not_the_seconds_fixtures() -> None:
 
 @only_warm
 def test_warm_answers_that_are_not_the_cold_ones_are_refused() -> None:
-    spec = find(folder_of("import sys\nprint('S' if 'ctypes' not in sys.modules else 'H')\n"))
+    spec = load_spec(folder_of("import sys\nprint('S' if 'ctypes' not in sys.modules else 'H')\n"))
 
-    with pytest.raises(Refused) as refused:
-        trio.run(ready, [spec], GAME, AMPLE, WARM[-1])
+    with pytest.raises(UserError) as refused:
+        trio.run(prepare_bots, [spec], GAME, AMPLE, WARM[-1])
 
     assert [problem.code for problem in refused.value.problems] == ["B039"]
     assert refused.value.problems[0].evidence.endswith("\ncold: S 0\nwarm: H 0")
@@ -472,15 +472,15 @@ def test_a_tournament_may_have_all_its_bots_warm_whose_language_has_a_warm_start
 
 @only_warm
 def test_check_says_that_a_bot_is_the_same_warm() -> None:
-    report, bot = trio.run(checked, find(folder_of("print('S')\n")), GAME, WARM[-1], AMPLE)
+    report, bot = trio.run(checked, load_spec(folder_of("print('S')\n")), GAME, WARM[-1], AMPLE)
 
     assert report.accepted and bot and bot.warm
     assert "answers as it does cold" in report.text()
 
 
 def test_where_nobody_can_be_kept_from_the_interpreter_each_start_is_cold() -> None:
-    for level in {*levels(), found().level} - set(WARM):
-        bot = trio.run(build, find(folder_of("print('S')\n")), level)
+    for level in {*levels(), detect().level} - set(WARM):
+        bot = trio.run(build, load_spec(folder_of("print('S')\n")), level)
         answers, _, warm = asked(level, bot._replace(limits=AMPLE), 2)
         assert (answers, warm) == ([STANDS] * 2, 0)
 
@@ -492,9 +492,9 @@ def test_a_clock_looks_at_the_bot_and_not_at_its_interpreter(level: str) -> None
 
     async def ask() -> list[Answer]:
         async with (
-            a_watcher() as watcher,
+            running_monitor() as watcher,
             sandboxed(level, Home(Path(bot.folder)), AMPLE) as sandbox,
-            seated(bot, GAME, sandbox, 7, watcher) as seat,
+            open_seat(bot, GAME, sandbox, 7, watcher) as seat,
             trio.open_nursery() as nursery,
         ):
 
@@ -503,9 +503,9 @@ def test_a_clock_looks_at_the_bot_and_not_at_its_interpreter(level: str) -> None
                     await trio.sleep(0.01)
                 seen.append((answering(sandbox), processes[1].pid))
 
-            await seat.decide([Question(1, 1, GAME.examples[0])])
+            await seat.ask([Question(1, 1, GAME.examples[0])])
             nursery.start_soon(look)
-            answers = await seat.decide([Question(2, 1, GAME.examples[0])])
+            answers = await seat.ask([Question(2, 1, GAME.examples[0])])
             nursery.cancel_scope.cancel()
             return answers
 

@@ -28,14 +28,14 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def under_way(finished: Path, folder: Path) -> Iterator[tuple[Path, Journal, Kept]]:
     """Begin the run of a finished cup anew: nothing is played yet, and what will be is given."""
     with reading(finished / "run" / "run.sqlite") as before:
-        facts, bots = before.facts(), before.bots()
-        kept = [whole for path in before.paths() if (whole := before.whole(path))]
+        facts, bots = before.metadata(), before.bots()
+        kept = [whole for path in before.paths() if (whole := before.full_record(path))]
     cup = folder / "cup"
     with writing(cup / "run" / "run.sqlite") as journal:
-        journal.note(facts | {"state": "running", "stage tables": "running", "known tables": "3"})
+        journal.set_metadata(facts | {"state": "running", "stage tables": "running", "known tables": "3"})
         for name, said in bots.items():
             about = {key: value for key, value in said.items() if key not in ("sha256", "language")}
-            journal.enter(name, said["sha256"], said["language"], about)
+            journal.add_bot(name, said["sha256"], said["language"], about)
         yield cup, journal, kept
 
 
@@ -69,7 +69,7 @@ def test_every_fixture_is_told_until_the_run_ends(state: str, code: int, finishe
         assert (event["stage"], event["done"], event["known"], event["fixture"]) == ("tables", 2, 3, kept[1][0].path)
         journal.add("tables", *kept[2])
         assert told(process)["done"] == 3
-        journal.note({"state": state, "stage tables": state})
+        journal.set_metadata({"state": state, "stage tables": state})
         playing.close()
         standings = told(process)
         assert process.wait(timeout=120) == code

@@ -21,8 +21,8 @@ import pytest
 from command import CROUPIER, ROOT, environment
 
 from host.report.export import write_events
-from host.tournament.journal import beside, reading, writing
-from host.tournament.stage_runner import about
+from host.tournament.journal import reading, wal_files, writing
+from host.tournament.stage_runner import fixture_metadata
 from tests.browser import games
 from tests.browser.games import SEED
 
@@ -222,7 +222,7 @@ def test_what_is_new_is_told_while_somebody_is_at_the_run(tmp_path: Path) -> Non
     (fixture, *_) = games.fixtures("pazaak", "league", games.BOTS["pazaak"], 2)
     with writing(path) as journal, serving(path) as server, server.news() as news:
         assert next(news)["state"] == "running"
-        journal.add("league", games.recorded(fixture), about(fixture))
+        journal.add("league", games.recorded(fixture), fixture_metadata(fixture))
         assert any(each["newest"] == 1 for each in news)
 
 
@@ -266,7 +266,7 @@ def test_what_becomes_of_a_journal_that_is_served_is_said_on_the_page(how: str, 
     with serving(path) as server, server.news() as news:
         name = server.json("/api/replays.json")["rows"][0]["table"]  # type: ignore[index]
         assert server.get(f"/api/replay?table={quote(name)}")[0] == 200
-        for log in beside(path):
+        for log in wal_files(path):
             log.unlink(missing_ok=True)
         path.unlink()
         if other.exists():
@@ -282,7 +282,7 @@ def test_another_journal_in_its_place_is_shown_and_none_of_the_first(tmp_path: P
     with serving(path) as server, server.news() as news:
         name = server.json("/api/replays.json")["rows"][0]["table"]  # type: ignore[index]
         assert server.get(f"/api/replay?table={quote(name)}")[0] == 200
-        for log in beside(path):
+        for log in wal_files(path):
             log.unlink(missing_ok=True)
         other.rename(path)
         next(news for _ in news if b"A cardshark cup" in server.get("/")[2])

@@ -15,11 +15,11 @@ import pytest
 import trio
 from command import croupier
 
-from host.base.errors import Refused
+from host.base.errors import UserError
 from host.submissions import requirements
 from host.submissions.bot_spec import Bot
 from host.submissions.build import build
-from host.submissions.discovery import find
+from host.submissions.discovery import load_spec
 
 LIMITS = f"limits_{uuid.uuid4().hex[:12]}"
 BOT = """\
@@ -80,7 +80,7 @@ def guest(place: Path, requires: str, package: str = LIMITS, **more: str) -> Pat
 
 def built(folder: Path) -> Bot:
     """Return a bot, built."""
-    return trio.run(build, find(folder), house.level())
+    return trio.run(build, load_spec(folder), house.level())
 
 
 def test_a_bot_finds_what_it_requires_and_what_that_requires(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ NOT_TO_BE_HAD = {
 
 @pytest.mark.parametrize("case", NOT_TO_BE_HAD)
 def test_what_cannot_be_had_as_a_wheel_is_refused_with_pips_words(case: str, tmp_path: Path) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(UserError) as refused:
         built(guest(tmp_path, NOT_TO_BE_HAD[case]))
     (problem,) = refused.value.problems
     assert problem.code == "B009" and refused.value.exit_code == 4
@@ -147,7 +147,7 @@ def a_server(asked: list[str]) -> Iterator[int]:
 @pytest.mark.parametrize("name", ["source-1.0.tar.gz", "secret-1.0-py3-none-any.whl"])
 def test_what_a_wheel_names_by_its_address_is_not_fetched(name: str, tmp_path: Path, index: Path) -> None:
     asked: list[str] = []
-    with a_server(asked) as port, pytest.raises(Refused) as refused:
+    with a_server(asked) as port, pytest.raises(UserError) as refused:
         wheel(index, "carrier", "1.0", needs=f"{name.partition('-')[0]} @ http://127.0.0.1:{port}/{name}")
         built(guest(tmp_path, '["carrier"]', package="carrier"))
     (problem,) = refused.value.problems
@@ -172,14 +172,14 @@ def test_wheels_that_are_too_large_are_refused_while_they_come(tmp_path: Path, i
         wheel(index, name, "1.0", needs="vaster" if name == "vast" else "")
         with zipfile.ZipFile(index / f"{name}-1.0-py3-none-any.whl", "a") as archive:
             archive.writestr("filler", bytes(70 << 20))
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(UserError) as refused:
         built(guest(tmp_path, '["vast"]', package="vast"))
     assert "at most 128 MiB" in refused.value.problems[0].hint
 
 
 @pytest.mark.parametrize("name", ["packages", "wheels"])
 def test_a_bots_own_folder_is_not_mixed_with_what_it_requires(name: str, tmp_path: Path) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(UserError) as refused:
         built(guest(tmp_path, f'["{LIMITS}"]', **{name: "x = 1\n"}))
     assert [problem.code for problem in refused.value.problems] == ["B019"]
 

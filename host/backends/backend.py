@@ -4,27 +4,27 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from host.backends.local import processes
-from host.base.errors import Problem, Refused
-from host.sandbox import demand
-from host.submissions.preflight import ready
-from host.tournament.stage_runner import Venue
+from host.base.errors import Problem, UserError
+from host.sandbox import require_level
+from host.submissions.preflight import prepare_bots
+from host.tournament.stage_runner import Backend
 
 
-async def demand_here(level: str) -> str:
+async def require_local(level: str) -> str:
     """Return the strongest level of this machine. Raise Refused (exit code 6) when that is less than demanded."""
-    return demand(level)
+    return require_level(level)
 
 
 @asynccontextmanager
-async def venue(address: str, say: Callable[[str], None]) -> AsyncIterator[Venue]:
+async def open_backend(address: str, say: Callable[[str], None]) -> AsyncIterator[Backend]:
     """Open the venue of an address: the cluster of a Dask scheduler, or this machine where it is empty."""
     if not address:
-        yield Venue(demand_here, ready, processes)
+        yield Backend(require_local, prepare_bots, processes)
         return
     try:
         from host.backends.dask import cluster
     except ModuleNotFoundError as missing:
         told = f"a cluster needs the Python package {missing.name}, which is not installed"
-        raise Refused([Problem("S008", "", told, hint="pip install 'croupier[cluster]'")], 6) from missing
+        raise UserError([Problem("S008", "", told, hint="pip install 'croupier[cluster]'")], 6) from missing
     async with cluster(address, say) as found:
         yield found

@@ -25,17 +25,17 @@ from distributed.comm.core import CommClosedError
 
 from host.backends import dask_worker
 from host.backends.local import Queue
-from host.backends.prepare_bots import Order, Readiness
-from host.base.errors import Problem, Refused
+from host.backends.prepare_bots import PrepareRequest, PrepareResult
+from host.base.errors import Problem, UserError
 from host.games.engine import Game
-from host.play.custom_games import Origin, origin, sources
-from host.play.records import Setup, encode
-from host.sandbox import meets
+from host.play.custom_games import GameOrigin, origin, sources
+from host.play.records import WorkerSetup, encode
+from host.sandbox import at_least
 from host.sandbox.limits import Limits
 from host.submissions import requirements
 from host.submissions.bot_spec import Bot, Spec
 from host.submissions.build import File, files_of
-from host.tournament.stage_runner import Venue
+from host.tournament.stage_runner import Backend
 
 POLL = 0.5
 """Seconds between two looks at who is there."""
@@ -85,7 +85,7 @@ GONE = (asyncio.CancelledError, CancelledError, KilledWorker)
 """How Dask says the same."""
 
 
-class Member(NamedTuple):
+class WorkerInfo(NamedTuple):
     """One worker of the cluster."""
 
     address: str
@@ -96,7 +96,7 @@ class Member(NamedTuple):
         return f"worker {self.name}" + (f" at {self.address}" if self.name != self.address else "")
 
 
-class Link:
+class DaskClient:
     """A Dask client, in a thread with an event loop of its own; asked from trio.
 
     It connects again whenever the scheduler has gone and come back, and knows who is there at the moment.
@@ -105,7 +105,7 @@ class Link:
     def __init__(self, address: str) -> None:
         self.address = address
         self.cup = uuid.uuid4().hex
-        self.members: Mapping[str, Member] = {}
+        self.members: Mapping[str, WorkerInfo] = {}
         self.connected = False
         self.trouble: Exception | None = None  # why not
         self._client: Any = None
@@ -151,16 +151,16 @@ class Link:
                     raise OSError("the scheduler has gone")
                 told = await asyncio.wait_for(client.scheduler.identity(), FROZEN)
                 self.members = {
-                    address: Member(address, str(each["name"]), each["nthreads"])
+                    address: WorkerInfo(address, str(each["name"]), each["nthreads"])
                     for address, each in told["workers"].items()
                     if each["status"] == "running"
                 }
                 self.connected = True
                 if self._loop_time() - heard > HEARD:
                     heard = self._loop_time()
-                    await self._everywhere(client, dask_worker.hear)
+                    await self._everywhere(client, dask_worker.heartbeat)
                 await self._pause(POLL)
-            await self._everywhere(client, dask_worker.dismiss)
+            await self._everywhere(client, dask_worker.stop)
         finally:
             with contextlib.suppress(OSError):
                 await asyncio.wait_for(client.close(), ANSWERS)
@@ -221,13 +221,13 @@ class Link:
         async def ask() -> str:
             with self._scheduler() as client:
                 try:
-                    return str(await client.run_on_scheduler(dask_worker.edition))
+                    return str(await client.run_on_scheduler(dask_worker.build_id))
                 except (ImportError, AttributeError):  # it cannot even read the question
                     return "none"
 
         return await self._there(ask())
 
-    async def call(self, member: Member, function: Callable[..., T], *arguments: Any) -> T:
+    async def call(self, member: WorkerInfo, function: Callable[..., T], *arguments: Any) -> T:
         """Return what a function returns on a worker, as a task of its own. Raise Gone when the worker goes first."""
 
         async def ask() -> T:
@@ -258,14 +258,14 @@ def _versions(packages: Mapping[str, str]) -> dict[str, str]:
 class Cluster:
     """The machines of a cluster, and what each must have before it may play."""
 
-    def __init__(self, link: Link, say: Say, patience: float) -> None:
+    def __init__(self, link: DaskClient, say: Say, patience: float) -> None:
         self._link, self._say, self._patience = link, say, patience
         self._files: dict[str, tuple[File, ...]] = {}  # what travels, by its hash
-        self._order = Order((), "", Origin(), Limits(), "none")  # its folders are such hashes
+        self._order = PrepareRequest((), "", GameOrigin(), Limits(), "none")  # its folders are such hashes
         self._downloading = trio.Lock()
         self._hashes: dict[str, str] = {}  # of the bots, by name
-        self._outfitted: dict[Member, Readiness] = {}
-        self._fit: list[Member] = []
+        self._outfitted: dict[WorkerInfo, PrepareResult] = {}
+        self._fit: list[WorkerInfo] = []
         self._refused: set[str] = set()
 
     # Before the first table.
@@ -275,15 +275,15 @@ class Cluster:
 
         It is not the strongest one that can be had: that would depend on who happens to be there.
         """
-        lacks = dict[Member, list[Problem]]()
+        lacks = dict[WorkerInfo, list[Problem]]()
         for _ in range(LOOKS):  # whoever was there may go while it is looked at
             members = await self._gathered()
             with contextlib.suppress(Gone):
                 versions = await self._link.versions()
                 theirs = {**versions["scheduler"], "croupier": await self._link.edition()}
-                ours = {**versions["client"], "croupier": dask_worker.edition()}
+                ours = {**versions["client"], "croupier": dask_worker.build_id()}
                 if problems := other_versions("the scheduler", ours, theirs):
-                    raise Refused(problems, 6)  # it would not even understand what it is to pass on
+                    raise UserError(problems, 6)  # it would not even understand what it is to pass on
                 for member in members:
                     with contextlib.suppress(Gone):
                         lacks[member] = await self._unfit(member, versions, level)
@@ -291,53 +291,53 @@ class Cluster:
                 break
         problems = [problem for each in lacks.values() for problem in each if problem.code == STRANGE]
         if problems:
-            raise Refused(problems, 6)
+            raise UserError(problems, 6)
         self._weed(lacks)
         self._fit = [member for member, problems in lacks.items() if not problems]
         return level
 
-    async def _gathered(self) -> list[Member]:
+    async def _gathered(self) -> list[WorkerInfo]:
         """Return who is there, as soon as anybody is. Raise Refused when nobody comes."""
         with trio.move_on_after(min(2 * ANSWERS, self._patience)):
             while not self._link.connected:
                 await trio.sleep(POLL / 10)
         if not self._link.connected:
-            raise Refused([no_scheduler(self._link)], 6)
+            raise UserError([no_scheduler(self._link)], 6)
         if not self._link.members:
             self._say(f"waiting for a worker of {self._link.address}")
         with trio.move_on_after(self._patience):
             while not self._link.members:
                 await trio.sleep(POLL / 10)
         if not self._link.members:
-            raise Refused([no_worker(self._link)], 6)
+            raise UserError([no_worker(self._link)], 6)
         return list(self._link.members.values())
 
-    async def _unfit(self, member: Member, versions: Versions, level: str) -> list[Problem]:
+    async def _unfit(self, member: WorkerInfo, versions: Versions, level: str) -> list[Problem]:
         """Return what keeps a machine from playing at a level."""
         if problems := other_versions(str(member), versions["client"], versions.get(member.address, {})):
             return problems
         try:
             seen = await self._link.call(member, dask_worker.look)
         except OSError as failed:
-            return [hindered(member, failed)]
-        if problems := other_versions(str(member), {"croupier": dask_worker.edition()}, {"croupier": seen.edition}):
+            return [connection_problem(member, failed)]
+        if problems := other_versions(str(member), {"croupier": dask_worker.build_id()}, {"croupier": seen.build_id}):
             return problems
-        if meets(seen.level, level):
+        if at_least(seen.level, level):
             return []
         told = f'[sandbox] level = "{level}" is demanded and this machine gives "{seen.level}"'
         return [Problem("S001", str(member), told, seen.reasons, "croupier doctor, there")]
 
-    def _weed(self, lacks: Mapping[Member, Sequence[Problem]]) -> None:
+    def _weed(self, lacks: Mapping[WorkerInfo, Sequence[Problem]]) -> None:
         """Refuse the machines that lack something. Raise Refused when that is all of them."""
         if not lacks:
-            raise Refused([no_worker(self._link)], 6)  # who was there has gone
+            raise UserError([no_worker(self._link)], 6)  # who was there has gone
         if all(lacks.values()):
-            raise Refused([problem for problems in lacks.values() for problem in problems], 6)
+            raise UserError([problem for problems in lacks.values() for problem in problems], 6)
         for member, problems in lacks.items():
             if problems:
                 self._refuse(member, problems)
 
-    def _refuse(self, member: Member, problems: Sequence[Problem]) -> None:
+    def _refuse(self, member: WorkerInfo, problems: Sequence[Problem]) -> None:
         """Give a machine no work, and say so by name."""
         self._refused.add(member.address)
         for problem in problems:
@@ -351,9 +351,9 @@ class Cluster:
         A machine that lacks what a bot needs is refused; what is wrong with a bot is Refused as on one machine.
         """
         own = tuple(spec._replace(game=game.name, folder=self._pack(files_of(spec))) for spec in specs)
-        self._order = Order(own, game.name, self._brought(game.name), granted, level)
+        self._order = PrepareRequest(own, game.name, self._brought(game.name), granted, level)
 
-        async def one(member: Member) -> None:
+        async def one(member: WorkerInfo) -> None:
             began = trio.current_time()
             with contextlib.suppress(Gone):
                 self._outfitted[member] = await self._outfit(member)
@@ -367,7 +367,7 @@ class Cluster:
                 self._outfitted[member] = self._alike(member, self._outfitted[member])
         for readiness in self._outfitted.values():
             if not all(problem.code.startswith("S") for problem in readiness.problems):
-                raise Refused(list(readiness.problems), readiness.exit_code)
+                raise UserError(list(readiness.problems), readiness.exit_code)
         self._weed({member: readiness.problems for member, readiness in self._outfitted.items()})
         return next(list(readiness.bots) for readiness in self._outfitted.values() if not readiness.problems)
 
@@ -378,32 +378,32 @@ class Cluster:
         self._files[sha256] = packed
         return Path(sha256)
 
-    def _brought(self, game: str) -> Origin:
+    def _brought(self, game: str) -> GameOrigin:
         """Return where the machines find a game: what lies beside croupier.toml travels, what is installed does not."""
         known = origin(game)
         files = [
             File(str(path.relative_to(known.folder)), executable=False, content=path.read_bytes())
             for path in sources(game)
         ]
-        return Origin(known.said, str(self._pack(files)), first=True) if files else known
+        return GameOrigin(known.said, str(self._pack(files)), first=True) if files else known
 
-    async def _outfit(self, member: Member) -> Readiness:
+    async def _outfit(self, member: WorkerInfo) -> PrepareResult:
         """Bring a machine what it does not have yet, and have it make all bots ready."""
         try:
             order = self._order._replace(specs=await self._with_wheels(member))
             folders = [each for spec in order.specs for each in (spec.folder, spec.wheels) if each is not None]
             wanted = [str(folder) for folder in (*folders, order.origin.folder)]
             for sha256 in await self._link.call(
-                member, dask_worker.lacking, [each for each in wanted if each in self._files]
+                member, dask_worker.missing_files, [each for each in wanted if each in self._files]
             ):
-                await self._link.call(member, dask_worker.take_in, self._files[sha256])
+                await self._link.call(member, dask_worker.store_files, self._files[sha256])
             return await self._link.call(member, dask_worker.ready, order)
         except OSError as failed:
-            return Readiness((), (hindered(member, failed),), 6)
-        except Refused as refused:
-            return Readiness((), tuple(refused.problems), refused.exit_code)
+            return PrepareResult((), (connection_problem(member, failed),), 6)
+        except UserError as refused:
+            return PrepareResult((), tuple(refused.problems), refused.exit_code)
 
-    async def _with_wheels(self, member: Member) -> tuple[Spec, ...]:
+    async def _with_wheels(self, member: WorkerInfo) -> tuple[Spec, ...]:
         """Return the bots with the wheels that they require on a machine, downloaded here: it may have no network.
 
         All machines get the same ones, so that they make the same bots. One of another architecture sees to itself.
@@ -414,12 +414,12 @@ class Cluster:
         for spec, suits in zip(requiring, told, strict=True):
             if suits and suits.machine == os.uname().machine:
                 async with self._downloading:
-                    found = sorted((await requirements.fetched(spec, suits)).iterdir())
+                    found = sorted((await requirements.download(spec, suits)).iterdir())
                 files = [File(path.name, executable=False, content=path.read_bytes()) for path in found]
                 brought[spec.name] = self._pack(files)
         return tuple(spec._replace(wheels=brought.get(spec.name)) for spec in self._order.specs)
 
-    def _alike(self, member: Member, readiness: Readiness) -> Readiness:
+    def _alike(self, member: WorkerInfo, readiness: PrepareResult) -> PrepareResult:
         """Return how a machine is ready: not at all where it makes other bots of the same files than the first one."""
         hashes = {bot.name: bot.sha256 for bot in readiness.bots}
         self._hashes = self._hashes or hashes
@@ -428,12 +428,12 @@ class Cluster:
             return readiness
         told = f"makes other bots of the same files than the machines before it: {', '.join(differing)}"
         hint = "the same Python for bots on all machines, or one image"
-        return Readiness((), (Problem(STRANGE, str(member), told, hint=hint),), 6)
+        return PrepareResult((), (Problem(STRANGE, str(member), told, hint=hint),), 6)
 
     # At play.
 
     @contextlib.asynccontextmanager
-    async def executor(self, setup: Setup, on_lost: Say, _workers: int) -> AsyncIterator[Queue]:
+    async def executor(self, setup: WorkerSetup, on_lost: Say, _workers: int) -> AsyncIterator[Queue]:
         """Keep every machine at play, with as many fixtures at once as it has threads; those too that come later."""
         fit = [member for member, readiness in self._outfitted.items() if not readiness.problems]
         many, threads = len(fit), sum(member.threads for member in fit)
@@ -444,11 +444,11 @@ class Cluster:
             yield hands
             nursery.cancel_scope.cancel()
 
-    async def _employ(self, hands: Queue, setup: Setup) -> None:
+    async def _employ(self, hands: Queue, setup: WorkerSetup) -> None:
         """Employ whoever is there. Raise Refused when nobody has been for too long; what is played is kept."""
         employed: set[str] = set()
 
-        async def tend(member: Member) -> None:
+        async def tend(member: WorkerInfo) -> None:
             with contextlib.suppress(Gone):
                 await self._tend(member, hands, setup)
             employed.discard(member.address)
@@ -463,10 +463,10 @@ class Cluster:
                 if employed:
                     busy = trio.current_time()
                 elif trio.current_time() - busy > self._patience:
-                    raise Refused([(no_worker if self._link.connected else no_scheduler)(self._link)], 5)
+                    raise UserError([(no_worker if self._link.connected else no_scheduler)(self._link)], 5)
                 await trio.sleep(POLL)
 
-    async def _tend(self, member: Member, hands: Queue, setup: Setup) -> None:
+    async def _tend(self, member: WorkerInfo, hands: Queue, setup: WorkerSetup) -> None:
         """Keep one machine at play until it has gone. Raise Gone when that is before it could begin."""
         readiness = self._outfitted.pop(member, None) or await self._welcome(member)
         if readiness.problems:
@@ -493,10 +493,10 @@ class Cluster:
             for _ in range(member.threads):
                 nursery.start_soon(employ)
 
-    async def _welcome(self, member: Member) -> Readiness:
+    async def _welcome(self, member: WorkerInfo) -> PrepareResult:
         """Look at a machine that came later, and have it make the bots ready."""
         if problems := await self._unfit(member, await self._link.versions(), self._order.level):
-            return Readiness((), tuple(problems), 6)
+            return PrepareResult((), tuple(problems), 6)
         readiness = self._alike(member, await self._outfit(member))
         if not readiness.problems:
             self._say(f"{member} has joined")
@@ -516,12 +516,12 @@ def other_versions(who: str, ours: Mapping[str, str], theirs: Mapping[str, str])
     return [Problem(STRANGE, who, f"has {'; '.join(differing)}", hint=hint)]
 
 
-def hindered(member: Member, failed: OSError) -> Problem:
+def connection_problem(member: WorkerInfo, failed: OSError) -> Problem:
     """Return the problem of a machine whose system does not let it take part."""
     return Problem("S013", str(member), "its system stands in the way", str(failed), "croupier doctor, there")
 
 
-def no_scheduler(link: Link) -> Problem:
+def no_scheduler(link: DaskClient) -> Problem:
     """Return the problem of a scheduler that is not there, or with which no connection comes about."""
     address, told = link.address, str(link.trouble or "")
     if address.startswith("tls:") and isinstance(link.trouble, CommClosedError):
@@ -570,25 +570,25 @@ def in_the_clear(address: str) -> bool:
     return place.scheme == "tcp" and place.hostname != "localhost" and not meant
 
 
-def no_worker(link: Link) -> Problem:
+def no_worker(link: DaskClient) -> Problem:
     """Return the problem of a scheduler without workers."""
     hint = f"on each machine that is to play:  dask worker {link.address}"
     return Problem("S011", link.address, "this scheduler has no worker", hint=hint)
 
 
 @contextlib.asynccontextmanager
-async def cluster(address: str, say: Say, patience: float = PATIENCE) -> AsyncIterator[Venue]:
+async def cluster(address: str, say: Say, patience: float = PATIENCE) -> AsyncIterator[Backend]:
     """Open the venue of a Dask scheduler's address; leaving the block ends every bot there.
 
     `patience` are the seconds in which a scheduler or a worker that has gone may come back.
     """
     if problems := without_certificates(address):
-        raise Refused(problems, 6)
+        raise UserError(problems, 6)
     if in_the_clear(address):
         say(CLEAR.format(address))
-    link = Link(address)
+    link = DaskClient(address)
     async with trio.open_nursery() as nursery:
         await nursery.start(link.run)
         machines = Cluster(link, say, patience)
-        yield Venue(machines.demand, machines.ready, machines.executor)
+        yield Backend(machines.demand, machines.ready, machines.executor)
         nursery.cancel_scope.cancel()

@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from functools import cache as once
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,13 +24,13 @@ import host
 import protocols
 from host import __version__
 from host.backends.local import start
-from host.backends.prepare_bots import Order, Readiness, spelled
+from host.backends.prepare_bots import PrepareRequest, PrepareResult, spelled
 from host.play.records import encode
-from host.sandbox import found
+from host.sandbox import detect
 from host.submissions.bot_spec import Spec
-from host.submissions.build import File, lay_files
+from host.submissions.build import File, copy_files
 from host.submissions.languages import missing
-from host.submissions.requirements import Suiting, suiting
+from host.submissions.requirements import WheelTarget, target_of
 
 LEASE = 60.0
 """Seconds without a word from whoever runs a tournament after which its bots are sent home: it has gone."""
@@ -39,13 +39,13 @@ LEASE = 60.0
 class Look(NamedTuple):
     """What a machine is, as far as a tournament cares."""
 
-    edition: str
+    build_id: str
     level: str
     reasons: str  # why it is not a stronger one
 
 
-@once
-def edition() -> str:
+@cache
+def build_id() -> str:
     """Return which croupier this is: its version, and a hash of the source that plays."""
     known = hashlib.sha256()
     for package in (host, protocols):
@@ -58,8 +58,8 @@ def edition() -> str:
 
 def look() -> Look:
     """Look at this machine."""
-    here = found()
-    return Look(edition(), here.level, "\n".join(map(str, here.reasons)))
+    here = detect()
+    return Look(build_id(), here.level, "\n".join(map(str, here.reasons)))
 
 
 # What travels, travels as files, once, and is known by its hash: bots, the wheels they require, an organiser's own game.
@@ -70,46 +70,46 @@ def packed(files: Sequence[File]) -> str:
     return hashlib.sha256(encode(files)).hexdigest()
 
 
-def shelf() -> Path:
+def file_cache() -> Path:
     """Return where things that have travelled lie. Dask removes it with its worker, or after one that was killed."""
     folder = Path(get_worker().local_directory) / "croupier"
     folder.mkdir(exist_ok=True)
     return folder
 
 
-def lacking(hashes: Sequence[str]) -> list[str]:
+def missing_files(hashes: Sequence[str]) -> list[str]:
     """Return what has not come here yet."""
-    return [sha256 for sha256 in hashes if not (shelf() / sha256).is_dir()]
+    return [sha256 for sha256 in hashes if not (file_cache() / sha256).is_dir()]
 
 
-def take_in(files: tuple[File, ...]) -> None:
+def store_files(files: tuple[File, ...]) -> None:
     """Keep what has come, under its hash."""
-    place = shelf() / packed(files)
-    with tempfile.TemporaryDirectory(dir=shelf(), prefix="making-") as making:
+    place = file_cache() / packed(files)
+    with tempfile.TemporaryDirectory(dir=file_cache(), prefix="making-") as making:
         whole = Path(making) / "whole"
         whole.mkdir()
-        lay_files(files, whole)
+        copy_files(files, whole)
         with contextlib.suppress(OSError):  # it has come twice at once
             whole.rename(place)
 
 
-def suits(specs: Sequence[Spec]) -> list[Suiting | None]:
+def suits(specs: Sequence[Spec]) -> list[WheelTarget | None]:
     """Return which wheels suit bots here; None for one that cannot play here anyway."""
-    return [None if missing(spec) else suiting(spec) for spec in specs]
+    return [None if missing(spec) else target_of(spec) for spec in specs]
 
 
-def ready(order: Order) -> Readiness:
+def ready(order: PrepareRequest) -> PrepareResult:
     """Have bots built and started, in a process of its own; the order's folders are hashes of what has come here.
 
     Raise OSError when that process has died.
     """
     specs = tuple(
-        spec._replace(folder=shelf() / spec.folder, wheels=shelf() / spec.wheels if spec.wheels else None)
+        spec._replace(folder=file_cache() / spec.folder, wheels=file_cache() / spec.wheels if spec.wheels else None)
         for spec in order.specs
     )
     brought = order.origin
     if brought.first:
-        brought = brought._replace(folder=str(shelf() / brought.folder))
+        brought = brought._replace(folder=str(file_cache() / brought.folder))
     with start("host.backends.prepare_bots") as process:
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(spelled(order._replace(specs=specs, origin=brought)))
@@ -117,7 +117,7 @@ def ready(order: Order) -> Readiness:
         told = process.stdout.read()
     if not told:
         raise OSError(f"whoever made the bots ready has ended with code {process.returncode}")
-    return msgspec.json.decode(told, type=Readiness)
+    return msgspec.json.decode(told, type=PrepareResult)
 
 
 # Play.
@@ -171,7 +171,7 @@ class _Players:
             player.stdin.write(self._first + b"\n")
         return player
 
-    def dismiss(self) -> None:
+    def stop(self) -> None:
         """End every worker, and with them their bots."""
         with self._lock:
             self._over.set()
@@ -180,7 +180,7 @@ class _Players:
     def _expire(self) -> None:
         while not self._over.wait(1.0):
             if time.monotonic() - self.heard > LEASE:
-                self.dismiss()
+                self.stop()
 
 
 def _ended(players: Sequence[subprocess.Popen[bytes]]) -> None:
@@ -203,7 +203,7 @@ _playing: dict[str, _Players] = {}
 @atexit.register
 def _all_dismissed() -> None:
     for players in _playing.values():
-        players.dismiss()
+        players.stop()
 
 
 def begin(cup: str, setup: bytes) -> None:
@@ -218,14 +218,14 @@ def play(cup: str, job: bytes) -> bytes | None:
     return players.play(job) if players else None
 
 
-def hear(cup: str) -> None:
+def heartbeat(cup: str) -> None:
     """Take note that whoever runs a tournament is still there."""
     if cup in _playing:
         _playing[cup].heard = time.monotonic()
 
 
-def dismiss(cup: str) -> None:
+def stop(cup: str) -> None:
     """End a tournament here; it does not wait for what that takes."""
     players = _playing.pop(cup, None)
     if players:
-        threading.Thread(target=players.dismiss).start()
+        threading.Thread(target=players.stop).start()

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import trio
 
-from host.play.records import Job, Record, Setup, encode
+from host.play.records import Job, Record, WorkerSetup, encode
 
 LOST_AFTER = 10
 """Times one fixture may lose its worker before it stops the run: it is our fault, and looks like one."""
@@ -39,11 +39,11 @@ class Queue:
         self._put, self._jobs = trio.open_memory_channel[Job](100_000)
         self._done, self._records = trio.open_memory_channel[Record](0)
 
-    async def give(self, job: Job) -> None:
+    async def submit(self, job: Job) -> None:
         """Hand over one fixture."""
         await self._put.send(job)
 
-    async def take(self) -> Record:
+    async def next_result(self) -> Record:
         """Return the next record, whichever fixture ends first."""
         return await self._records.receive()
 
@@ -64,7 +64,7 @@ class Queue:
 
 
 @contextlib.asynccontextmanager
-async def processes(setup: Setup, on_lost: Callable[[str], None], workers: int) -> AsyncIterator[Queue]:
+async def processes(setup: WorkerSetup, on_lost: Callable[[str], None], workers: int) -> AsyncIterator[Queue]:
     """Start workers, 0 for one a core; leaving the block ends them and every bot.
 
     Raise WorkerFailed when croupier itself fails.

@@ -10,52 +10,54 @@ from typing import NamedTuple
 import msgspec
 import trio
 
-from host.base.errors import Problem, Refused
+from host.base.errors import Problem, UserError
 from host.games import GAMES
-from host.play.custom_games import Origin, bring_again
+from host.play.custom_games import GameOrigin, reload_game
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import Bot, Spec
-from host.submissions.preflight import ready
+from host.submissions.preflight import prepare_bots
 
 
-class Order(NamedTuple):
+class PrepareRequest(NamedTuple):
     """Which bots are wanted, for what."""
 
     specs: tuple[Spec, ...]
     game: str
-    origin: Origin  # of a game that is brought
+    origin: GameOrigin  # of a game that is brought
     granted: Limits
     level: str
 
 
-class Readiness(NamedTuple):
+class PrepareResult(NamedTuple):
     """How making bots ready has ended: the bots, or everything that is wrong."""
 
     bots: tuple[Bot, ...] = ()
     problems: tuple[Problem, ...] = ()
     exit_code: int = 0
-    origin: Origin = Origin()  # where the game is found there
+    origin: GameOrigin = GameOrigin()  # where the game is found there
 
 
-def spelled(order: Order) -> bytes:
+def spelled(order: PrepareRequest) -> bytes:
     """Return an order as one line."""
     return msgspec.json.encode(order, enc_hook=str) + b"\n"
 
 
-async def made(order: Order) -> Readiness:
+async def made(order: PrepareRequest) -> PrepareResult:
     """Build and start the bots."""
     try:
         if order.origin.said:
-            bring_again(order.origin)
-        bots = await ready(order.specs, GAMES[order.game], order.granted, order.level)
-        return Readiness(tuple(bots), origin=order.origin)
-    except Refused as refused:
-        return Readiness((), tuple(refused.problems), refused.exit_code)
+            reload_game(order.origin)
+        bots = await prepare_bots(order.specs, GAMES[order.game], order.granted, order.level)
+        return PrepareResult(tuple(bots), origin=order.origin)
+    except UserError as refused:
+        return PrepareResult((), tuple(refused.problems), refused.exit_code)
 
 
 async def main() -> None:
     """Carry out the order, as long as whoever gave it is there."""
-    order = msgspec.json.decode(sys.stdin.buffer.readline(), type=Order, dec_hook=lambda kind, said: kind(said))
+    order = msgspec.json.decode(
+        sys.stdin.buffer.readline(), type=PrepareRequest, dec_hook=lambda kind, said: kind(said)
+    )
     async with trio.open_nursery() as nursery:
 
         async def work() -> None:

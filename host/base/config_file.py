@@ -14,7 +14,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from host.base.errors import Problem, Refused
+from host.base.errors import Problem, UserError
 
 LARGEST = 64 * 1024  # bytes of a configuration or manifest
 MANY_PARTS = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){50}""")
@@ -34,14 +34,14 @@ def escaped(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
 
 
-def shown(path: Path) -> str:
+def display_path(path: Path) -> str:
     """Return a path for a message: relative to the current folder where it lies in it."""
     absolute = Path(os.path.abspath(path))  # noqa: PTH100 - Path.resolve would follow links
     here = Path.cwd()
     return escaped(str(absolute.relative_to(here) if absolute.is_relative_to(here) else path))
 
 
-def spelled(value: object) -> str:
+def to_toml(value: object) -> str:
     """Return a value as TOML writes it, cut where it is long."""
     match value:
         case bool():
@@ -49,15 +49,15 @@ def spelled(value: object) -> str:
         case str():
             text = json.dumps(value, ensure_ascii=False)
         case list() | tuple():
-            text = "[" + ", ".join(map(spelled, value)) + "]"
+            text = "[" + ", ".join(map(to_toml, value)) + "]"
         case dict():
-            text = "{ " + ", ".join(f"{key} = {spelled(inner)}" for key, inner in value.items()) + " }"
+            text = "{ " + ", ".join(f"{key} = {to_toml(inner)}" for key, inner in value.items()) + " }"
         case _:
             text = str(value)
     return escaped(text if len(text) <= 60 else text[:57] + "…")
 
 
-def nearest(word: str, words: Iterable[str]) -> str:
+def closest_match(word: str, words: Iterable[str]) -> str:
     """Return the word that was probably meant; empty when none comes close."""
     lower = {known.lower(): known for known in words}
     found = difflib.get_close_matches(word.lower(), lower, 1, 0.6)
@@ -86,24 +86,24 @@ def read(path: Path) -> Toml:
     return _read(path, 0)
 
 
-def read_guest(path: Path) -> Toml:
+def read_untrusted(path: Path) -> Toml:
     """Read a file that a guest wrote: as `read`, but never through a link."""
     return _read(path, os.O_NOFOLLOW)
 
 
 def _read(path: Path, flags: int) -> Toml:
-    name = shown(path)
+    name = display_path(path)
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags)
     except OSError as error:
-        raise Refused([Problem("C011", name, f"cannot be read: {error.strerror}")], 3) from None
+        raise UserError([Problem("C011", name, f"cannot be read: {error.strerror}")], 3) from None
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise Refused([Problem("C011", name, "cannot be read: it is no regular file")], 3)
+            raise UserError([Problem("C011", name, "cannot be read: it is no regular file")], 3)
         content = file.read(LARGEST + 1)
     if len(content) > LARGEST:
-        raise Refused([Problem("C005", name, f"is larger than {LARGEST // 1024} KiB")], 3)
+        raise UserError([Problem("C005", name, f"is larger than {LARGEST // 1024} KiB")], 3)
     return parsed(content, name)
 
 
@@ -113,21 +113,21 @@ def parsed(content: bytes, name: str) -> Toml:
         text = content.decode()
     except UnicodeDecodeError as error:
         where = f"{name}:{1 + content[: error.start].count(10)}"
-        raise Refused([Problem("C005", where, "is not UTF-8 text", hint="save the file as UTF-8")], 3) from None
+        raise UserError([Problem("C005", where, "is not UTF-8 text", hint="save the file as UTF-8")], 3) from None
     if text.startswith("\ufeff"):
-        raise Refused(
+        raise UserError(
             [Problem("C005", f"{name}:1", "starts with a byte order mark", hint=f"sed -i '1s/^.//' {name}")], 3
         )
     text = text.replace("\r\n", "\n")
     if MANY_PARTS.search(text):
-        raise Refused([Problem("C005", name, "is nested too deeply")], 3)
+        raise UserError([Problem("C005", name, "is nested too deeply")], 3)
     try:
         data = tomllib.loads(text)
         return Toml(name, data, _Scanner(text).lines())
     except RecursionError:
-        raise Refused([Problem("C005", name, "is nested too deeply")], 3) from None
+        raise UserError([Problem("C005", name, "is nested too deeply")], 3) from None
     except ValueError as error:  # TOMLDecodeError, or a number of more digits than Python reads
-        raise Refused([_no_toml(text, name, str(error))], 3) from None
+        raise UserError([_no_toml(text, name, str(error))], 3) from None
 
 
 UNQUOTED = re.compile(r"\s*([A-Za-z0-9_-]+)\s*=\s*([^\"'\[{\s][^\"'#]*?)\s*(?:#.*)?")
@@ -258,7 +258,7 @@ class _Scanner:
 # What a value may be.
 
 
-class Wrong(ValueError):
+class InvalidValue(ValueError):
     """Raised by a check: `message` goes on where `key = value` ends, "has no unit" say."""
 
     def __init__(self, code: str, message: str, hint: str = "") -> None:
@@ -266,7 +266,7 @@ class Wrong(ValueError):
         self.code, self.message, self.hint = code, message, hint
 
 
-class Said(NamedTuple):
+class ValueType(NamedTuple):
     """How a value is written: `check` returns what a raw one means or raises Wrong, `schema` says it to machines.
 
     It stands in `Annotated[int, whole(1, 9)]`. Models are dataclasses, so pydantic, which takes 80 ms to import, is
@@ -285,74 +285,74 @@ class Said(NamedTuple):
         return dict(self.schema)
 
 
-def whole(least: int, most: int) -> Said:
+def integer(least: int, most: int) -> ValueType:
     """Return what a whole number within bounds is."""
 
     def check(value: Any) -> int:
         if type(value) is not int:
             number = isinstance(value, str) and value.replace("_", "").isdecimal()
-            raise Wrong("C006", "is no whole number", value if number else "")
+            raise InvalidValue("C006", "is no whole number", value if number else "")
         if not least <= value <= most:
-            raise Wrong("C009", "is out of range", f"{least} to {most}")
+            raise InvalidValue("C009", "is out of range", f"{least} to {most}")
         return value
 
-    return Said(check, {"type": "integer", "minimum": least, "maximum": most})
+    return ValueType(check, {"type": "integer", "minimum": least, "maximum": most})
 
 
 def flag(value: Any) -> bool:
     """Return true or false; raise Wrong for anything else."""
     if type(value) is not bool:
         word = str(value).lower()
-        raise Wrong("C006", "is neither true nor false", word if word in ("true", "false") else "")
+        raise InvalidValue("C006", "is neither true nor false", word if word in ("true", "false") else "")
     return value
 
 
-Flag = Annotated[bool, Said(flag, {"type": "boolean"})]
+Flag = Annotated[bool, ValueType(flag, {"type": "boolean"})]
 
 
-def plain(value: Any) -> str:
+def plain_string(value: Any) -> str:
     """Return a text of one line without control characters; raise Wrong for anything else."""
     if not isinstance(value, str):
-        raise Wrong("C006", "is no text", f'"{value}"' if isinstance(value, int | float) else "")
+        raise InvalidValue("C006", "is no text", f'"{value}"' if isinstance(value, int | float) else "")
     if not value.strip():
-        raise Wrong("C009", "is empty")
+        raise InvalidValue("C009", "is empty")
     if not value.isprintable():
-        raise Wrong("C009", "has a character that cannot be printed")
+        raise InvalidValue("C009", "has a character that cannot be printed")
     if len(value) > 1000:
-        raise Wrong("C009", "is longer than 1000 characters")
+        raise InvalidValue("C009", "is longer than 1000 characters")
     return value
 
 
-Text = Annotated[str, Said(plain, {"type": "string"})]
+Text = Annotated[str, ValueType(plain_string, {"type": "string"})]
 
 
-def matching(pattern: str, what: str, hint: str = "") -> Said:
+def matches(pattern: str, what: str, hint: str = "") -> ValueType:
     """Return what a text of one form is; `what` goes on after "is no"."""
 
     def check(value: Any) -> str:
-        if not re.fullmatch(pattern, plain(value)):
-            raise Wrong("C009", f"is no {what}", hint)
+        if not re.fullmatch(pattern, plain_string(value)):
+            raise InvalidValue("C009", f"is no {what}", hint)
         return str(value)
 
-    return Said(check, {"type": "string", "pattern": f"^(?:{pattern})$"})
+    return ValueType(check, {"type": "string", "pattern": f"^(?:{pattern})$"})
 
 
-def one_of(choices: Callable[[], Iterable[str]], what: str) -> Said:
+def one_of(choices: Callable[[], Iterable[str]], what: str) -> ValueType:
     """Return what one of some words is; `choices` is asked only when a file is read."""
 
     def check(value: Any) -> str:
         known = list(choices())
-        if plain(value) not in known:
-            raise Wrong("C008", f"is no {what}", nearest(value, known) or "one of " + ", ".join(known))
+        if plain_string(value) not in known:
+            raise InvalidValue("C008", f"is no {what}", closest_match(value, known) or "one of " + ", ".join(known))
         return str(value)
 
-    return Said(check, {"type": "string"})
+    return ValueType(check, {"type": "string"})
 
 
 # A whole file against a model.
 
 
-def validated(source: Path | Toml, model: type[T]) -> T:
+def load_model(source: Path | Toml, model: type[T]) -> T:
     """Return what a file says as a value of the model, a dataclass; raise Refused with everything wrong in it."""
     from pydantic import ValidationError
 
@@ -360,7 +360,7 @@ def validated(source: Path | Toml, model: type[T]) -> T:
     try:
         return cast(T, _reader(cast(Any, model)).validate_python(toml.data))
     except ValidationError as error:
-        raise Refused(by_line(_problem(toml, model, each) for each in error.errors()), 3) from None
+        raise UserError(sorted_by_line(_problem(toml, model, each) for each in error.errors()), 3) from None
 
 
 @cache
@@ -371,7 +371,7 @@ def _reader(model: Any) -> Any:
     return TypeAdapter(model)
 
 
-def by_line(problems: Iterable[Problem]) -> list[Problem]:
+def sorted_by_line(problems: Iterable[Problem]) -> list[Problem]:
     """Return the problems of one file in the order of its lines."""
 
     def line(problem: Problem) -> int:
@@ -382,14 +382,14 @@ def by_line(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def _problem(toml: Toml, model: type, error: Any) -> Problem:
-    key, table = _followed(model, error["loc"])
+    key, table = _resolve_loc(model, error["loc"])
     where, value = toml.where(*key), error["input"]
     cause = error.get("ctx", {}).get("error")
-    if isinstance(cause, Wrong):
-        return Problem(cause.code, where, f"{_assigned(key, value)} {cause.message}", hint=cause.hint)
+    if isinstance(cause, InvalidValue):
+        return Problem(cause.code, where, f"{_key_value(key, value)} {cause.message}", hint=cause.hint)
     match error["type"]:
         case "unexpected_keyword_argument":
-            return unknown_key(where, key, _fields(table), _homes(model))
+            return unknown_key(where, key, _fields(table), _tables_of_keys(model))
         case "missing" | "missing_argument":
             return Problem("C007", where, f"{_place(key[:-1])} has no {key[-1]}".strip(), hint=f"{key[-1]} = …")
         case "union_tag_not_found":
@@ -400,36 +400,36 @@ def _problem(toml: Toml, model: type, error: Any) -> Problem:
         case "union_tag_invalid":
             name, tag = error["ctx"]["discriminator"].strip("'"), str(error["ctx"]["tag"])
             known = _tags(table, name)
-            hint = nearest(tag, known) or "one of " + ", ".join(known)
+            hint = closest_match(tag, known) or "one of " + ", ".join(known)
             return Problem(
-                "C008", toml.where(*key, name), f"{name} = {spelled(tag)} is no {name} of {key[0]}", hint=hint
+                "C008", toml.where(*key, name), f"{name} = {to_toml(tag)} is no {name} of {key[0]}", hint=hint
             )
         case "dataclass_type" | "dict_type":
             hint = f"[{key[-1]}] on a line of its own, its keys below"
-            return Problem("C006", where, f"{_assigned(key, value)} is no table", hint=hint)
+            return Problem("C006", where, f"{_key_value(key, value)} is no table", hint=hint)
         case "tuple_type":
-            hint = f"{key[-1]} = [{spelled(value)}]" if isinstance(value, str) else ""
+            hint = f"{key[-1]} = [{to_toml(value)}]" if isinstance(value, str) else ""
             if isinstance(value, dict):
                 hint = f"[[{key[-1]}]]"
-            return Problem("C006", where, f"{_assigned(key, value)} is no list", hint=hint)
+            return Problem("C006", where, f"{_key_value(key, value)} is no list", hint=hint)
         case _:
-            return Problem("C006", where, f"{_assigned(key, value)}: {error['msg']}")
+            return Problem("C006", where, f"{_key_value(key, value)}: {error['msg']}")
 
 
 def unknown_key(where: str, key: Key, known: Iterable[str], homes: Mapping[str, str]) -> Problem:
     """Return the problem of a key that nobody reads; `homes` says which tables know keys of other places."""
     word = str(key[-1])
-    hint = nearest(word, known)
+    hint = closest_match(word, known)
     if not hint and word in homes:
         hint = f"{word} belongs {homes[word]}"
     inside = f" in {_place(key[:-1])}" if key[:-1] else ""
-    return Problem("C001", where, f"unknown key {spelled(word)}{inside}", hint=hint or "known: " + ", ".join(known))
+    return Problem("C001", where, f"unknown key {to_toml(word)}{inside}", hint=hint or "known: " + ", ".join(known))
 
 
-def _assigned(key: Key, value: object) -> str:
+def _key_value(key: Key, value: object) -> str:
     if isinstance(key[-1], int):
-        return f"{key[-2]}: {spelled(value)}" if len(key) > 1 else spelled(value)
-    return f"{escaped(str(key[-1]))} = {spelled(value)}"
+        return f"{key[-2]}: {to_toml(value)}" if len(key) > 1 else to_toml(value)
+    return f"{escaped(str(key[-1]))} = {to_toml(value)}"
 
 
 def _place(key: Key) -> str:
@@ -444,7 +444,7 @@ def _bare(kind: Any) -> Any:
     return get_args(kind)[0] if get_origin(kind) is Annotated else kind
 
 
-def _followed(model: Any, loc: Key) -> tuple[Key, Any]:
+def _resolve_loc(model: Any, loc: Key) -> tuple[Key, Any]:
     """Return the key that pydantic's place means, and the type of what is there (of its table for the last name)."""
     at, around = model, model
     path: list[str | int] = []
@@ -474,7 +474,7 @@ def _fields(table: Any) -> list[str]:
     return [field.name for field in dataclasses.fields(table)] if dataclasses.is_dataclass(table) else []
 
 
-def _homes(model: Any) -> dict[str, str]:
+def _tables_of_keys(model: Any) -> dict[str, str]:
     """Return where the keys of a file belong that stand in the wrong place."""
     homes: dict[str, str] = {}
     for name, kind in get_type_hints(model).items():

@@ -61,7 +61,7 @@ class Problem(NamedTuple):
         return f"{text}\n  hint: {self.hint}" if self.hint else text
 
 
-class Refused(Exception):
+class UserError(Exception):
     """Raised when croupier will not go on: everything that is wrong, all at once, and the exit code it means.
 
     Exit codes: 2 wrong use · 3 config or manifest wrong · 4 a bot does not build or start · 5 incomplete, can go on ·

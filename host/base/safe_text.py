@@ -1,6 +1,6 @@
 """Makes text from strangers safe to print: the only functions that escape it."""
 
 
-def harmless(text: str) -> str:
+def escape_control_chars(text: str) -> str:
     """Return a stranger's text with every control character escaped, for terminals, logs and pages."""
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)

@@ -19,12 +19,12 @@ class HostStall(KeeperDied):
     """Raised when an answer is missing because the machine was busy: the fixture is played again and this is listed."""
 
 
-class Clock:
+class DeadlinePolicy:
     """One bot's clock: it says what may still come when an answer is not there at its deadline."""
 
     def __init__(self, limits: Limits, sandbox: Sandbox, *, charged: bool) -> None:
         self.fair = limits.clock == "fair"
-        self.patience = PATIENCE if limits.clock == "cpu" else 1
+        self.stretch = PATIENCE if limits.clock == "cpu" else 1
         """Times what an answer is granted until it is due, or until the first look at what it has waited."""
 
         self.doubt = STALLED if limits.clock == "wall" else 0.0
@@ -34,19 +34,19 @@ class Clock:
         """Seconds after the question, or the answer before, at which `mark` is wanted."""
 
         self._sandbox, self._charged = sandbox, charged
-        self._waits: Waits | None = None
+        self._waits: RunQueueWaits | None = None
         self.waited = 0.0  # seconds, read when a deadline was missed last
 
-    def mark(self) -> None:
+    def start_counting(self) -> None:
         """Count waits from now on: an answer is slow in coming, and the one before it is there."""
         self.waited = 0.0
-        self._seen().mark()
+        self._seen().start_counting()
 
     def look(self) -> None:
         """Take note of what has been waited since the mark, or since the process was started where there was none."""
         self.waited = self._seen().since()
 
-    def left(self, granted: float, wall: float, late: float, computed: float) -> float:
+    def extension(self, granted: float, wall: float, late: float, computed: float) -> float:
         """Return the seconds that an answer may still take; 0 when it is late, and that is the bot's own doing.
 
         It was granted some and has taken `wall` seconds, of which it has computed some; `late` is how long after its
@@ -62,7 +62,7 @@ class Clock:
             if patience > 0:
                 return max(min(due, patience), SHORTEST)
             stalled = not self._crowded()
-        elif self.patience > 1:
+        elif self.stretch > 1:
             stalled = computed < granted and bool(waits.running("RD")) and not self._crowded()
         else:
             stalled = late > STALLED and computed < granted / 2 and bool(waits.running("RD"))
@@ -74,12 +74,12 @@ class Clock:
         """Return whether it would run in more places at once than there are: then it makes its own waits."""
         would = 0
         for process in descendants(self._sandbox.pid):
-            waits = Waits(process.pid)
+            waits = RunQueueWaits(process.pid)
             would += len(waits.running())
             waits.close()
         return would > len(os.sched_getaffinity(0))
 
-    def judge(self, granted: float, wall: float, late: float, computed: float) -> None:
+    def raise_if_host_stalled(self, granted: float, wall: float, late: float, computed: float) -> None:
         """Raise HostStall when an answer that was cut short is missing because the machine was busy, as far as one can tell.
 
         A fair clock has put it off until all its patience was gone.
@@ -93,7 +93,7 @@ class Clock:
         if not self._charged:
             raise HostStall(words)
 
-    def end(self) -> float:
+    def total_wait(self) -> float:
         """Return the seconds that the process has waited for a processor in its life; it is about to be swept away."""
         process = answering(self._sandbox)
         self.forget()
@@ -108,14 +108,14 @@ class Clock:
             self._waits.close()
             self._waits = None
 
-    def _seen(self) -> "Waits":
+    def _seen(self) -> "RunQueueWaits":
         """Return the waits of the process that answers; where there is none yet, of nobody."""
         if self._waits is None and (process := answering(self._sandbox)):
-            self._waits = Waits(process)
-        return self._waits or Waits(0)
+            self._waits = RunQueueWaits(process)
+        return self._waits or RunQueueWaits(0)
 
 
-class Waits:
+class RunQueueWaits:
     """How long the process that answers has waited for a processor: the thread that has waited longest, whichever answers."""
 
     def __init__(self, process: int) -> None:
@@ -126,7 +126,7 @@ class Waits:
         self._looked = 0.0
         self._threads = 0
 
-    def mark(self) -> None:
+    def start_counting(self) -> None:
         """Count from now on. It costs two microseconds with one thread, and one more for each."""
         with suppress(OSError):
             if os.stat(f"/proc/{self._process}/task").st_nlink != self._threads:  # noqa: PTH116 - half of what Path takes

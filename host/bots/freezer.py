@@ -18,11 +18,11 @@ TIMER = struct.Struct("4q")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-class Turns:
+class Freezer:
     """The turns of all bots here. A fast exchange is left alone: nobody is stopped while no answer is slow in coming."""
 
     def __init__(self) -> None:
-        self.idle: set[Turn] = set()  # of those who live, run and have no question
+        self.idle: set[FreezeState] = set()  # of those who live, run and have no question
         self.slow = 0  # answers that are slow in coming
         self._timer = -1  # trio sleeps for whole milliseconds, a timer of the kernel's for microseconds
         self._armed = False
@@ -33,7 +33,7 @@ class Turns:
         if self._timer < 0:
             raise OSError(ctypes.get_errno(), "timerfd_create")
         try:
-            self.expect()
+            self.wake_soon()
             while True:
                 await trio.lowlevel.wait_readable(self._timer)
                 os.read(self._timer, 8)
@@ -42,12 +42,12 @@ class Turns:
                     now = time.perf_counter()
                     for turn in [turn for turn in self.idle if now - turn.since >= OFF_TURN]:
                         turn.stop()
-                    self.expect()
+                    self.wake_soon()
         finally:
             os.close(self._timer)
             self._timer = -1
 
-    def expect(self) -> None:
+    def wake_soon(self) -> None:
         """Have a timer wake us when the next bot is to be stopped. An answer that comes soon after all costs no more."""
         if self._armed or self._timer < 0 or not (self.idle and self.slow):
             return
@@ -58,31 +58,31 @@ class Turns:
         self._armed = True
 
 
-class Turn:
+class FreezeState:
     """One bot's turn: it begins with a question and ends with the answer."""
 
-    def __init__(self, turns: Turns, keeper: Keeper, computed: Callable[[], float] | None = None) -> None:
+    def __init__(self, turns: Freezer, keeper: Keeper, computed: Callable[[], float] | None = None) -> None:
         self._turns, self._keeper, self._computed = turns, keeper, computed
         self.since = 0.0  # when it has had no question
         self._stopped = self._slow = False
         self._before: float | None = None  # what had been computed when that was noticed
-        self.pauses, self.pondered = 0, 0.0  # how often it was stopped, and what it computed before that each time
+        self.pauses, self.cpu_off_turn = 0, 0.0  # how often it was stopped, and what it computed before that each time
 
-    def begin(self) -> None:
+    def thaw(self) -> None:
         """Let the bot go on: it has a question, or is to end in good order."""
         self._turns.idle.discard(self)
         if self._stopped:
             self._stopped = False
             if self._computed is not None and self._before is not None:
-                self.pondered += self._computed() - self._before
+                self.cpu_off_turn += self._computed() - self._before
             self._keeper.resume()
 
-    def drag_on(self) -> None:
+    def mark_slow(self) -> None:
         """Note that the answer takes its time: others who have no question may have to be stopped meanwhile."""
         if not self._slow:
             self._slow = True
             self._turns.slow += 1
-            self._turns.expect()
+            self._turns.wake_soon()
 
     def end(self) -> None:
         """Note that no answer is waited for."""
@@ -90,12 +90,12 @@ class Turn:
             self._slow = False
             self._turns.slow -= 1
 
-    def rest(self) -> None:
+    def mark_idle(self) -> None:
         """Note that the bot lives on and has no question."""
         self.since, self._before = time.perf_counter(), None
         self._turns.idle.add(self)
         if self._turns.slow:
-            self._turns.expect()
+            self._turns.wake_soon()
 
     def forget(self) -> None:
         """Note that the bot is dead."""

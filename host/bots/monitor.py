@@ -5,16 +5,16 @@ import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from functools import cache as once
+from functools import cache
 from pathlib import Path
 
 import psutil
 import trio
 
-from host.bots.freezer import Turn, Turns
+from host.bots.freezer import Freezer, FreezeState
 from host.sandbox import Sandbox
 from host.sandbox.cgroup import Group
-from host.sandbox.process_tree import computed as _computed
+from host.sandbox.process_tree import cpu_seconds as _computed
 from host.sandbox.process_tree import descendants
 from protocols.wire import FaultKind
 
@@ -36,34 +36,34 @@ FEW_OPEN = 512  # descriptors of a whole sandbox that are never too many
 MOST_NAMES = 10_000  # files in a sandbox's /tmp: each is a KiB of the kernel's memory, and the keeper must remove it
 
 
-class Watched:
+class MonitoredSandbox:
     """One sandbox under watch: its keeper's processes, its limits, and what they were caught at."""
 
-    def __init__(self, sandbox: Sandbox, memory: int, bursts: Callable[[], bool], turns: Turns) -> None:
+    def __init__(self, sandbox: Sandbox, memory: int, bursts: Callable[[], bool], turns: Freezer) -> None:
         self.sandbox, self.memory, self._bursts = sandbox, memory, bursts
-        self.turn = Turn(turns, sandbox.keeper, sandbox.group.computed if sandbox.group else None)
-        self.breach: FaultKind | None = None
+        self.turn = FreezeState(turns, sandbox.keeper, sandbox.group.computed if sandbox.group else None)
+        self.limit_exceeded: FaultKind | None = None
         self.peak = 0
-        self.doubtful = False  # whether its memory is too much unless its processes share it
+        self.needs_recheck = False  # whether its memory is too much unless its processes share it
         self._counts = False  # whether that is being counted, or was just now
         self._life = 0  # how often something new has started
         self._allowed = self._in_all = FOREVER  # seconds: of the open questions, and of the process since its start
         self.soon = FOREVER  # seconds in which it may have computed too long, as the last look has shown
         self._before: float | None = None
 
-    def forget(self) -> None:
+    def new_process(self) -> None:
         """Forget what was caught: everything is dead, and something new is about to start."""
-        self.breach = None
+        self.limit_exceeded = None
         self._life += 1
         self.turn.forget()
 
-    def allow(self, cpu: float, in_all: float = FOREVER) -> None:
+    def set_cpu_budget(self, cpu: float, in_all: float = FOREVER) -> None:
         """Allow so many seconds of processor time from now on, and so many since the process has started."""
         self._allowed, self._in_all, self._before = cpu, in_all, None
 
     def drag_on(self) -> None:
         """Take note that answers are slow in coming."""
-        self.turn.drag_on()
+        self.turn.mark_slow()
 
     def computed(self) -> float:
         """Return the seconds of processor time that the open questions have cost, as far as they were seen dragging on."""
@@ -82,16 +82,16 @@ class Watched:
         """
         return 0.0 if self._before is None else max(in_all - self._before, 0.0)
 
-    def settle(self, _wall: float) -> FaultKind | None:
+    def final_check(self, _wall: float) -> FaultKind | None:
         """Allow whatever it takes while no question is open; return what the answers of `wall` seconds were caught at."""
         self._allowed = self._in_all = FOREVER
         self.turn.end()
-        return self.breach
+        return self.limit_exceeded
 
     def look(self) -> None:
         """Take one look; have everything killed when a limit is passed."""
-        self.soon, self.doubtful = FOREVER, False
-        if self.breach is not None:
+        self.soon, self.needs_recheck = FOREVER, False
+        if self.limit_exceeded is not None:
             return  # it is dead, and the next has not started
         breach = self._too_much()
         if breach is None and self._names() > MOST_NAMES:
@@ -105,8 +105,8 @@ class Watched:
         """Return the limit that is passed, as far as one look at every process can tell."""
         processes = list(descendants(self.sandbox.pid))
         memory = sum(_told(process.pid, "status", RESIDENT) for process in processes)
-        self.doubtful = memory > self.memory
-        if not self.doubtful:
+        self.needs_recheck = memory > self.memory
+        if not self.needs_recheck:
             self.peak = max(self.peak, memory)
         elif any(_told(process.pid, "status", OWN) > self.memory for process in processes):
             return FaultKind.MEMORY
@@ -120,7 +120,7 @@ class Watched:
             return
         self._counts, life, began = True, self._life, time.perf_counter()
         memory = await trio.to_thread.run_sync(_shared, [process.pid for process in descendants(self.sandbox.pid)])
-        if life == self._life and self.breach is None:
+        if life == self._life and self.limit_exceeded is None:
             if memory > self.memory:
                 self._break(FaultKind.MEMORY)
             else:
@@ -130,8 +130,8 @@ class Watched:
 
     def _break(self, breach: FaultKind) -> None:
         """Have everything killed for this."""
-        self.breach = breach
-        self.sandbox.keeper.cut()
+        self.limit_exceeded = breach
+        self.sandbox.keeper.kill_now()
 
     def _names(self) -> int:
         """Return how many files are in the sandbox's own /tmp; 0 where it has none."""
@@ -152,21 +152,21 @@ class Watched:
         return computed - self._before > self._allowed or computed > self._in_all
 
 
-class Counted(Watched):
+class CgroupMonitored(MonitoredSandbox):
     """A sandbox with a control group: the kernel counts, and it is the kernel that keeps the memory in bounds."""
 
-    def __init__(self, group: Group, sandbox: Sandbox, memory: int, bursts: Callable[[], bool], turns: Turns) -> None:
+    def __init__(self, group: Group, sandbox: Sandbox, memory: int, bursts: Callable[[], bool], turns: Freezer) -> None:
         super().__init__(sandbox, memory, bursts, turns)
         self._group = group
         self._start: float | None = None  # what had been computed when the open questions were seen dragging on
         self._killed, self._born = group.killed(), group.computed()
 
-    def forget(self) -> None:
+    def new_process(self) -> None:
         """Forget what was caught: everything is dead, and something new is about to start."""
-        super().forget()
+        super().new_process()
         self._killed, self._born = self._group.killed(), self._group.computed()
 
-    def allow(self, cpu: float, in_all: float = FOREVER) -> None:
+    def set_cpu_budget(self, cpu: float, in_all: float = FOREVER) -> None:
         """Allow so many seconds from now on, and in all; a fast exchange does not pay for reading the counter."""
         self._allowed, self._in_all, self._start = cpu, in_all, None
 
@@ -188,11 +188,11 @@ class Counted(Watched):
         """Return the seconds of processor time that the open questions have cost, as far as they were seen dragging on."""
         return self.computed()
 
-    def settle(self, wall: float) -> FaultKind | None:
+    def final_check(self, wall: float) -> FaultKind | None:
         """Allow whatever it takes while no question is open; return what the answers of `wall` seconds were caught at."""
-        if wall > INSTANT and self.breach is None:
-            self.breach = self._passed()
-        return super().settle(wall)
+        if wall > INSTANT and self.limit_exceeded is None:
+            self.limit_exceeded = self._passed()
+        return super().final_check(wall)
 
     def _too_much(self) -> FaultKind | None:
         self.peak = max(self.peak, self._group.used())
@@ -209,7 +209,7 @@ class Counted(Watched):
         return FaultKind.CPU if left < 0 else None
 
 
-@once
+@cache
 def _own_tmp() -> int:
     return Path("/tmp").stat().st_dev
 
@@ -241,7 +241,7 @@ def _open(process: psutil.Process) -> int:
 
 
 @contextmanager
-def bare() -> Iterator[None]:
+def unwrap_exception_group() -> Iterator[None]:
     """Take an exception out of the groups that nurseries wrap around it: who called us asked for no nursery."""
     try:
         yield
@@ -252,21 +252,21 @@ def bare() -> Iterator[None]:
         raise inner from None
 
 
-class Watcher:
+class Monitor:
     """Looks at every watched sandbox every 20 ms; stops between their questions those that may not ponder."""
 
     def __init__(self, *, pondering: bool = False) -> None:
         self.pondering = pondering
-        self._watched: set[Watched] = set()
-        self._turns = Turns()
+        self._watched: set[MonitoredSandbox] = set()
+        self._turns = Freezer()
 
     @contextmanager
-    def watching(self, sandbox: Sandbox, memory: int, bursts: Callable[[], bool] = bool) -> Iterator[Watched]:
+    def watching(self, sandbox: Sandbox, memory: int, bursts: Callable[[], bool] = bool) -> Iterator[MonitoredSandbox]:
         """Watch one sandbox for the length of the block; `bursts` tells whether what it fills on disk is too full."""
         watched = (
-            Watched(sandbox, memory, bursts, self._turns)
+            MonitoredSandbox(sandbox, memory, bursts, self._turns)
             if sandbox.group is None
-            else Counted(sandbox.group, sandbox, memory, bursts, self._turns)
+            else CgroupMonitored(sandbox.group, sandbox, memory, bursts, self._turns)
         )
         self._watched.add(watched)
         try:
@@ -285,16 +285,16 @@ class Watcher:
                 await trio.sleep(min(max(soon, SOONEST), PERIOD))
                 for watched in tuple(self._watched):
                     watched.look()
-                    if watched.doubtful:
+                    if watched.needs_recheck:
                         nursery.start_soon(watched.count)
 
 
 @asynccontextmanager
-async def a_watcher() -> AsyncIterator[Watcher]:
+async def running_monitor() -> AsyncIterator[Monitor]:
     """Have a watcher at work for the length of the block."""
-    with bare():
+    with unwrap_exception_group():
         async with trio.open_nursery() as nursery:
-            watcher = Watcher()
+            watcher = Monitor()
             nursery.start_soon(watcher.run)
             yield watcher
             nursery.cancel_scope.cancel()

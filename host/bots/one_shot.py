@@ -5,10 +5,10 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from host.bots.deadline import STALLED, Clock, HostStall
-from host.bots.monitor import Watched
-from host.bots.stderr_log import Heard
-from host.bots.values import Asked, Told, Wave
+from host.bots.deadline import STALLED, DeadlinePolicy, HostStall
+from host.bots.monitor import MonitoredSandbox
+from host.bots.stderr_log import StderrLog
+from host.bots.values import Batch, HasQuestion, Outcome
 from host.sandbox import Ended, Sandbox
 from host.sandbox.keeper import FLOODED, OVER_CPU, Overdue
 from host.sandbox.limits import Limits
@@ -18,10 +18,10 @@ from protocols.wire import Answer, Fault, FaultKind, Grammar, Protocol
 NEARLY = 0.95
 """Of its time: after it a process may be killed by its keeper at any moment, and nobody can ask how long it has waited."""
 
-OVERSPENT = Told(Fault(FaultKind.CPU), ended="the processor time of its tables was used up before")
+OVERSPENT = Outcome(Fault(FaultKind.CPU), ended="the processor time of its tables was used up before")
 
 
-class Spent(NamedTuple):
+class ProcessTotals(NamedTuple):
     """What is known of a bot's processes so far: seconds, bytes and numbers."""
 
     cpu: float = 0.0
@@ -42,35 +42,35 @@ class OneShot:
         grammar: Grammar,
         limits: Limits,
         sandbox: Sandbox,
-        watched: Watched,
-        clock: Clock,
+        watched: MonitoredSandbox,
+        clock: DeadlinePolicy,
     ) -> None:
         self._clock = clock
         self._protocol, self._grammar, self._limits = protocol, grammar, limits
         self._sandbox, self._watched = sandbox, watched
         self._argv = bot.command(sandbox.keeper.warm)
         self.env: dict[str, str] = dict(bot.env)
-        self.spent = Spent()
+        self.spent = ProcessTotals()
         self.muddled = False
-        self.heard = Heard()
+        self.heard = StderrLog()
         self._tables = 1  # begun so far
         self._allowed = 0.0  # seconds of processor time for the question
         self._late = False  # whether the host has cut the question short
         self._waited = 0.0
         self._complaints: dict[int, bytes] = {}  # of the last wave, by table
 
-    def show(self, _questions: Sequence[Asked]) -> bool:
+    def show(self, _questions: Sequence[HasQuestion]) -> bool:
         """Show nothing: a process that is to be started must be waited for."""
         return False
 
-    async def exchange(self, questions: Sequence[Asked]) -> Wave:
+    async def exchange(self, questions: Sequence[HasQuestion]) -> Batch:
         """Return what the questions brought, in order; after a fault the rest is left unasked."""
-        wave = Wave([], [], [], [])
+        wave = Batch([], [], [], [])
         self._complaints.clear()
         for question in questions:
             told = await self._ask(question)
             self._complaints[question.table] = told.stderr
-            self.heard.hear(question.table, told.stderr)
+            self.heard.append(question.table, told.stderr)
             if isinstance(told.answer, Fault):
                 return wave._replace(failed=told)
             wave.answers.append(told.answer)
@@ -81,23 +81,23 @@ class OneShot:
 
     async def _bury(self) -> None:
         """Have the dead of the last question gone, and in the account: a verdict does not wait for a slow death."""
-        late = await self._sandbox.keeper.bury()
+        late = await self._sandbox.keeper.reap()
         self.spent = self.spent._replace(cpu=self.spent.cpu + late)
 
-    async def _ask(self, question: Asked) -> Told:
+    async def _ask(self, question: HasQuestion) -> Outcome:
         await self._bury()
         words = self._protocol.ask(question.view)
-        self._watched.forget()
+        self._watched.new_process()
         self._tables = max(self._tables, question.table)
         self._allowed = min(self._limits.computing, self._limits.cpu_table * self._tables - self.spent.cpu)
         if self._allowed <= 0:
             return OVERSPENT
-        self._watched.allow(self._allowed)
+        self._watched.set_cpu_budget(self._allowed)
         self._watched.drag_on()
         self._clock.forget()
         keeper = self._sandbox.keeper
         if keeper.warm and self._clock.fair:
-            self._clock.mark()  # what was forked ahead may have waited before it is asked
+            self._clock.start_counting()  # what was forked ahead may have waited before it is asked
         asked, self._late, self._waited = time.perf_counter(), False, 0.0
         limits, wall = self._limits._replace(cpu=self._allowed), self._limits.patience
         overdue: Overdue = self._overdue
@@ -105,28 +105,28 @@ class OneShot:
             limits, overdue = limits._replace(move=NEARLY * wall), self._look
         ended = await keeper.ask([*self._argv, *words], self.env, limits, wall, overdue)
         if ended.timed_out and ended.wall - wall > STALLED:  # whose fault that is, its whole computing tells
-            ended = ended._replace(cpu=ended.cpu + await keeper.bury())
+            ended = ended._replace(cpu=ended.cpu + await keeper.reap())
         took = time.perf_counter() - asked
-        self._watched.settle(0.0)  # what it has used in all comes with its end
+        self._watched.final_check(0.0)  # what it has used in all comes with its end
         memory = max(ended.memory, self._watched.peak)
         spent = self.spent
         memory = max(spent.memory, memory)
-        self.spent = Spent(spent.cpu + ended.cpu, memory, spent.starts + 1, spent.waited + self._waited)
+        self.spent = ProcessTotals(spent.cpu + ended.cpu, memory, spent.starts + 1, spent.waited + self._waited)
         answer = self._judge(ended)
         overhead = max(took - ended.wall, 0.0)
-        return Told(answer, ended.output, ended.wall, ended.cpu, ended.words, ended.stderr, self._waited, overhead)
+        return Outcome(answer, ended.output, ended.wall, ended.cpu, ended.words, ended.stderr, self._waited, overhead)
 
     def _overdue(self, wall: float) -> float:
         """Return the seconds that an answer may still take; what is late is cut short."""
         try:
-            left = self._clock.left(self._limits.move, wall, 0.0, 0.0)
+            left = self._clock.extension(self._limits.move, wall, 0.0, 0.0)
         except HostStall:
             return self._limits.move  # its keeper cuts it short at this moment, and says so
         finally:
             self._waited = self._clock.waited
         if not left:
             self._late = True
-            self._sandbox.keeper.cut()
+            self._sandbox.keeper.kill_now()
         return left or self._limits.move
 
     def _look(self, wall: float) -> float:
@@ -139,15 +139,17 @@ class OneShot:
         """Return what a process has answered, or its gravest fault."""
         if ended.error:
             return Fault(FaultKind.START, os.strerror(ended.error))
-        if self._watched.breach is not None:
-            return Fault(self._watched.breach)
+        if self._watched.limit_exceeded is not None:
+            return Fault(self._watched.limit_exceeded)
         if ended.killed:
             return Fault(FaultKind.MEMORY)
         if ended.flags & FLOODED:
             return Fault(FaultKind.FLOOD)
         if ended.timed_out or (self._late and ended.stopped):
             if not self._late:
-                self._clock.judge(self._limits.move, ended.wall, ended.wall - self._limits.patience, ended.cpu)
+                self._clock.raise_if_host_stalled(
+                    self._limits.move, ended.wall, ended.wall - self._limits.patience, ended.cpu
+                )
             return Fault(FaultKind.TIMEOUT)
         if ended.flags & OVER_CPU or ended.cpu > self._allowed:
             return Fault(FaultKind.CPU)

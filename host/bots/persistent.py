@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 
 import trio
 
-from host.bots.deadline import Clock
-from host.bots.monitor import FOREVER, Watched
-from host.bots.one_shot import OVERSPENT, Spent
-from host.bots.stderr_log import Heard
-from host.bots.values import CLOCK_FAULTS, EVIDENCE, TIMED_TABLES, Asked, Told, Wave
+from host.bots.deadline import DeadlinePolicy
+from host.bots.monitor import FOREVER, MonitoredSandbox
+from host.bots.one_shot import OVERSPENT, ProcessTotals
+from host.bots.stderr_log import StderrLog
+from host.bots.values import CLOCK_FAULTS, EVIDENCE, TIMED_TABLES, Batch, HasQuestion, Outcome
 from host.sandbox import Ended, Sandbox
 from host.sandbox.limits import A_DAY, Limits
 from host.submissions.bot_spec import Bot
@@ -22,17 +22,19 @@ SHORTEST_RESTART = 0.25  # seconds granted to a restart, however fast the first 
 RESTARTS = 20  # times the time to start up that all restarts after faults may take together; then they are granted none
 CHUNK, LARGEST_PIPE = 1 << 16, 1 << 20
 NUMBER = 16  # bytes more that a line may have for its table's number
-BRISK = 0.0002  # seconds that answers are waited for without giving way: to wake up a task costs a quarter of that
+POLL_FIRST_S = (
+    0.0002  # seconds that answers are waited for without giving way: to wake up a task costs a quarter of that
+)
 SPIN, SPIN_AGAIN = 0.00005, 100  # seconds of looking for a lone answer; after how many not looked for one looks again
 KNOWN = 1000  # answers remembered, of at most 4 KiB each
 SELECTABLE = 1024  # descriptors that select(2) can wait for
-NOTHING = Wave([], [], [], [])
+EMPTY_BATCH = Batch([], [], [], [])
 WRONG_TABLE = Fault(FaultKind.UNREADABLE, "table")
 LIVES_ON = frozenset({FaultKind.EXCEPTION})
 """The faults that leave a process as it is: an adapter has reported them (`! TimeoutError` is told from its detail)."""
 
 
-class Conversation:
+class PersistentProcess:
     """Talks with one process at a time; a fault kills it, and the next question starts a new one."""
 
     def __init__(
@@ -42,19 +44,19 @@ class Conversation:
         grammar: Grammar,
         limits: Limits,
         sandbox: Sandbox,
-        watched: Watched,
-        clock: Clock,
+        watched: MonitoredSandbox,
+        clock: DeadlinePolicy,
         nursery: trio.Nursery,
     ) -> None:
         self._bot, self._protocol, self._grammar, self._limits = bot, protocol, grammar, limits
         self._sandbox, self._watched, self._clock, self._nursery = sandbox, watched, clock, nursery
         self._argv = bot.command(sandbox.keeper.warm)
         self.env: dict[str, str] = dict(bot.env)
-        self.spent = Spent()
+        self.spent = ProcessTotals()
         self._input = self._output = self._complaints = -1
         self._heard = b""  # what has come behind the last whole line
         self._stderr = bytearray()
-        self.heard, self._spoke_at = Heard(), 1
+        self.heard, self._spoke_at = StderrLog(), 1
         self._numbers: dict[int, int] = {}  # the process's own number of each open table it has seen
         self._last_number = 0
         self._farewells = b""  # `over 17`, sent with the next question
@@ -71,8 +73,8 @@ class Conversation:
         self._waved = False  # whether the process has been asked for more than one table at once
         self.muddled = False  # whether it has then written lines that nobody can tell the question of
         self._known: dict[bytes, Move] = {}  # moves read before: there are few, and they come by the million
-        self._shown: Sequence[Asked] = ()  # the wave that it has before it
-        self._wave = NOTHING
+        self._shown: Sequence[HasQuestion] = ()  # the wave that it has before it
+        self._wave = EMPTY_BATCH
         self._unsent = b""  # what of the questions its pipe would not take
         self._asked = self._before = self._deadline = 0.0  # when it was asked, answered last, and must answer
         self._granted = 0.0  # seconds for the answer that is waited for
@@ -91,26 +93,26 @@ class Conversation:
         """Whether the wave it was shown is answered, without a fault."""
         return self._done and self._fault is None
 
-    def show(self, questions: Sequence[Asked]) -> bool:
+    def show(self, questions: Sequence[HasQuestion]) -> bool:
         """Show a wave to a process that is ready for it; return whether answers may be heard before `exchange`."""
         if self._input < 0 or self._fresh or self._one_by_one or self._unhurried or self._spoke_early():
             return False
         self._ask(questions)
         return not self._unsent and self._output < SELECTABLE
 
-    async def exchange(self, questions: Sequence[Asked]) -> Wave:
+    async def exchange(self, questions: Sequence[HasQuestion]) -> Batch:
         """Return what the questions brought, in order; after a fault that ends the process the rest is left unasked."""
         if not self._shown:
             failed = await self._prepare(questions)
             if failed is not None:
-                return Wave([], [], [], [], failed)
+                return Batch([], [], [], [], failed)
             self._ask(questions[:1] if self._one_by_one else questions)
             self._one_by_one = max(self._one_by_one - 1, 0)
         if not self._done:
             await self._listen_on()
         return await self._concluded()
 
-    async def _prepare(self, questions: Sequence[Asked]) -> Told | None:
+    async def _prepare(self, questions: Sequence[HasQuestion]) -> Outcome | None:
         """Have a process that has said nothing yet; return what was told instead of an answer when there is none."""
         if self._input < 0:
             await self._bury()
@@ -125,23 +127,23 @@ class Conversation:
         if self._input < 0:
             error = await self._start()
             if error:
-                return Told(Fault(FaultKind.START, os.strerror(error)), ended="could not be started")
+                return Outcome(Fault(FaultKind.START, os.strerror(error)), ended="could not be started")
         elif self._spoke_early():
             self.muddled |= self._waved
             return await self._failed(Fault(FaultKind.EARLY), self._heard, 0.0)
         return None
 
-    async def _concluded(self) -> Wave:
+    async def _concluded(self) -> Batch:
         """Return the wave it was shown, and what has ended it."""
         questions, wave, fault, asked = self._shown, self._wave, self._fault, self._asked
-        self._shown, self._wave, self._done, self._fault, self._unsent = (), NOTHING, False, None, b""
-        caught = self._watched.settle(time.perf_counter() - asked)
+        self._shown, self._wave, self._done, self._fault, self._unsent = (), EMPTY_BATCH, False, None, b""
+        caught = self._watched.final_check(time.perf_counter() - asked)
         before, self._waved = self._waved, self._waved or len(questions) > 1
         if fault is None:
             if caught is None:
                 if self._computed is not None and (total := self._watched.total()) is not None:
                     wave.cpus[:] = [(total - self._computed) / len(questions)] * len(questions)
-                self._watched.turn.rest()
+                self._watched.turn.mark_idle()
                 return wave
             wave.answers.pop()
             self._heard, fault = wave.raws.pop(), Fault(caught)
@@ -177,7 +179,7 @@ class Conversation:
         if self._input < 0:
             await self._bury()
             return
-        self._watched.turn.begin()
+        self._watched.turn.thaw()
         self._count_waits()
         os.close(self._input)
         self._input = -1
@@ -198,7 +200,7 @@ class Conversation:
             os.set_blocking(ours, False)
         self._peek = select.poll()
         self._peek.register(self._output, select.POLLIN)
-        self._watched.forget()
+        self._watched.new_process()
         self._stderr.clear()
         self._heard = self._farewells = b""
         self._numbers.clear()
@@ -236,7 +238,7 @@ class Conversation:
         self._stderr += heard
         if self._shown:
             self._spoke_at = self._shown[0].table
-        self.heard.hear(self._spoke_at, heard)
+        self.heard.append(self._spoke_at, heard)
         del self._stderr[:-EVIDENCE]
         return heard
 
@@ -246,21 +248,21 @@ class Conversation:
             self._heard += os.read(self._output, CHUNK)  # the end of the output is for `_read` to judge
         return bool(self._heard)
 
-    def _ask(self, questions: Sequence[Asked]) -> None:
+    def _ask(self, questions: Sequence[HasQuestion]) -> None:
         """Show a wave to the process."""
-        self._shown, self._wave = questions, Wave([], [], [], [])
+        self._shown, self._wave = questions, Batch([], [], [], [])
         grace = min(self._grace, max(self._restarts, 0.0)) if self._fresh else 0.0
         self._asked = self._before = time.perf_counter()
         self._granted = self._limits.move + grace
-        self._deadline = self._asked + self._granted * self._clock.patience
-        self._watched.turn.begin()
-        self._watched.allow(self._computing * len(questions) + grace, self._in_all)
+        self._deadline = self._asked + self._granted * self._clock.stretch
+        self._watched.turn.thaw()
+        self._watched.set_cpu_budget(self._computing * len(questions) + grace, self._in_all)
         self._computed = self._watched.total() if questions[0].table <= TIMED_TABLES else None
         lines = self._protocol.lines([question.view for question in questions])
         self._unsent = self._write(self._farewells + (self._numbered(questions, lines) if self._bot.tables else lines))
         self._farewells = b""
 
-    def _numbered(self, questions: Sequence[Asked], lines: bytes) -> bytes:
+    def _numbered(self, questions: Sequence[HasQuestion], lines: bytes) -> bytes:
         """Return question lines with the process's own numbers of their tables."""
         numbered = []
         for question, line in zip(questions, lines.splitlines(keepends=True), strict=True):
@@ -302,7 +304,7 @@ class Conversation:
             now, mark = time.perf_counter(), self._before + self._clock.marks_after
             if marked != self._before and now >= mark:
                 marked = self._before
-                self._clock.mark()
+                self._clock.start_counting()
             until = self._deadline if marked == self._before else min(mark, self._deadline)
             with trio.move_on_after(max(until - now, 0)) as scope:
                 await trio.lowlevel.wait_readable(self._output)
@@ -326,7 +328,7 @@ class Conversation:
     def _left(self) -> float:
         """Return the seconds that an answer which was not there at its deadline may still take."""
         wall = time.perf_counter() - self._before
-        return self._clock.left(self._granted, wall, self._overhead, self._watched.computed())
+        return self._clock.extension(self._granted, wall, self._overhead, self._watched.computed())
 
     def hear(self, now: float) -> bool:
         """Read what has come by now; return whether that is the end of the wave."""
@@ -370,7 +372,7 @@ class Conversation:
                 self._starting = max(walls[0] - self._limits.move, 0.0)
                 self._grace = min(self._limits.startup, max(2 * walls[0], SHORTEST_RESTART))
             self._granted = self._limits.move
-            self._deadline = now + self._granted * self._clock.patience
+            self._deadline = now + self._granted * self._clock.stretch
         if len(answers) == wanted:
             if self._heard:
                 self._fault = Fault(FaultKind.EXTRA)
@@ -387,7 +389,7 @@ class Conversation:
         except KeyError:
             return None
 
-    def _answer(self, line: bytes, question: Asked, longest: int) -> Answer:
+    def _answer(self, line: bytes, question: HasQuestion, longest: int) -> Answer:
         if len(line) > longest:
             return Fault(FaultKind.FLOOD)
         if not self._bot.tables:
@@ -395,14 +397,14 @@ class Conversation:
             if len(self._known) < KNOWN and isinstance(answer, Move):
                 self._known[line] = answer
             return answer
-        number, rest = self._protocol.numbered(line)
+        number, rest = self._protocol.split_table_number(line)
         if number != self._numbers[question.table]:
             return WRONG_TABLE
         return self._protocol.receive(self._grammar, rest)
 
-    async def _failed(self, fault: Fault, raw: bytes, wall: float) -> Told:
+    async def _failed(self, fault: Fault, raw: bytes, wall: float) -> Outcome:
         """Return a fault with its evidence, the process dead and reaped."""
-        caught, waited, first = self._watched.breach, self._clock.waited, self._fresh
+        caught, waited, first = self._watched.limit_exceeded, self._clock.waited, self._fresh
         # A process that has closed its output is about to exit; one that is cut short is not.
         ended = await self._end(ORDERLY if fault.kind is FaultKind.EXIT else 0)
         if caught is not None:
@@ -417,12 +419,12 @@ class Conversation:
             self._grace = min(self._grace, max(measured, SHORTEST_RESTART))
         self._restarts -= self._starting
         cpu = ended.cpu if first else self._watched.cost(ended.cpu)
-        told = Told(fault, raw[:EVIDENCE], wall, cpu, ended.words, self.overheard(0))
+        told = Outcome(fault, raw[:EVIDENCE], wall, cpu, ended.words, self.overheard(0))
         return told._replace(waited=waited, overhead=self._overhead) if fault.kind is FaultKind.TIMEOUT else told
 
     async def _end(self, patience: float = 0) -> Ended:
         """Kill the process and all it has started; return how it ended."""
-        self._watched.turn.begin()  # who is dead must not be taken for one without a question, and be stopped
+        self._watched.turn.thaw()  # who is dead must not be taken for one without a question, and be stopped
         self._count_waits()
         try:
             return await self._sweep(patience)
@@ -431,8 +433,8 @@ class Conversation:
 
     def _count_waits(self) -> None:
         """Take note of how long the process, about to end, has waited for a processor in its life; and of pauses so far."""
-        turn, waited = self._watched.turn, self.spent.waited + self._clock.end()
-        self.spent = self.spent._replace(waited=waited, pauses=turn.pauses, pondered=turn.pondered)
+        turn, waited = self._watched.turn, self.spent.waited + self._clock.total_wait()
+        self.spent = self.spent._replace(waited=waited, pauses=turn.pauses, pondered=turn.cpu_off_turn)
 
     def _close(self) -> None:
         for descriptor in (self._input, self._output):
@@ -443,17 +445,17 @@ class Conversation:
 
     async def _bury(self) -> None:
         """Have the dead gone, and in the account: a verdict does not wait for a slow death."""
-        late = await self._sandbox.keeper.bury()
+        late = await self._sandbox.keeper.reap()
         self.spent = self.spent._replace(cpu=self.spent.cpu + late)
 
     async def _sweep(self, patience: float) -> Ended:
-        ended = await self._sandbox.keeper.sweep(patience)
+        ended = await self._sandbox.keeper.kill_all(patience)
         memory = max(self.spent.memory, ended.memory, self._watched.peak)
         self.spent = self.spent._replace(cpu=self.spent.cpu + ended.cpu, memory=memory)
         return ended
 
 
-class _Spin:
+class _SpinPolicy:
     """Whether it pays to look for a lone answer without sleeping: an idle core takes longer to wake than a bot to answer.
 
     Where the bot has no core of its own it never pays, and is tried again only now and then.
@@ -474,14 +476,14 @@ class _Spin:
         self._pause = SPIN_AGAIN
 
 
-_spin = _Spin()
+_spin = _SpinPolicy()
 
 
-def hear_all(shown: Iterable[Conversation]) -> None:
+def poll_all(shown: Iterable[PersistentProcess]) -> None:
     """Hear those that have been shown a wave for as long as they are brisk; `exchange` waits for the others."""
     waiting = {conversation.output: conversation for conversation in shown}
     now = time.perf_counter()
-    until, spun = now + BRISK, now + (_spin.seconds() if len(waiting) == 1 else 0.0)
+    until, spun = now + POLL_FIRST_S, now + (_spin.seconds() if len(waiting) == 1 else 0.0)
     while waiting and now < until:
         spins = now < spun
         for output in select.select(waiting, (), (), 0 if spins else until - now)[0]:

@@ -7,14 +7,14 @@ from typing import Protocol as Shape
 
 import trio
 
-from host.bots.deadline import Clock, HostStall
-from host.bots.monitor import Watcher, bare
-from host.bots.one_shot import OneShot, Spent
-from host.bots.persistent import ORDERLY, Conversation
-from host.bots.stderr_log import Heard
-from host.bots.values import BENCHING, EVIDENCE, TIMED_TABLES, Asked, Evidence, Timed, Told, Usage, Wave
+from host.bots.deadline import DeadlinePolicy, HostStall
+from host.bots.monitor import Monitor, unwrap_exception_group
+from host.bots.one_shot import OneShot, ProcessTotals
+from host.bots.persistent import ORDERLY, PersistentProcess
+from host.bots.stderr_log import StderrLog
+from host.bots.values import BENCHING, EVIDENCE, TIMED_TABLES, Batch, Evidence, HasQuestion, Outcome, Timing, Usage
 from host.games.engine import Game
-from host.sandbox import KeeperDied, Outgrown, Sandbox
+from host.sandbox import KeeperDied, KeeperOutOfMemory, Sandbox
 from host.submissions.bot_spec import Bot
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind
@@ -25,19 +25,19 @@ KEPT = 5  # pieces of evidence a bot and kind of fault, in one fixture
 WALLS = 26  # buckets of answer times: 2^25 µs is more than half a minute
 
 
-class Talker(Shape):
+class BotProcess(Shape):
     """How a seat reaches its bot: by a process a question, or by one that lives on."""
 
     env: dict[str, str]
-    spent: Spent
-    heard: Heard
+    spent: ProcessTotals
+    heard: StderrLog
     muddled: bool
 
-    def show(self, questions: Sequence[Asked]) -> bool:
+    def show(self, questions: Sequence[HasQuestion]) -> bool:
         """Show a wave to a process that is ready for it; return whether answers may be heard before `exchange`."""
         ...
 
-    async def exchange(self, questions: Sequence[Asked]) -> Wave:
+    async def exchange(self, questions: Sequence[HasQuestion]) -> Batch:
         """Ask a wave, unless it is shown already; return what came back, up to the first fault that ends a process."""
         ...
 
@@ -57,18 +57,18 @@ class Talker(Shape):
 class Seat:
     """What a match asks; it counts faults, keeps the evidence, and benches a hopeless bot."""
 
-    def __init__(self, bot: Bot, talker: Talker, *, benched: bool = False, charged: bool = False) -> None:
+    def __init__(self, bot: Bot, talker: BotProcess, *, benched: bool = False, charged: bool = False) -> None:
         self.bot, self.benched = bot, benched
-        self.lost = False  # whether our own part under it has failed
+        self.host_failed = False  # whether our own part under it has failed
         self.stall = ""  # what the machine has kept it from answering, when that is why
-        self.stranded = False  # whether its sandbox has died of the bot
+        self.has_no_sandbox = False  # whether its sandbox has died of the bot
         self._charged = charged
         self._lines = PROTOCOLS[bot.protocol].lines
         self._talker = talker
         self._grave = 0  # faults that count towards benching
         self.faults: Counter[str] = Counter()
         self.evidence: list[Evidence] = []
-        self.times: list[Timed] = []
+        self.times: list[Timing] = []
         self._slowest: Evidence | None = None
         self._questions = 0
         self._wall = 0.0
@@ -77,16 +77,16 @@ class Seat:
     @property
     def heard(self) -> list[tuple[int, bytes]]:
         """The end of what it has said on standard error, by table."""
-        return self._talker.heard.pieces
+        return self._talker.heard.tails
 
     @property
     def muddled(self) -> bool:
         """Whether it was asked for many tables at once and wrote more lines than that: whose answer was whose?"""
         return self._talker.muddled
 
-    def show(self, questions: Sequence[Asked]) -> Conversation | None:
+    def show(self, questions: Sequence[HasQuestion]) -> PersistentProcess | None:
         """Show questions to a process that is ready for them; return what may be heard then, before `decide`."""
-        if not self.benched and self._talker.show(questions) and isinstance(self._talker, Conversation):
+        if not self.benched and self._talker.show(questions) and isinstance(self._talker, PersistentProcess):
             return self._talker
         return None
 
@@ -94,7 +94,7 @@ class Seat:
         """Return the end of standard error: of the process, or where each question has its own, of that table's last."""
         return self._talker.overheard(table)
 
-    async def decide(self, questions: Sequence[Asked]) -> list[Answer]:
+    async def ask(self, questions: Sequence[HasQuestion]) -> list[Answer]:
         """Return an answer to every question, in order; when our own part fails, `lost` is set: they mean nothing."""
         answers: list[Answer] = []
         while len(answers) < len(questions):
@@ -106,19 +106,19 @@ class Seat:
             try:
                 wave = await self._talker.exchange(open_questions)
             except HostStall as stalled:
-                self.lost = True
+                self.host_failed = True
                 self.stall = f"{self.bot.name} at table {open_questions[0].table}: {stalled}"
                 return answers + [Fault(FaultKind.TIMEOUT)] * (len(questions) - len(answers))
             except KeeperDied as died:
-                outgrown = isinstance(died, Outgrown)
+                outgrown = isinstance(died, KeeperOutOfMemory)
                 if not (self._charged or outgrown):
-                    self.lost = True
+                    self.host_failed = True
                     return answers + [Fault(FaultKind.CRASH)] * (len(questions) - len(answers))
                 # Its keeper has died of it, or too often to be our fault; there is no sandbox left to go on in.
-                self.benched = self.stranded = True
-                failed = Told(Fault(FaultKind.MEMORY if outgrown else FaultKind.CRASH), ended=str(died))
-                wave = Wave([], [], [], [], failed)
-            self._note_all(open_questions, wave)
+                self.benched = self.has_no_sandbox = True
+                failed = Outcome(Fault(FaultKind.MEMORY if outgrown else FaultKind.CRASH), ended=str(died))
+                wave = Batch([], [], [], [], failed)
+            self._record_batch(open_questions, wave)
             answers += wave.answers
             if wave.failed is not None:
                 self._note(open_questions[len(wave.answers)], wave.failed)
@@ -130,9 +130,9 @@ class Seat:
         if not self.benched:
             await self._talker.over(table)
 
-    def illegal(self, question: Asked, answer: Answer) -> None:
+    def illegal(self, question: HasQuestion, answer: Answer) -> None:
         """Count a well-formed move that the rules do not allow: the game alone can tell."""
-        self._keep(question, Told(answer, raw=str(answer).encode()), FaultKind.ILLEGAL, "")
+        self._keep(question, Outcome(answer, raw=str(answer).encode()), FaultKind.ILLEGAL, "")
 
     def usage(self) -> Usage:
         """Return what the fixture has cost so far."""
@@ -145,7 +145,7 @@ class Seat:
         """Return the evidence kept, the slowest decision last."""
         return [*self.evidence, *([self._slowest] if self._slowest else [])]
 
-    def _note_all(self, questions: Sequence[Asked], wave: Wave) -> None:
+    def _record_batch(self, questions: Sequence[HasQuestion], wave: Batch) -> None:
         """Take note of answers; what is said of one in a hundred thousand is looked at only then."""
         walls, count = wave.walls, len(wave.answers)
         waits = [wall for wall in walls if wall]  # all others came together with the answer before
@@ -158,7 +158,7 @@ class Seat:
             slowest = max(waits)
             if self._slowest is None or slowest > self._slowest.wall:
                 nth = walls.index(slowest)
-                told = Told(wave.answers[nth], wave.raws[nth], slowest, wave.cpus[nth] if wave.cpus else 0.0)
+                told = Outcome(wave.answers[nth], wave.raws[nth], slowest, wave.cpus[nth] if wave.cpus else 0.0)
                 self._slowest = self._shown(questions[nth], told, "slowest", "")
         if count and questions[0].table <= TIMED_TABLES:  # open tables come in their order
             for nth, question in enumerate(questions[:count]):
@@ -168,13 +168,13 @@ class Seat:
         if Fault in map(type, wave.answers):
             for question, answer, raw, wall in zip(questions, wave.answers, wave.raws, walls, strict=False):
                 if isinstance(answer, Fault):
-                    self._charge(question, Told(answer, raw, wall), answer)
+                    self._count_fault(question, Outcome(answer, raw, wall), answer)
 
-    def _time(self, question: Asked, wall: float, cpu: float) -> None:
+    def _time(self, question: HasQuestion, wall: float, cpu: float) -> None:
         if len(self.times) < TIMED:
-            self.times.append(Timed(question.table, question.number, round(wall * 1e6), round(cpu * 1e6)))
+            self.times.append(Timing(question.table, question.number, round(wall * 1e6), round(cpu * 1e6)))
 
-    def _note(self, question: Asked, told: Told) -> None:
+    def _note(self, question: HasQuestion, told: Outcome) -> None:
         if question.table <= TIMED_TABLES:
             self._time(question, told.wall, told.cpu)
         self._questions += 1
@@ -184,21 +184,21 @@ class Seat:
             self._slowest = self._shown(question, told, "slowest", "")
         answer = told.answer
         if isinstance(answer, Fault):
-            self._charge(question, told, answer)
+            self._count_fault(question, told, answer)
 
-    def _charge(self, question: Asked, told: Told, fault: Fault) -> None:
+    def _count_fault(self, question: HasQuestion, told: Outcome, fault: Fault) -> None:
         """Count a fault, and bench who has too many. Of those an adapter reports only a time-out counts towards that."""
         self._keep(question, told, fault.kind, fault.detail)
         if fault.kind in BENCHING:
             self._grave += 1
             self.benched |= self._grave >= BENCHED_AFTER
 
-    def _keep(self, question: Asked, told: Told, kind: FaultKind, detail: str) -> None:
+    def _keep(self, question: HasQuestion, told: Outcome, kind: FaultKind, detail: str) -> None:
         self.faults[kind] += 1
         if self.faults[kind] <= KEPT:
             self.evidence.append(self._shown(question, told, kind, detail))
 
-    def _shown(self, question: Asked, told: Told, kind: str, detail: str) -> Evidence:
+    def _shown(self, question: HasQuestion, told: Outcome, kind: str, detail: str) -> Evidence:
         asked = self._lines((question.view,)).rstrip(b"\n")
         stderr = told.stderr or self._talker.overheard(question.table)
         return Evidence(
@@ -210,8 +210,8 @@ class Seat:
 
 
 @contextlib.asynccontextmanager
-async def seated(
-    bot: Bot, game: Game, sandbox: Sandbox | None, seed: int, watcher: Watcher, *, charged: bool = False
+async def open_seat(
+    bot: Bot, game: Game, sandbox: Sandbox | None, seed: int, watcher: Monitor, *, charged: bool = False
 ) -> AsyncIterator[Seat]:
     """Seat a bot for one fixture in its sandbox; leaving the block ends it and all it has started.
 
@@ -219,29 +219,29 @@ async def seated(
     time it is the bot's crash.
     """
     if sandbox is None:
-        yield Seat(bot, _Nobody(), benched=True)
+        yield Seat(bot, _BenchedProcess(), benched=True)
         return
-    async with talking(bot, game, sandbox, seed, watcher, charged=charged) as talker:
+    async with open_process(bot, game, sandbox, seed, watcher, charged=charged) as talker:
         yield Seat(bot, talker, charged=charged)
 
 
 @contextlib.asynccontextmanager
-async def talking(
-    bot: Bot, game: Game, sandbox: Sandbox, seed: int, watcher: Watcher, *, charged: bool = False
-) -> AsyncIterator[Talker]:
+async def open_process(
+    bot: Bot, game: Game, sandbox: Sandbox, seed: int, watcher: Monitor, *, charged: bool = False
+) -> AsyncIterator[BotProcess]:
     """Talk with a bot in its sandbox, nobody counting its faults; leaving the block ends it and all it has started.
 
     A charged bot has no excuse: when the machine is busy, it is late all the same.
     """
     protocol, limits = PROTOCOLS[bot.protocol], bot.limits
     sandbox.keeper.warm = bot.kept if sandbox.warms else 0
-    with bare():
+    with unwrap_exception_group():
         async with trio.open_nursery() as nursery:
             with watcher.watching(sandbox, limits.memory) as watched:
-                talker: Talker
-                clock = Clock(limits, sandbox, charged=charged)
+                talker: BotProcess
+                clock = DeadlinePolicy(limits, sandbox, charged=charged)
                 if protocol.lives:
-                    talker = Conversation(bot, protocol, game.grammar, limits, sandbox, watched, clock, nursery)
+                    talker = PersistentProcess(bot, protocol, game.grammar, limits, sandbox, watched, clock, nursery)
                 else:
                     talker = OneShot(bot, protocol, game.grammar, limits, sandbox, watched, clock)
                 talker.env["CROUPIER_SEED"] = str(seed)
@@ -255,21 +255,21 @@ async def talking(
             nursery.cancel_scope.cancel()
 
 
-class _Nobody:
+class _BenchedProcess:
     """Who sits on the bench: nothing reaches it."""
 
     def __init__(self) -> None:
         self.env: dict[str, str] = {}
-        self.spent, self.heard = Spent(), Heard()
+        self.spent, self.heard = ProcessTotals(), StderrLog()
         self.muddled = False
 
-    def show(self, _questions: Sequence[Asked]) -> bool:
+    def show(self, _questions: Sequence[HasQuestion]) -> bool:
         """Show nothing."""
         return False
 
-    async def exchange(self, questions: Sequence[Asked]) -> Wave:
+    async def exchange(self, questions: Sequence[HasQuestion]) -> Batch:
         """Answer with the bench."""
-        return Wave([], [], [], [], Told(Fault(FaultKind.BENCHED)))
+        return Batch([], [], [], [], Outcome(Fault(FaultKind.BENCHED)))
 
     def overheard(self, _table: int) -> bytes:
         """Return nothing: nobody speaks."""

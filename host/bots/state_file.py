@@ -12,13 +12,13 @@ from host.sandbox import Home, Sandbox, sandboxed
 from host.submissions.bot_spec import Bot
 
 
-class Housed(NamedTuple):
+class BotSandbox(NamedTuple):
     """A sandbox, and the host's own descriptor of the state file in it; -1 where the bot keeps none."""
 
     sandbox: Sandbox
     state: int
 
-    def keep(self, content: bytes = b"") -> None:
+    def write_state(self, content: bytes = b"") -> None:
         """Have the state file hold this and no more; its mode and times are not to tell what its content may not."""
         if self.state >= 0:
             os.ftruncate(self.state, 0)
@@ -26,13 +26,13 @@ class Housed(NamedTuple):
             os.fchmod(self.state, 0o600)
             os.utime(self.state, (0, 0))
 
-    def kept(self, most: int) -> bytes:
+    def read_state(self, most: int) -> bytes:
         """Return what the state file holds, at most so many bytes."""
         return os.pread(self.state, most, 0) if self.state >= 0 else b""
 
 
 @contextlib.asynccontextmanager
-async def housed(bot: Bot, level: str) -> AsyncIterator[Housed]:
+async def bot_sandbox(bot: Bot, level: str) -> AsyncIterator[BotSandbox]:
     """Make a bot's sandbox, its state file empty; both are gone when the block is left. Raise as `sandboxed` does."""
     with contextlib.ExitStack() as files:
         place, descriptor, limits = None, -1, bot.limits
@@ -43,8 +43,8 @@ async def housed(bot: Bot, level: str) -> AsyncIterator[Housed]:
             files.callback(os.close, descriptor)
             place = Path(name)
         async with sandboxed(level, Home(Path(bot.folder), state=place, state_name=bot.state), limits) as sandbox:
-            made = Housed(sandbox, descriptor)
-            made.keep()
+            made = BotSandbox(sandbox, descriptor)
+            made.write_state()
             yield made
 
 

@@ -5,14 +5,14 @@ from collections import deque
 LARGEST = 64 << 10  # bytes that are kept of one bot and one fixture
 
 
-class Heard:
+class StderrLog:
     """The last bytes that were said, in pieces by table; what comes is bounded at once."""
 
     def __init__(self) -> None:
         self._pieces = deque[tuple[int, bytes]]()
         self._size = 0
 
-    def hear(self, table: int, said: bytes) -> None:
+    def append(self, table: int, said: bytes) -> None:
         """Take what was said at a table, or was still to be heard when it was asked about that one."""
         if not said:
             return
@@ -27,6 +27,6 @@ class Heard:
             self._size -= len(self._pieces.popleft()[1])
 
     @property
-    def pieces(self) -> list[tuple[int, bytes]]:
+    def tails(self) -> list[tuple[int, bytes]]:
         """What was said, the earliest first, each piece with its table."""
         return list(self._pieces)

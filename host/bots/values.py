@@ -19,7 +19,7 @@ class Question(NamedTuple):
     view: View
 
 
-class Asked(Protocol):
+class HasQuestion(Protocol):
     """What a seat must know of a question: a `Question`, or a table under way that has one open."""
 
     @property
@@ -30,7 +30,7 @@ class Asked(Protocol):
     def view(self) -> View: ...
 
 
-class Told(NamedTuple):
+class Outcome(NamedTuple):
     """What one question brought: the answer, the bytes that said it, and its price."""
 
     answer: Answer
@@ -43,7 +43,7 @@ class Told(NamedTuple):
     overhead: float = 0.0  # seconds that the host has taken besides
 
 
-class Wave(NamedTuple):
+class Batch(NamedTuple):
     """What questions brought, in order: answers, the bytes that said them, seconds of wall clock and, where known, of CPU.
 
     Of a process that was shown several questions at once each answer has its share of what they cost together.
@@ -54,7 +54,7 @@ class Wave(NamedTuple):
     raws: list[bytes]
     walls: list[float]
     cpus: list[float]
-    failed: Told | None = None
+    failed: Outcome | None = None
 
 
 class Evidence(NamedTuple):
@@ -75,7 +75,7 @@ class Evidence(NamedTuple):
     overhead: float = 0.0  # seconds that the host has taken besides
 
 
-class Timed(NamedTuple):
+class Timing(NamedTuple):
     """What one decision took, in microseconds; `cpu` is 0 where nobody counts it."""
 
     table: int

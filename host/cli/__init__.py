@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import click
 
 from host import __version__
-from host.base.errors import Problem, Refused
+from host.base.errors import Problem, UserError
 
 COMMANDS = {
     "doctor": ("doctor", "the machine: toolchains, isolation, what is missing and what cures it"),
@@ -58,7 +58,7 @@ VARIABLE = "_CROUPIER_COMPLETE"
 """The environment variable by which a shell asks for completion."""
 
 
-class Office(NamedTuple):
+class CliContext(NamedTuple):
     """What the global options say."""
 
     folder: Path
@@ -67,7 +67,7 @@ class Office(NamedTuple):
     verbose: bool
 
 
-class Lazy(click.Group):
+class LazyGroup(click.Group):
     """A group whose commands are imported when they are asked for, so that help comes at once."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -98,7 +98,7 @@ class Lazy(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command; one that does not exist brings the nearest that does."""
         if args and args[0] not in COMMANDS:
-            raise click.UsageError(nothing_called("command", args[0], COMMANDS), ctx)
+            raise click.UsageError(unknown_name("command", args[0], COMMANDS), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -107,7 +107,7 @@ class Lazy(click.Group):
             formatter.write_dl([(name, help_text) for name, (_, help_text) in COMMANDS.items()])
 
 
-@click.group(cls=Lazy, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("-C", "folder", default=".", metavar="DIR", help="work in this folder")
 @click.option("--json", "as_json", is_flag=True, help="one JSON object on standard output")
 @click.option("-q", "--quiet", is_flag=True, help="say only what matters")
@@ -125,10 +125,10 @@ def group(ctx: click.Context, folder: str, as_json: bool, quiet: bool, verbose: 
     if not place.is_dir() and ctx.invoked_subcommand != "new":
         raise click.UsageError(f"-C {folder}: no such folder")
     if (config := place / "croupier.toml").exists():
-        from host.play.custom_games import bring_what_is_named_in
+        from host.play.custom_games import register_from_config
 
-        bring_what_is_named_in(config)
-    ctx.obj = Office(place, as_json, quiet, verbose)
+        register_from_config(config)
+    ctx.obj = CliContext(place, as_json, quiet, verbose)
     if ctx.invoked_subcommand is None:
         from host.cli.overview import around
 
@@ -142,7 +142,7 @@ def group(ctx: click.Context, folder: str, as_json: bool, quiet: bool, verbose: 
             click.echo(f"  {command:<48} {does}")
 
 
-def nothing_called(what: str, name: str, known: Iterable[str]) -> str:
+def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     """Return the message for a name that means nothing, with the nearest that does."""
     import difflib
 
@@ -169,18 +169,18 @@ def print_json_line(schema: str, **facts: Any) -> None:
     click.echo(msgspec.json.encode(schema_of(schema) | facts).decode())
 
 
-def refuse(refused: Refused, as_json: bool) -> int:
+def refuse(refused: UserError, as_json: bool) -> int:
     """Print what is wrong, all of it; return the exit code. As JSON it is one object, which says the first at its top."""
     if as_json:
         told = [_told(problem) for problem in refused.problems]
         click.echo(json.dumps(schema_of("error") | told[0] | {"exit": refused.exit_code, "problems": told}))
     else:
         for problem in refused.problems:
-            click.echo(fitted(str(problem)) if sys.stderr.isatty() else str(problem), err=True)
+            click.echo(fit_width(str(problem)) if sys.stderr.isatty() else str(problem), err=True)
     return refused.exit_code
 
 
-def fitted(text: str) -> str:
+def fit_width(text: str) -> str:
     """Return a problem in lines of at most 100 columns, for a terminal; a pipe gets each of its parts on one line."""
     lines = text.splitlines()
     return "\n".join(part for line in lines for part in (_folded(line) if len(line) > COLUMNS else [line]))
@@ -200,7 +200,7 @@ def _told(problem: Problem) -> dict[str, Any]:
     return told | place
 
 
-def misused(wrong: click.ClickException) -> Refused:
+def usage_error(wrong: click.ClickException) -> UserError:
     """Return what is wrong with a command line, in our own form: click's is four lines long and changes with it."""
     message, near = wrong.format_message(), ""
     if isinstance(wrong, click.NoSuchOption):
@@ -211,7 +211,7 @@ def misused(wrong: click.ClickException) -> Refused:
         name = parameter.human_readable_name if isinstance(parameter, click.Argument) else parameter.opts[-1]
         message = f"{name} is missing"
     at = wrong.ctx.command_path if isinstance(wrong, click.UsageError) and wrong.ctx else "croupier"
-    return Refused([Problem("U001", "", message.removesuffix("."), hint=f"{at} --help")], wrong.exit_code)
+    return UserError([Problem("U001", "", message.removesuffix("."), hint=f"{at} --help")], wrong.exit_code)
 
 
 COLUMNS = 100  # of a message on a terminal
@@ -249,17 +249,17 @@ def main(words: Sequence[str] | None = None) -> None:
     except click.exceptions.Exit as ended:
         code = ended.exit_code
     except click.ClickException as wrong:
-        code = refuse(misused(wrong), as_json)
+        code = refuse(usage_error(wrong), as_json)
     except (click.Abort, KeyboardInterrupt):
         code = 130
     except SystemExit:  # click's word for a pipe that nobody reads any more: `croupier games | head -1`
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         code = 0
-    except Refused as refused:
+    except UserError as refused:
         code = refuse(refused, as_json)
     except BaseException as failed:  # ours: it must not look like a bot's
         failed = _innermost(failed)
-        if isinstance(failed, Refused):
+        if isinstance(failed, UserError):
             code = refuse(failed, as_json)
         elif isinstance(failed, KeyboardInterrupt):
             code = 130
@@ -270,13 +270,13 @@ def main(words: Sequence[str] | None = None) -> None:
             message = f"croupier itself has failed: {type(failed).__name__}: {words}"
             evidence = "".join(traceback.format_exception(failed)) if {"-v", "--verbose"} & {*arguments} else ""
             problem = Problem("H001", "", message, evidence, f"the report is {report.name}")
-            code = refuse(Refused([problem], 70), as_json)
+            code = refuse(UserError([problem], 70), as_json)
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _innermost(failed: BaseException) -> BaseException:
     """Return what a nursery has wrapped: a refusal before anything else, and ^C before any failure."""
     while isinstance(failed, BaseExceptionGroup):
-        meant = failed.subgroup(Refused) or failed.subgroup(KeyboardInterrupt)
+        meant = failed.subgroup(UserError) or failed.subgroup(KeyboardInterrupt)
         failed = (meant or failed).exceptions[0]
     return failed

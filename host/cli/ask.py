@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from host.cli import Office, nothing_called, print_json
+from host.cli import CliContext, print_json, unknown_name
 from host.cli.report import JOURNAL
 
 if TYPE_CHECKING:
     from host.inspect.reask import Reply
-    from host.inspect.recorded import Case
+    from host.inspect.recorded import Repro
     from host.submissions.bot_spec import Bot, Spec
 
 LAST = 1000  # questions that two bots are compared over
@@ -35,7 +35,7 @@ FAULT = re.compile(r"fault:([0-9]{1,18})")
 @JOURNAL
 @click.pass_obj
 def ask(
-    office: Office,
+    office: CliContext,
     words: tuple[str, ...],
     worst: bool,
     same: bool,
@@ -54,7 +54,7 @@ def ask(
 
     from host.cli.common import level_of
     from host.inspect.bundle import unpacked
-    from host.inspect.reask import asked_again, asked_by_both
+    from host.inspect.reask import asked_by_both, reask
 
     bot, where = _parted(office, words, asks=worst or other is not None)
     if worst and where is not None:
@@ -71,7 +71,7 @@ def ask(
         theirs = _built(_spec(office, other, meant.game, entered), meant, level, no_limits)
         _tell_differences(office, meant.player.name, [mine, theirs], *asked_by_both([mine, theirs], cases, level))
         return
-    rounds = trio.run(asked_again, mine, meant, level, repeat)
+    rounds = trio.run(reask, mine, meant, level, repeat)
     if office.json:
         _print_as_json(meant, mine, level, rounds)
         return
@@ -79,7 +79,7 @@ def ask(
         click.echo(line)
 
 
-def _parted(office: Office, words: tuple[str, ...], *, asks: bool) -> tuple[str | None, str | None]:
+def _parted(office: CliContext, words: tuple[str, ...], *, asks: bool) -> tuple[str | None, str | None]:
     """Return which bot, and what is meant, of the words that were said."""
     if len(words) == 2:
         return words[0], words[1]
@@ -90,11 +90,11 @@ def _parted(office: Office, words: tuple[str, ...], *, asks: bool) -> tuple[str 
     raise click.UsageError("which bot, and which question? BOT TABLE:N, fault:ID, BOT --worst, or a bundle's FILE")
 
 
-def _is_file(office: Office, where: str) -> bool:
+def _is_file(office: CliContext, where: str) -> bool:
     return where.endswith(BUNDLE) or (office.folder / where).is_file()
 
 
-class Meant(NamedTuple):
+class Target(NamedTuple):
     """Where a decision lies: its journal, fixture, table from 0 and question, 0 for all; and whose it was, if known."""
 
     journal: Path
@@ -104,7 +104,7 @@ class Meant(NamedTuple):
     bot: str = ""
 
 
-def meant_by(office: Office, journal: Path | None, where: str) -> Meant:
+def parse_target(office: CliContext, journal: Path | None, where: str) -> Target:
     """Return the decision that is meant by `fault:ID` or TABLE[:N]. Raise UsageError or Refused when there is none."""
     from host.cli.author import journals_of
     from host.cli.replay_lookup import place_of, split
@@ -114,15 +114,15 @@ def meant_by(office: Office, journal: Path | None, where: str) -> Meant:
     match = FAULT.fullmatch(where)
     if match is None:
         table, number = split(where)
-        return Meant(*place_of(journals, office.folder, table), number)
+        return Target(*place_of(journals, office.folder, table), number)
     with reading(journals[0]) as book:
         for _, path, piece in book.evidence("WHERE fault.id = ?", (int(match[1]),)):
-            return Meant(journals[0], path, piece.table - 1, piece.number, piece.bot)
+            return Target(journals[0], path, piece.table - 1, piece.number, piece.bot)
     raise click.UsageError(f"there is no {where}; `croupier errors` names them")
 
 
 def _out_of_a_journal(
-    office: Office,
+    office: CliContext,
     chosen: Path | None,
     where: str | None,
     bot: str | None,
@@ -130,19 +130,19 @@ def _out_of_a_journal(
     *,
     worst: bool,
     same: bool,
-) -> tuple[Mapping[str, Mapping[str, Any]], list["Case"]]:
+) -> tuple[Mapping[str, Mapping[str, Any]], list["Repro"]]:
     """Return who was entered, and what is meant; without `where` the bot's slowest decision, or all its last ones."""
     from host.cli.author import journals_of
     from host.inspect.recorded import case, latest
     from host.tournament.journal import reading
 
-    what = meant_by(office, chosen, where) if where else None
+    what = parse_target(office, chosen, where) if where else None
     path = what.journal if what else (office.folder / chosen) if chosen else journals_of(office)[0]
     with reading(path) as book:
         entered = book.bots()
         if place is not None and place not in entered:
-            raise click.UsageError(nothing_called("bot", place, entered))
-        own = bot if bot is None or bot in entered else _spec(office, bot, book.facts()["game"], entered).name
+            raise click.UsageError(unknown_name("bot", place, entered))
+        own = bot if bot is None or bot in entered else _spec(office, bot, book.metadata()["game"], entered).name
         name = place or (own if own in entered else None) or ""
         if what is not None:
             whose = place or what.bot or ("" if what.number else name)
@@ -160,7 +160,7 @@ def _out_of_a_journal(
     raise click.UsageError(f"{place or own} was asked nothing in {path}")
 
 
-def _spec(office: Office, word: str, game: str, entered: Mapping[str, Mapping[str, Any]]) -> "Spec":
+def _spec(office: CliContext, word: str, game: str, entered: Mapping[str, Mapping[str, Any]]) -> "Spec":
     """Return the program that a word means; of a friendly game the journal knows where its bots lay."""
     from host.cli.author import named
 
@@ -173,7 +173,7 @@ def _spec(office: Office, word: str, game: str, entered: Mapping[str, Mapping[st
 
 
 def bundled(
-    office: Office, journal: Path | None, where: str | None, output: Path | None, *, spoilers: bool
+    office: CliContext, journal: Path | None, where: str | None, output: Path | None, *, spoilers: bool
 ) -> tuple[Path, int]:
     """Write a faulty decision as a bundle: a fault by its number, a table's first, or the last; return where, and its size.
 
@@ -193,7 +193,7 @@ def bundled(
             where = next((f"fault:{number}" for number, _, _ in reversed([*book.evidence(faulty)])), None)
         if where is None:
             raise click.UsageError(f"nothing went wrong in {path}; TABLE:N names any question")
-    what = meant_by(office, journal, where)
+    what = parse_target(office, journal, where)
     with reading(what.journal) as book:
         if not spoilers:
             refuse_secrets(book, what.fixture)
@@ -210,7 +210,7 @@ def bundled(
     return target, sum(len(exchange.questions) for exchange in (*found.before, *found.asked))
 
 
-def _built(spec: "Spec", meant: "Case", level: str, unlimited: bool) -> "Bot":
+def _built(spec: "Spec", meant: "Repro", level: str, unlimited: bool) -> "Bot":
     import trio
 
     from host.inspect.reask import NO_LIMITS
@@ -225,17 +225,17 @@ def _built(spec: "Spec", meant: "Case", level: str, unlimited: bool) -> "Bot":
 
 
 def _told(
-    meant: "Case", bot: "Bot", level: str, rounds: Sequence[Sequence["Reply"]], *, unlimited: bool
+    meant: "Repro", bot: "Bot", level: str, rounds: Sequence[Sequence["Reply"]], *, unlimited: bool
 ) -> Iterator[str]:
     """Yield what came of it, for people."""
-    from host.base.safe_text import harmless
+    from host.base.safe_text import escape_control_chars
 
     first = rounds[0]
     before = _asked_before(meant)
     how = f"after {before} other question{'s' * (before > 1)}" if before else "in a fresh process"
     limits = "no limits" if unlimited else f"limit {_ms(bot.limits.move)}"
     what = f"question {first[0].then.number}" if meant.wanted[1] else f"{len(first)} questions"
-    yield f"{harmless(meant.table)}   {what}   {harmless(bot.name)}, {how} · level {level} · {limits}"
+    yield f"{escape_control_chars(meant.table)}   {what}   {escape_control_chars(bot.name)}, {how} · level {level} · {limits}"
     if bot.sha256 != meant.player.sha256:
         then, now = meant.player.sha256[:8], bot.sha256[:8]
         yield f"  note     not the program that played, or built otherwise: sha256 {then}… then, {now}… now"
@@ -260,15 +260,15 @@ def _told(
         yield from _told_repetition(rounds)
 
 
-def _told_decision(meant: "Case", reply: "Reply", bot: "Bot") -> Iterator[str]:
-    from host.base.safe_text import harmless
+def _told_decision(meant: "Repro", reply: "Reply", bot: "Bot") -> Iterator[str]:
+    from host.base.safe_text import escape_control_chars
     from host.report.replay import spelled
 
     yield f"  asked    {_question(reply, bot)}"
     for moment in reply.seen.moments:
-        yield f"  {moment.at * 1000:8.1f} ms  {harmless(moment.words)}"
+        yield f"  {moment.at * 1000:8.1f} ms  {escape_control_chars(moment.words)}"
     ended = reply.told.ended or "answered"
-    yield f"  {reply.seen.elapsed * 1000:8.1f} ms  {harmless(ended)}"
+    yield f"  {reply.seen.elapsed * 1000:8.1f} ms  {escape_control_chars(ended)}"
     went = reply.shares
     parts = [f"{_ms(went.computing)} computing", f"{_ms(went.queued)} without a core", f"{_ms(went.asleep)} asleep"]
     parts += [f"{_ms(went.unseen)} between two looks"] if went.unseen > 0.0005 else []
@@ -280,19 +280,19 @@ def _told_decision(meant: "Case", reply: "Reply", bot: "Bot") -> Iterator[str]:
     if piece is not None:
         then += f"{_wrote(piece.raw)} after {_ms(piece.wall)}; {piece.ended or 'the process lived'}"
     yield f"  then     {then}{'' if reply.same else '   ≠'}"
-    for line in harmless(reply.told.stderr.decode(errors="replace")).splitlines()[-5:]:
+    for line in escape_control_chars(reply.told.stderr.decode(errors="replace")).splitlines()[-5:]:
         yield f"  stderr   {line[:200]}"
 
 
 def _told_table(replies: Sequence["Reply"]) -> Iterator[str]:
-    from host.base.safe_text import harmless
+    from host.base.safe_text import escape_control_chars
     from host.report.replay import spelled
     from protocols import PROTOCOLS
 
     for reply in replies:
         question = PROTOCOLS["argv"].lines((reply.then.view,)).decode().rstrip("\n")
         differs = "" if reply.same else f"   ≠ then {spelled(reply.then.answer)}"
-        yield f"{reply.then.number:>5}  {harmless(question)}  →  {spelled(reply.told.answer)}{differs}"
+        yield f"{reply.then.number:>5}  {escape_control_chars(question)}  →  {spelled(reply.told.answer)}{differs}"
     same = sum(reply.same for reply in replies)
     slowest = max(replies, key=lambda reply: reply.told.wall)
     yield f"{same} of {len(replies)} as then · slowest {_ms(slowest.told.wall)} at question {slowest.then.number}"
@@ -310,14 +310,14 @@ def _told_repetition(rounds: Sequence[Sequence["Reply"]]) -> Iterator[str]:
 
 
 def _tell_differences(
-    office: Office, place: str, bots: Sequence["Bot"], mine: list["Reply"], theirs: list["Reply"]
+    office: CliContext, place: str, bots: Sequence["Bot"], mine: list["Reply"], theirs: list["Reply"]
 ) -> None:
-    from host.base.safe_text import harmless
+    from host.base.safe_text import escape_control_chars
     from host.inspect.reask import differences
     from host.report.replay import spelled
 
     differ = differences(mine, theirs)
-    one, other = (harmless(bot.name) for bot in bots)
+    one, other = (escape_control_chars(bot.name) for bot in bots)
     other += "#2" if other == one else ""
     if office.json:
         rows = [
@@ -328,19 +328,21 @@ def _tell_differences(
         print_json("ask", bots=[one, other], questions=len(mine), different=len(differ), rows=rows)
         return
     many = "question" if len(mine) == 1 else "questions"
-    click.echo(f"{len(differ)} of {len(mine)} {many} in the place of {harmless(place)}: {one} and {other} differ")
+    click.echo(
+        f"{len(differ)} of {len(mine)} {many} in the place of {escape_control_chars(place)}: {one} and {other} differ"
+    )
     for a, b in differ[:MOST_SHOWN]:
         click.echo(f"  {_question(a, bots[0])}  →  {one} {spelled(a.told.answer)} · {other} {spelled(b.told.answer)}")
     if len(differ) > MOST_SHOWN:
         click.echo(f"  … and {len(differ) - MOST_SHOWN} more: --json lists them all")
 
 
-def _print_as_json(meant: "Case", bot: "Bot", level: str, rounds: Sequence[Sequence["Reply"]]) -> None:
-    from host.base.safe_text import harmless
+def _print_as_json(meant: "Repro", bot: "Bot", level: str, rounds: Sequence[Sequence["Reply"]]) -> None:
+    from host.base.safe_text import escape_control_chars
     from host.report.replay import spelled
 
     def text(said: bytes) -> str:
-        return harmless(said.decode(errors="replace"))
+        return escape_control_chars(said.decode(errors="replace"))
 
     rows = [
         {
@@ -356,7 +358,9 @@ def _print_as_json(meant: "Case", bot: "Bot", level: str, rounds: Sequence[Seque
             "raw": text(reply.told.raw),
             "stderr": text(reply.told.stderr),
             "ended": reply.told.ended,
-            "moments": [{"ms": round(at * 1000, 3), "what": harmless(words)} for at, words in reply.seen.moments],
+            "moments": [
+                {"ms": round(at * 1000, 3), "what": escape_control_chars(words)} for at, words in reply.seen.moments
+            ],
         }
         for nth, replies in enumerate(rounds, 1)
         for reply in replies
@@ -376,20 +380,20 @@ def _print_as_json(meant: "Case", bot: "Bot", level: str, rounds: Sequence[Seque
 
 
 def _question(reply: "Reply", bot: "Bot") -> str:
-    from host.base.safe_text import harmless
+    from host.base.safe_text import escape_control_chars
     from protocols import PROTOCOLS
 
-    return harmless(PROTOCOLS[bot.protocol].lines((reply.then.view,)).decode().rstrip("\n"))
+    return escape_control_chars(PROTOCOLS[bot.protocol].lines((reply.then.view,)).decode().rstrip("\n"))
 
 
-def _asked_before(meant: "Case") -> int:
+def _asked_before(meant: "Repro") -> int:
     return sum(len(exchange.questions) for exchange in meant.before)
 
 
 def _wrote(raw: bytes) -> str:
-    from host.base.safe_text import harmless
+    from host.base.safe_text import escape_control_chars
 
-    return f", wrote {harmless(raw.decode(errors='replace'))[:100]!r}" if raw else ""
+    return f", wrote {escape_control_chars(raw.decode(errors='replace'))[:100]!r}" if raw else ""
 
 
 def _ms(seconds: float) -> str:

@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from host.base.errors import Refused
-from host.bots.monitor import a_watcher
+from host.base.errors import UserError
+from host.bots.monitor import running_monitor
 from host.games import GAMES
-from host.play.records import Fixture, Job, Record, Setup, unpack
-from host.play.worker import House
-from host.sandbox import draws_numbers
+from host.play.records import Fixture, Job, Record, WorkerSetup, unpack
+from host.play.worker import BotPool
+from host.sandbox import randomizes_pids
 from host.sandbox.limits import Limits, seconds, size
 from host.submissions import sample_bots
 from host.submissions.bot_spec import Bot
 from host.submissions.build import build
-from host.submissions.discovery import find
+from host.submissions.discovery import load_spec
 from protocols.wire import Move
 
 AMPLE = Limits(move=10, startup=10, cpu=10)
@@ -108,7 +108,7 @@ class Verdict(NamedTuple):
 async def attacked(level: str, rogues: Sequence[Rogue]) -> list[Verdict]:
     """Return what becomes of rogues at a level, one after the other."""
     source = sample_bots.sample(HONEST, "cardshark")
-    honest = (await build(find(source)._replace(game="cardshark"), level))._replace(limits=AMPLE)
+    honest = (await build(load_spec(source)._replace(game="cardshark"), level))._replace(limits=AMPLE)
     return [await _one(rogue, honest, level) for rogue in rogues]
 
 
@@ -118,12 +118,12 @@ async def _one(rogue: Rogue, honest: Bot, level: str) -> Verdict:
     def so(mark: str, got: str) -> Verdict:
         return Verdict(mark, rogue.name, rogue.tries, got, time.monotonic() - began)
 
-    if rogue.needs_numbers and not draws_numbers(level):
+    if rogue.needs_numbers and not randomizes_pids(level):
         return so("!", "not tried: process numbers are counted on here (croupier doctor)")
     try:
-        spec = find(rogue.file)._replace(game=rogue.game, **rogue.spec_changes())
+        spec = load_spec(rogue.file)._replace(game=rogue.game, **rogue.spec_changes())
         bot = await build(spec, level, force="refused" in rogue.verdict)
-    except Refused as refused:
+    except UserError as refused:
         if refused.exit_code == 6:
             return so("!", f"not tried: {refused.problems[0].message}")
         return so("✓" if "refused" in rogue.verdict else "✗", "refused when it is built")
@@ -139,9 +139,9 @@ async def _one(rogue: Rogue, honest: Bot, level: str) -> Verdict:
 
 async def _played(bot: Bot, honest: Bot, tables: int, level: str) -> Record:
     rules = next(iter(GAMES["cardshark"].presets.values()))._replace(hands=1)
-    setup = Setup("cardshark", rules, (bot, honest), b"an attack", level)
-    async with a_watcher() as watcher, contextlib.AsyncExitStack() as stack:
-        house = House(setup, stack, watcher)
+    setup = WorkerSetup("cardshark", rules, (bot, honest), b"an attack", level)
+    async with running_monitor() as watcher, contextlib.AsyncExitStack() as stack:
+        house = BotPool(setup, stack, watcher)
         return await house.play(
             Job(Fixture("cardshark", rules, "independent", "attack/1", (bot.name, honest.name), tables))
         )

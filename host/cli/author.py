@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from host.base.errors import Problem, Refused
-from host.cli import Office, nothing_called, print_json
+from host.base.errors import Problem, UserError
+from host.cli import CliContext, print_json, unknown_name
 
 
 @click.command()
@@ -20,7 +20,7 @@ from host.cli import Office, nothing_called, print_json
 @click.option("--rules", "card", flag_value="rules", help="its rules")
 @click.option("--example", "card", flag_value="example", help="a whole bot in Python")
 @click.pass_obj
-def games(office: Office, name: str | None, card: str | None) -> None:
+def games(office: CliContext, name: str | None, card: str | None) -> None:
     """List the games; with a name, what its bots are asked and may answer, with examples."""
     if card and not name:
         raise click.UsageError(f"--{card} of which game? croupier games GAME --{card}")
@@ -68,11 +68,11 @@ def games(office: Office, name: str | None, card: str | None) -> None:
             click.echo(f"json     {row['json_example']}")
 
 
-def named(office: Office, names: tuple[str, ...], game: str | None) -> tuple[Any, list[Any]]:
+def named(office: CliContext, names: tuple[str, ...], game: str | None) -> tuple[Any, list[Any]]:
     """Return the game and the specs that are meant by folders, files, names and sample:NAME."""
     from host.cli.common import the_game
     from host.sandbox.limits import Limits
-    from host.submissions.discovery import find, named_apart, refuse_broken
+    from host.submissions.discovery import disambiguate, load_spec, refuse_broken
     from host.submissions.sample_bots import sample
     from host.tournament.config import load
 
@@ -85,17 +85,17 @@ def named(office: Office, names: tuple[str, ...], game: str | None) -> tuple[Any
     for name in names:
         if name.startswith("sample:"):
             place = sample(name, game or (here.game if here else None))
-            specs.append(find(place, granted)._replace(game=place.parent.name))
+            specs.append(load_spec(place, granted)._replace(game=place.parent.name))
             continue
         if (office.folder / name).exists():
-            specs.append(find(office.folder / name, granted))
+            specs.append(load_spec(office.folder / name, granted))
             continue
         entered = entered or {entry.name: entry for entry in (here.entries(office.folder) if here else [])}
         if name in entered:
             refuse_broken([entered[name]])
             specs.append(entered[name].spec)
         else:
-            told = nothing_called("bot", name, entered)
+            told = unknown_name("bot", name, entered)
             other = "" if "did you mean" in told else "; a bot is a file, a folder, a name here, or sample:NAME"
             raise click.UsageError(told + other)
     said = {spec.game for spec in specs if spec.game}
@@ -104,7 +104,7 @@ def named(office: Office, names: tuple[str, ...], game: str | None) -> tuple[Any
         raise click.UsageError("which game? The bots do not say it: name it with -g GAME")
     if others := [f"{spec.name} plays {spec.game}" for spec in specs if spec.game not in ("", chosen)]:
         raise click.UsageError(f"{', '.join(others)}, and this is {chosen}")
-    return the_game(chosen), named_apart(specs)
+    return the_game(chosen), disambiguate(specs)
 
 
 @click.command()
@@ -121,7 +121,7 @@ def named(office: Office, names: tuple[str, ...], game: str | None) -> tuple[Any
 @click.option("--unsafe", is_flag=True, help="no sandbox at all: only for bots you wrote yourself")
 @click.pass_obj
 def play(
-    office: Office,
+    office: CliContext,
     names: tuple[str, ...],
     tables: int,
     game: str | None,
@@ -136,11 +136,11 @@ def play(
     import trio
 
     from host.backends.local import processes, usable_cores
-    from host.base.safe_text import harmless
-    from host.cli.progress import shown
+    from host.base.safe_text import escape_control_chars
+    from host.cli.progress import progress_view
     from host.report import terminal
     from host.tournament.adhoc import Stage, played
-    from host.tournament.standings import told
+    from host.tournament.standings import stage_standings
 
     chosen, specs = named(office, names, game)
     low, high = chosen.seats
@@ -151,11 +151,11 @@ def play(
     terms, journal = terms_of(office, chosen, specs, preset, seed, unsafe=unsafe)
     hands = min(workers or usable_cores(), tables)
     started = time.monotonic()
-    with shown("none" if office.json or tables <= 2 else "auto", quiet=office.quiet) as watch:
+    with progress_view("none" if office.json or tables <= 2 else "auto", quiet=office.quiet) as watch:
         friendly = trio.run(played, terms, Stage(tables, mirror), journal, processes, hands, watch)
     seconds = time.monotonic() - started
     stage = {"name": "play", "kind": "independent", "rank_by": [], "mirror": mirror}
-    rows, sure, advice = told(stage, {}, friendly.records, friendly.bots)
+    rows, sure, advice = stage_standings(stage, {}, friendly.records, friendly.bots)
     if office.json:
         print_json(
             "play",
@@ -180,30 +180,30 @@ def play(
     for row in rows:
         if row.faults:
             kinds = ", ".join(f"{times} {kind}" for kind, times in sorted(row.faults_by_kind.items()))
-            click.echo(f"{harmless(row.bot)}: {kinds} → croupier errors {shlex.quote(row.bot)}")
+            click.echo(f"{escape_control_chars(row.bot)}: {kinds} → croupier errors {shlex.quote(row.bot)}")
 
 
 def terms_of(
-    office: Office, game: Any, specs: list[Any], preset: str | None, seed: str | None, *, unsafe: bool
+    office: CliContext, game: Any, specs: list[Any], preset: str | None, seed: str | None, *, unsafe: bool
 ) -> tuple[Any, Path]:
     """Return what a friendly game is played under, as the tournament here has it, and where it is journalled."""
     from host.cli.common import level_of
     from host.sandbox.limits import Limits
-    from host.tournament.adhoc import Terms
+    from host.tournament.adhoc import AdhocRules
     from host.tournament.config import load
 
     cup = load(office.folder) if (office.folder / "croupier.toml").exists() else None
     if preset and preset not in game.presets:
-        told = nothing_called(f"preset of {game.name}", preset, game.presets)
+        told = unknown_name(f"preset of {game.name}", preset, game.presets)
         raise click.UsageError(f"{told}  (presets: {', '.join(game.presets)})")
     usual = cup.rules if cup and cup.game == game.name else next(iter(game.presets.values()))
     rules = game.presets[preset] if preset else usual
     level = level_of(cup.level if cup else "L3", unsafe)
-    terms = Terms(game, rules, specs, seed, level, cup.limits if cup else Limits())
+    terms = AdhocRules(game, rules, specs, seed, level, cup.limits if cup else Limits())
     return terms, _place_of_play(office, cup is not None)
 
 
-def _place_of_play(office: Office, tournament: bool) -> Path:
+def _place_of_play(office: CliContext, tournament: bool) -> Path:
     """Return where a friendly game is journalled; of those outside a tournament the last 20 are kept."""
     if tournament:
         return office.folder / "run" / "play.sqlite"
@@ -215,14 +215,14 @@ def _place_of_play(office: Office, tournament: bool) -> Path:
     return folder / f"play-{time.time_ns()}.sqlite"
 
 
-def journals_of(office: Office) -> list[Path]:
+def journals_of(office: CliContext) -> list[Path]:
     """Return the journals here, the latest first. Raise Refused when there is none."""
     places = [office.folder / "run" / "run.sqlite", office.folder / "run" / "play.sqlite"]
     places += (office.folder / ".croupier").glob("play-*.sqlite")
     found = sorted((path for path in places if path.exists()), key=lambda path: -path.stat().st_mtime)
     if not found:
         hint = "croupier run, or croupier play BOT BOT"
-        raise Refused([Problem("R006", str(office.folder), "nothing has been played here yet", hint=hint)], 3)
+        raise UserError([Problem("R006", str(office.folder), "nothing has been played here yet", hint=hint)], 3)
     return found
 
 
@@ -230,10 +230,10 @@ def journals_of(office: Office) -> list[Path]:
 @click.argument("bot", required=False)
 @click.option("--kind", metavar="KIND", help="one kind of fault only: timeout, illegal …")
 @click.pass_obj
-def errors(office: Office, bot: str | None, kind: str | None) -> None:
+def errors(office: CliContext, bot: str | None, kind: str | None) -> None:
     """Show what went wrong: faults by bot and kind, counted, each with a piece of evidence."""
-    from host.base.safe_text import harmless
-    from host.report.terminal import went
+    from host.base.safe_text import escape_control_chars
+    from host.report.terminal import time_breakdown
     from host.report.visibility import table_of
     from host.submissions.sample_bots import PREFIX
     from host.tournament.journal import reading
@@ -241,13 +241,13 @@ def errors(office: Office, bot: str | None, kind: str | None) -> None:
 
     kinds_known = [str(each) for each in FaultKind]
     if kind is not None and kind not in kinds_known:
-        told = nothing_called("kind of fault", kind, kinds_known)
+        told = unknown_name("kind of fault", kind, kinds_known)
         raise click.UsageError(told if "did you mean" in told else f"{told}; there are {', '.join(kinds_known)}")
     journals = journals_of(office)
     groups: dict[tuple[str, str], dict[str, Any]] = {}
     with reading(journals[0]) as journal:
         bots = journal.bots()
-        stages = {stage["name"]: stage["kind"] for stage in json.loads(journal.facts().get("stages", "[]"))}
+        stages = {stage["name"]: stage["kind"] for stage in json.loads(journal.metadata().get("stages", "[]"))}
         for _, record in journal.records():
             for name, kinds in record.faults.items():
                 for what, count in kinds.items():
@@ -260,23 +260,23 @@ def errors(office: Office, bot: str | None, kind: str | None) -> None:
                 group |= {
                     "first": where,
                     "fault": number,
-                    "question": harmless(piece.question.decode(errors="replace")),
-                    "answer": harmless(piece.raw.decode(errors="replace"))[:200],
-                    "stderr": harmless(piece.stderr.decode(errors="replace"))[-500:],
+                    "question": escape_control_chars(piece.question.decode(errors="replace")),
+                    "answer": escape_control_chars(piece.raw.decode(errors="replace"))[:200],
+                    "stderr": escape_control_chars(piece.stderr.decode(errors="replace"))[-500:],
                     "milliseconds": round(piece.wall * 1000, 3),
                     "computed_ms": round(piece.cpu * 1000, 3),
                     "waited_ms": round(piece.waited * 1000, 3),
                     "overhead_ms": round(piece.overhead * 1000, 3),
-                    "went": went(piece),
-                    "ended": harmless(piece.ended),
+                    "went": time_breakdown(piece),
+                    "ended": escape_control_chars(piece.ended),
                     "details": [],
                 }
             group["last"] = where
             if piece.detail not in ("", *group["details"]):
-                group["details"].append(harmless(piece.detail))
+                group["details"].append(escape_control_chars(piece.detail))
     bot = bot and bot.removeprefix(PREFIX)
     if bot is not None and bot not in bots:
-        raise click.UsageError(nothing_called("bot", bot, bots))
+        raise click.UsageError(unknown_name("bot", bot, bots))
     rows = [
         group
         for (name, what), group in sorted(groups.items(), key=lambda item: -item[1]["count"])
@@ -289,11 +289,17 @@ def errors(office: Office, bot: str | None, kind: str | None) -> None:
         click.echo("no faults")
     for group in rows:
         details = f"  ({', '.join(group['details'])})" if group.get("details") else ""
-        click.echo(f"{harmless(group['bot'])}  {harmless(group['kind'])}  ×{group['count']}{details}")
+        click.echo(
+            f"{escape_control_chars(group['bot'])}  {escape_control_chars(group['kind'])}  ×{group['count']}{details}"
+        )
         if "first" in group:
-            click.echo(f"  first at {harmless(group['first'])}, last kept at {harmless(group['last'])}")
+            click.echo(
+                f"  first at {escape_control_chars(group['first'])}, last kept at {escape_control_chars(group['last'])}"
+            )
             table = shlex.quote(group["first"].rpartition(":")[0])
-            click.echo(f"  again    croupier ask fault:{group['fault']}   croupier replay {harmless(table)}")
+            click.echo(
+                f"  again    croupier ask fault:{group['fault']}   croupier replay {escape_control_chars(table)}"
+            )
             click.echo(f"  asked    {group['question']}")
             click.echo(
                 f"  wrote    {group['answer']!r}   after {group['milliseconds']} ms; {group['ended'] or 'the process lives'}"
@@ -317,7 +323,7 @@ def _in_order_of_play(kept: tuple[int, str, Any]) -> tuple[list[tuple[bool, int,
 @click.option("-o", "output", metavar="FILE.html", type=click.Path(path_type=Path), help="a page that plays it")
 @click.option("--open", "show", is_flag=True, help="show it in the browser")
 @click.pass_obj
-def replay(office: Office, table: str, bot: str | None, output: Path | None, show: bool) -> None:
+def replay(office: CliContext, table: str, bot: str | None, output: Path | None, show: bool) -> None:
     """Show a table again: CONTESTANTS/NUMBER as standings and errors name it, or `last`."""
     from host.cli.replay_lookup import find_table, page_of, place_of, shown_again, split
     from host.submissions.sample_bots import PREFIX
@@ -328,7 +334,7 @@ def replay(office: Office, table: str, bot: str | None, output: Path | None, sho
     if bot is not None:
         bot = bot.removeprefix(PREFIX)
         if bot not in found.sitting.bots:
-            raise click.UsageError(nothing_called(f"bot at {found.sitting.path}", bot, found.sitting.bots))
+            raise click.UsageError(unknown_name(f"bot at {found.sitting.path}", bot, found.sitting.bots))
         seat = found.sitting.bots.index(bot)
         found = found.seen_by(seat)
     if output is not None or show:
@@ -382,21 +388,21 @@ def seal(_context: click.Context, _option: click.Parameter, said: str) -> str:
     "--seal", default="", callback=seal, metavar="HASH", help="published at a stage's end: was anything cut off since?"
 )
 @click.pass_obj
-def verify(office: Office, share: float, seal: str) -> None:
+def verify(office: CliContext, share: float, seal: str) -> None:
     """Play every recorded answer through the rules again, and compare all that is kept; exit code 1 when it differs.
 
     Everything kept is sealed by hashes that follow from each other. A seal published at a stage's end binds all before it.
     """
     from host.cli.seed import when
-    from host.inspect.verify import audited
+    from host.inspect.verify import verify
     from host.report.terminal import thousands
     from host.tournament.journal import reading
     from host.tournament.tournament_dir import committed_at
 
     journals = journals_of(office)
     with reading(journals[0]) as journal:
-        facts = journal.facts()
-        tables, differs, sealed, since = audited(journal, share, seal)
+        facts = journal.metadata()
+        tables, differs, sealed, since = verify(journal, share, seal)
         head = journal.seal()
     if office.json:
         seed = {"seed_sha256": facts["seed_sha256"], "committed": committed_at(facts)}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from host.base.errors import Problem, Refused
-from host.cli import Office, nothing_called, print_json
+from host.base.errors import Problem, UserError
+from host.cli import CliContext, print_json, unknown_name
 
 if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
     from host.submissions.bot_spec import Spec
@@ -20,13 +20,13 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
 @click.option("-l", "--lang", required=True, metavar="LANGUAGE", help="c, cpp, java, python, lisp, or any")
 @click.option("--protocol", metavar="PROTOCOL", help="argv or lines; default: what the game's bots usually speak")
 @click.pass_obj
-def init(office: Office, folder: Path, game: str | None, lang: str, protocol: str | None) -> None:
+def init(office: CliContext, folder: Path, game: str | None, lang: str, protocol: str | None) -> None:
     """Make a bot to begin with: it builds, plays legally, and has one place to edit."""
-    from host.base.config_file import Wrong
+    from host.base.config_file import InvalidValue
     from host.cli.common import the_game
-    from host.submissions.discovery import find
+    from host.submissions.discovery import load_spec
     from host.submissions.languages import LANGUAGES, missing
-    from host.submissions.scaffold import SPOKEN, begun, main_file
+    from host.submissions.scaffold import SPOKEN, main_file, starter_files
     from host.tournament.config import load
 
     if game is None and (office.folder / "croupier.toml").exists():
@@ -35,16 +35,16 @@ def init(office: Office, folder: Path, game: str | None, lang: str, protocol: st
         raise click.UsageError("which game? Name it with -g GAME")
     chosen = the_game(game)
     if lang not in LANGUAGES:
-        raise click.UsageError(f"{nothing_called('language', lang, LANGUAGES)}  (languages: {', '.join(LANGUAGES)})")
+        raise click.UsageError(f"{unknown_name('language', lang, LANGUAGES)}  (languages: {', '.join(LANGUAGES)})")
     if protocol not in (None, *SPOKEN):
         raise click.UsageError(f"a first bot speaks {' or '.join(SPOKEN)}; protocols/README.md shows the others")
     place = office.folder / folder
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         hint = "choose another folder, or an empty one"
-        raise Refused([Problem("C016", str(place), "is there already, and not empty", hint=hint)], 2)
+        raise UserError([Problem("C016", str(place), "is there already, and not empty", hint=hint)], 2)
     try:
-        files = begun(place.resolve().name, chosen, lang, protocol or chosen.protocol)
-    except Wrong as wrong:
+        files = starter_files(place.resolve().name, chosen, lang, protocol or chosen.protocol)
+    except InvalidValue as wrong:
         raise click.UsageError(f"a bot cannot be called {place.resolve().name!r}: the name {wrong.message}") from wrong
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def init(office: Office, folder: Path, game: str | None, lang: str, protocol: st
             (place / name).chmod(0o755 if text.startswith("#!") else 0o644)
     except OSError as failed:
         raise click.UsageError(f"{place} cannot be made: {failed.strerror}") from failed
-    lacks = missing(find(place))
+    lacks = missing(load_spec(place))
     main = place / main_file(LANGUAGES[lang])
     if office.json:
         print_json("init", folder=str(place), game=chosen.name, language=lang, edit=str(main), missing=lacks)
@@ -70,9 +70,9 @@ def init(office: Office, folder: Path, game: str | None, lang: str, protocol: st
 
 def place_of(spec: "Spec") -> str:
     """Return where a bot lies, for people."""
-    from host.base.config_file import shown
+    from host.base.config_file import display_path
 
-    return shown(spec.folder if spec.manifest or len(spec.files) > 1 else spec.folder / spec.files[0])
+    return display_path(spec.folder if spec.manifest or len(spec.files) > 1 else spec.folder / spec.files[0])
 
 
 @click.command()
@@ -81,7 +81,7 @@ def place_of(spec: "Spec") -> str:
 @click.option("--all", "everybody", is_flag=True, help="all bots of the tournament, and once more under load")
 @click.option("--unsafe", is_flag=True, help="without a sandbox")
 @click.pass_obj
-def check(office: Office, names: tuple[str, ...], game: str | None, everybody: bool, unsafe: bool) -> None:
+def check(office: CliContext, names: tuple[str, ...], game: str | None, everybody: bool, unsafe: bool) -> None:
     """Check bots: does each build, start, and answer forty questions in time, legibly and the same way twice?
 
     A move that is not allowed is a note, for the rules say what it costs. What fails is a bot that does not build or
@@ -113,7 +113,7 @@ def check(office: Office, names: tuple[str, ...], game: str | None, everybody: b
             try:
                 chosen, (spec,) = named(office, (name,), game)
                 yield name, Entry(spec.folder, spec), chosen
-            except Refused as refused:
+            except UserError as refused:
                 if refused.exit_code == 2:  # there is no such bot
                     raise
                 yield name, Entry(office.folder / name, None, tuple(refused.problems)), None

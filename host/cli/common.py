@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import click
 
-from host.base.errors import Problem, Refused
-from host.cli import Office, nothing_called, print_json, print_json_line
+from host.base.errors import Problem, UserError
+from host.cli import CliContext, print_json, print_json_line, unknown_name
 from host.games import GAMES
 from host.games.engine import Game
-from host.submissions.discovery import Entry, find
+from host.submissions.discovery import Entry, load_spec
 from host.submissions.sample_bots import PREFIX, sample
 
 NOBODY = "no fixture is finished yet, so nobody is ahead"
@@ -22,18 +22,18 @@ NOBODY = "no fixture is finished yet, so nobody is ahead"
 def the_game(name: str) -> Game:
     """Return a game by name; a wrong one brings the nearest."""
     if name not in GAMES:
-        raise click.UsageError(f"{nothing_called('game', name, GAMES)}  (games: {', '.join(GAMES)})")
+        raise click.UsageError(f"{unknown_name('game', name, GAMES)}  (games: {', '.join(GAMES)})")
     return GAMES[name]
 
 
 def level_of(demanded: str, unsafe: bool) -> str:
     """Return the level in force. Raise Refused (exit code 6) when the machine has less than demanded."""
-    from host.sandbox import demand
+    from host.sandbox import require_level
 
     if unsafe or demanded == "none":
         click.echo("WARNING  no sandbox: every bot may read, change and send whatever you may", err=True)
         return "none"
-    return demand(demanded)
+    return require_level(demanded)
 
 
 def filled(text: str) -> str:
@@ -53,29 +53,31 @@ def the_entry(name: str, known: dict[str, Entry], cup: Any) -> Entry:
     """Return the bot of a name; one of croupier's own need not be entered."""
     if name.startswith(PREFIX):
         place = sample(name, cup.game)
-        return Entry(place, find(place, cup.limits))
+        return Entry(place, load_spec(place, cup.limits))
     if name not in known:
-        raise click.UsageError(nothing_called("bot", name, known))
+        raise click.UsageError(unknown_name("bot", name, known))
     return known[name]
 
 
-def told_standings(office: Office, folder: Path, outcome: Any, *, on_one_line: bool = False) -> None:
+def compute_standings(office: CliContext, folder: Path, outcome: Any, *, on_one_line: bool = False) -> None:
     """Print the standings of the last stage that has any; as JSON with how the run ended."""
     place = folder if folder.is_dir() else folder.parent
     if on_one_line:
         office = office._replace(json=True)
-    with contextlib.suppress(Refused) if outcome.interrupted else contextlib.nullcontext():
+    with contextlib.suppress(UserError) if outcome.interrupted else contextlib.nullcontext():
         print_standings(office, place, None, interrupted=outcome.interrupted, on_one_line=on_one_line)
 
 
 def the_stage(journal: Any, name: str | None) -> dict[str, Any]:
     """Return a stage by name, or the last in which anything has been played. Raise Refused when nothing is known."""
-    stages: list[dict[str, Any]] = json.loads(journal.facts().get("stages", "[]"))
+    stages: list[dict[str, Any]] = json.loads(journal.metadata().get("stages", "[]"))
     if not stages:
-        raise Refused([Problem("R006", str(journal.path), "nothing has been played here yet", hint="croupier run")], 3)
+        raise UserError(
+            [Problem("R006", str(journal.path), "nothing has been played here yet", hint="croupier run")], 3
+        )
     wanted = [stage for stage in stages if name in (None, stage["name"])]
     if not wanted:
-        raise click.UsageError(nothing_called("stage", str(name), [stage["name"] for stage in stages]))
+        raise click.UsageError(unknown_name("stage", str(name), [stage["name"] for stage in stages]))
     return next((stage for stage in reversed(wanted) if journal.paths(stage["name"])), wanted[0])
 
 
@@ -100,12 +102,12 @@ class Standing(NamedTuple):
 
 def standing(journal: Any, name: str | None, *, interrupted: bool = False) -> Standing:
     """Return a stage; by default the last in which anything has been played."""
-    from host.play.records import again
+    from host.play.records import count_replays
     from host.report.visibility import known_seed
     from host.tournament.tournament_dir import committed_at
 
     stage = the_stage(journal, name)
-    facts, bots = journal.facts(), journal.bots()
+    facts, bots = journal.metadata(), journal.bots()
     seed = known_seed(journal)  # None where it is not the one whose hash the run began with
     records = [record for _, record in journal.records(stage["name"])]
     told = {
@@ -120,13 +122,13 @@ def standing(journal: Any, name: str | None, *, interrupted: bool = False) -> St
         "stage": stage["name"],
         "seal": journal.seal(stage["name"]) if facts.get(f"stage {stage['name']}") == "finished" else None,
         "fixtures": len(records),
-        **again(records)._asdict(),
+        **count_replays(records)._asdict(),
     }
     return Standing(stage, facts, bots, records, told)
 
 
 def print_standings(
-    office: Office,
+    office: CliContext,
     place: Path,
     stage_name: str | None,
     *,
@@ -137,12 +139,12 @@ def print_standings(
     """Print a stage's standings; by default those of the last stage in which anything has been played."""
     from host.report import terminal
     from host.tournament.journal import reading
-    from host.tournament.standings import told
+    from host.tournament.standings import stage_standings
     from host.tournament.tournament_dir import Folder
 
     with reading(Folder(place).journal) as journal:
         now = standing(journal, stage_name, interrupted=interrupted)
-    rows, sure, advice = told(now.stage, now.facts, now.records, now.bots)
+    rows, sure, advice = stage_standings(now.stage, now.facts, now.records, now.bots)
     if as_csv:
         terminal.write_csv(rows)
     elif office.json:

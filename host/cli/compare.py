@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from host.cli import Office, print_json
+from host.cli import CliContext, print_json
 
 if TYPE_CHECKING:
-    from host.tournament.comparison import Duel
+    from host.tournament.comparison import Comparison
     from host.tournament.statistics import Verdict
 
 SELDOM = 5.0  # seconds between two lines of progress
@@ -39,7 +39,7 @@ def bounds_of(_context: click.Context, _option: click.Parameter, said: str) -> t
 @click.option("--unsafe", is_flag=True, help="no sandbox at all: only for bots you wrote yourself")
 @click.pass_obj
 def compare(
-    office: Office,
+    office: CliContext,
     new: str,
     old: str,
     bounds: tuple[float, float],
@@ -56,18 +56,18 @@ def compare(
     from host.backends.local import processes, usable_cores
     from host.cli.author import named, terms_of
     from host.cli.progress import Quiet
-    from host.tournament.adhoc import met
-    from host.tournament.comparison import fought, sides
-    from host.tournament.runner import stoppable
+    from host.tournament.adhoc import adhoc_session
+    from host.tournament.comparison import run_comparison, sides
+    from host.tournament.runner import interruptible
 
     chosen, specs = named(office, (new, old), game)
     _, specs = named(office, (new, old) * sides(chosen), chosen.name)
     terms, journal = terms_of(office, chosen, specs, preset, seed, unsafe=unsafe)
     watch, began, told = Quiet(), time.monotonic(), time.monotonic()
-    standing: list[tuple[Duel, Verdict]] = []
+    standing: list[tuple[Comparison, Verdict]] = []
     seeds: list[str] = []
 
-    def heard(duel: "Duel", verdict: "Verdict") -> None:
+    def heard(duel: "Comparison", verdict: "Verdict") -> None:
         nonlocal told
         standing.append((duel, verdict))
         if time.monotonic() - told > SELDOM and not (office.quiet or office.json or verdict.accepted):
@@ -76,15 +76,15 @@ def compare(
 
     async def work() -> bool:
         async with (
-            stoppable(watch.say) as stop,
-            met(terms, journal, processes, workers or usable_cores(), watch) as us,
+            interruptible(watch.say) as stop,
+            adhoc_session(terms, journal, processes, workers or usable_cores(), watch) as us,
         ):
             seeds.append(us.seed.hex())
             if specs[0]._replace(name="") == specs[1]._replace(name=""):
                 click.echo(
                     f"WARNING  {new} and {old} are the same program: nobody can be sure which is better", err=True
                 )
-            await fought(us, chosen, most, bounds, heard)
+            await run_comparison(us, chosen, most, bounds, heard)
         return stop.scope.cancelled_caught
 
     interrupted = trio.run(work)
@@ -101,13 +101,13 @@ def compare(
 
 
 def _words(
-    game: Any, specs: list[Any], duel: "Duel", verdict: "Verdict", bounds: tuple[float, float], seconds: float
+    game: Any, specs: list[Any], duel: "Comparison", verdict: "Verdict", bounds: tuple[float, float], seconds: float
 ) -> str:
-    from host.base.safe_text import harmless
+    from host.base.safe_text import escape_control_chars
     from host.cli.progress import duration
     from host.tournament.statistics import tables_left
 
-    one, other = (harmless(spec.name) for spec in specs[:2])
+    one, other = (escape_control_chars(spec.name) for spec in specs[:2])
     after = f"after {_count(duel.tables)} tables"
     took = f" · {duration(seconds)}"
     if verdict.accepted == "H1":
@@ -121,7 +121,7 @@ def _words(
     return f"not sure {after}: {one} against {other} {_lead(game, duel)}{more}{took}"
 
 
-def _lead(game: Any, duel: "Duel") -> str:
+def _lead(game: Any, duel: "Comparison") -> str:
     """Return by how much the first is ahead, with its interval: Elo, or what a table brings."""
     if game.winners is None:
         low, high = duel.interval
@@ -142,7 +142,7 @@ def _count(number: int) -> str:
 def _print_as_json(
     game: Any,
     specs: list[Any],
-    duel: "Duel",
+    duel: "Comparison",
     verdict: "Verdict",
     bounds: tuple[float, float],
     seconds: float,

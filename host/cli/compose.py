@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from host.base.errors import Problem, Refused
-from host.cli import Office, print_json
+from host.base.errors import Problem, UserError
+from host.cli import CliContext, print_json
 
 IMAGE = "croupier:all"
 FILES = ("compose.yaml", "seccomp.json")
@@ -30,7 +30,7 @@ def shipped() -> Path:
 @click.option("--force", is_flag=True, help="write over the files of an earlier time")
 @click.option("--up", is_flag=True, help="play it at once; ends with the tournament's exit code")
 @click.pass_obj
-def compose(office: Office, workers: int, force: bool, up: bool) -> None:
+def compose(office: CliContext, workers: int, force: bool, up: bool) -> None:
     """Write a compose file for a tournament's folder: scheduler, workers and tournament, each shut in."""
     from host.tournament.config import load
 
@@ -38,13 +38,13 @@ def compose(office: Office, workers: int, force: bool, up: bool) -> None:
     places = [office.folder / name for name in FILES]
     there = [place for place in places if place.exists()]
     if there and not force and not up:
-        raise Refused([Problem("C016", str(place), "is there already", hint="--force") for place in there], 2)
+        raise UserError([Problem("C016", str(place), "is there already", hint="--force") for place in there], 2)
     if force or not there:
         try:
             places[0].write_text(file_for(office.folder, workers))
             shutil.copyfile(shipped() / FILES[1], places[1])
         except OSError as failed:
-            raise Refused([Problem("R013", str(places[0]), f"cannot be written: {failed.strerror}")], 3) from failed
+            raise UserError([Problem("R013", str(places[0]), f"cannot be written: {failed.strerror}")], 3) from failed
     if up:
         refuse_what_docker_lacks()
         os.chdir(office.folder)  # version 1 looks for the profile where it is started
@@ -81,12 +81,12 @@ def refuse_what_docker_lacks() -> None:
     """Raise Refused (exit code 6) when no engine answers, there is no compose, or nobody has built the image."""
     cure = "apt install docker.io docker-compose, and be in the group docker"
     if shutil.which("docker") is None:
-        raise Refused([Problem("S014", "", "docker is not installed", hint=cure)], 6)
+        raise UserError([Problem("S014", "", "docker is not installed", hint=cure)], 6)
     answer = subprocess.run(["docker", "version"], capture_output=True, text=True, check=False)
     if answer.returncode:
-        raise Refused([Problem("S014", "", "no Docker engine answers", answer.stderr.strip()[-500:], cure)], 6)
+        raise UserError([Problem("S014", "", "no Docker engine answers", answer.stderr.strip()[-500:], cure)], 6)
     if program() == ["docker-compose"] and shutil.which("docker-compose") is None:
-        raise Refused([Problem("S014", "", "docker is here, but compose is not", hint=cure)], 6)
+        raise UserError([Problem("S014", "", "docker is here, but compose is not", hint=cure)], 6)
     if subprocess.run(["docker", "image", "inspect", IMAGE], capture_output=True, check=False).returncode:
         build = f"in a clone of croupier: docker build -f docker/Dockerfile --target all -t {IMAGE} ."
-        raise Refused([Problem("S015", "", f"there is no image {IMAGE} here", hint=build)], 6)
+        raise UserError([Problem("S015", "", f"there is no image {IMAGE} here", hint=build)], 6)

@@ -5,14 +5,14 @@ from typing import Any
 
 import click
 
-from host.base.errors import Problem, Refused
-from host.cli import VARIABLE, Office, group, print_json
+from host.base.errors import Problem, UserError
+from host.cli import VARIABLE, CliContext, group, print_json
 
 
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_obj
-def completion(office: Office, shell: str) -> None:
+def completion(office: CliContext, shell: str) -> None:
     """Print the completion for a shell: eval "$(croupier completion bash)" in ~/.bashrc, say."""
     from click.shell_completion import get_completion_class
 
@@ -22,7 +22,7 @@ def completion(office: Office, shell: str) -> None:
         script = known(group, {}, "croupier", VARIABLE).source()
     except (OSError, RuntimeError) as failed:  # click asks bash itself for its version
         problem = Problem("S005", shell, f"completion needs it: {failed}", hint=f"apt install {shell}")
-        raise Refused([problem], 6) from failed
+        raise UserError([problem], 6) from failed
     if office.json:
         print_json("completion", shell=shell, script=script)
     else:
@@ -32,14 +32,14 @@ def completion(office: Office, shell: str) -> None:
 @click.command()
 @click.argument("what", type=click.Choice(["show", "schema", "check"]), default="show")
 @click.pass_obj
-def config(office: Office, what: str) -> None:
+def config(office: CliContext, what: str) -> None:
     """Show what croupier.toml means with everything it leaves out, or its JSON schema, or whether it is right."""
     if what == "schema":
         from pydantic import TypeAdapter
 
-        from host.tournament.config import File
+        from host.tournament.config import ConfigFile
 
-        shape = TypeAdapter(File).json_schema()
+        shape = TypeAdapter(ConfigFile).json_schema()
         if office.json:
             print_json("config", schema_of="croupier.toml", shape=shape)
         else:
@@ -64,19 +64,19 @@ def config(office: Office, what: str) -> None:
         count = f"{len(cup.stages)} stage{'' if len(cup.stages) == 1 else 's'}"
         click.echo(f"{cup.path} is right: {cup.name}, {cup.game}, {len(bots)} bots, {count}")
         return
-    for line in told(settings):
+    for line in describe_setting(settings):
         click.echo(line)
 
 
-def told(settings: dict[str, Any]) -> list[str]:
+def describe_setting(settings: dict[str, Any]) -> list[str]:
     """Return settings as croupier.toml would say them; keys first that stand above every table."""
-    from host.base.config_file import spelled
+    from host.base.config_file import to_toml
 
-    lines = [f"{key} = {spelled(value)}" for key, value in settings.items() if not tabular(value)]
+    lines = [f"{key} = {to_toml(value)}" for key, value in settings.items() if not tabular(value)]
     for key, value in settings.items():
         for table in value if isinstance(value, list) and tabular(value) else [value] if tabular(value) else []:
             lines += ["", f"[[{key}]]" if isinstance(value, list) else f"[{key}]"]
-            lines += [f"{inner} = {spelled(each)}" for inner, each in table.items()]
+            lines += [f"{inner} = {to_toml(each)}" for inner, each in table.items()]
     return lines
 
 

@@ -8,12 +8,12 @@ from typing import NoReturn
 import click
 
 from host import __version__
-from host.cli import Office, nothing_called, print_json
+from host.cli import CliContext, print_json, unknown_name
 
 
 @click.command()
 @click.pass_obj
-def version(office: Office) -> None:
+def version(office: CliContext) -> None:
     """Print versions."""
     facts = {
         "croupier": __version__,
@@ -29,14 +29,14 @@ def version(office: Office) -> None:
 @click.command()
 @click.argument("code")
 @click.pass_obj
-def explain(office: Office, code: str) -> None:
+def explain(office: CliContext, code: str) -> None:
     """Explain an error code: what it means, why it happens and what to do."""
     from host.base.errors import explanations, lookup
     from host.cli.common import filled
 
     code = code.upper()
     if code not in explanations():
-        raise click.UsageError(nothing_called("code", code, explanations()))
+        raise click.UsageError(unknown_name("code", code, explanations()))
     title, text = lookup(code)
     if office.json:
         print_json("explain", code=code, title=title, text=text)
@@ -48,7 +48,7 @@ def explain(office: Office, code: str) -> None:
 @click.option("--attack", is_flag=True, help="play some rogues of the gallery, each beside an honest bot")
 @click.argument("rogues", nargs=-1)
 @click.pass_obj
-def doctor(office: Office, attack: bool, rogues: tuple[str, ...]) -> None:
+def doctor(office: CliContext, attack: bool, rogues: tuple[str, ...]) -> None:
     """Look at the machine: isolation, clock, toolchains; every lack with its cure. Exit code 6 without a sandbox.
 
     With --attack also when a rogue did not get its verdict; ROGUES names those to play (sample_bots/rogues).
@@ -62,11 +62,11 @@ def doctor(office: Office, attack: bool, rogues: tuple[str, ...]) -> None:
     from host.backends.local import usable_cores
     from host.cli.clock_benchmark import measured_clocks
     from host.report.terminal import duration
-    from host.sandbox import draws_numbers, found, no_clock
+    from host.sandbox import clock_problem, detect, randomizes_pids
     from host.sandbox.limits import CLOCKS
     from host.submissions.languages import LANGUAGES, tool
 
-    here = found()
+    here = detect()
     cores = usable_cores()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
     languages, missing = {}, []
@@ -76,7 +76,7 @@ def doctor(office: Office, attack: bool, rogues: tuple[str, ...]) -> None:
         if lacks:
             missing.append({"language": row.name, "programs": lacks, "cure": f"apt install {row.package}"})
     lisps = [name for name in ("sbcl", "ecl", "clisp") if tool(name)]
-    offered = [clock for clock in CLOCKS if no_clock(clock, here.level) is None]
+    offered = [clock for clock in CLOCKS if clock_problem(clock, here.level) is None]
     measured = trio.run(measured_clocks, here.level) if here.level != "none" else None
     if office.json:
         print_json(
@@ -86,7 +86,7 @@ def doctor(office: Office, attack: bool, rogues: tuple[str, ...]) -> None:
             sandbox=here.level,
             mechanisms=[mechanism._asdict() for mechanism in here.mechanisms],
             problems=[problem._asdict() for problem in here.reasons],
-            draws_numbers=draws_numbers(here.level),
+            draws_numbers=randomizes_pids(here.level),
             clocks=measured and measured | {"offered": offered},
             languages=languages,
             missing=missing,
@@ -108,7 +108,7 @@ def doctor(office: Office, attack: bool, rogues: tuple[str, ...]) -> None:
     else:
         if here.level != "L4":
             click.echo("          memory and computing are watched, every 20 ms: short lives in between go unseen")
-        if not draws_numbers(here.level):
+        if not randomizes_pids(here.level):
             click.echo(
                 "          process numbers are counted on here: an argv bot can tell how many it has had (docs/security.md)"
             )
@@ -126,7 +126,7 @@ def doctor(office: Office, attack: bool, rogues: tuple[str, ...]) -> None:
         click.echo(
             f"          a fresh /bin/true by argv: {told['ask']}, bare spawn {told['spawn']}; pipe round trip {told['pipe']}"
         )
-        if (lack := no_clock("fair", here.level)) is not None:
+        if (lack := clock_problem("fair", here.level)) is not None:
             click.echo(f"          {lack.message}      {lack.hint}")
     shown = [f"{name} ({', '.join(lisps)})" if name == "lisp" else name for name, good in languages.items() if good]
     click.echo(f"languages {' · '.join(shown)}")
@@ -135,18 +135,18 @@ def doctor(office: Office, attack: bool, rogues: tuple[str, ...]) -> None:
     raise click.exceptions.Exit(0 if here.level != "none" else 6)
 
 
-def _attack(office: Office, names: tuple[str, ...]) -> NoReturn:
+def _attack(office: CliContext, names: tuple[str, ...]) -> NoReturn:
     """Print what becomes of the rogues at this machine's level; exit with 6 when one did not get its verdict."""
     import trio
 
     from host.cli.attack import attacked, gallery
-    from host.sandbox import demand, found
+    from host.sandbox import detect, require_level
 
-    level = demand("L2" if found().level == "L2" else "L3")
+    level = require_level("L2" if detect().level == "L2" else "L3")
     rogues = gallery(level)
     for name in names:
         if name not in rogues:
-            raise click.UsageError(nothing_called("rogue", name, rogues))
+            raise click.UsageError(unknown_name("rogue", name, rogues))
     verdicts = trio.run(attacked, level, [rogues[name] for name in names] or [it for it in rogues.values() if it.short])
     held = all(verdict.mark != "✗" for verdict in verdicts)
     if office.json:

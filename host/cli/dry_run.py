@@ -4,16 +4,16 @@ from collections.abc import Iterator
 
 import click
 
-from host.base.safe_text import harmless
-from host.cli import Office, print_json
+from host.base.safe_text import escape_control_chars
+from host.cli import CliContext, print_json
 from host.cli.progress import duration
 from host.report.terminal import one_line, thousands
-from host.tournament.estimate import Ahead, Forecast
+from host.tournament.estimate import Forecast, StageEstimate
 
 SHOWN = 8  # meetings of a stage; -v shows all
 
 
-def told_forecast(office: Office, forecast: Forecast) -> None:
+def print_estimate(office: CliContext, forecast: Forecast) -> None:
     """Print who plays whom, how many tables, and how long it will take."""
     if office.json:
         print_json(
@@ -41,7 +41,7 @@ def least(forecast: Forecast) -> bool:
     return not enough or any(stage.bounds == "at least" for stage in forecast.stages)
 
 
-def facts(stage: Ahead) -> dict[str, object]:
+def facts(stage: StageEstimate) -> dict[str, object]:
     """Return a stage as JSON has it."""
     return {
         "stage": stage.stage,
@@ -54,12 +54,12 @@ def facts(stage: Ahead) -> dict[str, object]:
     }
 
 
-def tables(stage: Ahead) -> int | None:
+def tables(stage: StageEstimate) -> int | None:
     """Return how many tables are left to play; None where a fixture is a whole tourney."""
     return None if stage.kind == "tables" else sum(fixture.tables for fixture in stage.fixtures)
 
 
-def lines(stage: Ahead, most: int) -> Iterator[str]:
+def lines(stage: StageEstimate, most: int) -> Iterator[str]:
     """Yield a stage: how much of it is left, and who meets whom."""
     fixtures = stage.fixtures
     if not fixtures:
@@ -82,7 +82,7 @@ def lines(stage: Ahead, most: int) -> Iterator[str]:
         return
     meetings = stage.meetings
     for meeting in meetings[:most]:
-        who = " – ".join(harmless(bot) for bot in meeting.bots)
+        who = " – ".join(escape_control_chars(bot) for bot in meeting.bots)
         yield f"    {who}   {thousands(meeting.tables)} table{'s' if meeting.tables > 1 else ''}"
     if len(meetings) > most:
         yield f"    … and {len(meetings) - most} more meetings: -v shows them"

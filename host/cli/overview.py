@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from host.base.errors import Refused
+from host.base.errors import UserError
 
 Steps = Mapping[str, str]
 """The three commands that are likely next, and what they do."""
@@ -57,8 +57,8 @@ def state_of(journal: Path) -> str:
 
     try:
         with reading(journal) as book:
-            return book.facts().get("state", "")
-    except Refused:
+            return book.metadata().get("state", "")
+    except UserError:
         return "unreadable"
 
 
@@ -77,10 +77,10 @@ def bot(place: Path) -> tuple[str, Steps]:
 
 def said(path: Path) -> dict[str, str]:
     """Return the texts at the top of a TOML file, harmless; none where it cannot be read."""
-    from host.base.safe_text import harmless
+    from host.base.safe_text import escape_control_chars
 
     try:
         content = tomllib.loads(path.read_text())
     except (OSError, ValueError):
         return {}
-    return {key: harmless(value) for key, value in content.items() if isinstance(value, str)}
+    return {key: escape_control_chars(value) for key, value in content.items() if isinstance(value, str)}

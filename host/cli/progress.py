@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from host.base.safe_text import harmless
-from host.play.records import again
+from host.base.safe_text import escape_control_chars
+from host.play.records import count_replays
 from host.tournament.stage_runner import Progress
 
 if TYPE_CHECKING:  # rich costs more to import than most commands take
@@ -112,7 +112,7 @@ class Tally:
         record = progress.record
         if record is None:
             return
-        twice = again([record])
+        twice = count_replays([record])
         self.replayed += twice.replayed
         self.stalls += twice.stalls
         for bot, result in record.results.items():
@@ -120,7 +120,9 @@ class Tally:
         for bot, kinds in record.faults.items():
             self.faults.setdefault(bot, Counter()).update(kinds)
             for kind in kinds:
-                self.last_fault = f"last fault  {harmless(bot)} {kind} in {harmless(record.path)}"
+                self.last_fault = (
+                    f"last fault  {escape_control_chars(bot)} {kind} in {escape_control_chars(record.path)}"
+                )
 
 
 def frame(head: Iterable[str], tally: Tally, time_left: str = "", foot: str = "") -> "Group":
@@ -159,7 +161,7 @@ def _standings(tally: Tally) -> "Table":
         margin = 1.96 * stdev(scores) / len(scores) ** 0.5 if len(scores) > 1 else 0.0
         faults = " ".join(f"{count} {kind}" for kind, count in tally.faults.get(bot, {}).items())
         cells = (f"{fmean(scores):.1f}", f"{margin:.1f}" if margin else "", Text(faults or "·"))
-        table.add_row(str(rank), Text(harmless(bot)), *cells)
+        table.add_row(str(rank), Text(escape_control_chars(bot)), *cells)
     return table
 
 
@@ -172,7 +174,7 @@ class Live(Plain):
 
     def say(self, text: str) -> None:
         """Print one line above the frame."""
-        self._live.console.print(harmless(text), markup=False, highlight=False)
+        self._live.console.print(escape_control_chars(text), markup=False, highlight=False)
 
     def progress(self, progress: Progress) -> None:
         """Count a finished fixture, and draw unless a frame has just been drawn."""
@@ -188,7 +190,7 @@ class Live(Plain):
 
 
 @contextlib.contextmanager
-def shown(
+def progress_view(
     kind: str,
     *,
     quiet: bool = False,

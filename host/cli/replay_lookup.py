@@ -7,11 +7,11 @@ from urllib.parse import quote
 
 import click
 
-from host.base.errors import Problem, Refused
+from host.base.errors import Problem, UserError
 from host.bots.values import Evidence
-from host.play.match import Sitting
+from host.play.match import TableSetup
 from host.play.records import Record, unpack
-from host.play.table_plans import sittings
+from host.play.table_plans import table_setups
 from host.report.replay import Event, as_text, events, seen_by
 from host.report.visibility import known_seed
 from host.tournament.journal import Journal, reading
@@ -21,7 +21,7 @@ from host.tournament.stage_runner import fixture_of
 class Shown(NamedTuple):
     """A table found again."""
 
-    sitting: Sitting
+    sitting: TableSetup
     events: list[Event]
     evidence: list[Evidence]
 
@@ -35,7 +35,7 @@ def seed_of(journal: Journal) -> bytes:
     """Return the seed of what a journal holds. Raise Refused when it cannot be read, which only its owner may."""
     seed = known_seed(journal)
     if seed is None:
-        raise Refused(
+        raise UserError(
             [Problem("R010", str(journal.path), "its seed cannot be read: run/seed is missing, another's or not ours")],
             3,
         )
@@ -77,14 +77,14 @@ def place_of(journals: Sequence[Path], folder: Path, name: str) -> Place:
                     return Place(path, paths[-1], -1)
                 continue
             for fixture in _candidates(paths, name):
-                whole = journal.whole(fixture)
+                whole = journal.full_record(fixture)
                 assert whole is not None
                 seats = _sittings(journal, *whole)
                 for nth, sitting in enumerate(seats):
                     if sitting.path == name or sitting.path.endswith("/" + name):
                         return Place(path, fixture, nth)
     if not played:
-        raise Refused([Problem("R006", str(folder), "nothing has been played here yet", hint="croupier run")], 3)
+        raise UserError([Problem("R006", str(folder), "nothing has been played here yet", hint="croupier run")], 3)
     raise click.UsageError(f"there is no table {name!r}; `croupier errors` and `croupier replay last` name some")
 
 
@@ -114,12 +114,12 @@ def page_of(place: Place, seat: int | None) -> tuple[str, str]:
     return text, f"r={quote(name, safe='')}" + ("" if seat is None else f"&as={seat}")
 
 
-def _sittings(journal: Journal, record: Record, about: dict[str, object]) -> list[Sitting]:
-    return sittings(fixture_of(about), seed_of(journal), record.scores)
+def _sittings(journal: Journal, record: Record, about: dict[str, object]) -> list[TableSetup]:
+    return table_setups(fixture_of(about), seed_of(journal), record.scores)
 
 
 def _shown(journal: Journal, fixture: str, nth: int) -> Shown:
-    whole = journal.whole(fixture)
+    whole = journal.full_record(fixture)
     assert whole is not None
     record, about = whole
     seats = _sittings(journal, record, about)
@@ -129,7 +129,7 @@ def _shown(journal: Journal, fixture: str, nth: int) -> Shown:
         happened = list(events(str(about["game"]), seats[number], seed_of(journal), answers[number]))
     except ValueError as differs:
         problem = Problem("R008", str(journal.path), f"the journal does not fit the rules: {differs}")
-        raise Refused([problem], 1) from differs
+        raise UserError([problem], 1) from differs
     return Shown(seats[number], happened, [piece for piece in record.evidence if piece.table == number + 1])
 
 

@@ -10,15 +10,15 @@ from typing import TextIO
 
 import click
 
-from host.base.errors import Problem, Refused
-from host.cli import Office, print_json, print_json_line
+from host.base.errors import Problem, UserError
+from host.cli import CliContext, print_json, print_json_line
 
 JOURNAL = click.option(
     "--journal", metavar="FILE", type=click.Path(path_type=Path), help="default: the tournament's, else the last game's"
 )
 
 
-def the_journal(office: Office, chosen: Path | None) -> Path:
+def the_journal(office: CliContext, chosen: Path | None) -> Path:
     """Return the journal that is meant: the tournament's, else the last friendly game's. Raise Refused without one."""
     if chosen is not None:
         return office.folder / chosen
@@ -28,19 +28,19 @@ def the_journal(office: Office, chosen: Path | None) -> Path:
     if tournament.exists() or not latest:
         if not tournament.exists() and not (office.folder / "croupier.toml").exists():
             hint = "croupier run, or croupier play BOT BOT"
-            raise Refused([Problem("R006", str(office.folder), "nothing has been played here yet", hint=hint)], 3)
+            raise UserError([Problem("R006", str(office.folder), "nothing has been played here yet", hint=hint)], 3)
         return tournament
     return latest[-1]
 
 
-def where_to(office: Office, chosen: Path | None, usual: str) -> Path:
+def output_path(office: CliContext, chosen: Path | None, usual: str) -> Path:
     """Return where a file goes: as said, from where we are, or under its usual name in the folder."""
     if chosen is not None:
         return chosen
     if (office.folder / "croupier.toml").exists():
         from host.tournament.config import load
 
-        with contextlib.suppress(Refused):  # a report can be made of what was played whatever the config has become
+        with contextlib.suppress(UserError):  # a report can be made of what was played whatever the config has become
             usual = load(office.folder).html or usual
     return office.folder / usual
 
@@ -55,7 +55,7 @@ def making(path: Path) -> Iterator[TextIO]:
         unfinished.replace(path)
     except OSError as failed:
         hint = "-o FILE names another place"
-        raise Refused([Problem("R013", str(path), f"cannot be written: {failed.strerror}", hint=hint)], 2) from failed
+        raise UserError([Problem("R013", str(path), f"cannot be written: {failed.strerror}", hint=hint)], 2) from failed
     finally:
         with contextlib.suppress(OSError):
             unfinished.unlink()
@@ -77,7 +77,9 @@ def write(path: Path, content: str | bytes) -> None:
 @click.option("--no-names", "blind", is_flag=True, help="bots wear numbers, for judges: no names, authors or hashes")
 @click.option("--open", "show", is_flag=True, help="show it in the browser")
 @click.pass_obj
-def report(office: Office, journal: Path | None, output: Path | None, replays: int, blind: bool, show: bool) -> None:
+def report(
+    office: CliContext, journal: Path | None, output: Path | None, replays: int, blind: bool, show: bool
+) -> None:
     """Write the whole run as one HTML file: result, standings, pairs, bots, faults, replays. It needs no network."""
     from host.report.anonymize import REAL_NAMES, numbered
     from host.report.html_file import report_of
@@ -85,7 +87,7 @@ def report(office: Office, journal: Path | None, output: Path | None, replays: i
 
     with reading(the_journal(office, journal)) as book:
         text, kept = report_of(book, replays, numbered(book) if blind else REAL_NAMES)
-    path = where_to(office, output, "report.html")
+    path = output_path(office, output, "report.html")
     write(path, text)
     size = len(text.encode())
     if office.json:
@@ -104,7 +106,7 @@ def report(office: Office, journal: Path | None, output: Path | None, replays: i
 @click.option("--spoilers", is_flag=True, help="also what is still being played: cards, and all that follows from them")
 @click.pass_obj
 def export(
-    office: Office, form: str, selection: str | None, journal: Path | None, output: Path | None, spoilers: bool
+    office: CliContext, form: str, selection: str | None, journal: Path | None, output: Path | None, spoilers: bool
 ) -> None:
     """Write what has been played for other programs: a row a seat, an event a line, or the play.log of 2018.
 
@@ -148,7 +150,7 @@ def export(
 @click.option("-o", "output", metavar="FILE.html", type=click.Path(path_type=Path), help="default: beside the file")
 @click.option("--open", "show", is_flag=True, help="show it in the browser")
 @click.pass_obj
-def import_(office: Office, file: Path, output: Path | None, show: bool) -> None:
+def import_(office: CliContext, file: Path, output: Path | None, show: bool) -> None:
     """Take in a play.log, croupier's or one of 2018, and write a page that shows the game."""
     from host.report.export import told_playlog
     from host.report.html_file import casino_of
@@ -157,7 +159,7 @@ def import_(office: Office, file: Path, output: Path | None, show: bool) -> None
         text = file.read_text()
     except (OSError, UnicodeDecodeError) as failed:
         what = failed.strerror if isinstance(failed, OSError) else "is no text"
-        raise Refused([Problem("R013", str(file), f"cannot be read: {what}")], 2) from failed
+        raise UserError([Problem("R013", str(file), f"cannot be read: {what}")], 2) from failed
     told = told_playlog(text, str(file))
     path = output or file.with_name(f"{file.name.removesuffix('.log').removesuffix('.play')}.html")
     write(path, casino_of(file.name, text))
@@ -179,7 +181,7 @@ def import_(office: Office, file: Path, output: Path | None, show: bool) -> None
 @click.option("--bind", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="port 0: any free one")
 @click.option("--spoilers", is_flag=True, help="also cards and replays of what is still being played: for you alone")
 @click.pass_obj
-def serve(office: Office, folder: Path | None, journal: Path | None, bind: str, spoilers: bool) -> None:
+def serve(office: CliContext, folder: Path | None, journal: Path | None, bind: str, spoilers: bool) -> None:
     """Show a run live in the browser: read-only, in a process of its own, cards withheld while a stage runs."""
     import trio
 
@@ -187,12 +189,12 @@ def serve(office: Office, folder: Path | None, journal: Path | None, bind: str, 
         from host.web.server import listening, served
     except ImportError as lacking:
         hint = 'pip install "croupier[web]"'
-        raise Refused([Problem("S008", "", f"serve needs the extra web: {lacking}", hint=hint)], 6) from lacking
+        raise UserError([Problem("S008", "", f"serve needs the extra web: {lacking}", hint=hint)], 6) from lacking
 
     place = office._replace(folder=office.folder / folder) if folder else office
     try:
         path = the_journal(place, journal)
-    except Refused:
+    except UserError:
         if journal is not None:
             raise
         path = place.folder / "run" / "run.sqlite"  # a spectator may come before the first table

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import click
 
-from host.base.errors import Problem, Refused
-from host.cli import Office, print_json
+from host.base.errors import Problem, UserError
+from host.cli import CliContext, print_json
 
 
 @click.group()
@@ -15,7 +15,7 @@ def seed() -> None:
 
 @seed.command()
 @click.pass_obj
-def commit(office: Office) -> None:
+def commit(office: CliContext) -> None:
     """Draw the seed, keep it private in run/seed, and print the hash to publish before the first table."""
     from host.report.terminal import day
     from host.tournament.config import load
@@ -25,7 +25,7 @@ def commit(office: Office) -> None:
     chosen = load(office.folder).seed
     if chosen != "random":
         told = f'seed = "{chosen}" is there for everybody to read: there is nothing to commit to'
-        raise Refused([Problem("C010", "croupier.toml", told, hint='seed = "random"')], 3)
+        raise UserError([Problem("C010", "croupier.toml", told, hint='seed = "random"')], 3)
     begun = folder.journal.exists()
     if begun and not folder.committed():
         hash_, at = commitment(folder.seed(chosen)), None
@@ -43,7 +43,7 @@ def commit(office: Office) -> None:
 
 @seed.command()
 @click.pass_obj
-def reveal(office: Office) -> None:
+def reveal(office: CliContext) -> None:
     """Print the seed of a cup that is over, and whether it is the one that was committed to."""
     from host.cli.common import the_stage
     from host.tournament.config import load
@@ -53,10 +53,10 @@ def reveal(office: Office) -> None:
     folder = Folder(office.folder)
     with reading(folder.journal) as journal:
         the_stage(journal, None)
-        facts = journal.facts()
+        facts = journal.metadata()
     if facts["state"] != "finished":
         told = "the seed stays secret until the cup is over: with it anybody can compute the deals to come"
-        raise Refused([Problem("R011", facts["name"], told, hint="croupier status")], 5)
+        raise UserError([Problem("R011", facts["name"], told, hint="croupier status")], 5)
     value = folder.seed(load(office.folder).seed)
     good = commitment(value) == facts["seed_sha256"]
     if office.json:

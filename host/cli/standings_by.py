@@ -4,22 +4,22 @@ from pathlib import Path
 
 import click
 
-from host.cli import Office, print_json
+from host.cli import CliContext, print_json
 from host.cli.common import NOBODY, standing
 from host.cli.replay_lookup import seed_of
-from host.play.custom_games import game_called
+from host.play.custom_games import game_by_name
 from host.report import terminal
 from host.tournament.journal import reading
 from host.tournament.seat_effects import SeatRow, by_seat, seat_results
-from host.tournament.standings import Pair, by_pair, told
+from host.tournament.standings import Pair, by_pair, stage_standings
 from host.tournament.tournament_dir import Folder
 
 
-def print_pairs(office: Office, place: Path, stage: str | None, *, as_csv: bool) -> None:
+def print_pairs(office: CliContext, place: Path, stage: str | None, *, as_csv: bool) -> None:
     """Print how every two bots that have met alone at a table have fared."""
     with reading(Folder(place).journal) as journal:
         now = standing(journal, stage)
-    rows, sure, advice = told(now.stage, now.facts, now.records, now.bots)
+    rows, sure, advice = stage_standings(now.stage, now.facts, now.records, now.bots)
     pairs = by_pair(now.records)
     met = [{"bot": one, "against": other, **pair._asdict()} for (one, other), pair in pairs.items()]
     if as_csv:
@@ -32,13 +32,13 @@ def print_pairs(office: Office, place: Path, stage: str | None, *, as_csv: bool)
         click.echo(f"no two bots have met alone at a table of stage {now.stage['name']}")
 
 
-def print_seats(office: Office, place: Path, stage: str | None, *, as_csv: bool) -> None:
+def print_seats(office: CliContext, place: Path, stage: str | None, *, as_csv: bool) -> None:
     """Print what the seats of a stage are worth."""
     with reading(Folder(place).journal) as journal:
         now = standing(journal, stage)
         seed = seed_of(journal) if now.stage["kind"] == "tables" else b""  # there the seats are drawn from it
         found = by_seat(seat_results(now.stage, journal, seed))
-    unit = "games" if game_called(now.facts["game"]).winners else "chips"
+    unit = "games" if game_by_name(now.facts["game"]).winners else "chips"
     rows = [row._asdict() for row in found.rows]
     if as_csv:
         terminal.write_cells(SeatRow._fields, rows)

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from host.base.errors import Problem, Refused
-from host.cli import Office, print_json
+from host.base.errors import Problem, UserError
+from host.cli import CliContext, print_json
 
 if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
-    from host.tournament.config import Cup
+    from host.tournament.config import Tournament
 
 
 @click.command()
@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
 @click.option("-g", "--game", required=True, metavar="GAME", help="see  croupier games")
 @click.option("--with-samples", is_flag=True, help="let the sample bots play")
 @click.pass_obj
-def new(office: Office, folder: Path, game: str, with_samples: bool) -> None:
+def new(office: CliContext, folder: Path, game: str, with_samples: bool) -> None:
     """Make a tournament folder, ready to run."""
     from host.cli.common import the_game
     from host.submissions.sample_bots import samples
@@ -35,7 +35,7 @@ def new(office: Office, folder: Path, game: str, with_samples: bool) -> None:
     the_game(game)
     place = office.folder / folder
     if (place / "croupier.toml").exists():
-        raise Refused(
+        raise UserError(
             [Problem("C016", str(place / "croupier.toml"), "is there already", hint="choose another folder")], 2
         )
     names = sorted(samples(game)) if with_samples else []
@@ -59,14 +59,14 @@ def new(office: Office, folder: Path, game: str, with_samples: bool) -> None:
 @click.option("--as", "name", metavar="NAME", help="call it so (one submission only)")
 @click.option("--unsafe", is_flag=True, help="build and start it without a sandbox")
 @click.pass_obj
-def add(office: Office, submissions: tuple[Path, ...], name: str | None, unsafe: bool) -> None:
+def add(office: CliContext, submissions: tuple[Path, ...], name: str | None, unsafe: bool) -> None:
     """Take in submissions (a file, a folder, a .zip or .tar): copy, build, start. A refused one leaves nothing behind."""
     import trio
 
     from host.cli.common import level_of, the_game
-    from host.submissions.archive import unpacked
-    from host.submissions.discovery import bots_at, find_all
-    from host.submissions.preflight import ready
+    from host.submissions.archive import import_submission
+    from host.submissions.discovery import expand_patterns, load_specs
+    from host.submissions.preflight import prepare_bots
     from host.submissions.sample_bots import PREFIX, sample
     from host.tournament.config import load
 
@@ -83,16 +83,16 @@ def add(office: Office, submissions: tuple[Path, ...], name: str | None, unsafe:
             with tempfile.TemporaryDirectory(dir=bots, prefix=".taking-") as making:
                 ours = str(submission).startswith(PREFIX)
                 place = sample(str(submission), cup.game) if ours else office.folder / submission
-                copied = unpacked(place, Path(making), name)
+                copied = import_submission(place, Path(making), name)
                 target = bots / copied.name
-                (spec,) = find_all([glob.escape(copied.name)], Path(making), cup.game, cup.limits)
+                (spec,) = load_specs([glob.escape(copied.name)], Path(making), cup.game, cup.limits)
                 refuse_twins(cup, office.folder, target, spec.name)
-                (bot,) = trio.run(ready, [spec], the_game(cup.game), cup.limits, level)
+                (bot,) = trio.run(prepare_bots, [spec], the_game(cup.game), cup.limits, level)
                 copied.rename(target)
             entry = {"bot": bot.name, "path": str(target), "sha256": bot.sha256, "at": time.time()}
             with (bots / ".submissions.jsonl").open("a") as log:
                 log.write(json.dumps(entry) + "\n")
-            plays = target.absolute() in bots_at(cup.bots, office.folder, cup.game)
+            plays = target.absolute() in expand_patterns(cup.bots, office.folder, cup.game)
             taken.append(entry | {"plays": plays})
             if not office.json:
                 click.echo(f"{bot.name}: taken in as {target}  sha256 {bot.sha256[:16]}…")
@@ -105,28 +105,28 @@ def add(office: Office, submissions: tuple[Path, ...], name: str | None, unsafe:
         print_json("add", sandbox=level, rows=taken)
 
 
-def refuse_twins(cup: "Cup", folder: Path, target: Path, name: str) -> None:
+def refuse_twins(cup: "Tournament", folder: Path, target: Path, name: str) -> None:
     """Raise Refused when there is a file, or a bot, of this name already."""
-    from host.submissions.discovery import bots_at, find
+    from host.submissions.discovery import expand_patterns, load_spec
 
     if os.path.lexists(target):
         hint = "add it --as another name, or remove the old one"
-        raise Refused([Problem("C016", str(target), "is there already", hint=hint)], 3)
+        raise UserError([Problem("C016", str(target), "is there already", hint=hint)], 3)
     twins = []
-    for place in bots_at(cup.bots, folder, cup.game):
-        with contextlib.suppress(Refused):  # whatever is wrong with others is told when they are to play
-            twins += [place] if find(place).name == name else []
+    for place in expand_patterns(cup.bots, folder, cup.game):
+        with contextlib.suppress(UserError):  # whatever is wrong with others is told when they are to play
+            twins += [place] if load_spec(place).name == name else []
     if twins:
         told = f'a bot called "{name}" is there already: {twins[0]}'
-        raise Refused([Problem("C003", str(target), told, hint="name = … in bot.toml")], 3)
+        raise UserError([Problem("C003", str(target), told, hint="name = … in bot.toml")], 3)
 
 
 @click.command()
 @click.argument("names", nargs=-1)
 @click.pass_obj
-def ls(office: Office, names: tuple[str, ...]) -> None:
+def ls(office: CliContext, names: tuple[str, ...]) -> None:
     """List the bots of a tournament: language, protocol, what is missing for them, what is wrong with them."""
-    from host.base.safe_text import harmless
+    from host.base.safe_text import escape_control_chars
     from host.cli.common import entrants
     from host.submissions.build import protocol_of
     from host.submissions.discovery import refuse_broken
@@ -156,8 +156,8 @@ def ls(office: Office, names: tuple[str, ...]) -> None:
     for row in rows:
         lack = f"   ✗ missing {', '.join(row['missing'])}" if row["missing"] else ""
         lack += f"   ✗ {', '.join(row['problems'])}" if row["problems"] else ""
-        place = f"   {harmless(str(row['path']))}" if office.verbose else ""
-        about = f"{harmless(str(row['bot'])):<24} {row['language']:<8} {row['protocol']:<6}"
+        place = f"   {escape_control_chars(str(row['path']))}" if office.verbose else ""
+        about = f"{escape_control_chars(str(row['bot'])):<24} {row['language']:<8} {row['protocol']:<6}"
         click.echo(f"{about}{place}{lack}".rstrip())
     refuse_broken(entered)
 
@@ -167,11 +167,11 @@ def ls(office: Office, names: tuple[str, ...]) -> None:
 @click.option("--force", is_flag=True, help="build again what is built")
 @click.option("--unsafe", is_flag=True, help="build without a sandbox")
 @click.pass_obj
-def build(office: Office, names: tuple[str, ...], force: bool, unsafe: bool) -> None:
+def build(office: CliContext, names: tuple[str, ...], force: bool, unsafe: bool) -> None:
     """Build bots, inside the sandbox; what is built already is not built again."""
     import trio
 
-    from host.base.safe_text import harmless
+    from host.base.safe_text import escape_control_chars
     from host.cli.common import entrants, level_of
     from host.submissions.build import build as build_bot
     from host.submissions.build import log_of
@@ -189,20 +189,20 @@ def build(office: Office, names: tuple[str, ...], force: bool, unsafe: bool) -> 
             spec = entry.spec
             assert spec is not None  # or something is wrong with it
             bot = trio.run(partial(build_bot, spec._replace(game=cup.game), level, force=force))
-        except Refused as refused:
+        except UserError as refused:
             problems += refused.problems
             exit_code = max(exit_code, refused.exit_code)
             continue
         took = time.monotonic() - started
         rows.append({"bot": bot.name, "language": bot.language, "sha256": bot.sha256, "seconds": round(took, 3)})
         if not office.json:
-            click.echo(f"  ✓ {harmless(bot.name):<24} {bot.language:<8} {took:.2f} s")
+            click.echo(f"  ✓ {escape_control_chars(bot.name):<24} {bot.language:<8} {took:.2f} s")
             if office.verbose and log_of(bot.sha256).exists():
                 click.echo(log_of(bot.sha256).read_text())
     if office.json and not problems:
         print_json("build", sandbox=level, rows=rows)
     if problems:
-        raise Refused(problems, exit_code)
+        raise UserError(problems, exit_code)
 
 
 @click.command()
@@ -225,7 +225,7 @@ def build(office: Office, names: tuple[str, ...], force: bool, unsafe: bool) -> 
 )
 @click.pass_obj
 def run(
-    office: Office,
+    office: CliContext,
     config: Path | None,
     dry_run: bool,
     fresh: bool,
@@ -239,12 +239,12 @@ def run(
     """Play the tournament to its standings. ^C loses nothing that is finished; the same command goes on."""
     import trio
 
-    from host.backends.backend import venue
-    from host.cli.common import told_standings
-    from host.cli.progress import shown
+    from host.backends.backend import open_backend
+    from host.cli.common import compute_standings
+    from host.cli.progress import progress_view
     from host.sandbox.limits import seconds
     from host.tournament.config import ADDRESS
-    from host.tournament.runner import play_cup
+    from host.tournament.runner import run_tournament
 
     try:
         until = seconds(stop_after) if stop_after else None
@@ -256,19 +256,19 @@ def run(
         raise click.UsageError("--workers are of this machine, and --cluster has its own")
     place = office.folder / config if config else office.folder
     if dry_run:
-        from host.cli.dry_run import told_forecast
+        from host.cli.dry_run import print_estimate
         from host.tournament.estimate import forecast
 
-        with shown("none") as watch:
+        with progress_view("none") as watch:
             found = trio.run(
-                lambda: forecast(place, watch, venue, cluster=cluster, workers=workers or 0, unsafe=unsafe)
+                lambda: forecast(place, watch, open_backend, cluster=cluster, workers=workers or 0, unsafe=unsafe)
             )
-        told_forecast(office, found)
+        print_estimate(office, found)
         return
-    with shown("none" if office.json and progress == "auto" else progress, quiet=office.quiet) as watch:
+    with progress_view("none" if office.json and progress == "auto" else progress, quiet=office.quiet) as watch:
         outcome = trio.run(
-            lambda: play_cup(
-                *(place, watch, venue),
+            lambda: run_tournament(
+                *(place, watch, open_backend),
                 cluster=cluster,
                 fresh=fresh,
                 last=stage,
@@ -277,7 +277,7 @@ def run(
                 unsafe=unsafe,
             )
         )
-    told_standings(office, place, outcome, on_one_line=progress == "json")
+    compute_standings(office, place, outcome, on_one_line=progress == "json")
     if outcome.interrupted:
         words = ["croupier", *(["-C", str(office.folder)] if office.folder != Path() else []), "run"]
         words += [*([str(config)] if config else []), *(["--stage", stage] if stage else [])]
@@ -292,7 +292,7 @@ def run(
 @click.option("--by", type=click.Choice(["bot", "pair", "seat"]), default="bot", help="by what")
 @click.option("--csv", "as_csv", is_flag=True, help="comma-separated values")
 @click.pass_obj
-def standings(office: Office, stage: str | None, by: str, as_csv: bool) -> None:
+def standings(office: CliContext, stage: str | None, by: str, as_csv: bool) -> None:
     """Print the standings with error bars and how sure the order is; or every pair, or what each seat is worth."""
     if by == "bot":
         from host.cli.common import print_standings

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import click
 
-from host.base.errors import Problem, Refused
-from host.cli import Office, print_json
+from host.base.errors import Problem, UserError
+from host.cli import CliContext, print_json
 from host.cli.common import print_standings, the_stage
-from host.cli.progress import FRAMES, Tally, frame, shown
-from host.play.records import again
+from host.cli.progress import FRAMES, Tally, frame, progress_view
+from host.play.records import count_replays
 from host.report.terminal import one_line
-from host.tournament.journal import Journal, holder, reading
+from host.tournament.journal import Journal, lock_holder, reading
 from host.tournament.stage_runner import Progress
 from host.tournament.stages import STAGES
 from host.tournament.tournament_dir import Folder
@@ -25,27 +25,27 @@ from host.tournament.tournament_dir import Folder
 
 @click.command()
 @click.pass_obj
-def status(office: Office) -> None:
+def status(office: CliContext) -> None:
     """Print how far a run is: one frame of what `watch` draws. It only reads."""
     with reading(Folder(office.folder).journal) as journal:
         the_stage(journal, None)
         if office.json:
-            facts = journal.facts()
+            facts = journal.metadata()
             rows = stage_rows(journal, {name: len(journal.paths(name)) for name, _ in states(facts)})
-            twice = again(record for _, record in journal.records())
+            twice = count_replays(record for _, record in journal.records())
             about = {key: facts[key] for key in ("name", "game", "state", "seed_sha256")}
-            about |= {"sandbox": facts["level"], "by": holder(journal.path)}
+            about |= {"sandbox": facts["level"], "by": lock_holder(journal.path)}
             print_json("status", **about, rows=[row._asdict() for row in rows], **twice._asdict())
             return
         from rich.console import Console
 
-        tally = tally_of(journal, {name for name, _ in states(journal.facts())})
+        tally = tally_of(journal, {name for name, _ in states(journal.metadata())})
         Console(highlight=False).print(frame(run_lines(journal, tally), tally), crop=False)
 
 
 @click.command()
 @click.pass_obj
-def watch(office: Office) -> None:
+def watch(office: CliContext) -> None:
     """Show a run from another terminal until it ends: live, or as plain lines in a pipe. ^C leaves the run alone.
 
     Exit code 5 when the run has been interrupted, as its own is.
@@ -53,13 +53,13 @@ def watch(office: Office) -> None:
     with reading(Folder(office.folder).journal) as journal:
         the_stage(journal, None)
         how = "json" if office.json else "auto"
-        over = frozenset(name for name, state in states(journal.facts()) if state == "finished")
+        over = frozenset(name for name, state in states(journal.metadata()) if state == "finished")
         tally = tally_of(journal, over)
         lines = partial(run_lines, journal)
-        with shown(how, quiet=office.quiet, stop="leave; the run goes on", head=lines, tally=tally) as view:
-            for progress in news(journal, over):
+        with progress_view(how, quiet=office.quiet, stop="leave; the run goes on", head=lines, tally=tally) as view:
+            for progress in poll_progress(journal, over):
                 view.progress(progress)
-        finished = journal.facts()["state"] == "finished"
+        finished = journal.metadata()["state"] == "finished"
     print_standings(office, office.folder, None, interrupted=not finished, on_one_line=office.json)
     raise click.exceptions.Exit(0 if finished else 5)
 
@@ -77,7 +77,7 @@ class StageRow(NamedTuple):
 
 def stage_rows(journal: Journal, done: Mapping[str, int]) -> list[StageRow]:
     """Return how far each stage is; `done` counts the finished fixtures by stage."""
-    facts = journal.facts()
+    facts = journal.metadata()
     rows = []
     for stage in json.loads(facts["stages"]):
         name = stage["name"]
@@ -91,7 +91,7 @@ def stage_rows(journal: Journal, done: Mapping[str, int]) -> list[StageRow]:
 
 def run_lines(journal: Journal, tally: Tally) -> Iterator[str]:
     """Yield the lines about a whole run: where it is played, each stage with its seal, and what was played again."""
-    facts, by = journal.facts(), holder(journal.path)
+    facts, by = journal.metadata(), lock_holder(journal.path)
     yield one_line(" · ".join([facts["name"], facts["game"], f"level {facts['level']}", facts["state"]])) + (
         f" by {by}" if by else ""
     )
@@ -109,7 +109,7 @@ def run_lines(journal: Journal, tally: Tally) -> Iterator[str]:
 
 def tally_of(journal: Journal, wanted: Container[str]) -> Tally:
     """Count the finished fixtures of the stages that are wanted."""
-    tally, facts = Tally(), journal.facts()
+    tally, facts = Tally(), journal.metadata()
     for name, state in states(facts):
         if name in wanted:
             records = [record for _, record in sorted(journal.records(name), key=itemgetter(0))]
@@ -121,7 +121,7 @@ def tally_of(journal: Journal, wanted: Container[str]) -> Tally:
     return tally
 
 
-def news(journal: Journal, over: Container[str]) -> Iterator[Progress]:
+def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
     """Yield each finished fixture of all stages but those that are over, until the run ends or stops.
 
     Raise Refused when the journal is removed or replaced in the meantime.
@@ -131,7 +131,7 @@ def news(journal: Journal, over: Container[str]) -> Iterator[Progress]:
     seen: set[str] = set()
     running = True
     while running:
-        facts = journal.facts()
+        facts = journal.metadata()
         running = facts["state"] == "running"  # asked first: what is journalled last is still read
         more = {stage["name"]: STAGES[stage["kind"]].places is not None for stage in json.loads(facts["stages"])}
         for name, state in states(facts):
@@ -147,7 +147,7 @@ def news(journal: Journal, over: Container[str]) -> Iterator[Progress]:
             time.sleep(1 / FRAMES)
         if _file(journal.path) != file:
             hint = "croupier watch"
-            raise Refused(
+            raise UserError(
                 [Problem("R006", str(journal.path), "what was played is gone: the run began anew", hint=hint)], 5
             )
 

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from host import __version__
-from host.base.errors import Problem, Refused
+from host.base.errors import Problem, UserError
 from host.bots.values import Evidence, Usage
 from host.games import GAMES
-from host.inspect.recorded import Case, Exchange, Player, Then
+from host.inspect.recorded import Exchange, Player, RecordedDecision, Repro
 from host.play.records import read_answer, spelled_answer
 from host.sandbox.limits import CLOCKS, Limits
 from protocols import PROTOCOLS
@@ -61,7 +61,7 @@ class Bundle(msgspec.Struct, rename={"format": "schema"}):
     state: str | None = None  # of the lasting file, in base64
 
 
-def packed(case: Case) -> bytes:
+def packed(case: Repro) -> bytes:
     """Return a case as the bytes of a file; what is where on this machine stays here."""
     lines = PROTOCOLS[case.player.protocol].lines
 
@@ -103,7 +103,7 @@ def _from_names(kind: type[T], told: Mapping[str, Any]) -> T:
     return msgspec.convert([told[name] if name in told else usual[name] for name in kind._fields], kind)  # type: ignore[attr-defined]
 
 
-def unpacked(path: Path) -> Case:
+def unpacked(path: Path) -> Repro:
     """Return the case of a bundle. Raise Refused when the file is none."""
     try:
         with gzip.open(path) as file:
@@ -113,12 +113,12 @@ def unpacked(path: Path) -> Case:
         return _case(msgspec.json.decode(text, type=Bundle))
     except (gzip.BadGzipFile, EOFError, zlib.error, LookupError, ValueError, TypeError, msgspec.MsgspecError) as broken:
         hint = "croupier export bundle TABLE -o FILE makes one"
-        raise Refused([Problem("R014", str(path), f"is no bundle: {broken}", hint=hint)], 3) from broken
+        raise UserError([Problem("R014", str(path), f"is no bundle: {broken}", hint=hint)], 3) from broken
     except OSError as failed:
-        raise Refused([Problem("R013", str(path), f"cannot be read: {failed.strerror}")], 2) from failed
+        raise UserError([Problem("R013", str(path), f"cannot be read: {failed.strerror}")], 2) from failed
 
 
-def _case(told: Bundle) -> Case:
+def _case(told: Bundle) -> Repro:
     if told.format != SCHEMA:
         raise ValueError(f"its schema is {told.format[:40]!r}, not {SCHEMA!r}")
     if told.game not in GAMES:
@@ -135,7 +135,8 @@ def _case(told: Bundle) -> Case:
     def exchanges(steps: Sequence[Step]) -> tuple[Exchange, ...]:
         return tuple(
             Exchange(
-                tuple(step.over), tuple(Then(s.table, s.number, view(s), read_answer(s.answer)) for s in step.asked)
+                tuple(step.over),
+                tuple(RecordedDecision(s.table, s.number, view(s), read_answer(s.answer)) for s in step.asked),
             )
             for step in steps
         )
@@ -149,7 +150,7 @@ def _case(told: Bundle) -> Case:
     lines = PROTOCOLS[player.protocol].lines
     if not any(step.asked for step in told.asked):
         raise ValueError("it asks nothing")
-    return Case(
+    return Repro(
         *(told.game, msgspec.convert(list(told.rules.values()), rules), told.fixture, told.table, told.wanted),
         *(player._replace(limits=limits.at_most(MOST)), told.croupier_seed, told.level),
         *(exchanges(told.before), exchanges(told.asked)),

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import psutil
 import trio
 
-from host.bots.monitor import bare
-from host.bots.seat import Talker
+from host.bots.monitor import unwrap_exception_group
+from host.bots.seat import BotProcess
 from host.sandbox import Sandbox
 from host.sandbox.process_tree import descendants
 
@@ -27,7 +27,7 @@ class Moment(NamedTuple):
     words: str
 
 
-class Seen(NamedTuple):
+class Profile(NamedTuple):
     """What was seen during one answer: seconds of processor, of waiting for one, and until when there was a look."""
 
     cpu: float = 0.0
@@ -38,7 +38,7 @@ class Seen(NamedTuple):
     moments: tuple[Moment, ...] = ()
 
 
-class Shares(NamedTuple):
+class TimeBreakdown(NamedTuple):
     """Where the seconds of an answer went; `unseen` is what a process that ended between two looks took with it."""
 
     computing: float
@@ -65,10 +65,10 @@ class _Look(NamedTuple):
     where: str  # in which of the kernel's functions it waits
 
 
-class Looking:
+class Profiler:
     """Looks at everything in a sandbox while it answers."""
 
-    def __init__(self, sandbox: Sandbox, talker: Talker, table: int) -> None:
+    def __init__(self, sandbox: Sandbox, talker: BotProcess, table: int) -> None:
         self._sandbox, self._talker, self._table = sandbox, talker, table
         self._before = dict(self._looks())
         self._last = dict(self._before)
@@ -103,23 +103,23 @@ class Looking:
         if len(self.moments) < MOST_MOMENTS:
             self.moments.append(Moment(at, words))
 
-    def seen(self) -> Seen:
+    def seen(self) -> Profile:
         """Return what was seen; of a process that has gone, as of its last look."""
         pairs = [(self._before.get(pid, _Look(0, 0, "", "")), last) for pid, last in self._last.items()]
         cpu = sum(last.cpu - before.cpu for before, last in pairs) / 1e9
         queued = sum(last.queued - before.queued for before, last in pairs) / 1e9
-        return Seen(cpu, queued, self._until, self._elapsed, not self._before, tuple(self.moments))
+        return Profile(cpu, queued, self._until, self._elapsed, not self._before, tuple(self.moments))
 
     def _looks(self) -> list[tuple[int, _Look]]:
         return [(process.pid, look) for process in descendants(self._sandbox.pid) if (look := _look(process))]
 
 
-def shares(seen: Seen, wall: float, cpu: float) -> Shares:
+def shares(seen: Profile, wall: float, cpu: float) -> TimeBreakdown:
     """Return where an answer's seconds went; `cpu` is what its process is known to have computed in all."""
     computing = min(max(cpu, seen.cpu) if seen.fresh else seen.cpu, wall)
     queued = min(seen.queued, wall - computing)
     asleep = min(max(seen.until - seen.cpu - seen.queued, 0.0), wall - computing - queued)
-    return Shares(computing, queued, asleep, wall - computing - queued - asleep)
+    return TimeBreakdown(computing, queued, asleep, wall - computing - queued - asleep)
 
 
 def _look(process: psutil.Process) -> _Look | None:
@@ -141,16 +141,16 @@ def _look(process: psutil.Process) -> _Look | None:
 
 
 @asynccontextmanager
-async def looking(sandbox: Sandbox, talker: Talker, table: int) -> AsyncIterator[Looking]:
+async def looking(sandbox: Sandbox, talker: BotProcess, table: int) -> AsyncIterator[Profiler]:
     """Look for the length of the block, and once more at its end."""
-    eyes = Looking(sandbox, talker, table)
+    eyes = Profiler(sandbox, talker, table)
 
     async def look() -> None:
         while True:
             eyes.look()
             await trio.sleep(PERIOD)
 
-    with bare():
+    with unwrap_exception_group():
         async with trio.open_nursery() as nursery:
             nursery.start_soon(look)
             yield eyes

@@ -6,18 +6,18 @@ from typing import NamedTuple
 
 import trio
 
-from host.base.errors import Problem, Refused
-from host.base.safe_text import harmless
-from host.bots.monitor import a_watcher
-from host.bots.seat import Talker, talking
-from host.bots.values import Told
+from host.base.errors import Problem, UserError
+from host.base.safe_text import escape_control_chars
+from host.bots.monitor import running_monitor
+from host.bots.seat import BotProcess, open_process
+from host.bots.values import Outcome
 from host.games import GAMES
-from host.inspect.profiler import Seen, Shares, looking, shares
-from host.inspect.recorded import Case, Exchange, Then
-from host.play.match import bears
-from host.play.records import Setup
-from host.play.worker import House
-from host.sandbox import KeeperDied, Outgrown, Sandbox
+from host.inspect.profiler import Profile, TimeBreakdown, looking, shares
+from host.inspect.recorded import Exchange, RecordedDecision, Repro
+from host.play.match import max_open_tables
+from host.play.records import WorkerSetup
+from host.play.worker import BotPool
+from host.sandbox import KeeperDied, KeeperOutOfMemory, Sandbox
 from host.sandbox.limits import GIB, KIB, Limits
 from host.submissions.bot_spec import Bot
 from protocols.wire import Fault, FaultKind
@@ -29,9 +29,9 @@ NO_LIMITS = Limits(move=60, startup=60, cpu=60, memory=8 * GIB, tasks=1024, outp
 class Reply(NamedTuple):
     """A question of then, and what came of it now."""
 
-    then: Then
-    told: Told
-    seen: Seen
+    then: RecordedDecision
+    told: Outcome
+    seen: Profile
 
     @property
     def same(self) -> bool:
@@ -39,34 +39,34 @@ class Reply(NamedTuple):
         return self.told.answer == self.then.answer
 
     @property
-    def shares(self) -> Shares:
+    def shares(self) -> TimeBreakdown:
         """Where its time went."""
         return shares(self.seen, self.told.wall, self.told.cpu)
 
 
-async def asked_again(bot: Bot, case: Case, level: str, times: int = 1) -> list[list[Reply]]:
+async def reask(bot: Bot, case: Repro, level: str, times: int = 1) -> list[list[Reply]]:
     """Return what a bot makes of a case, each time from a fresh start. Raise Refused when it has no sandbox."""
     rounds = []
-    async with a_watcher() as watcher, AsyncExitStack() as stack:
-        house = House(Setup(case.game, case.rules, (bot,), b"", level), stack, watcher)
+    async with running_monitor() as watcher, AsyncExitStack() as stack:
+        house = BotPool(WorkerSetup(case.game, case.rules, (bot,), b"", level), stack, watcher)
         for _ in range(times):
             replies: list[Reply] = []
             try:
                 sandbox = await house.sandbox(bot, (case.state or b"")[: bot.limits.state])
-                async with talking(bot, GAMES[case.game], sandbox, case.seed, watcher, charged=True) as talker:
-                    await _gone_through(Asker(talker, sandbox, bears(bot)), case, replies)
+                async with open_process(bot, GAMES[case.game], sandbox, case.seed, watcher, charged=True) as talker:
+                    await _gone_through(Asker(talker, sandbox, max_open_tables(bot)), case, replies)
             except KeeperDied as died:
                 last = replies.pop() if replies else None
-                if last is None or not isinstance(died, Outgrown):
-                    told = f"its sandbox has failed: {harmless(str(died))}"
-                    raise Refused([Problem("B017", bot.name, told)], 6) from died
-                replies.append(last._replace(told=Told(Fault(FaultKind.MEMORY), ended=str(died))))
+                if last is None or not isinstance(died, KeeperOutOfMemory):
+                    told = f"its sandbox has failed: {escape_control_chars(str(died))}"
+                    raise UserError([Problem("B017", bot.name, told)], 6) from died
+                replies.append(last._replace(told=Outcome(Fault(FaultKind.MEMORY), ended=str(died))))
                 await house.replace(bot.name)
             rounds.append([reply for reply in replies if _is_meant(case, reply.then)])
     return rounds
 
 
-def _is_meant(case: Case, then: Then) -> bool:
+def _is_meant(case: Repro, then: RecordedDecision) -> bool:
     table, number = case.wanted
     return table in (0, then.table) and number in (0, then.number)
 
@@ -74,12 +74,12 @@ def _is_meant(case: Case, then: Then) -> bool:
 class Asker(NamedTuple):
     """Who is asked, where, and how many questions it bears at once."""
 
-    talker: Talker
+    talker: BotProcess
     sandbox: Sandbox
     most: int
 
 
-async def _gone_through(asker: Asker, case: Case, replies: list[Reply]) -> None:
+async def _gone_through(asker: Asker, case: Repro, replies: list[Reply]) -> None:
     """Go through a case; a question that has been answered already is not asked twice."""
     for exchange in case.before:
         await _asked(asker, exchange, replies, look=False)
@@ -95,21 +95,21 @@ async def _asked(asker: Asker, exchange: Exchange, replies: list[Reply], *, look
     talker = asker.talker
     for table in exchange.over:
         await talker.over(table)
-    left: Sequence[Then] = exchange.questions
+    left: Sequence[RecordedDecision] = exchange.questions
     while left:
         now = left[: asker.most]
-        replies.append(Reply(now[0], Told(Fault(FaultKind.START)), Seen()))  # it may be killed with its keeper
+        replies.append(Reply(now[0], Outcome(Fault(FaultKind.START)), Profile()))  # it may be killed with its keeper
         if look:
             async with looking(asker.sandbox, talker, now[0].table) as eyes:
                 wave = await talker.exchange(now)
             seen = eyes.seen()
         else:
-            wave, seen = await talker.exchange(now), Seen()
+            wave, seen = await talker.exchange(now), Profile()
         replies.pop()
         cpus = wave.cpus or [0.0] * len(wave.answers)
         for then, answer, raw, wall, cpu in zip(now, wave.answers, wave.raws, wave.walls, cpus, strict=False):
             stderr = talker.overheard(then.table) if look else b""
-            replies.append(Reply(then, Told(answer, raw, wall, cpu, stderr=stderr), seen))
+            replies.append(Reply(then, Outcome(answer, raw, wall, cpu, stderr=stderr), seen))
         if wave.failed is not None:
             replies.append(Reply(now[len(wave.answers)], wave.failed, seen))
         left = left[len(wave.answers) + (wave.failed is not None) :]
@@ -120,11 +120,11 @@ def differences(one: Sequence[Reply], other: Sequence[Reply]) -> list[tuple[Repl
     return [(mine, theirs) for mine, theirs in zip(one, other, strict=True) if mine.told.answer != theirs.told.answer]
 
 
-def asked_by_both(bots: Sequence[Bot], cases: Sequence[Case], level: str) -> tuple[list[Reply], list[Reply]]:
+def asked_by_both(bots: Sequence[Bot], cases: Sequence[Repro], level: str) -> tuple[list[Reply], list[Reply]]:
     """Return what two bots make of the same cases."""
 
     async def work() -> tuple[list[Reply], list[Reply]]:
-        one, other = [[reply for case in cases for reply in (await asked_again(bot, case, level))[0]] for bot in bots]
+        one, other = [[reply for case in cases for reply in (await reask(bot, case, level))[0]] for bot in bots]
         return one, other
 
     return trio.run(work)

@@ -6,30 +6,30 @@ from typing import Any, NamedTuple
 import msgspec
 import trio
 
-from host.base.errors import Problem, Refused
-from host.bots.monitor import bare
-from host.bots.one_shot import Spent
+from host.base.errors import Problem, UserError
+from host.bots.monitor import unwrap_exception_group
+from host.bots.one_shot import ProcessTotals
 from host.bots.persistent import LIVES_ON
 from host.bots.seat import Seat
-from host.bots.stderr_log import Heard
-from host.bots.values import Asked, Evidence, Told, Usage, Wave
+from host.bots.stderr_log import StderrLog
+from host.bots.values import Batch, Evidence, HasQuestion, Outcome, Usage
 from host.games import GAMES
 from host.games.engine import Table
-from host.play.match import MOST_ABREAST, Sitting, play
+from host.play.match import MOST_ABREAST, TableSetup, play
 from host.play.records import Fixture, Record, unpack
-from host.play.table_plans import PLANS, sittings
+from host.play.table_plans import PLANS, table_setups
 from host.play.worker import bot_seed
 from host.report.visibility import known_seed
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import Bot
-from host.submissions.discovery import HOUSE_LIMITS
+from host.submissions.discovery import DEFAULT_LIMITS
 from host.tournament.journal import Journal
 from host.tournament.stage_runner import fixture_of
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind, View
 
 
-class Then(NamedTuple):
+class RecordedDecision(NamedTuple):
     """A question as it was asked then, and what was answered."""
 
     table: int
@@ -42,7 +42,7 @@ class Exchange(NamedTuple):
     """What a process was told at once: the tables that were over, then the questions."""
 
     over: tuple[int, ...]
-    questions: tuple[Then, ...]
+    questions: tuple[RecordedDecision, ...]
 
 
 class Player(NamedTuple):
@@ -65,7 +65,7 @@ class Player(NamedTuple):
         return PROTOCOLS[self.protocol].lives or bool(self.state)
 
 
-class Case(NamedTuple):
+class Repro(NamedTuple):
     """All that asking again needs: `before` is to be gone through first, `asked` holds what is meant."""
 
     game: str
@@ -83,23 +83,23 @@ class Case(NamedTuple):
     state: bytes | None = None  # what its lasting file held as the fixture began; None where that is not known
 
 
-class Played(NamedTuple):
+class RecordedFixture(NamedTuple):
     """A fixture taken out of a journal, unpacked."""
 
     fixture: Fixture
     record: Record
-    seats: list[Sitting]
+    seats: list[TableSetup]
     answers: list[list[Answer]]
     seed: bytes
 
-    def asked(self, nth: int) -> Iterator[tuple[str, Then]]:
+    def asked(self, nth: int) -> Iterator[tuple[str, RecordedDecision]]:
         """Yield who was asked what at a table, in order. Raise ValueError when its answers do not fit the seed."""
         sitting = self.seats[nth]
         table = Table(GAMES[self.fixture.game], sitting.rules, sitting.shuffler(self.seed))
         for number, answer in enumerate(self.answers[nth], 1):
             if table.request is None:
                 raise ValueError(f"{sitting.path}: answer {number} comes after the end of the game")
-            yield sitting.bots[table.request.seat], Then(nth + 1, number, table.request.view, answer)
+            yield sitting.bots[table.request.seat], RecordedDecision(nth + 1, number, table.request.view, answer)
             table.answer(answer)
 
     def piece(self, bot: str, nth: int, number: int) -> Evidence | None:
@@ -110,34 +110,34 @@ class Played(NamedTuple):
         return min(pieces, key=lambda piece: piece.kind == "slowest", default=None)
 
 
-def played(journal: Journal, fixture: str) -> Played:
+def played(journal: Journal, fixture: str) -> RecordedFixture:
     """Return a fixture of a journal. Raise Refused when it, or its seed, cannot be read."""
     try:
-        whole, seed = journal.whole(fixture), known_seed(journal)
+        whole, seed = journal.full_record(fixture), known_seed(journal)
     except ValueError as differs:
-        raise unfit(journal, differs) from differs
+        raise not_reproducible(journal, differs) from differs
     if whole is None:
-        raise Refused([Problem("R006", fixture, "has not been played", hint="croupier status")], 3)
+        raise UserError([Problem("R006", fixture, "has not been played", hint="croupier status")], 3)
     if seed is None:
         told = "its seed cannot be read: run/seed is missing, another's or not ours"
-        raise Refused([Problem("R010", str(journal.path), told)], 3)
+        raise UserError([Problem("R010", str(journal.path), told)], 3)
     record, about = whole
     try:
         what = fixture_of(about)
-        return Played(what, record, sittings(what, seed, record.scores), unpack(record.answers), seed)
+        return RecordedFixture(what, record, table_setups(what, seed, record.scores), unpack(record.answers), seed)
     except (LookupError, ValueError, TypeError, AttributeError, msgspec.MsgspecError) as differs:
-        raise unfit(journal, differs) from differs
+        raise not_reproducible(journal, differs) from differs
 
 
-def unfit(journal: Journal, why: Exception) -> Refused:
+def not_reproducible(journal: Journal, why: Exception) -> UserError:
     """Return the refusal of a journal whose answers are not those of its games."""
-    return Refused([Problem("R008", str(journal.path), f"the journal does not fit the rules: {why}")], 1)
+    return UserError([Problem("R008", str(journal.path), f"the journal does not fit the rules: {why}")], 1)
 
 
 def player(journal: Journal, name: str) -> Player:
     """Return a bot as the journal knows it."""
     about = journal.bots()[name]
-    limits = Limits(**about["limits"]) if "limits" in about else HOUSE_LIMITS
+    limits = Limits(**about["limits"]) if "limits" in about else DEFAULT_LIMITS
     known = {
         key: about[key]
         for key in ("abreast", "tables", "lifetime", "state", "state_lifetime", "source")
@@ -146,7 +146,7 @@ def player(journal: Journal, name: str) -> Player:
     return Player(name, about["sha256"], about["protocol"], limits, **known)
 
 
-def case(journal: Journal, fixture: str, nth: int, number: int, bot: str = "", *, same: bool = False) -> Case:
+def case(journal: Journal, fixture: str, nth: int, number: int, bot: str = "", *, same: bool = False) -> Repro:
     """Return what was asked at a fixture's nth table: one question, or with 0 all that `bot` was asked there.
 
     With `same` it comes after everything that the same process had been asked before. Raise Refused when there is no
@@ -158,9 +158,9 @@ def case(journal: Journal, fixture: str, nth: int, number: int, bot: str = "", *
     try:
         asked = [(who, then) for who, then in what.asked(nth) if number in (0, then.number) and bot in ("", who)]
     except ValueError as differs:
-        raise unfit(journal, differs) from differs
+        raise not_reproducible(journal, differs) from differs
     if not asked:
-        raise Refused([_not_asked(what, nth, number, bot)], 2)
+        raise UserError([_not_asked(what, nth, number, bot)], 2)
     bot, last = asked[-1]
     who = player(journal, bot)
     wanted = [then for _, then in asked]
@@ -168,21 +168,21 @@ def case(journal: Journal, fixture: str, nth: int, number: int, bot: str = "", *
     begins = 0
     if same and who.remembers:
         try:
-            life = _life(journal, what, who, (wanted[0], last))
+            life = process_history(journal, what, who, (wanted[0], last))
         except (ValueError, IndexError, StopIteration) as differs:
-            raise unfit(journal, differs) from differs
+            raise not_reproducible(journal, differs) from differs
         begins = next(at for at, exchange in enumerate(life) if _holds(exchange, wanted[0]))
-    return Case(
+    return Repro(
         *(what.fixture.game, what.seats[nth].rules, fixture, name, (nth + 1, number), who),
-        *(bot_seed(what.seed, bot, fixture), journal.facts()["level"]),
+        *(bot_seed(what.seed, bot, fixture), journal.metadata()["level"]),
         *(tuple(life[:begins]), tuple(life[begins:])),
         what.piece(bot, nth, number),
         what.record.usage.get(bot),
-        journal.began(fixture).get(bot),
+        journal.initial_states(fixture).get(bot),
     )
 
 
-def _not_asked(what: Played, nth: int, number: int, bot: str) -> Problem:
+def _not_asked(what: RecordedFixture, nth: int, number: int, bot: str) -> Problem:
     told = [who for who, _ in what.asked(nth)]
     name = what.seats[nth].path
     if number > len(told):
@@ -194,15 +194,15 @@ def _not_asked(what: Played, nth: int, number: int, bot: str) -> Problem:
     return Problem("U001", "", message, hint=f"croupier replay '{name}' shows them all")
 
 
-def latest(journal: Journal, bot: str, most: int) -> list[Case]:
+def latest(journal: Journal, bot: str, most: int) -> list[Repro]:
     """Return the last questions that a bot was asked, the last fixture's first, each fixture's as one case."""
-    cases: list[Case] = []
+    cases: list[Repro] = []
     left = most
     for path in reversed(journal.paths()):
         what = played(journal, path)
         if bot not in what.fixture.bots or left <= 0:
             continue
-        found: list[Then] = []
+        found: list[RecordedDecision] = []
         for nth in range(len(what.seats) - 1, -1, -1):
             if len(found) >= left:
                 break
@@ -211,19 +211,21 @@ def latest(journal: Journal, bot: str, most: int) -> list[Case]:
             left -= len(found)
             asked = tuple(Exchange((), (then,)) for then in found)
             who, seed = player(journal, bot), bot_seed(what.seed, bot, path)
-            whole = (what.fixture.game, what.fixture.rules, path, path, (0, 0), who, seed, journal.facts()["level"])
-            cases.append(Case(*whole, (), asked, state=journal.began(path).get(bot)))
+            whole = (what.fixture.game, what.fixture.rules, path, path, (0, 0), who, seed, journal.metadata()["level"])
+            cases.append(Repro(*whole, (), asked, state=journal.initial_states(path).get(bot)))
     return cases
 
 
 # One process's life: the match is played again by bots that only repeat what they have said.
 
 
-class _Enough(Exception):
+class _StopReplay(Exception):
     """Raised when the last question that matters has been asked."""
 
 
-def _life(journal: Journal, what: Played, who: Player, span: tuple[Then, Then]) -> list[Exchange]:
+def process_history(
+    journal: Journal, what: RecordedFixture, who: Player, span: tuple[RecordedDecision, RecordedDecision]
+) -> list[Exchange]:
     """Return everything that a process was told from its start, up to the second of two questions."""
     seats = {}
     for name in what.fixture.bots:
@@ -232,40 +234,42 @@ def _life(journal: Journal, what: Played, who: Player, span: tuple[Then, Then]) 
         bot = Bot(name, "", one.protocol, (), "", one.sha256)._replace(
             abreast=one.abreast, tables=one.tables, lifetime=one.lifetime, state=one.state
         )
-        memory = _Memory(bot, what.answers, span if name == who.name else None)
+        memory = ReplayProcess(bot, what.answers, span if name == who.name else None)
         seats[name] = memory, Seat(bot, memory, benched=first == Fault(FaultKind.BENCHED))
     plan = PLANS[what.fixture.plan](what.fixture, what.seed)
-    most = int(journal.facts().get("abreast", "0")) or MOST_ABREAST
+    most = int(journal.metadata().get("abreast", "0")) or MOST_ABREAST
 
     async def again() -> None:
-        with bare():
+        with unwrap_exception_group():
             await play(
                 GAMES[what.fixture.game], plan, {name: seat for name, (_, seat) in seats.items()}, what.seed, most
             )
 
     try:
         trio.run(again)
-    except _Enough:
+    except _StopReplay:
         return seats[who.name][0].exchanges
     raise ValueError("the question does not come up again")
 
 
-def _own(what: Played, nth: int, bot: str) -> Iterator[Answer]:
+def _own(what: RecordedFixture, nth: int, bot: str) -> Iterator[Answer]:
     """Yield a bot's answers at a table."""
     if bot in what.seats[nth].bots:
         yield from (then.answer for who, then in what.asked(nth) if who == bot)
 
 
-def _holds(exchange: Exchange, then: Then) -> bool:
+def _holds(exchange: Exchange, then: RecordedDecision) -> bool:
     return any((one.table, one.number) == (then.table, then.number) for one in exchange.questions)
 
 
-class _Memory:
+class ReplayProcess:
     """Says again what was said; it notes what the one process was told in whose life two given questions lie."""
 
-    def __init__(self, bot: Bot, answers: Sequence[Sequence[Answer]], span: tuple[Then, Then] | None) -> None:
+    def __init__(
+        self, bot: Bot, answers: Sequence[Sequence[Answer]], span: tuple[RecordedDecision, RecordedDecision] | None
+    ) -> None:
         self.env: dict[str, str] = {}
-        self.spent, self.heard = Spent(), Heard()
+        self.spent, self.heard = ProcessTotals(), StderrLog()
         self.muddled = False
         self.exchanges: list[Exchange] = []
         self._bot, self._answers, self._span = bot, answers, span
@@ -273,30 +277,32 @@ class _Memory:
         self._table = 0
         self._begun = False  # whether the first of the two has been asked: from then on nothing is forgotten
 
-    def show(self, _questions: Sequence[Asked]) -> bool:
+    def show(self, _questions: Sequence[HasQuestion]) -> bool:
         """Wait for `exchange`."""
         return False
 
-    async def exchange(self, questions: Sequence[Asked]) -> Wave:
+    async def exchange(self, questions: Sequence[HasQuestion]) -> Batch:
         """Return the recorded answers, up to the first that ended the process."""
         if self._bot.lifetime == "table" and questions[0].table != self._table:
             self._end()
         self._table = questions[0].table
-        then = tuple(Then(q.table, q.number, q.view, self._answers[q.table - 1][q.number - 1]) for q in questions)
+        then = tuple(
+            RecordedDecision(q.table, q.number, q.view, self._answers[q.table - 1][q.number - 1]) for q in questions
+        )
         if self._span is not None:
             self.exchanges.append(Exchange(tuple(self._over), then))
             self._over.clear()
-        wave = Wave([], [], [], [])
+        wave = Batch([], [], [], [])
         for one in then:
             if self._span is not None:
                 first, last = ((end.table, end.number) for end in self._span)
                 self._begun |= (one.table, one.number) == first
                 if (one.table, one.number) == last:
-                    raise _Enough
+                    raise _StopReplay
             answer = one.answer
             if isinstance(answer, Fault) and answer.kind not in LIVES_ON and answer.detail != "TimeoutError":
                 self._end()
-                return wave._replace(failed=Told(answer))
+                return wave._replace(failed=Outcome(answer))
             wave.answers.append(answer)
             wave.raws.append(b"")
             wave.walls.append(0.0)

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import NamedTuple
 
-from host.base.errors import Refused
+from host.base.errors import UserError
 from host.bots.values import Evidence
 from host.games.engine import Game, Table
-from host.inspect.recorded import Played, Then, played
+from host.inspect.recorded import RecordedDecision, RecordedFixture, played
 from host.play import match, worker
-from host.play.custom_games import game_called
-from host.report.export import the_seed
+from host.play.custom_games import game_by_name
+from host.report.export import public_seed
 from host.report.terminal import one_line
 from host.report.visibility import stages_of
 from host.tournament.journal import Journal
@@ -34,7 +34,7 @@ class Audit(NamedTuple):
     since: int = 0  # fixtures after it
 
 
-def audited(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
+def verify(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
     """Return what of a journal differs from what its answers give, the first difference first.
 
     With a `share` below 1 only so many of the tables, drawn at random, go through the rules. A seal that was `published`
@@ -54,7 +54,7 @@ def audited(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
         try:
             what = played(journal, path)
             replayed, found = replay(what, protocols, share)
-        except Refused as refused:
+        except UserError as refused:
             if sound or refused.problems[0].code not in ("R005", "R008"):
                 raise
             replayed, found = 0, [f"{path}: {refused.problems[0].message}"]
@@ -63,14 +63,14 @@ def audited(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
         if not sound:
             differences.append(f"{path}: what is kept of it, or of what came before, is not what was written")
     if not differences:
-        differences += misplaced(journal)
+        differences += wrong_places(journal)
     sealed = next((nth for nth, seal in enumerate(seals, 1) if seal.sha256 == published), 0)
     return Audit(tables, differences, sealed, len(seals) - sealed)
 
 
-def misplaced(journal: Journal) -> Iterator[str]:
+def wrong_places(journal: Journal) -> Iterator[str]:
     """Yield where the places that a run has written down are not those that its records give, stage by stage."""
-    facts, bots = journal.facts(), journal.bots()
+    facts, bots = journal.metadata(), journal.bots()
     config = json.loads(facts.get("config", "{}"))
     asked = {stage["name"]: SimpleNamespace(**stage) for stage in config.get("stage", [])}
     left: list[str] = []
@@ -82,7 +82,7 @@ def misplaced(journal: Journal) -> Iterator[str]:
         if order != left and (left or sorted(order) != sorted(bots)):
             yield f"{name}: {_named(order)} were written down to play it, and not {_named(left or sorted(bots))}"
         records = {record.path: record for _, record in journal.records(name)}
-        field = Field(order, the_seed(journal), config.get("run", {}).get("stop_early", False))
+        field = Field(order, public_seed(journal), config.get("run", {}).get("stop_early", False))
         places, left = outcome(asked[name], noted, field, records, bots)
         kept = json.loads(facts.get(f"order {name}", "[]"))
         if kept != places:
@@ -93,9 +93,9 @@ def _named(bots: Sequence[str]) -> str:
     return ", ".join(map(one_line, bots)) or "nobody"
 
 
-def replay(what: Played, protocols: Mapping[str, str], share: float) -> tuple[int, list[str]]:
+def replay(what: RecordedFixture, protocols: Mapping[str, str], share: float) -> tuple[int, list[str]]:
     """Return how many tables of a fixture were replayed, and what differs; `protocols` are its bots'."""
-    game, record = game_called(what.fixture.game), what.record
+    game, record = game_by_name(what.fixture.game), what.record
     if record.path != what.fixture.path:
         return 0, [f"{what.fixture.path}: {record.path} was recorded"]
     if not len(what.answers) == len(what.seats) == len(record.scores):
@@ -131,7 +131,7 @@ def replay(what: Played, protocols: Mapping[str, str], share: float) -> tuple[in
     return len(chosen), differences
 
 
-def _fault(then: Then, illegal: Sequence[int]) -> str:
+def _fault(then: RecordedDecision, illegal: Sequence[int]) -> str:
     """Return which fault an answer is; empty when it is none."""
     if isinstance(then.answer, Fault):
         return str(then.answer.kind)
@@ -139,7 +139,10 @@ def _fault(then: Then, illegal: Sequence[int]) -> str:
 
 
 def _unlike(
-    piece: Evidence, asked: Sequence[tuple[str, Then]], wrongs: Mapping[int, str], protocols: Mapping[str, str]
+    piece: Evidence,
+    asked: Sequence[tuple[str, RecordedDecision]],
+    wrongs: Mapping[int, str],
+    protocols: Mapping[str, str],
 ) -> str:
     """Return in what a piece of evidence is not that of its decision; empty when it is."""
     if not 0 < piece.number <= len(asked):
@@ -156,11 +159,11 @@ def _unlike(
     return ""
 
 
-def _sums(game: Game, what: Played, faults: Counter[tuple[str, str]] | None) -> Iterator[str]:
+def _sums(game: Game, what: RecordedFixture, faults: Counter[tuple[str, str]] | None) -> Iterator[str]:
     """Yield which sums of a fixture are not those of its tables; faults where all tables went through the rules."""
     record, path = what.record, what.record.path
     tables = [
-        match.Played(sitting, tuple(scores), ()) for sitting, scores in zip(what.seats, record.scores, strict=True)
+        match.PlayedTable(sitting, tuple(scores), ()) for sitting, scores in zip(what.seats, record.scores, strict=True)
     ]
     results = worker.results_of(game, tables)
     if results != record.results:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from host.base.errors import Problem, Refused
+from host.base.errors import Problem, UserError
 from host.games import GAMES
 from host.games.engine import Game
 
@@ -19,7 +19,7 @@ OURS = frozenset({"host", "protocols", "__main__"})
 """Modules that belong to no game, though a clone of croupier may hold a tournament too."""
 
 
-class Origin(NamedTuple):
+class GameOrigin(NamedTuple):
     """Where a game comes from; empty for croupier's own."""
 
     said: str = ""  # what names it
@@ -27,12 +27,12 @@ class Origin(NamedTuple):
     first: bool = False  # whether it is looked for there before anywhere else: it has travelled, alone
 
 
-_origins: dict[str, Origin] = {}
+_origins: dict[str, GameOrigin] = {}
 
 
-def origin(game: str) -> Origin:
+def origin(game: str) -> GameOrigin:
     """Return where a game comes from, for another process to bring it too."""
-    return _origins.get(game, Origin())
+    return _origins.get(game, GameOrigin())
 
 
 def sources(game: str) -> list[Path]:
@@ -51,15 +51,15 @@ def sources(game: str) -> list[Path]:
     return sorted(found)
 
 
-def bring(said: str, folder: Path, where: str = "") -> Game:
+def load_game(said: str, folder: Path, where: str = "") -> Game:
     """Return the game that `package.module:GAME` names, and know it by its own name from now on.
 
     Modules are looked for where Python looks, then in the folder. Raise Refused (exit code 3) when there is none.
     """
-    return bring_again(Origin(said, str(folder.absolute())), where)
+    return reload_game(GameOrigin(said, str(folder.absolute())), where)
 
 
-def bring_again(known: Origin, where: str = "") -> Game:
+def reload_game(known: GameOrigin, where: str = "") -> Game:
     """Return a game that another process has brought; raise Refused as `bring` does."""
     said = known.said
     named = NAMED.fullmatch(said)
@@ -83,23 +83,23 @@ def bring_again(known: Origin, where: str = "") -> Game:
     return game
 
 
-def game_called(game: str) -> Game:
+def game_by_name(game: str) -> Game:
     """Return a game that croupier knows by now, for what a journal tells of it; raise Refused (exit code 3) else."""
     if game not in GAMES:
         message, hint = f"the game {game} is not known here", "-C DIR, where DIR/croupier.toml names its code"
-        raise Refused([Problem("C018", "", message, hint=hint)], 3)
+        raise UserError([Problem("C018", "", message, hint=hint)], 3)
     return GAMES[game]
 
 
-def bring_what_is_named_in(config: Path) -> None:
+def register_from_config(config: Path) -> None:
     """Know the game that a tournament's file names, if it is an organiser's own; what is wrong with it is told later."""
     try:
         line = LINE.search(config.read_text())
         if line is not None:
-            bring(line["said"], config.parent)
-    except (OSError, UnicodeDecodeError, Refused):
+            load_game(line["said"], config.parent)
+    except (OSError, UnicodeDecodeError, UserError):
         return
 
 
-def _refused(where: str, said: str, why: str, hint: str) -> Refused:
-    return Refused([Problem("C018", where, f'game = "{said}" {why}', hint=hint)], 3)
+def _refused(where: str, said: str, why: str, hint: str) -> UserError:
+    return UserError([Problem("C018", where, f'game = "{said}" {why}', hint=hint)], 3)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import trio
 
-from host.bots.persistent import hear_all
+from host.bots.persistent import poll_all
 from host.bots.seat import Seat
 from host.bots.values import Question
 from host.games.engine import Game, Scores, Table
@@ -16,10 +16,10 @@ from host.submissions.bot_spec import Bot
 from protocols.wire import Answer, View
 
 MOST_ABREAST = 128
-GIVE_WAY = 0.002  # seconds after which others get their turn, however brisk the answers
+YIELD_INTERVAL_S = 0.002  # seconds after which others get their turn, however brisk the answers
 
 
-class SeatLost(Exception):
+class HostFailure(Exception):
     """Raised when our own part fails under a bot: nothing is scored, the fixture is played again."""
 
     def __init__(self, bot: str) -> None:
@@ -27,11 +27,11 @@ class SeatLost(Exception):
         self.bot = bot
 
 
-class Muddled(SeatLost):
+class AmbiguousAnswers(HostFailure):
     """Raised when a bot cannot be asked for many tables at once: the fixture is played again, one table at a time."""
 
 
-class Sitting(NamedTuple):
+class TableSetup(NamedTuple):
     """One table of a fixture, before it is played: who sits where, under which rules, with which luck."""
 
     bots: tuple[str, ...]
@@ -44,12 +44,12 @@ class Sitting(NamedTuple):
         return Deal(root, self.luck) if self.luck else Luck(root, self.path)
 
 
-class Open:
+class OpenTable:
     """A table under way, its question open: the nth of those that were given together."""
 
     __slots__ = ("bots", "game", "nth", "sitting", "table", "view")
 
-    def __init__(self, nth: int, table: int, sitting: Sitting, game: Table) -> None:
+    def __init__(self, nth: int, table: int, sitting: TableSetup, game: Table) -> None:
         self.nth, self.table, self.sitting, self.game = nth, table, sitting, game
         self.bots = sitting.bots
         self.view: View = ()  # what the seat that is asked is shown
@@ -60,39 +60,39 @@ class Open:
         return len(self.game.answers) + 1
 
 
-class Played(NamedTuple):
+class PlayedTable(NamedTuple):
     """One table that has been played."""
 
-    sitting: Sitting
+    sitting: TableSetup
     scores: Scores
     answers: tuple[Answer, ...]
 
 
-Sittings = Generator[Sequence[Sitting], Sequence[Scores], None]
+TablePlan = Generator[Sequence[TableSetup], Sequence[Scores], None]
 """A fixture's plan: it yields the tables that may be played now, is sent their scores, and ends when all are played."""
 
 
-def abreast(seats: Iterable[Seat], most: int) -> int:
+def usable_parallelism(seats: Iterable[Seat], most: int) -> int:
     """Return how many tables these bots can bear at once, at the most.
 
     It is a bot's own word by argv too: four bots that compute at the same time would pay for each other's time.
     """
-    return min((bears(seat.bot) for seat in seats if not seat.benched), default=most)
+    return min((max_open_tables(seat.bot) for seat in seats if not seat.benched), default=most)
 
 
-def bears(bot: Bot) -> int:
+def max_open_tables(bot: Bot) -> int:
     """Return how many tables one bot can bear: one where tables would meet in its process or its state file."""
     return 1 if bot.lifetime == "table" or bot.state else bot.abreast
 
 
 async def play(
-    game: Game, plan: Sittings, seats: Mapping[str, Seat], root: bytes, most_abreast: int = MOST_ABREAST
-) -> list[Played]:
+    game: Game, plan: TablePlan, seats: Mapping[str, Seat], root: bytes, most_abreast: int = MOST_ABREAST
+) -> list[PlayedTable]:
     """Play a fixture's tables; return them in the plan's order, which does not depend on how many are abreast."""
-    played: list[Played] = []
+    played: list[PlayedTable] = []
     sittings = next(plan, None)
     while sittings is not None:
-        now = await play_some(game, sittings, seats, root, most_abreast, len(played))
+        now = await play_batch(game, sittings, seats, root, most_abreast, len(played))
         played += now
         try:
             sittings = plan.send([table.scores for table in now])
@@ -101,14 +101,14 @@ async def play(
     return played
 
 
-async def play_some(
-    game: Game, sittings: Sequence[Sitting], seats: Mapping[str, Seat], root: bytes, most_abreast: int, before: int
-) -> list[Played]:
+async def play_batch(
+    game: Game, sittings: Sequence[TableSetup], seats: Mapping[str, Seat], root: bytes, most_abreast: int, before: int
+) -> list[PlayedTable]:
     """Play tables that do not depend on each other, in waves; `before` is how many the fixture has had."""
-    at_once = max(1, min(most_abreast, abreast(seats.values(), most_abreast)))
+    at_once = max(1, min(most_abreast, usable_parallelism(seats.values(), most_abreast)))
     waiting = iter(enumerate(sittings))
-    finished: dict[int, Played] = {}
-    wave: defaultdict[str, list[Open]] = defaultdict(list)
+    finished: dict[int, PlayedTable] = {}
+    wave: defaultdict[str, list[OpenTable]] = defaultdict(list)
     open_tables, gave_way = 0, 0.0
 
     while True:
@@ -116,16 +116,16 @@ async def play_some(
             nth, sitting = following
             table = Table(game, sitting.rules, sitting.shuffler(root))
             if table.request is None:
-                finished[nth] = Played(sitting, table.scores or (), ())
+                finished[nth] = PlayedTable(sitting, table.scores or (), ())
                 continue
-            opened = Open(nth, before + nth + 1, sitting, table)
+            opened = OpenTable(nth, before + nth + 1, sitting, table)
             seat, opened.view = table.request
             wave[opened.bots[seat]].append(opened)
             open_tables += 1
         if not open_tables:
             return [finished[nth] for nth in range(len(sittings))]
 
-        if time.perf_counter() - gave_way > GIVE_WAY:
+        if time.perf_counter() - gave_way > YIELD_INTERVAL_S:
             await trio.lowlevel.checkpoint()
             gave_way = time.perf_counter()
         answers = await ask(wave, seats)
@@ -140,19 +140,19 @@ async def play_some(
                     wave[one.bots[seat]].append(one)
                     continue
                 open_tables -= 1
-                finished[one.nth] = Played(one.sitting, table.scores or (), tuple(table.answers))
+                finished[one.nth] = PlayedTable(one.sitting, table.scores or (), tuple(table.answers))
                 for bot in one.bots:
                     await seats[bot].over(one.table)
 
 
-async def ask(wave: Mapping[str, Sequence[Open]], seats: Mapping[str, Seat]) -> dict[str, list[Answer]]:
+async def ask(wave: Mapping[str, Sequence[OpenTable]], seats: Mapping[str, Seat]) -> dict[str, list[Answer]]:
     """Show every seat its questions, all seats at once. Raise SeatLost when a keeper has died."""
     shown = {name: talker for name in wave if (talker := seats[name].show(wave[name])) is not None}
-    hear_all(shown.values())
+    poll_all(shown.values())
     answers: dict[str, list[Answer]] = {}
 
     async def one(name: str) -> None:
-        answers[name] = await seats[name].decide(wave[name])
+        answers[name] = await seats[name].ask(wave[name])
 
     late = [name for name in wave if name not in shown or not shown[name].answered]
     for name in wave:
@@ -165,8 +165,8 @@ async def ask(wave: Mapping[str, Sequence[Open]], seats: Mapping[str, Seat]) -> 
             for name in late:
                 nursery.start_soon(one, name)
     for name in wave:
-        if seats[name].lost:
-            raise SeatLost(name)
+        if seats[name].host_failed:
+            raise HostFailure(name)
         if seats[name].muddled:
-            raise Muddled(name)
+            raise AmbiguousAnswers(name)
     return answers

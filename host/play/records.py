@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from host.bots.values import Evidence, Timed, Usage
+from host.bots.values import Evidence, Timing, Usage
 from host.games.engine import Scores
-from host.play.custom_games import Origin, bring_again
+from host.play.custom_games import GameOrigin, reload_game
 from host.submissions.bot_spec import Bot
 from protocols.wire import Answer, Fault, FaultKind, Move
 
@@ -48,7 +48,7 @@ States = tuple[tuple[str, bytes], ...]
 """Bots, and what their state files hold."""
 
 
-Said = tuple[tuple[str, tuple[tuple[str, bytes], ...]], ...]
+StderrTail = tuple[tuple[str, tuple[tuple[str, bytes], ...]], ...]
 """Bots, and the end of what they have said on standard error, in pieces by the name of the table."""
 
 
@@ -67,29 +67,29 @@ class Record(NamedTuple):
     seconds: float = 0.0
     stalls: tuple[str, ...] = ()  # of the times it was started again: the machine was busy, and how that was seen
     overhead: float = 0.0  # seconds that croupier itself has computed for it
-    times: tuple[Timed, ...] = ()  # of decisions at its first tables
+    times: tuple[Timing, ...] = ()  # of decisions at its first tables
     states: States = ()  # the state files that outlive the fixture, as it has left them
-    said: Said = ()
+    said: StderrTail = ()
 
     def summary(self) -> "Record":
         """Return what standings are made of, without what grows with the tables."""
         return self._replace(evidence=(), scores=(), answers=b"", times=(), states=(), said=())
 
 
-class Again(NamedTuple):
+class Replays(NamedTuple):
     """What was played again because something other than a bot had failed."""
 
     replayed: int  # times a fixture was started again
     stalls: tuple[str, ...]  # of these times: fixture, bot and table, and how it was seen that the machine was busy
 
 
-def again(records: Iterable[Record]) -> Again:
+def count_replays(records: Iterable[Record]) -> Replays:
     """Return what was played again of some fixtures."""
     told = [(record.replayed, [f"{record.path}: {stall}" for stall in record.stalls]) for record in records]
-    return Again(sum(times for times, _ in told), tuple(stall for _, stalls in told for stall in stalls))
+    return Replays(sum(times for times, _ in told), tuple(stall for _, stalls in told for stall in stalls))
 
 
-class Setup(NamedTuple):
+class WorkerSetup(NamedTuple):
     """What a worker must know before the first fixture. The seed travels by pipe only: no command line shows it."""
 
     game: str
@@ -99,7 +99,7 @@ class Setup(NamedTuple):
     level: str
     abreast: int = 0  # most tables at once; 0 = croupier's own default
     pondering: bool = False  # whether bots may go on computing while they have no question
-    origin: Origin = Origin()  # of a game that the organiser brings
+    origin: GameOrigin = GameOrigin()  # of a game that the organiser brings
 
 
 class Job(NamedTuple):
@@ -110,7 +110,7 @@ class Job(NamedTuple):
     states: States = ()  # the state files that outlive their fixtures, as the one before has left them
 
 
-class _Spelling(dict[Answer, str]):
+class _AnswerCache(dict[Answer, str]):
     """How an answer is journalled: `B 15`, `!exception ValueError`; the few there are, are spelled once."""
 
     def __missing__(self, answer: Answer) -> str:
@@ -123,7 +123,7 @@ class _Spelling(dict[Answer, str]):
         return said
 
 
-_spelling = _Spelling()
+_spelling = _AnswerCache()
 
 
 def spelled_answer(answer: Answer) -> str:
@@ -160,15 +160,15 @@ def read_answer(said: str) -> Answer:
 encode = msgspec.json.encode
 
 
-def decode_setup(line: bytes, rules_of: Any) -> Setup:
+def decode_setup(line: bytes, rules_of: Any) -> WorkerSetup:
     """Return a worker's setup; `rules_of` gives the type of a game's rules."""
     fields = msgspec.json.decode(line)
     game, rules, _bots, _seed, _level, _abreast, _pondering, origin = fields
-    found = msgspec.convert(origin, Origin)
+    found = msgspec.convert(origin, GameOrigin)
     if found.said:
-        bring_again(found)
+        reload_game(found)
     fields[1] = msgspec.convert(rules, rules_of(game))
-    return msgspec.convert(fields, Setup)
+    return msgspec.convert(fields, WorkerSetup)
 
 
 def decode_job(line: bytes, rules_of: Any) -> Job:

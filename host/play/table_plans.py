@@ -4,21 +4,21 @@ from collections.abc import Callable, Mapping, Sequence
 
 from host.games.engine import Scores
 from host.games.luck import Deal, Luck, Shuffler
-from host.play.match import Sitting, Sittings
+from host.play.match import TablePlan, TableSetup
 from host.play.records import Fixture
 
 
-def independent(fixture: Fixture, _seed: bytes) -> Sittings:
+def independent(fixture: Fixture, _seed: bytes) -> TablePlan:
     """Yield all tables at once; the seats rotate from table to table, the first-listed bot sits first at table 1."""
     bots, first = fixture.bots, fixture.first
     rules = fixture.rules._replace(seats=len(bots))
     turns = [bots[turn:] + bots[:turn] for turn in range(len(bots))]
     group = fixture.path.rpartition("/")[0]
     numbers = range(first, first + fixture.tables)
-    yield [Sitting(turns[(number - 1) % len(bots)], rules, f"{group}/{number}") for number in numbers]
+    yield [TableSetup(turns[(number - 1) % len(bots)], rules, f"{group}/{number}") for number in numbers]
 
 
-def mirrored(fixture: Fixture, seed: bytes) -> Sittings:
+def mirrored(fixture: Fixture, seed: bytes) -> TablePlan:
     """Yield the tables of `independent`, but as many in a row as there are seats share one deal, named by the first.
 
     Every bot plays the same deal from every seat, so that luck weighs less.
@@ -30,16 +30,16 @@ def mirrored(fixture: Fixture, seed: bytes) -> Sittings:
     yield [table._replace(luck=f"{group}/{first}") for table, first in zip(tables, firsts, strict=True)]
 
 
-def tourney(fixture: Fixture, seed: bytes) -> Sittings:
+def tourney(fixture: Fixture, seed: bytes) -> TablePlan:
     """Yield the tables of one tourney one by one, until every solvent bot has played `fixture.tables` rounds.
 
     Source: the 2011 engine (rules sheet, section 6): broke bots are dropped, the rest is shuffled, and the first of
     those with the fewest rounds sit down. Chips are carried from table to table; a broke bot keeps what it has.
     """
-    return one_by_one(fixture, sorted(fixture.bots), Luck(seed, f"{fixture.path}/draw"), "")
+    return sequential_tables(fixture, sorted(fixture.bots), Luck(seed, f"{fixture.path}/draw"), "")
 
 
-def mirrored_tourney(fixture: Fixture, seed: bytes) -> Sittings:
+def mirrored_tourney(fixture: Fixture, seed: bytes) -> TablePlan:
     """Yield the tables of `tourney`, but as many tourneys as there are bots share their draws and their shoes.
 
     From one to the next every bot moves up a place in the draw, so that each of them plays every place once: what the
@@ -48,10 +48,10 @@ def mirrored_tourney(fixture: Fixture, seed: bytes) -> Sittings:
     stage, bots = fixture.path.rpartition("/")[0], sorted(fixture.bots)
     turn = (fixture.first - 1) % len(bots)
     deal = f"{stage}/{fixture.first - turn}"
-    return one_by_one(fixture, bots[turn:] + bots[:turn], Deal(seed, f"{deal}/draw"), deal)
+    return sequential_tables(fixture, bots[turn:] + bots[:turn], Deal(seed, f"{deal}/draw"), deal)
 
 
-def one_by_one(fixture: Fixture, bots: Sequence[str], draw: Shuffler, deal: str) -> Sittings:
+def sequential_tables(fixture: Fixture, bots: Sequence[str], draw: Shuffler, deal: str) -> TablePlan:
     """Yield the tables of a tourney; `bots` are in the order that is shuffled, `deal` names the luck that is shared."""
     rules = fixture.rules
     chips = dict.fromkeys(fixture.bots, rules.chips)
@@ -64,13 +64,13 @@ def one_by_one(fixture: Fixture, bots: Sequence[str], draw: Shuffler, deal: str)
         table = form_table(list(draw.shuffled([bot for bot in bots if bot in candidates])), rounds, rules.seats)
         number += 1
         seated = rules._replace(seats=len(table), stacks=tuple(chips[bot] for bot in table))
-        (scores,) = yield [Sitting(tuple(table), seated, f"{fixture.path}/{number}", deal and f"{deal}/{number}")]
+        (scores,) = yield [TableSetup(tuple(table), seated, f"{fixture.path}/{number}", deal and f"{deal}/{number}")]
         for bot, left in zip(table, scores, strict=True):
             chips[bot] = left
             rounds[bot] += 1
 
 
-PLANS: Mapping[str, Callable[[Fixture, bytes], Sittings]] = {
+PLANS: Mapping[str, Callable[[Fixture, bytes], TablePlan]] = {
     "independent": independent,
     "mirrored": mirrored,
     "tourney": tourney,
@@ -78,9 +78,9 @@ PLANS: Mapping[str, Callable[[Fixture, bytes], Sittings]] = {
 }
 
 
-def sittings(fixture: Fixture, seed: bytes, scores: Sequence[Scores]) -> list[Sitting]:
+def table_setups(fixture: Fixture, seed: bytes, scores: Sequence[Scores]) -> list[TableSetup]:
     """Return the tables of a fixture that has been played, from its recorded scores."""
-    plan, seen = PLANS[fixture.plan](fixture, seed), list[Sitting]()
+    plan, seen = PLANS[fixture.plan](fixture, seed), list[TableSetup]()
     now = next(plan, None)
     while now is not None:
         at = len(seen)

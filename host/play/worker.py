@@ -17,19 +17,19 @@ from typing import Any
 import msgspec
 import trio
 
-from host.bots.monitor import Watcher
-from host.bots.seat import Seat, seated
-from host.bots.state_file import Housed, housed
+from host.bots.monitor import Monitor
+from host.bots.seat import Seat, open_seat
+from host.bots.state_file import BotSandbox, bot_sandbox
 from host.games import GAMES
 from host.games.engine import Game
 from host.games.luck import derive
-from host.play.match import MOST_ABREAST, Muddled, Played, SeatLost, play
-from host.play.records import Fixture, Job, Record, Result, Setup, decode_job, decode_setup, encode, pack
+from host.play.match import MOST_ABREAST, AmbiguousAnswers, HostFailure, PlayedTable, play
+from host.play.records import Fixture, Job, Record, Result, WorkerSetup, decode_job, decode_setup, encode, pack
 from host.play.table_plans import PLANS
 from host.sandbox import KeeperDied, Sandbox
 from host.submissions.bot_spec import Bot
 
-CHARGED_AFTER = 3
+MAX_HOST_FAILURES = 3
 """Times a keeper may die, or the machine stall, under one bot of a fixture; the last of them is its bot's own crash or
 time-out, so that no bot can stop a cup."""
 
@@ -44,28 +44,28 @@ def bot_seed(seed: bytes, bot: str, path: str) -> int:
     return int.from_bytes(derive(seed, f"bot seed: {bot} {path}")[:8]) >> 1
 
 
-class House:
+class BotPool:
     """The sandboxes of one worker: one a bot, made when it first plays, kept from fixture to fixture."""
 
-    def __init__(self, setup: Setup, stack: contextlib.AsyncExitStack, watcher: Watcher) -> None:
+    def __init__(self, setup: WorkerSetup, stack: contextlib.AsyncExitStack, watcher: Monitor) -> None:
         self.setup, self.game = setup, GAMES[setup.game]
         self._bots = {bot.name: bot for bot in setup.bots}
         self._stack, self._watcher = stack, watcher
-        self._made: dict[str, tuple[Housed, contextlib.AsyncExitStack]] = {}
+        self._made: dict[str, tuple[BotSandbox, contextlib.AsyncExitStack]] = {}
 
     async def sandbox(self, bot: Bot, kept: bytes = b"") -> Sandbox:
         """Return the bot's sandbox; its state file holds what is kept."""
         if bot.name not in self._made:
             own = await self._stack.enter_async_context(contextlib.AsyncExitStack())
-            self._made[bot.name] = await own.enter_async_context(housed(bot, self.setup.level)), own
+            self._made[bot.name] = await own.enter_async_context(bot_sandbox(bot, self.setup.level)), own
         made, _own = self._made[bot.name]
-        made.keep(kept)
+        made.write_state(kept)
         return made.sandbox
 
-    def kept(self, name: str, before: bytes) -> bytes:
+    def read_state(self, name: str, before: bytes) -> bytes:
         """Return what a bot's state file holds; what it held before where its sandbox is lost."""
         made = self._made.get(name)
-        return made[0].kept(self._bots[name].limits.state) if made is not None else before
+        return made[0].read_state(self._bots[name].limits.state) if made is not None else before
 
     async def replace(self, name: str) -> None:
         """Give up a sandbox whose keeper has died; the next fixture gets a new one."""
@@ -86,7 +86,7 @@ class House:
                     None if name in job.benched else await self._sandbox_or_lost(bot, dict(job.states).get(name, b""))
                 )
                 seed = bot_seed(self.setup.seed, name, job.fixture.path)
-                block = seated(bot, self.game, sandbox, seed, self._watcher, charged=name in charged)
+                block = open_seat(bot, self.game, sandbox, seed, self._watcher, charged=name in charged)
                 seats[name] = await stack.enter_async_context(block)
             yield seats
 
@@ -94,7 +94,7 @@ class House:
         try:
             return await self.sandbox(bot, kept)
         except KeeperDied as died:
-            raise SeatLost(bot.name) from died
+            raise HostFailure(bot.name) from died
 
     async def play(self, job: Job) -> Record:
         """Play one fixture; play it again when a keeper dies or the machine stalls: that is not its bot's fault at first.
@@ -108,27 +108,27 @@ class House:
         started, computed = time.monotonic(), time.process_time()
         while True:
             seats: dict[str, Seat] = {}
-            charged = {name for name, times in failures.items() if times >= CHARGED_AFTER - 1}
+            charged = {name for name, times in failures.items() if times >= MAX_HOST_FAILURES - 1}
             try:
                 async with self.seats(job, charged, alone) as seats:
                     plan = PLANS[job.fixture.plan](job.fixture, self.setup.seed)
                     most = self.setup.abreast or MOST_ABREAST
                     played = await play(self.game, plan, seats, self.setup.seed, most)
                 if muddled := {name for name, seat in seats.items() if seat.muddled}:
-                    raise Muddled(min(muddled))
-            except Muddled as muddle:
+                    raise AmbiguousAnswers(min(muddled))
+            except AmbiguousAnswers as muddle:
                 alone.add(muddle.bot)
                 continue
-            except SeatLost as lost:
+            except HostFailure as lost:
                 failures[lost.bot] += 1
                 if lost.bot in seats and seats[lost.bot].stall:
                     stalls.append(seats[lost.bot].stall)
-                if failures[lost.bot] > CHARGED_AFTER:
+                if failures[lost.bot] > MAX_HOST_FAILURES:
                     raise  # a sandbox that cannot even be made is the machine's failure
                 await self.replace(lost.bot)
                 continue
-            states = tuple((name, self.kept(name, before)) for name, before in job.states)
-            for name in charged | {name for name, seat in seats.items() if seat.stranded}:
+            states = tuple((name, self.read_state(name, before)) for name, before in job.states)
+            for name in charged | {name for name, seat in seats.items() if seat.has_no_sandbox}:
                 await self.replace(name)
             record = recorded(job.fixture, played, seats)
             return record._replace(
@@ -140,7 +140,7 @@ class House:
             )
 
 
-def results_of(game: Game, played: Iterable[Played]) -> dict[str, Result]:
+def results_of(game: Game, played: Iterable[PlayedTable]) -> dict[str, Result]:
     """Return what each bot has made of some tables."""
     winners = game.winners
     results: dict[str, Result] = {}
@@ -164,7 +164,7 @@ def results_of(game: Game, played: Iterable[Played]) -> dict[str, Result]:
     return results
 
 
-def recorded(fixture: Fixture, played: Sequence[Played], seats: dict[str, Seat]) -> Record:
+def recorded(fixture: Fixture, played: Sequence[PlayedTable], seats: dict[str, Seat]) -> Record:
     """Return the record of a fixture from its tables and seats."""
     return Record(
         fixture.path,
@@ -207,21 +207,21 @@ async def serve() -> None:
 
         nursery.start_soon(read)
         setup = decode_setup(await waiting.receive(), rules_of)
-        watcher = Watcher(pondering=setup.pondering)
+        watcher = Monitor(pondering=setup.pondering)
         nursery.start_soon(watcher.run)
-        house = House(setup, stack, watcher)
+        house = BotPool(setup, stack, watcher)
         while True:
             job = decode_job(await waiting.receive(), rules_of)
-            say(encode(await house.play(job)))
+            send(encode(await house.play(job)))
 
 
-def say(line: bytes) -> None:
+def send(line: bytes) -> None:
     """Write one whole line to standard output."""
     sys.stdout.buffer.write(line + b"\n")
     sys.stdout.buffer.flush()
 
 
-def collect_seldom() -> None:
+def reduce_gc() -> None:
     """Look for cyclic garbage less often: a fixture leaves none, and to look through its tables takes a thirtieth of it."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)
@@ -230,7 +230,7 @@ def collect_seldom() -> None:
 def main() -> None:
     """Run a worker; what it cannot cope with is told to whoever gave the work, as one last line."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    collect_seldom()
+    reduce_gc()
     try:
         trio.run(serve)
     except BaseException as failed:
@@ -238,7 +238,7 @@ def main() -> None:
         while isinstance(why, BaseExceptionGroup):
             why = why.exceptions[0]
         told = "".join(traceback.format_exception(failed))[-8000:]
-        say(msgspec.json.encode({"failed": f"{told}\n{type(why).__name__}: {why}"}))
+        send(msgspec.json.encode({"failed": f"{told}\n{type(why).__name__}: {why}"}))
         raise SystemExit(70) from failed
 
 

@@ -71,7 +71,7 @@ class Names:
 
     def scored(self, journal: Journal, path: str) -> tuple[dict[str, Any], bytes]:
         """Return what a fixture is about and its scores; `path` and its bots are by the names of the report."""
-        about, scores = journal.scored(self.real_paths.get(path, path))
+        about, scores = journal.scores_of(self.real_paths.get(path, path))
         return about | {"path": path, "bots": self.all_of(about["bots"])}, scores
 
     def effects(self, found: Effects) -> Effects:
@@ -108,7 +108,7 @@ REAL_NAMES = Names()
 def numbered(journal: Journal) -> Names:
     """Return names for judges: Bot 1, Bot 2, …; which bot is Bot 3 differs from run to run."""
     bots = journal.bots()
-    salt = journal.facts().get("seed_sha256", "")
+    salt = journal.metadata().get("seed_sha256", "")
     order = sorted(bots, key=lambda bot: hashlib.sha256(f"{salt}/{bot}".encode()).digest())
     authors = (str(about["author"]) for about in bots.values() if about.get("author"))
     longest_first = sorted(map(re.escape, filter(None, (*bots, *authors))), key=len, reverse=True)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from host.report.summary import CHAIN, Entrant, Spent, Stage
+from host.report.summary import CHAIN, BotSummary, Spent, Stage
 from host.report.terminal import NONE, duration, one_line, thousands
 from host.report.timelines import Chips, Duel, Ranks
 from host.tournament.seat_effects import Effects, LateEffect, SeatRow
@@ -50,7 +50,7 @@ def margin(row: Row) -> str:
     return "no interval yet" if row.low is None else f"± {half(row)}"
 
 
-def more(effect: LateEffect, unit: str) -> str:
+def difference(effect: LateEffect, unit: str) -> str:
     """Return how much more a bot has won late: "+0.12 ± 0.30 %", or chips."""
     if effect.more is None or effect.high is None:
         return NONE
@@ -102,14 +102,14 @@ class Whisker(NamedTuple):
     label: str
 
 
-def worth(row: Row) -> float | None:
+def score_rate(row: Row) -> float | None:
     """Return what ranks a bot."""
     return row.rate if row.rate is not None else row.score
 
 
 def scale(rows: Sequence[Row]) -> Scale:
     """Return the axis for these rows, with round ticks."""
-    values = [each for row in rows for each in (row.low, worth(row), row.high) if each is not None and row.tables]
+    values = [each for row in rows for each in (row.low, score_rate(row), row.high) if each is not None and row.tables]
     low, high = min(values, default=0.0), max(values, default=1.0)
     room = (high - low) * 0.04 or abs(high) * 0.1 or 1.0
     rates = any(row.rate is not None for row in rows)
@@ -125,7 +125,7 @@ def scale(rows: Sequence[Row]) -> Scale:
 
 def whisker(row: Row, axis: Scale) -> Whisker:
     """Return a row's whisker on an axis."""
-    at = worth(row)
+    at = score_rate(row)
     if at is None:
         return Whisker(None, None, None, "nothing played yet")
     if row.low is None or row.high is None:
@@ -133,7 +133,7 @@ def whisker(row: Row, axis: Scale) -> Whisker:
     return Whisker(axis.x(row.low), axis.x(at), axis.x(row.high), f"{value(row)}, {margin(row)}")
 
 
-def nearest(bot: Entrant, stage: Stage) -> list[tuple[str, Pair]]:
+def nearest(bot: BotSummary, stage: Stage) -> list[tuple[str, Pair]]:
     """Return a bot's opponents and its results against them; of very many those that stand nearest to it in a stage."""
     place = {row.bot: nth for nth, row in enumerate(stage.rows)}
     mine = place.get(bot.name, 0)
@@ -237,7 +237,7 @@ LEFT, RIGHT, ALONE = 60, 458, 606  # where lines begin, and end with and without
 COLOURS = 10
 
 
-def spread(places: Sequence[float], apart: float) -> list[float]:
+def separate_labels(places: Sequence[float], apart: float) -> list[float]:
     """Return places pushed down until they are so far apart, in the order given."""
     order = sorted(range(len(places)), key=lambda nth: places[nth])
     pushed, least = [0.0] * len(places), -apart
@@ -264,12 +264,12 @@ def drawn(places: Sequence[int | None], right: int, count: int) -> list[tuple[fl
     return [(LEFT + step * nth, 14 + apart * (place - 1)) for nth, place in enumerate(places) if place is not None]
 
 
-def ways(ranks: Ranks) -> Lines:
+def rank_lines(ranks: Ranks) -> Lines:
     """Return everybody's way through a stage; of very many bots, that of those who were first at the end."""
     count = len(ranks.of)
     ended = {bot: places[-1] or count for bot, places in ranks.of.items()}
     last = dict(sorted(ended.items(), key=lambda one: one[1])[:WAYS])
-    names = spread([14 + _apart(count) * (place - 1) for place in last.values()], 20)
+    names = separate_labels([14 + _apart(count) * (place - 1) for place in last.values()], 20)
     lines = [
         Line(path(drawn(ranks.of[bot], RIGHT, count)), bot, nth % COLOURS, y + 4)
         for nth, (bot, y) in enumerate(zip(last, names, strict=True))
@@ -281,7 +281,7 @@ def ways(ranks: Ranks) -> Lines:
     return Lines(height, lines, _ranks(count), along(ranks.after, RIGHT), label)
 
 
-def way(ranks: Ranks, bot: str) -> Lines | None:
+def rank_line(ranks: Ranks, bot: str) -> Lines | None:
     """Return one bot's way through a stage; None where it has not been seen."""
     places, count = ranks.of.get(bot, ()), len(ranks.of)
     seen = [place for place in places if place is not None]
@@ -306,7 +306,7 @@ def _ranks(count: int) -> list[tuple[float, str]]:
     return [(round(14 + _apart(count) * (place - 1), 1), str(place)) for place in range(1, count + 1, every)]
 
 
-def running(duel: Duel, unit: str) -> Lines:
+def score_line(duel: Duel, unit: str) -> Lines:
     """Return how a pair's score ran, with the band in which the truth may lie."""
     settled = duel.points[len(duel.points) // 4 :]  # the first few say little, and would make the rest a flat line
     low, high = min(point.low for point in settled), max(point.high for point in settled)
@@ -333,7 +333,7 @@ def running(duel: Duel, unit: str) -> Lines:
     return Lines(204, [line], down, marks, label, path([*upper, *reversed(lower)]))
 
 
-def chipped(chips: Chips) -> Lines:
+def chip_lines(chips: Chips) -> Lines:
     """Return everybody's chips, round by round."""
     most = max(max(line) for _, line in chips.of) or 1
     step = next(each * 10**power for power in range(9) for each in (1, 2, 5) if most / (each * 10**power) <= 5)
@@ -341,7 +341,7 @@ def chipped(chips: Chips) -> Lines:
     def y(amount: int) -> float:
         return 10 + 160 * (1 - amount / most)
 
-    names = spread([y(line[-1]) for _, line in chips.of], 20)
+    names = separate_labels([y(line[-1]) for _, line in chips.of], 20)
     each = (RIGHT - LEFT) / max(1, len(chips.rounds) - 1)
     lines = [
         Line(path([(LEFT + each * nth, y(held)) for nth, held in enumerate(line)]), bot, number % COLOURS, place + 4)
@@ -357,7 +357,7 @@ def chipped(chips: Chips) -> Lines:
 DRAWN = (
     dur,
     nearest,
-    more,
+    difference,
     seat_mean,
     verdict,
     value,
@@ -367,9 +367,9 @@ DRAWN = (
     scale,
     whisker,
     bars,
-    ways,
-    way,
-    running,
-    chipped,
+    rank_lines,
+    rank_line,
+    score_line,
+    chip_lines,
 )
 """What templates may call."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from host.base.errors import Problem, Refused
+from host.base.errors import Problem, UserError
 from host.games.engine import Request
 from host.play.custom_games import origin
 from host.report.terminal import one_line
@@ -25,27 +25,27 @@ MOST = 1000  # values of one list
 DEEPEST = 4  # lists within lists
 
 
-def brought(game: str) -> bool:
+def is_custom(game: str) -> bool:
     """Return whether a game is an organiser's own."""
     return bool(origin(game).said)
 
 
-def refusal(game: str, what: str) -> Refused:
+def refusal(game: str, what: str) -> UserError:
     """Return why a table of a game cannot be shown."""
-    return Refused(
+    return UserError(
         [Problem("C019", "", f"the game {game}: {what}", hint="mend the game: docs/adding-a-game.md, 'The rules'")], 3
     )
 
 
 @contextlib.contextmanager
-def at_its_own_risk(game: str, path: str) -> Iterator[None]:
+def blaming_game(game: str, path: str) -> Iterator[None]:
     """Run a game's code; raise Refused (exit code 3) for whatever an organiser's own raises."""
     try:
         yield
-    except Refused:
+    except UserError:
         raise
     except Exception as raised:  # croupier's own games raise none, and what somebody's code raises nobody knows
-        if not brought(game):
+        if not is_custom(game):
             raise
         said = f"{type(raised).__name__}: {one_line(str(raised))[:200]}"
         raise refusal(game, f"when {path} was played again, its code raised {said}") from raised
@@ -68,10 +68,10 @@ def _fact(game: str, where: str, name: str, fact: Any, seats: int) -> Any:
         several = fact if isinstance(fact, (list, tuple)) else [fact]
         if wrong := [each for each in several if each is not None and (type(each) is not int or not 0 <= each < seats)]:
             raise refusal(game, f"{where} = {_shortly(wrong[0])}, which is no seat: they are 0 to {seats - 1}")
-    return plain(game, where, fact)
+    return json_value(game, where, fact)
 
 
-def plain(game: str, where: str, value: Any, depth: int = 0) -> Any:
+def json_value(game: str, where: str, value: Any, depth: int = 0) -> Any:
     """Return a value as JSON and every browser have it, its texts harmless; raise Refused where there is no such thing."""
     if value is None or isinstance(value, (bool, Move, Fault)):
         return value
@@ -82,9 +82,9 @@ def plain(game: str, where: str, value: Any, depth: int = 0) -> Any:
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
     if isinstance(value, (list, tuple)) and len(value) <= MOST and depth < DEEPEST:
-        return [plain(game, where, each, depth + 1) for each in value]
+        return [json_value(game, where, each, depth + 1) for each in value]
     if isinstance(value, Mapping) and len(value) <= MOST and depth < DEEPEST:
-        return {one_line(str(key))[:LONGEST]: plain(game, where, each, depth + 1) for key, each in value.items()}
+        return {one_line(str(key))[:LONGEST]: json_value(game, where, each, depth + 1) for key, each in value.items()}
     raise refusal(game, f"{where} = {_shortly(value)}, which cannot be shown: plain values of sensible size can")
 
 
@@ -99,7 +99,7 @@ def scored(game: str, path: str, scores: Any, seats: int) -> None:
     numbers = isinstance(scores, Sequence) and all(type(score) in (int, float) for score in scores)
     if not numbers or len(scores) != seats:
         raise refusal(game, f"it ends {path} with {_shortly(scores)}: scores are a number a seat, here {seats}")
-    plain(game, f"the scores of {path}", tuple(scores))
+    json_value(game, f"the scores of {path}", tuple(scores))
 
 
 def _shortly(value: Any) -> str:

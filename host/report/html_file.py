@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from host.base.errors import Refused
+from host.base.errors import UserError
 from host.report.anonymize import REAL_NAMES, Names
-from host.report.page import Thrift, empty_account, rendered
-from host.report.summary import account
-from host.report.table_replays import Place, Shown, load, packed, renamed, squeezed, worth_seeing
+from host.report.page import Detail, empty_account, render
+from host.report.summary import summarize
+from host.report.table_replays import ReplayedTable, TableRef, gzip_base64, load, renamed, select_replays, to_json
 from host.report.terminal import one_line
 from host.report.timelines import chips
-from host.report.visibility import known_seed, watchable
+from host.report.visibility import known_seed, public_stages
 from host.tournament.journal import Journal
 
 MOST = 990_000
@@ -19,43 +19,43 @@ REPLAYS = 200_000  # bytes of it at least that are for replays, unless nothing m
 
 def report_of(journal: Journal, most: int, names: Names = REAL_NAMES) -> tuple[str, int]:
     """Return the report of a journal, its bots by these names, and how many replays it carries, at most `most`."""
-    seed, stages = known_seed(journal), watchable(journal)
-    told = account(journal, seed, stages, names=names)
-    places = worth_seeing(journal, stages, most, names) if seed is not None else []
+    seed, stages = known_seed(journal), public_stages(journal)
+    told = summarize(journal, seed, stages, names=names)
+    places = select_replays(journal, stages, most, names) if seed is not None else []
     places, tables, untold = _tables(journal, seed, places, names) if seed is not None else ([], [], "")
     stacks = list(filter(None, map(chips, tables)))
-    for thrift in Thrift:
-        room = MOST - len(rendered(told, places, {}, live=False, stacks=stacks, thrift=thrift, untold=untold).encode())
+    for thrift in Detail:
+        room = MOST - len(render(told, places, {}, live=False, stacks=stacks, thrift=thrift, untold=untold).encode())
         if room >= REPLAYS:
             break
     data = fitting(places, tables, room)
     if len(data) < len(places):  # what decisions took is worth less than a table
         data = fitting(places, [table._replace(times={}) for table in tables], room)
     kept = [place for place in places if place.name in data]
-    return rendered(told, kept, data, live=False, stacks=stacks, thrift=thrift, untold=untold), len(data)
+    return render(told, kept, data, live=False, stacks=stacks, thrift=thrift, untold=untold), len(data)
 
 
 def _tables(
-    journal: Journal, seed: bytes, places: Sequence[Place], names: Names
-) -> tuple[list[Place], list[Shown], str]:
+    journal: Journal, seed: bytes, places: Sequence[TableRef], names: Names
+) -> tuple[list[TableRef], list[ReplayedTable], str]:
     """Return the tables that can be shown, where they lie, and what keeps the others from it, if any."""
-    found, tables, left_out, why = list[Place](), list[Shown](), 0, ""
+    found, tables, left_out, why = list[TableRef](), list[ReplayedTable](), 0, ""
     for place in places:
         try:
             tables.append(renamed(table_at(journal, seed, place), names))
             found.append(place)
-        except Refused as refused:
+        except UserError as refused:
             if refused.problems[0].code != "C019":
                 raise
             left_out, why = left_out + 1, refused.problems[0].message
     return found, tables, f"Left out, {left_out} of {len(places)} tables: {why}" if left_out else ""
 
 
-def fitting(places: Sequence[Place], tables: Sequence[Shown], room: int) -> dict[str, str]:
+def fitting(places: Sequence[TableRef], tables: Sequence[ReplayedTable], room: int) -> dict[str, str]:
     """Return tables, squeezed, by name: as many as there is room for."""
     data: dict[str, str] = {}
     for place, table in zip(places, tables, strict=True):
-        small = squeezed(packed(table, place.why))
+        small = gzip_base64(to_json(table, place.why))
         needed = len(small) + 2 * len(place.name) + 200
         if needed <= room:
             data[place.name] = small
@@ -63,7 +63,7 @@ def fitting(places: Sequence[Place], tables: Sequence[Shown], room: int) -> dict
     return data
 
 
-def table_at(journal: Journal, seed: bytes, place: Place) -> Shown:
+def table_at(journal: Journal, seed: bytes, place: TableRef) -> ReplayedTable:
     """Return the table at a place, played again."""
     (table,) = load(journal, seed, place.fixture, [place.nth])
     return table
@@ -73,11 +73,11 @@ def page_of_table(journal: Journal, seed: bytes, fixture: str, nth: int) -> tupl
     """Return a page with one table of a journal on it, and what it is called there; -1 is the fixture's last."""
     (*_, table) = load(journal, seed, fixture, None if nth < 0 else [nth])
     name = table.sitting.path
-    place = Place(name, fixture, nth, "")
-    data = {name: squeezed(packed(table, ""))}
-    return rendered(empty_account(one_line(name)), [place], data, live=False), name
+    place = TableRef(name, fixture, nth, "")
+    data = {name: gzip_base64(to_json(table, ""))}
+    return render(empty_account(one_line(name)), [place], data, live=False), name
 
 
 def casino_of(name: str, playlog: str) -> str:
     """Return a page with one play.log on it, and nothing else."""
-    return rendered(empty_account(one_line(name)), [], {}, live=False, playlog=(one_line(name), playlog))
+    return render(empty_account(one_line(name)), [], {}, live=False, playlog=(one_line(name), playlog))

@@ -14,8 +14,8 @@ from markupsafe import Markup
 
 from host import __version__
 from host.report.charts import DRAWN
-from host.report.summary import Account, Stage
-from host.report.table_replays import Place, squeezed
+from host.report.summary import RunSummary, Stage
+from host.report.table_replays import TableRef, gzip_base64
 from host.report.terminal import advised, day, one_line, thousands
 from host.report.timelines import Chips
 
@@ -59,18 +59,18 @@ def name(text: str) -> str:
     return one_line(text)
 
 
-def plain(thing: Any) -> str:
+def json_value(thing: Any) -> str:
     """Return a setting as people write it."""
     if isinstance(thing, bool):
         return "yes" if thing else "no"
     if isinstance(thing, (list, tuple)):
-        return ", ".join(map(plain, thing)) or "none"
+        return ", ".join(map(json_value, thing)) or "none"
     return one_line(str(thing))
 
 
 # Pages.
 
-FILTERS = {each.__name__: each for each in (name, day, plain, advised, *DRAWN)} | {"num": thousands}
+FILTERS = {each.__name__: each for each in (name, day, json_value, advised, *DRAWN)} | {"num": thousands}
 
 
 @cache
@@ -109,7 +109,7 @@ def file_policy() -> str:
     )
 
 
-class Thrift(Enum):
+class Detail(Enum):
     """How much a file of very many bots saves: nothing, room by packing most pages, or their evidence as well."""
 
     NONE = 0
@@ -117,16 +117,16 @@ class Thrift(Enum):
     CUT = 2
 
 
-def rendered(
-    told: Account,
-    replays: Sequence[Place],
+def render(
+    told: RunSummary,
+    replays: Sequence[TableRef],
     data: Mapping[str, str],
     *,
     live: bool,
     stacks: Sequence[Chips] = (),
     wrong: str = "",
     playlog: tuple[str, str] | None = None,
-    thrift: Thrift = Thrift.NONE,
+    thrift: Detail = Detail.NONE,
     untold: str = "",
 ) -> str:
     """Return the page: a file carries its tables with it, squeezed, by name; a served page fetches them.
@@ -134,7 +134,7 @@ def rendered(
     With a play.log, name and text, the page opens with that game; with something `wrong` it says so first. `untold` is
     what keeps tables from being shown.
     """
-    if thrift is Thrift.CUT:
+    if thrift is Detail.CUT:
         told = without_evidence(told)
     paired = [stage for stage in told.stages if len(stage.pairs) > 0 and stage.kind != "cup"]
     menu = [("result", "Result")] if told.stages or wrong else []
@@ -160,12 +160,12 @@ def rendered(
         "stacks": {each.table.rpartition("/")[0]: each for each in reversed(stacks)},
         "kept": set(data),
         "data": data,
-        "playlog": (playlog[0], squeezed(playlog[1])) if playlog else None,
+        "playlog": (playlog[0], gzip_base64(playlog[1])) if playlog else None,
         "number": told.number,
         "duel_ids": {stage.name: duel_ids(told, stage) for stage in told.stages},
         "crossed": CROSSED,
         "together": TOGETHER,
-        "cut": thrift is Thrift.CUT,
+        "cut": thrift is Detail.CUT,
         "kinds": KINDS,
         "isolation": ISOLATION.get(told.level, told.level),
         "version": __version__,
@@ -174,12 +174,12 @@ def rendered(
         "untold": untold,
         "leaves": "",
     }
-    if thrift is not Thrift.NONE:
-        said["leaves"] = squeezed(environment().get_template("details.html").render(said))
+    if thrift is not Detail.NONE:
+        said["leaves"] = gzip_base64(environment().get_template("details.html").render(said))
     return environment().get_template("page.html").render(said)
 
 
-def without_evidence(told: Account) -> Account:
+def without_evidence(told: RunSummary) -> RunSummary:
     """Return an account that keeps the counts of faults and nothing that was asked or said."""
     return told._replace(
         bots=tuple(
@@ -189,7 +189,7 @@ def without_evidence(told: Account) -> Account:
     )
 
 
-def duel_ids(told: Account, stage: Stage) -> dict[tuple[str, str], str]:
+def duel_ids(told: RunSummary, stage: Stage) -> dict[tuple[str, str], str]:
     """Return the ids of a stage's pages of pairs, by the two bots in either order."""
     ids, number = {}, told.number
     for duel in stage.duels:
@@ -199,7 +199,7 @@ def duel_ids(told: Account, stage: Stage) -> dict[tuple[str, str], str]:
     return ids
 
 
-def _commands(told: Account) -> str:
+def _commands(told: RunSummary) -> str:
     """Return what plays the run again, in a copy of its folder that has none, and what checks it."""
     if not told.config:
         return f"croupier play BOT BOT … -g {told.game} --seed {told.seed or 'SEED'}\ncroupier replay last"
@@ -208,7 +208,7 @@ def _commands(told: Account) -> str:
     return "\n".join([*again, "croupier standings", "croupier verify", "croupier replay last"])
 
 
-def _withheld(told: Account) -> str:
+def _withheld(told: RunSummary) -> str:
     if any(stage.state == "running" for stage in told.stages):
         return "Replays are withheld while a stage runs: they would show cards, and the luck to come."
     if not any(stage.fixtures for stage in told.stages):
@@ -216,9 +216,9 @@ def _withheld(told: Account) -> str:
     return "No replays: the seed of this run cannot be read from here, and without it nobody can deal the cards again."
 
 
-def empty_account(title: str) -> Account:
+def empty_account(title: str) -> RunSummary:
     """Return an account with nothing in it but a title: the casino alone."""
     nothing: Mapping[str, Any] = json.loads("{}")
-    return Account(
+    return RunSummary(
         *(title, "", "", "", "", "", "", None, __version__, None, None, "", "", nothing, nothing, (), (), 0),
     )

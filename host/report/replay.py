@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from host.base.safe_text import harmless
+from host.base.safe_text import escape_control_chars
 from host.bots.values import Evidence
 from host.games.engine import Table
-from host.play.custom_games import game_called
-from host.play.match import Sitting
+from host.play.custom_games import game_by_name
+from host.play.match import TableSetup
 from host.report import event_validation
-from host.report.terminal import one_line, went
+from host.report.terminal import one_line, time_breakdown
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, Move
 
@@ -29,27 +29,27 @@ class Event(NamedTuple):
 def spelled(answer: Answer) -> str:
     """Return an answer as people read it."""
     if isinstance(answer, Fault):
-        return f"({answer.kind}{': ' + harmless(answer.detail) if answer.detail else ''})"
+        return f"({answer.kind}{': ' + escape_control_chars(answer.detail) if answer.detail else ''})"
     return str(answer)
 
 
-def events(game_name: str, sitting: Sitting, seed: bytes, answers: list[Answer]) -> Iterator[Event]:
+def events(game_name: str, sitting: TableSetup, seed: bytes, answers: list[Answer]) -> Iterator[Event]:
     """Yield what happened, in order: the game's own events, `ask` and `answer`.
 
     Raise ValueError when the answers do not fit the seed: the journal and the rules disagree. Raise Refused (exit code 3)
     when an organiser's own game raises something, or tells what cannot be shown.
     """
     told: list[Event] = []
-    game, path, seats = game_called(game_name), sitting.path, len(sitting.bots)
-    strange = event_validation.brought(game_name)
+    game, path, seats = game_by_name(game_name), sitting.path, len(sitting.bots)
+    strange = event_validation.is_custom(game_name)
     luck = sitting.shuffler(seed)
 
     def tell(ev: str, **facts: Any) -> None:
         told.append(Event(ev, event_validation.told(game_name, path, ev, facts, seats) if strange else facts))
 
     if strange:
-        event_validation.plain(game_name, f"the rules of {path}", sitting.rules._asdict())
-    with event_validation.at_its_own_risk(game_name, path):
+        event_validation.json_value(game_name, f"the rules of {path}", sitting.rules._asdict())
+    with event_validation.blaming_game(game_name, path):
         table = Table(game, sitting.rules, luck, tell=tell)
     yield Event("table.start", {"table": sitting.path, "bots": list(sitting.bots)})
     for number, answer in enumerate(answers, 1):
@@ -58,13 +58,13 @@ def events(game_name: str, sitting: Sitting, seed: bytes, answers: list[Answer])
         request = table.request
         if request is None:
             raise ValueError(f"{sitting.path}: answer {number} comes after the end of the game")
-        with event_validation.at_its_own_risk(game_name, path):
+        with event_validation.blaming_game(game_name, path):
             if strange:
                 event_validation.asked(game_name, path, request, seats)
             question = b" ".join(PROTOCOLS["argv"].ask(request.view)).decode()
         yield Event("ask", {"n": number, "seat": request.seat, "q": question})
         illegal = len(table.illegal)
-        with event_validation.at_its_own_risk(game_name, path):
+        with event_validation.blaming_game(game_name, path):
             table.answer(answer)
         facts = {"n": number, "seat": request.seat, "a": spelled(answer)}
         yield Event("answer", facts | ({"illegal": True} if len(table.illegal) > illegal else {}))
@@ -86,7 +86,7 @@ def seen_by(happened: Iterable[Event], seat: int) -> Iterator[Event]:
 
 def as_text(happened: Iterator[Event], bots: tuple[str, ...], evidence: list[Evidence]) -> Iterator[str]:
     """Yield a table as lines of text; faults come with what the bot wrote."""
-    names = [harmless(bot) for bot in bots]
+    names = [escape_control_chars(bot) for bot in bots]
     width = max(map(len, names))
     pieces = {piece.number: piece for piece in evidence}
     question = ""
@@ -95,7 +95,7 @@ def as_text(happened: Iterator[Event], bots: tuple[str, ...], evidence: list[Evi
         if event.twice:
             continue
         if ev == "table.start":
-            yield f"{harmless(facts['table'])}   {' · '.join(f'seat {n} {name}' for n, name in enumerate(names, 1))}"
+            yield f"{escape_control_chars(facts['table'])}   {' · '.join(f'seat {n} {name}' for n, name in enumerate(names, 1))}"
         elif ev == "ask":
             question = facts["q"]
         elif ev == "answer":
@@ -113,11 +113,11 @@ def as_text(happened: Iterator[Event], bots: tuple[str, ...], evidence: list[Evi
 
 def _shown(piece: Evidence) -> Iterator[str]:
     yield f"        {piece.kind} after {piece.wall * 1000:.1f} ms; {one_line(piece.ended) or 'the process lives'}"
-    if times := went(piece):
+    if times := time_breakdown(piece):
         yield f"        time: {times}"
     if piece.raw:
-        yield f"        it wrote: {harmless(piece.raw.decode(errors='replace'))[:200]!r}"
-    for line in harmless(piece.stderr.decode(errors="replace")).splitlines()[-5:]:
+        yield f"        it wrote: {escape_control_chars(piece.raw.decode(errors='replace'))[:200]!r}"
+    for line in escape_control_chars(piece.stderr.decode(errors="replace")).splitlines()[-5:]:
         yield f"        stderr: {line[:200]}"
 
 

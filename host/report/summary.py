@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 
 from host.bots.values import Evidence, Usage
 from host.games import GAMES
-from host.play.custom_games import game_called
-from host.play.records import Again, Fixture, Record, Result, again
+from host.play.custom_games import game_by_name
+from host.play.records import Fixture, Record, Replays, Result, count_replays
 from host.report.anonymize import REAL_NAMES, Names
-from host.report.terminal import one_line, went
-from host.report.timelines import Duel, Ranks, ahead, alone, duels, ranks
-from host.report.visibility import stages_of, state_of, table_of, watchable
+from host.report.terminal import one_line, time_breakdown
+from host.report.timelines import Duel, Ranks, head_to_head, is_two_player, pair_timelines, ranks
+from host.report.visibility import public_stages, stages_of, state_of, table_of
 from host.tournament import pairing
 from host.tournament.journal import Journal
 from host.tournament.seat_effects import Effects, effects, seat_results
 from host.tournament.stages import STAGES, Field, sets_won, tie_winner
-from host.tournament.standings import Advice, Pair, Row, by_pair, counted, told
+from host.tournament.standings import Advice, Pair, Row, as_counted_by, by_pair, stage_standings
 from host.tournament.tournament_dir import committed_at
 
 SAMPLES = 3  # pieces of evidence shown of one bot's one kind of fault
@@ -70,7 +70,7 @@ class Spent(NamedTuple):
     pondered: float  # seconds it computed before it stood still then, where that can be told
 
 
-class Entrant(NamedTuple):
+class BotSummary(NamedTuple):
     """A bot: who it is, how it fared, what it used."""
 
     number: int  # from 1, in the order of entry
@@ -146,7 +146,7 @@ class Stage(NamedTuple):
     seal: str = ""  # of all that was played up to its end; empty until then
 
 
-class Account(NamedTuple):
+class RunSummary(NamedTuple):
     """A run, told. Nothing of a stage under way is in it that a bot or its author could use."""
 
     name: str
@@ -165,9 +165,9 @@ class Account(NamedTuple):
     config: Mapping[str, Any]
     rules: Mapping[str, Any]
     stages: tuple[Stage, ...]
-    bots: tuple[Entrant, ...]
+    bots: tuple[BotSummary, ...]
     newest: int  # id of the newest fixture
-    again: Again = Again(0, ())
+    again: Replays = Replays(0, ())
 
     @property
     def stage(self) -> Stage | None:
@@ -185,20 +185,20 @@ class Account(NamedTuple):
         return {bot.name: bot.number for bot in self.bots}
 
 
-def account(
+def summarize(
     journal: Journal,
     seed: bytes | None = None,
     shown: Container[str] | None = None,
-    before: Account | None = None,
+    before: RunSummary | None = None,
     names: Names = REAL_NAMES,
-) -> Account:
+) -> RunSummary:
     """Return what a journal tells; the seed only gets in when the run is finished.
 
     Cards are told of the stages `shown`; without any, of those that are finished. What an account `before` has told of a
     finished stage and would take long to find again is taken from there. Bots have the given names.
     """
-    facts, bots = names.metadata(journal.facts()), names.bots(journal.bots())
-    shown = watchable(journal) if shown is None else shown
+    facts, bots = names.metadata(journal.metadata()), names.bots(journal.bots())
+    shown = public_stages(journal) if shown is None else shown
     config: dict[str, Any] = json.loads(facts.get("config", "{}"))
     over = facts.get("state") == "finished"
     asked: dict[str, Any] = {stage["name"]: stage for stage in config.get("stage", [])}
@@ -227,7 +227,7 @@ def account(
             stage._replace(
                 duels=known.duels
                 if known
-                else duels(partial(names.scored, journal), stage.pairs, records, name in shown),
+                else pair_timelines(partial(names.scored, journal), stage.pairs, records, name in shown),
                 effects=known.effects if known else _effects(journal, said, stage, seed, names),
                 seal=journal.seal(name) if stage.state == "finished" else "",
             )
@@ -240,7 +240,7 @@ def account(
     rules = config.pop("rules", None) or _rules(journal)
     last = next((stage for stage in reversed(stages) if stage.fixtures), None)
     title = "A friendly game" if facts.get("name") == "friendly" and not config else facts.get("name", "")
-    return Account(
+    return RunSummary(
         name=one_line(title),
         game=facts.get("game", ""),
         title=game.title if game else facts.get("game", ""),
@@ -259,7 +259,7 @@ def account(
         stages=tuple(stages),
         bots=tuple(entrants),
         newest=newest,
-        again=again(record for _, record in everything),
+        again=count_replays(record for _, record in everything),
     )
 
 
@@ -273,9 +273,9 @@ def _stage(
     later: Container[str],
 ) -> Stage:
     name, kind = said["name"], said["kind"]
-    rows, sure, advice = told(said, facts, records, bots)
-    records = counted(said, records)
-    by_two = alone(records)
+    rows, sure, advice = stage_standings(said, facts, records, bots)
+    records = as_counted_by(said, records)
+    by_two = is_two_player(records)
     tables = [next(iter(record.results.values())).tables for record in records if record.results]
     return Stage(
         name=name,
@@ -287,7 +287,7 @@ def _stage(
         rows=tuple(rows),
         sure=tuple(sure),
         advice=tuple(advice),
-        pairs=by_pair(records) if by_two else ahead(records),
+        pairs=by_pair(records) if by_two else head_to_head(records),
         pairs_by="games" if by_two else "tourneys" if kind == "tables" else "tables",
         duels=(),
         ranks=None
@@ -299,7 +299,7 @@ def _stage(
     )
 
 
-def _finished(before: Account | None, facts: Mapping[str, str], stage: Stage) -> Stage | None:
+def _finished(before: RunSummary | None, facts: Mapping[str, str], stage: Stage) -> Stage | None:
     """Return a finished stage as it has been told before; None where that was another run, or is not over."""
     if before is None or stage.state != "finished" or str(before.began) != facts.get("began"):
         return None
@@ -334,7 +334,7 @@ def _effects(
 
     some = sorted(journal.paths(stage.name))[:: 1 + (stage.tables or 0) // MAX_TABLES]
     tables = list(seat_results(said, journal, seed or b"", sorted(some, key=order)))
-    unit = "games" if game_called(journal.facts()["game"]).winners else "chips"
+    unit = "games" if game_by_name(journal.metadata()["game"]).winners else "chips"
     return names.effects(effects(unit, tables))
 
 
@@ -405,7 +405,7 @@ def _bracket(asked: Mapping[str, Any], order: Sequence[str], records: Sequence[R
 def _rules(journal: Journal) -> dict[str, Any]:
     """Return the rules that the first fixture was played by."""
     for path in journal.paths()[:1]:
-        if whole := journal.whole(path):
+        if whole := journal.full_record(path):
             return dict(whole[1].get("rules", {}))
     return {}
 
@@ -464,7 +464,7 @@ def _entrants(
     stages: Sequence[Stage],
     everything: Sequence[tuple[str, Record]],
     shown: Container[str],
-) -> list[Entrant]:
+) -> list[BotSummary]:
     stage_of = {record.path: name for name, record in everything}
     kinds = {stage.name: stage.kind for stage in stages}
     pieces: dict[tuple[str, str], list[tuple[str, Evidence]]] = {}
@@ -504,7 +504,7 @@ def _entrants(
     for number, (name, about) in enumerate(bots.items(), 1):
         counts = faults.get(name, Counter())
         entrants.append(
-            Entrant(
+            BotSummary(
                 number=number,
                 name=name,
                 language=str(about.get("language", "")),
@@ -540,7 +540,7 @@ def _sample(piece: Evidence, table: str, shown: bool) -> Sample:
         raw=text(piece.raw),
         stderr=text(piece.stderr).strip(),
         wall=piece.wall,
-        went=went(piece),
+        went=time_breakdown(piece),
         ended=_cut(piece.ended),
     )
 
@@ -570,7 +570,7 @@ def _spent(usages: Sequence[Usage], limit: float | None) -> Spent | None:
     )
 
 
-def as_json(told: Account) -> dict[str, Any]:
+def as_json(told: RunSummary) -> dict[str, Any]:
     """Return an account as plain JSON values."""
 
     def plain(value: Any) -> Any:

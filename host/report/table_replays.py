@@ -6,11 +6,11 @@ import json
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from host.base.errors import Problem, Refused
+from host.base.errors import Problem, UserError
 from host.bots.values import Evidence
-from host.play.match import Sitting
+from host.play.match import TableSetup
 from host.play.records import unpack
-from host.play.table_plans import sittings
+from host.play.table_plans import table_setups
 from host.report.anonymize import REAL_NAMES, WITHHELD, Names
 from host.report.replay import Event, events, spelled
 from host.report.terminal import one_line
@@ -22,7 +22,7 @@ from protocols.wire import Fault, Move
 KEPT = 1000  # characters of an answer and of standard error beside a replay
 
 
-class Place(NamedTuple):
+class TableRef(NamedTuple):
     """Where a table lies in a journal, and why somebody may want to see it."""
 
     name: str
@@ -31,11 +31,11 @@ class Place(NamedTuple):
     why: str
 
 
-class Shown(NamedTuple):
+class ReplayedTable(NamedTuple):
     """A table found again."""
 
     game: str
-    sitting: Sitting
+    sitting: TableSetup
     events: list[Event]
     evidence: list[Evidence]
     times: Mapping[int, tuple[int, int]] = {}  # wall and CPU of decisions by number, in microseconds, where kept
@@ -46,15 +46,15 @@ class Shown(NamedTuple):
         return [one_line(bot) for bot in self.sitting.bots]
 
 
-def worth_seeing(journal: Journal, stages: Container[str], most: int, names: Names = REAL_NAMES) -> list[Place]:
+def select_replays(journal: Journal, stages: Container[str], most: int, names: Names = REAL_NAMES) -> list[TableRef]:
     """Return tables of these stages: where something went wrong, the last ones, and some of everybody's."""
-    facts = journal.facts()
+    facts = journal.metadata()
     kinds = {stage["name"]: stage["kind"] for stage in stages_of(facts)}
     stage_of = {path: name for name in kinds if name in stages for path in journal.paths(name)}
-    found: dict[str, Place] = {}
+    found: dict[str, TableRef] = {}
 
     def add(path: str, nth: int, why: str) -> None:
-        place = Place(names.path(table_of(kinds[stage_of[path]], path, nth + 1)), path, nth, why)
+        place = TableRef(names.path(table_of(kinds[stage_of[path]], path, nth + 1)), path, nth, why)
         if len(found) < most:
             found.setdefault(place.name, place)
 
@@ -87,48 +87,48 @@ def worth_seeing(journal: Journal, stages: Container[str], most: int, names: Nam
     for path in reversed(paths):
         add(path, 0, stage_of[path])
     for path in paths:
-        if len(found) < most and (whole := journal.whole(path)):
+        if len(found) < most and (whole := journal.full_record(path)):
             for nth in range(1, len(whole[0].scores)):
                 add(path, nth, stage_of[path])
     return list(found.values())
 
 
-def find(journal: Journal, name: str) -> Place | None:
+def find(journal: Journal, name: str) -> TableRef | None:
     """Return where the table of this whole name lies; None when there is none."""
     group, _, said = name.rpartition("/")
     number = int(said) if said.isascii() and said.isdecimal() and len(said) < 10 else 0
-    for stage in stages_of(journal.facts()):
+    for stage in stages_of(journal.metadata()):
         for path in journal.paths(stage["name"]):
             beside, _, first = path.rpartition("/")
             if stage["kind"] == "tables":
                 nth = number - 1 if path == group else -1
             else:
                 nth = number - int(first) if beside == group and first.isdecimal() else -1
-            if nth >= 0 and (whole := journal.whole(path)) and nth < len(whole[0].scores):
-                return Place(name, path, nth, "")
+            if nth >= 0 and (whole := journal.full_record(path)) and nth < len(whole[0].scores):
+                return TableRef(name, path, nth, "")
     return None
 
 
-def load(journal: Journal, seed: bytes, fixture: str, wanted: Sequence[int] | None = None) -> Iterator[Shown]:
+def load(journal: Journal, seed: bytes, fixture: str, wanted: Sequence[int] | None = None) -> Iterator[ReplayedTable]:
     """Yield tables of a fixture (all without `wanted`), played again. Raise Refused when the journal does not fit."""
-    whole = journal.whole(fixture)
+    whole = journal.full_record(fixture)
     if whole is None:
-        raise Refused([Problem("R006", fixture, "has not been played", hint="croupier status")], 3)
+        raise UserError([Problem("R006", fixture, "has not been played", hint="croupier status")], 3)
     record, about = whole
     times = journal.times(fixture)
     try:
-        seats, answers = sittings(fixture_of(about), seed, record.scores), unpack(record.answers)
+        seats, answers = table_setups(fixture_of(about), seed, record.scores), unpack(record.answers)
         for nth in range(len(seats)) if wanted is None else wanted:
             happened = list(events(about["game"], seats[nth], seed, answers[nth]))
             kept = [piece for piece in record.evidence if piece.table == nth + 1]
             took = {time.number: (time.wall, time.cpu) for time in times if time.table == nth + 1}
-            yield Shown(about["game"], seats[nth], happened, kept, took)
+            yield ReplayedTable(about["game"], seats[nth], happened, kept, took)
     except (ValueError, IndexError, KeyError) as differs:
         problem = Problem("R008", str(journal.path), f"the journal does not fit the rules: {differs}")
-        raise Refused([problem], 1) from differs
+        raise UserError([problem], 1) from differs
 
 
-def renamed(table: Shown, names: Names) -> Shown:
+def renamed(table: ReplayedTable, names: Names) -> ReplayedTable:
     """Return a table by the given names. It must be dealt by its real name, which is part of its luck."""
     if not names.masks:
         return table
@@ -151,7 +151,7 @@ SPARED = {"board": ("pot", "all_in"), "round.start": ("ante",), "round.end": ("b
 """What a picture can work out again, by event."""
 
 
-def packed(table: Shown, why: str = "") -> dict[str, Any]:
+def to_json(table: ReplayedTable, why: str = "") -> dict[str, Any]:
     """Return a table for the casino: a question and its answer are one row, `turn`; what a picture knows is left out."""
     shapes: list[list[str]] = []
     rows: list[list[Any]] = []
@@ -164,7 +164,7 @@ def packed(table: Shown, why: str = "") -> dict[str, Any]:
             questions += [facts["q"].split(" ")] if "q" in facts else []
             continue
         spared = ("n",) if ev == "answer" else SPARED.get(ev, ()) if ours else ()
-        kept = {key: plain(value) for key, value in facts.items() if key not in spared}
+        kept = {key: json_value(value) for key, value in facts.items() if key not in spared}
         shape = ["turn" if ev == "answer" else ev, *kept]
         if shape not in shapes:
             shapes.append(shape)
@@ -176,7 +176,7 @@ def packed(table: Shown, why: str = "") -> dict[str, Any]:
         "table": one_line(table.sitting.path),
         "game": table.game,
         "bots": table.bots,
-        "rules": plain(table.sitting.rules._asdict()),
+        "rules": json_value(table.sitting.rules._asdict()),
         "why": why,
         "shapes": shapes,
         "rows": rows,
@@ -191,14 +191,14 @@ def rounded(us: int) -> int:
     return round(us, min(0, 2 - len(str(us))))
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Return a fact as JSON has it; an answer as people read it."""
     if isinstance(value, (Move, Fault)):
         return spelled(value)
     if isinstance(value, tuple):
-        return [plain(each) for each in value]
+        return [json_value(each) for each in value]
     if isinstance(value, Mapping):
-        return {key: plain(each) for key, each in value.items()}
+        return {key: json_value(each) for key, each in value.items()}
     return value
 
 
@@ -220,7 +220,7 @@ def evidence(piece: Evidence) -> dict[str, Any]:
     }
 
 
-def squeezed(table: Mapping[str, Any] | str) -> str:
+def gzip_base64(table: Mapping[str, Any] | str) -> str:
     """Return a packed table, or a file's text, for a page: JSON, gzip, base64."""
     raw = json.dumps(table, separators=(",", ":"), ensure_ascii=False).encode()
     return base64.b64encode(gzip.compress(raw, 9, mtime=0)).decode()

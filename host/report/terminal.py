@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from host.base.safe_text import harmless
+from host.base.safe_text import escape_control_chars
 from host.bots.values import Evidence
 from host.tournament.seat_effects import Seats
 from host.tournament.standings import Advice, Pair, Row
@@ -153,7 +153,7 @@ def advised(advice: Sequence[Advice]) -> list[str]:
 
 def one_line(text: str) -> str:
     """Return a stranger's text, a bot's name say, harmless and without line ends."""
-    return harmless(text).replace("\n", r"\n")
+    return escape_control_chars(text).replace("\n", r"\n")
 
 
 def cell(text: str) -> str:
@@ -179,7 +179,7 @@ def duration(seconds: float) -> str:
     return f"{thousands(seconds / 60)} min"
 
 
-def went(piece: Evidence) -> str:
+def time_breakdown(piece: Evidence) -> str:
     """Return where the time of a decision went, as far as that is known; empty when it is not."""
     parts = (
         (piece.cpu, "computing"),

@@ -6,10 +6,10 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from host.play.custom_games import game_called
+from host.play.custom_games import game_by_name
 from host.play.records import Record, Result
-from host.report.table_replays import Shown
-from host.tournament.journal import spread
+from host.report.table_replays import ReplayedTable
+from host.tournament.journal import decompress_scores
 from host.tournament.standings import Pair
 from host.tournament.statistics import Won, sure_by_wins, wilson
 
@@ -61,7 +61,7 @@ def ranks(records: Sequence[Record], kind: str, by_rate: bool) -> Ranks | None:
         for bot, result in record.results.items():
             if result.tables:
                 so_far = sums.setdefault(bot, [0.0, 0.0])
-                so_far[0] += result.wins if by_rate else worth(result, record)
+                so_far[0] += result.wins if by_rate else score_rate(result, record)
                 so_far[1] += result.tables if by_rate else 1
         if count in after:
             merits = {bot: got / of for bot, (got, of) in sums.items()}
@@ -79,7 +79,7 @@ def marks(count: int) -> tuple[int, ...]:
     return tuple(count * nth // some for nth in range(1, some + 1))
 
 
-def worth(result: Result, record: Record) -> float:
+def score_rate(result: Result, record: Record) -> float:
     """Return what a bot made of a fixture: its chips at the end of a tourney, else its mean score."""
     carried = len({each.tables for each in record.results.values()}) > 1 or result.tables == 1
     return float(result.final) if carried else result.score / result.tables
@@ -88,7 +88,7 @@ def worth(result: Result, record: Record) -> float:
 # Pairs.
 
 
-def ahead(records: Sequence[Record]) -> dict[tuple[str, str], Pair]:
+def head_to_head(records: Sequence[Record]) -> dict[tuple[str, str], Pair]:
     """Return for every two bots in how many of the fixtures that both played, a tourney say, the one ended ahead."""
     met: dict[tuple[str, str], list[int]] = {}
     for record in records:
@@ -104,17 +104,17 @@ def ahead(records: Sequence[Record]) -> dict[tuple[str, str], Pair]:
 
 def _met(record: Record) -> dict[tuple[str, str], tuple[float, float]]:
     """Return what every two bots made of a fixture that both played, in both orders."""
-    made = {bot: worth(result, record) for bot, result in record.results.items() if result.tables}
+    made = {bot: score_rate(result, record) for bot, result in record.results.items() if result.tables}
     return {(one, two): (mine, its) for one, mine in made.items() for two, its in made.items() if one != two}
 
 
-def alone(records: Sequence[Record]) -> bool:
+def is_two_player(records: Sequence[Record]) -> bool:
     """Return whether pairs have their tables to themselves, and games that can be won."""
     by_two = all(len(record.results) == 2 for record in records)
     return by_two and any(result.wins for record in records for result in record.results.values())
 
 
-def duels(
+def pair_timelines(
     scored: Scored, pairs: Mapping[tuple[str, str], Pair], records: Sequence[Record], shown: bool
 ) -> tuple[Duel, ...]:
     """Return how the score of each pair ran, of the first DUELS. Single tables count only where they may be `shown`."""
@@ -124,7 +124,7 @@ def duels(
             if pair[0] < pair[1]:
                 met.setdefault(pair, []).append(record)
     chosen = [pair for pair in pairs if pair in met][:DUELS]
-    if not alone(records):
+    if not is_two_player(records):
         return tuple(_among(pair, pairs[pair], met[pair]) for pair in chosen)
     return tuple(_alone(scored, pair, pairs[pair], met[pair], shown) for pair in chosen)
 
@@ -157,7 +157,7 @@ def _tallied(scored: Scored, path: str, bot: str, pieces: int) -> tuple[tuple[Wo
 @lru_cache(maxsize=2048)
 def _tally(game: str, place: int, first: int, pieces: int, kept: bytes) -> tuple[tuple[Won, Won], ...]:
     """Return what the bot at a place of a fixture's pair won in so many pieces of it, by seat (plans.independent)."""
-    scores, winners = spread(kept), game_called(game).winners
+    scores, winners = decompress_scores(kept), game_by_name(game).winners
     assert winners is not None
     some = min(pieces, len(scores))
     edges = [len(scores) * nth // some for nth in range(some + 1)]
@@ -205,7 +205,7 @@ class Chips(NamedTuple):
     of: tuple[tuple[str, tuple[int, ...]], ...]
 
 
-def chips(table: Shown) -> Chips | None:
+def chips(table: ReplayedTable) -> Chips | None:
     """Return how the chips went at a table of hold'em; None of another game."""
     if table.game != "holdem":
         return None

@@ -33,7 +33,7 @@ def table_of(kind: str, path: str, number: int) -> str:
 
 def known_seed(journal: Journal) -> bytes | None:
     """Return a run's seed as far as we may read it; None where we may not. Nothing is ever written."""
-    facts = journal.facts()
+    facts = journal.metadata()
     if "seed" in facts:
         return bytes.fromhex(facts["seed"])
     chosen = json.loads(facts.get("config", "{}")).get("seed", "random")
@@ -48,12 +48,12 @@ def known_seed(journal: Journal) -> bytes | None:
     return seed if hashlib.sha256(seed).hexdigest() == facts.get("seed_sha256") else None
 
 
-def watchable(journal: Journal) -> set[str]:
+def public_stages(journal: Journal) -> set[str]:
     """Return the stages whose tables may be shown to everybody: those that are finished."""
-    facts = journal.facts()
+    facts = journal.metadata()
     return {stage["name"] for stage in stages_of(facts) if state_of(stage["name"], facts) == "finished"}
 
 
-def every_stage(journal: Journal) -> set[str]:
+def all_stages(journal: Journal) -> set[str]:
     """Return all stages, for who asks for spoilers: what stands in a running one is the organiser's alone."""
-    return {stage["name"] for stage in stages_of(journal.facts())}
+    return {stage["name"] for stage in stages_of(journal.metadata())}

@@ -5,27 +5,37 @@ import os
 import socket
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from functools import cache as once
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import trio
 
-from host.base.errors import Problem, Refused
+from host.base.errors import Problem, UserError
 from host.sandbox import bubblewrap, cgroup, keeper, landlock, process_tree, seccomp, users
 from host.sandbox.bubblewrap import Home
 from host.sandbox.cgroup import Group, NoGroup
-from host.sandbox.keeper import Ended, Keeper, KeeperDied, Outgrown
+from host.sandbox.keeper import Ended, Keeper, KeeperDied, KeeperOutOfMemory
 from host.sandbox.limits import Limits
 
-__all__ = ["LEVELS", "Ended", "Found", "Home", "Keeper", "KeeperDied", "Mechanism", "Outgrown", "Sandbox"]
+__all__ = [
+    "LEVELS",
+    "Ended",
+    "Home",
+    "HostCapabilities",
+    "Keeper",
+    "KeeperDied",
+    "KeeperOutOfMemory",
+    "Mechanism",
+    "Sandbox",
+]
 __all__ += [
-    "demand",
-    "demand_clock",
-    "draws_numbers",
-    "found",
-    "meets",
-    "no_clock",
+    "at_least",
+    "clock_problem",
+    "detect",
+    "randomizes_pids",
+    "require_clock",
+    "require_level",
     "sandboxed",
 ]
 
@@ -36,7 +46,7 @@ LOWEST = 300
 """No process number that a keeper has drawn is below this."""
 
 
-def meets(level: str, demanded: str) -> bool:
+def at_least(level: str, demanded: str) -> bool:
     """Return whether a level is at least as strong as the demanded one."""
     return LEVELS.index(level) >= LEVELS.index(demanded)
 
@@ -60,17 +70,17 @@ class Sandbox(NamedTuple):
         return self.keeper.pid
 
 
-class Way(NamedTuple):
+class LaunchPlan(NamedTuple):
     """How a keeper is started: a command, where, with which descriptors; what it and every bot are told of their world."""
 
     command: list[str]
     folder: str
-    world: keeper.World
+    world: keeper.KeeperConfig
     inherited: tuple[int, ...] = ()
     said: Mapping[str, str] = {}
 
 
-class Guest(NamedTuple):
+class SandboxRequest(NamedTuple):
     """For whom a sandbox is made: what it sees and may use up, and whom its processes belong to."""
 
     home: Home
@@ -83,30 +93,30 @@ Lent = contextlib.ExitStack
 
 
 @contextlib.contextmanager
-def _bare(guest: Guest, _lent: Lent) -> Iterator[Way]:
+def _bare(guest: SandboxRequest, _lent: Lent) -> Iterator[LaunchPlan]:
     """No sandbox at all."""
-    yield Way([str(keeper.binary())], str(guest.home.folder), keeper.World(0, tmp=""))
+    yield LaunchPlan([str(keeper.binary())], str(guest.home.folder), keeper.KeeperConfig(0, tmp=""))
 
 
 @contextlib.contextmanager
-def _fenced(guest: Guest, lent: Lent) -> Iterator[Way]:
+def _fenced(guest: SandboxRequest, lent: Lent) -> Iterator[LaunchPlan]:
     """Landlock, filter and limits, put on every bot by a keeper that stands outside."""
-    forbidden = (*landlock.forbidden(guest.home), *(() if guest.home.writable else seccomp.AT_PLAY))
-    with landlock.room(guest.home, guest.user) as room:
+    forbidden = (*landlock.forbidden(guest.home), *(() if guest.home.writable else seccomp.BOT_ONLY))
+    with landlock.make_ruleset(guest.home, guest.user) as room:
         lent.callback(os.close, room.ruleset)
-        filtered = seccomp.descriptor(seccomp.whole(forbidden))
+        filtered = seccomp.descriptor(seccomp.combined_filter(forbidden))
         lent.callback(os.close, filtered)
         tmp = str(room.tmp)
-        world = keeper.World(landlock.brake(guest.limits.tasks), tmp, room.ruleset, filtered)
+        world = keeper.KeeperConfig(landlock.task_limit(guest.limits.tasks), tmp, room.ruleset, filtered)
         inherited = (room.ruleset, filtered)
-        yield Way([str(keeper.binary())], str(room.folder), world, inherited, {"HOME": tmp, "TMPDIR": tmp})
+        yield LaunchPlan([str(keeper.binary())], str(room.folder), world, inherited, {"HOME": tmp, "TMPDIR": tmp})
 
 
 @contextlib.contextmanager
-def _apart(guest: Guest, lent: Lent) -> Iterator[Way]:
+def _apart(guest: SandboxRequest, lent: Lent) -> Iterator[LaunchPlan]:
     """Namespaces of its own, made by bubblewrap, the keeper their first process."""
-    filtered = seccomp.descriptor(seccomp.program(() if guest.home.writable else seccomp.AT_PLAY))
-    unwoken = seccomp.descriptor(seccomp.unwoken())
+    filtered = seccomp.descriptor(seccomp.program(() if guest.home.writable else seccomp.BOT_ONLY))
+    unwoken = seccomp.descriptor(seccomp.sigcont_filter())
     lent.callback(os.close, filtered)
     lent.callback(os.close, unwoken)
     numbers, inherited = -1, [filtered, unwoken]
@@ -115,10 +125,12 @@ def _apart(guest: Guest, lent: Lent) -> Iterator[Way]:
         lent.callback(os.close, numbers)
         inherited.append(numbers)
     command = bubblewrap.command(guest.home, keeper.binary(), filtered)
-    yield Way(command, "/", keeper.World(guest.limits.tasks + 1, filter=unwoken, numbers=numbers), tuple(inherited))
+    yield LaunchPlan(
+        command, "/", keeper.KeeperConfig(guest.limits.tasks + 1, filter=unwoken, numbers=numbers), tuple(inherited)
+    )
 
 
-WAYS: Mapping[str, Callable[[Guest, Lent], contextlib.AbstractContextManager[Way]]] = {
+LAUNCHERS: Mapping[str, Callable[[SandboxRequest, Lent], contextlib.AbstractContextManager[LaunchPlan]]] = {
     "none": _bare,
     "L2": _fenced,
     "L3": _apart,
@@ -141,19 +153,19 @@ async def sandboxed(level: str, home: Home, limits: Limits) -> AsyncIterator[San
         conversation = Keeper(started.control, started.said)
         stack.callback(conversation.close)
         try:
-            await conversation.sweep()  # the first answer says that it stands
+            await conversation.kill_all()  # the first answer says that it stands
         except KeeperDied as died:
             raise KeeperDied(started.complaint() or str(died)) from died
         if group is not None:
             # Nothing foreign has run yet; all that the keeper starts will be born into the group.
-            with _our_fault():
+            with _as_keeper_error():
                 group.add(conversation.pid)
             conversation.count(group)
         try:
             yield Sandbox(level, conversation, group, started.said.get("TMPDIR", ""))
         finally:
             with contextlib.suppress(KeeperDied):
-                await conversation.bury()
+                await conversation.reap()
 
 
 class Started(NamedTuple):
@@ -183,9 +195,9 @@ def _start(level: str, home: Home, limits: Limits, stack: contextlib.ExitStack |
         lent.callback(theirs.close)
         for end in (ours, theirs):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
-        user = stack.enter_context(users.lent())
+        user = stack.enter_context(users.borrow_uid())
         _give(home, user)
-        way = stack.enter_context(WAYS[level](Guest(home, limits, user), lent))
+        way = stack.enter_context(LAUNCHERS[level](SandboxRequest(home, limits, user), lent))
         command = [*way.command, *keeper.arguments(theirs.fileno(), limits, way.world)]
         inherited = (theirs.fileno(), *way.inherited)
         return Started(ours, _spawn(command, inherited, complains, way.folder, user), complaints, way.said)
@@ -207,7 +219,7 @@ async def _grouped(level: str, limits: Limits) -> AsyncIterator[Group | None]:
     if level != "L4":
         yield None
         return
-    with _our_fault():
+    with _as_keeper_error():
         group = Group(cgroup.base(), limits)
     try:
         yield group
@@ -218,7 +230,7 @@ async def _grouped(level: str, limits: Limits) -> AsyncIterator[Group | None]:
 
 
 @contextlib.contextmanager
-def _our_fault() -> Iterator[None]:
+def _as_keeper_error() -> Iterator[None]:
     """Let no sandbox be weaker than it says: without its group it is none."""
     try:
         yield
@@ -265,7 +277,7 @@ class Mechanism(NamedTuple):
     words: str = ""
 
 
-class Found(NamedTuple):
+class HostCapabilities(NamedTuple):
     """What this machine can do: the strongest level, what it is made of, and what stands in the way of the next one."""
 
     level: str
@@ -273,8 +285,8 @@ class Found(NamedTuple):
     mechanisms: tuple[Mechanism, ...] = ()
 
 
-@once
-def found() -> Found:
+@cache
+def detect() -> HostCapabilities:
     """Return the strongest level that works here, by making such a sandbox and running a program in it."""
     mechanisms: list[Mechanism] = []
     problems: list[Problem] = []
@@ -285,8 +297,8 @@ def found() -> Found:
             problems.append(problem)
         return problem is None
 
-    def so(level: str) -> Found:
-        return Found(level, tuple(problems), tuple(mechanisms))
+    def so(level: str) -> HostCapabilities:
+        return HostCapabilities(level, tuple(problems), tuple(mechanisms))
 
     if not works("seccomp", _no_filter()):
         return so("none")
@@ -318,7 +330,7 @@ def _no_bubblewrap() -> Problem | None:
 def _no_keeper() -> Problem | None:
     try:
         keeper.binary()
-    except Refused as refused:
+    except UserError as refused:
         return refused.problems[0]
     return None
 
@@ -354,24 +366,24 @@ def _group_words() -> str:
     return ""
 
 
-@once
-def draws_numbers(level: str) -> bool:
+@cache
+def randomizes_pids(level: str) -> bool:
     """Return whether no process of a level can tell by its number how many there were before, tried where one could.
 
     A container that shows /proc/sys read-only lets nobody set the next number.
     """
     if level not in ("L3", "L4"):
         return True
-    refused, output = _tried("L3", b"/bin/sh", b"-c", b"echo $$")
+    refused, output = _probe("L3", b"/bin/sh", b"-c", b"echo $$")
     return not refused and int(output) >= LOWEST
 
 
 def _refused(level: str) -> str:
     """Return what keeps a level from working, tried by running a program in such a sandbox; empty when it works."""
-    return _tried(level, b"/bin/true")[0]
+    return _probe(level, b"/bin/true")[0]
 
 
-def _tried(level: str, *words: bytes) -> tuple[str, bytes]:
+def _probe(level: str, *words: bytes) -> tuple[str, bytes]:
     """Return what keeps a program from running in a sandbox of a level, empty when nothing does, and what it has written."""
     home = Home(Path("/usr/share"))
     with contextlib.ExitStack() as stack:
@@ -379,10 +391,10 @@ def _tried(level: str, *words: bytes) -> tuple[str, bytes]:
             started = _start(level, home, Limits(), stack)
         except OSError as error:
             return str(error), b""
-        stack.callback(process_tree.ends_within, started.process, keeper.TRIAL)
+        stack.callback(process_tree.wait_for_exit, started.process, keeper.TRIAL)
         stack.callback(started.control.close)
         try:
-            ended = keeper.asked_plainly(started.control, words)
+            ended = keeper.ask_sync(started.control, words)
         except OSError as error:
             return started.complaint() or str(error), b""
         return "" if ended.status == 0 and not ended.error else ended.words, ended.output
@@ -401,25 +413,25 @@ def _why_no_namespaces() -> str:
     return told
 
 
-def demand(level: str) -> str:
+def require_level(level: str) -> str:
     """Return the level in force for a demanded minimum; raise Refused (exit code 6) when the machine has less."""
     if level == "none":
         return level
-    here = found()
-    if meets(here.level, level):
+    here = detect()
+    if at_least(here.level, level):
         return here.level
     cure = "cure what is named above (croupier doctor), or --unsafe to run all unprotected, on your own bots only"
     if here.level != "none":
         cure += f'; or level = "{here.level}" in croupier.toml: weaker, so see docs/security.md first'
     told = f'[sandbox] level = "{level}" is demanded and this machine gives "{here.level}"'
-    raise Refused([Problem("S001", "", told, "\n".join(map(str, here.reasons)), cure)], 6)
+    raise UserError([Problem("S001", "", told, "\n".join(map(str, here.reasons)), cure)], 6)
 
 
-def no_clock(clock: str, level: str) -> Problem | None:
+def clock_problem(clock: str, level: str) -> Problem | None:
     """Return why a clock cannot be had: nothing tells what it counts, all computing to the last child, or waits."""
     if clock != "wall" and level != "L4":
         told = f'[limits] clock = "{clock}" needs a control group (level L4), and the level is {level}'
-        cure = 'level = "L4" under [sandbox]' if found().level == "L4" else cgroup.cure()
+        cure = 'level = "L4" under [sandbox]' if detect().level == "L4" else cgroup.cure()
         return Problem("S009", "", told, hint=f'clock = "wall"; or {cure}')
     if clock == "fair" and not _counts_waits():
         told = '[limits] clock = "fair" needs /proc/PID/schedstat, and this kernel does not count there'
@@ -434,7 +446,7 @@ def _counts_waits() -> bool:
     return False
 
 
-def demand_clock(clock: str, level: str) -> None:
+def require_clock(clock: str, level: str) -> None:
     """Raise Refused (exit code 6) when a clock cannot be had at a level."""
-    if problem := no_clock(clock, level):
-        raise Refused([problem], 6)
+    if problem := clock_problem(clock, level):
+        raise UserError([problem], 6)

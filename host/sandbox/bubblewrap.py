@@ -1,7 +1,7 @@
 """The world a bot sees: a read-only system, its own folder, an empty /tmp, five devices, and nobody else."""
 
 import shutil
-from functools import cache as once
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,13 +24,13 @@ class Home(NamedTuple):
     scratch: int = 16 << 20  # bytes of /tmp
 
 
-@once
+@cache
 def program() -> str | None:
     """Return where bubblewrap is; None when it is not installed."""
     return shutil.which("bwrap")
 
 
-@once
+@cache
 def system() -> tuple[str, ...]:
     """Return the mounts of the read-only system; of /etc only what programs need to start."""
     mounts = ["--ro-bind", "/usr", "/usr"]

@@ -6,7 +6,7 @@ import re
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from functools import cache as once
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -158,7 +158,7 @@ def _began(pid: int) -> str:
     return ""
 
 
-@once
+@cache
 def base() -> Base:
     """Return where this process may make groups, found by making one; groups of dead croupiers are removed.
 

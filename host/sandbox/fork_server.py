@@ -55,7 +55,7 @@ class Filter(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.POINTER(Instruction)))
 
 
-def staying() -> Filter:
+def no_new_session_filter() -> Filter:
     """Return a filter that lets nobody leave its process group."""
     program = (
         (0x20, 0, 0, 0),  # the number of the call
@@ -67,7 +67,7 @@ def staying() -> Filter:
     return Filter(len(program), (Instruction * len(program))(*(Instruction(*row) for row in program)))
 
 
-def fence() -> int:
+def signal_scope() -> int:
     """Return a ruleset of Landlock that keeps signals inside; raise OSError where the kernel has none."""
     attributes = (ctypes.c_uint64 * 3)(*SCOPED)
     ruleset = call(ctypes.c_long(CREATE_RULESET), attributes, ctypes.c_size_t(24), ctypes.c_uint(0))
@@ -82,7 +82,7 @@ def compiled(path: str) -> "CodeType":
         return compile(file.read(), path, "exec")
 
 
-def supplied(kit: "dict[str, tuple[str, str]]") -> "CodeType":
+def load_kit(kit: "dict[str, tuple[str, str]]") -> "CodeType":
     """Import the modules of a kit, each a file and a text; return the code of its program, `__main__`."""
     from importlib.machinery import SourceFileLoader  # which imports much, and few need it
     from importlib.util import spec_from_file_location
@@ -196,7 +196,7 @@ def steps(ruleset: int, rules: Filter) -> "tuple[tuple[ctypes.c_long, ...], ...]
     return tuple(tuple(map(ctypes.c_long, words)) for words in numbers)
 
 
-def heed(question: bytes, started: "frozenset[bytes]") -> None:
+def apply_request(question: bytes, started: "frozenset[bytes]") -> None:
     """Take arguments and environment from a question: how many words are arguments, and all words."""
     count = int.from_bytes(question[:4], sys.byteorder)
     for at, word in enumerate(question[4:-1].split(b"\0")):
@@ -207,15 +207,15 @@ def heed(question: bytes, started: "frozenset[bytes]") -> None:
             os.environb[name] = value
 
 
-def rehearse(code: "CodeType") -> None:
+def warm_up(code: "CodeType") -> None:
     """Do, on no question and for no output, what every bot does: the pages that takes are the fork's own by then."""
-    heed((1).to_bytes(4, sys.byteorder) + b"1\0REHEARSED=\0", frozenset())
+    apply_request((1).to_bytes(4, sys.byteorder) + b"1\0REHEARSED=\0", frozenset())
     exec(code, {})
     gc.collect(0)
     del sys.argv[-1], os.environb[b"REHEARSED"]
 
 
-def served(path: str, guest: str, kit: "dict[str, tuple[str, str]]", namespace: dict[str, object]) -> "NoReturn":
+def serve(path: str, guest: str, kit: "dict[str, tuple[str, str]]", namespace: dict[str, object]) -> "NoReturn":
     """Fork a bot for every start; in the fork, run `path` as `__main__`, whose namespace is given.
 
     With a kit that is the kit's program, which loads the bot itself, from the file `guest`. Only the fork reads its
@@ -223,9 +223,9 @@ def served(path: str, guest: str, kit: "dict[str, tuple[str, str]]", namespace: 
     not needed any more would cost the fork more than to keep it.
     """
     line = _socket.socket(fileno=KEEPER)
-    code, rules = prepared(guest), staying()
-    code = supplied(kit) if kit else code
-    parting = steps(fence(), rules)
+    code, rules = prepared(guest), no_new_session_filter()
+    code = load_kit(kit) if kit else code
+    parting = steps(signal_scope(), rules)
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):
         os.dup2(nothing, descriptor)
@@ -252,12 +252,12 @@ def served(path: str, guest: str, kit: "dict[str, tuple[str, str]]", namespace: 
     for step in parting:
         if call(*step) < 0:
             os._exit(127)
-    rehearse(rehearsal)
+    warm_up(rehearsal)
     line.send(os.getpid().to_bytes(4, sys.byteorder))
     question, told, _, _ = line.recvmsg(WHOLE, _socket.CMSG_SPACE(12))
     if not question:
         os._exit(0)
-    heed(question, started)
+    apply_request(question, started)
     for at, descriptor in enumerate(memoryview(told[0][2]).cast("i")):
         os.dup2(descriptor, at)
     os.closerange(KEEPER, KEEPER + 4)

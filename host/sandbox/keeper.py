@@ -9,7 +9,7 @@ import struct
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache as once
+from functools import cache
 from pathlib import Path
 from signal import SIGKILL
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from typing import NamedTuple
 import trio
 
 from host.base import paths
-from host.base.errors import Problem, Refused
+from host.base.errors import Problem, UserError
 from host.sandbox import keeper_build
 from host.sandbox.cgroup import Group
 from host.sandbox.limits import Limits
@@ -25,7 +25,7 @@ from host.sandbox.limits import Limits
 REQUEST, REPLY = struct.Struct("=6I2q"), struct.Struct("=2i4I5q")
 CREDENTIALS = struct.Struct("3i")  # a process, its user and group, as the kernel vouches for them
 ROOM = socket.CMSG_SPACE(CREDENTIALS.size)
-TIMED_OUT, FLOODED, OVER_CPU, EXITED, STOPPED, UNSWEPT = 1, 2, 4, 8, 16, 32
+TIMED_OUT, FLOODED, OVER_CPU, EXITED, STOPPED, REAP_PENDING = 1, 2, 4, 8, 16, 32
 LONGEST_REPLY = 128 << 10
 MOST_WORDS, LONGEST_REQUEST = 1024, 128 << 10
 """What a keeper has room for: words of a command, as many variables, and the bytes of all of them."""
@@ -41,7 +41,7 @@ class KeeperDied(Exception):
     """Raised when a keeper ends or falls silent: our fault, or the machine's, until it happens too often."""
 
 
-class Outgrown(KeeperDied):
+class KeeperOutOfMemory(KeeperDied):
     """Raised when the kernel has killed a keeper because its bot had used up all memory there was: the bot's fault."""
 
 
@@ -87,7 +87,7 @@ class Ended(NamedTuple):
 TOO_LONG = Ended(0, errno.E2BIG, 0, 0.0, 0.0, 0, b"", b"", 0, 0.0)
 
 
-def fits(words: Sequence[bytes], env: Mapping[str, str]) -> bool:
+def fits_message(words: Sequence[bytes], env: Mapping[str, str]) -> bool:
     """Return whether there is room for a command and its environment; their sizes are a stranger's choice."""
     size = sum(len(word) + 1 for word in words) + sum(len(f"{name}={env[name]}".encode()) + 1 for name in env)
     return max(len(words), len(env)) <= MOST_WORDS and REQUEST.size + size <= LONGEST_REQUEST
@@ -96,7 +96,7 @@ def fits(words: Sequence[bytes], env: Mapping[str, str]) -> bool:
 CURE = "apt install gcc libc6-dev"
 
 
-@once
+@cache
 def binary() -> Path:
     """Return the keeper's program in the cache, named by the hash of its source.
 
@@ -118,7 +118,7 @@ def binary() -> Path:
         try:
             keeper_build.compile_keeper(made, keeper_build.STATIC, keeper_build.DYNAMIC)
         except keeper_build.BuildError as error:
-            raise Refused([Problem("S002", "", error.reason, error.output, CURE)], 6) from error
+            raise UserError([Problem("S002", "", error.reason, error.output, CURE)], 6) from error
     made.rename(target)
     return target
 
@@ -127,7 +127,7 @@ Overdue = Callable[[float], float]
 """Told how long a question has taken, it says in how many seconds it wants to be told again."""
 
 
-class World(NamedTuple):
+class KeeperConfig(NamedTuple):
     """What a keeper is told of where it stands: whose /tmp it empties, and what it must put on every bot itself."""
 
     tasks: int  # of all processes that the kernel counts together, the keeper among them; 0 = no limit
@@ -137,13 +137,13 @@ class World(NamedTuple):
     numbers: int = -1  # of where to set the next process's number
 
 
-def arguments(control: int, limits: Limits, world: World) -> list[str]:
+def arguments(control: int, limits: Limits, world: KeeperConfig) -> list[str]:
     """Return the keeper's own arguments: its socket, the limits that hold for every process it starts, its world."""
     numbers = (control, world.tasks, max(limits.files, limits.state), limits.open_files)
     return [*map(str, numbers), world.tmp, *map(str, (world.ruleset, world.filter, world.numbers))]
 
 
-class Spot(NamedTuple):
+class CgroupSnapshot(NamedTuple):
     """What had been used at one moment: seconds of the group and of the keeper in it, processes killed in it."""
 
     computed: float
@@ -165,7 +165,7 @@ class Keeper:
         self._said = said  # to every bot, whatever else its environment is
         self._group: Group | None = None
         self._own = 0.0
-        self._since = Spot(0.0, 0.0, 0)
+        self._since = CgroupSnapshot(0.0, 0.0, 0)
         self._unswept = False  # whether those that were killed have yet to die
 
     def count(self, group: Group) -> None:
@@ -193,20 +193,20 @@ class Keeper:
         """Start the program on three descriptors, in a sandbox swept clean; `error` says why it could not be."""
         return await self._request(b"S", argv, env, limits, limits.startup, stdio)
 
-    async def sweep(self, patience: float = 0.0) -> Ended:
+    async def kill_all(self, patience: float = 0.0) -> Ended:
         """Kill everything in the sandbox; return how the started program ended and what was used since its start.
 
         It has `patience` seconds to exit by itself, when it is about to.
         """
         return await self._request(b"K", (), {}, Limits(), patience)
 
-    async def bury(self) -> float:
+    async def reap(self) -> float:
         """Wait until all that was killed is gone; return the seconds it has used since its end was told, mostly none."""
         if not self._unswept:
             return 0.0
         return (await self._request(b"K", (), {}, Limits(), 0.0, patient=True)).cpu
 
-    def cut(self) -> None:
+    def kill_now(self) -> None:
         """Kill everything in the sandbox at once; the question under way is answered with what there is."""
         self._tell(b"X")
 
@@ -236,7 +236,7 @@ class Keeper:
         patient: bool = False,
     ) -> Ended:
         words, env = [*argv], {**env, **self._said}
-        if not fits(words, env):
+        if not fits_message(words, env):
             return TOO_LONG
         warm = self.warm if kind in b"AS" else 0
         request = _packed(kind, words, env, limits, wall, warm, patient=patient)
@@ -274,14 +274,14 @@ class Keeper:
                 return False
             look = now + overdue(now - began)
 
-    def _spot(self) -> Spot:
+    def _spot(self) -> CgroupSnapshot:
         if self._group is None:
             return self._since
-        return Spot(self._group.computed(), self._own, self._group.killed())
+        return CgroupSnapshot(self._group.computed(), self._own, self._group.killed())
 
     def _counted(self, ended: Ended, kind: bytes) -> Ended:
         """Return what the group says was used since the last start, the keeper's own work left out."""
-        self._own, self._unswept = ended.own, bool(ended.flags & UNSWEPT)
+        self._own, self._unswept = ended.own, bool(ended.flags & REAP_PENDING)
         if self._group is None:
             return ended
         now, since = self._spot(), self._since
@@ -292,14 +292,14 @@ class Keeper:
 
     def _raise_if_outgrown(self) -> None:
         if self._group is not None and self._group.killed() > self._since.killed:
-            raise Outgrown("out of memory: the kernel has killed everything, the keeper too")
+            raise KeeperOutOfMemory("out of memory: the kernel has killed everything, the keeper too")
 
     def close(self) -> None:
         """Let go of the dead man's switch: the keeper exits and its whole sandbox with it."""
         self._control.close()
 
 
-def asked_plainly(control: socket.socket, argv: Sequence[bytes]) -> Ended:
+def ask_sync(control: socket.socket, argv: Sequence[bytes]) -> Ended:
     """Ask a keeper by its bare socket, without an event loop; raise OSError when it does not answer."""
     control.settimeout(TRIAL + PATIENCE)
     control.send(_packed(b"A", argv, {}, Limits(), TRIAL))

@@ -12,7 +12,7 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from functools import cache as once
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,7 +50,7 @@ class Room(NamedTuple):
     tmp: Path
 
 
-def brake(tasks: int) -> int:
+def task_limit(tasks: int) -> int:
     """Return a limit for all tasks of a sandbox's user; one who has others could start none under that of one bot."""
     if os.geteuid() == 0:
         return tasks + 1  # the keeper
@@ -70,19 +70,19 @@ def forbidden(home: Home) -> tuple[str | int, ...]:
     return (*WAYS_OUT, *AT_PLAY, *BY_DESCRIPTOR)
 
 
-@once
+@cache
 def version() -> int:
     """Return the version of Landlock's ABI; 0 where the kernel has none, or has it turned off."""
     return max(int(_libc().syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(ASK_VERSION))), 0)
 
 
-@once
+@cache
 def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
 @contextlib.contextmanager
-def room(home: Home, user: tuple[int, int]) -> Iterator[Room]:
+def make_ruleset(home: Home, user: tuple[int, int]) -> Iterator[Room]:
     """Make one sandbox's room for the length of the block; raise OSError when the kernel refuses."""
     store = paths.cache() / "rooms"
     store.mkdir(exist_ok=True)

@@ -24,7 +24,7 @@ def descendants(first: int) -> Iterator[psutil.Process]:
                 yield psutil.Process(pid)
 
 
-def computed(process: psutil.Process) -> float:
+def cpu_seconds(process: psutil.Process) -> float:
     """Return the seconds that a process and its children that have ended have computed, in ticks of 10 ms."""
     with suppress(psutil.Error):
         times = process.cpu_times()
@@ -32,7 +32,7 @@ def computed(process: psutil.Process) -> float:
     return 0.0
 
 
-def ends_within(process: "subprocess.Popen[bytes]", patience: float) -> bool:
+def wait_for_exit(process: "subprocess.Popen[bytes]", patience: float) -> bool:
     """Wait so many seconds for a process to end; return whether it has. Else it is killed, and all that came of it."""
     try:
         process.wait(patience)

@@ -6,7 +6,7 @@ import signal
 import socket
 import tempfile
 from collections.abc import Callable, Mapping
-from functools import cache as once
+from functools import cache
 
 FORBIDDEN = (
     # other processes, and the host through them
@@ -43,13 +43,13 @@ FORBIDDEN = (
     # what all the machine has but so much of; and room for messages that no limit of memory sees
     *("io_setup", "io_submit", "setsockopt"),
 )
-AT_PLAY = ("utime", "utimes", "futimesat", "utimensat", "timer_create", "setpgid", "sync", "syncfs")
+BOT_ONLY = ("utime", "utimes", "futimesat", "utimensat", "timer_create", "setpgid", "sync", "syncfs")
 """Also forbidden to bots, but not to builds: whoever may write a device may set its times, and every sandbox sees them; a
 timer, or the end of a group's last parent, can send SIGCONT to who is stopped off turn; and the whole machine waits for its
 disks."""
 SENDS = {"kill": 1, "tkill": 1, "tgkill": 2, "rt_sigqueueinfo": 1, "rt_tgsigqueueinfo": 2, "pidfd_send_signal": 1}
 """What sends a signal, and which of its arguments says what signal."""
-TELLTALES = ("statfs", "fstatfs", "openat2")
+INFO_LEAKS = ("statfs", "fstatfs", "openat2")
 """Forbidden with ENOSYS: how full the disk is tells what others have written (what sysinfo tells, runtimes must know), and
 what is opened with which mode no filter can read."""
 NEWER = (449, 451, *range(454, 462), *range(463, 512))
@@ -64,7 +64,7 @@ MODES: Mapping[str | int, int] = {"chmod": 1, "fchmod": 1, "fchmodat": 2, 452: 2
 OPENS = {"open": (1, 2), "openat": (2, 3)}
 """What opens a file, and which of its arguments are the flags and the mode."""
 CREATING = (0x40, 0x400000)  # O_CREAT, O_TMPFILE
-LENDING = (0o4000, 0o2000)  # a program with such a bit runs as its owner: whoever on the machine starts it
+SETID_BITS = (0o4000, 0o2000)  # a program with such a bit runs as its owner: whoever on the machine starts it
 NAMESPACES = 0x7E020080  # CLONE_NEWNS CGROUP UTS IPC USER PID NET, and NEWTIME's bit
 OWNERS = (8, 10, 15, 1024, 1026, 1031)  # fcntl: F_SETOWN F_SETSIG F_SETOWN_EX F_SETLEASE F_NOTIFY F_SETPIPE_SZ
 HINTS = (1036, 1038)  # fcntl: F_SET_RW_HINT F_SET_FILE_RW_HINT, which stay with the file
@@ -81,7 +81,7 @@ Forbid = Callable[..., None]
 """Forbids a system call, by name or number, under conditions, with an error other than EPERM if need be."""
 
 
-@once
+@cache
 def program(more: tuple[str | int, ...] = ()) -> bytes:
     """Return the filter that holds for a keeper and its bots; it forbids `more`, too. Raise ImportError without libseccomp.
 
@@ -90,14 +90,14 @@ def program(more: tuple[str | int, ...] = ()) -> bytes:
     return _exported(lambda forbid: _forbid_most(forbid, more))
 
 
-@once
-def unwoken() -> bytes:
+@cache
+def sigcont_filter() -> bytes:
     """Return the filter that holds for bots but not for their keeper: who is stopped off turn is woken by nobody else."""
     return _exported(_forbid_waking)
 
 
-@once
-def whole(more: tuple[str | int, ...] = ()) -> bytes:
+@cache
+def combined_filter(more: tuple[str | int, ...] = ()) -> bytes:
     """Return both in one, for bots of a keeper that stands outside."""
 
     def both(forbid: Forbid) -> None:
@@ -142,13 +142,13 @@ def _forbid_most(forbid: Forbid, more: tuple[str | int, ...]) -> None:
         forbid(name)
     for number in NEWER:
         forbid(number, error=errno.ENOSYS)
-    for name in TELLTALES:
+    for name in INFO_LEAKS:
         forbid(name, error=errno.ENOSYS)
     forbid("clone3", error=errno.ENOSYS)
     for bit in range(32):
         if NAMESPACES >> bit & 1:
             forbid("clone", seccomp.Arg(0, seccomp.MASKED_EQ, 1 << bit, 1 << bit))
-    for bit in LENDING:
+    for bit in SETID_BITS:
         for call, mode in MODES.items():
             if call not in more:
                 forbid(call, seccomp.Arg(mode, seccomp.MASKED_EQ, bit, bit))

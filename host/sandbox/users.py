@@ -11,7 +11,7 @@ MOST = 1000  # sandboxes on one machine
 
 
 @contextlib.contextmanager
-def lent() -> Iterator[tuple[int, int]]:
+def borrow_uid() -> Iterator[tuple[int, int]]:
     """Lend a uid and gid that no other sandbox of this machine has; who is not root has but one's own.
 
     Raise OSError when all are taken. An abstract socket's name is the lock: it is nobody's file, and ends with us.

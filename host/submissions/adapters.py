@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from host.base.errors import Problem, Refused
+from host.base.errors import Problem, UserError
 from host.submissions import sample_bots
 from host.submissions.bot_spec import Spec
 from host.submissions.languages import LANGUAGES, Command, Kit, Step, java, need, script, warm
@@ -45,7 +45,7 @@ def adapted(spec: Spec) -> Spec:
     row = ADAPTERS[spec.adapter]  # that there is one, and what goes with it, bot.toml has been checked for
     if spec.game not in ("", row.game):
         message = f'adapter = "{row.name}" is for {row.game}, not for {spec.game}'
-        raise Refused([Problem("C013", spec.manifest or spec.name, message, hint=f'game = "{row.game}"')], 3)
+        raise UserError([Problem("C013", spec.manifest or spec.name, message, hint=f'game = "{row.game}"')], 3)
     suffixes = LANGUAGES[row.language].sources
     return spec._replace(
         game=row.game,
@@ -81,7 +81,7 @@ def lay(spec: Spec, staged: Path) -> None:
         os.utime(target, (0, 0))
     if conflicts:
         message = f'has files that adapter = "{row.name}" supplies: {", ".join(conflicts)}'
-        raise Refused([Problem("B019", spec.name, message, hint="hand in the bot alone, without them")], 4)
+        raise UserError([Problem("B019", spec.name, message, hint="hand in the bot alone, without them")], 4)
 
 
 def advice(spec: Spec, words: str) -> str:
@@ -135,7 +135,7 @@ def run_banksalad(spec: Spec, _files: frozenset[str]) -> Command:
     return (*script(spec, BANKSALAD), spec.entry, f"{spec.limits.move:g}")
 
 
-def kept(spec: Spec) -> Command:
+def default_command(spec: Spec) -> Command:
     """Return the command of an interpreter that is kept and forks this bot; empty where each start is cold."""
     files = sources(ADAPTERS[spec.adapter]) if spec.adapter else {}
     texts: Kit = {_module(name): (name, path.read_text()) for name, path in sorted(files.items())}

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from host.base.config_file import Wrong
-from host.base.errors import Problem, Refused
-from host.base.safe_text import harmless
+from host.base.config_file import InvalidValue
+from host.base.errors import Problem, UserError
+from host.base.safe_text import escape_control_chars
 from host.sandbox.limits import GIB, MIB
 from host.submissions.build import bounded
 from host.submissions.file_tree import LARGEST_FILE, LARGEST_FOLDER, LEFT_OUT, MOST_FILES
@@ -41,7 +41,7 @@ BROKEN = (zipfile.BadZipFile, tarfile.TarError, RuntimeError, EOFError, OSError,
 """What the libraries raise over a damaged archive, or one that is encrypted or packed in a way they do not know."""
 
 
-def unpacked(submission: Path, target: Path, name: str | None) -> Path:
+def import_submission(submission: Path, target: Path, name: str | None) -> Path:
     """Copy a file, a folder or an archive below `target`; return the copy. Raise Refused, naming what is not taken."""
     try:
         status = submission.lstat()
@@ -55,14 +55,14 @@ def unpacked(submission: Path, target: Path, name: str | None) -> Path:
         copy = target / _called(submission, full if name is None else name)
         _write(copy, _from_folder(submission))
     elif not stat.S_ISREG(status.st_mode):
-        raise refusal(submission, f"is {kind_of(status.st_mode)}; submissions are files, folders and archives")
+        raise refusal(submission, f"is {archive_kind(status.st_mode)}; submissions are files, folders and archives")
     elif archive:
         if status.st_size > LARGEST_FOLDER:
             raise refusal(submission, f"is larger than {LARGEST_FOLDER // MIB} MiB")
         copy = target / _called(submission, full[: -len(archive)] if name is None else name)
         files = _from_tar(submission, opened) if (opened := UNPACKERS[archive]) else _from_zip(submission)
-        _apart(submission, lambda: _write(copy, files))
-        _lift(copy)
+        _in_child_process(submission, lambda: _write(copy, files))
+        _strip_wrapper_dir(copy)
     else:
         copy = target / f"{_called(submission, submission.stem if name is None else name)}{submission.suffix}"
         if status.st_size > LARGEST_FILE:
@@ -72,7 +72,7 @@ def unpacked(submission: Path, target: Path, name: str | None) -> Path:
     return copy
 
 
-def _apart(archive: Path, unpack: Callable[[], None]) -> None:
+def _in_child_process(archive: Path, unpack: Callable[[], None]) -> None:
     """Unpack in a process of its own, within limits: what a header may cost is known to nobody but who has written it."""
     with tempfile.TemporaryFile() as told:
         child = os.fork()
@@ -83,7 +83,7 @@ def _apart(archive: Path, unpack: Callable[[], None]) -> None:
                 resource.setrlimit(resource.RLIMIT_CPU, (UNPACKING, UNPACKING))
                 unpack()
                 failed = 0
-            except Refused as refused:
+            except UserError as refused:
                 told.write(json.dumps(refused.problems).encode())
                 told.flush()
             finally:
@@ -92,7 +92,7 @@ def _apart(archive: Path, unpack: Callable[[], None]) -> None:
         told.seek(0)
         problems = json.loads(told.read() or b"[]")
     if problems:
-        raise Refused([Problem(*each) for each in problems], 4)
+        raise UserError([Problem(*each) for each in problems], 4)
     if failed:
         limits = f"{UNPACKING} s of processor time and {UNPACKING_MEMORY // GIB} GiB of memory"
         raise refusal(archive, f"cannot be unpacked with {limits}")
@@ -102,17 +102,17 @@ def _called(submission: Path, name: str) -> str:
     """Return what a submission is called; raise Refused for a name that no bot may have."""
     try:
         return bot_name(name)
-    except Wrong as wrong:
+    except InvalidValue as wrong:
         raise refusal(submission, f"its name {wrong.message}") from None
 
 
-def refusal(path: Path | str, why: str) -> Refused:
+def refusal(path: Path | str, why: str) -> UserError:
     """Return the refusal of one file, by name."""
     hint = "hand in regular files only: no links, no devices, no more than the limits say"
-    return Refused([Problem("B016", harmless(str(path)), why, hint=hint)], 4)
+    return UserError([Problem("B016", escape_control_chars(str(path)), why, hint=hint)], 4)
 
 
-def kind_of(mode: int) -> str:
+def archive_kind(mode: int) -> str:
     """Return what a special file is, for people."""
     kinds = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket"}
     return kinds.get(stat.S_IFMT(mode), "a device")
@@ -132,7 +132,7 @@ def _from_folder(folder: Path) -> Iterator[File]:
         for name in sorted(set(names) - LEFT_OUT):
             status = os.stat(name, dir_fd=at, follow_symlinks=False)
             if not stat.S_ISREG(status.st_mode):
-                raise refusal(inside / name, f"is {kind_of(status.st_mode)}")
+                raise refusal(inside / name, f"is {archive_kind(status.st_mode)}")
             if status.st_size > LARGEST_FILE:
                 raise refusal(inside / name, f"is larger than {LARGEST_FILE // MIB} MiB")
             descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at)
@@ -147,19 +147,19 @@ def _from_zip(path: Path) -> Iterator[File]:
                 if entry.is_dir() or _left_out(entry.filename):
                     continue
                 if stat.S_IFMT(mode) and not stat.S_ISREG(mode):
-                    raise refusal(entry.filename, f"is {kind_of(mode)}")
+                    raise refusal(entry.filename, f"is {archive_kind(mode)}")
                 if entry.file_size > LARGEST_FILE:
                     raise refusal(entry.filename, f"is larger than {LARGEST_FILE // MIB} MiB")
                 with archive.open(entry) as file:  # its size is what it claims: read no more than allowed
                     yield entry.filename, file.read(LARGEST_FILE + 1), bool(mode & 0o111)
     except BROKEN as broken:
-        raise refusal(path, f"cannot be unpacked: {harmless(str(broken))[:200]}") from broken
+        raise refusal(path, f"cannot be unpacked: {escape_control_chars(str(broken))[:200]}") from broken
 
 
 def _from_tar(path: Path, opened: Callable[[Path], Any]) -> Iterator[File]:
     try:
         with tempfile.TemporaryFile() as plain:
-            _spread(path, opened, plain)
+            _extract(path, opened, plain)
             with tarfile.open(fileobj=plain, mode="r:") as archive:
                 for entry in archive:
                     if entry.isdir() or _left_out(entry.name):
@@ -171,10 +171,10 @@ def _from_tar(path: Path, opened: Callable[[Path], Any]) -> Iterator[File]:
                         raise refusal(entry.name, f"is larger than {LARGEST_FILE // MIB} MiB")
                     yield entry.name, file.read(LARGEST_FILE + 1), bool(entry.mode & 0o111)
     except BROKEN as broken:
-        raise refusal(path, f"cannot be unpacked: {harmless(str(broken))[:200]}") from broken
+        raise refusal(path, f"cannot be unpacked: {escape_control_chars(str(broken))[:200]}") from broken
 
 
-def _spread(path: Path, opened: Callable[[Path], Any], plain: IO[bytes]) -> None:
+def _extract(path: Path, opened: Callable[[Path], Any], plain: IO[bytes]) -> None:
     """Unpack a tar, bounded, before anybody reads it: its headers too may claim to be of any size."""
     room = LARGEST_FOLDER + MOST_FILES * 4096
     with opened(path) as packed:
@@ -216,7 +216,7 @@ def _write(copy: Path, files: Iterator[File]) -> None:
             raise refusal(name[:200], f"cannot be written: {failed.strerror}") from failed
 
 
-def _lift(folder: Path) -> None:
+def _strip_wrapper_dir(folder: Path) -> None:
     """Take the one folder that an archive often wraps everything in out of the way."""
     inside = list(folder.iterdir())
     if len(inside) == 1 and inside[0].is_dir():

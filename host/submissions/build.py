@@ -16,14 +16,14 @@ from typing import NamedTuple
 import trio
 
 from host.base import paths
-from host.base.errors import WHOLE_LOG, Problem, Refused
-from host.base.safe_text import harmless
-from host.bots.monitor import a_watcher
+from host.base.errors import WHOLE_LOG, Problem, UserError
+from host.base.safe_text import escape_control_chars
+from host.bots.monitor import running_monitor
 from host.games import GAMES
 from host.sandbox import Ended, Home, sandboxed
 from host.sandbox.limits import GIB, KIB, MIB, Limits
 from host.submissions import requirements
-from host.submissions.adapters import ADAPTERS, adapted, advice, kept, lay
+from host.submissions.adapters import ADAPTERS, adapted, advice, default_command, lay
 from host.submissions.bot_spec import Bot, Spec
 from host.submissions.languages import LANGUAGES, Step, cold_because, environment, missing, need, own_build, tool
 from protocols import argv as argv_protocol
@@ -57,7 +57,7 @@ def copy(source: Path, target: Path) -> None:
     for folder, _folders, names, at in os.fwalk(source, follow_symlinks=False):
         inside = Path(folder).relative_to(source)
         if len(inside.parts) > DEEPEST or len(os.fsencode(inside)) > LONGEST_PATH:
-            raise Refused([Problem("B016", harmless(str(inside)[:80]), "lies too deep")], 4)
+            raise UserError([Problem("B016", escape_control_chars(str(inside)[:80]), "lies too deep")], 4)
         place = target / inside
         place.mkdir(exist_ok=True)
         for name in sorted(names):
@@ -72,7 +72,7 @@ def copy(source: Path, target: Path) -> None:
             total, count = total + status.st_size, count + 1
             if status.st_size > LARGEST_FILE or total > LARGEST_FOLDER or count > MOST_FILES:
                 os.close(descriptor)
-                raise Refused([Problem("B016", harmless(name), "too large, or too many files")], 4)
+                raise UserError([Problem("B016", escape_control_chars(name), "too large, or too many files")], 4)
             copied = place / name
             content = bounded(descriptor)
             with copied.open("xb") as written:
@@ -174,15 +174,15 @@ def steps_of(spec: Spec) -> list[Step]:
 
 def warm_start(spec: Spec) -> tuple[str, ...]:
     """Return the command of a bot's warm start; empty where each start is cold."""
-    return kept(spec._replace(protocol=protocol_of(spec))) if spec.warm else ()
+    return default_command(spec._replace(protocol=protocol_of(spec))) if spec.warm else ()
 
 
-def why_cold(spec: Spec) -> str:
+def reason_not_warm(spec: Spec) -> str:
     """Return why a bot that asks for a warm start has none."""
     return cold_because(spec._replace(protocol=protocol_of(spec)))
 
 
-def shown_step(step: Step) -> str:
+def format_step(step: Step) -> str:
     """Return a command of a build for people."""
     return " ".join([Path(step.command[0]).name, *step.command[1:]])
 
@@ -200,18 +200,18 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
         problem = Problem(
             "S005", spec.name, f"needs {', '.join(lacks)}, not found on {environment(('',))['PATH']}", hint=hint
         )
-        raise Refused([problem], 6)
+        raise UserError([problem], 6)
     steps = steps_of(spec)
     store = paths.cache() / "bots"
     store.mkdir(exist_ok=True)
     async with _workshop(store) as workshop:
         staged = workshop / "staged"
         staged.mkdir()
-        lay_files(files_of(spec), staged)
+        copy_files(files_of(spec), staged)
         if spec.adapter:
             lay(spec, staged)
         if spec.requires:
-            requirements.lay(spec.wheels or await requirements.fetched(spec, requirements.suiting(spec)), staged)
+            requirements.stage(spec.wheels or await requirements.download(spec, requirements.target_of(spec)), staged)
         what = hashlib.sha256(spelled_spec(spec).encode())
         for part in fingerprint(staged):
             what.update(part)
@@ -252,9 +252,9 @@ async def _workshop(store: Path) -> AsyncIterator[Path]:
     """
     with ExitStack() as held:
         with _locked(store / ".lock"):
-            orphans = [path for path in store.glob("making-*") if held.enter_context(_lock_of_nobody(path))]
+            orphans = [path for path in store.glob("making-*") if held.enter_context(_try_lock(path))]
             workshop = Path(tempfile.mkdtemp(dir=store, prefix="making-"))
-            held.enter_context(_lock_of_nobody(workshop))
+            held.enter_context(_try_lock(workshop))
         try:
             workshop.chmod(0o755)
             await _remove(orphans)
@@ -282,7 +282,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _lock_of_nobody(folder: Path) -> Iterator[bool]:
+def _try_lock(folder: Path) -> Iterator[bool]:
     """Hold a folder's lock, and say so, unless somebody does."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -304,7 +304,9 @@ def _lock_of_nobody(folder: Path) -> Iterator[bool]:
 def _lay_state(place: Path) -> None:
     """Make the file that a state file is mounted on."""
     if place.is_dir():
-        raise Refused([Problem("B016", harmless(place.name), "is its state file, and its build makes it a folder")], 4)
+        raise UserError(
+            [Problem("B016", escape_control_chars(place.name), "is its state file, and its build makes it a folder")], 4
+        )
     place.touch()
 
 
@@ -323,11 +325,11 @@ def files_of(spec: Spec) -> Iterator[File]:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
             os.close(descriptor)
-            raise Refused([Problem("B016", harmless(name), "is no regular file")], 4)
+            raise UserError([Problem("B016", escape_control_chars(name), "is no regular file")], 4)
         yield File(name, bool(mode & 0o111), bounded(descriptor))
 
 
-def lay_files(files: Iterable[File], folder: Path) -> None:
+def copy_files(files: Iterable[File], folder: Path) -> None:
     """Write a bot's files into a folder; their times tell nothing."""
     for file in files:
         target = folder / file.name
@@ -359,17 +361,17 @@ async def _run(spec: Spec, steps: list[Step], log: Path, staged: Path, level: st
     home = Home(staged, writable=True, scratch=SCRATCH)
     env = environment(tuple(map(need, LANGUAGES[spec.language].programs[:1])))  # its commands may call a JDK's tools
     env |= requirements.environment(spec)
-    async with a_watcher() as watcher, sandboxed(level, home, BUILDING) as sandbox:
+    async with running_monitor() as watcher, sandboxed(level, home, BUILDING) as sandbox:
         folders = [staged, *([Path(sandbox.tmp)] if sandbox.tmp else [])]
-        least = min(SPARED, _free(staged) // 2)  # a file that is written but has no name any more is in no folder
+        least = min(SPARED, _disk_free(staged) // 2)  # a file that is written but has no name any more is in no folder
 
         def too_much() -> bool:
-            return any(map(bursts, folders)) or _free(staged) < least
+            return any(map(exceeds_quota, folders)) or _disk_free(staged) < least
 
         with watcher.watching(sandbox, BUILDING.memory, too_much) as watched:
             for step in steps:
                 started = time.monotonic()
-                watched.forget()
+                watched.new_process()
                 ended = await sandbox.keeper.ask(
                     [word.encode() for word in step.command],
                     env | environment(step.command),
@@ -378,21 +380,29 @@ async def _run(spec: Spec, steps: list[Step], log: Path, staged: Path, level: st
                 )
                 took = time.monotonic() - started
                 with log.open("a") as words:
-                    words.write(f"$ {harmless(shown_step(step))}\n{_words(ended)}\n({ended.words}, {took:.2f} s)\n")
+                    words.write(
+                        f"$ {escape_control_chars(format_step(step))}\n{_compiler_output(ended)}\n({ended.words}, {took:.2f} s)\n"
+                    )
                 well = ended.status == 0 and not ended.error and not ended.timed_out
-                if watched.breach is None and (well or step.optional):
+                if watched.limit_exceeded is None and (well or step.optional):
                     continue
-                how = HOW[watched.breach] if watched.breach else "took too long" if ended.timed_out else ended.words
-                raise Refused([_does_not_build(spec, step, ended, how, took, log)], 4)
+                how = (
+                    HOW[watched.limit_exceeded]
+                    if watched.limit_exceeded
+                    else "took too long"
+                    if ended.timed_out
+                    else ended.words
+                )
+                raise UserError([_build_error(spec, step, ended, how, took, log)], 4)
 
 
-def _free(folder: Path) -> int:
+def _disk_free(folder: Path) -> int:
     """Return the bytes that are free on a folder's disk."""
     disk = os.statvfs(folder)
     return disk.f_bavail * disk.f_frsize
 
 
-def bursts(folder: Path) -> bool:
+def exceeds_quota(folder: Path) -> bool:
     """Return whether a folder that is being filled has far more in it than anybody may hand in, or hides what it has."""
     total = count = 0
     failed: list[OSError] = []
@@ -407,19 +417,19 @@ def bursts(folder: Path) -> bool:
     return any(isinstance(error, PermissionError) for error in failed)
 
 
-def _words(ended: Ended) -> str:
-    return harmless((ended.stderr + ended.output).decode(errors="replace")).replace("/bot/", "")
+def _compiler_output(ended: Ended) -> str:
+    return escape_control_chars((ended.stderr + ended.output).decode(errors="replace")).replace("/bot/", "")
 
 
-def _does_not_build(spec: Spec, step: Step, ended: Ended, how: str, took: float, log: Path) -> Problem:
-    words = _words(ended)
+def _build_error(spec: Spec, step: Step, ended: Ended, how: str, took: float, log: Path) -> Problem:
+    words = _compiler_output(ended)
     lines = [line[:300] for line in words.splitlines() if line.strip()]
     first = next((n for n, line in enumerate(lines) if re.search(r"\berror\b", line, re.IGNORECASE)), 0)
     shown = "\n".join(lines[first : first + WORDS_SHOWN]) or "(the compiler said nothing)"
     return Problem(
         "B010",
         spec.name,
-        f"does not build  ({shown_step(step)[:160]}; {how}, {took:.1f} s)",
+        f"does not build  ({format_step(step)[:160]}; {how}, {took:.1f} s)",
         f"{shown}{WHOLE_LOG}{log}",
         advice(spec, words) or "mend the first error first: the others may follow from it",
         log.read_text(errors="replace")[-LOG_KEPT:],

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from statistics import median
 from typing import Any, NamedTuple
 
-from host.base.errors import Problem, Refused
-from host.base.safe_text import harmless
+from host.base.errors import Problem, UserError
+from host.base.safe_text import escape_control_chars
 from host.games.engine import Game
 from host.sandbox import KeeperDied
 from host.sandbox.limits import MIB, Limits
 from host.submissions.adapters import adapted
 from host.submissions.bot_spec import Bot, Spec
-from host.submissions.build import build, shown_step, steps_of, why_cold
-from host.submissions.conformance import Asked, Course, examined
+from host.submissions.build import build, format_step, reason_not_warm, steps_of
+from host.submissions.conformance import ConformanceResult, Sample, run_conformance
 from host.submissions.diagnosis import REFUSED, hint_of_refusal, milliseconds
 from host.submissions.manifest import spelled_limit
-from host.submissions.preflight import differs
+from host.submissions.preflight import warm_mismatch
 from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind, Move
 
@@ -56,8 +56,14 @@ class Report(NamedTuple):
 
     def text(self) -> str:
         """Return the report for people."""
-        head = harmless(f"{self.bot} · {self.about}").replace("\n", r"\n")  # a name that is refused may be anything
-        shown = [f"{head:<70} {harmless(self.place)}".rstrip(), *map(str, self.lines), *map(str, self.problems)]
+        head = escape_control_chars(f"{self.bot} · {self.about}").replace(
+            "\n", r"\n"
+        )  # a name that is refused may be anything
+        shown = [
+            f"{head:<70} {escape_control_chars(self.place)}".rstrip(),
+            *map(str, self.lines),
+            *map(str, self.problems),
+        ]
         notes = sum(line.mark == "!" for line in self.lines)
         words = "ready to play" if self.accepted else "not accepted"
         noted = f" · {notes} note{'s' if notes > 1 else ''}" if notes else ""
@@ -81,24 +87,28 @@ async def checked(
     try:
         bot = await build(spec, level)
         steps = steps_of(adapted(spec))
-    except Refused as refused:
+    except UserError as refused:
         lines.append(Line("✗", "builds", "no"))
         return report(*refused.problems)
-    command = shown_step(steps[0])[:50] if steps else "nothing to build"
+    command = format_step(steps[0])[:50] if steps else "nothing to build"
     lines.append(Line("✓", "builds", f"{command:<54} {time.monotonic() - began:.2f} s"))
     bot = bot._replace(limits=granted.at_most(spec.limits))
     rules = rules or next(iter(game.presets.values()))
     try:
-        course = await examined(bot, game, rules, level)
+        course = await run_conformance(bot, game, rules, level)
     except KeeperDied as died:
-        return report(Problem("B017", spec.name, f"no sandbox holds it: {harmless(str(died))}", hint="croupier doctor"))
+        return report(
+            Problem(
+                "B017", spec.name, f"no sandbox holds it: {escape_control_chars(str(died))}", hint="croupier doctor"
+            )
+        )
     lines += told(bot, game, rules, course, level)
     if not adapted(spec).warm or course.problems:
         return report(*course.problems)
     if not bot.warm:
-        lines.append(Line("!", "warm", f"starts cold: {why_cold(spec)}"))
+        lines.append(Line("!", "warm", f"starts cold: {reason_not_warm(spec)}"))
         return report()
-    otherwise = await differs(bot, game, level)
+    otherwise = await warm_mismatch(bot, game, level)
     if otherwise is None:
         lines.append(Line("✓", "warm", "answers as it does cold"))
         return report()
@@ -110,7 +120,7 @@ async def checked(
     return report()
 
 
-def loaded(bot: Bot, asked: Asked | None) -> Line:
+def loaded(bot: Bot, asked: Sample | None) -> Line:
     """Return what is said of a bot's slowest answer on a busy machine."""
     cure = "near its limit: let it think for less, or a busy machine may be too slow for it"
     if asked is None or isinstance(asked.answer, Fault):
@@ -122,14 +132,14 @@ def loaded(bot: Bot, asked: Asked | None) -> Line:
 # What the report says.
 
 
-def told(bot: Bot, game: Game, rules: Any, course: Course, level: str) -> Iterator[Line]:
+def told(bot: Bot, game: Game, rules: Any, course: ConformanceResult, level: str) -> Iterator[Line]:
     """Yield the lines of a report."""
     lives = PROTOCOLS[bot.protocol].lives
     if not course.asked or course.usage is None:
         yield Line("✗", "starts", "and is silent")
         return
     start = course.asked[0].wall if lives else median(asked.wall for asked in course.asked)
-    started = FaultKind.START not in course.grave
+    started = FaultKind.START not in course.fatal
     yield Line("✓" if started else "✗", "starts", milliseconds(start) + ("" if lives else ", for every question anew"))
     yield from _answers(course)
     yield from _edges(game, course)
@@ -137,7 +147,7 @@ def told(bot: Bot, game: Game, rules: Any, course: Course, level: str) -> Iterat
     if course.again:
         yield _repeatable(course)
     yield _limits(bot, course.slowest(lives).wall, course.usage.memory)
-    complaint = REFUSED.search(harmless(course.stderr.decode(errors="replace")))
+    complaint = REFUSED.search(escape_control_chars(course.stderr.decode(errors="replace")))
     if complaint:
         yield Line(
             "!",
@@ -153,29 +163,29 @@ def told(bot: Bot, game: Game, rules: Any, course: Course, level: str) -> Iterat
         yield Line("✓", "sandbox", f"level {level}; it complains of nothing refused")
 
 
-def _answers(course: Course) -> Iterator[Line]:
+def _answers(course: ConformanceResult) -> Iterator[Line]:
     moves = Counter(asked.answer.verb for asked in course.asked if isinstance(asked.answer, Move))
     many = "  ".join(f"{verb} {count}" for verb, count in moves.most_common())
-    mark = "✗" if course.grave else "✓"
+    mark = "✗" if course.fatal else "✓"
     yield Line(mark, f"{len(course.asked)} questions", f"{moves.total()} answers: {many}" if moves else "no answer")
     faults = Counter(asked.answer.kind for asked in course.asked if isinstance(asked.answer, Fault))
     for kind, count in faults.items():
         first = next(asked for asked in course.asked if isinstance(asked.answer, Fault) and asked.answer.kind == kind)
         at = f", first at: {first.edge}" if first.edge else ""
-        cure = "" if kind in course.grave else "the rules say what it costs"
-        yield Line("✗" if kind in course.grave else "!", str(kind), f"{count} of {len(course.asked)}{at}", cure)
+        cure = "" if kind in course.fatal else "the rules say what it costs"
+        yield Line("✗" if kind in course.fatal else "!", str(kind), f"{count} of {len(course.asked)}{at}", cure)
 
 
-def _edges(game: Game, course: Course) -> Iterator[Line]:
+def _edges(game: Game, course: ConformanceResult) -> Iterator[Line]:
     passed = [asked.edge for asked in course.asked if asked.edge and isinstance(asked.answer, Move)]
-    mark = "✓" if len(passed) == len(game.edges) else "✗" if course.grave else "!"
+    mark = "✓" if len(passed) == len(game.edges) else "✗" if course.fatal else "!"
     words = f"{len(passed)} of {len(game.edges)}: "
     while passed and len(words) + len(passed[0]) < WIDTH:
         words += passed.pop(0) + " · "
     yield Line(mark, "edge cases", words.rstrip(" :·") + (" …" if passed else ""))
 
 
-def _illegal(game: Game, rules: Any, course: Course) -> Iterator[Line]:
+def _illegal(game: Game, rules: Any, course: ConformanceResult) -> Iterator[Line]:
     illegal = [
         asked
         for asked in course.asked
@@ -188,7 +198,7 @@ def _illegal(game: Game, rules: Any, course: Course) -> Iterator[Line]:
         yield Line("!", "illegal", words, f"{move} to  {question}")
 
 
-def _repeatable(course: Course) -> Line:
+def _repeatable(course: ConformanceResult) -> Line:
     pairs = list(zip(course.asked, course.again, strict=False))
     differ = [first for first, second in pairs if first.answer != second.answer]
     words = f"{len(pairs) - len(differ)} of {len(pairs)} the same twice"

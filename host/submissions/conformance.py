@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 import trio
 
 from host.base.errors import Problem
-from host.bots.monitor import Watcher, a_watcher
-from host.bots.seat import Seat, seated
-from host.bots.state_file import Housed, housed
+from host.bots.monitor import Monitor, running_monitor
+from host.bots.seat import Seat, open_seat
+from host.bots.state_file import BotSandbox, bot_sandbox
 from host.bots.values import Evidence, Question, Usage
 from host.games.engine import Game, Table
 from host.games.luck import Luck
 from host.sandbox import KeeperDied
 from host.submissions.bot_spec import Bot
-from host.submissions.diagnosis import first_of_each, problem_of
-from host.submissions.protocol_probe import Heard, speaks, unflushed
+from host.submissions.diagnosis import diagnose, first_of_each
+from host.submissions.protocol_probe import ProbeResult, detect_protocol, unflushed
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind, Move, read_move
 
@@ -35,7 +35,7 @@ SILENT = frozenset({"B031", "B034", "B035"})
 """The codes of a bot that may be waiting to be asked another way."""
 
 
-class Asked(NamedTuple):
+class Sample(NamedTuple):
     """One question of an exam, what is odd about it, and what came of it."""
 
     edge: str
@@ -44,12 +44,12 @@ class Asked(NamedTuple):
     wall: float
 
 
-class Exam:
+class Conformance:
     """Asks one seat, and takes note of everything."""
 
     def __init__(self, seat: Seat) -> None:
         self.seat = seat
-        self.asked: list[Asked] = []
+        self.asked: list[Sample] = []
         self.stderr = b""  # the last that it has written there
 
     async def ask(self, question: Question, edge: str = "") -> Answer:
@@ -57,11 +57,11 @@ class Exam:
         if self.asked and self.asked[-1].question.table != question.table:
             await self.seat.over(self.asked[-1].question.table)
         before = self.seat.usage().wall
-        (answer,) = await self.seat.decide([question])
-        if self.seat.lost:
+        (answer,) = await self.seat.ask([question])
+        if self.seat.host_failed:
             raise KeeperDied(self.seat.stall or "it ended while the bot was asked")
         self.stderr = self.seat.overheard(question.table) or self.stderr
-        self.asked.append(Asked(edge, question, answer, self.seat.usage().wall - before))
+        self.asked.append(Sample(edge, question, answer, self.seat.usage().wall - before))
         return answer
 
     @property
@@ -70,15 +70,15 @@ class Exam:
         return any(isinstance(asked.answer, Move) for asked in self.asked)
 
     @property
-    def grave(self) -> Counter[FaultKind]:
+    def fatal(self) -> Counter[FaultKind]:
         """The faults for which a bot is not accepted, counted."""
         answers = [asked.answer for asked in self.asked]
         return Counter(answer.kind for answer in answers if isinstance(answer, Fault) and answer.kind not in TOLERATED)
 
     @property
-    def hopeless(self) -> bool:
+    def stop_early(self) -> bool:
         """Whether it is not worth asking on."""
-        return self.grave.total() >= GIVEN_UP_AFTER
+        return self.fatal.total() >= GIVEN_UP_AFTER
 
     async def first(self, game: Game) -> None:
         """Ask the first question."""
@@ -88,7 +88,7 @@ class Exam:
     async def edges(self, game: Game) -> None:
         """Ask what is left of the edges of the rules."""
         for number, (edge, view) in enumerate(game.edges.items(), 1):
-            if number > len(self.asked) and not self.hopeless:
+            if number > len(self.asked) and not self.stop_early:
                 await self.ask(Question(number, 1, view), edge)
 
     async def tables(self, game: Game, rules: Any) -> None:
@@ -96,7 +96,7 @@ class Exam:
         for number in range(len(game.edges) + 1, 1000):
             table, count = Table(game, rules, Luck(SEED, str(number))), 0
             while table.request:
-                if len(self.asked) >= QUESTIONS or self.hopeless:
+                if len(self.asked) >= QUESTIONS or self.stop_early:
                     return
                 seat, view = table.request
                 if seat == number % rules.seats:
@@ -106,35 +106,35 @@ class Exam:
                     table.answer(read_move(game.grammar, game.opening.says(view).encode()))
 
 
-class Course(NamedTuple):
+class ConformanceResult(NamedTuple):
     """What an exam has brought: the answers, those of the second time, the price, and what was seen of faults."""
 
-    asked: tuple[Asked, ...] = ()
-    again: tuple[Asked, ...] = ()
-    grave: frozenset[FaultKind] = frozenset()
+    asked: tuple[Sample, ...] = ()
+    again: tuple[Sample, ...] = ()
+    fatal: frozenset[FaultKind] = frozenset()
     usage: Usage | None = None
     stderr: bytes = b""
     problems: tuple[Problem, ...] = ()
 
-    def slowest(self, lives: bool) -> Asked:
+    def slowest(self, lives: bool) -> Sample:
         """Return the slowest answer, but for the first of a bot that lives on: that had a start in it."""
         return max(self.asked[lives:] or self.asked, key=lambda asked: asked.wall)
 
 
-class Room(NamedTuple):
+class TestBench(NamedTuple):
     """Where one bot is examined."""
 
     bot: Bot
     game: Game
     rules: Any
-    home: Housed
-    watcher: Watcher
+    home: BotSandbox
+    watcher: Monitor
 
-    async def exam(self, patience: float = float("inf")) -> Exam | None:
+    async def exam(self, patience: float = float("inf")) -> Conformance | None:
         """Seat the bot and ask it everything; None when its first answer takes longer than so many seconds."""
-        self.home.keep()
-        async with seated(self.bot, self.game, self.home.sandbox, 1, self.watcher) as seat:
-            exam = Exam(seat)
+        self.home.write_state()
+        async with open_seat(self.bot, self.game, self.home.sandbox, 1, self.watcher) as seat:
+            exam = Conformance(seat)
             with trio.move_on_after(patience) as hurry:
                 await exam.first(self.game)
             if hurry.cancelled_caught:
@@ -143,76 +143,76 @@ class Room(NamedTuple):
             await exam.tables(self.game, self.rules)
         return exam
 
-    async def again(self, before: Sequence[Asked]) -> tuple[Asked, ...]:
+    async def again(self, before: Sequence[Sample]) -> tuple[Sample, ...]:
         """Ask a fresh process of the same CROUPIER_SEED the same questions in the same order."""
-        self.home.keep()
-        async with seated(self.bot, self.game, self.home.sandbox, 1, self.watcher) as seat:
-            exam = Exam(seat)
+        self.home.write_state()
+        async with open_seat(self.bot, self.game, self.home.sandbox, 1, self.watcher) as seat:
+            exam = Conformance(seat)
             for asked in before:
                 await exam.ask(asked.question)
         return tuple(exam.asked)
 
-    async def unflushed(self) -> Heard | None:
+    async def missing_flush(self) -> ProbeResult | None:
         """Return what a silent bot says as soon as its input is closed; None when that makes no difference."""
         return await unflushed(self.bot, self.home.sandbox, self.watcher, self.game.examples[0])
 
     async def problem(self, piece: Evidence, silent: bool) -> Problem:
         """Return what a fault is; a bot that has made no move is asked by another protocol first."""
-        problem = problem_of(self.bot, self.game, piece)
+        problem = diagnose(self.bot, self.game, piece)
         if not (silent and problem.code in SILENT):
             return problem
-        other = await speaks(self.bot, self.game, self.home.sandbox, self.watcher, self.game.examples[0])
+        other = await detect_protocol(self.bot, self.game, self.home.sandbox, self.watcher, self.game.examples[0])
         if other:
-            problem = problem_of(self.bot, self.game, piece, "B021" if other == "lines" else "")
+            problem = diagnose(self.bot, self.game, piece, "B021" if other == "lines" else "")
             problem = problem._replace(hint=f'protocol = "{other}" in bot.toml: asked that way, it makes a move')
         return problem
 
 
-async def examined(bot: Bot, game: Game, rules: Any, level: str) -> Course:
+async def run_conformance(bot: Bot, game: Game, rules: Any, level: str) -> ConformanceResult:
     """Put a bot through its exam. Raise KeeperDied when no sandbox holds it, or the machine is too busy for any clock."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            async with a_watcher() as watcher, housed(bot, level) as home:
-                return await _examined(Room(bot, game, rules, home, watcher))
+            async with running_monitor() as watcher, bot_sandbox(bot, level) as home:
+                return await _examined(TestBench(bot, game, rules, home, watcher))
         except KeeperDied:
             if attempt == ATTEMPTS:
                 raise
     raise AssertionError("the last attempt returns or raises")
 
 
-async def _examined(room: Room) -> Course:
+async def _examined(room: TestBench) -> ConformanceResult:
     bot, exam = room.bot, None
     if PROTOCOLS[bot.protocol].lives:  # is it slow to start, or does its answer wait in a buffer?
         exam = await room.exam(patience=bot.limits.move)
-        if exam is None and (heard := await room.unflushed()):
+        if exam is None and (heard := await room.missing_flush()):
             asked = PROTOCOLS[bot.protocol].ask(room.game.examples[0])[0].rstrip()
             piece = Evidence(bot.name, 1, 1, FaultKind.TIMEOUT, "", asked, heard.line, b"", bot.limits.move, 0.0, "")
-            return Course(problems=(problem_of(bot, room.game, piece, "B020"),))
+            return ConformanceResult(problems=(diagnose(bot, room.game, piece, "B020"),))
     exam = exam or await room.exam()
     assert exam is not None  # patience without end
-    again = await room.again(exam.asked[:REPEATED]) if not exam.grave else ()
-    pieces = first_of_each(exam.seat.evidence, exam.grave)
+    again = await room.again(exam.asked[:REPEATED]) if not exam.fatal else ()
+    pieces = first_of_each(exam.seat.evidence, exam.fatal)
     problems = [await room.problem(piece, not exam.moves) for piece in pieces]
-    return Course(
-        *(tuple(exam.asked), again, frozenset(exam.grave), exam.seat.usage(), exam.stderr, tuple(problems)),
+    return ConformanceResult(
+        *(tuple(exam.asked), again, frozenset(exam.fatal), exam.seat.usage(), exam.stderr, tuple(problems)),
     )
 
 
-async def under_load(exams: Sequence[tuple[Bot, Game]], level: str) -> list[Asked | None]:
+async def under_load(exams: Sequence[tuple[Bot, Game]], level: str) -> list[Sample | None]:
     """Return the slowest answers of bots that all think at the same time, beside as many busy processes as cores.
 
     What comes of it is no verdict: on a machine so busy nobody would hold a cup. None says that there was no answer.
     """
-    slowest: dict[int, Asked] = {}
+    slowest: dict[int, Sample] = {}
 
-    async def one(number: int, bot: Bot, game: Game, watcher: Watcher) -> None:
-        async with housed(bot, level) as home, seated(bot, game, home.sandbox, 1, watcher) as seat:
-            exam = Exam(seat)
+    async def one(number: int, bot: Bot, game: Game, watcher: Monitor) -> None:
+        async with bot_sandbox(bot, level) as home, open_seat(bot, game, home.sandbox, 1, watcher) as seat:
+            exam = Conformance(seat)
             with suppress(KeeperDied):
                 await exam.edges(game)
-                slowest[number] = Course(tuple(exam.asked)).slowest(PROTOCOLS[bot.protocol].lives)
+                slowest[number] = ConformanceResult(tuple(exam.asked)).slowest(PROTOCOLS[bot.protocol].lives)
 
-    async with a_watcher() as watcher, trio.open_nursery() as busy:
+    async with running_monitor() as watcher, trio.open_nursery() as busy:
         for _ in os.sched_getaffinity(0):
             busy.start_soon(partial(trio.run_process, ["/bin/sh", "-c", "while :; do :; done"], check=False))
         async with trio.open_nursery() as nursery:

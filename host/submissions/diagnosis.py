@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from host.base.errors import Problem
-from host.base.safe_text import harmless
+from host.base.safe_text import escape_control_chars
 from host.bots.values import Evidence
 from host.games.engine import Game
 from host.submissions.bot_spec import Bot
@@ -71,13 +71,13 @@ LONGEST = 200  # characters of an answer that are shown
 LAST_LINES = 5  # of standard error
 
 
-def problem_of(bot: Bot, game: Game, piece: Evidence, code: str = "") -> Problem:
+def diagnose(bot: Bot, game: Game, piece: Evidence, code: str = "") -> Problem:
     """Return what a fault is; `code` is what the one who asked has found out."""
-    stderr = harmless(piece.stderr.decode(errors="replace"))
+    stderr = escape_control_chars(piece.stderr.decode(errors="replace"))
     code = code or code_of(piece)
-    shown = [f"asked: {harmless(piece.question.decode(errors='replace'))}"]
+    shown = [f"asked: {escape_control_chars(piece.question.decode(errors='replace'))}"]
     if piece.raw:
-        shown.append(f"wrote: {said(piece)!r}")
+        shown.append(f"wrote: {stderr_text(piece)!r}")
     shown += [f"stderr: {line[:LONGEST]}" for line in stderr.splitlines()[-LAST_LINES:] if line.strip()]
     message = MESSAGES.get(code, _any)(bot, game, piece)
     return Problem(code, bot.name, message, "\n".join(shown), hint_of(code, bot, game, piece))
@@ -108,7 +108,7 @@ def hint_of(code: str, bot: Bot, game: Game, piece: Evidence) -> str:
         return hint_of_refusal(bot, piece.stderr + piece.raw)
     if code == "B023":
         words = re.findall(r"[A-Z]+", game.grammar.expected)
-        word = re.sub(r"\W.*", "", said(piece).strip()).upper()
+        word = re.sub(r"\W.*", "", stderr_text(piece).strip()).upper()
         near = get_close_matches(word, words, 1, 0.5) or [each for each in words if word and word.startswith(each)]
         return f"{near[0]}  ({expected})" if near else expected
     return HINTS.get(code, expected)
@@ -132,9 +132,9 @@ def mains(bot: Bot) -> list[str]:
     )
 
 
-def said(piece: Evidence) -> str:
+def stderr_text(piece: Evidence) -> str:
     """Return what the bot wrote, as far as it is worth showing."""
-    return harmless(piece.raw.decode(errors="replace"))[:LONGEST]
+    return escape_control_chars(piece.raw.decode(errors="replace"))[:LONGEST]
 
 
 def milliseconds(seconds: float) -> str:
@@ -144,7 +144,7 @@ def milliseconds(seconds: float) -> str:
 
 def last_line(piece: Evidence) -> str:
     """Return the last words of standard error."""
-    lines = harmless(piece.stderr.decode(errors="replace")).strip().splitlines()
+    lines = escape_control_chars(piece.stderr.decode(errors="replace")).strip().splitlines()
     return lines[-1][:LONGEST] if lines else ""
 
 
@@ -175,9 +175,9 @@ def _refused(_bot: Bot, _game: Game, piece: Evidence) -> str:
     return f"the sandbox refused it something, and it {piece.ended or 'gave no answer'}:  {last_line(piece)}"
 
 
-def _gave_up(code: str, what: str) -> Callable[[Bot, Game, Evidence], str]:
+def _adapter_exception(code: str, what: str) -> Callable[[Bot, Game, Evidence], str]:
     def told(_bot: Bot, _game: Game, piece: Evidence) -> str:
-        lines = harmless((piece.stderr + piece.raw).decode(errors="replace")).splitlines()
+        lines = escape_control_chars((piece.stderr + piece.raw).decode(errors="replace")).splitlines()
         line = next((line for line in lines if SAID[code].search(line)), "")
         return f"{what}:  {line.strip()[:LONGEST]}"
 
@@ -185,9 +185,9 @@ def _gave_up(code: str, what: str) -> Callable[[Bot, Game, Evidence], str]:
 
 
 MESSAGES: Mapping[str, Callable[[Bot, Game, Evidence], str]] = {
-    "B011": _gave_up("B011", "Java does not find the main class"),
-    "B012": _gave_up("B012", "the JVM cannot reserve its heap"),
-    "B013": _gave_up("B013", "SBCL cannot reserve its heap"),
+    "B011": _adapter_exception("B011", "Java does not find the main class"),
+    "B012": _adapter_exception("B012", "the JVM cannot reserve its heap"),
+    "B013": _adapter_exception("B013", "SBCL cannot reserve its heap"),
     "B018": lambda _bot, _game, piece: f"cannot be started: {piece.detail}",
     "B020": lambda _bot, _game, piece: (
         f"answered only after its input was closed: it does not flush (nothing came for {milliseconds(piece.wall)})"
@@ -195,10 +195,12 @@ MESSAGES: Mapping[str, Callable[[Bot, Game, Evidence], str]] = {
     "B021": lambda _bot, game, _piece: (
         f"waits for input, but {game.name} sends its question as arguments: it answers when the question is typed"
     ),
-    "B022": lambda _bot, _game, piece: f"wrote more than its answer:  {said(piece)!r}",
-    "B023": lambda _bot, game, piece: f"{said(piece).rstrip()!r} is no move; a move is {game.grammar.expected}",
-    "B024": lambda _bot, _game, piece: f"wrote {said(piece)!r} before it was asked",
-    "B025": lambda _bot, _game, piece: f"wrote {said(piece)!r} and no line end: {milliseconds(piece.wall)} were over",
+    "B022": lambda _bot, _game, piece: f"wrote more than its answer:  {stderr_text(piece)!r}",
+    "B023": lambda _bot, game, piece: f"{stderr_text(piece).rstrip()!r} is no move; a move is {game.grammar.expected}",
+    "B024": lambda _bot, _game, piece: f"wrote {stderr_text(piece)!r} before it was asked",
+    "B025": lambda _bot, _game, piece: (
+        f"wrote {stderr_text(piece)!r} and no line end: {milliseconds(piece.wall)} were over"
+    ),
     "B031": _late,
     "B032": lambda bot, _game, piece: (
         f"{milliseconds(piece.cpu or bot.limits.cpu)} of CPU for one move, {milliseconds(bot.limits.cpu)} are allowed: "

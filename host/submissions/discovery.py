@@ -9,21 +9,21 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from host.base.config_file import Toml, Wrong, nearest, read_guest, shown, spelled, validated
-from host.base.errors import Problem, Refused
+from host.base.config_file import InvalidValue, Toml, closest_match, display_path, load_model, read_untrusted, to_toml
+from host.base.errors import Problem, UserError
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import MANIFEST, SCRIPTS, Spec
 from host.submissions.executable_checks import program_problems, python_problems, runnable
-from host.submissions.file_tree import Contents, Lone
+from host.submissions.file_tree import FileTree, SingleFile
 from host.submissions.languages import LANGUAGES
-from host.submissions.manifest import Manifest, adapter_of, bot_name, contradictions, too_much
+from host.submissions.manifest import Manifest, adapter_of, bot_name, contradictions, limits_exceeded
 from host.submissions.sample_bots import PREFIX, sample, samples
 
-HOUSE_LIMITS = Limits()
+DEFAULT_LIMITS = Limits()
 SHOWN = 20  # problems of one manifest: a stranger may have made thousands
 
 
-def find(path: Path, granted: Limits = HOUSE_LIMITS) -> Spec:
+def load_spec(path: Path, granted: Limits = DEFAULT_LIMITS) -> Spec:
     """Return the bot that a file or folder is, its limits at most those granted.
 
     Raise Refused with everything that is wrong: exit code 2 when nothing is there, 3 for its bot.toml, 4 for its files.
@@ -32,12 +32,14 @@ def find(path: Path, granted: Limits = HOUSE_LIMITS) -> Spec:
     try:
         status = path.lstat()
     except OSError as error:
-        near = nearest(path.name, (each.name for each in path.parent.glob("*"))) if path.parent.is_dir() else ""
-        hint = shown(path.with_name(near)) if near else "a bot is named by a file, a folder, or sample:NAME"
-        raise Refused([Problem("C012", shown(path), f"no bot is here: {error.strerror}", hint=hint)], 2) from None
+        near = closest_match(path.name, (each.name for each in path.parent.glob("*"))) if path.parent.is_dir() else ""
+        hint = display_path(path.with_name(near)) if near else "a bot is named by a file, a folder, or sample:NAME"
+        raise UserError(
+            [Problem("C012", display_path(path), f"no bot is here: {error.strerror}", hint=hint)], 2
+        ) from None
     if stat.S_ISDIR(status.st_mode):
-        return _from_folder(path, Contents(path), granted)
-    contents = Lone(path, status)
+        return _from_folder(path, FileTree(path), granted)
+    contents = SingleFile(path, status)
     _refuse_if(contents.problems)
     return _from_file(path, contents, granted)
 
@@ -57,14 +59,14 @@ class Entry(NamedTuple):
         return self.place.name if self.place.is_dir() else self.place.stem
 
 
-def entries(patterns: Sequence[str], base: Path, game: str = "", granted: Limits = HOUSE_LIMITS) -> list[Entry]:
+def discover(patterns: Sequence[str], base: Path, game: str = "", granted: Limits = DEFAULT_LIMITS) -> list[Entry]:
     """Return what patterns mean, each once, in the order of the patterns, with whatever is wrong with any of them."""
-    found = [_entered(place, game, granted) for place in bots_at(patterns, base, game)]
+    found = [_entered(place, game, granted) for place in expand_patterns(patterns, base, game)]
     for name, count in Counter(entry.spec.name for entry in found if entry.spec).items():
         if count > 1:
             twins = [entry for entry in found if entry.spec and entry.spec.name == name]
             at = ", ".join(_place(twin.spec) for twin in twins if twin.spec)
-            told = f"{count_word(count)} bots are called {spelled(name)}: {at}"
+            told = f"{count_word(count)} bots are called {to_toml(name)}: {at}"
             problem = Problem("C003", "", told, hint="name = … in bot.toml")
             found = [
                 entry._replace(problems=(*entry.problems, problem)) if entry in twins else entry for entry in found
@@ -74,8 +76,8 @@ def entries(patterns: Sequence[str], base: Path, game: str = "", granted: Limits
 
 def _entered(place: Path, game: str, granted: Limits) -> Entry:
     try:
-        spec = find(place, granted)
-    except Refused as refused:
+        spec = load_spec(place, granted)
+    except UserError as refused:
         return Entry(place, None, tuple(refused.problems))
     if game and spec.game not in ("", game):
         problem = Problem("C015", spec.manifest, f"{spec.name} plays {spec.game}, and this is {game}")
@@ -88,9 +90,9 @@ def refuse_broken(entered: Sequence[Entry]) -> None:
     _refuse_if(list(dict.fromkeys(problem for entry in entered for problem in entry.problems)))
 
 
-def find_all(patterns: Sequence[str], base: Path, game: str = "", granted: Limits = HOUSE_LIMITS) -> list[Spec]:
+def load_specs(patterns: Sequence[str], base: Path, game: str = "", granted: Limits = DEFAULT_LIMITS) -> list[Spec]:
     """Return the bots that patterns mean, each once, in the order of the patterns; raise Refused with every problem."""
-    found = entries(patterns, base, game, granted)
+    found = discover(patterns, base, game, granted)
     refuse_broken(found)
     return [entry.spec for entry in found if entry.spec]
 
@@ -100,7 +102,7 @@ def count_word(count: int) -> str:
     return {2: "two", 3: "three", 4: "four"}.get(count, str(count))
 
 
-def bots_at(patterns: Sequence[str], base: Path, game: str = "") -> list[Path]:
+def expand_patterns(patterns: Sequence[str], base: Path, game: str = "") -> list[Path]:
     """Return the files and folders that patterns mean, each once: globs from `base`, and `sample:NAME`.
 
     Hidden files and READMEs are no bots. Raise Refused for a name that means nothing; a pattern may mean nothing.
@@ -110,10 +112,10 @@ def bots_at(patterns: Sequence[str], base: Path, game: str = "") -> list[Path]:
     for pattern in patterns:
         try:
             found |= dict.fromkeys(_matches(pattern, base, game))
-        except Refused as refused:
+        except UserError as refused:
             problems += refused.problems
     if problems:
-        raise Refused(problems, 3)
+        raise UserError(problems, 3)
     return list(found)
 
 
@@ -126,9 +128,13 @@ def _matches(pattern: str, base: Path, game: str) -> list[Path]:
     if not glob.has_magic(pattern):
         place = base / pattern
         if not os.path.lexists(place):
-            near = nearest(place.name, (each.name for each in place.parent.glob("*")))
-            hint = str(PurePosixPath(pattern).with_name(near)) if near else f"nothing of that name is in {shown(base)}"
-            raise Refused([Problem("C012", "", f"{spelled(pattern)} is no bot", hint=hint)], 3)
+            near = closest_match(place.name, (each.name for each in place.parent.glob("*")))
+            hint = (
+                str(PurePosixPath(pattern).with_name(near))
+                if near
+                else f"nothing of that name is in {display_path(base)}"
+            )
+            raise UserError([Problem("C012", "", f"{to_toml(pattern)} is no bot", hint=hint)], 3)
         return [Path(os.path.abspath(place))]  # noqa: PTH100 - Path.resolve would follow links
     names = sorted(glob.glob(pattern, root_dir=base, recursive=True))  # noqa: PTH207 - takes absolute patterns too
     return [
@@ -138,7 +144,7 @@ def _matches(pattern: str, base: Path, game: str) -> list[Path]:
     ]
 
 
-def named_apart(specs: Sequence[Spec]) -> list[Spec]:
+def disambiguate(specs: Sequence[Spec]) -> list[Spec]:
     """Return the bots with names of their own: the second of one name is called `name#2`."""
     seen: Counter[str] = Counter()
     apart = []
@@ -150,24 +156,24 @@ def named_apart(specs: Sequence[Spec]) -> list[Spec]:
 
 
 def _place(spec: Spec) -> str:
-    return shown(spec.folder if spec.manifest or len(spec.files) != 1 else spec.folder / spec.files[0])
+    return display_path(spec.folder if spec.manifest or len(spec.files) != 1 else spec.folder / spec.files[0])
 
 
 def _refuse_if(problems: Sequence[Problem]) -> None:
     if problems:
-        raise Refused(list(problems), 3 if any(problem.code[0] == "C" for problem in problems) else 4)
+        raise UserError(list(problems), 3 if any(problem.code[0] == "C" for problem in problems) else 4)
 
 
 def _name(path: Path, name: str) -> list[Problem]:
     try:
         bot_name(name)
-    except Wrong as wrong:
+    except InvalidValue as wrong:
         hint = 'rename it, or name = "…" in a bot.toml'
-        return [Problem("C009", shown(path), f"the bot's name {spelled(name)} {wrong.message}", hint=hint)]
+        return [Problem("C009", display_path(path), f"the bot's name {to_toml(name)} {wrong.message}", hint=hint)]
     return []
 
 
-def _from_file(path: Path, contents: Contents, granted: Limits) -> Spec:
+def _from_file(path: Path, contents: FileTree, granted: Limits) -> Spec:
     language = next((row.name for row in LANGUAGES.values() if path.suffix in row.suffixes), "any")
     problems = _name(path, path.stem)
     if language == "any":
@@ -187,15 +193,15 @@ def _from_file(path: Path, contents: Contents, granted: Limits) -> Spec:
     )
 
 
-def _from_folder(folder: Path, contents: Contents, granted: Limits) -> Spec:
+def _from_folder(folder: Path, contents: FileTree, granted: Limits) -> Spec:
     toml = Toml(contents.where(""), {}, {})
     said = Manifest()
     if MANIFEST in contents.modes:
         try:
-            toml = read_guest(folder / MANIFEST)
-            said = validated(toml, Manifest)
-        except Refused as refused:
-            raise Refused([*refused.problems[:SHOWN], *contents.problems], 3) from None
+            toml = read_untrusted(folder / MANIFEST)
+            said = load_model(toml, Manifest)
+        except UserError as refused:
+            raise UserError([*refused.problems[:SHOWN], *contents.problems], 3) from None
     _refuse_if(contents.problems)
     problems = [] if said.name else _name(folder, folder.name)
     language, unclear = _language(contents, said, toml)
@@ -215,8 +221,10 @@ def _from_folder(folder: Path, contents: Contents, granted: Limits) -> Spec:
             problems += python_problems(contents, entry)
         if not (sources or entry or said.run or said.build or problems):
             needed = f"has no source file of {language}"
-            problems.append(Problem("B014", contents.where(""), needed, contents.has(), 'sources = ["…"] in bot.toml'))
-    problems += too_much(said, granted, toml)
+            problems.append(
+                Problem("B014", contents.where(""), needed, contents.listing(), 'sources = ["…"] in bot.toml')
+            )
+    problems += limits_exceeded(said, granted, toml)
     _refuse_if(problems)
     return Spec(
         name=said.name or folder.name,
@@ -244,7 +252,7 @@ def _from_folder(folder: Path, contents: Contents, granted: Limits) -> Spec:
         warm=said.warm,
         state=said.state,
         state_lifetime=said.state_lifetime,
-        limits=said.limits.over(granted).at_most(granted),
+        limits=said.limits.with_defaults(granted).at_most(granted),
         manifest=toml.name if MANIFEST in contents.modes else "",
     )
 
@@ -252,12 +260,12 @@ def _from_folder(folder: Path, contents: Contents, granted: Limits) -> Spec:
 # What a folder does not say.
 
 
-def _of_language(contents: Contents, language: str) -> list[str]:
+def _of_language(contents: FileTree, language: str) -> list[str]:
     row = LANGUAGES[language]
     return [name for name in contents.names if PurePosixPath(name).suffix in (*row.sources, *row.suffixes)]
 
 
-def _language(contents: Contents, said: Manifest, toml: Toml) -> tuple[str, list[Problem]]:
+def _language(contents: FileTree, said: Manifest, toml: Toml) -> tuple[str, list[Problem]]:
     """Return the language of a folder: what it says, else the only one it has sources of."""
     if said.language or said.run or said.adapter:
         adapter = adapter_of(said)
@@ -267,11 +275,13 @@ def _language(contents: Contents, said: Manifest, toml: Toml) -> tuple[str, list
         mine = named
     if len(mine) > 1:
         which = f"has sources of {' and '.join(mine)}: which is the bot?"
-        return "", [Problem("B014", contents.where(""), which, contents.has(), f'language = "{mine[0]}" in bot.toml')]
+        return "", [
+            Problem("B014", contents.where(""), which, contents.listing(), f'language = "{mine[0]}" in bot.toml')
+        ]
     return (mine[0] if mine else "any"), []
 
 
-def _entry(contents: Contents, said: Manifest, language: str, toml: Toml) -> tuple[str, list[Problem]]:
+def _entry(contents: FileTree, said: Manifest, language: str, toml: Toml) -> tuple[str, list[Problem]]:
     """Return the script or program that is run when bot.toml does not name it: the only one, or the one called so."""
     top = [name for name in contents.names if "/" not in name and name != MANIFEST]
     if language == "any":
@@ -289,28 +299,30 @@ def _entry(contents: Contents, said: Manifest, language: str, toml: Toml) -> tup
     told = f"has several: which {what} is the bot?" if choice else f"has no {what} to run"
     if language == "any" and not choice and not toml.data:
         told = "has no source file of a language that is known, and no program"
-    return "", [Problem("B014", toml.name, told, contents.has(), f"{wanted} in bot.toml")]
+    return "", [Problem("B014", toml.name, told, contents.listing(), f"{wanted} in bot.toml")]
 
 
-def _missing(contents: Contents, said: Manifest, toml: Toml) -> list[Problem]:
+def _missing(contents: FileTree, said: Manifest, toml: Toml) -> list[Problem]:
     """Return the files that a manifest names and the folder lacks; what its own commands make need not be there."""
     if said.build:
         return []
     named = [(("sources", number), name) for number, name in enumerate(said.sources)]
     named += [(("entry",), said.entry)] if said.entry else []  # type: ignore[list-item]
     return [
-        Problem("B008", toml.where(*key), f"{key[0]}: no file {spelled(name)}", contents.has(), _meant(name, contents))
+        Problem(
+            "B008", toml.where(*key), f"{key[0]}: no file {to_toml(name)}", contents.listing(), _meant(name, contents)
+        )
         for key, name in named
         if name not in contents.modes
     ]
 
 
-def _meant(name: str, contents: Contents) -> str:
-    near = nearest(name, contents.names)
+def _meant(name: str, contents: FileTree) -> str:
+    near = closest_match(name, contents.names)
     return f'did you mean "{near}"?' if near else "paths are relative to the folder of bot.toml"
 
 
-def _run_problems(contents: Contents, said: Manifest, entry: str, toml: Toml) -> list[Problem]:
+def _run_problems(contents: FileTree, said: Manifest, entry: str, toml: Toml) -> list[Problem]:
     """Return what is wrong with the program of a bot of no known language."""
     first = said.run[0] if said.run else entry
     if said.build or (said.run and "/" not in first) or not first:
@@ -324,15 +336,15 @@ def _run_problems(contents: Contents, said: Manifest, entry: str, toml: Toml) ->
             return program_problems(contents, name)
         if not said.run:
             return []  # an entry that is missing has been named
-    message = f"run = {spelled(said.run)}: no such file"
-    return [Problem("B001", toml.where("run"), message, contents.has(), _how_to_run(first, contents))]
+    message = f"run = {to_toml(said.run)}: no such file"
+    return [Problem("B001", toml.where("run"), message, contents.listing(), _how_to_run(first, contents))]
 
 
-def _how_to_run(first: str, contents: Contents) -> str:
+def _how_to_run(first: str, contents: FileTree) -> str:
     """Return what the author of a `run` that names nothing probably wants to write."""
     mine, wanted = [name for name in contents.names if name != MANIFEST], PurePosixPath(first).name
     stems = [name for name in mine if PurePosixPath(name).stem.lower() == wanted.lower()]
-    if near := stems[0] if stems else nearest(wanted, mine):
+    if near := stems[0] if stems else closest_match(wanted, mine):
         language = next((name for name in LANGUAGES if near in _of_language(contents, name)), "")
         build = next((name for name in contents.names if name in ("build.sh", "make.sh", "Makefile")), "")
         if not language:

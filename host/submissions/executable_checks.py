@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from host.base import paths
 from host.base.config_file import escaped
 from host.base.errors import Problem
-from host.submissions.file_tree import LARGEST_FILE, Contents
+from host.submissions.file_tree import LARGEST_FILE, FileTree
 from host.submissions.languages import PATH
 
 
@@ -20,7 +20,7 @@ def runnable(start: bytes) -> bool:
     return start.startswith((b"#!", b"\x7fELF"))
 
 
-def program_problems(contents: Contents, name: str) -> list[Problem]:
+def program_problems(contents: FileTree, name: str) -> list[Problem]:
     """Return what keeps the kernel from running a file: its mode, its first line, or the interpreter that this names."""
     where, start = contents.where(name), contents.start_of(name)
     if not runnable(start):
@@ -46,7 +46,7 @@ VISIBLE = ("/usr/", "/bin/", "/sbin/", "/lib")
 """Where programs lie that a sandbox can see."""
 
 
-def _shebang_problems(contents: Contents, name: str, line: str) -> list[Problem]:
+def _shebang_problems(contents: FileTree, name: str, line: str) -> list[Problem]:
     where = contents.where(name)
     words = line.rstrip("\r").split()
     interpreter = words[0] if words else ""
@@ -102,7 +102,7 @@ PYTHON_2 = re.compile(
 PYTHON_2_LINE = re.compile(r"<>|`|\b[0-9]+[lL]\b|^\s*raise\s+\w+\s*,|^\s*(print|exec)\s+[\"'\w]|\bur[\"']")
 
 
-def python_problems(contents: Contents, name: str) -> list[Problem]:
+def python_problems(contents: FileTree, name: str) -> list[Problem]:
     """Return what keeps Python from compiling a bot: that it is Python 2, or a slip."""
     python = shutil.which("python3", path=PATH)
     if python is None:

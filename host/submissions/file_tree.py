@@ -4,7 +4,7 @@ import os
 import stat
 from pathlib import Path, PurePosixPath
 
-from host.base.config_file import escaped, shown
+from host.base.config_file import display_path, escaped
 from host.base.errors import Problem
 from host.sandbox.limits import MIB
 
@@ -22,13 +22,13 @@ SPECIAL = {
 TAKEN = "a bot is made of regular files: no links, no devices, no odd names"
 
 
-def odd(path: str) -> bool:
+def unsafe_name(path: str) -> bool:
     """Return whether a name could be mistaken for an option or a command, or cannot be printed."""
     parts = PurePosixPath(path).parts
     return not path.isprintable() or any(c in path for c in "\"'\\`") or any(part[0] in "-@" for part in parts)
 
 
-class Contents:
+class FileTree:
     """The regular files of a folder and their modes, looked at without following or opening anything special."""
 
     def __init__(self, folder: Path) -> None:
@@ -54,7 +54,7 @@ class Contents:
                         break
                     status = os.stat(entry.name, dir_fd=at, follow_symlinks=False)
                     path = inside + entry.name
-                    if odd(path):
+                    if unsafe_name(path):
                         self._refuse(path, "has a name that no file of a bot may have")
                     elif stat.S_ISDIR(status.st_mode):
                         folders.append(entry.name)
@@ -89,7 +89,7 @@ class Contents:
 
     def where(self, path: str) -> str:
         """Return a file's name for messages."""
-        return shown(self.folder / path)
+        return display_path(self.folder / path)
 
     def start_of(self, path: str, most: int = 4096) -> bytes:
         """Return the first bytes of one of the files; none when it has gone, or become a link."""
@@ -100,18 +100,18 @@ class Contents:
         with os.fdopen(descriptor, "rb") as file:
             return file.read(most) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
 
-    def has(self) -> str:
+    def listing(self) -> str:
         """Return the list of files for a message."""
         names = ", ".join(map(escaped, self.names[:8])) or "nothing"
         return f"{self.where('')} has: {names}" + (", …" if len(self.names) > 8 else "")
 
 
-class Lone(Contents):
+class SingleFile(FileTree):
     """A bot that is one file: its folder may have others, which are not its own."""
 
     def __init__(self, path: Path, status: os.stat_result) -> None:
         self.folder, self.modes, self.problems, self._room = path.parent, {}, [], LARGEST_FOLDER
-        if odd(path.name):
+        if unsafe_name(path.name):
             self._refuse(path.name, "has a name that no file of a bot may have")
         else:
             self._file(path.name, status)

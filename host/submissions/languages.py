@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache as once
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -43,7 +43,7 @@ class Language(NamedTuple):
     hello: str  # a whole program that answers S, whatever it is asked by argv
 
 
-@once
+@cache
 def tool(name: str) -> str | None:
     """Return the real path of an installed program that sandboxes can see; None when there is none."""
     found = shutil.which(name, path=PATH)
@@ -150,7 +150,7 @@ STARTER = (
 READY = (
     "import builtins, sys; builtins.exit = builtins.quit = sys.exit; sys.path += {packages!r}; del sys.path[0]; "
     "sys.stdout.reconfigure(line_buffering=True); del sys.argv[0]; __file__ = sys.argv[0]; "
-    "home = {{}}; exec({text!r}, home); globals().pop('home')['served'](__file__, {guest!r}, {kit!r}, globals())"
+    "home = {{}}; exec({text!r}, home); globals().pop('home')['serve'](__file__, {guest!r}, {kit!r}, globals())"
 )
 """Starts the same way an interpreter that is kept, and forks for every start. -E: what a bot requires is for it alone."""
 
@@ -158,7 +158,7 @@ Kit = Mapping[str, tuple[str, str]]
 """An adapter's modules, file and text by name; `__main__` is its program."""
 
 
-@once
+@cache
 def packages(program: str) -> tuple[str, ...]:
     """Return the folders in which an installed Python keeps its packages, those that sandboxes can see."""
     command = [need(program), "-I", "-c", "import site; print(*site.getsitepackages(), sep=chr(10))"]
@@ -210,7 +210,7 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall("[0-9]+", version)))
 
 
-@once
+@cache
 def version_of(program: str) -> tuple[int, ...]:
     """Return the version of an installed Python."""
     command = [need(program), "-c", "import sys; print(*sys.version_info[:3])"]

@@ -6,12 +6,24 @@ from dataclasses import dataclass, field, fields
 from pathlib import PurePosixPath
 from typing import Annotated, Any, ClassVar
 
-from host.base.config_file import Flag, Said, Text, Toml, Wrong, matching, nearest, one_of, plain, spelled, whole
+from host.base.config_file import (
+    Flag,
+    InvalidValue,
+    Text,
+    Toml,
+    ValueType,
+    closest_match,
+    integer,
+    matches,
+    one_of,
+    plain_string,
+    to_toml,
+)
 from host.base.errors import Problem
 from host.games import GAMES
 from host.sandbox.limits import BYTES, SECONDS, Limits, seconds, size
 from host.submissions.adapters import ADAPTERS, Adapter
-from host.submissions.file_tree import odd
+from host.submissions.file_tree import unsafe_name
 from host.submissions.languages import LANGUAGES
 from host.submissions.sample_bots import PREFIX
 from protocols import PROTOCOLS
@@ -39,24 +51,24 @@ def amount_of(
 
     def check(value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise Wrong("C006", "is no number with a unit", f'"1 {usual[0]}"')
+            raise InvalidValue("C006", "is no number with a unit", f'"1 {usual[0]}"')
         text = str(value).strip()
         if len(text) > LONGEST_AMOUNT:
-            raise Wrong("C006", "is no number with a unit", f'"1 {usual[0]}"')
+            raise InvalidValue("C006", "is no number with a unit", f'"1 {usual[0]}"')
         if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
             smaller = float(text) * step
             other = f' or "{int(smaller)} {usual[1]}"' if smaller < 1e9 and smaller.is_integer() else ""
-            raise Wrong("C002", " has no unit", f'"{text} {usual[0]}"{other}')
+            raise InvalidValue("C002", " has no unit", f'"{text} {usual[0]}"{other}')
         try:
             found = read(text)
         except ValueError:
             number, _, unit = re.sub(r"^([0-9.]+)\s*", r"\1 ", text).partition(" ")
-            close = nearest(unit, units) or next((known for known in units if unit[:1] == known[:1]), "")
+            close = closest_match(unit, units) or next((known for known in units if unit[:1] == known[:1]), "")
             good = re.fullmatch(r"[0-9]+(\.[0-9]+)?", number) and close
             hint = f'"{number} {close}"' if good else f'a number and one of {", ".join(units)}: "1 {usual[0]}"'
-            raise Wrong("C002", " has no unit that croupier knows", hint) from None
+            raise InvalidValue("C002", " has no unit that croupier knows", hint) from None
         if not 0 < found <= most:
-            raise Wrong("C009", "is out of range", f'more than 0, "1 {usual[0]}" say')
+            raise InvalidValue("C009", "is out of range", f'more than 0, "1 {usual[0]}" say')
         return found
 
     return check
@@ -74,10 +86,10 @@ def _bytes_or_none(value: Any) -> int:
     return 0 if type(value) is int and value == 0 else _bytes(value)
 
 
-Seconds = Annotated[float, Said(_seconds, {"type": "string", "examples": ["1 s", "250 ms"]})]
-Size = Annotated[int, Said(_bytes, {"type": "string", "examples": ["512 MiB"]})]
-SizeOrNone = Annotated[int, Said(_bytes_or_none, {"type": ["string", "integer"], "examples": ["1 MiB", 0]})]
-Count = Annotated[int, whole(1, 4096)]
+Seconds = Annotated[float, ValueType(_seconds, {"type": "string", "examples": ["1 s", "250 ms"]})]
+Size = Annotated[int, ValueType(_bytes, {"type": "string", "examples": ["512 MiB"]})]
+SizeOrNone = Annotated[int, ValueType(_bytes_or_none, {"type": ["string", "integer"], "examples": ["1 MiB", 0]})]
+Count = Annotated[int, integer(1, 4096)]
 
 
 def spelled_limit(value: float) -> str:
@@ -93,7 +105,7 @@ COUNTED = ("tasks", "open_files", "clock")
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestedLimits:
     """A [limits] table: the fields of Limits, -1 where nothing is said."""
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
@@ -109,7 +121,7 @@ class Asked:
     files: Size = -1
     open_files: Count = -1
 
-    def over(self, usual: Limits) -> Limits:
+    def with_defaults(self, usual: Limits) -> Limits:
         """Return the limits, with the usual ones where this table is silent."""
         return usual._replace(**self.said())
 
@@ -120,25 +132,25 @@ class Asked:
 
 def bot_name(value: Any) -> str:
     """Return a name that a bot may have; raise Wrong for one that would be mistaken for something else."""
-    name = plain(value)
+    name = plain_string(value)
     if len(name) > LONGEST_NAME:
-        raise Wrong("C009", f"is longer than {LONGEST_NAME} characters")
+        raise InvalidValue("C009", f"is longer than {LONGEST_NAME} characters")
     if name != name.strip():
-        raise Wrong("C009", "begins or ends with a blank")
+        raise InvalidValue("C009", "begins or ends with a blank")
     if "/" in name or "#" in name:
-        raise Wrong("C009", 'has a "/" or "#": these part a bot from its tables')
+        raise InvalidValue("C009", 'has a "/" or "#": these part a bot from its tables')
     if name.startswith(("-", ".", PREFIX)):
-        raise Wrong("C009", f'begins with "-", "." or "{PREFIX}"')
+        raise InvalidValue("C009", f'begins with "-", "." or "{PREFIX}"')
     return name
 
 
 def file_name(value: Any) -> str:
     """Return a path below the bot's folder; raise Wrong for one that leads elsewhere."""
-    path = PurePosixPath(plain(value))
+    path = PurePosixPath(plain_string(value))
     if path.is_absolute() or ".." in path.parts:
-        raise Wrong("C009", "leads out of the bot's folder")
-    if odd(str(path)):
-        raise Wrong("C009", "is no name that a file of a bot may have")
+        raise InvalidValue("C009", "leads out of the bot's folder")
+    if unsafe_name(str(path)):
+        raise InvalidValue("C009", "is no name that a file of a bot may have")
     return str(path)
 
 
@@ -149,26 +161,26 @@ SET_BY_CROUPIER = re.compile(r"CROUPIER_SEED|LD_.*|GCONV_PATH|LOCPATH")
 def environment(value: Any) -> dict[str, str]:
     """Return variables that a bot may set for itself."""
     if not isinstance(value, dict):
-        raise Wrong("C006", "is no table", 'env = { LANG = "C.UTF-8" }')
+        raise InvalidValue("C006", "is no table", 'env = { LANG = "C.UTF-8" }')
     for name, text in value.items():
         if not re.fullmatch("[A-Z_][A-Z0-9_]{0,63}", name):
-            raise Wrong("C009", f"names a variable {spelled(name)}", "capital letters, digits and _")
+            raise InvalidValue("C009", f"names a variable {to_toml(name)}", "capital letters, digits and _")
         if SET_BY_CROUPIER.fullmatch(name):
-            raise Wrong("C009", f"sets {name}, which is croupier's to set", "leave it out")
+            raise InvalidValue("C009", f"sets {name}, which is croupier's to set", "leave it out")
         if not isinstance(text, str):
-            raise Wrong("C006", f"sets {name} to what is no text", f'{name} = "{spelled(text)}"')
+            raise InvalidValue("C006", f"sets {name} to what is no text", f'{name} = "{to_toml(text)}"')
         if "\0" in text or len(text) > 4096:
-            raise Wrong("C009", f"sets {name} to what no variable can hold")
+            raise InvalidValue("C009", f"sets {name} to what no variable can hold")
     if len(value) > 64:
-        raise Wrong("C009", "sets more than 64 variables")
+        raise InvalidValue("C009", "sets more than 64 variables")
     return dict(value)
 
 
 GameName = Annotated[str, one_of(lambda: GAMES, "game")]
-FileName = Annotated[str, Said(file_name, {"type": "string"})]
+FileName = Annotated[str, ValueType(file_name, {"type": "string"})]
 Requirement = Annotated[
     str,
-    matching(
+    matches(
         r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9,._ -]+\])?\s*"
         r"((~=|==|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!]+\s*(,\s*(~=|==|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!]+\s*)*)?",
         "requirement",
@@ -183,30 +195,30 @@ class Manifest:
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
-    name: Annotated[str, Said(bot_name, {"type": "string", "maxLength": LONGEST_NAME})] = ""
+    name: Annotated[str, ValueType(bot_name, {"type": "string", "maxLength": LONGEST_NAME})] = ""
     author: Text = ""
     game: GameName = ""
     language: Annotated[str, one_of(lambda: LANGUAGES, "language")] = ""
     protocol: Annotated[str, one_of(lambda: PROTOCOLS, "protocol")] = ""
     sources: tuple[FileName, ...] = ()
     entry: FileName = ""
-    main: Annotated[str, matching(r"[\w$]+(\.[\w$]+)*", "class", 'main = "Players.Mine"')] = ""
+    main: Annotated[str, matches(r"[\w$]+(\.[\w$]+)*", "class", 'main = "Players.Mine"')] = ""
     run: tuple[Text, ...] = ()
     build: tuple[Text, ...] = ()
     compiler: Annotated[str, one_of(lambda: ("sbcl", "ecl", "clisp"), "Lisp that is known here")] = ""
     adapter: Annotated[str, one_of(lambda: ADAPTERS, "adapter")] = ""
     heap: Size = 0
-    python: Annotated[str, matching(r"(>=|==)?\s*[0-9]+(\.[0-9]+){0,2}", "version", '">=3.11", or "3.12"')] = ""
+    python: Annotated[str, matches(r"(>=|==)?\s*[0-9]+(\.[0-9]+){0,2}", "version", '">=3.11", or "3.12"')] = ""
     requires: tuple[Requirement, ...] = ()
-    env: Annotated[dict[str, str], Said(environment, {"type": "object"})] = field(default_factory=dict)
-    needs: tuple[Annotated[str, matching(r"[A-Za-z0-9][A-Za-z0-9._+-]*", "name of a program")], ...] = ()
-    abreast: Annotated[int, whole(1, 1024)] = 1
+    env: Annotated[dict[str, str], ValueType(environment, {"type": "object"})] = field(default_factory=dict)
+    needs: tuple[Annotated[str, matches(r"[A-Za-z0-9][A-Za-z0-9._+-]*", "name of a program")], ...] = ()
+    abreast: Annotated[int, integer(1, 1024)] = 1
     tables: Flag = False
     lifetime: Annotated[str, one_of(lambda: ("fixture", "table"), "lifetime")] = "fixture"
     warm: Flag = False
-    state: Annotated[str, matching(r"(?!bot\.toml$)[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", "name of one file")] = ""
+    state: Annotated[str, matches(r"(?!bot\.toml$)[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", "name of one file")] = ""
     state_lifetime: Annotated[str, one_of(lambda: ("fixture", "stage"), "lifetime of a state")] = "fixture"
-    limits: Asked = Asked()
+    limits: RequestedLimits = RequestedLimits()
 
 
 def adapter_of(said: Manifest) -> Adapter | None:
@@ -219,7 +231,7 @@ def contradictions(said: Manifest, language: str, toml: Toml) -> list[Problem]:
 
     def against(key: str, message: str, hint: str) -> None:
         value = toml.data.get(key)
-        problems.append(Problem("C013", toml.where(key), f"{key} = {spelled(value)} {message}", hint=hint))
+        problems.append(Problem("C013", toml.where(key), f"{key} = {to_toml(value)} {message}", hint=hint))
 
     for key, languages in ONLY_FOR.items():
         if key in toml.data and language not in languages:
@@ -246,18 +258,18 @@ def contradictions(said: Manifest, language: str, toml: Toml) -> list[Problem]:
     return problems
 
 
-def too_much(said: Manifest, granted: Limits, toml: Toml) -> list[Problem]:
+def limits_exceeded(said: Manifest, granted: Limits, toml: Toml) -> list[Problem]:
     """Return what a bot asks for beyond what it is granted."""
     problems = []
     for key, asked in said.limits.said().items():
         most = getattr(granted, key)
         if asked > most:
             least = str(most) if key in COUNTED else f'"{spelled_limit(most)}"'
-            message = f"{key} = {spelled(toml.data['limits'][key])} is more than the {least.strip(chr(34))} granted"
+            message = f"{key} = {to_toml(toml.data['limits'][key])} is more than the {least.strip(chr(34))} granted"
             hint = f"{key} = {least} or less; more is the organiser's to give, to everybody"
             problems.append(Problem("C014", toml.where("limits", key), message, hint=hint))
-    memory = said.limits.over(granted).memory
+    memory = said.limits.with_defaults(granted).memory
     if said.heap > memory:
-        message = f"heap = {spelled(toml.data['heap'])} is more than the memory limit of {spelled_limit(memory)}"
+        message = f"heap = {to_toml(toml.data['heap'])} is more than the memory limit of {spelled_limit(memory)}"
         problems.append(Problem("C013", toml.where("heap"), message, hint=f'heap = "{spelled_limit(memory // 4)}"'))
     return problems

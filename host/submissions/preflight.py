@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 
 import trio
 
-from host.base.errors import Problem, Refused
-from host.base.safe_text import harmless
-from host.bots.monitor import Watcher, a_watcher
-from host.bots.seat import seated
-from host.bots.state_file import housed
+from host.base.errors import Problem, UserError
+from host.base.safe_text import escape_control_chars
+from host.bots.monitor import Monitor, running_monitor
+from host.bots.seat import open_seat
+from host.bots.state_file import bot_sandbox
 from host.bots.values import Question
 from host.games.engine import Game
-from host.sandbox import KeeperDied, demand_clock
+from host.sandbox import KeeperDied, require_clock
 from host.sandbox.limits import A_DAY, Limits
 from host.submissions.bot_spec import Bot, Spec
 from host.submissions.build import build
-from host.submissions.diagnosis import code_of, problem_of
+from host.submissions.diagnosis import code_of, diagnose
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind, View
 
@@ -27,7 +27,7 @@ ENDS, DIFFERS = "B035", "B039"
 NEVER_STARTS = ("B011", "B012", "B013")  # its runtime has said why
 
 
-async def ready(
+async def prepare_bots(
     specs: Sequence[Spec],
     game: Game,
     granted: Limits,
@@ -41,9 +41,9 @@ async def ready(
     `granted` are the tournament's limits; a bot may have asked for less. With `warn`, one that does start but ends
     whatever it is asked is let through with a warning: among friends that is a result like any other.
     """
-    demand_clock(granted.clock, level)
+    require_clock(granted.clock, level)
     bots: dict[int, Bot] = {}
-    refusals: dict[int, Refused] = {}
+    refusals: dict[int, UserError] = {}
     cores = trio.CapacityLimiter(len(os.sched_getaffinity(0)))
 
     async def one(number: int, spec: Spec) -> None:
@@ -52,16 +52,16 @@ async def ready(
             try:
                 bot = await build(spec._replace(game=game.name), level)
                 bots[number] = bot = bot._replace(limits=granted.at_most(spec.limits))
-                if problem := await started(bot._replace(warm=()), game, level):
+                if problem := await startup_problem(bot._replace(warm=()), game, level):
                     if warn is None or problem.code != ENDS:
-                        raise Refused([problem], 4)
+                        raise UserError([problem], 4)
                     warn(f"WARNING  {problem.where}: {problem.message}")
-                if bot.warm and (problem := await differs(bot, game, level)):
+                if bot.warm and (problem := await warm_mismatch(bot, game, level)):
                     if spec.warm:
-                        raise Refused([problem], 4)
+                        raise UserError([problem], 4)
                     bots[number] = bot._replace(warm=())  # nobody has asked for it
                 told(spec.name, time.monotonic() - began)
-            except Refused as refused:
+            except UserError as refused:
                 refusals[number] = refused
 
     async with trio.open_nursery() as nursery:
@@ -69,7 +69,7 @@ async def ready(
             nursery.start_soon(one, number, spec)
     if refusals:
         problems = [problem for _, refused in sorted(refusals.items()) for problem in refused.problems]
-        raise Refused(problems, max(refused.exit_code for refused in refusals.values()))
+        raise UserError(problems, max(refused.exit_code for refused in refusals.values()))
     return [bots[number] for number in range(len(specs))]
 
 
@@ -78,21 +78,21 @@ def hopeless(answer: Answer) -> bool:
     return isinstance(answer, Fault) and answer.kind in HOPELESS
 
 
-async def differs(bot: Bot, game: Game, level: str) -> Problem | None:
+async def warm_mismatch(bot: Bot, game: Game, level: str) -> Problem | None:
     """Return what is wrong with a bot whose answers warm are not its answers cold; None when they are the same.
 
     Of one that does not answer the same twice cold, nothing can be compared but whether it answers.
     """
-    async with a_watcher() as watcher, housed(bot, level) as home:
+    async with running_monitor() as watcher, bot_sandbox(bot, level) as home:
 
         async def answers(command: tuple[str, ...], views: Sequence[View], patience: float) -> list[Answer]:
-            home.keep()
+            home.write_state()
             said: list[Answer] = []
             until = time.monotonic() + patience
-            async with seated(bot._replace(warm=command), game, home.sandbox, 1, watcher) as seat:
+            async with open_seat(bot._replace(warm=command), game, home.sandbox, 1, watcher) as seat:
                 for number, view in enumerate(views, 1):
                     table = number if bot.lifetime == "fixture" else min(number, 2)  # who lives for one starts twice
-                    said += await seat.decide([Question(table, number, view)])
+                    said += await seat.ask([Question(table, number, view)])
                     if time.monotonic() > until:
                         break
             return said
@@ -115,40 +115,44 @@ async def differs(bot: Bot, game: Game, level: str) -> Problem | None:
 
 
 def _said(answer: Answer) -> str:
-    return harmless(f"{answer.kind} {answer.detail}" if isinstance(answer, Fault) else f"{answer.verb} {answer.n}")
+    return escape_control_chars(
+        f"{answer.kind} {answer.detail}" if isinstance(answer, Fault) else f"{answer.verb} {answer.n}"
+    )
 
 
-async def started(bot: Bot, game: Game, level: str) -> Problem | None:
+async def startup_problem(bot: Bot, game: Game, level: str) -> Problem | None:
     """Return what keeps a bot from playing at all: it cannot be started, or ends without a word whatever it is asked.
 
     A bot that is slow, wrong or unreadable may play: the rules say what that costs.
     """
-    watcher = Watcher()
+    watcher = Monitor()
     answers: list[Answer] = []
     lost: Problem | None = None
     try:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(watcher.run)
             async with (
-                housed(bot, level) as home,
-                seated(bot, game, home.sandbox, 1, watcher) as seat,
+                bot_sandbox(bot, level) as home,
+                open_seat(bot, game, home.sandbox, 1, watcher) as seat,
             ):
                 for number, view in enumerate(game.examples[1:3], 1):
-                    answers += await seat.decide([Question(number, 1, view)])
+                    answers += await seat.ask([Question(number, 1, view)])
                     if not hopeless(answers[-1]):
                         break
             nursery.cancel_scope.cancel()
     except* KeeperDied as died:
-        lost = Problem("B017", bot.name, f"no sandbox can be made for it: {harmless(str(died.exceptions[0]))}")
+        lost = Problem(
+            "B017", bot.name, f"no sandbox can be made for it: {escape_control_chars(str(died.exceptions[0]))}"
+        )
     if lost is not None:
         return lost
     if not hopeless(answers[-1]):
         return None
     piece = seat.evidence[0]
-    stderr = harmless(piece.stderr.decode(errors="replace")).strip()
-    said = f"asked: {harmless(piece.question.decode())}" + (f"\n{stderr}" if stderr else "")
+    stderr = escape_control_chars(piece.stderr.decode(errors="replace")).strip()
+    said = f"asked: {escape_control_chars(piece.question.decode())}" + (f"\n{stderr}" if stderr else "")
     if code_of(piece) in NEVER_STARTS:
-        return problem_of(bot, game, piece)
+        return diagnose(bot, game, piece)
     if piece.kind == FaultKind.START:
         return Problem("B018", bot.name, f"cannot be started: {piece.detail}", f"command: {' '.join(bot.argv)[:200]}")
     return Problem(ENDS, bot.name, f"{piece.ended} without an answer, whatever it is asked", said)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import trio
 
-from host.bots.monitor import Watcher
+from host.bots.monitor import Monitor
 from host.games.engine import Game
 from host.sandbox import Sandbox
 from host.submissions.bot_spec import Bot
@@ -20,7 +20,7 @@ OTHER = {"argv": "lines", "lines": "argv"}
 CHUNK = 1 << 16
 
 
-class Heard(NamedTuple):
+class ProbeResult(NamedTuple):
     """The first line that was heard, whether it had an end, and the seconds that it took from the start."""
 
     line: bytes
@@ -28,7 +28,7 @@ class Heard(NamedTuple):
     after: float
 
 
-async def unflushed(bot: Bot, sandbox: Sandbox, watcher: Watcher, view: View) -> Heard | None:
+async def unflushed(bot: Bot, sandbox: Sandbox, watcher: Monitor, view: View) -> ProbeResult | None:
     """Return what a bot answers as soon as its input is closed; None when that makes no difference.
 
     It has been silent for the time of one move: who takes half as long, and no more, was not computing all that time.
@@ -40,7 +40,7 @@ async def unflushed(bot: Bot, sandbox: Sandbox, watcher: Watcher, view: View) ->
     return heard if heard.whole and heard.after < bot.limits.move / 2 else None
 
 
-async def speaks(bot: Bot, game: Game, sandbox: Sandbox, watcher: Watcher, view: View) -> str:
+async def detect_protocol(bot: Bot, game: Game, sandbox: Sandbox, watcher: Monitor, view: View) -> str:
     """Return the protocol by which a bot, silent by its own, makes a move, and not without its question; else empty."""
     other = OTHER.get(bot.protocol, "")
     if not other:
@@ -53,14 +53,14 @@ async def speaks(bot: Bot, game: Game, sandbox: Sandbox, watcher: Watcher, view:
     return other if moves == [True, False] else ""
 
 
-async def _heard(bot: Bot, sandbox: Sandbox, watcher: Watcher, words: Sequence[bytes], typed: bytes) -> Heard:
+async def _heard(bot: Bot, sandbox: Sandbox, watcher: Monitor, words: Sequence[bytes], typed: bytes) -> ProbeResult:
     """Return the first line of a bot that is started with these arguments, all of its input typed at once."""
     began, output = time.perf_counter(), b""
     with ExitStack() as stack, watcher.watching(sandbox, bot.limits.memory) as watched:
         reads, types = _pipe(stack)
         listens, writes = _pipe(stack)
         _nobody, complains = _pipe(stack)
-        watched.allow(bot.limits.cpu + bot.limits.startup)
+        watched.set_cpu_budget(bot.limits.cpu + bot.limits.startup)
         types.write(typed)
         types.close()
         argv = [word.encode() for word in bot.argv]
@@ -75,9 +75,9 @@ async def _heard(bot: Bot, sandbox: Sandbox, watcher: Watcher, words: Sequence[b
                     break
                 output += heard
         after = time.perf_counter() - began
-        await sandbox.keeper.sweep()
+        await sandbox.keeper.kill_all()
     line, end, _ = output.partition(b"\n")
-    return Heard(line, bool(end), after)
+    return ProbeResult(line, bool(end), after)
 
 
 def _pipe(stack: ExitStack) -> tuple[io.FileIO, io.FileIO]:

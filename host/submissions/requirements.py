@@ -20,7 +20,7 @@ import trio
 
 from host.base import paths
 from host.base.config_file import escaped
-from host.base.errors import Problem, Refused
+from host.base.errors import Problem, UserError
 from host.submissions.bot_spec import Spec
 from host.submissions.languages import Step, need, python, version_of
 
@@ -32,16 +32,16 @@ OFTEN = 0.1  # seconds between two looks at how much has come
 WORDS = 6  # lines of pip's that are shown
 
 
-class Suiting(NamedTuple):
+class WheelTarget(NamedTuple):
     """Which wheels suit a bot: those of the Python that runs it, on its machine."""
 
     python: str  # "3.11"
     machine: str  # "x86_64"
 
 
-def suiting(spec: Spec) -> Suiting:
+def target_of(spec: Spec) -> WheelTarget:
     """Return which wheels suit a bot here. Raise Refused (exit code 6) when there is no such Python."""
-    return Suiting(".".join(map(str, version_of(python(spec))[:2])), os.uname().machine)
+    return WheelTarget(".".join(map(str, version_of(python(spec))[:2])), os.uname().machine)
 
 
 def _pip() -> Path:
@@ -49,11 +49,11 @@ def _pip() -> Path:
     found = importlib.util.find_spec("pip")
     if found is None or found.origin is None:
         hint = "install croupier with pip in a virtual environment"
-        raise Refused([Problem("S005", "requires", "needs pip, and croupier's Python has none", hint=hint)], 6)
+        raise UserError([Problem("S005", "requires", "needs pip, and croupier's Python has none", hint=hint)], 6)
     return Path(found.origin).parent
 
 
-async def fetched(spec: Spec, suits: Suiting) -> Path:
+async def download(spec: Spec, suits: WheelTarget) -> Path:
     """Return the folder of the wheels that a bot requires, downloaded once for each list of requirements.
 
     Raise Refused (exit code 4) when the index has none that suit, 6 when it cannot be asked.
@@ -119,17 +119,17 @@ def _bytes(folder: Path) -> int:
     return total
 
 
-def _refused(spec: Spec, why: str, hint: str, code: int) -> Refused:
+def _refused(spec: Spec, why: str, hint: str, code: int) -> UserError:
     message = f"requires = {json.dumps(list(spec.requires))} {why}"
-    return Refused([Problem("B009", spec.manifest or spec.name, message, hint=hint)], code)
+    return UserError([Problem("B009", spec.manifest or spec.name, message, hint=hint)], code)
 
 
-def lay(wheels: Path, staged: Path) -> None:
+def stage(wheels: Path, staged: Path) -> None:
     """Lay the wheels beside the bot's own files, for its build; raise Refused rather than mix them with the bot's."""
     for name in (FOLDER, WHEELS):
         if (staged / name).exists():
             hint = "call it otherwise: what it requires goes there"
-            raise Refused([Problem("B019", name, "is a folder of the bot's own, beside `requires`", hint=hint)], 4)
+            raise UserError([Problem("B019", name, "is a folder of the bot's own, beside `requires`", hint=hint)], 4)
     shutil.copytree(wheels, staged / WHEELS)
     shutil.copytree(_pip(), staged / WHEELS / "pip", ignore=shutil.ignore_patterns("__pycache__", "*.exe"))
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from host.base.config_file import nearest, spelled
-from host.base.errors import Problem, Refused
+from host.base.config_file import closest_match, to_toml
+from host.base.errors import Problem, UserError
 from host.games import GAMES
 
 PREFIX = "sample:"
@@ -32,6 +32,6 @@ def sample(name: str, game: str | None = None) -> Path:
     if name in known:
         return known[name]
     of = f" of {game}" if game else ""
-    meant = nearest(name, known)
+    meant = closest_match(name, known)
     hint = PREFIX + meant if meant else ", ".join(known) or f"croupier ships none{of}"
-    raise Refused([Problem("C012", "", f"there is no sample bot{of} called {spelled(name)}", hint=hint)], 2)
+    raise UserError([Problem("C012", "", f"there is no sample bot{of} called {to_toml(name)}", hint=hint)], 2)

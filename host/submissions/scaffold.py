@@ -5,10 +5,10 @@ from typing import NamedTuple, get_type_hints
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from host.base.config_file import Wrong, spelled
+from host.base.config_file import InvalidValue, to_toml
 from host.games.engine import Game
 from host.submissions.bot_spec import MANIFEST, SCRIPTS
-from host.submissions.file_tree import odd
+from host.submissions.file_tree import unsafe_name
 from host.submissions.languages import LANGUAGES, Language
 from host.submissions.manifest import bot_name
 from protocols.wire import spell
@@ -65,10 +65,12 @@ def main_file(row: Language) -> str:
     return "Bot.java" if row.name == "java" else "bot" + (row.suffixes[0] if row.suffixes else "")
 
 
-def begun(name: str, game: Game, language: str, protocol: str) -> dict[str, str]:
+def starter_files(name: str, game: Game, language: str, protocol: str) -> dict[str, str]:
     """Return the files of a starter bot by name: bot.toml and the source. Raise Wrong for a name that a bot cannot have."""
-    if odd(bot_name(name)):
-        raise Wrong("C009", "is no name for a folder with sources: quotes and backslashes end comments and texts")
+    if unsafe_name(bot_name(name)):
+        raise InvalidValue(
+            "C009", "is no name for a folder with sources: quotes and backslashes end comments and texts"
+        )
     row, fields = LANGUAGES[language], template_fields(game)
     source = ENVIRONMENT.get_template(f"{language}.jinja").render(
         name=name,
@@ -90,7 +92,7 @@ def manifest(name: str, game: Game, row: Language, protocol: str) -> str:
         said["entry"] = main_file(row)
     if row.name == "java":
         said["heap"] = "64 MiB"
-    lines = [f"{key:<8} = {spelled(value)}" for key, value in said.items()]
+    lines = [f"{key:<8} = {to_toml(value)}" for key, value in said.items()]
     lines.insert(1, '# author = "…"')
     if row.name == "any":
         lines.append(f'run      = ["./{main_file(row)}"]')

@@ -14,13 +14,13 @@ from host import __version__
 from host.base import paths
 from host.games.engine import Game
 from host.play.custom_games import origin
-from host.play.records import Fixture, Record, Setup
+from host.play.records import Fixture, Record, WorkerSetup
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import Bot, Spec
-from host.submissions.preflight import ready
+from host.submissions.preflight import prepare_bots
 from host.tournament.journal import Journal, writing
-from host.tournament.runner import Watch
-from host.tournament.stage_runner import Executor, Hands, known, run_stage
+from host.tournament.runner import Observer
+from host.tournament.stage_runner import Executor, WorkerPool, bot_metadata, run_stage
 from host.tournament.stages import Field
 from host.tournament.tournament_dir import commitment
 
@@ -54,7 +54,7 @@ def seed_from(said: str | None) -> bytes:
     return hashlib.sha256(said.encode()).digest()[:16]
 
 
-class Terms(NamedTuple):
+class AdhocRules(NamedTuple):
     """What a friendly game is played under."""
 
     game: Game
@@ -65,21 +65,23 @@ class Terms(NamedTuple):
     limits: Limits
 
 
-class Met(NamedTuple):
+class AdhocSession(NamedTuple):
     """Friends at their tables: who they are, what deals to them, where it is written down, and who carries the work."""
 
     bots: list[Bot]
     seed: bytes
     journal: Journal
-    hands: Hands
+    hands: WorkerPool
     blank: Fixture
 
 
 @contextlib.asynccontextmanager
-async def met(terms: Terms, place: Path, executor: Executor, workers: int, watch: Watch) -> AsyncIterator[Met]:
+async def adhoc_session(
+    terms: AdhocRules, place: Path, executor: Executor, workers: int, watch: Observer
+) -> AsyncIterator[AdhocSession]:
     """Bring bots together for the length of the block; the journal is made anew."""
     game, specs = terms.game, terms.specs
-    bots = await ready(specs, game, terms.limits, terms.level, warn=watch.say)
+    bots = await prepare_bots(specs, game, terms.limits, terms.level, warn=watch.say)
     seed = seed_from(terms.said)
 
     def forget() -> None:
@@ -89,21 +91,23 @@ async def met(terms: Terms, place: Path, executor: Executor, workers: int, watch
     with writing(place, fresh=forget) as journal:
         facts = {"game": game.name, "name": "friendly", "level": terms.level, "state": "finished"}
         facts |= {"version": __version__, "machine": paths.machine(), "began": str(time.time())}
-        journal.note(facts | {"seed": seed.hex(), "seed_sha256": commitment(seed), "stages": "[]"})
+        journal.set_metadata(facts | {"seed": seed.hex(), "seed_sha256": commitment(seed), "stages": "[]"})
         for bot, spec in zip(bots, specs, strict=True):
             lone = len(spec.files) == 1 and not spec.manifest
             source = spec.folder / spec.files[0] if lone else spec.folder
-            journal.enter(bot.name, bot.sha256, bot.language, known(bot) | {"source": str(source.resolve())})
-        setup = Setup(game.name, terms.rules, tuple(bots), seed, terms.level, origin=origin(game.name))
+            journal.add_bot(bot.name, bot.sha256, bot.language, bot_metadata(bot) | {"source": str(source.resolve())})
+        setup = WorkerSetup(game.name, terms.rules, tuple(bots), seed, terms.level, origin=origin(game.name))
         async with executor(setup, watch.say, workers) as hands:
-            yield Met(bots, seed, journal, hands, Fixture(game.name, terms.rules, "", "", (), 0))
+            yield AdhocSession(bots, seed, journal, hands, Fixture(game.name, terms.rules, "", "", (), 0))
 
 
-async def played(terms: Terms, stage: Stage, place: Path, executor: Executor, workers: int, watch: Watch) -> Friendly:
+async def played(
+    terms: AdhocRules, stage: Stage, place: Path, executor: Executor, workers: int, watch: Observer
+) -> Friendly:
     """Play the stage's tables between the bots, who change seats from table to table."""
-    async with met(terms, place, executor, workers, watch) as friends:
+    async with adhoc_session(terms, place, executor, workers, watch) as friends:
         journal, field = friends.journal, Field([bot.name for bot in friends.bots], friends.seed)
-        journal.note({"mirror": json.dumps(stage.mirror)})
+        journal.set_metadata({"mirror": json.dumps(stage.mirror)})
         await run_stage(stage, friends.blank, field, journal, friends.hands, watch.progress)
-        records = [whole[0] for path in journal.paths() if (whole := journal.whole(path))]
+        records = [whole[0] for path in journal.paths() if (whole := journal.full_record(path))]
         return Friendly(friends.seed, records, journal.bots())

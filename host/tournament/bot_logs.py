@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from host.base.errors import Problem, Refused
-from host.base.safe_text import harmless
+from host.base.errors import Problem, UserError
+from host.base.safe_text import escape_control_chars
 from host.play.records import Record
 from host.submissions.bot_spec import Bot
 from host.submissions.build import log_of
@@ -42,10 +42,10 @@ class Logs:
                 told = log_of(bot.sha256).read_text(errors="replace")
                 self._write(("build", file_name(bot.name), "build.log"), told, anew=True)
 
-    def refused(self, refused: Refused) -> Refused:
+    def refused(self, refused: UserError) -> UserError:
         """Return a refusal whose builds that have failed name their logs here; they are kept."""
         problems = [self._named(problem) if problem.log else problem for problem in refused.problems]
-        return Refused(problems, refused.exit_code)
+        return UserError(problems, refused.exit_code)
 
     def _named(self, problem: Problem) -> Problem:
         place = ("build", file_name(problem.where), "build.log")
@@ -78,7 +78,7 @@ def file_name(bot: str) -> str:
 
 
 def _text(said: bytes) -> str:
-    return harmless(said.decode(errors="replace")).rstrip("\n")
+    return escape_control_chars(said.decode(errors="replace")).rstrip("\n")
 
 
 def _end(text: bytes) -> bytes:

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from host.games.engine import Game
 from host.play.records import Fixture, Job, Record
-from host.play.table_plans import sittings
-from host.tournament.adhoc import Met
-from host.tournament.stage_runner import about, benched
+from host.play.table_plans import table_setups
+from host.tournament.adhoc import AdhocSession
+from host.tournament.stage_runner import benched, fixture_metadata
 from host.tournament.stages import BLOCK, blocks, contestants
 from host.tournament.statistics import Elo, Interval, Verdict, Z, elo_between, sequential, sequential_mean
 
@@ -17,7 +17,7 @@ GROWTH = 4  # a batch is a fourth of all tables before it
 SHARES = 8  # fixtures of a batch, whatever the workers, so that all of them have work
 
 
-class Duel(NamedTuple):
+class Comparison(NamedTuple):
     """How two sides stand after some tables; `lead` and `squares` sum what the first was ahead by at each."""
 
     tables: int = 0
@@ -27,11 +27,11 @@ class Duel(NamedTuple):
     lead: float = 0.0
     squares: float = 0.0
 
-    def after(self, ours: float, theirs: float, ahead: int) -> "Duel":
+    def after(self, ours: float, theirs: float, ahead: int) -> "Comparison":
         """Return how they stand after one more table, whose scores they are; `ahead` is 1, 0 or -1."""
         tables, won, drawn, lost, lead, squares = self
         by = ours - theirs
-        return Duel(
+        return Comparison(
             *(tables + 1, won + (ahead > 0), drawn + (ahead == 0), lost + (ahead < 0)), lead + by, squares + by * by
         )
 
@@ -78,27 +78,31 @@ def batches(most: int) -> Iterator[tuple[int, int]]:
         first += size
 
 
-async def fought(
-    friends: Met, game: Game, most: int, bounds: tuple[float, float], told: Callable[[Duel, Verdict], None]
-) -> Duel:
+async def run_comparison(
+    friends: AdhocSession,
+    game: Game,
+    most: int,
+    bounds: tuple[float, float],
+    told: Callable[[Comparison, Verdict], None],
+) -> Comparison:
     """Play a duel: bots in turn of the new and of the old, seats rotating; `told` hears of it after every batch.
 
     A batch is played whole before anybody looks at it, so that the end does not depend on who plays how fast.
     """
     names = [bot.name for bot in friends.bots]
     group, hands = f"duel/{contestants(names)}", friends.hands
-    duel, records = Duel(), dict[str, Record]()
+    duel, records = Comparison(), dict[str, Record]()
     for first, size in batches(most):
         share = min(BLOCK, -(-size // SHARES))
         due = {fixture.path: fixture for fixture in blocks(friends.blank, group, names, first + size - 1, share, first)}
         for fixture in due.values():
-            await hands.give(Job(fixture, benched(records)))
+            await hands.submit(Job(fixture, benched(records)))
         for _ in due:
-            record = await hands.take()
+            record = await hands.next_result()
             records[record.path] = record.summary()
             fixture = due[record.path]
-            friends.journal.add("duel", record, about(fixture))
-            duel = counted(duel, game, fixture, friends.seed, record)
+            friends.journal.add("duel", record, fixture_metadata(fixture))
+            duel = add_result(duel, game, fixture, friends.seed, record)
         verdict = duel.verdict(game, bounds)
         told(duel, verdict)
         if verdict.accepted:
@@ -106,10 +110,10 @@ async def fought(
     return duel
 
 
-def counted(duel: Duel, game: Game, fixture: Fixture, seed: bytes, record: Record) -> Duel:
+def add_result(duel: Comparison, game: Game, fixture: Fixture, seed: bytes, record: Record) -> Comparison:
     """Return how two sides stand after one more fixture: who is named at an even place belongs to the first."""
     new = set(fixture.bots[::2])
-    for sitting, scores in zip(sittings(fixture, seed, record.scores), record.scores, strict=True):
+    for sitting, scores in zip(table_setups(fixture, seed, record.scores), record.scores, strict=True):
         mine = [bot in new for bot in sitting.bots]
         ours, theirs = (
             sum(score for score, is_ours in zip(scores, mine, strict=True) if is_ours is side) for side in (True, False)

@@ -9,41 +9,41 @@ from pydantic import Field
 
 from host.base.config_file import (
     Flag,
-    Said,
+    InvalidValue,
     Text,
     Toml,
-    Wrong,
-    by_line,
+    ValueType,
+    closest_match,
     flag,
-    matching,
-    nearest,
+    integer,
+    load_model,
+    matches,
     one_of,
-    plain,
+    plain_string,
     read,
-    spelled,
+    sorted_by_line,
+    to_toml,
     unknown_key,
-    validated,
-    whole,
 )
-from host.base.errors import Problem, Refused
+from host.base.errors import Problem, UserError
 from host.games import GAMES
 from host.games.engine import Game
-from host.play.custom_games import bring, origin
-from host.play.records import Setup
+from host.play.custom_games import load_game, origin
+from host.play.records import WorkerSetup
 from host.sandbox.limits import CLOCKS, Limits
 from host.submissions.bot_spec import Bot, Spec
-from host.submissions.discovery import Entry, bots_at, entries, find_all
-from host.submissions.manifest import ONLY_FOR, Asked, GameName
+from host.submissions.discovery import Entry, discover, expand_patterns, load_specs
+from host.submissions.manifest import ONLY_FOR, GameName, RequestedLimits
 
 CONFIG = "croupier.toml"
 ADDRESS = r"(tcp|tls)://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}"
 FORBID: Any = {"extra": "forbid"}
 RANK = "way to rank here"
 
-StageName = Annotated[str, matching("[A-Za-z0-9_-]{1,40}", "name of a stage", "up to 40 letters, digits, _ and -")]
-Bots = Annotated[int, whole(1, 10_000)]
-Many = Annotated[int, whole(1, 10_000_000)]
-Few = Annotated[int, whole(1, 1000)]
+StageName = Annotated[str, matches("[A-Za-z0-9_-]{1,40}", "name of a stage", "up to 40 letters, digits, _ and -")]
+Bots = Annotated[int, integer(1, 10_000)]
+Many = Annotated[int, integer(1, 10_000_000)]
+Few = Annotated[int, integer(1, 1000)]
 
 
 # The kinds of stage, with the rule books' numbers.
@@ -139,7 +139,7 @@ KINDS: Mapping[str, Kind] = {
         "a game of chips for three to five",
     ),
 }
-USUAL: Mapping[str, tuple[Stage, ...]] = {
+DEFAULT_STAGES: Mapping[str, tuple[Stage, ...]] = {
     "tables": (Tables(name="tables"),),
     "round-robin": (RoundRobin(name="league"),),
     "groups": (Groups(name="groups", until=5), Groups(name="final", advance=1, until=1)),
@@ -154,25 +154,25 @@ def _workers(value: Any) -> int:
     if value == "auto":
         return 0
     if isinstance(value, str):
-        raise Wrong("C008", "is no number of workers", '"auto", or a number')
-    return int(whole(1, 1024).check(value))
+        raise InvalidValue("C008", "is no number of workers", '"auto", or a number')
+    return int(integer(1, 1024).check(value))
 
 
 def _seed(value: Any) -> str:
     if not isinstance(value, str):
-        raise Wrong("C006", "is no text", f'"random", or "{spelled(value)}" for practice')
-    return plain(value)
+        raise InvalidValue("C006", "is no text", f'"random", or "{to_toml(value)}" for practice')
+    return plain_string(value)
 
 
 def _title(value: Any) -> str:
-    text = plain(value)
+    text = plain_string(value)
     if len(text) > 100:
-        raise Wrong("C009", "is longer than 100 characters")
+        raise InvalidValue("C009", "is longer than 100 characters")
     return text
 
 
 @dataclass(frozen=True)
-class Granted(Asked):
+class AllowedLimits(RequestedLimits):
     """[limits]: what a bot may ask for less of, and what its time is measured by, which is nobody's but the organiser's."""
 
     clock: Annotated[str, one_of(lambda: CLOCKS, "clock")] = "wall"
@@ -195,10 +195,10 @@ class RunTable:
 
     __pydantic_config__: ClassVar[Any] = FORBID
 
-    workers: Annotated[int, Said(_workers, {"type": ["integer", "string"], "examples": ["auto", 4]})] = 0
+    workers: Annotated[int, ValueType(_workers, {"type": ["integer", "string"], "examples": ["auto", 4]})] = 0
     stop_early: Flag = False
-    abreast: Annotated[int, whole(1, 1024)] = 0
-    cluster: Annotated[str, matching(ADDRESS, "address of a scheduler", '"tcp://host:8786"')] = ""
+    abreast: Annotated[int, integer(1, 1024)] = 0
+    cluster: Annotated[str, matches(ADDRESS, "address of a scheduler", '"tcp://host:8786"')] = ""
 
 
 @dataclass(frozen=True)
@@ -211,24 +211,24 @@ class ReportTable:
 
 
 @dataclass(frozen=True)
-class File:
+class ConfigFile:
     """A croupier.toml, as it is written."""
 
     __pydantic_config__: ClassVar[Any] = FORBID
 
     game: GameName
-    name: Annotated[str, Said(_title, {"type": "string", "maxLength": 100})] = ""
-    seed: Annotated[str, Said(_seed, {"type": "string"})] = "random"
+    name: Annotated[str, ValueType(_title, {"type": "string", "maxLength": 100})] = ""
+    seed: Annotated[str, ValueType(_seed, {"type": "string"})] = "random"
     bots: tuple[Text, ...] = ("bots/*",)
     rules: dict[str, Any] = field(default_factory=dict)
     stage: tuple[Annotated[Stage, Field(discriminator="kind")], ...] = ()
-    limits: Granted = field(default_factory=Granted)
+    limits: AllowedLimits = field(default_factory=AllowedLimits)
     sandbox: SandboxTable = SandboxTable()
     run: RunTable = RunTable()
     report: ReportTable = ReportTable()
 
 
-class Cup(NamedTuple):
+class Tournament(NamedTuple):
     """A tournament as it is to be played. Numbers are 0 where "auto" is meant."""
 
     game: str
@@ -250,35 +250,37 @@ class Cup(NamedTuple):
     path: Path  # of croupier.toml
     warnings: tuple[Problem, ...]
 
-    def setup(self, bots: Sequence[Bot], seed: bytes, level: str) -> Setup:
+    def setup(self, bots: Sequence[Bot], seed: bytes, level: str) -> WorkerSetup:
         """Return what a worker must know to play it."""
         where = origin(self.game)
-        return Setup(self.game, self.rules, tuple(bots), seed, level, self.abreast, self.pondering, where)
+        return WorkerSetup(self.game, self.rules, tuple(bots), seed, level, self.abreast, self.pondering, where)
 
     def entries(self, folder: Path) -> list[Entry]:
         """Return the bots that are entered, with what is wrong with any of them."""
-        return entries(self.bots, folder, self.game, self.limits)
+        return discover(self.bots, folder, self.game, self.limits)
 
     def specs(self, folder: Path) -> list[Spec]:
         """Return the bots that take part, not built yet; raise Refused with whatever is wrong with any of them."""
-        specs = find_all(self.bots, folder, self.game, self.limits)
+        specs = load_specs(self.bots, folder, self.game, self.limits)
         return [spec._replace(warm=spec.warm or (self.warm and spec.language in ONLY_FOR["warm"])) for spec in specs]
 
 
-def load(place: Path) -> Cup:
+def load(place: Path) -> Tournament:
     """Return the tournament of a folder, or of a file; raise Refused (exit code 3) with everything wrong in it."""
     path = place / CONFIG if place.is_dir() else place
     if not path.exists():
-        near = nearest(path.name, (each.name for each in path.parent.glob("*.toml"))) if path.parent.is_dir() else ""
+        near = (
+            closest_match(path.name, (each.name for each in path.parent.glob("*.toml"))) if path.parent.is_dir() else ""
+        )
         hint = near or "croupier new DIR --game GAME makes a tournament, -C DIR names one"
-        raise Refused([Problem("C011", str(path), "no such file: there is no tournament here", hint=hint)], 3)
+        raise UserError([Problem("C011", str(path), "no such file: there is no tournament here", hint=hint)], 3)
     toml = read(path)
     if ":" in str(toml.data.get("game")):
-        toml.data["game"] = bring(str(toml.data["game"]), path.parent, toml.where("game")).name
+        toml.data["game"] = load_game(str(toml.data["game"]), path.parent, toml.where("game")).name
     try:
-        said = validated(toml, File)
-    except Refused as refused:
-        raise Refused(by_line([*refused.problems, *_rules_alone(toml)]), 3) from None
+        said = load_model(toml, ConfigFile)
+    except UserError as refused:
+        raise UserError(sorted_by_line([*refused.problems, *_rules_alone(toml)]), 3) from None
     game = GAMES[said.game]
     problems: list[Problem] = []
     preset, rules = _rules(game, toml, said.rules, problems)
@@ -288,8 +290,8 @@ def load(place: Path) -> Cup:
         told = f"workers = {said.run.workers} are of this machine, and a cluster has its own"
         problems.append(Problem("C013", toml.where("run", "workers"), told, hint="leave out one of the two"))
     if problems:
-        raise Refused(by_line(problems), 3)
-    return Cup(
+        raise UserError(sorted_by_line(problems), 3)
+    return Tournament(
         game=said.game,
         name=said.name or game.title,
         seed=said.seed,
@@ -297,7 +299,7 @@ def load(place: Path) -> Cup:
         preset=preset,
         rules=rules,
         stages=stages,
-        limits=said.limits.over(Limits()),
+        limits=said.limits.with_defaults(Limits()),
         level=said.sandbox.level,
         pondering=said.sandbox.pondering,
         warm=said.sandbox.warm,
@@ -314,18 +316,18 @@ def load(place: Path) -> Cup:
 def _warnings(toml: Toml, seed: str, stages: Sequence[Stage]) -> list[Problem]:
     if seed == "random" or all(stage.practice for stage in stages):
         return []
-    message = f"seed = {spelled(seed)}: anybody can compute the deals"
+    message = f"seed = {to_toml(seed)}: anybody can compute the deals"
     hint = 'seed = "random", or practice = true in every stage'
     return [Problem("C010", toml.where("seed"), message, hint=hint)]
 
 
-def _bots(toml: Toml, said: File, folder: Path) -> list[Problem]:
+def _bots(toml: Toml, said: ConfigFile, folder: Path) -> list[Problem]:
     """Return the entries of `bots` that mean nothing, each with its line."""
     problems = []
     for number, pattern in enumerate(said.bots):
         try:
-            bots_at([pattern], folder, said.game)
-        except Refused as refused:
+            expand_patterns([pattern], folder, said.game)
+        except UserError as refused:
             problems += [problem._replace(where=toml.where("bots", number)) for problem in refused.problems]
     return problems
 
@@ -337,8 +339,8 @@ def _rules(game: Game, toml: Toml, said: Mapping[str, Any], problems: list[Probl
     """Return the preset's name and the rules; what is wrong is added to the problems."""
     preset = said.get("preset", next(iter(game.presets)))
     if not isinstance(preset, str) or preset not in game.presets:
-        hint = nearest(str(preset), game.presets) or f"one of {', '.join(game.presets)}"
-        message = f"preset = {spelled(preset)} is no preset of {game.name}"
+        hint = closest_match(str(preset), game.presets) or f"one of {', '.join(game.presets)}"
+        message = f"preset = {to_toml(preset)} is no preset of {game.name}"
         problems.append(Problem("C008", toml.where("rules", "preset"), message, hint=hint))
         preset = next(iter(game.presets))
     rules = game.presets[preset]
@@ -354,8 +356,8 @@ def _rules(game: Game, toml: Toml, said: Mapping[str, Any], problems: list[Probl
             continue
         try:
             rules = rules._replace(**{key: _check_of(game, rules, key)(value)})
-        except Wrong as wrong:
-            problems.append(Problem(wrong.code, where, f"{key} = {spelled(value)} {wrong.message}", hint=wrong.hint))
+        except InvalidValue as wrong:
+            problems.append(Problem(wrong.code, where, f"{key} = {to_toml(value)} {wrong.message}", hint=wrong.hint))
     return preset, rules
 
 
@@ -371,11 +373,11 @@ def _check_of(game: Game, rules: Any, key: str) -> Callable[[Any], Any]:
     """Return the check of one rule, by the kind of value that it has in the preset."""
     usual, kind = getattr(rules, key), get_type_hints(type(rules))[key]
     if key == "seats":
-        return whole(*game.seats).check
+        return integer(*game.seats).check
     if isinstance(usual, bool):
         return flag
     if isinstance(usual, int):
-        return whole(min(1, usual), 1_000_000).check
+        return integer(min(1, usual), 1_000_000).check
     words = get_args(kind) if get_origin(kind) is Literal else {getattr(each, key): 0 for each in game.presets.values()}
     return one_of(lambda: words, key).check
 
@@ -387,7 +389,7 @@ def _stages(game: Game, rules: Any, toml: Toml, said: Sequence[Stage], problems:
     """Return the stages, named, or the usual ones; what is wrong is added to the problems."""
     suiting = [kind for kind, row in KINDS.items() if row.suits(game, rules)]
     if not said:
-        return next((USUAL[kind] for kind in suiting if kind in USUAL), ())
+        return next((DEFAULT_STAGES[kind] for kind in suiting if kind in DEFAULT_STAGES), ())
     stages: list[Stage] = []
     for number, stage in enumerate(said):
         where = toml.where("stage", number, "kind")
@@ -412,7 +414,7 @@ def _stages(game: Game, rules: Any, toml: Toml, said: Sequence[Stage], problems:
     return tuple(stages)
 
 
-def too_few(stage: Stage, ready: Sequence[str], broken: Mapping[str, str]) -> Problem | None:
+def not_enough_bots(stage: Stage, ready: Sequence[str], broken: Mapping[str, str]) -> Problem | None:
     """Return the problem of a stage with fewer bots than its min_bots; `broken` are others and their error codes."""
     if len(ready) >= stage.min_bots:
         return None

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from host.base.config_file import spelled
+from host.base.config_file import to_toml
 from host.submissions.manifest import COUNTED, spelled_limit
-from host.tournament.config import Cup
+from host.tournament.config import Tournament
 
 
-def canonical(cup: Cup) -> dict[str, Any]:
+def canonical(cup: Tournament) -> dict[str, Any]:
     """Return what results depend on, as plain JSON values, equal where the same is played under the same limits."""
     return {
         "game": cup.game,
@@ -61,4 +61,4 @@ def _told(leaves: Mapping[str, Any], key: str) -> str:
     if key not in leaves:
         return "none"
     value = leaves[key]
-    return value if isinstance(value, str) else spelled(value)
+    return value if isinstance(value, str) else to_toml(value)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from host.base.config_file import spelled
+from host.base.config_file import to_toml
 from host.games import GAMES
 from host.games.engine import Game
 from host.tournament.config import Knockout
@@ -29,7 +29,7 @@ def _rules_shown(game: Game) -> str:
     """Return the numbers of the first preset as comments: what may be changed, and how it is called."""
     rules = next(iter(game.presets.values()))._asdict()
     shown = {key: value for key, value in rules.items() if value != () and key != "engine"}
-    return "\n".join(f"# {key} = {spelled(value)}" for key, value in shown.items())
+    return "\n".join(f"# {key} = {to_toml(value)}" for key, value in shown.items())
 
 
 def _stages_shown(game: str, with_samples: bool, samples: int) -> str:

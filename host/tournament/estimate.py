@@ -16,10 +16,10 @@ import trio
 
 from host.games import GAMES
 from host.play.records import Fixture, Job, Record, Result
-from host.tournament.config import Cup
+from host.tournament.config import Tournament
 from host.tournament.journal import reading
-from host.tournament.runner import Watch, cleared, level_at, slow_ones, stoppable
-from host.tournament.stage_runner import Hands, Venues
+from host.tournament.runner import Observer, choose_level, interruptible, load_checked, slow_preparation_reporter
+from host.tournament.stage_runner import Venues, WorkerPool
 from host.tournament.stages import STAGES, Field
 
 LONGEST = 8.0  # seconds of a trial
@@ -38,7 +38,7 @@ class Meeting(NamedTuple):
     tables: int
 
 
-class Ahead(NamedTuple):
+class StageEstimate(NamedTuple):
     """What is left to play of a stage. `waves` are fixtures that may be played at the same time, one wave after another.
 
     `open` says that who meets whom will be drawn from a seed, or among bots, that nobody knows yet.
@@ -91,7 +91,7 @@ class Forecast(NamedTuple):
     game: str
     level: str
     workers: int
-    stages: list[Ahead]
+    stages: list[StageEstimate]
     cost: Cost | None
 
     @property
@@ -100,7 +100,7 @@ class Forecast(NamedTuple):
         return sum(self.cost.of(stage.waves, self.workers) for stage in self.stages) if self.cost else 0.0
 
 
-def invented(fixture: Fixture, order: Sequence[str]) -> Record:
+def assumed_record(fixture: Fixture, order: Sequence[str]) -> Record:
     """Return a record in which the first in this order has won every table."""
     best = min(fixture.bots, key=order.index)
     results = {
@@ -115,30 +115,30 @@ def ahead(stage: Any, blank: Fixture, field: Field, played: Mapping[str, Record]
     records, waves = dict(played), list[list[Fixture]]()
     while wave := STAGES[stage.kind].due(stage, blank, field, records):
         waves.append(wave)
-        records |= {fixture.path: invented(fixture, field.bots) for fixture in wave}
+        records |= {fixture.path: assumed_record(fixture, field.bots) for fixture in wave}
     left = STAGES[stage.kind].left
     return waves, len(left(stage, field, records)) if left else len(field.bots)
 
 
-def programme(cup: Cup, names: Sequence[str], seed: bytes | None, journal: Path) -> list[Ahead]:
+def remaining(cup: Tournament, names: Sequence[str], seed: bytes | None, journal: Path) -> list[StageEstimate]:
     """Return what is left to play of every stage, from what has been played so far."""
     played, orders = dict[str, dict[str, Record]](), dict[str, list[str]]()
     if journal.exists():
         with reading(journal) as book:
-            facts = book.facts()
+            facts = book.metadata()
             for stage in cup.stages:
                 played[stage.name] = {record.path: record for _, record in book.records(stage.name)}
                 if facts.get(f"stage {stage.name}") == "finished":
                     orders[stage.name] = json.loads(facts[f"order {stage.name}"])
     blank = Fixture(cup.game, cup.rules, "", "", (), 0)
-    field, stages = list(names), list[Ahead]()
+    field, stages = list(names), list[StageEstimate]()
     for stage in cup.stages:
         records = played.get(stage.name, {})
         going = Field(field, seed or b"", False)
         waves, count = ahead(stage, blank, going, records)
         bounds = "at least" if stage.kind == "cup" else "at most" if cup.stop_early else "exactly"
         is_open = stage.kind == "groups" and (seed is None or field[0] not in names)
-        stages.append(Ahead(stage.name, stage.kind, len(field), waves, bounds if waves else "exactly", is_open))
+        stages.append(StageEstimate(stage.name, stage.kind, len(field), waves, bounds if waves else "exactly", is_open))
         if stage.name in orders:
             left = STAGES[stage.kind].left
             field = left(stage, going, records) if left else orders[stage.name]
@@ -153,20 +153,20 @@ def place(number: int, stage: str) -> str:
 
 
 async def forecast(
-    place: Path, watch: Watch, venues: Venues, *, cluster: str = "", workers: int = 0, unsafe: bool = False
+    place: Path, watch: Observer, venues: Venues, *, cluster: str = "", workers: int = 0, unsafe: bool = False
 ) -> Forecast:
     """Return what a run of this tournament would do; nothing is written into its folder.
 
     Raise Refused for whatever would keep it from being played. The trial has a seed of its own: it shows no cards.
     """
-    cup, folder, specs = cleared(place, watch.say)
+    cup, folder, specs = load_checked(place, watch.say)
     cost, count = None, 0
-    async with stoppable(watch.say), venues(cluster or cup.cluster, watch.say) as venue:
-        level = await level_at(venue, cup, folder, watch.say, unsafe=unsafe)
-        bots = await venue.ready(specs, GAMES[cup.game], cup.limits, level, slow_ones(watch.say))
+    async with interruptible(watch.say), venues(cluster or cup.cluster, watch.say) as venue:
+        level = await choose_level(venue, cup, folder, watch.say, unsafe=unsafe)
+        bots = await venue.ready(specs, GAMES[cup.game], cup.limits, level, slow_preparation_reporter(watch.say))
         known = cup.seed != "random" or folder.seed_file.exists()
         seed = folder.seed(cup.seed) if known else None
-        stages = programme(cup, [bot.name for bot in bots], seed, folder.journal)
+        stages = remaining(cup, [bot.name for bot in bots], seed, folder.journal)
         setup = cup.setup(bots, secrets.token_bytes(16), level)
         if first := next((stage.waves[0] for stage in stages if stage.waves), None):
             async with venue.executor(setup, watch.say, workers or cup.workers) as hands:
@@ -175,7 +175,7 @@ async def forecast(
     return Forecast(cup.name, cup.game, level, count, stages, cost)
 
 
-async def trial(wave: Sequence[Fixture], hands: Hands) -> Cost:
+async def trial(wave: Sequence[Fixture], hands: WorkerPool) -> Cost:
     """Play some tables of many meetings of a wave; return what they cost."""
     different = list({fixture.bots: fixture for fixture in wave}.values())
     chosen = different[:: -(-len(different) // MOST_ON_TRIAL)]
@@ -186,24 +186,26 @@ async def trial(wave: Sequence[Fixture], hands: Hands) -> Cost:
     with trio.move_on_after(LONGEST):
         for size in [*(size for size in SIZES if size < longest), longest]:
             left = started + LONGEST - trio.current_time()
-            if rounds[1:] and fitted(rounds).table * size * len(chosen) / hands.count > left:
+            if rounds[1:] and fit_cost(rounds).table * size * len(chosen) / hands.count > left:
                 break
             sizes = [min(size, fixture.tables) for fixture in chosen]
             for number, fixture in enumerate(chosen):
-                await hands.give(Job(fixture._replace(path=f"trial {size}/{number}/1", first=1, tables=sizes[number])))
+                await hands.submit(
+                    Job(fixture._replace(path=f"trial {size}/{number}/1", first=1, tables=sizes[number]))
+                )
             now = list[tuple[int, float]]()
             for _ in chosen:
-                record = await hands.take()
+                record = await hands.next_result()
                 now.append((sizes[int(record.path.split("/")[1])], record.seconds))
                 tables += now[-1][0]
             rounds.append(now)
     took = trio.current_time() - started
     if not rounds:
         return Cost(0.0, LONGEST * hands.count / len(chosen), tables, took, False)
-    return fitted(rounds)._replace(tables=tables, seconds=took)
+    return fit_cost(rounds)._replace(tables=tables, seconds=took)
 
 
-def fitted(rounds: Sequence[Sequence[tuple[int, float]]]) -> Cost:
+def fit_cost(rounds: Sequence[Sequence[tuple[int, float]]]) -> Cost:
     """Return the line through what whole rounds of a trial took: (tables, seconds) of each fixture.
 
     The first round has made the sandboxes too, which is done once; it counts only where there are not two others.

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from host.base.errors import Problem, Refused
-from host.bots.values import Evidence, Timed
+from host.base.errors import Problem, UserError
+from host.bots.values import Evidence, Timing
 from host.play.records import Record, States
-from host.tournament.journal_schema import Entered, Kept, misfit, mistaken
+from host.tournament.journal_schema import BotRow, Kept, json_error, schema_error
 
 APPLICATION, VERSION = 0x63726F75, 2  # "crou"
 SCHEMA = """
@@ -69,17 +69,17 @@ class Journal:
     def __init__(self, database: sqlite3.Connection, path: Path) -> None:
         self._database, self.path = database, path
 
-    def facts(self) -> dict[str, str]:
+    def metadata(self) -> dict[str, str]:
         """Return what is known of the run: game, rules, seed hash, level, versions, stage states.
 
         A run that nobody is at is interrupted, however it has ended.
         """
         facts = dict(self._database.execute("SELECT key, value FROM run"))
-        if facts.get("state") == "running" and not holder(self.path):
+        if facts.get("state") == "running" and not lock_holder(self.path):
             facts["state"] = "interrupted"
         return facts
 
-    def note(self, facts: Mapping[str, str]) -> None:
+    def set_metadata(self, facts: Mapping[str, str]) -> None:
         """Write facts of the run."""
         with self._written():
             self._database.executemany("INSERT OR REPLACE INTO run VALUES (?, ?)", facts.items())
@@ -89,13 +89,13 @@ class Journal:
         rows = self._database.execute("SELECT name, sha256, language, about FROM bot ORDER BY rowid")
         return {name: {"sha256": sha, "language": language} | json.loads(about) for name, sha, language, about in rows}
 
-    def enter(self, name: str, sha256: str, language: str, about: Mapping[str, Any]) -> None:
+    def add_bot(self, name: str, sha256: str, language: str, about: Mapping[str, Any]) -> None:
         """Write down a bot."""
         with self._written():
             row = (name, sha256, language, json.dumps(about))
             self._database.execute("INSERT OR REPLACE INTO bot VALUES (?, ?, ?, ?)", row)
 
-    def strike(self, name: str) -> None:
+    def remove_bot(self, name: str) -> None:
         """Strike out a bot that does not play after all."""
         with self._written():
             self._database.execute("DELETE FROM bot WHERE name = ?", (name,))
@@ -116,7 +116,7 @@ class Journal:
                 [(fixture, piece.bot, piece.kind, pack(piece)) for piece in record.evidence],
             )
             if record.times:
-                self._database.execute("INSERT INTO timed VALUES (?, ?)", (fixture, _squeezed(record.times)))
+                self._database.execute("INSERT INTO timed VALUES (?, ?)", (fixture, _compress(record.times)))
             self._database.executemany(
                 "INSERT INTO began VALUES (?, ?, ?)",
                 [(fixture, bot, zlib.compress(content, 3)) for bot, content in began],
@@ -125,7 +125,7 @@ class Journal:
                 "INSERT OR REPLACE INTO state VALUES (?, ?, ?)",
                 [(stage, bot, content) for bot, content in record.states],
             )
-            kept = (fixture, pack(record.summary()), _squeezed(record.scores), record.answers)
+            kept = (fixture, pack(record.summary()), _compress(record.scores), record.answers)
             self._database.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?)", (*kept, b""))
             seal = self._seal(int(fixture or 0), before)
             self._database.execute("UPDATE record SET seal = ? WHERE fixture = ?", (seal, fixture))
@@ -134,12 +134,12 @@ class Journal:
         """Return the state files that outlive their fixtures, as the last fixture of a stage has left them."""
         return dict(self._database.execute("SELECT bot, content FROM state WHERE stage = ?", (stage,)))
 
-    def began(self, path: str) -> dict[str, bytes]:
+    def initial_states(self, path: str) -> dict[str, bytes]:
         """Return what the state files that outlive their fixtures held as this one began, as far as that is kept."""
         if not self._has("began"):
             return {}
         query = "SELECT bot, content FROM began JOIN fixture ON fixture.id = began.fixture WHERE path = ?"
-        with legible(self.path):
+        with reject_corrupt(self.path):
             return {bot: zlib.decompress(content) for bot, content in self._database.execute(query, (path,))}
 
     def seals(self) -> Iterator[Seal]:
@@ -197,7 +197,7 @@ class Journal:
         )
         entered = {name for (name,) in self._database.execute("SELECT name FROM bot")}
         for fixture, path, summary in self._database.execute(query, (stage, since)):
-            with legible(self.path):
+            with reject_corrupt(self.path):
                 record = msgspec.msgpack.decode(summary, type=Record)
                 if record.path != path:
                     raise ValueError(f"what it keeps of {path!r} is about {record.path!r}")
@@ -205,7 +205,7 @@ class Journal:
                     raise ValueError(f"{record.path} was played by {min(strangers)!r}, who has not entered")
             yield fixture, record
 
-    def whole(self, path: str) -> tuple[Record, dict[str, Any]] | None:
+    def full_record(self, path: str) -> tuple[Record, dict[str, Any]] | None:
         """Return a fixture's record with everything, and what it was about; None when it has not been played."""
         query = (
             "SELECT fixture.id, summary, scores, answers, about FROM fixture JOIN record ON fixture.id = record.fixture "
@@ -215,39 +215,41 @@ class Journal:
         if row is None:
             return None
         fixture, summary, scores, answers, about = row
-        with legible(self.path):
-            record = msgspec.msgpack.decode(summary, type=Record)._replace(scores=spread(scores), answers=answers)
+        with reject_corrupt(self.path):
+            record = msgspec.msgpack.decode(summary, type=Record)._replace(
+                scores=decompress_scores(scores), answers=answers
+            )
         pieces = tuple(piece for _, _, piece in self.evidence("WHERE fixture.id = ?", (fixture,)))
         return record._replace(evidence=pieces), self._kept(about)
 
-    def scored(self, path: str) -> tuple[dict[str, Any], bytes]:
+    def scores_of(self, path: str) -> tuple[dict[str, Any], bytes]:
         """Return what a fixture is about, and its scores as they are kept: see `spread`."""
         query = "SELECT about, scores FROM fixture JOIN record ON fixture.id = record.fixture WHERE path = ?"
         row = self._database.execute(query, (path,)).fetchone()
         if row is None:
-            raise Refused([_refusal(self.path, f"is damaged: it has no scores of {path}")], 3)
+            raise UserError([_refusal(self.path, f"is damaged: it has no scores of {path}")], 3)
         return self._kept(row[0]), row[1]
 
     def _kept(self, about: str) -> dict[str, Any]:
-        if wrong := mistaken(about, Kept):
-            raise Refused([_refusal(self.path, f"is damaged: what it says of a fixture: {wrong}")], 3)
+        if wrong := json_error(about, Kept):
+            raise UserError([_refusal(self.path, f"is damaged: what it says of a fixture: {wrong}")], 3)
         kept: dict[str, Any] = json.loads(about)
         return kept
 
-    def times(self, path: str) -> tuple[Timed, ...]:
+    def times(self, path: str) -> tuple[Timing, ...]:
         """Return what decisions at a fixture's first tables took, as far as that is kept."""
         query = "SELECT times FROM timed JOIN fixture ON fixture.id = timed.fixture WHERE path = ?"
         if not self._has("timed"):
             return ()
         row = self._database.execute(query, (path,)).fetchone()
-        with legible(self.path):
-            return msgspec.msgpack.decode(zlib.decompress(row[0]), type=tuple[Timed, ...]) if row else ()
+        with reject_corrupt(self.path):
+            return msgspec.msgpack.decode(zlib.decompress(row[0]), type=tuple[Timing, ...]) if row else ()
 
     def evidence(self, where: str = "", values: tuple[Any, ...] = ()) -> Iterator[tuple[int, str, Evidence]]:
         """Yield id, fixture path and evidence of faults and slowest decisions."""
         query = f"SELECT fault.id, path, evidence FROM fault JOIN fixture ON fixture.id = fault.fixture {where} ORDER BY fault.id"
         for number, path, piece in self._database.execute(query, values):
-            with legible(self.path):
+            with reject_corrupt(self.path):
                 evidence = msgspec.msgpack.decode(piece, type=Evidence)
             yield number, path, evidence
 
@@ -262,25 +264,25 @@ class Journal:
             with self._database:
                 yield
         except sqlite3.OperationalError as failed:
-            raise Refused([_unwritable(self.path, str(failed))], 6) from failed
+            raise UserError([_unwritable(self.path, str(failed))], 6) from failed
 
 
 @contextlib.contextmanager
-def legible(path: Path | str) -> Iterator[None]:
+def reject_corrupt(path: Path | str) -> Iterator[None]:
     """Raise Refused when the block cannot make sense of a row that SQLite holds for sound: it may hold anything."""
     try:
         yield
     except (ValueError, TypeError, zlib.error) as damaged:  # msgspec's errors are ValueErrors
-        raise Refused([_refusal(path, f"is damaged: {damaged}")], 3) from damaged
+        raise UserError([_refusal(path, f"is damaged: {damaged}")], 3) from damaged
 
 
-def _squeezed(scores: Sequence[tuple[int, ...]]) -> bytes:
+def _compress(scores: Sequence[tuple[int, ...]]) -> bytes:
     return zlib.compress(pack(scores), 3)
 
 
-def spread(squeezed: bytes) -> tuple[tuple[int, ...], ...]:
+def decompress_scores(squeezed: bytes) -> tuple[tuple[int, ...], ...]:
     """Return the scores of a fixture's tables from how they are kept."""
-    with legible("the journal"):
+    with reject_corrupt("the journal"):
         return msgspec.msgpack.decode(zlib.decompress(squeezed), type=tuple[tuple[int, ...], ...])
 
 
@@ -293,21 +295,21 @@ def _checked(path: Path) -> None:
             (health,) = database.execute("PRAGMA quick_check(1)").fetchone()
             wrong = _misfit(database) if (application, version, health) == (APPLICATION, VERSION, "ok") else ""
     except sqlite3.DatabaseError as broken:
-        raise Refused([_refusal(path, f"is no journal: {broken}")], 3) from broken
+        raise UserError([_refusal(path, f"is no journal: {broken}")], 3) from broken
     if application != APPLICATION:
-        raise Refused([_refusal(path, "is a database, but not a journal of croupier")], 3)
+        raise UserError([_refusal(path, "is a database, but not a journal of croupier")], 3)
     if version > VERSION:
-        raise Refused(
+        raise UserError(
             [_refusal(path, f"was written by a newer croupier (format {version}, this one knows {VERSION})")], 3
         )
     if version < VERSION:
-        raise Refused(
+        raise UserError(
             [_refusal(path, f"was written by an older croupier (format {version}, this one knows {VERSION})")], 3
         )
     if health != "ok":
-        raise Refused([_refusal(path, f"is damaged: {health}")], 3)
+        raise UserError([_refusal(path, f"is damaged: {health}")], 3)
     if wrong:
-        raise Refused([_refusal(path, f"is damaged: {wrong}")], 3)
+        raise UserError([_refusal(path, f"is damaged: {wrong}")], 3)
 
 
 def _misfit(database: sqlite3.Connection) -> str:
@@ -317,7 +319,7 @@ def _misfit(database: sqlite3.Connection) -> str:
         if lacking := columns - found:
             return f"it has no {table}.{min(lacking)}"
     (played,) = database.execute("SELECT EXISTS(SELECT 1 FROM fixture)").fetchone()
-    if wrong := misfit(dict(database.execute("SELECT key, value FROM run")), played):
+    if wrong := schema_error(dict(database.execute("SELECT key, value FROM run")), played):
         return wrong
     for (path,) in database.execute("SELECT path FROM fixture WHERE typeof(path) != 'text' OR typeof(stage) != 'text'"):
         return f"a fixture's path or stage is no text: {path!r}"
@@ -325,14 +327,14 @@ def _misfit(database: sqlite3.Connection) -> str:
     for (path,) in database.execute(f"{lost} LIMIT 1"):
         return f"it has no record of {path!r}"
     for *said, about in database.execute("SELECT name, sha256, language, about FROM bot"):
-        if not all(isinstance(each, str) for each in said) or (wrong := mistaken(about, Entered)):
+        if not all(isinstance(each, str) for each in said) or (wrong := json_error(about, BotRow)):
             return f"what it says of the bot {said[0]!r}: {wrong or 'no text'}"
     return ""
 
 
 def _connected(path: Path) -> contextlib.closing[sqlite3.Connection]:
     """Connect for reading only. A journal that nobody can write now, read-only media say, is read without a lock."""
-    log, _index = beside(path)
+    log, _index = wal_files(path)
     still = not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
     how = "mode=ro&immutable=1" if still else "mode=ro"
     return contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, timeout=10))
@@ -352,7 +354,7 @@ def reading(path: Path) -> Iterator[Journal]:
     """Open a journal for reading, while a run may be writing it. Raise Refused when it is none or there is none."""
     if not path.exists() or not path.stat().st_size:
         problem = Problem("R006", str(path), "nothing has been played here yet", hint="croupier run")
-        raise Refused([problem], 3)
+        raise UserError([problem], 3)
     _checked(path)
     with _connected(path) as database:
         yield Journal(database, path)
@@ -379,14 +381,14 @@ def writing(path: Path, fresh: Callable[[], None] | None = None) -> Iterator[Jou
             database.execute(TIMED)
             database.execute(BEGAN)
         except (OSError, sqlite3.OperationalError) as failed:
-            raise Refused([_unwritable(path, getattr(failed, "strerror", None) or str(failed))], 6) from failed
+            raise UserError([_unwritable(path, getattr(failed, "strerror", None) or str(failed))], 6) from failed
         yield Journal(database, path)
 
 
 def _make(path: Path) -> None:
     """Make an empty journal, whole or not at all: whoever is killed on the way leaves nothing that looks like one."""
     making = path.with_suffix(".making")
-    for stale in (making, *beside(making), *beside(path)):
+    for stale in (making, *wal_files(making), *wal_files(path)):
         stale.unlink(missing_ok=True)  # a log left alone would be played into the new file
     with contextlib.closing(sqlite3.connect(making)) as database:
         database.execute("PRAGMA journal_mode = WAL")
@@ -396,12 +398,12 @@ def _make(path: Path) -> None:
     making.rename(path)
 
 
-def beside(path: Path) -> tuple[Path, Path]:
+def wal_files(path: Path) -> tuple[Path, Path]:
     """Return the files that SQLite keeps beside a journal: its log, and the log's index."""
     return path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
 
 
-def holder(path: Path) -> str:
+def lock_holder(path: Path) -> str:
     """Return who writes a journal at this moment, as its lock says; empty when nobody does."""
     try:
         descriptor = os.open(path.with_suffix(".lock"), os.O_RDONLY | os.O_CLOEXEC)
@@ -437,7 +439,7 @@ def _take(descriptor: int, path: Path) -> None:
         except BlockingIOError as taken:
             if patience is None:
                 holds = os.pread(descriptor, 200, 0).decode(errors="replace").strip()
-                raise Refused([in_use(path.parent, holds)], 5) from taken
+                raise UserError([in_use(path.parent, holds)], 5) from taken
             time.sleep(patience)
 
 

@@ -10,7 +10,7 @@ REQUIRED = ("game", "name", "level", "state", "seed_sha256")
 """What is known of every run of which anything has been played."""
 
 
-class Staged(TypedDict):
+class StageRow(TypedDict):
     """A stage, as its run has noted it."""
 
     name: str
@@ -64,18 +64,18 @@ class Configured(TypedDict, total=False):
     stage: list[Tables | RoundRobin | Knockout | Groups]
 
 
-class Limited(TypedDict, total=False):
+class LimitsRow(TypedDict, total=False):
     """A bot's limits, as far as pages build on them."""
 
     move: float
 
 
-class Entered(TypedDict, total=False):
+class BotRow(TypedDict, total=False):
     """A bot, as far as pages build on what it says of itself."""
 
     author: str
     protocol: str
-    limits: Limited
+    limits: LimitsRow
 
 
 class Kept(TypedDict):
@@ -88,11 +88,11 @@ class Kept(TypedDict):
     first: int
 
 
-SHAPES: Mapping[str, Any] = {"stages": list[Staged], "config": Configured, "mirror": bool}
+SHAPES: Mapping[str, Any] = {"stages": list[StageRow], "config": Configured, "mirror": bool}
 """The facts of a run that are JSON, and what must be in them; beside them orders of bots, stage by stage."""
 
 
-def misfit(facts: Mapping[str, Any], played: bool) -> str:
+def schema_error(facts: Mapping[str, Any], played: bool) -> str:
     """Return what a run's facts lack, or say illegibly; empty where they are as they must be."""
     if lacking := [key for key in REQUIRED if played and key not in facts]:
         return f"it does not say its run's {lacking[0]}"
@@ -100,7 +100,7 @@ def misfit(facts: Mapping[str, Any], played: bool) -> str:
         if not isinstance(value, str):
             return f"its run's {key} is no text"
         shape = list[str] if key.startswith(("order ", "field ")) else SHAPES.get(key)
-        if shape is not None and (what := mistaken(value, shape)):
+        if shape is not None and (what := json_error(value, shape)):
             return f"its run's {key}: {what}"
     for key in ("began", "committed"):
         try:
@@ -110,7 +110,7 @@ def misfit(facts: Mapping[str, Any], played: bool) -> str:
     return ""
 
 
-def mistaken(text: Any, shape: Any) -> str:
+def json_error(text: Any, shape: Any) -> str:
     """Return why a text is no JSON of this shape; empty when it is."""
     if not isinstance(text, str):
         return "no text"

@@ -14,16 +14,16 @@ import trio
 
 from host import __version__
 from host.base import paths
-from host.base.errors import Problem, Refused
+from host.base.errors import Problem, UserError
 from host.games import GAMES
-from host.play.records import Fixture, Setup
-from host.sandbox import meets
+from host.play.records import Fixture, WorkerSetup
+from host.sandbox import at_least
 from host.submissions.bot_spec import Bot, Spec
 from host.tournament import config as cups
 from host.tournament.bot_logs import Logs
 from host.tournament.config_diff import canonical, difference
-from host.tournament.journal import Journal, holder, in_use, reading, writing
-from host.tournament.stage_runner import Hands, Progress, Venue, Venues, known, run_stage
+from host.tournament.journal import Journal, in_use, lock_holder, reading, writing
+from host.tournament.stage_runner import Backend, Progress, Venues, WorkerPool, bot_metadata, run_stage
 from host.tournament.stages import Field
 from host.tournament.standings import outcome
 from host.tournament.tournament_dir import Folder, commitment
@@ -34,7 +34,7 @@ NO_SANDBOX = (
 WONDER = 1.0  # seconds after which silence looks like a fault
 
 
-class Watch(Protocol):
+class Observer(Protocol):
     """Whoever shows a run while it goes on."""
 
     def say(self, text: str) -> None:
@@ -46,10 +46,10 @@ class Watch(Protocol):
         ...
 
 
-class Overhearing(NamedTuple):
+class LoggingObserver(NamedTuple):
     """Shows a run by a watch, and keeps what its bots say."""
 
-    watch: Watch
+    watch: Observer
     logs: Logs
 
     def say(self, text: str) -> None:
@@ -71,9 +71,9 @@ class Outcome(NamedTuple):
     level: str
 
 
-async def play_cup(
+async def run_tournament(
     place: Path,
-    watch: Watch,
+    watch: Observer,
     venues: Venues,
     *,
     cluster: str = "",
@@ -88,19 +88,19 @@ async def play_cup(
     `cluster` is the address of a scheduler where another than the config's is meant.
     Raise Refused for whatever is wrong, before any table is played.
     """
-    cup, folder, specs = cleared(place, watch.say, last=last)
+    cup, folder, specs = load_checked(place, watch.say, last=last)
     level = ""
-    async with stoppable(watch.say) as stop, venues(cluster or cup.cluster, watch.say) as venue:
-        level = await level_at(venue, cup, folder, watch.say, fresh=fresh, unsafe=unsafe)
+    async with interruptible(watch.say) as stop, venues(cluster or cup.cluster, watch.say) as venue:
+        level = await choose_level(venue, cup, folder, watch.say, fresh=fresh, unsafe=unsafe)
         logs = Logs(folder.run, watch.say)
         try:
-            bots = await venue.ready(specs, GAMES[cup.game], cup.limits, level, slow_ones(watch.say))
-        except Refused as refused:
+            bots = await venue.ready(specs, GAMES[cup.game], cup.limits, level, slow_preparation_reporter(watch.say))
+        except UserError as refused:
             raise logs.refused(refused) from refused
         if fresh and folder.journal.exists() and folder.commitment_file.exists():
             watch.say("WARNING  the seed that was committed to goes with what was played: publish the new one's hash")
-        with writing(folder.journal, fresh=folder.forget if fresh else None) as journal:
-            seed = begin(journal, folder, cup, bots, level)
+        with writing(folder.journal, fresh=folder.reset if fresh else None) as journal:
+            seed = open_run(journal, folder, cup, bots, level)
             logs.built(bots)
             setup = cup.setup(bots, seed, level)
             async with venue.executor(setup, watch.say, workers or cup.workers) as hands:
@@ -110,46 +110,48 @@ async def play_cup(
                 )
                 if until is not None:
                     stop.scope.deadline = trio.current_time() + until
-                await play_stages(cup, last, setup, journal, hands, Overhearing(watch, logs))
+                await play_stages(cup, last, setup, journal, hands, LoggingObserver(watch, logs))
             finished = last is None or last == cup.stages[-1].name
-            journal.note({"state": "finished" if finished else "interrupted"})
+            journal.set_metadata({"state": "finished" if finished else "interrupted"})
         if finished:
             folder.reveal()
     stopped = stop.scope.cancelled_caught
     return Outcome(stopped, stop.words if stopped else "", level)
 
 
-class Cleared(NamedTuple):
+class Loaded(NamedTuple):
     """A tournament of which everything is known that can be without building a bot, and nothing is against it."""
 
-    cup: cups.Cup
+    cup: cups.Tournament
     folder: Folder
     specs: list[Spec]
 
 
-def cleared(place: Path, say: Callable[[str], None], *, last: str | None = None) -> Cleared:
+def load_checked(place: Path, say: Callable[[str], None], *, last: str | None = None) -> Loaded:
     """Return the tournament of a folder, ready to be played. Raise Refused for whatever stands in its way."""
     cup = cups.load(place)
     folder = Folder(place if place.is_dir() else place.parent)
     names = [stage.name for stage in cup.stages]
     if last is not None and last not in names:
-        raise Refused([Problem("C017", str(place), f'has no stage "{last}"', hint=f"stages: {', '.join(names)}")], 2)
+        raise UserError([Problem("C017", str(place), f'has no stage "{last}"', hint=f"stages: {', '.join(names)}")], 2)
     for warning in cup.warnings:
         say("WARNING  " + str(warning).removeprefix("error"))
-    if holds := holder(folder.journal):
-        raise Refused([in_use(folder.run, holds)], 5)
+    if holds := lock_holder(folder.journal):
+        raise UserError([in_use(folder.run, holds)], 5)
     specs = cup.specs(folder.path)
     if not specs:
         told, hint = f"has no bots: {', '.join(cup.bots)} names none", "croupier add FILE, or the name of a sample bot"
-        raise Refused([Problem("C004", str(cup.path), told, hint=hint)], 3)
-    if few := [problem for stage in cup.stages if (problem := cups.too_few(stage, [s.name for s in specs], {}))]:
-        raise Refused([problem._replace(where=str(cup.path)) for problem in few], 3)
-    return Cleared(cup, folder, specs)
+        raise UserError([Problem("C004", str(cup.path), told, hint=hint)], 3)
+    if few := [
+        problem for stage in cup.stages if (problem := cups.not_enough_bots(stage, [s.name for s in specs], {}))
+    ]:
+        raise UserError([problem._replace(where=str(cup.path)) for problem in few], 3)
+    return Loaded(cup, folder, specs)
 
 
-async def level_at(
-    venue: Venue,
-    cup: cups.Cup,
+async def choose_level(
+    venue: Backend,
+    cup: cups.Tournament,
     folder: Folder,
     say: Callable[[str], None],
     *,
@@ -168,35 +170,35 @@ async def level_at(
     return _as_it_began(cup, folder, here, fresh=fresh)
 
 
-def _as_it_began(cup: cups.Cup, folder: Folder, here: str, *, fresh: bool) -> str:
+def _as_it_began(cup: cups.Tournament, folder: Folder, here: str, *, fresh: bool) -> str:
     """Return the level with which a run began where it can go on so, else what can be had here."""
     if fresh or not folder.journal.exists() or not folder.journal.stat().st_size:
         return here
     with reading(folder.journal) as journal:
         deque(journal.records(), 0)  # a damaged one is found before anything is played, or written
-        began = journal.facts().get("level", here) if journal.paths() else here
-    return began if meets(began, cup.level) and meets(here, began) else here
+        began = journal.metadata().get("level", here) if journal.paths() else here
+    return began if at_least(began, cup.level) and at_least(here, began) else here
 
 
 async def play_stages(
-    cup: cups.Cup, last: str | None, setup: Setup, journal: Journal, hands: Hands, watch: Watch
+    cup: cups.Tournament, last: str | None, setup: WorkerSetup, journal: Journal, hands: WorkerPool, watch: Observer
 ) -> None:
     """Play what is left of the stages up to the last one wanted, each with the field in the order of the one before."""
     blank = Fixture(cup.game, cup.rules, "", "", (), 0)
     order = [bot.name for bot in setup.bots]
     for stage in cup.stages:
-        journal.note({f"stage {stage.name}": "running", f"field {stage.name}": json.dumps(order)})
+        journal.set_metadata({f"stage {stage.name}": "running", f"field {stage.name}": json.dumps(order)})
         field, before = Field(order, setup.seed, cup.stop_early), journal.seal(stage.name)
         records = await run_stage(stage, blank, field, journal, hands, watch.progress)
-        places, order = outcome(stage, as_noted(stage), field, records, journal.bots())
-        journal.note({f"stage {stage.name}": "finished", f"order {stage.name}": json.dumps(places)})
+        places, order = outcome(stage, stage_metadata(stage), field, records, journal.bots())
+        journal.set_metadata({f"stage {stage.name}": "finished", f"order {stage.name}": json.dumps(places)})
         if (seal := journal.seal(stage.name)) != before:
             watch.say(f"{stage.name} is over; publish its seal: {seal}")
         if stage.name == last:
             return
 
 
-def as_noted(stage: cups.Stage) -> dict[str, Any]:
+def stage_metadata(stage: cups.Stage) -> dict[str, Any]:
     """Return what the journal keeps of a stage so that its standings can be told from its records."""
     return {
         "name": stage.name,
@@ -207,29 +209,29 @@ def as_noted(stage: cups.Stage) -> dict[str, Any]:
     }
 
 
-def slow_ones(say: Callable[[str], None]) -> Callable[[str, float], None]:
+def slow_preparation_reporter(say: Callable[[str], None]) -> Callable[[str, float], None]:
     """Return what tells of a bot that is ready, if that has taken long enough for somebody to wonder."""
     return lambda name, took: say(f"ready  {name}  {took:.1f} s") if took > WONDER else None
 
 
-def begin(journal: Journal, folder: Folder, cup: cups.Cup, bots: list[Bot], level: str) -> bytes:
+def open_run(journal: Journal, folder: Folder, cup: cups.Tournament, bots: list[Bot], level: str) -> bytes:
     """Write down what the run is and who plays, or see that it is still what was written; return its seed."""
     check_unchanged(journal, cup, bots, level)
     if cup.seed == "random" and not journal.paths():
-        folder.draw()
+        folder.create_seed()
     seed = folder.seed(cup.seed)
     before = folder.committed() if cup.seed == "random" else None
     broken = (
-        "that this run began with" if journal.paths() and journal.facts()["seed_sha256"] != commitment(seed) else ""
+        "that this run began with" if journal.paths() and journal.metadata()["seed_sha256"] != commitment(seed) else ""
     )
     if before and before.sha256 != commitment(seed):
         broken = "that was committed to"
     if broken:
         hint = "put the old one back, or croupier run --fresh"
-        raise Refused([Problem("R010", str(folder.seed_file), f"is not the seed {broken}", hint=hint)], 3)
+        raise UserError([Problem("R010", str(folder.seed_file), f"is not the seed {broken}", hint=hint)], 3)
     if not journal.paths():
-        journal.note({"committed": str(before.at) if before else ""})
-    enter(journal, cup, bots, level, seed)
+        journal.set_metadata({"committed": str(before.at) if before else ""})
+    record_run(journal, cup, bots, level, seed)
     return seed
 
 
@@ -242,26 +244,26 @@ class Stop:
 
 
 @asynccontextmanager
-async def stoppable(say: Callable[[str], None]) -> AsyncIterator[Stop]:
+async def interruptible(say: Callable[[str], None]) -> AsyncIterator[Stop]:
     """Run a block that ^C, SIGTERM or a deadline may stop: what is finished stays, what is in flight is dropped.
 
     A Refused comes out of it as it was raised.
     """
     stop = Stop()
-    refused: Refused | None = None
+    refused: UserError | None = None
     try:
         with stop.scope:
             async with trio.open_nursery() as nursery:
                 await nursery.start(signals, stop, say)
                 yield stop
                 nursery.cancel_scope.cancel()
-    except* Refused as wrapped:
+    except* UserError as wrapped:
         refused = next(leaves(wrapped))
     if refused is not None:
         raise refused
 
 
-def leaves(group: BaseExceptionGroup[Refused]) -> Iterator[Refused]:
+def leaves(group: BaseExceptionGroup[UserError]) -> Iterator[UserError]:
     """Yield what nurseries have wrapped."""
     for inner in group.exceptions:
         if isinstance(inner, BaseExceptionGroup):
@@ -284,9 +286,9 @@ async def signals(stop: Stop, say: Callable[[str], None], task_status: Any = tri
             stop.scope.cancel()
 
 
-def check_unchanged(journal: Journal, cup: cups.Cup, bots: list[Bot], level: str) -> None:
+def check_unchanged(journal: Journal, cup: cups.Tournament, bots: list[Bot], level: str) -> None:
     """Raise Refused when what has been played was played under another config, by other bots, or less protected."""
-    facts, before = journal.facts(), journal.bots()
+    facts, before = journal.metadata(), journal.bots()
     if "config" not in facts or not journal.paths():
         return
     where = str(cup.path)
@@ -308,13 +310,13 @@ def check_unchanged(journal: Journal, cup: cups.Cup, bots: list[Bot], level: str
         told = f"this run began at level {facts['level']}, and would go on at {level}"
         problems.append(Problem("R007", where, told, hint=anew))
     if problems:
-        raise Refused(problems, 3)
+        raise UserError(problems, 3)
 
 
-def enter(journal: Journal, cup: cups.Cup, bots: list[Bot], level: str, seed: bytes) -> None:
+def record_run(journal: Journal, cup: cups.Tournament, bots: list[Bot], level: str, seed: bytes) -> None:
     """Write down what the run is, and who plays."""
-    stages = [as_noted(stage) for stage in cup.stages]
-    journal.note(
+    stages = [stage_metadata(stage) for stage in cup.stages]
+    journal.set_metadata(
         {
             "game": cup.game,
             "name": cup.name,
@@ -326,11 +328,11 @@ def enter(journal: Journal, cup: cups.Cup, bots: list[Bot], level: str, seed: by
             "abreast": str(cup.abreast),
             "version": __version__,
             "machine": paths.machine(),
-            "began": journal.facts().get("began", str(time.time())),
+            "began": journal.metadata().get("began", str(time.time())),
         }
     )
     for name in journal.bots().keys() - {bot.name for bot in bots}:
-        journal.strike(name)
+        journal.remove_bot(name)
     kept = journal.bots() if journal.paths() else {}  # what has been played was played by these
     for bot in (bot for bot in bots if bot.name not in kept):
-        journal.enter(bot.name, bot.sha256, bot.language, known(bot))
+        journal.add_bot(bot.name, bot.sha256, bot.language, bot_metadata(bot))

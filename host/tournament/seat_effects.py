@@ -17,22 +17,22 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from host.games.engine import Scores
-from host.play.custom_games import game_called
-from host.play.match import Sitting
+from host.play.custom_games import game_by_name
+from host.play.match import TableSetup
 from host.play.records import Fixture
-from host.play.table_plans import sittings
-from host.tournament.journal import Journal, spread
+from host.play.table_plans import table_setups
+from host.tournament.journal import Journal, decompress_scores
 from host.tournament.stage_runner import fixture_of
-from host.tournament.standings import Advice, Units, sentences
+from host.tournament.standings import Advice, Units, comparisons
 from host.tournament.statistics import CONFIDENCE, NORMAL, SURE, mean_interval, needed, ratio_units, sure_ahead
 
 MAX_UNITS = 2_000  # deals of very many tables are joined into about this many
 MIN_DEALS = 20  # an early or a late half with fewer deals has no interval
 
-Deal = tuple[str, Hashable]
+TableContext = tuple[str, Hashable]
 """Names a unit that is independent of all others; the first part is the same where the same bots met."""
 
-Sums = dict[Deal, tuple[float, int]]
+Sums = dict[TableContext, tuple[float, int]]
 """The sum of what was won and the number of tables, by deal."""
 
 
@@ -43,7 +43,7 @@ class SeatResult(NamedTuple):
     """
 
     meeting: str
-    deal: Deal
+    deal: TableContext
     bots: tuple[str, ...]
     worth: tuple[float, ...]
 
@@ -107,16 +107,16 @@ def seat_results(
     most = (max(result.tables for result in record.results.values()) for _, record in journal.records(stage["name"]))
     joined = 1 + sum(most) // MAX_UNITS
     for path in journal.paths(stage["name"]) if paths is None else paths:
-        about, squeezed = journal.scored(path)
-        fixture, scores = fixture_of(about), spread(squeezed)
-        for nth, sitting in enumerate(sittings(fixture, seed, scores)):
+        about, squeezed = journal.scores_of(path)
+        fixture, scores = fixture_of(about), decompress_scores(squeezed)
+        for nth, sitting in enumerate(table_setups(fixture, seed, scores)):
             deal = deal_of(stage, fixture, nth, joined)
             yield SeatResult(path.rpartition("/")[0], deal, sitting.bots, worth_of(fixture, sitting, scores[nth]))
 
 
-def worth_of(fixture: Fixture, sitting: Sitting, scores: Scores) -> tuple[float, ...]:
+def worth_of(fixture: Fixture, sitting: TableSetup, scores: Scores) -> tuple[float, ...]:
     """Return what a table was worth to each seat: a game won, or chips more than were brought."""
-    winners = game_called(fixture.game).winners
+    winners = game_by_name(fixture.game).winners
     if winners:
         won = winners(scores)
         return tuple(float(seat in won) for seat in range(len(scores)))
@@ -124,7 +124,7 @@ def worth_of(fixture: Fixture, sitting: Sitting, scores: Scores) -> tuple[float,
     return tuple(float(left - had) for left, had in zip(scores, brought, strict=True))
 
 
-def deal_of(stage: Mapping[str, Any], fixture: Fixture, nth: int, joined: int = 1) -> Deal:
+def deal_of(stage: Mapping[str, Any], fixture: Fixture, nth: int, joined: int = 1) -> TableContext:
     """Return the deal of a fixture's nth table, from 0; `joined` independent deals in a row count as one."""
     group, _, number = fixture.path.rpartition("/")
     seats = len(fixture.bots)
@@ -155,7 +155,7 @@ def by_seat(tables: Iterable[SeatResult]) -> Seats:
         how_sure, played = sure(one.seat, other.seat), min(one.tables, other.tables)
         if how_sure is not None and how_sure < SURE:
             advice.append(Advice((one.seat, other.seat), how_sure, needed(how_sure, played), played, "tables"))
-    return Seats(tuple(rows), tuple(sentences([row.seat for row in rows], sure)), tuple(advice))
+    return Seats(tuple(rows), tuple(comparisons([row.seat for row in rows], sure)), tuple(advice))
 
 
 def effects(unit: str, tables: Sequence[SeatResult]) -> Effects:
@@ -202,7 +202,7 @@ def _mean_and_variance(sums: Sums) -> tuple[float, float]:
     return mean, math.fsum((value - mean) ** 2 for value in values) / len(values) / (len(values) - 1)
 
 
-def _add(sums: Sums, deal: Deal, worth: float) -> None:
+def _add(sums: Sums, deal: TableContext, worth: float) -> None:
     won, times = sums.get(deal, (0.0, 0))
     sums[deal] = won + worth, times + 1
 

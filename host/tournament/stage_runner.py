@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from host.games.engine import Game
-from host.play.custom_games import game_called
-from host.play.records import Fixture, Job, Record, Setup
+from host.play.custom_games import game_by_name
+from host.play.records import Fixture, Job, Record, WorkerSetup
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import Bot, Spec
 from host.tournament.journal import Journal
@@ -29,22 +29,22 @@ class Progress(NamedTuple):
     more: bool = False  # whether more may follow: in a cup each set decides what comes next
 
 
-class Hands(Protocol):
+class WorkerPool(Protocol):
     """An executor under way; `words` say what it is, "2 workers", and `count` how many fixtures it plays at once."""
 
     words: str
     count: int
 
-    async def give(self, job: Job) -> None:
+    async def submit(self, job: Job) -> None:
         """Hand over one fixture; wait while every worker is busy."""
         ...
 
-    async def take(self) -> Record:
+    async def next_result(self) -> Record:
         """Return the next record, whichever fixture ends first."""
         ...
 
 
-class Ready(Protocol):
+class BotPreparer(Protocol):
     """Makes bots ready where they are to play (bots/ready.py)."""
 
     async def __call__(
@@ -54,21 +54,21 @@ class Ready(Protocol):
         ...
 
 
-Executor = Callable[[Setup, Callable[[str], None], int], AbstractAsyncContextManager[Hands]]
+Executor = Callable[[WorkerSetup, Callable[[str], None], int], AbstractAsyncContextManager[WorkerPool]]
 """What plays (host/backends): it is told the setup, whom to tell of what it has lost, and its workers, 0 for its own
 choice."""
 
 
-class Venue(NamedTuple):
+class Backend(NamedTuple):
     """Where a cup is played: on this machine, or on others. Whoever runs a cup names one."""
 
     demand: Callable[[str], Awaitable[str]]
     """Return the level to play at for the level that is demanded; raise Refused when that cannot be had."""
-    ready: Ready
+    ready: BotPreparer
     executor: Executor
 
 
-Venues = Callable[[str, Callable[[str], None]], AbstractAsyncContextManager[Venue]]
+Venues = Callable[[str, Callable[[str], None]], AbstractAsyncContextManager[Backend]]
 """Opens the venue of an address, a cluster's scheduler or this machine where it is empty; tells of what it has lost."""
 
 Watch = Callable[[Progress], None]
@@ -81,7 +81,7 @@ def benched(records: Mapping[str, Record]) -> tuple[str, ...]:
 
 
 async def run_stage(
-    stage: Any, blank: Fixture, field: Field, journal: Journal, hands: Hands, watch: Watch
+    stage: Any, blank: Fixture, field: Field, journal: Journal, hands: WorkerPool, watch: Watch
 ) -> dict[str, Record]:
     """Play what is due until nothing is; return the stage's records by path.
 
@@ -97,28 +97,28 @@ async def run_stage(
     def tell(record: Record | None) -> None:
         nonlocal known
         if known != (known := len(records) + len(open_fixtures)):
-            journal.note({f"known {stage.name}": str(known)})
+            journal.set_metadata({f"known {stage.name}": str(known)})
         watch(Progress(stage.name, len(records), known, record, STAGES[stage.kind].places is not None))
 
     open_fixtures = due(stage, blank, field, records)
     tell(None)
     while open_fixtures:
-        for fixture in one_after_another(open_fixtures, lasting):
+        for fixture in serialize_stateful(open_fixtures, lasting):
             if fixture.path not in given:
                 kept = tuple((bot, states.get(bot, b"")) for bot in fixture.bots if bot in lasting)
                 given[fixture.path] = job = Job(fixture, benched(records), kept)
-                await hands.give(job)
-        record = await hands.take()
+                await hands.submit(job)
+        record = await hands.next_result()
         states |= dict(record.states)
         job = given[record.path]
-        journal.add(stage.name, record, about(job.fixture), job.states)
+        journal.add(stage.name, record, fixture_metadata(job.fixture), job.states)
         records[record.path] = record.summary()
         open_fixtures = due(stage, blank, field, records)
         tell(record)
     return records
 
 
-def one_after_another(fixtures: Iterable[Fixture], lasting: Collection[str]) -> Iterator[Fixture]:
+def serialize_stateful(fixtures: Iterable[Fixture], lasting: Collection[str]) -> Iterator[Fixture]:
     """Yield the fixtures that may be played now: those of a bot whose state file outlives them follow each other.
 
     Their order is that of the fixtures given, whatever the workers: who waits keeps the others of its fixture waiting.
@@ -131,7 +131,7 @@ def one_after_another(fixtures: Iterable[Fixture], lasting: Collection[str]) -> 
         taken |= theirs
 
 
-def known(bot: Bot) -> dict[str, Any]:
+def bot_metadata(bot: Bot) -> dict[str, Any]:
     """Return what the journal stores of a bot beside its hash: its author, and how it was asked."""
     return {
         "author": bot.author,
@@ -145,7 +145,7 @@ def known(bot: Bot) -> dict[str, Any]:
     }
 
 
-def about(fixture: Fixture) -> dict[str, Any]:
+def fixture_metadata(fixture: Fixture) -> dict[str, Any]:
     """Return what the journal stores of a fixture: its rules by the names that croupier.toml has for them."""
     return {
         "game": fixture.game,
@@ -160,7 +160,7 @@ def about(fixture: Fixture) -> dict[str, Any]:
 
 def fixture_of(stored: Mapping[str, Any]) -> Fixture:
     """Return a fixture from what the journal stores of it; raise LookupError or ValueError when it does not describe one."""
-    kind = type(next(iter(game_called(stored["game"]).presets.values())))
+    kind = type(next(iter(game_by_name(stored["game"]).presets.values())))
     rules = kind._field_defaults | stored["rules"]  # every game's rules are a NamedTuple
     return Fixture(
         game=msgspec.convert(stored["game"], str),

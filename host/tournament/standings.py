@@ -110,7 +110,7 @@ class Advice(NamedTuple):
     unit: str
 
 
-class Told(NamedTuple):
+class StageStandings(NamedTuple):
     """What there is to say of a stage so far."""
 
     rows: list[Row]
@@ -122,28 +122,28 @@ UNITS: Mapping[str, str] = {"tables": "tourneys", "round-robin": "tables_per_pai
 """What more of is played by a stage's kind; elsewhere tables."""
 
 
-def told(
+def stage_standings(
     stage: Mapping[str, Any], facts: Mapping[str, str], records: Sequence[Record], bots: Mapping[str, Mapping[str, Any]]
-) -> Told:
+) -> StageStandings:
     """Return a stage's standings as its run has noted it: its name, kind, rank_by, advance and mirror.
 
     `facts` are the run's: who plays the stage, and the order that it has come to where places are won otherwise than by
     a rate over all tables. Then only who sat at the same tables is compared.
     """
     name, kind = stage["name"], stage["kind"]
-    records = counted(stage, records)
+    records = as_counted_by(stage, records)
     rows = standings(kind, stage["rank_by"], records, bots, mirror=stage.get("mirror", False))
     field = json.loads(facts.get(f"field {name}", "null"))
     rows = [row._replace(note="is out") if field and row.bot not in field else row for row in rows]
     known = STAGES.get(kind)
     if known and known.places and (order := json.loads(facts.get(f"order {name}", "[]"))):
-        rows = placed(rows, order)
+        rows = reordered(rows, order)
     if kind == "cup":
-        return Told(rows, [], [])
+        return StageStandings(rows, [], [])
     playing = [row for row in rows if row.tables]
     sure = _comparing(playing, records)
-    said = sentences([row.bot for row in playing], sure)
-    return Told(rows, said, advised(kind, playing, records, sure))
+    said = comparisons([row.bot for row in playing], sure)
+    return StageStandings(rows, said, advice_for(kind, playing, records, sure))
 
 
 class Outcome(NamedTuple):
@@ -165,7 +165,7 @@ def outcome(
     if kind.places:
         places = kind.places(stage, field, records)
     else:
-        places = [row.bot for row in told(noted, {}, list(records.values()), bots).rows]
+        places = [row.bot for row in stage_standings(noted, {}, list(records.values()), bots).rows]
     return Outcome(places, kind.left(stage, field, records) if kind.left else places)
 
 
@@ -191,7 +191,7 @@ def standings(
     return [row._replace(rank=merits.index(merit) + 1) for row, merit in zip(rows, merits, strict=True)]
 
 
-def counted(stage: Mapping[str, Any], records: Sequence[Record]) -> list[Record]:
+def as_counted_by(stage: Mapping[str, Any], records: Sequence[Record]) -> list[Record]:
     """Return records as a stage counts them: in groups a game is won by advancing, and nobody has less than no chips.
 
     Equals at the edge share what is left of the places, so that a win may be a half: the luck of a lot counts for nobody.
@@ -209,7 +209,7 @@ def _advanced(results: Mapping[str, Result], advance: int) -> dict[str, Result]:
     }
 
 
-def placed(rows: Sequence[Row], places: Sequence[str]) -> list[Row]:
+def reordered(rows: Sequence[Row], places: Sequence[str]) -> list[Row]:
     """Return the rows in the order of places won elsewhere (a cup, groups); who has none yet comes after."""
     order = {bot: place for place, bot in enumerate(places)}
     ordered = sorted(rows, key=lambda row: order.get(row.bot, len(order)))
@@ -219,10 +219,10 @@ def placed(rows: Sequence[Row], places: Sequence[str]) -> list[Row]:
 def sureness(rows: Sequence[Row], records: Sequence[Record]) -> list[str]:
     """Return what can be said of neighbours: "A ahead of B, 97 % sure", or who cannot be told apart."""
     playing = [row for row in rows if row.tables]
-    return sentences([row.bot for row in playing], _comparing(playing, records))
+    return comparisons([row.bot for row in playing], _comparing(playing, records))
 
 
-def sentences(names: Sequence[str], sure: Sure) -> list[str]:
+def comparisons(names: Sequence[str], sure: Sure) -> list[str]:
     """Return what can be said of neighbours, by the names of all, the best first."""
     return [_sentence(some, how_sure) for some, how_sure in neighbours(names, sure)]
 
@@ -246,7 +246,7 @@ def neighbours(names: Sequence[str], sure: Sure) -> list[tuple[Sequence[str], fl
     return found
 
 
-def advised(kind: str, playing: Sequence[Row], records: Sequence[Record], sure: Sure) -> list[Advice]:
+def advice_for(kind: str, playing: Sequence[Row], records: Sequence[Record], sure: Sure) -> list[Advice]:
     """Return for every two neighbours whose order is not certain how much would have to be played until it is."""
     unit, found = UNITS.get(kind, "tables"), list[Advice]()
     for one, other in pairwise(playing):

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from host.base.errors import Problem, Refused
-from host.tournament.journal import beside
+from host.base.errors import Problem, UserError
+from host.tournament.journal import wal_files
 
 
 class Commitment(NamedTuple):
@@ -32,7 +32,7 @@ class Folder:
         self.seed_file = self.run / "seed"
         self.commitment_file = self.run / "commitment.json"
 
-    def draw(self) -> None:
+    def create_seed(self) -> None:
         """Draw a seed, 128 random bits in a file that only its owner reads, unless there is one."""
         if self.seed_file.exists():
             return
@@ -57,9 +57,9 @@ class Folder:
             raise self._refused("is no seed, which has 32 hexadecimal digits")
         return bytes.fromhex(text)
 
-    def _refused(self, why: str) -> Refused:
+    def _refused(self, why: str) -> UserError:
         hint = "restore it from a copy, or start anew with  croupier run --fresh"
-        return Refused([Problem("R010", str(self.seed_file), why, hint=hint)], 3)
+        return UserError([Problem("R010", str(self.seed_file), why, hint=hint)], 3)
 
     def reveal(self) -> None:
         """Let everybody read the seed: the cup is over."""
@@ -70,7 +70,7 @@ class Folder:
         """Fix the seed before the cup begins, drawing one if need be; return what may be published."""
         if before := self.committed():
             return before
-        self.draw()
+        self.create_seed()
         made = Commitment(commitment(self.seed("random")), time.time())
         unfinished = self.commitment_file.with_suffix(".making")
         unfinished.write_text(json.dumps(made._asdict()) + "\n")
@@ -86,16 +86,16 @@ class Folder:
             return Commitment(str(said["sha256"]), float(said["at"]))
         except (OSError, ValueError, KeyError, TypeError) as broken:
             hint = "restore it from a copy, or start anew with  croupier run --fresh"
-            raise Refused([Problem("R010", str(self.commitment_file), "is no commitment", hint=hint)], 3) from broken
+            raise UserError([Problem("R010", str(self.commitment_file), "is no commitment", hint=hint)], 3) from broken
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Throw away what has been played, and its seed: only `--fresh` asks for that.
 
         A seed that was committed to, and that no table has used, stays: its hash may have been published.
         """
         unused = self.commitment_file.exists() and not self.journal.exists()
         seed = () if unused else (self.seed_file, self.commitment_file)
-        for path in (self.journal, *beside(self.journal), *seed):  # the journal first: it is nothing without it
+        for path in (self.journal, *wal_files(self.journal), *seed):  # the journal first: it is nothing without it
             path.unlink(missing_ok=True)
         for path in (self.run / "stderr", self.run / "build"):
             if path.is_symlink():

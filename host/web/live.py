@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 import trio
 
-from host.base.errors import Problem, Refused
-from host.report.export import as_lines, chosen, the_seed
-from host.report.page import empty_account, rendered
-from host.report.summary import Account, account, as_json
-from host.report.table_replays import Place, find, load, packed, worth_seeing
+from host.base.errors import Problem, UserError
+from host.report.export import as_lines, chosen, public_seed
+from host.report.page import empty_account, render
+from host.report.summary import RunSummary, as_json, summarize
+from host.report.table_replays import TableRef, find, load, select_replays, to_json
 from host.report.terminal import json_rows
 from host.report.timelines import Chips, chips
-from host.report.visibility import every_stage, known_seed, watchable
-from host.tournament.journal import VERSION, Journal, holder, reading, spread
+from host.report.visibility import all_stages, known_seed, public_stages
+from host.tournament.journal import VERSION, Journal, decompress_scores, lock_holder, reading
 
 LOOKING = 0.5  # seconds between two looks at the journal's files
 SHARE = 40  # while a run goes on, all we do may take one part in so many of a core: the tournament needs the machine
@@ -47,24 +47,24 @@ TABLES = 100  # whose events are made at a time
 KEEPING = 15.0  # seconds after which a silent line is told that we live
 
 
-class Sheet(NamedTuple):
+class CachedResponse(NamedTuple):
     """What one address shows: packed once for everybody, with a tag by which who has it already knows it again."""
 
     packed: bytes  # gzip
     tag: str
 
 
-class Edition(NamedTuple):
+class Snapshot(NamedTuple):
     """What everybody is shown until something is new."""
 
     number: int
-    page: Sheet
-    api: Mapping[str, Callable[[], Sheet]]  # made when somebody asks for it first
+    page: CachedResponse
+    api: Mapping[str, Callable[[], CachedResponse]]  # made when somebody asks for it first
     news: bytes  # one server-sent event
     state: str
 
 
-class Newsroom:
+class LivePublisher:
     """Looks at a journal and keeps the latest edition; `changed` is set when there is a newer one."""
 
     def __init__(self, path: Path, spoilers: bool = False) -> None:
@@ -72,7 +72,7 @@ class Newsroom:
         self.changed = trio.Event()
         self._seen: tuple[Any, ...] = ()
         self._checked: int | None = None  # the inode of the file that has been looked through
-        self._told: Account | None = None
+        self._told: RunSummary | None = None
         self._replays: OrderedDict[str, bytes] = OrderedDict()
         self._stacks: dict[str, Chips | None] = {}
         self._one_at_a_time, self._figuring = trio.CapacityLimiter(1), trio.CapacityLimiter(1)
@@ -89,7 +89,7 @@ class Newsroom:
             if self._signature() == self._seen:
                 continue
             rest = min(LATEST, max(SOONEST, SHARE * (time.process_time() - spent)))
-            if time.monotonic() < made + rest and holder(self.path):
+            if time.monotonic() < made + rest and lock_holder(self.path):
                 continue
             made, spent = time.monotonic(), time.process_time()
             make = partial(self._made, self.edition.number + 1)
@@ -97,7 +97,7 @@ class Newsroom:
             changed, self.changed = self.changed, trio.Event()
             changed.set()
 
-    async def figures(self, name: str) -> Sheet:
+    async def figures(self, name: str) -> CachedResponse:
         """Return what an address of the edition's `api` gives."""
         return await trio.to_thread.run_sync(self.edition.api[name], limiter=self._figuring)
 
@@ -152,7 +152,7 @@ class Newsroom:
                         pass
                 yield Journal(database, self.path)
         except (sqlite3.Error, OSError) as failed:
-            raise Refused([Problem("R005", str(self.path), f"cannot be read: {failed}")], 3) from failed
+            raise UserError([Problem("R005", str(self.path), f"cannot be read: {failed}")], 3) from failed
 
     def _forget(self) -> None:
         """Forget what an earlier journal in this place has told."""
@@ -160,33 +160,33 @@ class Newsroom:
         self._replays.clear()
         self._stacks.clear()
 
-    def _made(self, number: int) -> Edition:
+    def _made(self, number: int) -> Snapshot:
         """Return an edition; what keeps us from it stands on the page."""
         self._seen = self._signature()
-        replays: list[Place] = []
+        replays: list[TableRef] = []
         stacks: list[Chips] = []
         told, wrong = empty_account(self.path.parent.parent.resolve().name), ""
         try:
             with self._journal() as journal:
                 seed, stages = known_seed(journal), self._stages(journal)
-                told = account(journal, seed, stages, self._told)
+                told = summarize(journal, seed, stages, self._told)
                 if seed is not None:
-                    replays = worth_seeing(journal, stages, REPLAYS)
+                    replays = select_replays(journal, stages, REPLAYS)
                     stacks = self._games(journal, seed, told, replays)
-        except Refused as refused:
+        except UserError as refused:
             problem = refused.problems[0]
             wrong = problem.message if problem.code == "R006" else f"{self.path.name} {problem.message}"
             self._checked = None
         if self._told and (self._told.seed_sha256, self._told.began) != (told.seed_sha256, told.began):
             self._forget()  # what has been told was another run's
         self._told = told
-        page = sheet(rendered(told, replays, {}, live=True, stacks=stacks, wrong=wrong).encode())
+        page = sheet(render(told, replays, {}, live=True, stacks=stacks, wrong=wrong).encode())
         api = {f"{name}.json": cache(partial(_figured, name, told, replays)) for name in FIGURES}
         news = json.dumps({"edition": number, "newest": told.newest, "state": told.state})
         event = f"event: news\nid: {number}\ndata: {news}\n\n".encode()
-        return Edition(number, page, api, event, told.state)
+        return Snapshot(number, page, api, event, told.state)
 
-    def _games(self, journal: Journal, seed: bytes, told: Account, replays: list[Place]) -> list[Chips]:
+    def _games(self, journal: Journal, seed: bytes, told: RunSummary, replays: list[TableRef]) -> list[Chips]:
         """Return how the chips went in one game of each group; what has been played does not change."""
         groups = {group.name for stage in told.stages for group in stage.groups if told.game == "holdem"}
         found = {place.name.rpartition("/")[0]: place for place in reversed(replays)}
@@ -200,41 +200,41 @@ class Newsroom:
 
     def _stages(self, journal: Journal) -> set[str]:
         """Return the stages whose tables may be shown."""
-        return every_stage(journal) if self._spoilers else watchable(journal)
+        return all_stages(journal) if self._spoilers else public_stages(journal)
 
     def _replay(self, name: str) -> bytes:
         with self._journal() as journal:
             place = find(journal, name)
             if place is None:
-                raise Refused([Problem("R006", name, "there is no such table in this run")], 3)
+                raise UserError([Problem("R006", name, "there is no such table in this run")], 3)
             if not any(place.fixture in journal.paths(stage) for stage in self._stages(journal)):
-                raise Refused(
+                raise UserError(
                     [Problem("R011", name, "this table belongs to a stage that is not over: it is withheld")], 5
                 )
-            return encoded(packed(next(load(journal, the_seed(journal), place.fixture, [place.nth]))))
+            return encoded(to_json(next(load(journal, public_seed(journal), place.fixture, [place.nth]))))
 
     def _meant(self, selection: str | None) -> list[tuple[str, Sequence[int]]]:
         """Return fixtures and their tables; without a selection everything that may be shown."""
         with self._journal() as journal:
-            the_seed(journal)
+            public_seed(journal)
             several = [selection] if selection else [stage for stage in self._stages(journal) if journal.paths(stage)]
             found = [each for one in several for each in chosen(journal, one, self._spoilers)]
             return [
-                (path, range(len(spread(journal.scored(path)[1]))) if tables is None else tables)
+                (path, range(len(decompress_scores(journal.scores_of(path)[1]))) if tables is None else tables)
                 for _, path, tables in found
             ]
 
     def _events(self, path: str, tables: Sequence[int]) -> bytes:
         with self._journal() as journal:
-            return "".join(map(as_lines, load(journal, the_seed(journal), path, tables))).encode()
+            return "".join(map(as_lines, load(journal, public_seed(journal), path, tables))).encode()
 
 
-def sheet(body: bytes) -> Sheet:
+def sheet(body: bytes) -> CachedResponse:
     """Return a body, packed. Its tag follows from what it says: it holds for a server that has been started anew."""
-    return Sheet(gzip.compress(body, 5, mtime=0), f'W/"{hashlib.sha256(body).hexdigest()[:20]}"')
+    return CachedResponse(gzip.compress(body, 5, mtime=0), f'W/"{hashlib.sha256(body).hexdigest()[:20]}"')
 
 
-def _figured(name: str, told: Account, replays: Sequence[Place]) -> Sheet:
+def _figured(name: str, told: RunSummary, replays: Sequence[TableRef]) -> CachedResponse:
     return sheet(encoded(figure(name, told, replays)))
 
 
@@ -243,7 +243,7 @@ def encoded(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def figure(name: str, told: Account, replays: Sequence[Place]) -> dict[str, Any]:
+def figure(name: str, told: RunSummary, replays: Sequence[TableRef]) -> dict[str, Any]:
     """Return what an address below /api/ gives, one of FIGURES; it names its schema."""
     stages = [
         {"stage": stage.name, "kind": stage.kind, "state": stage.state, "seal": stage.seal or None}

@@ -19,9 +19,9 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from host.base.errors import Problem, Refused
+from host.base.errors import Problem, UserError
 from host.report.page import ASSETS, LIVE_POLICY, asset
-from host.web.live import KEEPING, Newsroom, Sheet, sheet
+from host.web.live import KEEPING, CachedResponse, LivePublisher, sheet
 
 MOST_LISTENERS = 500
 LEAVING = 2.0  # seconds for everything to end in good order
@@ -40,7 +40,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Any, Send], Awaitable[None]]
 
 
-def application(room: Newsroom, local: bool) -> App:
+def application(room: LivePublisher, local: bool) -> App:
     """Return the application; a `local` one answers only to this machine's own names (DNS rebinding)."""
     listeners = 0
 
@@ -65,14 +65,14 @@ def application(room: Newsroom, local: bool) -> App:
     async def replay(request: Request) -> Response:
         try:
             return Response(await room.replay(request.query_params.get("table", "")), media_type="application/json")
-        except Refused as refused:
+        except UserError as refused:
             return refusal(403 if refused.exit_code == 5 else 404, refused.problems[0].message)
 
     async def played(request: Request) -> Response:
         pieces = room.events(request.query_params.get("of"))
         try:
             first = await anext(pieces, b"")
-        except Refused as refused:
+        except UserError as refused:
             return refusal(403 if refused.exit_code == 5 else 404, refused.problems[0].message)
         return StreamingResponse(joined(first, pieces), media_type="application/x-ndjson")
 
@@ -104,7 +104,7 @@ def application(room: Newsroom, local: bool) -> App:
         Route("/api/replay", replay),
         Route("/api/{name}", figures),
     ]
-    return partial(guarded, Starlette(routes=routes), local)
+    return partial(check_host, Starlette(routes=routes), local)
 
 
 async def joined(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -114,7 +114,7 @@ async def joined(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[byte
         yield piece
 
 
-async def guarded(app: App, local: bool, scope: Scope, receive: Any, send: Send) -> None:
+async def check_host(app: App, local: bool, scope: Scope, receive: Any, send: Send) -> None:
     """Put our headers on every answer; turn away who calls a local server by another name."""
     if scope["type"] != "http":
         await app(scope, receive, send)
@@ -140,7 +140,7 @@ def hostname(host: str) -> str:
     return host.partition(":")[0].lower()
 
 
-def shown(request: Request, what: Sheet, kind: str) -> Response:
+def shown(request: Request, what: CachedResponse, kind: str) -> Response:
     """Return a sheet, or only that it is still the same as the one that is there already."""
     headers = {"etag": what.tag, "cache-control": "no-cache", "vary": "accept-encoding"}
     known = request.headers.get("if-none-match", "").split(",")
@@ -152,7 +152,7 @@ def shown(request: Request, what: Sheet, kind: str) -> Response:
 
 
 @cache
-def packed_asset(name: str) -> Sheet:
+def packed_asset(name: str) -> CachedResponse:
     """Return one of our own files as it is sent."""
     return sheet(asset(name).encode())
 
@@ -178,7 +178,7 @@ def listening(bind: str) -> socket.socket:
             made.close()
         why = failed.strerror if isinstance(failed, OSError) else "it must be HOST:PORT"
         problem = Problem("U001", f"--bind {bind}", f"cannot listen there: {why}", hint="--bind 127.0.0.1:0")
-        raise Refused([problem], 2) from failed
+        raise UserError([problem], 2) from failed
     made.setblocking(False)
     return made
 
@@ -200,14 +200,14 @@ async def served(path: Path, made: socket.socket, spoilers: bool = False) -> Non
     config.h11_max_incomplete_size = 16 * 1024
     told = trio.Event()
     async with trio.open_nursery() as nursery:
-        await nursery.start(told_to_end, told)
-        room = await trio.to_thread.run_sync(Newsroom, path, spoilers)
+        await nursery.start(wait_for_shutdown, told)
+        room = await trio.to_thread.run_sync(LivePublisher, path, spoilers)
         nursery.start_soon(room.follow)
         await serve(application(room, is_local(made)), config, shutdown_trigger=told.wait)  # type: ignore[arg-type]
         nursery.cancel_scope.cancel()
 
 
-async def told_to_end(told: trio.Event, task_status: trio.TaskStatus[None]) -> None:
+async def wait_for_shutdown(told: trio.Event, task_status: trio.TaskStatus[None]) -> None:
     """Set an event at ^C or SIGTERM, and see to it that we end whoever listens."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
         task_status.started()

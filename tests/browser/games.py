@@ -9,14 +9,14 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any
 
-from host.bots.values import Evidence, Timed, Usage
+from host.bots.values import Evidence, Timing, Usage
 from host.games import GAMES
 from host.games.engine import Table
-from host.play.match import Sitting
+from host.play.match import TableSetup
 from host.play.records import Fixture, Record, Result, pack
 from host.play.table_plans import PLANS
-from host.tournament.journal import beside, writing
-from host.tournament.stage_runner import about
+from host.tournament.journal import wal_files, writing
+from host.tournament.stage_runner import fixture_metadata
 from host.tournament.stages import STAGES, Field
 from host.tournament.tournament_dir import commitment
 from protocols.wire import Answer, Fault, FaultKind, Move
@@ -68,7 +68,7 @@ def recorded(fixture: Fixture, player: Callable[[Any, Random], Answer] | None = 
     faults: dict[str, dict[str, int]] = {}
     evidence, scores, answers, times = [], [], [], []
     asked = dict.fromkeys(fixture.bots, 0)
-    now: Iterable[Sitting] | None = next(plan, None)
+    now: Iterable[TableSetup] | None = next(plan, None)
     while now is not None:
         these = []
         for sitting in now:
@@ -85,7 +85,7 @@ def recorded(fixture: Fixture, player: Callable[[Any, Random], Answer] | None = 
                     faults[bot]["crash"] += 1
                 if (number := len(scores) + len(these) + 1) <= 8:
                     wall = round(pace.lognormvariate(7, 1))
-                    times.append(Timed(number, len(table.answers) + 1, wall, round(wall * pace.random())))
+                    times.append(Timing(number, len(table.answers) + 1, wall, round(wall * pace.random())))
                 if kind:
                     question = f"question {asked[bot]} of {fixture.path}".encode()
                     piece = (bot, len(scores) + len(these) + 1, len(table.answers) + 1, kind, "signal 11", question)
@@ -137,14 +137,14 @@ def begin(path: Path, game: str, bots: tuple[str, ...], state: str = "finished",
         facts = {"game": game, "name": f"A {game} cup", "level": "L3", "state": state, "version": "0.1.0"}
         facts |= {"seed_sha256": commitment(seed), "began": "1700000000.0", "stage league": state}
         config = json.dumps({"game": game, "seed": "random", "limits": {"move": "1 s"}, "stage": []})
-        journal.note(facts | {"stages": json.dumps([stage]), "config": config})
+        journal.set_metadata(facts | {"stages": json.dumps([stage]), "config": config})
         for bot in bots:
             about_it = {
                 "author": 'Zoë "><img src=x onerror=window.evil=4>',
                 "protocol": "lines",
                 "limits": {"move": 1.0},
             }
-            journal.enter(bot, "ab" * 32, "c", about_it)
+            journal.add_bot(bot, "ab" * 32, "c", about_it)
     (path.parent / "seed").write_text(seed.hex() + "\n")
 
 
@@ -152,13 +152,13 @@ def add(path: Path, some: Iterable[Fixture], player: Callable[[Any, Random], Ans
     """Play fixtures and write them down."""
     with writing(path) as journal:
         for fixture in some:
-            journal.add("league", recorded(fixture, player), about(fixture))
+            journal.add("league", recorded(fixture, player), fixture_metadata(fixture))
 
 
 def finish(path: Path) -> None:
     """Declare a run finished."""
     with writing(path) as journal:
-        journal.note({"state": "finished", "stage league": "finished"})
+        journal.set_metadata({"state": "finished", "stage league": "finished"})
 
 
 BOTS = {
@@ -185,7 +185,7 @@ SPOILING = {
 
 def spoilt(path: Path, how: str) -> None:
     """Make a journal one of a newer croupier, tear or delete it, or put another file or what a stranger made up in its place."""
-    for log in beside(path):
+    for log in wal_files(path):
         log.unlink(missing_ok=True)
     if how == "deleted":
         path.unlink()
@@ -229,7 +229,7 @@ class Cup:
         begin(self.path, game, tuple(bots), "running")
         with writing(self.path) as journal:
             config = json.dumps({"game": game, "seed": "random", "limits": {"move": "1 s"}, "stage": stages})
-            journal.note({"stages": json.dumps(stages), "config": config, "stage league": ""})
+            journal.set_metadata({"stages": json.dumps(stages), "config": config, "stage league": ""})
 
     def play(self, name: str, times: int | None = None) -> None:
         """Play a stage to its end, or what is due so many times."""
@@ -237,23 +237,23 @@ class Cup:
         kind, field, records = STAGES[stage.kind], Field(self._order, SEED), dict[str, Record]()
         blank = Fixture(self._game, self._rules, "", "", (), 0)
         with writing(self.path) as journal:
-            journal.note({f"stage {name}": "running"})
+            journal.set_metadata({f"stage {name}": "running"})
             while some := kind.due(stage, blank, field, records):
                 if times == 0:
                     return
                 times = None if times is None else times - 1
                 for fixture in some:
                     records[fixture.path] = recorded(fixture)
-                    journal.add(name, records[fixture.path], about(fixture))
+                    journal.add(name, records[fixture.path], fixture_metadata(fixture))
             assert kind.places
             order = kind.places(stage, field, records)
-            journal.note({f"stage {name}": "finished", f"order {name}": json.dumps(order)})
+            journal.set_metadata({f"stage {name}": "finished", f"order {name}": json.dumps(order)})
             self._order = kind.left(stage, field, records) if kind.left else order
 
     def finish(self) -> None:
         """Declare it over."""
         with writing(self.path) as journal:
-            journal.note({"state": "finished"})
+            journal.set_metadata({"state": "finished"})
 
 
 def grouped(folder: Path, **rules: Any) -> Path:
