@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from command import croupier, cup_in
 
-from host.games import GAMES
-from host.play.records import Fixture
+from host.play.records import Fixture, Record, Result
 from host.tournament.config import load
-from host.tournament.estimate import Cost, fit_cost, remaining
+from host.tournament.estimate import remaining
+from host.tournament.stages import STAGES, Field
 
 BOTS = [f"b{number}" for number in range(8)]
 
@@ -21,36 +21,64 @@ def cup(folder: Path, game: str, stages: str) -> Path:
 
 
 def programme_of(folder: Path, game: str, stages: str, bots: list[str] = BOTS, seed: bytes | None = b"s") -> list:
-    return remaining(load(cup(folder, game, stages)), bots, seed, folder / "none")
+    return remaining(load(cup(folder, game, stages)), bots, seed, folder / "none")[0]
 
 
 def test_a_league_has_every_pair_once(tmp_path: Path) -> None:
     (stage,) = programme_of(tmp_path, "pazaak", '[[stage]]\nkind = "round-robin"\ntables_per_pair = 25_000')
     assert (len(stage.meetings), stage.meetings[0]) == (28, (("b0", "b1"), 3, 25_000))
-    assert (len(stage.fixtures), stage.bounds) == (84, "exactly")
+    assert (stage.fixtures, stage.bounds) == (84, "exactly")
 
 
 def test_a_pair_that_may_end_early_is_told_at_the_most(tmp_path: Path) -> None:
     stages = '[[stage]]\nkind = "round-robin"\ntables_per_pair = 25_000\n[run]\nstop_early = true'
     (stage,) = programme_of(tmp_path, "pazaak", stages)
-    assert (len(stage.fixtures), stage.bounds) == (84, "at most")
+    assert (stage.fixtures, stage.bounds) == (84, "at most")
 
 
-def test_a_cup_needs_so_many_sets_at_least_and_its_bots_are_places(tmp_path: Path) -> None:
+def test_a_cup_is_counted_at_the_least_and_names_nobody_before_its_seeding(tmp_path: Path) -> None:
     stages = '[[stage]]\nkind = "round-robin"\ntables_per_pair = 2\n[[stage]]\nkind = "cup"\nset = 5\nfirst_to = 4'
     league, knockout = programme_of(tmp_path, "pazaak", stages)
-    assert (len(knockout.fixtures), knockout.bounds) == (12 * 4, "at least")
-    assert knockout.meetings[0].bots == ("#1 of round-robin", "#5 of round-robin")
-    assert len(league.meetings) == 28
+    assert knockout[:6] == ("cup", "cup", 8, "at least", 12 * 4, 12 * 4 * 5)
+    assert (len(league.meetings), knockout.meetings) == (28, ())
 
 
-def test_groups_go_on_to_the_final_and_are_not_drawn_before_there_is_a_seed(tmp_path: Path) -> None:
+def test_groups_are_counted_to_the_final_and_named_once_there_is_a_seed(tmp_path: Path) -> None:
     bots = [f"b{number:02}" for number in range(23)]
     stages = '[[stage]]\nkind = "groups"\n[[stage]]\nname = "final"\nkind = "groups"\nadvance = 1'
     known, final = programme_of(tmp_path, "holdem", stages, bots)
     unknown, _ = programme_of(tmp_path, "holdem", stages, bots, None)
-    assert [len(wave) for wave in known.waves] == [5, 2]
-    assert (known.open, unknown.open, unknown.meetings, final.open, final.bots) == (False, True, [], True, 5)
+    assert (known.fixtures, len(known.meetings), known.bounds) == (5 + 2, 5, "exactly")
+    assert (unknown.fixtures, unknown.meetings) == (5 + 2, ())
+    assert (final.bots, final.fixtures, final.meetings) == (5, 1, ())
+
+
+@pytest.mark.parametrize(
+    ("kind", "game", "bots"),
+    [
+        *[('"cup"\nset = 5\nfirst_to = 3', "pazaak", bots) for bots in (2, 3, 8, 11)],
+        *[('"groups"\nrepeat = 2', "holdem", bots) for bots in (4, 6, 23, 60)],
+        ('"groups"\nadvance = 1', "holdem", 23),
+    ],
+)
+def test_a_stage_in_which_the_first_bot_always_wins_is_as_large_as_it_is_counted(
+    kind: str, game: str, bots: int, tmp_path: Path
+) -> None:
+    (stage,) = load(cup(tmp_path, game, f"[[stage]]\nkind = {kind}")).stages
+    blank = Fixture(game, None, "", "", (), 0)
+    field = Field([f"b{number:02}" for number in range(bots)], b"s")
+    played = dict[str, Record]()
+    tables = 0
+    while wave := STAGES[stage.kind].due(stage, blank, field, played):
+        for fixture in wave:
+            won = {bot: fixture.tables * (bot == min(fixture.bots)) for bot in fixture.bots}
+            results = {bot: Result(fixture.tables, wins, wins, 0, 1, int(wins > 0)) for bot, wins in won.items()}
+            played[fixture.path] = Record(fixture.path, results, {}, {}, (), (), b"")
+            tables += fixture.tables
+    left = STAGES[stage.kind].left
+    size = STAGES[stage.kind].size
+    assert size is not None
+    assert size(stage, blank, bots)[:3] == (len(played), tables, len(left(stage, field, played)) if left else bots)
 
 
 def test_what_has_been_played_is_not_left(tmp_path: Path) -> None:
@@ -58,27 +86,6 @@ def test_what_has_been_played_is_not_left(tmp_path: Path) -> None:
     assert croupier("run", "-C", folder).code == 0
     done = croupier("run", "--dry-run", "-C", folder)
     assert done.out.splitlines()[-1] == "everything has been played: croupier standings"
-
-
-@pytest.mark.parametrize(
-    ("rounds", "fixture", "table"),
-    [
-        ([[(1, 9.0)], [(10, 3.0)], [(100, 12.0)]], 2.0, 0.1),  # the first made the sandboxes
-        ([[(1, 2.1)], [(10, 3.0)]], 2.0, 0.1),
-        ([[(1, 3.0), (1, 5.0)]], 0.0, 4.0),
-        ([[(1, 3.0)], [(1, 5.0)]], 0.0, 5.0),
-    ],
-)
-def test_a_trial_tells_what_a_fixture_and_a_table_cost(
-    rounds: list[list[tuple[int, float]]], fixture: float, table: float
-) -> None:
-    assert fit_cost(rounds)[:2] == pytest.approx((fixture, table))
-
-
-def test_waves_follow_each_other_and_no_fixture_is_cut_in_two() -> None:
-    one = Fixture("pazaak", GAMES["pazaak"].presets["thread"], "independent", "x/1", ("a", "b"), 10)
-    cost = Cost(1.0, 0.1, 0, 0.0, True)
-    assert cost.of([[one] * 4, [one]], 2) == pytest.approx(4.0 + 2.0)
 
 
 def test_a_dry_run_plays_nothing_and_leaves_nothing(tmp_path: Path) -> None:
@@ -91,7 +98,7 @@ def test_a_dry_run_plays_nothing_and_leaves_nothing(tmp_path: Path) -> None:
     told = croupier("run", "--dry-run", "--json", "-C", folder).json
     (row,) = told["rows"]
     assert (told["schema"], row["fixtures"], row["meetings"][0]["bots"]) == (
-        *("croupier/dry-run/1", 3, ["cautious", "davey"]),
+        *("croupier/dry-run/2", 3, ["cautious", "davey"]),
     )
     assert told["seconds"] > 0 and told["trial"]["tables"] > 0 and not told["at_least"]
 

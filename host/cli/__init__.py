@@ -48,7 +48,7 @@ COMMANDS = {
 }
 """Every command, the module it lives in and what it is for."""
 
-SCHEMA_NUMBERS = {"check": 2}
+SCHEMA_NUMBERS = {"check": 2, "dry-run": 2}
 """The numbers of the JSON schemas that have changed; all others have number 1.
 
 Within a number keys are added. A key that is taken away or changes its meaning gives the schema its next number.

@@ -10,7 +10,7 @@ from host.cli.progress import duration
 from host.report.terminal import one_line, thousands
 from host.tournament.estimate import Forecast, StageEstimate
 
-SHOWN = 8  # meetings of a stage; -v shows all
+SHOWN_MEETINGS = 8  # of a stage; -v shows all
 
 
 def print_estimate(office: CliContext, forecast: Forecast) -> None:
@@ -30,68 +30,56 @@ def print_estimate(office: CliContext, forecast: Forecast) -> None:
         return
     click.echo(f"{one_line(forecast.name)} · {forecast.game} · level {forecast.level}")
     for stage in forecast.stages:
-        for line in lines(stage, len(stage.meetings) if office.verbose else SHOWN):
-            click.echo(line)
+        click.echo(f"  {stage.stage:<14} {stage.kind:<12} {amount(stage)}")
+        for line in who(stage, len(stage.meetings) if office.verbose else SHOWN_MEETINGS):
+            click.echo(f"    {line}")
     click.echo(how_long(forecast))
 
 
 def least(forecast: Forecast) -> bool:
-    """Return whether it may take longer than is told."""
+    """Return whether the run may take longer than the estimate."""
     enough = forecast.cost is None or forecast.cost.enough
     return not enough or any(stage.bounds == "at least" for stage in forecast.stages)
 
 
 def facts(stage: StageEstimate) -> dict[str, object]:
-    """Return a stage as JSON has it."""
-    return {
-        "stage": stage.stage,
-        "kind": stage.kind,
-        "bots": stage.bots,
-        "bounds": stage.bounds,
-        "fixtures": len(stage.fixtures),
-        "tables": tables(stage),
-        "meetings": [meeting._asdict() for meeting in stage.meetings],
-    }
+    """Return a stage as JSON has it; `tables` is null where a fixture is a whole tourney."""
+    row = stage._asdict() | {"meetings": [meeting._asdict() for meeting in stage.meetings]}
+    if row.pop("tourneys"):
+        row["tables"] = None
+    return row
 
 
-def tables(stage: StageEstimate) -> int | None:
-    """Return how many tables are left to play; None where a fixture is a whole tourney."""
-    return None if stage.kind == "tables" else sum(fixture.tables for fixture in stage.fixtures)
-
-
-def lines(stage: StageEstimate, most: int) -> Iterator[str]:
-    """Yield a stage: how much of it is left, and who meets whom."""
-    fixtures = stage.fixtures
-    if not fixtures:
-        yield f"  {stage.stage:<14} {stage.kind:<12} nothing is left to play"
-        return
+def amount(stage: StageEstimate) -> str:
+    """Return how much of a stage is left."""
+    if not stage.fixtures:
+        return "nothing is left to play"
     bounds = "" if stage.bounds == "exactly" else f"{stage.bounds} "
-    if stage.kind == "tables":
-        rounds = fixtures[0].tables
-        what = f"{bounds}{thousands(len(fixtures))} tourneys of {rounds} rounds, {stage.bots} bots at changing tables"
-        yield f"  {stage.stage:<14} {stage.kind:<12} {what}"
+    if stage.tourneys:
+        rounds = stage.tables // stage.fixtures
+        return f"{bounds}{thousands(stage.fixtures)} tourneys of {rounds} rounds, {stage.bots} bots at changing tables"
+    many = f"{thousands(stage.fixtures)} fixture{'s' if stage.fixtures > 1 else ''}"
+    some = f"{thousands(stage.tables)} table{'s' if stage.tables > 1 else ''}"
+    return f"{bounds}{some} in {many}, {stage.bots} bots"
+
+
+def who(stage: StageEstimate, most: int) -> Iterator[str]:
+    """Yield who meets whom, where that is known."""
+    if stage.tourneys or not stage.fixtures:
         return
-    count = tables(stage) or 0
-    many = f"{thousands(len(fixtures))} fixture{'s' if len(fixtures) > 1 else ''}"
-    some = f"{thousands(count)} table{'s' if count > 1 else ''} in {many}"
-    yield f"  {stage.stage:<14} {stage.kind:<12} {bounds}{some}, {stage.bots} bots"
-    if stage.open:
-        groups = dict.fromkeys(fixture.bots for fixture in stage.waves[0])
-        sizes = ", ".join(str(len(bots)) for bots in groups)
-        yield f"    {'groups' if len(groups) > 1 else 'one group'} of {sizes}, drawn from the seed when the stage begins"
-        return
-    meetings = stage.meetings
-    for meeting in meetings[:most]:
-        who = " – ".join(escape_control_chars(bot) for bot in meeting.bots)
-        yield f"    {who}   {thousands(meeting.tables)} table{'s' if meeting.tables > 1 else ''}"
-    if len(meetings) > most:
-        yield f"    … and {len(meetings) - most} more meetings: -v shows them"
-    if len(stage.waves) > 1:
-        yield "    … and who meets then is decided by what came of these"
+    for meeting in stage.meetings[:most]:
+        bots = " – ".join(escape_control_chars(bot) for bot in meeting.bots)
+        yield f"{bots}   {thousands(meeting.tables)} table{'s' if meeting.tables > 1 else ''}"
+    if len(stage.meetings) > most:
+        yield f"… and {len(stage.meetings) - most} more meetings: -v shows them"
+    if not stage.meetings:
+        yield "the seed, or an earlier stage, decides who meets whom"
+    elif sum(meeting.fixtures for meeting in stage.meetings) < stage.fixtures and stage.bounds != "at most":
+        yield "… the results of these decide who meets next"
 
 
 def how_long(forecast: Forecast) -> str:
-    """Return how long it will take, and from what that is known."""
+    """Return how long the run will take, and how that was measured."""
     cost = forecast.cost
     if cost is None:
         return "everything has been played: croupier standings"

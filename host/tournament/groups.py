@@ -96,6 +96,16 @@ def advancing(groups: Sequence[Sequence[Place]], lot: Sequence[str]) -> list[str
 # The stage.
 
 
+def games(stage: Any, entrants: int) -> tuple[int, int]:
+    """Return how many games a whole stage of so many bots plays, and how many bots it leaves."""
+    played = 0
+    while entrants > stage.until:
+        count = len(groups_of(entrants))
+        played += count * stage.repeat
+        entrants = going_on(count, entrants, stage.advance, stage.until)
+    return played, entrants
+
+
 class Contest(NamedTuple):
     """A stage of groups: what it is told to be, who enters, the cup's seed, and what has been played, by path.
 

@@ -83,6 +83,17 @@ def cup(ranked: Sequence[str], winner: Callable[[Pair], str | None]) -> Cup:
     return Cup(state.due, state.places[: len(ranked)])
 
 
+def tie_count(bots: int) -> int:
+    """Return how many ties a full placement bracket of so many bots has; byes are not counted."""
+
+    def count(bots: int, size: int) -> int:
+        half = size // 2
+        ties = max(bots - half, 0)
+        return ties + count(bots - ties, half) + count(ties, half) if bots > 1 else 0
+
+    return count(bots, len(padded([""] * bots)))
+
+
 def placement(group: Sequence[str | None], winner: Callable[[Pair], str | None]) -> Cup:
     """Return the matches due in a group that plays for its places, and the places."""
     if len(group) == 1:

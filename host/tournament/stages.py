@@ -32,16 +32,28 @@ class Field(NamedTuple):
     stop_early: bool = False
 
 
+class Size(NamedTuple):
+    """How much a whole stage plays, and how many bots go on from it."""
+
+    fixtures: int
+    tables: int
+    left: int
+    bounds: str = "exactly"  # or "at least"
+
+
 class Kind(NamedTuple):
     """A kind of stage. `due` gives what may be played now, nothing when the stage is over.
 
     `places` gives the bots in the order of what they have reached so far; None where standings alone rank them. `left`
-    gives those who play the next stage, best first; None where all do.
+    gives those who play the next stage, best first; None where all do. `size` counts a whole stage of so many bots; None
+    where all fixtures are due at once. `drawn` says that the seed decides who meets whom.
     """
 
     due: Callable[[Any, Fixture, Field, Records], list[Fixture]]  # (stage, cup's game and rules, who, played)
     places: Callable[[Any, Field, Records], list[str]] | None = None
     left: Callable[[Any, Field, Records], list[str]] | None = None
+    size: Callable[[Any, Fixture, int], Size] | None = None  # (stage, cup's game and rules, bots)
+    drawn: bool = False
 
 
 def contestants(bots: Sequence[str]) -> str:
@@ -124,6 +136,12 @@ def due_cup(stage: Any, blank: Fixture, field: Field, records: Records) -> list[
     ]
 
 
+def cup_size(stage: Any, blank: Fixture, bots: int) -> Size:
+    """Return the size of a cup in which the winner of each tie wins all its sets."""
+    sets = pairing.tie_count(bots) * stage.first_to
+    return Size(sets * len(set_of(stage, blank, ("", ""), 1)), sets * stage.set, bots, "at least")
+
+
 def set_of(stage: Any, blank: Fixture, tie: pairing.Pair, number: int) -> list[Fixture]:
     """Return the blocks of a tie's set 1, 2, 3 …"""
     pair = tuple(sorted(tie))
@@ -163,14 +181,22 @@ def contest(stage: Any, field: Field, records: Records) -> groups.Contest:
     return groups.Contest(stage, field.bots, field.seed, records, contestants)
 
 
+def groups_size(stage: Any, _blank: Fixture, bots: int) -> Size:
+    """Return the size of a stage of groups: each fixture is one table."""
+    games, left = groups.games(stage, bots)
+    return Size(games, games, left)
+
+
 STAGES: Mapping[str, Kind] = {
     "tables": Kind(due_tables),
     "round-robin": Kind(due_round_robin),
-    "cup": Kind(due_cup, cup_places),
+    "cup": Kind(due_cup, cup_places, size=cup_size),
     "groups": Kind(
         lambda stage, blank, field, records: groups.due(contest(stage, field, records), planning(stage, blank)),
         lambda stage, field, records: groups.places(contest(stage, field, records)),
         lambda stage, field, records: groups.left(contest(stage, field, records)),
+        groups_size,
+        drawn=True,
     ),
     "independent": Kind(due_independent),
 }
