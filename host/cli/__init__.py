@@ -54,9 +54,6 @@ SCHEMA_NUMBERS = {"check": 2, "dry-run": 2}
 Within a number keys are added. A key that is taken away or changes its meaning gives the schema its next number.
 """
 
-VARIABLE = "_CROUPIER_COMPLETE"
-"""The environment variable by which a shell asks for completion."""
-
 
 class CliContext(NamedTuple):
     """What the global options say."""
@@ -80,10 +77,6 @@ class LazyGroup(click.Group):
             return None
         module = importlib.import_module(f"host.cli.{COMMANDS[cmd_name][0]}")
         command = getattr(module, cmd_name)
-        if VARIABLE in os.environ:
-            from host.cli.completion import completed
-
-            completed(command)
         return command if isinstance(command, click.Command) else None
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:

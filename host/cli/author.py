@@ -11,11 +11,11 @@ from typing import Any
 import click
 
 from host.base.errors import Problem, UserError
-from host.cli import CliContext, print_json, unknown_name
+from host.cli import CliContext, completion, print_json, unknown_name
 
 
 @click.command()
-@click.argument("name", metavar="[GAME]", required=False)
+@click.argument("name", shell_complete=completion.games, metavar="[GAME]", required=False)
 @click.option("--protocol", "card", flag_value="protocol", help="the manual as far as it concerns a game, to hand out")
 @click.option("--rules", "card", flag_value="rules", help="its rules")
 @click.option("--example", "card", flag_value="example", help="a whole bot in Python")
@@ -108,9 +108,15 @@ def named(office: CliContext, names: tuple[str, ...], game: str | None) -> tuple
 
 
 @click.command()
-@click.argument("names", nargs=-1, required=True, metavar="BOT...")
+@click.argument("names", shell_complete=completion.bots, nargs=-1, required=True, metavar="BOT...")
 @click.option("-n", "tables", type=click.IntRange(1, 10_000_000), default=100, show_default=True, help="tables to play")
-@click.option("-g", "--game", metavar="GAME", help="default: what the bots' manifests or the tournament say")
+@click.option(
+    "-g",
+    "--game",
+    shell_complete=completion.games,
+    metavar="GAME",
+    help="default: what the bots' manifests or the tournament say",
+)
 @click.option("--seed", help="32 hexadecimal digits, or any text; default: random")
 @click.option(
     "--preset", metavar="NAME", help="the game's rules; default: the tournament's, or the game's first preset"
@@ -227,8 +233,10 @@ def journals_of(office: CliContext) -> list[Path]:
 
 
 @click.command()
-@click.argument("bot", required=False)
-@click.option("--kind", metavar="KIND", help="one kind of fault only: timeout, illegal …")
+@click.argument("bot", shell_complete=completion.bots, required=False)
+@click.option(
+    "--kind", shell_complete=completion.kinds, metavar="KIND", help="one kind of fault only: timeout, illegal …"
+)
 @click.pass_obj
 def errors(office: CliContext, bot: str | None, kind: str | None) -> None:
     """Show what went wrong: faults by bot and kind, counted, each with a piece of evidence."""
@@ -319,7 +327,13 @@ def _in_order_of_play(kept: tuple[int, str, Any]) -> tuple[list[tuple[bool, int,
 
 @click.command()
 @click.argument("table", default="last")
-@click.option("--as", "bot", metavar="BOT", help="as this bot has seen it: its questions, and everybody's moves")
+@click.option(
+    "--as",
+    "bot",
+    shell_complete=completion.bots,
+    metavar="BOT",
+    help="as this bot has seen it: its questions, and everybody's moves",
+)
 @click.option("-o", "output", metavar="FILE.html", type=click.Path(path_type=Path), help="a page that plays it")
 @click.option("--open", "show", is_flag=True, help="show it in the browser")
 @click.pass_obj

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from host.base.errors import Problem, UserError
-from host.cli import CliContext, print_json, unknown_name
+from host.cli import CliContext, completion, print_json, unknown_name
 
 if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
     from host.submissions.bot_spec import Spec
@@ -16,7 +16,13 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
-@click.option("-g", "--game", metavar="GAME", help="default: the tournament's; see  croupier games")
+@click.option(
+    "-g",
+    "--game",
+    shell_complete=completion.games,
+    metavar="GAME",
+    help="default: the tournament's; see  croupier games",
+)
 @click.option("-l", "--lang", required=True, metavar="LANGUAGE", help="c, cpp, java, python, lisp, or any")
 @click.option("--protocol", metavar="PROTOCOL", help="argv or lines; default: what the game's bots usually speak")
 @click.pass_obj
@@ -76,8 +82,14 @@ def place_of(spec: "Spec") -> str:
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="BOT...")
-@click.option("-g", "--game", metavar="GAME", help="default: what the bot's manifest or the tournament says")
+@click.argument("names", shell_complete=completion.bots, nargs=-1, metavar="BOT...")
+@click.option(
+    "-g",
+    "--game",
+    shell_complete=completion.games,
+    metavar="GAME",
+    help="default: what the bot's manifest or the tournament says",
+)
 @click.option("--all", "everybody", is_flag=True, help="all bots of the tournament, and once more under load")
 @click.option("--unsafe", is_flag=True, help="without a sandbox")
 @click.pass_obj

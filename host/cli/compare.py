@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from host.cli import CliContext, print_json
+from host.cli import CliContext, completion, print_json
 
 if TYPE_CHECKING:
     from host.tournament.comparison import Comparison
@@ -26,13 +26,19 @@ def bounds_of(_context: click.Context, _option: click.Parameter, said: str) -> t
 
 
 @click.command()
-@click.argument("new")
-@click.argument("old")
+@click.argument("new", shell_complete=completion.bots)
+@click.argument("old", shell_complete=completion.bots)
 @click.option("--elo", "bounds", default="0,10", show_default=True, callback=bounds_of, metavar="LOW,HIGH",
               help="it is enough to tell a lead of LOW from one of HIGH")  # fmt: skip
 @click.option("-n", "--games", "--max", "most", type=click.IntRange(1, 10_000_000), default=50_000, show_default=True,
               help="tables at the most")  # fmt: skip
-@click.option("-g", "--game", metavar="GAME", help="default: what the bots' manifests or the tournament say")
+@click.option(
+    "-g",
+    "--game",
+    shell_complete=completion.games,
+    metavar="GAME",
+    help="default: what the bots' manifests or the tournament say",
+)
 @click.option("--seed", help="32 hexadecimal digits, or any text; default: random")
 @click.option("--preset", metavar="NAME", help="the game's rules; default: the tournament's, or the first preset")
 @click.option("--workers", type=click.IntRange(1, 1024), help="worker processes; default: one a core")

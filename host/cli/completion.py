@@ -1,95 +1,75 @@
-"""What the shell may offer behind a command: bots, stages, games, codes. Nothing heavy is imported for it."""
+"""What the shell offers behind a command: bots, stages, games, codes, kinds of fault. Nothing heavy is imported for it.
+
+Each function is the `shell_complete` of a parameter.
+"""
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
-def bots(ctx: click.Context) -> Iterable[str]:
-    """Return the bots of the tournament here, by the names of their files and folders, and all samples."""
+def bots(ctx: click.Context, _param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+    """Return the bots of the tournament here, by the names of their files and folders, and all samples; else files."""
+    from click.shell_completion import CompletionItem
+
+    from host.games import GAMES
     from host.submissions.sample_bots import samples
 
-    for path in sorted((here(ctx) / "bots").glob("*")):
-        if not path.name.startswith((".", "_")):
-            yield path.stem if path.is_file() else path.name
-    said = config(ctx).get("game")
-    for game in [said] if isinstance(said, str) else games(ctx):
-        yield from (f"sample:{name}" for name in sorted(samples(game)))
+    paths = [path for path in sorted((_folder(ctx) / "bots").glob("*")) if not path.name.startswith((".", "_"))]
+    names = [path.stem if path.is_file() else path.name for path in paths]
+    game = _config(ctx).get("game")
+    for each in [game] if isinstance(game, str) else GAMES:
+        names += [f"sample:{name}" for name in sorted(samples(each))]
+    found = [CompletionItem(name) for name in _beginning(incomplete, names)]
+    return found or [CompletionItem(incomplete, type="file")]
 
 
-def stages(ctx: click.Context) -> Iterable[str]:
+def stages(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Return the stages of the tournament here."""
-    said = config(ctx).get("stage", [])
-    return [str(stage.get("name", stage.get("kind", ""))) for stage in said if isinstance(stage, dict)]
+    tables = _config(ctx).get("stage", [])
+    names = [str(stage.get("name", stage.get("kind", ""))) for stage in tables if isinstance(stage, dict)]
+    return _beginning(incomplete, names)
 
 
-def games(_ctx: click.Context) -> Iterable[str]:
+def games(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Return the games."""
     from host.games import GAMES
 
-    return GAMES
+    return _beginning(incomplete, GAMES)
 
 
-def codes(_ctx: click.Context) -> Iterable[str]:
+def codes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Return the codes that can be explained."""
     from host.base.errors import explanations
 
-    return explanations()
+    return _beginning(incomplete, explanations())
 
 
-def kinds(_ctx: click.Context) -> Iterable[str]:
+def kinds(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Return the kinds of fault."""
     from protocols.wire import FaultKind
 
-    return [str(kind) for kind in FaultKind]
+    return _beginning(incomplete, map(str, FaultKind))
 
 
-KNOWN: Mapping[str, Callable[[click.Context], Iterable[str]]] = {
-    "bot": bots,
-    "names": bots,
-    "new": bots,
-    "old": bots,
-    "stage": stages,
-    "game": games,
-    "code": codes,
-    "kind": kinds,
-}
-"""What completes a parameter, by its name; the games of `games` are its `name`."""
+def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]
 
 
-class Known(click.types.StringParamType):
-    """A text of which the likely ones are known."""
-
-    def __init__(self, known: Callable[[click.Context], Iterable[str]]) -> None:
-        self._known = known
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return those that begin so; files too where a bot may be one."""
-        found = [CompletionItem(name) for name in self._known(ctx) if name.startswith(incomplete)]
-        return found or ([CompletionItem(incomplete, type="file")] if self._known is bots else [])
-
-
-def completed(command: click.Command) -> click.Command:
-    """Return a command whose parameters offer what is known for them."""
-    for parameter in command.params:
-        known = games if (command.name, parameter.name) == ("games", "name") else KNOWN.get(parameter.name or "")
-        if known and parameter.type is click.STRING:
-            parameter.type = Known(known)
-    return command
-
-
-def here(ctx: click.Context) -> Path:
+def _folder(ctx: click.Context) -> Path:
     """Return the folder that the command line names."""
     return Path(str(ctx.find_root().params.get("folder") or "."))
 
 
-def config(ctx: click.Context) -> dict[str, Any]:
+def _config(ctx: click.Context) -> dict[str, Any]:
     """Return the croupier.toml here as it stands; nothing where it cannot be read."""
     try:
-        return tomllib.loads((here(ctx) / "croupier.toml").read_text())
+        return tomllib.loads((_folder(ctx) / "croupier.toml").read_text())
     except (OSError, ValueError):
         return {}

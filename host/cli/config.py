@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from host.base.errors import Problem, UserError
-from host.cli import VARIABLE, CliContext, group, print_json
+from host.cli import CliContext, group, print_json
 
 
 @click.command()
@@ -19,7 +19,7 @@ def completion(office: CliContext, shell: str) -> None:
     known = get_completion_class(shell)
     assert known is not None
     try:
-        script = known(group, {}, "croupier", VARIABLE).source()
+        script = known(group, {}, "croupier", "_CROUPIER_COMPLETE").source()
     except (OSError, RuntimeError) as failed:  # click asks bash itself for its version
         problem = Problem("S005", shell, f"completion needs it: {failed}", hint=f"apt install {shell}")
         raise UserError([problem], 6) from failed

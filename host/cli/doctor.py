@@ -8,7 +8,7 @@ from typing import NoReturn
 import click
 
 from host import __version__
-from host.cli import CliContext, print_json, unknown_name
+from host.cli import CliContext, completion, print_json, unknown_name
 
 
 @click.command()
@@ -27,7 +27,7 @@ def version(office: CliContext) -> None:
 
 
 @click.command()
-@click.argument("code")
+@click.argument("code", shell_complete=completion.codes)
 @click.pass_obj
 def explain(office: CliContext, code: str) -> None:
     """Explain an error code: what it means, why it happens and what to do."""

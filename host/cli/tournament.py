@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from host.base.errors import Problem, UserError
-from host.cli import CliContext, print_json
+from host.cli import CliContext, completion, print_json
 
 if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
     from host.tournament.config import Tournament
@@ -23,7 +23,9 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("-g", "--game", required=True, metavar="GAME", help="see  croupier games")
+@click.option(
+    "-g", "--game", shell_complete=completion.games, required=True, metavar="GAME", help="see  croupier games"
+)
 @click.option("--with-samples", is_flag=True, help="let the sample bots play")
 @click.pass_obj
 def new(office: CliContext, folder: Path, game: str, with_samples: bool) -> None:
@@ -122,7 +124,7 @@ def refuse_twins(cup: "Tournament", folder: Path, target: Path, name: str) -> No
 
 
 @click.command()
-@click.argument("names", nargs=-1)
+@click.argument("names", shell_complete=completion.bots, nargs=-1)
 @click.pass_obj
 def ls(office: CliContext, names: tuple[str, ...]) -> None:
     """List the bots of a tournament: language, protocol, what is missing for them, what is wrong with them."""
@@ -163,7 +165,7 @@ def ls(office: CliContext, names: tuple[str, ...]) -> None:
 
 
 @click.command()
-@click.argument("names", nargs=-1)
+@click.argument("names", shell_complete=completion.bots, nargs=-1)
 @click.option("--force", is_flag=True, help="build again what is built")
 @click.option("--unsafe", is_flag=True, help="build without a sandbox")
 @click.pass_obj
@@ -211,7 +213,7 @@ def build(office: CliContext, names: tuple[str, ...], force: bool, unsafe: bool)
     "--dry-run", is_flag=True, help="say who plays whom and how long it will take, by a short trial; play nothing"
 )
 @click.option("--fresh", is_flag=True, help="throw away what has been played and begin anew")
-@click.option("--stage", metavar="NAME", help="stop after this stage")
+@click.option("--stage", shell_complete=completion.stages, metavar="NAME", help="stop after this stage")
 @click.option(
     "--workers", type=click.IntRange(1, 1024), help="worker processes; default: [run] workers, else one a core"
 )
@@ -288,7 +290,7 @@ def run(
 
 
 @click.command()
-@click.argument("stage", required=False)
+@click.argument("stage", shell_complete=completion.stages, required=False)
 @click.option("--by", type=click.Choice(["bot", "pair", "seat"]), default="bot", help="by what")
 @click.option("--csv", "as_csv", is_flag=True, help="comma-separated values")
 @click.pass_obj
