@@ -217,7 +217,7 @@ BROKEN = {
     "a module that is not there": ("nowhere:GAME", "cannot be imported: No module named 'nowhere'"),
     "a value that is not there": ("goofspiel:GAMES", "has no attribute 'GAMES'"),
     "what is no game": ("goofspiel:GRAMMAR", "is no Game but Grammar"),
-    "no module at all": ("goofspiel:", "names no value of a module"),
+    "a module and no value": ("goofspiel:", "is no Game but module"),
     "Python that is none": ("broken:GAME", "cannot be imported: invalid syntax"),
     "the name of another": ("twin:GAME", "is called pazaak, as another game is"),
     "a name that is none": ("twin:ODD", "is called 'Odd one'"),

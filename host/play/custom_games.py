@@ -3,7 +3,7 @@
 The code is trusted as croupier is: only the tournament's own file can name it, never a bot's.
 """
 
-import importlib
+import pkgutil
 import re
 import sys
 from pathlib import Path
@@ -13,7 +13,6 @@ from host.base.errors import Problem, UserError
 from host.games import GAMES
 from host.games.engine import Game
 
-NAMED = re.compile(r"(?P<module>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_]\w*)")
 LINE = re.compile(r"""^\s*game\s*=\s*["'](?P<said>[\w.]+:\w+)["']""", re.MULTILINE)
 OURS = frozenset({"host", "protocols", "__main__"})
 """Modules that belong to no game, though a clone of croupier may hold a tournament too."""
@@ -62,14 +61,12 @@ def load_game(said: str, folder: Path, where: str = "") -> Game:
 def reload_game(known: GameOrigin, where: str = "") -> Game:
     """Return a game that another process has brought; raise Refused as `bring` does."""
     said = known.said
-    named = NAMED.fullmatch(said)
-    if named is None:
-        raise _refused(where, said, "names no value of a module", 'game = "package.module:GAME"')
     sys.path.insert(0 if known.first else len(sys.path), known.folder)
     try:
-        game = getattr(importlib.import_module(named["module"]), named["name"])
+        game = pkgutil.resolve_name(said)
     except (ImportError, SyntaxError, AttributeError, NameError, TypeError, ValueError) as failed:
-        hint = f"{named['module'].replace('.', '/')}.py beside croupier.toml, or a package that is installed"
+        module = said.partition(":")[0].replace(".", "/")
+        hint = f"{module}.py beside croupier.toml, or a package that is installed"
         raise _refused(where, said, f"cannot be imported: {failed}", hint) from failed
     finally:
         sys.path.remove(known.folder)
