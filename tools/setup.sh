@@ -1,12 +1,12 @@
 #!/bin/sh
-# Installs what is missing, and nothing else: Debian or Ubuntu packages, a virtual environment in .venv, croupier in it.
-# It asks nothing and says in a line what it does. Arguments: what pip installs ("." or ".[test]").
+# Install whatever is missing: Debian or Ubuntu packages, a virtual environment in .venv, and croupier in it.
+# Ask no questions, and print one line for each step. Argument: the project as pip installs it ("." or ".[test]").
 set -eu
 cd "$(dirname "$0")/.."
 
 say() { echo "setup: $*"; }
 
-# program:package pairs; sandboxes see only /usr, so only programs there count
+# Pairs of program:package. Only programs in /usr count, because sandboxes contain nothing else.
 wanted="bwrap:bubblewrap gcc:gcc g++:g++ javac:default-jdk-headless sbcl:sbcl make:make"
 case "${1:-.}" in *test*) wanted="$wanted ecl:ecl clisp:clisp chromium:chromium chromedriver:chromium-driver npm:npm" ;; esac
 packages=""
@@ -26,7 +26,7 @@ for candidate in python3 python3.13 python3.12 python3.11; do
     fi
 done
 if [ -z "$python" ]; then
-    say "croupier needs Python 3.11 or newer, and this machine has none; on Debian 12, Ubuntu 24.04 or newer: apt install python3"
+    say "croupier needs Python 3.11 or newer, which this machine lacks; on Debian 12 or Ubuntu 24.04: apt install python3"
     [ -n "$packages" ] || exit 1
     packages="$packages python3"
     python=python3
@@ -35,7 +35,7 @@ fi
 
 if [ -n "$packages" ]; then
     if ! command -v apt-get >/dev/null; then
-        say "please install by hand (this is no Debian or Ubuntu):$packages"
+        say "this is not Debian or Ubuntu; please install these packages yourself:$packages"
         exit 1
     fi
     root=""
@@ -47,7 +47,7 @@ if [ -n "$packages" ]; then
 fi
 
 if [ ! -x .venv/bin/python ]; then
-    say "making a virtual environment in .venv"
+    say "creating a virtual environment in .venv"
     "$python" -m venv .venv
 fi
 stamp=.venv/installed-$(printf %s "${1:-.}" | tr -c 'a-z\n' _)
