@@ -2,8 +2,8 @@
 
     python benchmarks/holdem.py [--rounds 5] [--level L3] [--games 64]
 
-`croupier run` has a worker a core, and in each as many games abreast as the bots bear, 32 here: that row is what a user gets.
-In the rows above it one worker, here in this process, plays one game at a time and 32 abreast. The bots are trivial: they
+`croupier run` starts one worker per core, with up to 32 parallel tables in each: that row is what a user gets.
+In the rows above it one worker, in this process, plays one game at a time, then 32 parallel tables. The bots are trivial: they
 call, now and then raise or fold. The bare engine plays the very same games on one core: it is given the answers that were
 recorded, in this process, and so does the rules' whole work and nothing else. Everything is interleaved round by round,
 since machines are shared; medians and ratios are printed, by the clock and by the host's own computing, which other work
@@ -55,7 +55,7 @@ int main(void)
     }
 }
 """
-MANIFEST = 'game = "holdem"\nprotocol = "lines"\nabreast = {most}\n'
+MANIFEST = 'game = "holdem"\nprotocol = "lines"\nparallel_tables = {most}\n'
 
 
 def fixture(bots: list[Bot], games: int, path: str) -> Fixture:
@@ -89,9 +89,11 @@ def bare(played: Fixture, record: Record) -> Spent:
     return Spent.since(before)
 
 
-async def measured(bots: list[Bot], level: str, abreast: int, games: int, path: str) -> tuple[Spent, Spent, int]:
+async def measured(
+    bots: list[Bot], level: str, parallel_tables: int, games: int, path: str
+) -> tuple[Spent, Spent, int]:
     """Play games; return what they cost us, what they cost the bare engine, and their decisions."""
-    setup = WorkerSetup("holdem", RULES, tuple(bots), SEED, level, abreast)
+    setup = WorkerSetup("holdem", RULES, tuple(bots), SEED, level, parallel_tables)
     async with contextlib.AsyncExitStack() as stack, trio.open_nursery() as nursery:
         watcher = Monitor()
         nursery.start_soon(watcher.run)
@@ -105,9 +107,11 @@ async def measured(bots: list[Bot], level: str, abreast: int, games: int, path: 
     return took, bare(now, record), sum(usage.questions for usage in record.usage.values())
 
 
-async def measured_by_all(bots: list[Bot], level: str, abreast: int, games: int, path: str) -> tuple[Spent, Spent, int]:
+async def measured_by_all(
+    bots: list[Bot], level: str, parallel_tables: int, games: int, path: str
+) -> tuple[Spent, Spent, int]:
     """Return the same of a worker a core, each of which plays so many games."""
-    setup = WorkerSetup("holdem", RULES, tuple(bots), SEED, level, abreast)
+    setup = WorkerSetup("holdem", RULES, tuple(bots), SEED, level, parallel_tables)
     async with processes(setup, print, usable_cores()) as workers:
 
         async def play(fixtures: list[Fixture]) -> dict[str, Record]:
@@ -131,7 +135,7 @@ async def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--level", default="L3")
     parser.add_argument(
-        "--games", type=int, default=2 * MOST, help=f"of a worker at {MOST} abreast; a sixteenth one at a time"
+        "--games", type=int, default=2 * MOST, help=f"of a worker at {MOST} parallel tables; a sixteenth one at a time"
     )
     asked = parser.parse_args()
     reduce_gc()
@@ -147,14 +151,14 @@ async def main() -> None:
             bots.append(await build(load_spec(place), level))
         cores = usable_cores()
         cases = {
-            "C bots, 1 abreast": (measured, 1, max(asked.games // 16, 1), 1),
-            f"C bots, {MOST} abreast": (measured, MOST, asked.games, 1),
-            f"C bots, {MOST} abreast, a worker a core": (measured_by_all, MOST, asked.games, cores),
+            "C bots, 1 parallel tables": (measured, 1, max(asked.games // 16, 1), 1),
+            f"C bots, {MOST} parallel tables": (measured, MOST, asked.games, 1),
+            f"C bots, {MOST} parallel tables, a worker a core": (measured_by_all, MOST, asked.games, cores),
         }
         told: dict[str, list[tuple[float, ...]]] = {name: [] for name in cases}
         for nth in range(asked.rounds):
-            for name, (measure, abreast, share, workers) in cases.items():
-                took, alone, decisions = await measure(bots, level, abreast, share, f"{nth}/{name}")
+            for name, (measure, parallel_tables, share, workers) in cases.items():
+                took, alone, decisions = await measure(bots, level, parallel_tables, share, f"{nth}/{name}")
                 games = share * workers
                 told[name].append(
                     (

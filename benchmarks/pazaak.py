@@ -2,9 +2,9 @@
 
     python benchmarks/pazaak.py [--rounds 5] [--level L3] [--part 1]
 
-`croupier run` has a worker a core and up to 128 tables abreast in each: that row is what a user gets. In the rows above it
-one worker, here in this process, plays one table at a time, 16 and 128 abreast. The Python bots do what the C bots do, for
-it is host and protocol that are measured here: stand from a sum on. So does the bare engine, which plays the same tables
+`croupier run` starts one worker per core with up to 128 parallel tables in each: that row is what a user gets. In the rows above
+it one worker, in this process, plays one table at a time, then 16 and 128 parallel tables. The Python bots do what the C bots do:
+only host and protocol are measured here: they stand from a sum on. So does the bare engine, which plays the same tables
 on one core, with answers worked out in this process. Everything is interleaved round by round, since machines are shared;
 medians and ratios are printed.
 """
@@ -50,7 +50,7 @@ while heard := os.read(0, 1 << 16):
     while said:
         said = said[os.write(1, said) :]
 """
-MANIFEST = 'game = "pazaak"\nprotocol = "lines"\nabreast = 128\n'
+MANIFEST = 'game = "pazaak"\nprotocol = "lines"\nparallel_tables = 128\n'
 LIMITS = {"dumb_bold": 19, "dumb_cautious": 16}
 
 
@@ -58,14 +58,14 @@ class Case(NamedTuple):
     """Who is measured, and how: so many tables to a worker."""
 
     bots: str
-    abreast: int
+    parallel_tables: int
     tables: int
     workers: int = 1
 
     def __str__(self) -> str:
         """Return its row's name."""
         workers = "" if self.workers else ", a worker a core"
-        return f"{self.bots} bots, {self.abreast} abreast{workers}"
+        return f"{self.bots} bots, {self.parallel_tables} parallel tables{workers}"
 
 
 CASES = [
@@ -96,9 +96,9 @@ def bare(tables: int) -> float:
     return decisions / (time.perf_counter() - started)
 
 
-async def played(bots: tuple[Bot, Bot], level: str, abreast: int, tables: int) -> tuple[float, float]:
+async def played(bots: tuple[Bot, Bot], level: str, parallel_tables: int, tables: int) -> tuple[float, float]:
     """Return decisions a second, and the host's own processor time a decision in µs."""
-    setup = WorkerSetup("pazaak", RULES, bots, SEED, level, abreast)
+    setup = WorkerSetup("pazaak", RULES, bots, SEED, level, parallel_tables)
     async with contextlib.AsyncExitStack() as stack, trio.open_nursery() as nursery:
         watcher = Monitor()
         nursery.start_soon(watcher.run)
@@ -111,9 +111,9 @@ async def played(bots: tuple[Bot, Bot], level: str, abreast: int, tables: int) -
     return decisions / (time.perf_counter() - started), (time.process_time() - computed) / decisions * 1e6
 
 
-async def played_by_all(bots: tuple[Bot, Bot], level: str, abreast: int, tables: int) -> tuple[float, float]:
+async def played_by_all(bots: tuple[Bot, Bot], level: str, parallel_tables: int, tables: int) -> tuple[float, float]:
     """Return the same of a worker a core, each of which plays so many tables."""
-    setup, names = WorkerSetup("pazaak", RULES, bots, SEED, level, abreast), (bots[0].name, bots[1].name)
+    setup, names = WorkerSetup("pazaak", RULES, bots, SEED, level, parallel_tables), (bots[0].name, bots[1].name)
     async with processes(setup, print, A_WORKER_A_CORE) as workers:
         records, started = [], 0.0
         for size in (100, tables):  # the first are to start and warm everything
@@ -159,7 +159,7 @@ async def main() -> None:
             for case in CASES:
                 measure = played if case.workers else played_by_all
                 tables = max(int(case.tables * asked.part), 1)
-                speeds[case].append(await measure(bots[case.bots], level, case.abreast, tables))
+                speeds[case].append(await measure(bots[case.bots], level, case.parallel_tables, tables))
     floor = median(floors)
     print(f"level {level} · {asked.rounds} interleaved rounds, medians · {usable_cores()} cores\n")
     print(f"{'':<42}{'decisions/s':>12}{'of the bare engine':>20}{'host CPU a decision':>22}")

@@ -123,19 +123,21 @@ def fixture_of(game: str, bots: Iterable[Bot], tables: int, path: str = "test/1"
 
 
 @asynccontextmanager
-async def opened(game: str, bots: Sequence[Bot], abreast: int = 0) -> AsyncIterator[BotPool]:
+async def opened(game: str, bots: Sequence[Bot], parallel_tables: int = 0) -> AsyncIterator[BotPool]:
     """Open a worker's house in this process, its watcher watching."""
     preset = next(iter(GAMES[game].presets.values()))
-    setup = WorkerSetup(game, preset, tuple(bots), SEED, level(), abreast)
+    setup = WorkerSetup(game, preset, tuple(bots), SEED, level(), parallel_tables)
     async with running_monitor() as watcher, AsyncExitStack() as stack:
         yield BotPool(setup, stack, watcher)
 
 
-def played(game: str, bots: Sequence[Bot], tables: int, abreast: int = 0, path: str = "test/1", **rules: Any) -> Record:
+def played(
+    game: str, bots: Sequence[Bot], tables: int, parallel_tables: int = 0, path: str = "test/1", **rules: Any
+) -> Record:
     """Play one fixture and close the house."""
 
     async def work() -> Record:
-        async with opened(game, bots, abreast) as house:
+        async with opened(game, bots, parallel_tables) as house:
             return await house.play(Job(fixture_of(game, bots, tables, path, **rules)))
 
     return trio.run(work)

@@ -78,10 +78,10 @@ for line in sys.stdin:
 @pytest.mark.parametrize(
     "manifest",
     [
-        "abreast = 1",
-        "abreast = 4",
-        "abreast = 4\ntables = true",
-        "tables = true",
+        "parallel_tables = 1",
+        "parallel_tables = 4",
+        "parallel_tables = 4\ntable_ids = true",
+        "table_ids = true",
         'lifetime = "table"',
         'state = "memory"',
     ],
@@ -89,7 +89,7 @@ for line in sys.stdin:
 def test_a_process_is_told_every_byte_again(manifest: str, tmp_path: Path) -> None:
     folder = tmp_path / "listens"
     folder.mkdir(mode=0o755)
-    text = LISTENS.format(state="state" in manifest, numbers="tables = true" in manifest)
+    text = LISTENS.format(state="state" in manifest, numbers="table_ids = true" in manifest)
     written(text, ".py", folder, "listens")
     head = 'name = "listens"\ngame = "cardshark"\nlanguage = "python"\nentry = "listens.py"\nprotocol = "lines"\n'
     (folder / "bot.toml").write_text(head + manifest + "\n")
@@ -104,7 +104,7 @@ def test_a_process_is_told_every_byte_again(manifest: str, tmp_path: Path) -> No
     ((reply,),) = trio.run(reask, trio.run(build, spec, level())._replace(limits=AMPLE), found, level())
 
     waves = {len(exchange.questions) for exchange in (*found.before, *found.asked)}
-    assert max(waves) == (4 if "abreast = 4" in manifest else 1)
+    assert max(waves) == (4 if "parallel_tables = 4" in manifest else 1)
     assert found.evidence is not None and found.evidence.stderr
     assert reply.told.stderr == found.evidence.stderr
     assert reply.told.ended == found.evidence.ended == "exited with 3"

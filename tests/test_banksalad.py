@@ -304,7 +304,7 @@ def test_what_a_module_remembers_lives_for_one_game(tmp_path: Path) -> None:
 
 def test_it_is_at_one_table_at_a_time_whatever_its_manifest_says(tmp_path: Path) -> None:
     bot = built(handed_in(tmp_path, "return 1"))
-    assert (bot.lifetime, bot.abreast, bot.protocol) == ("table", 1, "lines")
+    assert (bot.lifetime, bot.parallel_tables, bot.protocol) == ("table", 1, "lines")
 
 
 # Its start: forked for every game from an interpreter that has the kit, and nothing of the bot.

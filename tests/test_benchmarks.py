@@ -23,5 +23,5 @@ def test_a_benchmark_measures_one_worker_and_a_worker_a_core(benchmark: str, lit
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "C bots, 1 abreast" in done.stdout
-    assert "abreast, a worker a core" in done.stdout
+    assert "C bots, 1 parallel tables" in done.stdout
+    assert "parallel tables, a worker a core" in done.stdout

@@ -96,7 +96,7 @@ PROVOKED: dict[str, Callable[[], list[Problem]]] = {
     "C010": warned,
     "C011": lambda: refused(lambda: load(Path())),
     "C012": lambda: refused(lambda: load_spec(Path("none"))),
-    "C013": lambda: config('game = "cardshark"\n[[stage]]\nkind = "cup"'),
+    "C013": lambda: config('game = "cardshark"\n[[stage]]\nkind = "knockout"'),
     "C014": lambda: manifest('[limits]\nmove = "1 h"'),
     "C015": lambda: manifest('game = "pazaak"'),
 }
@@ -180,7 +180,7 @@ error[C011] croupier.toml: no such file: there is no tournament here
 error[C012] none: no bot is here: No such file or directory
   hint: a bot is named by a file, a folder, or sample:NAME""",
     "C013": """\
-error[C013] croupier.toml:3: kind = "cup" needs a game that two can play and one can win, and cardshark is none
+error[C013] croupier.toml:3: kind = "knockout" needs a game that two can play and one can win, and cardshark is none
   hint: for cardshark: tables""",
     "C014": """\
 error[C014] mine/bot.toml:2: move = "1 h" is more than the 1 s granted

@@ -221,10 +221,10 @@ WRONG = [
     (PAIRS + "[rules]\nstands_at_goal = 1", "error[C006] croupier.toml:3: stands_at_goal = 1 is neither true nor false"),
     # stages
     (CARDS + '[[stage]]\nkind = "tabels"', 'error[C008] croupier.toml:3: kind = "tabels" is no kind of stage\n  hint: tables'),
-    (CARDS + '[[stage]]\nname = "x"', "error[C007] croupier.toml:2: [[stage]] has no kind\n  hint: one of tables, round-robin, cup, groups"),
+    (CARDS + '[[stage]]\nname = "x"', "error[C007] croupier.toml:2: [[stage]] has no kind\n  hint: one of tables, round-robin, knockout, groups"),
     (CARDS + '[stage]\nkind = "tables"', 'error[C006] croupier.toml:2: stage = { kind = "tables" } is no list\n  hint: [[stage]]'),
-    (CARDS + '[[stage]]\nkind = "cup"', 'error[C013] croupier.toml:3: kind = "cup" needs a game that two can play and one can win, and cardshark is none\n  hint: for cardshark: tables'),
-    (PAIRS + '[[stage]]\nkind = "tables"', 'error[C013] croupier.toml:3: kind = "tables" needs a game whose chips go from table to table, and pazaak is none\n  hint: for pazaak: round-robin, cup'),
+    (CARDS + '[[stage]]\nkind = "knockout"', 'error[C013] croupier.toml:3: kind = "knockout" needs a game that two can play and one can win, and cardshark is none\n  hint: for cardshark: tables'),
+    (PAIRS + '[[stage]]\nkind = "tables"', 'error[C013] croupier.toml:3: kind = "tables" needs a game whose chips go from table to table, and pazaak is none\n  hint: for pazaak: round-robin, knockout'),
     (CARDS + '[[stage]]\nkind = "tables"\ntorneys = 3', 'error[C001] croupier.toml:4: unknown key "torneys" in [[stage]]\n  hint: tourneys'),
     (CARDS + '[[stage]]\nkind = "tables"\ntourneys = 0', "error[C009] croupier.toml:4: tourneys = 0 is out of range\n  hint: 1 to 10000000"),
     (CARDS + '[[stage]]\nkind = "tables"\nname = "../x"', 'error[C009] croupier.toml:4: name = "../x" is no name of a stage\n  hint: up to 40 letters, digits, _ and -'),
@@ -285,18 +285,18 @@ def test_a_config_means_what_it_says(here: Path) -> None:
         PAIRS
         + 'name = "Cup"\nseed = "abc"\nbots = ["bots/*", "sample:*"]\n[rules]\npreset = "controller2015"\nside_cards = 4\n'
         + '[[stage]]\nkind = "round-robin"\nname = "league"\ntables_per_pair = 20\nmirror = true\n'
-        + '[[stage]]\nkind = "cup"\nset = 10\nmin_bots = 2\n'
+        + '[[stage]]\nkind = "knockout"\nset = 10\nmin_bots = 2\n'
         + '[limits]\nmove = "250 ms"\nmemory = "64 MiB"\nstate = 0\nclock = "fair"\n[sandbox]\nlevel = "L4"\n'
-        + '[run]\nworkers = 3\nabreast = 16\nstop_early = true\n[report]\nhtml = "out.html"\n'
+        + '[run]\nworkers = 3\nparallel_tables = 16\nstop_early = true\n[report]\nhtml = "out.html"\n'
     )
     cup = load(here)
     assert cup.rules == GAMES["pazaak"].presets["controller2015"]._replace(side_cards=4)
     assert cup.stages == (
         RoundRobin(name="league", tables_per_pair=20, mirror=True),
-        Knockout(name="cup", set=10, min_bots=2),
+        Knockout(name="knockout", set=10, min_bots=2),
     )
     assert cup.limits == Limits(move=0.25, memory=64 * MIB, state=0, clock="fair")
-    assert (cup.name, cup.level, cup.workers, cup.abreast, cup.stop_early) == ("Cup", "L4", 3, 16, True)
+    assert (cup.name, cup.level, cup.workers, cup.parallel_tables, cup.stop_early) == ("Cup", "L4", 3, 16, True)
     assert (cup.seed, cup.html, cup.preset, cup.path) == ("abc", "out.html", "controller2015", here / "croupier.toml")
 
 
@@ -379,7 +379,7 @@ BEFORE = PAIRS + 'bots = []\n[[stage]]\nkind = "round-robin"\ntables_per_pair = 
         ("bots = []", 'bots = ["bots/*"]\nname = "other"', ""),
         ("bots = []", 'seed = "x"', "seed: random → x"),
         ("[limits]", "[run]\nstop_early = true\nworkers = 2\n[limits]", "[run] stop_early: false → true"),
-        ("[limits]", '[[stage]]\nkind = "cup"\n[limits]', None),
+        ("[limits]", '[[stage]]\nkind = "knockout"\n[limits]', None),
     ],
 )  # fmt: skip
 def test_a_changed_config_names_the_key(here: Path, old: str, new: str, told: str | None) -> None:

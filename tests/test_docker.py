@@ -57,7 +57,7 @@ class Compose:
     def __init__(self, cup: Path, workers: int, first: bool) -> None:
         user = {} if os.geteuid() == 0 else {"CROUPIER_USER": f"{os.geteuid()}:{os.getegid()}"}
         idle = {"CROUPIER_IDLE": "100000"}  # nothing here may end because the scheduler has nothing to do
-        self._env = os.environ | {"CROUPIER_CUP": str(cup), "CROUPIER_WORKERS": str(workers)} | user | idle
+        self._env = os.environ | {"CROUPIER_TOURNAMENT": str(cup), "CROUPIER_WORKERS": str(workers)} | user | idle
         self._words = ["docker-compose"] if first else ["docker", "compose"]
         self.cup = cup
 

@@ -46,7 +46,7 @@ class Here:
 @asynccontextmanager
 async def here(setup: WorkerSetup, _lost: Callable[[str], None], _workers: int) -> AsyncIterator[Here]:
     """Play in this process."""
-    async with opened(setup.game, setup.bots, setup.abreast) as house:
+    async with opened(setup.game, setup.bots, setup.parallel_tables) as house:
         yield Here(house)
 
 

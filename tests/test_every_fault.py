@@ -127,7 +127,7 @@ def plays(rogue: Rogue, **changes: Any) -> None:
         pytest.skip("PROCESS NUMBERS ARE COUNTED ON HERE")
     bot = built(rogue.file, rogue.game, rogue.limits, **rogue.spec_changes(), **changes)
     assert bool(bot.warm) == bool(changes)
-    bot = bot._replace(tables=rogue.numbers, abreast=rogue.abreast)
+    bot = bot._replace(tables=rogue.numbers, parallel_tables=rogue.parallel_tables)
     bots = company(rogue, bot)
 
     with nothing_left_behind():

@@ -37,9 +37,9 @@ def test_a_pair_that_may_end_early_is_told_at_the_most(tmp_path: Path) -> None:
 
 
 def test_a_cup_is_counted_at_the_least_and_names_nobody_before_its_seeding(tmp_path: Path) -> None:
-    stages = '[[stage]]\nkind = "round-robin"\ntables_per_pair = 2\n[[stage]]\nkind = "cup"\nset = 5\nfirst_to = 4'
+    stages = '[[stage]]\nkind = "round-robin"\ntables_per_pair = 2\n[[stage]]\nkind = "knockout"\nset = 5\nfirst_to = 4'
     league, knockout = programme_of(tmp_path, "pazaak", stages)
-    assert knockout[:6] == ("cup", "cup", 8, "at least", 12 * 4, 12 * 4 * 5)
+    assert knockout[:6] == ("knockout", "knockout", 8, "at least", 12 * 4, 12 * 4 * 5)
     assert (len(league.meetings), knockout.meetings) == (28, ())
 
 
@@ -56,7 +56,7 @@ def test_groups_are_counted_to_the_final_and_named_once_there_is_a_seed(tmp_path
 @pytest.mark.parametrize(
     ("kind", "game", "bots"),
     [
-        *[('"cup"\nset = 5\nfirst_to = 3', "pazaak", bots) for bots in (2, 3, 8, 11)],
+        *[('"knockout"\nset = 5\nfirst_to = 3', "pazaak", bots) for bots in (2, 3, 8, 11)],
         *[('"groups"\nrepeat = 2', "holdem", bots) for bots in (4, 6, 23, 60)],
         ('"groups"\nadvance = 1', "holdem", 23),
     ],

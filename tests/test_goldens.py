@@ -65,7 +65,7 @@ STAGES = {
         practice = true
         [[stage]]
         name = "bracket"
-        kind = "cup"
+        kind = "knockout"
         set = 2
         first_to = 1
         practice = true
@@ -106,10 +106,10 @@ def write_tournament(folder: Path, program: Path, game: str, protocol: str, para
         words = ["./player", name, game, protocol, table_ids, *fault, str(player.uses_seed)]
         lines = ['language = "any"', f'protocol = "{protocol}"', f"run = {words}"]
         if lives:
-            lines += [f"abreast = {player.parallel_tables}", f"tables = {str(player.table_ids).lower()}"]
+            lines += [f"parallel_tables = {player.parallel_tables}", f"table_ids = {str(player.table_ids).lower()}"]
         (place / "bot.toml").write_text("\n".join(lines) + "\n")
     (folder / "croupier.toml").write_text(
-        f'game = "{game}"\nseed = "golden"\n[run]\nabreast = {parallel_tables}\n'
+        f'game = "{game}"\nseed = "golden"\n[run]\nparallel_tables = {parallel_tables}\n'
         f'[limits]\nmove = "20 s"\nstartup = "20 s"\ncpu = "20 s"\n{STAGES[game]}'
     )
 

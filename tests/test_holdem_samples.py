@@ -89,7 +89,7 @@ def test_every_example_gets_a_legal_answer_within_the_second_of_2018(name: str) 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_question_gets_a_legal_answer_and_none_costs_a_process(name: str) -> None:
-    answers, usage = told(name, QUESTIONS, bot(name).abreast)
+    answers, usage = told(name, QUESTIONS, bot(name).parallel_tables)
     legal = [
         isinstance(answer, Move) and GAME.allows(RULES, view, answer)
         for view, answer in zip(QUESTIONS, answers, strict=True)
@@ -100,12 +100,12 @@ def test_every_question_gets_a_legal_answer_and_none_costs_a_process(name: str) 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "card_score"])
 def test_one_at_a_time_and_a_wave_at_once_the_answers_are_the_same(name: str) -> None:
     questions = QUESTIONS[:160]
-    waves = asked(name, [*questions, *questions], bot(name).abreast)[160:]
-    assert bot(name).abreast == 32 and asked(name, questions, 1) == waves
+    waves = asked(name, [*questions, *questions], bot(name).parallel_tables)[160:]
+    assert bot(name).parallel_tables == 32 and asked(name, questions, 1) == waves
 
 
 def test_card_score_is_a_bot_of_2018() -> None:
-    assert (bot("card_score").lifetime, bot("card_score").abreast) == ("table", 1)
+    assert (bot("card_score").lifetime, bot("card_score").parallel_tables) == ("table", 1)
     assert asked("card_score", QUESTIONS[:80], 1) == asked("card_score", QUESTIONS[:80], 1, seed=2)
 
 
@@ -135,5 +135,5 @@ def test_odds_goes_on_more_often_than_two_in_five() -> None:
 
 def test_a_fixture_is_the_same_with_one_table_abreast_and_with_32() -> None:
     five = [bot(name) for name in ("always_bet", "ehs_cpp", "odds", "tight", "careful")]
-    one, many = (house.played("holdem", five, 6, abreast) for abreast in (1, 32))
+    one, many = (house.played("holdem", five, 6, parallel_tables) for parallel_tables in (1, 32))
     assert (one.scores, one.answers) == (many.scores, many.answers)

@@ -64,8 +64,8 @@ def test_the_sha256_covers_each_field_of_a_spec_but_where_it_lies_and_its_limits
         requires=("numpy==1",),
         env=(("KEY", "value"),),
         needs=("awk",),
-        abreast=16,
-        tables=True,
+        parallel_tables=16,
+        table_ids=True,
         lifetime="table",
         warm=True,
         state="memory",
@@ -84,9 +84,9 @@ def test_the_sha256_covers_each_field_of_a_spec_but_where_it_lies_and_its_limits
 
 
 def test_the_folder_of_a_build_is_named_by_its_commands() -> None:
-    steps = [Step(("cc", "a.c")), Step(("jar", "x"), optional=True, makes=("b",))]
+    steps = [Step(("cc", "a.c")), Step(("jar", "x"), optional=True)]
     assert spelled_steps(steps) == (
-        "[Step(command=('cc', 'a.c'), optional=False, makes=()), Step(command=('jar', 'x'), optional=True, makes=('b',))]"
+        "[Step(command=('cc', 'a.c'), optional=False), Step(command=('jar', 'x'), optional=True)]"
     )
 
 
@@ -102,8 +102,8 @@ BOT = Bot(
     sha256="ff",
     env=(("KEY", "value"),),
     limits=Limits(move=2.0, clock="fair"),
-    abreast=16,
-    tables=True,
+    parallel_tables=16,
+    table_ids=True,
     lifetime="table",
     state="memory",
     state_lifetime="stage",
@@ -121,7 +121,7 @@ SETUP = WorkerSetup(
     bots=(BOT,),
     seed=b"seed",
     level="L3",
-    abreast=64,
+    parallel_tables=64,
     pondering=True,
 )
 SETUP_LINE = f'["cardshark",[4,10,200,5,"thread",[]],[{BOT_LINE}],"c2VlZA==","L3",64,true,["","",false]]'
@@ -221,5 +221,14 @@ def test_a_journal_stores_a_fixture_by_name_and_reads_it_in_any_order() -> None:
 
 def test_a_journal_stores_a_bot_by_these_names() -> None:
     stored = bot_metadata(BOT)
-    assert list(stored) == ["author", "protocol", "abreast", "tables", "lifetime", "state", "state_lifetime", "limits"]
+    assert list(stored) == [
+        "author",
+        "protocol",
+        "parallel_tables",
+        "table_ids",
+        "lifetime",
+        "state",
+        "state_lifetime",
+        "limits",
+    ]
     assert Limits(**stored["limits"]) == BOT.limits

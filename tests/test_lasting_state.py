@@ -36,7 +36,7 @@ game = "pazaak"
 language = "python"
 entry = "counts.py"
 protocol = "lines"
-abreast = 16
+parallel_tables = 16
 state = "memory.bin"
 state_lifetime = "{lifetime}"
 """

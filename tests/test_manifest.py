@@ -105,8 +105,8 @@ def test_a_manifest_means_what_it_says(here: Path) -> None:
         sources = ["Mine.java"]
         main = "Players.Mine"
         heap = "64 MiB"
-        abreast = 64
-        tables = true
+        parallel_tables = 64
+        table_ids = true
         lifetime = "table"
         needs = ["zig"]
         env = { LANG = "C.UTF-8" }
@@ -130,8 +130,8 @@ def test_a_manifest_means_what_it_says(here: Path) -> None:
         heap=64 * MIB,
         env=(("LANG", "C.UTF-8"),),
         needs=("zig",),
-        abreast=64,
-        tables=True,
+        parallel_tables=64,
+        table_ids=True,
         lifetime="table",
         state="memory.bin",
         state_lifetime="stage",
@@ -166,8 +166,10 @@ MANIFESTS = [
     ('protocol = "http"', 'error[C008] mine/bot.toml:1: protocol = "http" is no protocol\n  hint: one of argv, lines, json'),
     ('adapter = "banksald"', 'error[C008] mine/bot.toml:1: adapter = "banksald" is no adapter\n  hint: banksalad'),
     ('lifetime = "game"', 'error[C008] mine/bot.toml:1: lifetime = "game" is no lifetime\n  hint: one of fixture, table'),
-    ("abreast = 2000", "error[C009] mine/bot.toml:1: abreast = 2000 is out of range\n  hint: 1 to 1024"),
-    ('tables = "yes"', 'error[C006] mine/bot.toml:1: tables = "yes" is neither true nor false'),
+    ("parallel_tables = 2000", "error[C009] mine/bot.toml:1: parallel_tables = 2000 is out of range\n  hint: 1 to 1024"),
+    ("abreast = 64", 'error[C001] mine/bot.toml:1: unknown key "abreast"\n  hint: parallel_tables'),
+    ("tables = true", 'error[C001] mine/bot.toml:1: unknown key "tables"\n  hint: table_ids'),
+    ('table_ids = "yes"', 'error[C006] mine/bot.toml:1: table_ids = "yes" is neither true nor false'),
     ('requires = ["--index-url=http://x"]', 'error[C009] mine/bot.toml:1: requires: "--index-url=http://x" is no requirement\n  hint: "numpy>=2": a name and its versions, no options, no addresses'),
     ('requires = ["x @ http://y"]', 'error[C009] mine/bot.toml:1: requires: "x @ http://y" is no requirement\n  hint: "numpy>=2": a name and its versions, no options, no addresses'),
     ('python = "three"', 'error[C009] mine/bot.toml:1: python = "three" is no version\n  hint: ">=3.11", or "3.12"'),
@@ -187,8 +189,8 @@ MANIFESTS = [
     ('language = "java"\nheap = "1 GiB"', 'error[C013] mine/bot.toml:2: heap = "1 GiB" is more than the memory limit of 512 MiB\n  hint: heap = "128 MiB"'),
     ('language = "python"\nheap = "1 MiB"', 'error[C013] mine/bot.toml:2: heap = "1 MiB" means nothing to a bot in python\n  hint: it is for java and lisp'),
     ('language = "lisp"\nentry = "x.py"\nwarm = true', "error[C013] mine/bot.toml:3: warm = true means nothing to a bot in lisp\n  hint: it is for python"),
-    ('game = "cardshark"\nlanguage = "python"\nabreast = 2', 'error[C013] mine/bot.toml:3: abreast = 2 means nothing by argv, which starts a process per question\n  hint: protocol = "lines"'),
-    ('protocol = "argv"\nlanguage = "python"\ntables = true', 'error[C013] mine/bot.toml:3: tables = true means nothing by argv, which starts a process per question\n  hint: protocol = "lines"'),
+    ('game = "cardshark"\nlanguage = "python"\nparallel_tables = 2', 'error[C013] mine/bot.toml:3: parallel_tables = 2 means nothing by argv, which starts a process per question\n  hint: protocol = "lines"'),
+    ('protocol = "argv"\nlanguage = "python"\ntable_ids = true', 'error[C013] mine/bot.toml:3: table_ids = true means nothing by argv, which starts a process per question\n  hint: protocol = "lines"'),
     ('language = "python"\nstate_lifetime = "stage"', 'error[C013] mine/bot.toml:2: state_lifetime = "stage" keeps a file that bot.toml does not name\n  hint: state = "memory.bin"'),
     ('game = "pazaak"\nadapter = "banksalad"', 'error[C013] mine/bot.toml:1: game = "pazaak" does not go with adapter = "banksalad"\n  hint: game = "holdem", or no game'),
     ('language = "java"\nsources = ["Mime.java"]', 'error[B008] mine/bot.toml:2: sources: no file "Mime.java"\n  mine has: Mine.java, bot.toml, x.py\n  hint: did you mean "Mine.java"?'),
@@ -207,7 +209,7 @@ def test_a_wrong_manifest_is_refused(here: Path, text: str, message: str) -> Non
 
 
 def test_everything_wrong_in_a_manifest_is_said_at_once(here: Path) -> None:
-    lay({"mine/bot.toml": 'nam = "x"\nheap = "1"\nabreast = 0\n', "mine/x.py": PY})
+    lay({"mine/bot.toml": 'nam = "x"\nheap = "1"\nparallel_tables = 0\n', "mine/x.py": PY})
     Path("mine/link").symlink_to("x.py")
     assert [problem.code for problem in refusal("mine").problems] == ["C001", "C002", "C009", "B016"]
 

@@ -13,7 +13,7 @@ from host.tournament.pairing import (
     Pair,
     bracket_first_round,
     by_games_then_hands,
-    cup,
+    knockout,
     match_winner,
     round_robin,
     seat_order,
@@ -31,7 +31,7 @@ def better(pair: Pair) -> str:
 
 def played_out(ranked: list[str], won: dict[frozenset[str], str]) -> Cup:
     """Play a cup round by round, the better bot winning, into `won`; return its end."""
-    while (state := cup(ranked, lambda pair: won.get(frozenset(pair)))).due:
+    while (state := knockout(ranked, lambda pair: won.get(frozenset(pair)))).due:
         won.update({frozenset(pair): better(pair) for pair in state.due})
     return state
 
@@ -103,7 +103,7 @@ def test_four_bots_play_the_mock_bracket_of_the_thread() -> None:
 
 def test_winners_then_meet_winners_and_losers_losers() -> None:
     won = {frozenset("13"): "3", frozenset("24"): "2"}
-    assert cup(FOUR, lambda pair: won.get(frozenset(pair))).due == [("3", "2"), ("1", "4")]
+    assert knockout(FOUR, lambda pair: won.get(frozenset(pair))).due == [("3", "2"), ("1", "4")]
 
 
 def test_the_first_ranked_have_the_byes() -> None:
@@ -120,11 +120,11 @@ def test_a_cup_places_everybody_by_strength_where_the_better_always_wins_its_fir
 def test_nobody_meets_the_same_opponent_twice_in_a_cup(bots: list[str]) -> None:
     met: list[frozenset[str]] = []
     won: dict[frozenset[str], str] = {}
-    while due := cup(bots, lambda pair: won.get(frozenset(pair))).due:
+    while due := knockout(bots, lambda pair: won.get(frozenset(pair))).due:
         met += map(frozenset, due)
         won.update({frozenset(pair): max(pair) for pair in due})
     assert len(met) == len(set(met))
 
 
 def test_no_place_is_given_away_while_a_match_is_open() -> None:
-    assert cup(FOUR, lambda pair: None).places == [None] * 4
+    assert knockout(FOUR, lambda pair: None).places == [None] * 4

@@ -71,7 +71,7 @@ def test_one_at_a_time_and_128_at_once_the_answers_are_the_same(name: str) -> No
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_bears_whole_waves(name: str) -> None:
-    assert bot(name).abreast == 128
+    assert bot(name).parallel_tables == 128
 
 
 def test_glaucus_takes_its_chance_from_its_seed() -> None:
@@ -102,5 +102,7 @@ def test_a_sample_is_a_folder_with_a_manifest() -> None:
 
 @pytest.mark.parametrize("pair", [NAMES[at : at + 2] for at in range(0, len(NAMES), 2)], ids="+".join)
 def test_a_fixture_is_the_same_with_one_table_abreast_and_with_128(pair: list[str]) -> None:
-    one, many = (house.played("pazaak", [bot(name) for name in pair], 20, abreast) for abreast in (1, 128))
+    one, many = (
+        house.played("pazaak", [bot(name) for name in pair], 20, parallel_tables) for parallel_tables in (1, 128)
+    )
     assert (one.scores, one.answers) == (many.scores, many.answers)

@@ -23,7 +23,7 @@ kind = "round-robin"
 tables_per_pair = {tables}
 [[stage]]
 name = "cup"
-kind = "cup"
+kind = "knockout"
 set = 2000
 first_to = 2
 min_bots = 5

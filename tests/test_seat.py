@@ -46,10 +46,10 @@ def make(tmp_path: Path) -> Make:
     """Return what builds a bot of this test from a text."""
 
     def make(text: str, suffix: str = ".py", name: str = "bot", **changes: Any) -> Bot:
-        tables, abreast = changes.pop("tables", False), changes.pop("abreast", 1)
+        tables, parallel_tables = changes.pop("tables", False), changes.pop("parallel_tables", 1)
         limits, game = changes.pop("limits", AMPLE), changes.pop("game", "cardshark")
         bot = built(written(text, suffix, tmp_path, name), game, limits, **changes)
-        return bot._replace(tables=tables, abreast=abreast)
+        return bot._replace(tables=tables, parallel_tables=parallel_tables)
 
     return make
 
@@ -68,11 +68,13 @@ def kinds_of(record: Record) -> list[str]:
 # Faults and the bench.
 
 
-@pytest.mark.parametrize("abreast", [1, 4, 0])
-def test_a_hopeless_bot_is_benched_after_twenty_faults_however_many_tables_are_open(abreast: int, make: Make) -> None:
+@pytest.mark.parametrize("parallel_tables", [1, 4, 0])
+def test_a_hopeless_bot_is_benched_after_twenty_faults_however_many_tables_are_open(
+    parallel_tables: int, make: Make
+) -> None:
     bot = make("raise SystemExit(1)\n")
 
-    record = played("cardshark", [bot], TABLES, abreast, hands=1)
+    record = played("cardshark", [bot], TABLES, parallel_tables, hands=1)
 
     assert kinds_of(record) == ["crash"] * 20 + ["benched"] * 5
     assert record.benched == ("bot",)
@@ -80,7 +82,7 @@ def test_a_hopeless_bot_is_benched_after_twenty_faults_however_many_tables_are_o
 
 
 def test_a_hopeless_bot_over_lines_is_benched_after_twenty_faults(make: Make) -> None:
-    bot = make("raise SystemExit(1)\n", protocol="lines", abreast=8)
+    bot = make("raise SystemExit(1)\n", protocol="lines", parallel_tables=8)
 
     assert kinds_of(alone(bot, TABLES)) == ["crash"] * 20 + ["benched"] * 5
 
@@ -191,7 +193,7 @@ def test_what_each_answer_of_a_bot_that_lives_on_has_cost_is_its_own(make: Make)
 
 @COUNTED
 def test_answers_that_were_asked_for_together_share_what_they_have_cost(make: Make) -> None:
-    bot = make(BUSY_AT.format(every=4), protocol="lines", abreast=4)
+    bot = make(BUSY_AT.format(every=4), protocol="lines", parallel_tables=4)
 
     record = played("cardshark", [bot], 4, 4, hands=1)
 
@@ -329,13 +331,15 @@ def test_what_comes_of_a_fixture_does_not_depend_on_how_many_tables_are_abreast(
     misdeed: str, numbered: bool, make: Make
 ) -> None:
     remembers = numbered and misdeed in ("none", "cheat", "report")  # a table's memory dies with its process
-    rogue = make(PAZAAK, name="rogue", game="pazaak", tables=numbered, abreast=16)
+    rogue = make(PAZAAK, name="rogue", game="pazaak", tables=numbered, parallel_tables=16)
     rogue = rogue._replace(argv=(*rogue.argv, misdeed, str(int(numbered)), str(int(remembers))))
-    other = make(PAZAAK, name="other", game="pazaak", tables=True, abreast=16)
+    other = make(PAZAAK, name="other", game="pazaak", tables=True, parallel_tables=16)
     other = other._replace(argv=(*other.argv, "none", "1", "1"))
 
     with nothing_left_behind():
-        one, many = (played("pazaak", [rogue, other], 12, abreast, hands_to_win=1) for abreast in (1, 16))
+        one, many = (
+            played("pazaak", [rogue, other], 12, parallel_tables, hands_to_win=1) for parallel_tables in (1, 16)
+        )
 
     assert answers_of(many) == answers_of(one)
     assert many.faults == one.faults
@@ -352,7 +356,7 @@ def test_a_slow_answer_in_a_wave_has_its_own_deadline(make: Make) -> None:
             time.sleep(0.1)
             print("S", flush=True)
     """
-    bot = make(source, protocol="lines", abreast=16, limits=AMPLE._replace(move=1.3))
+    bot = make(source, protocol="lines", parallel_tables=16, limits=AMPLE._replace(move=1.3))
 
     assert kinds_of(alone(bot, 16)) == ["move"] * 16
 
@@ -369,7 +373,7 @@ def test_who_drips_is_late_in_a_wave_too_and_the_rest_is_asked_again(make: Make)
                     print(" ", end="", flush=True)
             print("S", flush=True)
     """
-    bot = make(source, protocol="lines", abreast=16, limits=AMPLE._replace(move=0.8, startup=1.0))
+    bot = make(source, protocol="lines", parallel_tables=16, limits=AMPLE._replace(move=0.8, startup=1.0))
 
     record = alone(bot, 5)
 
@@ -436,7 +440,7 @@ def test_table_numbers_count_from_one_in_every_process(make: Make) -> None:
 
 
 def test_a_life_may_last_for_one_table(make: Make) -> None:
-    bot = make(COUNTS.format(numbered=False, counted="asked"), protocol="lines", abreast=16, lifetime="table")
+    bot = make(COUNTS.format(numbered=False, counted="asked"), protocol="lines", parallel_tables=16, lifetime="table")
 
     record = alone(bot, 4)
 

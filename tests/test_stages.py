@@ -12,7 +12,7 @@ from host.games.engine import Table
 from host.games.luck import Luck
 from host.play.records import Fixture, Record, Result
 from host.play.table_plans import PLANS, table_setups
-from host.tournament.stages import BLOCK, STAGES, Field, Records, cup_places
+from host.tournament.stages import BLOCK, STAGES, Field, Records, knockout_places
 from protocols.wire import Move
 
 PAZAAK, CARDSHARK = GAMES["pazaak"], GAMES["cardshark"]
@@ -25,7 +25,7 @@ def league(tables: int = 100, mirror: bool = False) -> SimpleNamespace:
 
 
 def knockout(tables: int = 10, first_to: int = 2) -> SimpleNamespace:
-    return SimpleNamespace(kind="cup", name="cup", set=tables, first_to=first_to)
+    return SimpleNamespace(kind="knockout", name="cup", set=tables, first_to=first_to)
 
 
 def won(fixture: Fixture, wins: dict[str, int]) -> Record:
@@ -107,7 +107,7 @@ def test_a_cup_places_everybody_and_the_strongest_first(size: int) -> None:
     random.Random(size).shuffle(bots)
     field, stage = Field(bots, SEED), knockout()
     records = played_out(stage, field)
-    places = cup_places(stage, field, records)
+    places = knockout_places(stage, field, records)
     assert sorted(places) == sorted(bots)
     assert places[0] == "b00"
     assert places[-1] == max(bots) or size & (size - 1)  # with byes the weakest may have rested once
@@ -117,15 +117,15 @@ def test_a_tie_needs_four_sets_of_seven_and_a_drawn_set_does_not_count() -> None
     stage, field = knockout(first_to=4), Field(["a", "b"], SEED)
     records: dict[str, Record] = {}
     for wins in [(6, 4), (5, 5), (4, 6), (6, 4), (6, 4), (6, 4)]:
-        (fixture,) = STAGES["cup"].due(stage, BLANK, field, records)
+        (fixture,) = STAGES["knockout"].due(stage, BLANK, field, records)
         records[fixture.path] = won(fixture, {"a": wins[0], "b": wins[1]})
     assert len(records) == 6
-    assert STAGES["cup"].due(stage, BLANK, field, records) == []
+    assert STAGES["knockout"].due(stage, BLANK, field, records) == []
 
 
 def test_a_cup_in_progress_lists_who_still_plays_after_the_decided() -> None:
     stage, field = knockout(), Field(["d", "a", "c", "b"], SEED)
-    assert cup_places(stage, field, {}) == ["d", "a", "c", "b"]
+    assert knockout_places(stage, field, {}) == ["d", "a", "c", "b"]
 
 
 def test_due_is_a_pure_function_a_thousand_times() -> None:

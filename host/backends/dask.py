@@ -104,7 +104,7 @@ class DaskClient:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self.cup = uuid.uuid4().hex
+        self.tournament = uuid.uuid4().hex
         self.members: Mapping[str, WorkerInfo] = {}
         self.connected = False
         self.trouble: Exception | None = None  # why not
@@ -169,7 +169,7 @@ class DaskClient:
         """Have every worker told something, beside what it plays."""
         if self.members:
             with contextlib.suppress(OSError):  # one that does not hear it has gone, or is told again
-                await asyncio.wait_for(client.run(function, self.cup, on_error="ignore"), ANSWERS)
+                await asyncio.wait_for(client.run(function, self.tournament, on_error="ignore"), ANSWERS)
 
     async def _pause(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
@@ -473,13 +473,13 @@ class Cluster:
             self._refuse(member, readiness.problems)
             return
         mine = setup._replace(bots=readiness.bots, origin=readiness.origin)
-        await self._link.call(member, dask_worker.begin, self._link.cup, encode(mine))
+        await self._link.call(member, dask_worker.begin, self._link.tournament, encode(mine))
         there = True
 
         async def ask(job: bytes) -> bytes:
             nonlocal there
             with contextlib.suppress(Gone):
-                reply = await self._link.call(member, dask_worker.play, self._link.cup, job)
+                reply = await self._link.call(member, dask_worker.play, self._link.tournament, job)
                 if reply is not None:
                     return reply
             there = False

@@ -206,26 +206,26 @@ def _all_dismissed() -> None:
         players.stop()
 
 
-def begin(cup: str, setup: bytes) -> None:
+def begin(tournament: str, setup: bytes) -> None:
     """Be ready to play a tournament, whose setup is spelled as for every worker."""
-    if cup not in _playing or _playing[cup].over:
-        _playing[cup] = _Players(setup)
+    if tournament not in _playing or _playing[tournament].over:
+        _playing[tournament] = _Players(setup)
 
 
-def play(cup: str, job: bytes) -> bytes | None:
+def play(tournament: str, job: bytes) -> bytes | None:
     """Play a job of a tournament; return its record, nothing when its worker has died, None when there is no such one."""
-    players = _playing.get(cup)
+    players = _playing.get(tournament)
     return players.play(job) if players else None
 
 
-def heartbeat(cup: str) -> None:
+def heartbeat(tournament: str) -> None:
     """Take note that whoever runs a tournament is still there."""
-    if cup in _playing:
-        _playing[cup].heard = time.monotonic()
+    if tournament in _playing:
+        _playing[tournament].heard = time.monotonic()
 
 
-def stop(cup: str) -> None:
+def stop(tournament: str) -> None:
     """End a tournament here; it does not wait for what that takes."""
-    players = _playing.pop(cup, None)
+    players = _playing.pop(tournament, None)
     if players:
         threading.Thread(target=players.stop).start()

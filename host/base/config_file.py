@@ -8,7 +8,7 @@ import re
 import stat
 import tomllib
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from types import UnionType
@@ -416,10 +416,15 @@ def _problem(toml: Toml, model: type, error: Any) -> Problem:
             return Problem("C006", where, f"{_key_value(key, value)}: {error['msg']}")
 
 
-def unknown_key(where: str, key: Key, known: Iterable[str], homes: Mapping[str, str]) -> Problem:
+RENAMED_KEYS = {"abreast": "parallel_tables", "tables": "table_ids"}
+"""Keys of earlier versions, with their names of today."""
+
+
+def unknown_key(where: str, key: Key, known: Collection[str], homes: Mapping[str, str]) -> Problem:
     """Return the problem of a key that nobody reads; `homes` says which tables know keys of other places."""
     word = str(key[-1])
-    hint = closest_match(word, known)
+    new_name = RENAMED_KEYS.get(word, "")
+    hint = new_name if new_name in known else closest_match(word, known)
     if not hint and word in homes:
         hint = f"{word} belongs {homes[word]}"
     inside = f" in {_place(key[:-1])}" if key[:-1] else ""

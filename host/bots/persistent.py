@@ -150,7 +150,7 @@ class PersistentProcess:
         if before and fault.kind is FaultKind.EXTRA:
             self.muddled = True  # for how many waves?
         elif len(questions) > 1 and (fault.kind is FaultKind.EXTRA or fault == WRONG_TABLE):
-            # Which of them had two lines? Asking one at a time tells, and gives what abreast = 1 gives.
+            # Which of them had two lines? Asking one at a time tells, and gives what parallel_tables = 1 gives.
             await self._end()
             self._one_by_one = len(questions)
             return await self.exchange(questions)
@@ -259,7 +259,9 @@ class PersistentProcess:
         self._watched.set_cpu_budget(self._computing * len(questions) + grace, self._in_all)
         self._computed = self._watched.total() if questions[0].table <= TIMED_TABLES else None
         lines = self._protocol.lines([question.view for question in questions])
-        self._unsent = self._write(self._farewells + (self._numbered(questions, lines) if self._bot.tables else lines))
+        self._unsent = self._write(
+            self._farewells + (self._numbered(questions, lines) if self._bot.table_ids else lines)
+        )
         self._farewells = b""
 
     def _numbered(self, questions: Sequence[HasQuestion], lines: bytes) -> bytes:
@@ -392,7 +394,7 @@ class PersistentProcess:
     def _answer(self, line: bytes, question: HasQuestion, longest: int) -> Answer:
         if len(line) > longest:
             return Fault(FaultKind.FLOOD)
-        if not self._bot.tables:
+        if not self._bot.table_ids:
             answer = self._protocol.receive(self._grammar, line)
             if len(self._known) < KNOWN and isinstance(answer, Move):
                 self._known[line] = answer

@@ -39,7 +39,7 @@ class Rogue(NamedTuple):
     game: str
     protocol: str
     numbers: bool
-    abreast: int
+    parallel_tables: int
     tables: int
     beside: str
     twice: bool
@@ -85,7 +85,7 @@ def _rogue(name: str, told: dict[str, Any], level: str) -> Rogue:
         told.get("game", "cardshark"),
         told.get("protocol", ""),
         told.get("numbers", False),
-        told.get("abreast", 1),
+        told.get("parallel_tables", 1),
         told.get("tables", 2),
         told.get("beside", "quick"),
         told.get("twice", False),

@@ -198,15 +198,15 @@ def terms_of(
     from host.tournament.adhoc import AdhocRules
     from host.tournament.config import load
 
-    cup = load(office.folder) if (office.folder / "croupier.toml").exists() else None
+    tournament = load(office.folder) if (office.folder / "croupier.toml").exists() else None
     if preset and preset not in game.presets:
         told = unknown_name(f"preset of {game.name}", preset, game.presets)
         raise click.UsageError(f"{told}  (presets: {', '.join(game.presets)})")
-    usual = cup.rules if cup and cup.game == game.name else next(iter(game.presets.values()))
+    usual = tournament.rules if tournament and tournament.game == game.name else next(iter(game.presets.values()))
     rules = game.presets[preset] if preset else usual
-    level = level_of(cup.level if cup else "L3", unsafe)
-    terms = AdhocRules(game, rules, specs, seed, level, cup.limits if cup else Limits())
-    return terms, _place_of_play(office, cup is not None)
+    level = level_of(tournament.level if tournament else "L3", unsafe)
+    terms = AdhocRules(game, rules, specs, seed, level, tournament.limits if tournament else Limits())
+    return terms, _place_of_play(office, tournament is not None)
 
 
 def _place_of_play(office: CliContext, tournament: bool) -> Path:

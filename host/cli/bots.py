@@ -112,15 +112,15 @@ def check(office: CliContext, names: tuple[str, ...], game: str | None, everybod
 
     if bool(names) == everybody:
         raise click.UsageError("name a bot, or say --all" if not names else "--all is all of them: name none")
-    cup = load(office.folder) if everybody or (office.folder / "croupier.toml").exists() else None
-    level = level_of(cup.level if cup else "L3", unsafe)
-    limits = cup.limits if cup else Limits()
+    tournament = load(office.folder) if everybody or (office.folder / "croupier.toml").exists() else None
+    level = level_of(tournament.level if tournament else "L3", unsafe)
+    limits = tournament.limits if tournament else Limits()
     reports, exams = [], []
 
     def entered() -> Iterator[tuple[str, Entry, Game | None]]:
         """Yield the bots that are meant, with what is wrong with them."""
-        if everybody and cup:
-            yield from ((entry.name, entry, the_game(cup.game)) for entry in cup.entries(office.folder))
+        if everybody and tournament:
+            yield from ((entry.name, entry, the_game(tournament.game)) for entry in tournament.entries(office.folder))
         for name in names:
             try:
                 chosen, (spec,) = named(office, (name,), game)
@@ -134,7 +134,7 @@ def check(office: CliContext, names: tuple[str, ...], game: str | None, everybod
         if entry.problems or entry.spec is None or chosen is None:
             reports.append(Report(name, "cannot play as it is", "", False, 0.0, (), entry.problems))
             continue
-        rules = cup.rules if cup and cup.game == chosen.name else None
+        rules = tournament.rules if tournament and tournament.game == chosen.name else None
         report, bot = trio.run(checked, entry.spec, chosen, level, limits, rules, place_of(entry.spec))
         reports.append(report)
         exams += [(bot, chosen)] if bot is not None and report.accepted else []

@@ -42,18 +42,18 @@ def filled(text: str) -> str:
     return "\n".join(textwrap.fill(line, width, break_long_words=False) for line in text.splitlines())
 
 
-def entrants(cup: Any, folder: Path, names: tuple[str, ...]) -> list[Entry]:
+def entrants(tournament: Any, folder: Path, names: tuple[str, ...]) -> list[Entry]:
     """Return the cup's bots, or those that are named, with what is wrong with any of them."""
-    entered: list[Entry] = cup.entries(folder)
+    entered: list[Entry] = tournament.entries(folder)
     known = {entry.place.stem: entry for entry in entered} | {entry.name: entry for entry in entered}
-    return [the_entry(name, known, cup) for name in names] if names else entered
+    return [the_entry(name, known, tournament) for name in names] if names else entered
 
 
-def the_entry(name: str, known: dict[str, Entry], cup: Any) -> Entry:
+def the_entry(name: str, known: dict[str, Entry], tournament: Any) -> Entry:
     """Return the bot of a name; one of croupier's own need not be entered."""
     if name.startswith(PREFIX):
-        place = sample(name, cup.game)
-        return Entry(place, load_spec(place, cup.limits))
+        place = sample(name, tournament.game)
+        return Entry(place, load_spec(place, tournament.limits))
     if name not in known:
         raise click.UsageError(unknown_name("bot", name, known))
     return known[name]

@@ -61,7 +61,7 @@ def file_for(folder: Path, workers: int) -> str:
     """Return the compose file for a folder that it lies in itself, run as its owner where that is not root."""
     text = BUILD.sub("", (shipped() / FILES[0]).read_text())
     owner = folder.stat()
-    said = {"CROUPIER_CUP": ".", "CROUPIER_WORKERS": str(workers)}
+    said = {"CROUPIER_TOURNAMENT": ".", "CROUPIER_WORKERS": str(workers)}
     if owner.st_uid:
         said["CROUPIER_USER"] = f"{owner.st_uid}:{owner.st_gid}"
     for name, value in said.items():

@@ -48,21 +48,21 @@ def config(office: CliContext, what: str) -> None:
     from host.tournament.config import load
     from host.tournament.config_diff import canonical
 
-    cup = load(office.folder)
-    bots = [spec.name for spec in cup.specs(office.folder)]
-    settings = canonical(cup) | {"name": cup.name, "bots": bots}
+    tournament = load(office.folder)
+    bots = [spec.name for spec in tournament.specs(office.folder)]
+    settings = canonical(tournament) | {"name": tournament.name, "bots": bots}
     settings["rules"] = {key: value for key, value in settings["rules"].items() if not isinstance(value, list)}
-    settings["sandbox"] = settings["sandbox"] | {"level": cup.level}
-    settings["run"] = settings["run"] | {"workers": cup.workers or "auto"}
+    settings["sandbox"] = settings["sandbox"] | {"level": tournament.level}
+    settings["run"] = settings["run"] | {"workers": tournament.workers or "auto"}
     if office.json:
-        warnings = [str(warning) for warning in cup.warnings]
-        print_json("config", path=str(cup.path), right=True, warnings=warnings, settings=settings)
+        warnings = [str(warning) for warning in tournament.warnings]
+        print_json("config", path=str(tournament.path), right=True, warnings=warnings, settings=settings)
         return
     if what == "check":
-        for warning in cup.warnings:
+        for warning in tournament.warnings:
             click.echo("WARNING  " + str(warning).removeprefix("error"), err=True)
-        count = f"{len(cup.stages)} stage{'' if len(cup.stages) == 1 else 's'}"
-        click.echo(f"{cup.path} is right: {cup.name}, {cup.game}, {len(bots)} bots, {count}")
+        count = f"{len(tournament.stages)} stage{'' if len(tournament.stages) == 1 else 's'}"
+        click.echo(f"{tournament.path} is right: {tournament.name}, {tournament.game}, {len(bots)} bots, {count}")
         return
     for line in describe_setting(settings):
         click.echo(line)

@@ -74,8 +74,8 @@ def add(office: CliContext, submissions: tuple[Path, ...], name: str | None, uns
 
     if name and len(submissions) > 1:
         raise click.UsageError("--as names one submission; there are several")
-    cup = load(office.folder)
-    level = level_of(cup.level, unsafe)
+    tournament = load(office.folder)
+    level = level_of(tournament.level, unsafe)
     bots = office.folder / "bots"
     new = not bots.exists()
     bots.mkdir(exist_ok=True)
@@ -84,22 +84,22 @@ def add(office: CliContext, submissions: tuple[Path, ...], name: str | None, uns
         for submission in submissions:
             with tempfile.TemporaryDirectory(dir=bots, prefix=".taking-") as making:
                 ours = str(submission).startswith(PREFIX)
-                place = sample(str(submission), cup.game) if ours else office.folder / submission
+                place = sample(str(submission), tournament.game) if ours else office.folder / submission
                 copied = import_submission(place, Path(making), name)
                 target = bots / copied.name
-                (spec,) = load_specs([glob.escape(copied.name)], Path(making), cup.game, cup.limits)
-                refuse_twins(cup, office.folder, target, spec.name)
-                (bot,) = trio.run(prepare_bots, [spec], the_game(cup.game), cup.limits, level)
+                (spec,) = load_specs([glob.escape(copied.name)], Path(making), tournament.game, tournament.limits)
+                refuse_twins(tournament, office.folder, target, spec.name)
+                (bot,) = trio.run(prepare_bots, [spec], the_game(tournament.game), tournament.limits, level)
                 copied.rename(target)
             entry = {"bot": bot.name, "path": str(target), "sha256": bot.sha256, "at": time.time()}
             with (bots / ".submissions.jsonl").open("a") as log:
                 log.write(json.dumps(entry) + "\n")
-            plays = target.absolute() in expand_patterns(cup.bots, office.folder, cup.game)
+            plays = target.absolute() in expand_patterns(tournament.bots, office.folder, tournament.game)
             taken.append(entry | {"plays": plays})
             if not office.json:
                 click.echo(f"{bot.name}: taken in as {target}  sha256 {bot.sha256[:16]}…")
             if not plays:
-                click.echo(f"WARNING  {target} does not play: `bots` in {cup.path} does not name it", err=True)
+                click.echo(f"WARNING  {target} does not play: `bots` in {tournament.path} does not name it", err=True)
     finally:
         if new and not taken:
             bots.rmdir()
@@ -107,7 +107,7 @@ def add(office: CliContext, submissions: tuple[Path, ...], name: str | None, uns
         print_json("add", sandbox=level, rows=taken)
 
 
-def refuse_twins(cup: "Tournament", folder: Path, target: Path, name: str) -> None:
+def refuse_twins(tournament: "Tournament", folder: Path, target: Path, name: str) -> None:
     """Raise Refused when there is a file, or a bot, of this name already."""
     from host.submissions.discovery import expand_patterns, load_spec
 
@@ -115,7 +115,7 @@ def refuse_twins(cup: "Tournament", folder: Path, target: Path, name: str) -> No
         hint = "add it --as another name, or remove the old one"
         raise UserError([Problem("C016", str(target), "is there already", hint=hint)], 3)
     twins = []
-    for place in expand_patterns(cup.bots, folder, cup.game):
+    for place in expand_patterns(tournament.bots, folder, tournament.game):
         with contextlib.suppress(UserError):  # whatever is wrong with others is told when they are to play
             twins += [place] if load_spec(place).name == name else []
     if twins:
@@ -135,13 +135,13 @@ def ls(office: CliContext, names: tuple[str, ...]) -> None:
     from host.submissions.languages import missing
     from host.tournament.config import load
 
-    cup = load(office.folder)
-    entered = entrants(cup, office.folder, names)
+    tournament = load(office.folder)
+    entered = entrants(tournament, office.folder, names)
     rows = [
         {
             "bot": entry.name,
             "language": spec.language if spec else "",
-            "protocol": protocol_of(spec._replace(game=cup.game)) if spec else "",
+            "protocol": protocol_of(spec._replace(game=tournament.game)) if spec else "",
             "path": str(entry.place),
             "author": spec.author if spec else "",
             "missing": missing(spec) if spec else [],
@@ -180,17 +180,17 @@ def build(office: CliContext, names: tuple[str, ...], force: bool, unsafe: bool)
     from host.submissions.discovery import refuse_broken
     from host.tournament.config import load
 
-    cup = load(office.folder)
-    level = level_of(cup.level, unsafe)
+    tournament = load(office.folder)
+    level = level_of(tournament.level, unsafe)
     problems: list[Problem] = []
     rows, exit_code = [], 0
-    for entry in entrants(cup, office.folder, names):
+    for entry in entrants(tournament, office.folder, names):
         started = time.monotonic()
         try:
             refuse_broken([entry])
             spec = entry.spec
             assert spec is not None  # or something is wrong with it
-            bot = trio.run(partial(build_bot, spec._replace(game=cup.game), level, force=force))
+            bot = trio.run(partial(build_bot, spec._replace(game=tournament.game), level, force=force))
         except UserError as refused:
             problems += refused.problems
             exit_code = max(exit_code, refused.exit_code)

@@ -15,7 +15,7 @@ from host.bots.stderr_log import StderrLog
 from host.bots.values import Batch, Evidence, HasQuestion, Outcome, Usage
 from host.games import GAMES
 from host.games.engine import Table
-from host.play.match import MOST_ABREAST, TableSetup, play
+from host.play.match import MAX_PARALLEL_TABLES, TableSetup, play
 from host.play.records import Fixture, Record, unpack
 from host.play.table_plans import PLANS, table_setups
 from host.play.worker import bot_seed
@@ -52,8 +52,8 @@ class Player(NamedTuple):
     sha256: str
     protocol: str
     limits: Limits
-    abreast: int = 1
-    tables: bool = False
+    parallel_tables: int = 1
+    table_ids: bool = False
     lifetime: str = "fixture"
     state: str = ""
     state_lifetime: str = "fixture"
@@ -140,7 +140,7 @@ def player(journal: Journal, name: str) -> Player:
     limits = Limits(**about["limits"]) if "limits" in about else DEFAULT_LIMITS
     known = {
         key: about[key]
-        for key in ("abreast", "tables", "lifetime", "state", "state_lifetime", "source")
+        for key in ("parallel_tables", "table_ids", "lifetime", "state", "state_lifetime", "source")
         if key in about
     }
     return Player(name, about["sha256"], about["protocol"], limits, **known)
@@ -232,12 +232,12 @@ def process_history(
         one = player(journal, name)
         first = next((answer for nth in range(len(what.seats)) for answer in _own(what, nth, name)), None)
         bot = Bot(name, "", one.protocol, (), "", one.sha256)._replace(
-            abreast=one.abreast, tables=one.tables, lifetime=one.lifetime, state=one.state
+            parallel_tables=one.parallel_tables, table_ids=one.table_ids, lifetime=one.lifetime, state=one.state
         )
         memory = ReplayProcess(bot, what.answers, span if name == who.name else None)
         seats[name] = memory, Seat(bot, memory, benched=first == Fault(FaultKind.BENCHED))
     plan = PLANS[what.fixture.plan](what.fixture, what.seed)
-    most = int(journal.metadata().get("abreast", "0")) or MOST_ABREAST
+    most = int(journal.metadata().get("parallel_tables", "0")) or MAX_PARALLEL_TABLES
 
     async def again() -> None:
         with unwrap_exception_group():

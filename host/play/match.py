@@ -15,7 +15,7 @@ from host.games.luck import Deal, Luck, Shuffler
 from host.submissions.bot_spec import Bot
 from protocols.wire import Answer, View
 
-MOST_ABREAST = 128
+MAX_PARALLEL_TABLES = 128
 YIELD_INTERVAL_S = 0.002  # seconds after which others get their turn, however brisk the answers
 
 
@@ -82,11 +82,11 @@ def usable_parallelism(seats: Iterable[Seat], most: int) -> int:
 
 def max_open_tables(bot: Bot) -> int:
     """Return how many tables one bot can bear: one where tables would meet in its process or its state file."""
-    return 1 if bot.lifetime == "table" or bot.state else bot.abreast
+    return 1 if bot.lifetime == "table" or bot.state else bot.parallel_tables
 
 
 async def play(
-    game: Game, plan: TablePlan, seats: Mapping[str, Seat], root: bytes, most_abreast: int = MOST_ABREAST
+    game: Game, plan: TablePlan, seats: Mapping[str, Seat], root: bytes, most_abreast: int = MAX_PARALLEL_TABLES
 ) -> list[PlayedTable]:
     """Play a fixture's tables; return them in the plan's order, which does not depend on how many are abreast."""
     played: list[PlayedTable] = []

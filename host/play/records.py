@@ -97,7 +97,7 @@ class WorkerSetup(NamedTuple):
     bots: tuple[Bot, ...]
     seed: bytes
     level: str
-    abreast: int = 0  # most tables at once; 0 = croupier's own default
+    parallel_tables: int = 0  # most tables at once; 0 = croupier's own default
     pondering: bool = False  # whether bots may go on computing while they have no question
     origin: GameOrigin = GameOrigin()  # of a game that the organiser brings
 

@@ -23,7 +23,7 @@ from host.bots.state_file import BotSandbox, bot_sandbox
 from host.games import GAMES
 from host.games.engine import Game
 from host.games.luck import derive
-from host.play.match import MOST_ABREAST, AmbiguousAnswers, HostFailure, PlayedTable, play
+from host.play.match import MAX_PARALLEL_TABLES, AmbiguousAnswers, HostFailure, PlayedTable, play
 from host.play.records import Fixture, Job, Record, Result, WorkerSetup, decode_job, decode_setup, encode, pack
 from host.play.table_plans import PLANS
 from host.sandbox import KeeperDied, Sandbox
@@ -81,7 +81,7 @@ class BotPool:
             for name in job.fixture.bots:
                 bot = self._bots[name]
                 if name in alone:
-                    bot = bot._replace(abreast=1)
+                    bot = bot._replace(parallel_tables=1)
                 sandbox = (
                     None if name in job.benched else await self._sandbox_or_lost(bot, dict(job.states).get(name, b""))
                 )
@@ -112,7 +112,7 @@ class BotPool:
             try:
                 async with self.seats(job, charged, alone) as seats:
                     plan = PLANS[job.fixture.plan](job.fixture, self.setup.seed)
-                    most = self.setup.abreast or MOST_ABREAST
+                    most = self.setup.parallel_tables or MAX_PARALLEL_TABLES
                     played = await play(self.game, plan, seats, self.setup.seed, most)
                 if muddled := {name for name, seat in seats.items() if seat.muddled}:
                     raise AmbiguousAnswers(min(muddled))

@@ -136,11 +136,11 @@ def render(
     """
     if thrift is Detail.CUT:
         told = without_evidence(told)
-    paired = [stage for stage in told.stages if len(stage.pairs) > 0 and stage.kind != "cup"]
+    paired = [stage for stage in told.stages if len(stage.pairs) > 0 and stage.kind != "knockout"]
     menu = [("result", "Result")] if told.stages or wrong else []
     menu += [("standings", "Standings")] if told.stages else []
     menu += [("pairs", "Pairs")] if paired else []
-    menu += [("cup", "Cup")] if any(stage.bracket for stage in told.stages) else []
+    menu += [("knockout", "Knockout")] if any(stage.bracket for stage in told.stages) else []
     menu += [("groups", "Groups")] if any(stage.groups for stage in told.stages) else []
     menu += [("bots", "Bots"), ("faults", "Faults")] if told.stages else []
     menu += [("fairness", "Fairness")] if any(stage.effects for stage in told.stages) else []

@@ -293,7 +293,7 @@ def _stage(
         ranks=None
         if kind in STAGES and STAGES[kind].places
         else ranks(records, kind, any(row.wins is not None for row in rows)),
-        bracket=_bracket(asked, order, records) if kind == "cup" and asked else (),
+        bracket=_bracket(asked, order, records) if kind == "knockout" and asked else (),
         groups=_groups(records, later) if kind == "groups" else (),
         effects=None,
     )

@@ -54,7 +54,9 @@ def adapted(spec: Spec) -> Spec:
         sources=spec.sources or tuple(name for name in spec.files if name.endswith(suffixes)),
         warm=spec.warm or row.warm,
         lifetime=row.lifetime if spec.lifetime == "fixture" else spec.lifetime,
-        abreast=1 if row.lifetime == "table" else spec.abreast,  # one process cannot live one table and be at several
+        parallel_tables=1
+        if row.lifetime == "table"
+        else spec.parallel_tables,  # one process cannot live one table and be at several
     )
 
 

@@ -32,8 +32,8 @@ class Spec(NamedTuple):
     requires: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
     needs: tuple[str, ...] = ()
-    abreast: int = 1
-    tables: bool = False
+    parallel_tables: int = 1
+    table_ids: bool = False
     lifetime: str = "fixture"
     warm: bool = False
     state: str = ""
@@ -54,8 +54,8 @@ class Bot(NamedTuple):
     sha256: str  # of everything it is made from
     env: tuple[tuple[str, str], ...] = ()
     limits: Limits = Limits()
-    abreast: int = 1
-    tables: bool = False
+    parallel_tables: int = 1
+    table_ids: bool = False
     lifetime: str = "fixture"
     state: str = ""
     state_lifetime: str = "fixture"

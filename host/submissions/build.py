@@ -135,8 +135,8 @@ def spelled_spec(spec: Spec) -> str:
         ("requires", spec.requires),
         ("env", spec.env),
         ("needs", spec.needs),
-        ("abreast", spec.abreast),
-        ("tables", spec.tables),
+        ("abreast", spec.parallel_tables),
+        ("tables", spec.table_ids),
         ("lifetime", spec.lifetime),
         ("warm", spec.warm),
         ("state", spec.state),
@@ -239,7 +239,7 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
     env = environment(argv) | requirements.environment(spec) | dict(spec.env)
     return Bot(
         *(spec.name, spec.language, protocol_of(spec), argv, str(built), sha256, tuple(env.items()), spec.limits),
-        *(spec.abreast, spec.tables, spec.lifetime, spec.state, spec.state_lifetime, spec.author),
+        *(spec.parallel_tables, spec.table_ids, spec.lifetime, spec.state, spec.state_lifetime, spec.author),
         warm=warm_start(spec),
     )
 

@@ -212,8 +212,8 @@ class Manifest:
     requires: tuple[Requirement, ...] = ()
     env: Annotated[dict[str, str], ValueType(environment, {"type": "object"})] = field(default_factory=dict)
     needs: tuple[Annotated[str, matches(r"[A-Za-z0-9][A-Za-z0-9._+-]*", "name of a program")], ...] = ()
-    abreast: Annotated[int, integer(1, 1024)] = 1
-    tables: Flag = False
+    parallel_tables: Annotated[int, integer(1, 1024)] = 1
+    table_ids: Flag = False
     lifetime: Annotated[str, one_of(lambda: ("fixture", "table"), "lifetime")] = "fixture"
     warm: Flag = False
     state: Annotated[str, matches(r"(?!bot\.toml$)[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", "name of one file")] = ""
@@ -240,15 +240,15 @@ def contradictions(said: Manifest, language: str, toml: Toml) -> list[Problem]:
         for key in ("game", "language", "protocol"):
             if getattr(said, key) not in ("", right := getattr(adapter, key)):
                 against(key, f'does not go with adapter = "{adapter.name}"', f'{key} = "{right}", or no {key}')
-        if said.tables:
-            against("tables", f'does not go with adapter = "{adapter.name}"', "take it out")
+        if said.table_ids:
+            against("table_ids", f'does not go with adapter = "{adapter.name}"', "take it out")
     protocol = (
         adapter.protocol if adapter else said.protocol or (GAMES[said.game].protocol if said.game in GAMES else "")
     )
     if protocol == "argv":
         for key, given in (
-            ("tables", said.tables),
-            ("abreast", said.abreast > 1),
+            ("table_ids", said.table_ids),
+            ("parallel_tables", said.parallel_tables > 1),
             ("lifetime", "lifetime" in toml.data),
         ):
             if given:

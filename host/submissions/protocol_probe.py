@@ -34,7 +34,7 @@ async def unflushed(bot: Bot, sandbox: Sandbox, watcher: Monitor, view: View) ->
     It has been silent for the time of one move: who takes half as long, and no more, was not computing all that time.
     """
     (question,) = PROTOCOLS[bot.protocol].ask(view)
-    if bot.tables:
+    if bot.table_ids:
         question = PROTOCOLS[bot.protocol].number(1, question)
     heard = await _heard(bot, sandbox, watcher, (), question)
     return heard if heard.whole and heard.after < bot.limits.move / 2 else None

@@ -97,5 +97,7 @@ def manifest(name: str, game: Game, row: Language, protocol: str) -> str:
     if row.name == "any":
         lines.append(f'run      = ["./{main_file(row)}"]')
     if protocol != "argv":
-        lines.append("# abreast = 64      when it remembers nothing from question to question: up to 64 tables at once")
+        lines.append(
+            "# parallel_tables = 64      when it remembers nothing from question to question: up to 64 tables at once"
+        )
     return "\n".join(lines) + "\n"

@@ -82,11 +82,11 @@ class RoundRobin:
 
 @dataclass(frozen=True)
 class Knockout:
-    """A bracket of sets that plays out every place: the kind "cup"."""
+    """A bracket of sets that plays out every place: the kind "knockout"."""
 
     __pydantic_config__: ClassVar[Any] = FORBID
 
-    kind: Literal["cup"] = "cup"
+    kind: Literal["knockout"] = "knockout"
     name: StageName = ""
     set: Many = 100_000
     first_to: Few = 4
@@ -133,7 +133,7 @@ KINDS: Mapping[str, Kind] = {
         "a game whose chips go from table to table",
     ),
     "round-robin": Kind(_for_two, "a game that two can play and one can win"),
-    "cup": Kind(_for_two, "a game that two can play and one can win"),
+    "knockout": Kind(_for_two, "a game that two can play and one can win"),
     "groups": Kind(
         lambda game, rules: game.seats[0] <= 3 and game.seats[1] >= 5 and "chips" in rules._fields,
         "a game of chips for three to five",
@@ -197,7 +197,7 @@ class RunTable:
 
     workers: Annotated[int, ValueType(_workers, {"type": ["integer", "string"], "examples": ["auto", 4]})] = 0
     stop_early: Flag = False
-    abreast: Annotated[int, integer(1, 1024)] = 0
+    parallel_tables: Annotated[int, integer(1, 1024)] = 0
     cluster: Annotated[str, matches(ADDRESS, "address of a scheduler", '"tcp://host:8786"')] = ""
 
 
@@ -244,7 +244,7 @@ class Tournament(NamedTuple):
     warm: bool  # whether every bot that is asked by argv starts warm, if its language has such a start
     workers: int
     stop_early: bool
-    abreast: int
+    parallel_tables: int
     cluster: str  # a scheduler's address; empty for this machine
     html: str
     path: Path  # of croupier.toml
@@ -253,7 +253,7 @@ class Tournament(NamedTuple):
     def setup(self, bots: Sequence[Bot], seed: bytes, level: str) -> WorkerSetup:
         """Return what a worker must know to play it."""
         where = origin(self.game)
-        return WorkerSetup(self.game, self.rules, tuple(bots), seed, level, self.abreast, self.pondering, where)
+        return WorkerSetup(self.game, self.rules, tuple(bots), seed, level, self.parallel_tables, self.pondering, where)
 
     def entries(self, folder: Path) -> list[Entry]:
         """Return the bots that are entered, with what is wrong with any of them."""
@@ -305,7 +305,7 @@ def load(place: Path) -> Tournament:
         warm=said.sandbox.warm,
         workers=said.run.workers,
         stop_early=said.run.stop_early,
-        abreast=said.run.abreast,
+        parallel_tables=said.run.parallel_tables,
         cluster=said.run.cluster,
         html=said.report.html,
         path=path,

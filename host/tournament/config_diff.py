@@ -9,18 +9,19 @@ from host.submissions.manifest import COUNTED, spelled_limit
 from host.tournament.config import Tournament
 
 
-def canonical(cup: Tournament) -> dict[str, Any]:
+def canonical(tournament: Tournament) -> dict[str, Any]:
     """Return what results depend on, as plain JSON values, equal where the same is played under the same limits."""
     return {
-        "game": cup.game,
-        "seed": cup.seed,
-        "rules": {"preset": cup.preset} | {key: _plain(value) for key, value in cup.rules._asdict().items()},
-        "stage": [{key: _plain(value) for key, value in asdict(stage).items()} for stage in cup.stages],
+        "game": tournament.game,
+        "seed": tournament.seed,
+        "rules": {"preset": tournament.preset}
+        | {key: _plain(value) for key, value in tournament.rules._asdict().items()},
+        "stage": [{key: _plain(value) for key, value in asdict(stage).items()} for stage in tournament.stages],
         "limits": {
-            key: value if key in COUNTED else spelled_limit(value) for key, value in cup.limits._asdict().items()
+            key: value if key in COUNTED else spelled_limit(value) for key, value in tournament.limits._asdict().items()
         },
-        "sandbox": {"pondering": cup.pondering},
-        "run": {"stop_early": cup.stop_early},
+        "sandbox": {"pondering": tournament.pondering},
+        "run": {"stop_early": tournament.stop_early},
     }
 
 

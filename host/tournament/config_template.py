@@ -96,7 +96,7 @@ rank_by         = ["games", "hands"]
 
 #: [[stage]]                      # needs eight bots
 #: name     = "cup"
-#: kind     = "cup"               # a bracket that plays out every place
+#: kind     = "knockout"          # a bracket that plays out every place
 #: set      = {set} # tables in one set
 #: first_to = 4                   # sets
 #: min_bots = 8""",

@@ -72,22 +72,22 @@ class Forecast(NamedTuple):
 
 
 def remaining(
-    cup: Tournament, names: Sequence[str], seed: bytes | None, journal: Path
+    tournament: Tournament, names: Sequence[str], seed: bytes | None, journal: Path
 ) -> tuple[list[StageEstimate], Sequence[Fixture]]:
     """Return what is left of each stage, and the fixtures that may be played now. `seed` is None before it is drawn."""
     played, orders = dict[str, dict[str, Record]](), dict[str, list[str]]()
     if journal.exists():
         with reading(journal) as book:
             facts = book.metadata()
-            for stage in cup.stages:
+            for stage in tournament.stages:
                 played[stage.name] = {record.path: record for _, record in book.records(stage.name)}
                 if facts.get(f"stage {stage.name}") == "finished":
                     orders[stage.name] = json.loads(facts[f"order {stage.name}"])
-    blank = Fixture(cup.game, cup.rules, "", "", (), 0)
+    blank = Fixture(tournament.game, tournament.rules, "", "", (), 0)
     bots, known, stages, now = list(names), True, list[StageEstimate](), list[Fixture]()
-    for stage in cup.stages:
+    for stage in tournament.stages:
         kind, records = STAGES[stage.kind], played.get(stage.name, {})
-        field = Field(bots, seed or b"", cup.stop_early)
+        field = Field(bots, seed or b"", tournament.stop_early)
         wave = [] if stage.name in orders else kind.due(stage, blank, field, records)
         named = known and not (kind.drawn and seed is None)
         stages.append(
@@ -144,20 +144,22 @@ async def forecast(
 
     Raise Refused for whatever would prevent the run. The trial has a seed of its own: it shows no cards.
     """
-    cup, folder, specs = load_checked(place, watch.say)
+    tournament, folder, specs = load_checked(place, watch.say)
     cost, count = None, 0
-    async with interruptible(watch.say), venues(cluster or cup.cluster, watch.say) as venue:
-        level = await choose_level(venue, cup, folder, watch.say, unsafe=unsafe)
-        bots = await venue.ready(specs, GAMES[cup.game], cup.limits, level, slow_preparation_reporter(watch.say))
-        known = cup.seed != "random" or folder.seed_file.exists()
-        seed = folder.seed(cup.seed) if known else None
-        stages, now = remaining(cup, [bot.name for bot in bots], seed, folder.journal)
-        setup = cup.setup(bots, secrets.token_bytes(16), level)
+    async with interruptible(watch.say), venues(cluster or tournament.cluster, watch.say) as venue:
+        level = await choose_level(venue, tournament, folder, watch.say, unsafe=unsafe)
+        bots = await venue.ready(
+            specs, GAMES[tournament.game], tournament.limits, level, slow_preparation_reporter(watch.say)
+        )
+        known = tournament.seed != "random" or folder.seed_file.exists()
+        seed = folder.seed(tournament.seed) if known else None
+        stages, now = remaining(tournament, [bot.name for bot in bots], seed, folder.journal)
+        setup = tournament.setup(bots, secrets.token_bytes(16), level)
         if now:
-            async with venue.executor(setup, watch.say, workers or cup.workers) as hands:
+            async with venue.executor(setup, watch.say, workers or tournament.workers) as hands:
                 count = hands.count
                 cost = await trial(now, hands)
-    return Forecast(cup.name, cup.game, level, count, stages, cost)
+    return Forecast(tournament.name, tournament.game, level, count, stages, cost)
 
 
 async def trial(wave: Sequence[Fixture], hands: WorkerPool) -> Cost:

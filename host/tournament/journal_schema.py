@@ -40,7 +40,7 @@ class RoundRobin(msgspec.Struct, tag_field="kind", tag="round-robin"):
     mirror: bool
 
 
-class Knockout(msgspec.Struct, tag_field="kind", tag="cup"):
+class Knockout(msgspec.Struct, tag_field="kind", tag="knockout"):
     """A bracket of sets."""
 
     name: str

@@ -74,7 +74,7 @@ class Cup(NamedTuple):
     places: list[str | None]
 
 
-def cup(ranked: Sequence[str], winner: Callable[[Pair], str | None]) -> Cup:
+def knockout(ranked: Sequence[str], winner: Callable[[Pair], str | None]) -> Cup:
     """Return what a full placement bracket plays next; `winner` says who won a match, None while nobody has.
 
     Winners meet winners and losers meet losers until every place is decided; a bye always loses.

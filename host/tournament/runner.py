@@ -88,30 +88,32 @@ async def run_tournament(
     `cluster` is the address of a scheduler where another than the config's is meant.
     Raise Refused for whatever is wrong, before any table is played.
     """
-    cup, folder, specs = load_checked(place, watch.say, last=last)
+    tournament, folder, specs = load_checked(place, watch.say, last=last)
     level = ""
-    async with interruptible(watch.say) as stop, venues(cluster or cup.cluster, watch.say) as venue:
-        level = await choose_level(venue, cup, folder, watch.say, fresh=fresh, unsafe=unsafe)
+    async with interruptible(watch.say) as stop, venues(cluster or tournament.cluster, watch.say) as venue:
+        level = await choose_level(venue, tournament, folder, watch.say, fresh=fresh, unsafe=unsafe)
         logs = Logs(folder.run, watch.say)
         try:
-            bots = await venue.ready(specs, GAMES[cup.game], cup.limits, level, slow_preparation_reporter(watch.say))
+            bots = await venue.ready(
+                specs, GAMES[tournament.game], tournament.limits, level, slow_preparation_reporter(watch.say)
+            )
         except UserError as refused:
             raise logs.refused(refused) from refused
         if fresh and folder.journal.exists() and folder.commitment_file.exists():
             watch.say("WARNING  the seed that was committed to goes with what was played: publish the new one's hash")
         with writing(folder.journal, fresh=folder.reset if fresh else None) as journal:
-            seed = open_run(journal, folder, cup, bots, level)
+            seed = open_run(journal, folder, tournament, bots, level)
             logs.built(bots)
-            setup = cup.setup(bots, seed, level)
-            async with venue.executor(setup, watch.say, workers or cup.workers) as hands:
+            setup = tournament.setup(bots, seed, level)
+            async with venue.executor(setup, watch.say, workers or tournament.workers) as hands:
                 watch.say(
-                    f"{cup.name} · {cup.game} · {len(bots)} bots · level {level} · {hands.words} · "
+                    f"{tournament.name} · {tournament.game} · {len(bots)} bots · level {level} · {hands.words} · "
                     f"seed sha256 {commitment(seed)[:16]}…"
                 )
                 if until is not None:
                     stop.scope.deadline = trio.current_time() + until
-                await play_stages(cup, last, setup, journal, hands, LoggingObserver(watch, logs))
-            finished = last is None or last == cup.stages[-1].name
+                await play_stages(tournament, last, setup, journal, hands, LoggingObserver(watch, logs))
+            finished = last is None or last == tournament.stages[-1].name
             journal.set_metadata({"state": "finished" if finished else "interrupted"})
         if finished:
             folder.reveal()
@@ -122,36 +124,39 @@ async def run_tournament(
 class Loaded(NamedTuple):
     """A tournament of which everything is known that can be without building a bot, and nothing is against it."""
 
-    cup: cups.Tournament
+    tournament: cups.Tournament
     folder: Folder
     specs: list[Spec]
 
 
 def load_checked(place: Path, say: Callable[[str], None], *, last: str | None = None) -> Loaded:
     """Return the tournament of a folder, ready to be played. Raise Refused for whatever stands in its way."""
-    cup = cups.load(place)
+    tournament = cups.load(place)
     folder = Folder(place if place.is_dir() else place.parent)
-    names = [stage.name for stage in cup.stages]
+    names = [stage.name for stage in tournament.stages]
     if last is not None and last not in names:
         raise UserError([Problem("C017", str(place), f'has no stage "{last}"', hint=f"stages: {', '.join(names)}")], 2)
-    for warning in cup.warnings:
+    for warning in tournament.warnings:
         say("WARNING  " + str(warning).removeprefix("error"))
     if holds := lock_holder(folder.journal):
         raise UserError([in_use(folder.run, holds)], 5)
-    specs = cup.specs(folder.path)
+    specs = tournament.specs(folder.path)
     if not specs:
-        told, hint = f"has no bots: {', '.join(cup.bots)} names none", "croupier add FILE, or the name of a sample bot"
-        raise UserError([Problem("C004", str(cup.path), told, hint=hint)], 3)
+        told, hint = (
+            f"has no bots: {', '.join(tournament.bots)} names none",
+            "croupier add FILE, or the name of a sample bot",
+        )
+        raise UserError([Problem("C004", str(tournament.path), told, hint=hint)], 3)
     if few := [
-        problem for stage in cup.stages if (problem := cups.not_enough_bots(stage, [s.name for s in specs], {}))
+        problem for stage in tournament.stages if (problem := cups.not_enough_bots(stage, [s.name for s in specs], {}))
     ]:
-        raise UserError([problem._replace(where=str(cup.path)) for problem in few], 3)
-    return Loaded(cup, folder, specs)
+        raise UserError([problem._replace(where=str(tournament.path)) for problem in few], 3)
+    return Loaded(tournament, folder, specs)
 
 
 async def choose_level(
     venue: Backend,
-    cup: cups.Tournament,
+    tournament: cups.Tournament,
     folder: Folder,
     say: Callable[[str], None],
     *,
@@ -162,33 +167,38 @@ async def choose_level(
 
     Raise Refused (exit code 6) when there is less than the config demands.
     """
-    wanted = "none" if unsafe else cup.level
+    wanted = "none" if unsafe else tournament.level
     here = await venue.demand(wanted)
     if wanted == "none":
         say(NO_SANDBOX)
         return wanted
-    return _as_it_began(cup, folder, here, fresh=fresh)
+    return _as_it_began(tournament, folder, here, fresh=fresh)
 
 
-def _as_it_began(cup: cups.Tournament, folder: Folder, here: str, *, fresh: bool) -> str:
+def _as_it_began(tournament: cups.Tournament, folder: Folder, here: str, *, fresh: bool) -> str:
     """Return the level with which a run began where it can go on so, else what can be had here."""
     if fresh or not folder.journal.exists() or not folder.journal.stat().st_size:
         return here
     with reading(folder.journal) as journal:
         deque(journal.records(), 0)  # a damaged one is found before anything is played, or written
         began = journal.metadata().get("level", here) if journal.paths() else here
-    return began if at_least(began, cup.level) and at_least(here, began) else here
+    return began if at_least(began, tournament.level) and at_least(here, began) else here
 
 
 async def play_stages(
-    cup: cups.Tournament, last: str | None, setup: WorkerSetup, journal: Journal, hands: WorkerPool, watch: Observer
+    tournament: cups.Tournament,
+    last: str | None,
+    setup: WorkerSetup,
+    journal: Journal,
+    hands: WorkerPool,
+    watch: Observer,
 ) -> None:
     """Play what is left of the stages up to the last one wanted, each with the field in the order of the one before."""
-    blank = Fixture(cup.game, cup.rules, "", "", (), 0)
+    blank = Fixture(tournament.game, tournament.rules, "", "", (), 0)
     order = [bot.name for bot in setup.bots]
-    for stage in cup.stages:
+    for stage in tournament.stages:
         journal.set_metadata({f"stage {stage.name}": "running", f"field {stage.name}": json.dumps(order)})
-        field, before = Field(order, setup.seed, cup.stop_early), journal.seal(stage.name)
+        field, before = Field(order, setup.seed, tournament.stop_early), journal.seal(stage.name)
         records = await run_stage(stage, blank, field, journal, hands, watch.progress)
         places, order = outcome(stage, stage_metadata(stage), field, records, journal.bots())
         journal.set_metadata({f"stage {stage.name}": "finished", f"order {stage.name}": json.dumps(places)})
@@ -214,13 +224,13 @@ def slow_preparation_reporter(say: Callable[[str], None]) -> Callable[[str, floa
     return lambda name, took: say(f"ready  {name}  {took:.1f} s") if took > WONDER else None
 
 
-def open_run(journal: Journal, folder: Folder, cup: cups.Tournament, bots: list[Bot], level: str) -> bytes:
+def open_run(journal: Journal, folder: Folder, tournament: cups.Tournament, bots: list[Bot], level: str) -> bytes:
     """Write down what the run is and who plays, or see that it is still what was written; return its seed."""
-    check_unchanged(journal, cup, bots, level)
-    if cup.seed == "random" and not journal.paths():
+    check_unchanged(journal, tournament, bots, level)
+    if tournament.seed == "random" and not journal.paths():
         folder.create_seed()
-    seed = folder.seed(cup.seed)
-    before = folder.committed() if cup.seed == "random" else None
+    seed = folder.seed(tournament.seed)
+    before = folder.committed() if tournament.seed == "random" else None
     broken = (
         "that this run began with" if journal.paths() and journal.metadata()["seed_sha256"] != commitment(seed) else ""
     )
@@ -231,7 +241,7 @@ def open_run(journal: Journal, folder: Folder, cup: cups.Tournament, bots: list[
         raise UserError([Problem("R010", str(folder.seed_file), f"is not the seed {broken}", hint=hint)], 3)
     if not journal.paths():
         journal.set_metadata({"committed": str(before.at) if before else ""})
-    record_run(journal, cup, bots, level, seed)
+    record_run(journal, tournament, bots, level, seed)
     return seed
 
 
@@ -286,15 +296,15 @@ async def signals(stop: Stop, say: Callable[[str], None], task_status: Any = tri
             stop.scope.cancel()
 
 
-def check_unchanged(journal: Journal, cup: cups.Tournament, bots: list[Bot], level: str) -> None:
+def check_unchanged(journal: Journal, tournament: cups.Tournament, bots: list[Bot], level: str) -> None:
     """Raise Refused when what has been played was played under another config, by other bots, or less protected."""
     facts, before = journal.metadata(), journal.bots()
     if "config" not in facts or not journal.paths():
         return
-    where = str(cup.path)
+    where = str(tournament.path)
     anew = "`croupier run --fresh` starts anew; put it back to go on"
     problems = []
-    if changed := difference(json.loads(facts["config"]), canonical(cup)):
+    if changed := difference(json.loads(facts["config"]), canonical(tournament)):
         problems.append(Problem("R001", where, f"changed since this run began ({changed})", hint=anew))
     now = {bot.name: bot.sha256 for bot in bots}
     for name in before.keys() & now.keys():
@@ -313,19 +323,19 @@ def check_unchanged(journal: Journal, cup: cups.Tournament, bots: list[Bot], lev
         raise UserError(problems, 3)
 
 
-def record_run(journal: Journal, cup: cups.Tournament, bots: list[Bot], level: str, seed: bytes) -> None:
+def record_run(journal: Journal, tournament: cups.Tournament, bots: list[Bot], level: str, seed: bytes) -> None:
     """Write down what the run is, and who plays."""
-    stages = [stage_metadata(stage) for stage in cup.stages]
+    stages = [stage_metadata(stage) for stage in tournament.stages]
     journal.set_metadata(
         {
-            "game": cup.game,
-            "name": cup.name,
+            "game": tournament.game,
+            "name": tournament.name,
             "level": level,
             "state": "running",
             "seed_sha256": commitment(seed),
-            "config": json.dumps(canonical(cup)),
+            "config": json.dumps(canonical(tournament)),
             "stages": json.dumps(stages),
-            "abreast": str(cup.abreast),
+            "parallel_tables": str(tournament.parallel_tables),
             "version": __version__,
             "machine": paths.machine(),
             "began": journal.metadata().get("began", str(time.time())),

@@ -136,8 +136,8 @@ def bot_metadata(bot: Bot) -> dict[str, Any]:
     return {
         "author": bot.author,
         "protocol": bot.protocol,
-        "abreast": bot.abreast,
-        "tables": bot.tables,
+        "parallel_tables": bot.parallel_tables,
+        "table_ids": bot.table_ids,
         "lifetime": bot.lifetime,
         "state": bot.state,
         "state_lifetime": bot.state_lifetime,

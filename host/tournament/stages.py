@@ -127,16 +127,16 @@ def due_independent(stage: Any, blank: Fixture, field: Field, records: Records) 
     return unplayed(blocks(planning(stage, blank), group, field.bots, stage.tables, share), records)
 
 
-def due_cup(stage: Any, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
+def due_knockout(stage: Any, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
     """Return the next set of every tie that may be played (the Pazaak Cup: full placement, sets first to `first_to`)."""
     return [
         block
-        for tie in pairing.cup(field.bots, lambda pair: tie_winner(stage, pair, records)).due
+        for tie in pairing.knockout(field.bots, lambda pair: tie_winner(stage, pair, records)).due
         for block in unplayed(set_of(stage, blank, tie, len(sets_won(stage, tie, records)) + 1), records)
     ]
 
 
-def cup_size(stage: Any, blank: Fixture, bots: int) -> Size:
+def knockout_size(stage: Any, blank: Fixture, bots: int) -> Size:
     """Return the size of a cup in which the winner of each tie wins all its sets."""
     sets = pairing.tie_count(bots) * stage.first_to
     return Size(sets * len(set_of(stage, blank, ("", ""), 1)), sets * stage.set, bots, "at least")
@@ -169,9 +169,9 @@ def tie_winner(stage: Any, tie: pairing.Pair, records: Records) -> str | None:
     return pairing.match_winner(sets_won(stage, tie, records), stage.first_to)
 
 
-def cup_places(stage: Any, field: Field, records: Records) -> list[str]:
+def knockout_places(stage: Any, field: Field, records: Records) -> list[str]:
     """Return the places a cup has decided, then those who still play for theirs, in the order of their seeding."""
-    decided = pairing.cup(field.bots, lambda pair: tie_winner(stage, pair, records)).places
+    decided = pairing.knockout(field.bots, lambda pair: tie_winner(stage, pair, records)).places
     playing = iter([bot for bot in field.bots if bot not in decided])
     return [next(playing) if bot is None else bot for bot in decided]
 
@@ -190,7 +190,7 @@ def groups_size(stage: Any, _blank: Fixture, bots: int) -> Size:
 STAGES: Mapping[str, Kind] = {
     "tables": Kind(due_tables),
     "round-robin": Kind(due_round_robin),
-    "cup": Kind(due_cup, cup_places, size=cup_size),
+    "knockout": Kind(due_knockout, knockout_places, size=knockout_size),
     "groups": Kind(
         lambda stage, blank, field, records: groups.due(contest(stage, field, records), planning(stage, blank)),
         lambda stage, field, records: groups.places(contest(stage, field, records)),

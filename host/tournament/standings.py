@@ -138,7 +138,7 @@ def stage_standings(
     known = STAGES.get(kind)
     if known and known.places and (order := json.loads(facts.get(f"order {name}", "[]"))):
         rows = reordered(rows, order)
-    if kind == "cup":
+    if kind == "knockout":
         return StageStandings(rows, [], [])
     playing = [row for row in rows if row.tables]
     sure = _comparing(playing, records)

@@ -208,7 +208,9 @@ GROUPS = (
     {"kind": "groups", "name": "final", "advance": 1, "until": 1, "repeat": 1, "rank_by": ["advances", "chips"]},
 )
 ENTRANTS = (*BOTS["holdem"], "wild", "loose", "ehs_cpp")
-BRACKET = ({"kind": "cup", "name": "cup", "set": 6, "first_to": 2, "rank_by": ["games", "hands"], "mirror": False},)
+BRACKET = (
+    {"kind": "knockout", "name": "cup", "set": 6, "first_to": 2, "rank_by": ["games", "hands"], "mirror": False},
+)
 
 
 class Cup:

@@ -33,7 +33,7 @@ kind = "round-robin"
 tables_per_pair = 500
 [[stage]]
 name = "cup"
-kind = "cup"
+kind = "knockout"
 set = 50
 """,
     "holdem": """

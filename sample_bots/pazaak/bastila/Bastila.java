@@ -30,7 +30,7 @@ public final class Bastila {
         averageUnseen = (COPIES * sumTo(HIGHEST) - mine - theirs) / (double) unseen;
     }
 
-    /** Questions come in waves, up to `abreast` lines at once: a wave is one read, its answers are one write. */
+    /** Questions come in waves, up to `parallel_tables` lines at once: a wave is one read, its answers are one write. */
     public static void main(String[] args) throws IOException {
         FileInputStream in = new FileInputStream(FileDescriptor.in); // unbuffered, both: the waves are our own to see
         FileOutputStream out = new FileOutputStream(FileDescriptor.out);

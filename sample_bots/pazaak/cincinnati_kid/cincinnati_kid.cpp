@@ -112,7 +112,7 @@ std::string decide(const Question& q) {
     return mine >= good_enough(q) ? "STAND" : "END";
 }
 
-// Questions come in waves, up to `abreast` lines at once: a wave is one read, its answers are one write.
+// Questions come in waves, up to `parallel_tables` lines at once: a wave is one read, its answers are one write.
 int main() {
     static char chunk[1 << 16];
     std::string heard, said;

@@ -35,7 +35,7 @@ static int decide(const char *line)
     return total(line) >= LIMIT;
 }
 
-/* Questions come in waves, up to `abreast` lines at once: a wave is one read, its answers are one write. */
+/* Questions come in waves, up to `parallel_tables` lines at once: a wave is one read, its answers are one write. */
 int main(void)
 {
     static char in[1 << 16], out[1 << 16];

@@ -210,7 +210,7 @@ static int decide(const char *line)
     return best;
 }
 
-/* Questions come in waves, up to `abreast` lines at once: a wave is one read, its answers are one write. */
+/* Questions come in waves, up to `parallel_tables` lines at once: a wave is one read, its answers are one write. */
 int main(void)
 {
     const char *told = getenv("CROUPIER_SEED");

@@ -124,7 +124,7 @@ static int decide(const char *line)
     return mine >= 17 ? STAND : END;
 }
 
-/* Questions come in waves, up to `abreast` lines at once: a wave is one read, its answers are one write. */
+/* Questions come in waves, up to `parallel_tables` lines at once: a wave is one read, its answers are one write. */
 int main(void)
 {
     static char in[1 << 16], out[1 << 16];

@@ -92,7 +92,7 @@ def numbers(field: str) -> list[int]:
 
 
 def main() -> None:
-    """Answer waves of questions, up to `abreast` lines at once: a wave is one read, its answers are one write."""
+    """Answer waves of questions, up to `parallel_tables` lines at once: a wave is one read, its answers are one write."""
     rest = b""
     while heard := os.read(0, 1 << 16):
         *lines, rest = (rest + heard).split(b"\n")

@@ -215,7 +215,7 @@
                             (unseen (append mine theirs))))))))
 
 (defun main ()
-  "Answer waves of questions, up to `abreast` lines at once: what has been said leaves when nothing more can be heard."
+  "Answer waves of questions, up to `parallel_tables` lines at once: what has been said leaves when nothing more can be heard."
   (loop for line = (read-line *standard-input* nil)
         while line
         do (let ((move (answer line)))
