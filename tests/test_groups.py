@@ -2,6 +2,7 @@
 
 import hashlib
 from collections import Counter
+from collections.abc import Sequence
 from itertools import permutations
 from types import SimpleNamespace
 
@@ -13,13 +14,13 @@ from host.games import GAMES
 from host.games.luck import Luck
 from host.play.records import Fixture, Record, Result
 from host.tournament.groups import (
-    FINALISTS,
     Contest,
     Place,
-    advancing,
     drawn,
     due,
+    going_on,
     groups_of,
+    in_order,
     left,
     places,
     placing,
@@ -28,6 +29,8 @@ from host.tournament.groups import (
 )
 from host.tournament.stages import contestants
 
+FINALISTS = 5
+
 ENTRANTS = range(3, 201)
 
 
@@ -35,6 +38,11 @@ def placed(sizes: tuple[int, ...]) -> list[list[Place]]:
     """Return finished groups of these sizes in which everybody has chips of its own."""
     bots = iter(range(sum(sizes)))
     return [[Place(f"b{next(bots)}", 100 * (size - place)) for place in range(size)] for size in sizes]
+
+
+def advancing(groups: list[list[Place]], lot: Sequence[str]) -> list[str]:
+    """Return who goes on from groups of which two advance, until five are left."""
+    return in_order(groups, lot)[: going_on(len(groups), len(lot), 2, FINALISTS)]
 
 
 def everybody(groups: list[list[Place]]) -> list[str]:

@@ -7,17 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.play.table_plans import form_table, solvent
+from host.games import GAMES
+from host.play.records import Fixture
+from host.play.table_plans import form_table, independent, solvent
 from host.tournament.pairing import (
     Cup,
     Pair,
-    bracket_first_round,
-    by_games_then_hands,
     knockout,
     match_winner,
+    padded,
     round_robin,
-    seat_order,
     set_winner,
+    ties,
 )
 
 fields = st.integers(0, 20).map(lambda size: [f"b{number}" for number in range(1, size + 1)])
@@ -69,11 +70,9 @@ def test_everybody_meets_everybody_once(bots: list[str]) -> None:
 
 
 def test_the_first_listed_bot_is_player_one_of_every_other_table() -> None:
-    assert [seat_order(("A", "B"), table)[0] for table in range(1, 5)] == ["A", "B", "A", "B"]
-
-
-def test_games_rank_before_hands() -> None:
-    assert by_games_then_hands({"A": (10, 41), "B": (12, 40), "C": (10, 44)}) == ["B", "C", "A"]
+    fixture = Fixture("pazaak", GAMES["pazaak"].presets["thread"], "independent", "league/A+B/1", ("A", "B"), 4)
+    (setups,) = independent(fixture, b"")
+    assert [setup.bots[0] for setup in setups] == ["A", "B", "A", "B"]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +97,7 @@ def test_a_set_that_does_not_count_brings_nobody_nearer() -> None:
 
 
 def test_four_bots_play_the_mock_bracket_of_the_thread() -> None:
-    assert bracket_first_round(FOUR) == [("1", "3"), ("2", "4")]
+    assert ties(padded(FOUR)) == [("1", "3"), ("2", "4")]
 
 
 def test_winners_then_meet_winners_and_losers_losers() -> None:
@@ -107,7 +106,7 @@ def test_winners_then_meet_winners_and_losers_losers() -> None:
 
 
 def test_the_first_ranked_have_the_byes() -> None:
-    assert bracket_first_round(["1", "2", "3"]) == [("1", "3"), ("2", None)]
+    assert ties(padded(["1", "2", "3"])) == [("1", "3"), ("2", None)]
 
 
 @given(fields)

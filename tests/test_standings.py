@@ -19,7 +19,7 @@ from host.games import GAMES
 from host.play import table_plans
 from host.play.records import Fixture, Record, Result
 from host.report import terminal
-from host.tournament.standings import Row, by_pair, reordered, standings, sureness
+from host.tournament.standings import Row, by_pair, reordered, standings
 from host.tournament.standings import stage_standings as standings_told
 
 IDLE = Usage(0, 0.0, 0.0, 0.0, 0, 0, (0,) * 26)
@@ -47,6 +47,12 @@ def block(
     tables = tables or sum(wins)
     results = (Result(tables, won, sum_, 0, 3, 0) for won, sum_ in zip(wins, hands, strict=True))
     return played(f"league/{pair}/{number}", dict(zip(pair, results, strict=True)))
+
+
+def sureness(rows: list[Row], records: list[Record]) -> list[str]:
+    """Return what a stage's standings say of neighbours."""
+    stage = {"name": "stage", "kind": rows[0].kind, "rank_by": []}
+    return standings_told(stage, {}, records, field(row.bot for row in rows)).sure
 
 
 def told(usage: Usage) -> Row:

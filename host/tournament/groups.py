@@ -18,7 +18,7 @@ from host.games.luck import Luck, Shuffler
 from host.play.records import Fixture, Record
 
 FEWEST, MOST = 3, 5  # bots in a group
-FINALISTS, ADVANCE = 5, 2
+ADVANCE = 2  # of each group
 
 Group = tuple[str, ...]
 
@@ -86,11 +86,6 @@ def going_on(groups: int, entrants: int, advance: int, until: int) -> int:
     if groups == 1:
         return until
     return max(groups * min(advance, entrants // groups - 1), until, FEWEST)
-
-
-def advancing(groups: Sequence[Sequence[Place]], lot: Sequence[str]) -> list[str]:
-    """Return who goes on from several groups, each given best first: at least five, so perhaps the best thirds too."""
-    return in_order(groups, lot)[: going_on(len(groups), len(lot), ADVANCE, FINALISTS)]
 
 
 # The stage.

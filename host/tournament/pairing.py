@@ -1,6 +1,6 @@
 """Who meets whom: pure functions from what has been played to what is played next."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -15,16 +15,6 @@ Tie = tuple[str | None, str | None]
 def round_robin(bots: Sequence[str]) -> list[Pair]:
     """Return every pair once, first-listed first."""
     return list(combinations(bots, 2))
-
-
-def seat_order(pair: Pair, table: int) -> Pair:
-    """Return who sits where at a pair's table 1, 2, 3 …: seats alternate, first-listed is player one of table 1."""
-    return pair if table % 2 else (pair[1], pair[0])
-
-
-def by_games_then_hands(won: Mapping[str, tuple[int, int]]) -> list[str]:
-    """Return the bots in order of (games won, hands won), best first; who is equal in both stays in the given order."""
-    return sorted(won, key=won.__getitem__, reverse=True)
 
 
 # The Pazaak Cup: matches of sets, and a full placement bracket.
@@ -60,11 +50,6 @@ def ties(group: Sequence[str | None]) -> list[Tie]:
     """Return a group's ties, i against i + n/2 (PZ-CUPSEED)."""
     half = len(group) // 2
     return list(zip(group[:half], group[half:], strict=True))
-
-
-def bracket_first_round(ranked: Sequence[str]) -> list[Tie]:
-    """Return the first round of a cup seeded by rank; who meets None has a bye."""
-    return ties(padded(ranked))
 
 
 class Cup(NamedTuple):

@@ -216,12 +216,6 @@ def reordered(rows: Sequence[Row], places: Sequence[str]) -> list[Row]:
     return [row._replace(rank=rank) for rank, row in enumerate(ordered, 1)]
 
 
-def sureness(rows: Sequence[Row], records: Sequence[Record]) -> list[str]:
-    """Return what can be said of neighbours: "A ahead of B, 97 % sure", or who cannot be told apart."""
-    playing = [row for row in rows if row.tables]
-    return comparisons([row.bot for row in playing], _comparing(playing, records))
-
-
 def comparisons(names: Sequence[str], sure: Sure) -> list[str]:
     """Return what can be said of neighbours, by the names of all, the best first."""
     return [_sentence(some, how_sure) for some, how_sure in neighbours(names, sure)]

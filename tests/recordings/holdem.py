@@ -12,7 +12,7 @@ from host.games.engine import Table
 from host.games.holdem import GAME, Other, Player, View, chips, scores
 from host.games.luck import Stacked
 from host.report.playlog import Watcher, death, read_playlog, written
-from host.tournament.groups import ADVANCE, Place, advancing, groups_of, placing
+from host.tournament.groups import ADVANCE, going_on, groups_of, placing
 from protocols.lines import PROTOCOL
 from protocols.wire import Answer, Fault, FaultKind, Move
 from recordings import Check, Line, keys, lines, same
@@ -20,6 +20,7 @@ from recordings import Check, Line, keys, lines, same
 ADAPTER = Path(__file__).parents[2] / "sample_bots" / "adapters" / "banksalad" / "convert.py"
 convert = importlib.util.module_from_spec(importlib.util.spec_from_file_location("convert", ADAPTER))
 convert.__loader__.exec_module(convert)
+FINALISTS = 5
 
 
 def split(cards: str) -> list[str]:
@@ -261,8 +262,7 @@ def stages(entrants: int) -> list[tuple[int, ...]]:
     sizes = groups_of(entrants)
     if len(sizes) == 1:
         return [sizes]
-    groups = [[Place(f"{group}.{place}", 0) for place in range(size)] for group, size in enumerate(sizes)]
-    return [sizes, *stages(len(advancing(groups, [place.bot for group in groups for place in group])))]
+    return [sizes, *stages(going_on(len(sizes), entrants, ADVANCE, FINALISTS))]
 
 
 def grouping(line: Line) -> None:

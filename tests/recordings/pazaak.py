@@ -5,23 +5,21 @@ from itertools import pairwise
 from math import comb
 from typing import Any
 
+from host.bots.values import Usage
 from host.games.engine import Table
 from host.games.luck import Stacked
 from host.games.pazaak import GAME, GOAL, HOUSE, Rules, View
-from host.tournament.pairing import (
-    bracket_first_round,
-    by_games_then_hands,
-    match_winner,
-    round_robin,
-    seat_order,
-    set_winner,
-)
+from host.play.records import Fixture, Record, Result
+from host.play.table_plans import independent
+from host.tournament.pairing import match_winner, padded, round_robin, set_winner, ties
+from host.tournament.standings import standings
 from protocols.argv import PROTOCOL
 from protocols.wire import Answer, Move
 from recordings import Check, Line, by_fields, fault, same, words
 
 THREAD, CONTROLLER = GAME.presets["thread"], GAME.presets["controller2015"]
 FIRST_TO = 4
+IDLE = Usage(0, 0.0, 0.0, 0.0, 0, 0, (0,) * 26)
 STAND = Move("STAND")
 
 
@@ -173,7 +171,9 @@ def engine_game(line: Line) -> None:
 def seats(line: Line) -> None:
     """Check who is player one from game to game."""
     pair, games = tuple(line["pair"]), line["games"]
-    ours = [seat_order(pair, table) for table in range(1, games + 1)]
+    fixture = Fixture("pazaak", THREAD, "independent", "league/pair/1", pair, games)
+    (setups,) = independent(fixture, b"")
+    ours = [setup.bots for setup in setups]
     same("player one", [one for one, _ in ours], line["player_one"])
     assert all(earlier == later[::-1] for earlier, later in pairwise(ours)), ours
 
@@ -191,7 +191,12 @@ def size(line: Line) -> None:
 def ranking(line: Line) -> None:
     """Check who is ranked before whom."""
     same("columns", line["table_columns"], ["bot", "games won", "hands won"])
-    same("ranking", by_games_then_hands({bot: (games, hands) for bot, games, hands in line["table"]}), line["ranking"])
+    tables = max(games for _, games, _ in line["table"])
+    results = {bot: Result(tables, games, hands, 0, 1, 0) for bot, games, hands in line["table"]}
+    record = Record("league/1", results, {}, dict.fromkeys(results, IDLE), (), (), b"")
+    about = {bot: {"language": "", "author": ""} for bot in results}
+    rows = standings("round-robin", ["games", "hands"], [record], about)
+    same("ranking", [row.bot for row in rows], line["ranking"])
 
 
 def totals(line: Line) -> None:
@@ -225,7 +230,7 @@ def cup_set(line: Line) -> None:
 
 def first_round(line: Line) -> None:
     """Check who meets whom in the first round of the cup; None is a bye."""
-    same("first round", [list(tie) for tie in bracket_first_round(line["ranking"])], line["first_round"])
+    same("first round", [list(tie) for tie in ties(padded(line["ranking"]))], line["first_round"])
 
 
 CHECKS: dict[str, Check] = {"pazaak_scenarios": scenario, "pazaak_engine_games": engine_game}
