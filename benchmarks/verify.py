@@ -19,7 +19,7 @@ from host.backends.local import processes, usable_cores
 from host.cli.progress import Quiet
 from host.games import GAMES
 from host.games.engine import Table
-from host.inspect.recorded import RecordedFixture, played
+from host.inspect.recorded import RecordedFixture, load_fixture, seed_of
 from host.inspect.verify import verify
 from host.sandbox import require_level
 from host.sandbox.limits import Limits
@@ -39,7 +39,7 @@ def a_minute(tables: int, seconds: float) -> float:
 def audit(journal: Journal) -> float:
     """Return the games a minute of the whole audit."""
     began = time.process_time()
-    tables, differences = verify(journal)
+    tables, differences, *_ = verify(journal)
     assert not differences
     return a_minute(tables, time.process_time() - began)
 
@@ -48,7 +48,7 @@ def bare(fixtures: list[RecordedFixture]) -> float:
     """Return the games a minute of the rules alone."""
     tables, began = 0, time.process_time()
     for what in fixtures:
-        for sitting, given, scores in zip(what.seats, what.answers, what.record.scores, strict=True):
+        for sitting, given, scores in zip(what.sittings, what.answers, what.record.scores, strict=True):
             assert Table(GAME, sitting.rules, sitting.shuffler(what.seed), given).scores == tuple(scores)
             tables += 1
     return a_minute(tables, time.process_time() - began)
@@ -66,7 +66,7 @@ def main() -> None:
         place = Path(folder) / "play.sqlite"
         trio.run(adhoc.played, terms, adhoc.Stage(said.tables), place, processes, usable_cores(), Quiet())
         with reading(place) as journal:
-            fixtures = [played(journal, path) for path in journal.paths()]
+            fixtures = [load_fixture(journal, seed_of(journal), path) for path in journal.paths()]
             answers = sum(len(given) for what in fixtures for given in what.answers)
             rounds = [(audit(journal), bare(fixtures)) for _ in range(said.rounds)]
     whole, rules = (median(column) for column in zip(*rounds, strict=True))

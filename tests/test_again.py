@@ -19,7 +19,7 @@ from host.cli.progress import Quiet
 from host.games import GAMES
 from host.inspect.bundle import packed, unpacked
 from host.inspect.reask import reask
-from host.inspect.recorded import Repro, case, latest
+from host.inspect.repro import Repro, Target, latest, repro_of, with_history
 from host.inspect.verify import verify
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import Spec
@@ -41,12 +41,11 @@ def journal_of(specs: list[Spec], tables: int, folder: Path, limits: Limits = AM
     return place
 
 
-def first_fault(journal: Path, bot: str, *, same: bool = True) -> Repro:
-    """Return the case of a bot's first fault."""
+def first_fault(journal: Path, bot: str) -> Repro:
+    """Return a bot's first fault, after what its process had been asked before."""
     with reading(journal) as book:
-        found = list(book.evidence("WHERE fault.kind != 'slowest' AND bot = ?", (bot,)))
-        _, path, piece = found[0]
-        return case(book, path, piece.table - 1, piece.number, same=same)
+        _, path, piece = next(book.evidence("WHERE fault.kind != 'slowest' AND bot = ?", (bot,)))
+        return with_history(book, repro_of(book, Target(path, piece.table - 1, piece.number)))
 
 
 # The same bytes.
@@ -79,8 +78,6 @@ for line in sys.stdin:
     "manifest",
     [
         "parallel_tables = 1",
-        "parallel_tables = 4",
-        "parallel_tables = 4\ntable_ids = true",
         "table_ids = true",
         'lifetime = "table"',
         'state = "memory"',
@@ -103,24 +100,39 @@ def test_a_process_is_told_every_byte_again(manifest: str, tmp_path: Path) -> No
     found = first_fault(journal, "listens")
     ((reply,),) = trio.run(reask, trio.run(build, spec, level())._replace(limits=AMPLE), found, level())
 
-    waves = {len(exchange.questions) for exchange in (*found.before, *found.asked)}
-    assert max(waves) == (4 if "parallel_tables = 4" in manifest else 1)
+    assert found.history == "fixture"
     assert found.evidence is not None and found.evidence.stderr
-    assert reply.told.stderr == found.evidence.stderr
-    assert reply.told.ended == found.evidence.ended == "exited with 3"
+    assert reply.now.stderr == found.evidence.stderr
+    assert reply.now.ended == found.evidence.ended == "exited with 3"
 
 
-# A bundle is the case.
+def test_same_does_not_guess_the_order_of_tables_that_were_played_at_once(tmp_path: Path) -> None:
+    folder = tmp_path / "listens"
+    folder.mkdir(mode=0o755)
+    written(LISTENS.format(state=False, numbers=False), ".py", folder, "listens")
+    (folder / "bot.toml").write_text(MANIFEST.format(name="listens") + "parallel_tables = 4\n")
+    journal_of([spec_of(folder)], 16, tmp_path, hands=3)
+    where = ("ask", folder, "play/listens/2:2", "--journal", "play.sqlite", "-C", tmp_path)
+
+    told = croupier(*where, "--same", "--json").json
+    text = croupier(*where, "--same").out
+
+    assert (told["history"], told["asked_before"]) == ("table", 1)
+    assert "  note     it takes up to 4 tables at a time, and their order is not recorded: " in text
+    assert "note     it takes" not in croupier(*where).out
 
 
-def test_a_bundle_is_the_case_it_was_made_of(friends: Path, tmp_path: Path) -> None:
+# A bundle is the repro.
+
+
+def test_a_bundle_is_the_repro_it_was_made_of(friends: Path, tmp_path: Path) -> None:
     (journal,) = (friends / ".croupier").glob("*.sqlite")
     found = first_fault(journal, "crashes")
     (tmp_path / "x.bundle").write_bytes(packed(found))
 
     again = unpacked(tmp_path / "x.bundle")
 
-    assert again == found._replace(player=found.player._replace(source=""))
+    assert again == found._replace(bot=found.bot._replace(source=""))
     assert str(ROGUES) not in gzip.decompress(packed(found)).decode()
 
 
@@ -138,21 +150,24 @@ def changed(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], byt
 @pytest.mark.parametrize(
     ("damage", "why"),
     [
-        (lambda bundle: bundle[:100], "is no bundle: Compressed file ended before"),
-        (lambda _: b"PK", "is no bundle: Not a gzipped file (b'PK')"),
-        (changed(lambda told: told.update(game="chess")), "is no bundle: its game is 'chess', and the games are "),
-        (changed(lambda told: told.update(schema="croupier/bundle/9")), "is no bundle: its schema is "),
-        (changed(lambda told: told["bot"].update(protocol="telepathy")), "is no bundle: its protocol is 'telepathy'"),
+        (lambda bundle: bundle[:100], "is not a bundle: Compressed file ended before"),
+        (lambda _: b"PK", "is not a bundle: Not a gzipped file (b'PK')"),
+        (changed(lambda told: told.update(game="chess")), "is not a bundle: its game is 'chess', not one of "),
+        (changed(lambda told: told.update(schema="croupier/bundle/9")), "is not a bundle: its schema is "),
+        (
+            changed(lambda told: told["bot"].update(protocol="telepathy")),
+            "is not a bundle: its protocol is 'telepathy'",
+        ),
         (
             changed(lambda told: told["bot"]["limits"].update(clock="sun")),
-            "is no bundle: its clock is 'sun', and they ",
+            "is not a bundle: its clock is 'sun', not one of",
         ),
-        (changed(lambda told: told["bot"]["limits"].update(move="1")), "is no bundle: Expected `float`, got `str`"),
-        (changed(lambda told: told["evidence"].pop("raw")), "is no bundle: 'raw'"),
-        (changed(lambda told: told.update(asked=[])), "is no bundle: it asks nothing"),
-        (changed(lambda told: told["asked"][0]["asked"][0].__setitem__(2, "21 A")), "is no bundle: question "),
-        (changed(lambda told: told["asked"][0]["asked"][0].__setitem__(4, "!nap")), "is no bundle: 'nap' is not a "),
-        (changed(lambda told: told["asked"][0]["asked"][0].__setitem__(3, [])), "is no bundle: "),
+        (changed(lambda told: told["bot"]["limits"].update(move="1")), "is not a bundle: Expected `float`, got `str`"),
+        (changed(lambda told: told["evidence"].pop("raw")), "is not a bundle: 'raw'"),
+        (changed(lambda told: told.update(asked=[])), "is not a bundle: it asks nothing"),
+        (changed(lambda told: told["asked"][0].update(sent="21 A")), "is not a bundle: question "),
+        (changed(lambda told: told["asked"][0].update(answer="!nap")), "is not a bundle: 'nap' is not a "),
+        (changed(lambda told: told["asked"][0].update(view=[])), "is not a bundle: "),
     ],
 )
 def test_a_damaged_bundle_is_refused(damage: Callable[[bytes], bytes], why: str, friends: Path, tmp_path: Path) -> None:
@@ -170,10 +185,10 @@ def test_a_damaged_bundle_is_refused(damage: Callable[[bytes], bytes], why: str,
 def test_no_bundle_grants_itself_a_year(friends: Path, tmp_path: Path) -> None:
     (journal,) = (friends / ".croupier").glob("*.sqlite")
     found = first_fault(journal, "crashes")
-    endless = found._replace(player=found.player._replace(limits=Limits(move=1e9, memory=1 << 60)))
+    endless = found._replace(bot=found.bot._replace(limits=Limits(move=1e9, memory=1 << 60)))
     (tmp_path / "x.bundle").write_bytes(packed(endless))
 
-    limits = unpacked(tmp_path / "x.bundle").player.limits
+    limits = unpacked(tmp_path / "x.bundle").bot.limits
 
     assert limits.move == 3600
     assert limits.memory < 1 << 40
@@ -203,12 +218,12 @@ def come_again(rogues: list[Rogue], folder: Path) -> dict[str, tuple[str, str]]:
         (place / "x.bundle").write_bytes(packed(first_fault(journal, rogue.name)))
 
         found = unpacked(place / "x.bundle")
-        bot = trio.run(build, spec, level())._replace(limits=found.player.limits)
+        bot = trio.run(build, spec, level())._replace(limits=found.bot.limits)
         ((reply,),) = trio.run(reask, bot, found, level())
 
         piece = found.evidence
         assert piece is not None
-        now = reply.told
+        now = reply.now
         illegal = piece.kind == FaultKind.ILLEGAL and now.answer == reply.then.answer
         kind = piece.kind if illegal else str(getattr(now.answer, "kind", "a move"))
         told[rogue.name] = (f"{piece.kind}, {end(piece.ended)}", f"{kind}, {end(now.ended)}")
@@ -310,7 +325,7 @@ def test_what_ask_says_to_people(friends: Path) -> None:
     assert max(map(len, done.out.splitlines())) <= 130
 
     shown = croupier("ask", "sample:kelly", "last", "--as", "davey", "-C", friends).out.splitlines()
-    assert shown[1].startswith("  note     not the program that played, or built otherwise: sha256 ")
+    assert shown[1].startswith("  note     not the program that played, or built differently: sha256 ")
     assert shown[-1].split(" · ")[0].endswith(" as then")
 
 
@@ -337,8 +352,8 @@ def test_diff_tells_which_questions_two_bots_answer_differently(friends: Path) -
 def test_the_last_questions_are_the_last(friends: Path) -> None:
     (journal,) = (friends / ".croupier").glob("*.sqlite")
     with reading(journal) as book:
-        everything = [then for each in latest(book, "davey", 1000) for one in each.asked for then in one.questions]
-        some = [then for each in latest(book, "davey", 5) for one in each.asked for then in one.questions]
+        everything = [then for each in latest(book, "davey", 1000) for then in each.asked]
+        some = [then for each in latest(book, "davey", 5) for then in each.asked]
     assert len(everything) > 5
     assert len(some) == 5
     assert all(then in everything for then in some)
@@ -380,8 +395,8 @@ def test_a_bundle_holds_what_the_bot_was_sent_and_what_became_of_it(friends: Pat
     croupier("export", "bundle", "-C", friends, "-o", tmp_path / "x.bundle")
     told = json.loads(gzip.decompress((tmp_path / "x.bundle").read_bytes()))
 
-    assert told["schema"] == "croupier/bundle/1"
-    ((said,),) = [step["asked"] for step in told["asked"]]
-    assert base64.b64decode(told["evidence"]["question"]) + b"\n" == said[2].encode()
+    assert told["schema"] == "croupier/bundle/2"
+    (asked,) = told["asked"]
+    assert base64.b64decode(told["evidence"]["question"]) + b"\n" == asked["sent"].encode()
     assert told["evidence"]["ended"] == "killed by signal 11"
     assert len(told["bot"]["sha256"]) == 64

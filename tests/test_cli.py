@@ -113,12 +113,12 @@ WRONG = [
     ("ask davey fault:999 -C {cup}", 2, f"{NOTHING} fault:999; `croupier errors` names them"),
     ("ask davey tables/1/99 -C {cup}", 2, f"{NOTHING} table 'tables/1/99'; `croupier errors` and `croupier replay last` "
      "name some"),
-    ("ask davey tables/1/1:999 -C {cup}", 2, "error[U001] table tables/1/1 has 23 questions, and no 999"),
-    ("ask sample:kelly tables/1/1 -C {cup}", 2, "error[U001] kelly did not play: --as NAME says in whose place it is "
-     "asked (<script>, cautious, davey, escapes, noisy)"),
-    ("ask sample:kelly --worst -C {cup}", 2, "error[U001] kelly was asked nothing in {cup}/run/run.sqlite"),
+    ("ask davey tables/1/1:999 -C {cup}", 2, "error[U001] table tables/1/1 has 23 questions, there is no question 999"),
+    ("ask sample:kelly tables/1/1 -C {cup}", 2, "error[U001] kelly did not play: --as NAME says whose questions it "
+     "is asked (<script>, cautious, davey, escapes, noisy)"),
+    ("ask sample:kelly --worst -C {cup}", 2, "error[U001] kelly was not asked anything in {cup}/run/run.sqlite"),
     ("ask davey none.bundle -C {cup}", 2, "error[R013] {cup}/none.bundle: cannot be read: No such file or directory"),
-    ("ask davey croupier.toml -C {cup}", 3, "error[R014] {cup}/croupier.toml: is no bundle: Not a gzipped file (b'ga')"),
+    ("ask davey croupier.toml -C {cup}", 3, "error[R014] {cup}/croupier.toml: is not a bundle: Not a gzipped file (b'ga')"),
     ("export bundle fault:999 -C {cup}", 2, f"{NOTHING} fault:999; `croupier errors` names them"),
     ("replay last -C {empty}", 3, "error[R006] {empty}: nothing has been played here yet"),
     # names

@@ -19,8 +19,9 @@ FLOORS = [
     {"host.play"},
     {"host.submissions"},
     {"host.tournament"},
-    {"host.report", "host.backends"},
-    {"host.web", "host.inspect"},
+    {"host.inspect", "host.backends"},
+    {"host.report"},
+    {"host.web"},
     {"host.cli"},
     {"host.__main__"},
 ]

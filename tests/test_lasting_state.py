@@ -13,7 +13,7 @@ from house import AMPLE, level
 
 from host.inspect.bundle import packed, unpacked
 from host.inspect.reask import reask
-from host.inspect.recorded import case
+from host.inspect.repro import Target, repro_of
 from host.play.records import Fixture
 from host.submissions.build import build
 from host.submissions.discovery import load_spec
@@ -136,7 +136,7 @@ def late_fixture(journal: Journal) -> str:
 def test_asking_again_begins_with_the_lasting_state_of_then(finished: Path) -> None:
     bot = trio.run(build, load_spec(finished / "bots" / "one")._replace(game="pazaak"), level())._replace(limits=AMPLE)
     with reading(finished / "run" / "run.sqlite") as journal:
-        cases = [case(journal, late_fixture(journal), nth, 0, "one") for nth in range(8)]
+        cases = [repro_of(journal, Target(late_fixture(journal), nth, bot="one")) for nth in range(8)]
     again = [reply.same for each in cases for reply in trio.run(reask, bot, each, level())[0]]
     without = [reply.same for each in cases for reply in trio.run(reask, bot, each._replace(state=b""), level())[0]]
     assert all(again) and not all(without)
@@ -145,10 +145,10 @@ def test_asking_again_begins_with_the_lasting_state_of_then(finished: Path) -> N
 def test_ask_says_with_what_the_file_begins(finished: Path, tmp_path: Path) -> None:
     with reading(finished / "run" / "run.sqlite") as journal:
         path = late_fixture(journal)
-        found = case(journal, path, 0, 0, "one")
+        found = repro_of(journal, Target(path, 0, bot="one"))
     assert found.state == b"3"
     told = croupier("ask", "one", found.table, "-C", finished).out
-    assert "note     memory.bin begins with the 1 byte that earlier fixtures had left in it" in told
+    assert "note     memory.bin starts with the 1 byte that earlier fixtures left in it" in told
     (tmp_path / "x.bundle").write_bytes(packed(found))
     assert unpacked(tmp_path / "x.bundle").state == b"3"
 
@@ -167,4 +167,4 @@ def test_a_journal_that_has_not_kept_it_says_so_and_one_that_has_lost_it_differs
         database.commit()
     assert croupier("verify", "-C", cup).code == 1
     done = croupier("ask", "one", "league/neptr+one/1", "-C", cup)
-    assert "memory.bin begins empty: what earlier fixtures had left in it is not kept" in done.out
+    assert "memory.bin starts empty: what earlier fixtures left in it is not recorded" in done.out

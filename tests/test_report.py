@@ -26,6 +26,7 @@ from host.base.errors import UserError
 from host.bots.values import Evidence
 from host.cli import CliContext
 from host.cli import report as report_commands
+from host.inspect.recorded import known_seed
 from host.report.anonymize import numbered
 from host.report.charts import bars, nearest, scale
 from host.report.export import one_playlog, told_playlog, write_csv, write_events
@@ -35,7 +36,7 @@ from host.report.playlog import read_playlog
 from host.report.summary import RunSummary, as_json, summarize
 from host.report.table_replays import ReplayedTable, find, gzip_base64, load, select_replays, to_json
 from host.report.timelines import chips
-from host.report.visibility import known_seed, public_stages
+from host.report.visibility import public_stages
 from host.tournament.journal import reading, writing
 from host.tournament.stage_runner import fixture_metadata
 from tests.browser import games

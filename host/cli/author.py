@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from host.base.errors import Problem, UserError
 from host.cli import CliContext, completion, print_json, unknown_name
+from host.cli.journals import journals_of
 
 
 @click.command()
@@ -221,17 +221,6 @@ def _place_of_play(office: CliContext, tournament: bool) -> Path:
     return folder / f"play-{time.time_ns()}.sqlite"
 
 
-def journals_of(office: CliContext) -> list[Path]:
-    """Return the journals here, the latest first. Raise Refused when there is none."""
-    places = [office.folder / "run" / "run.sqlite", office.folder / "run" / "play.sqlite"]
-    places += (office.folder / ".croupier").glob("play-*.sqlite")
-    found = sorted((path for path in places if path.exists()), key=lambda path: -path.stat().st_mtime)
-    if not found:
-        hint = "croupier run, or croupier play BOT BOT"
-        raise UserError([Problem("R006", str(office.folder), "nothing has been played here yet", hint=hint)], 3)
-    return found
-
-
 @click.command()
 @click.argument("bot", shell_complete=completion.bots, required=False)
 @click.option(
@@ -339,23 +328,24 @@ def _in_order_of_play(kept: tuple[int, str, Any]) -> tuple[list[tuple[bool, int,
 @click.pass_obj
 def replay(office: CliContext, table: str, bot: str | None, output: Path | None, show: bool) -> None:
     """Show a table again: CONTESTANTS/NUMBER as standings and errors name it, or `last`."""
-    from host.cli.replay_lookup import find_table, page_of, place_of, shown_again, split
+    from host.cli.replay_lookup import as_seen_by, load_table, page_of, place_of, split
+    from host.report.replay import as_text
     from host.submissions.sample_bots import PREFIX
 
-    journals = journals_of(office)
-    found = find_table(journals, office.folder, table)
+    place = place_of(journals_of(office), office.folder, split(table)[0])
+    found = load_table(place)
     seat = None
     if bot is not None:
         bot = bot.removeprefix(PREFIX)
         if bot not in found.sitting.bots:
             raise click.UsageError(unknown_name(f"bot at {found.sitting.path}", bot, found.sitting.bots))
         seat = found.sitting.bots.index(bot)
-        found = found.seen_by(seat)
+        found = as_seen_by(found, seat)
     if output is not None or show:
-        from host.cli.report import write
+        from host.cli.output import write
 
         path = output or office.folder / "replay.html"
-        text, where = page_of(place_of(journals, office.folder, split(table)[0]), seat)
+        text, where = page_of(place, seat)
         write(path, text)
         url = f"{path.resolve().as_uri()}#{where}"
         if office.json:
@@ -368,14 +358,16 @@ def replay(office: CliContext, table: str, bot: str | None, output: Path | None,
     if office.json:
         print_json("replay", table=found.sitting.path, events=[{"ev": ev, **facts} for ev, facts in found.events])
         return
-    for line in shown_again(found):
+    for line in as_text(found.events, found.sitting.bots, found.evidence):
         click.echo(line)
 
 
 def _show(journal: Path, fixture: str, nth: int) -> None:
-    from host.cli.replay_lookup import load_table, shown_again
+    from host.cli.replay_lookup import Place, load_table
+    from host.report.replay import as_text
 
-    for line in shown_again(load_table(journal, fixture, nth)):
+    table = load_table(Place(journal, fixture, nth))
+    for line in as_text(table.events, table.sitting.bots, table.evidence):
         click.echo(line)
 
 

@@ -102,8 +102,8 @@ class Standing(NamedTuple):
 
 def standing(journal: Any, name: str | None, *, interrupted: bool = False) -> Standing:
     """Return a stage; by default the last in which anything has been played."""
+    from host.inspect.recorded import known_seed
     from host.play.records import count_replays
-    from host.report.visibility import known_seed
     from host.tournament.tournament_dir import committed_at
 
     stage = the_stage(journal, name)
@@ -137,6 +137,7 @@ def print_standings(
     on_one_line: bool = False,
 ) -> None:
     """Print a stage's standings; by default those of the last stage in which anything has been played."""
+    from host.base.safe_text import one_line
     from host.report import terminal
     from host.tournament.journal import reading
     from host.tournament.standings import stage_standings
@@ -156,4 +157,4 @@ def print_standings(
         for line in terminal.details(rows, advice) if office.verbose else ():
             click.echo(line)
     else:
-        click.echo(f"{terminal.one_line(now.head)}\n{NOBODY}")
+        click.echo(f"{one_line(now.head)}\n{NOBODY}")

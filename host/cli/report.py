@@ -4,33 +4,14 @@ import contextlib
 import os
 import shlex
 import webbrowser
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
 
 import click
 
 from host.base.errors import Problem, UserError
 from host.cli import CliContext, print_json, print_json_line
-
-JOURNAL = click.option(
-    "--journal", metavar="FILE", type=click.Path(path_type=Path), help="default: the tournament's, else the last game's"
-)
-
-
-def the_journal(office: CliContext, chosen: Path | None) -> Path:
-    """Return the journal that is meant: the tournament's, else the last friendly game's. Raise Refused without one."""
-    if chosen is not None:
-        return office.folder / chosen
-    tournament = office.folder / "run" / "run.sqlite"
-    friendly = [office.folder / "run" / "play.sqlite", *(office.folder / ".croupier").glob("play-*.sqlite")]
-    latest = sorted((path for path in friendly if path.exists()), key=lambda path: path.stat().st_mtime)
-    if tournament.exists() or not latest:
-        if not tournament.exists() and not (office.folder / "croupier.toml").exists():
-            hint = "croupier run, or croupier play BOT BOT"
-            raise UserError([Problem("R006", str(office.folder), "nothing has been played here yet", hint=hint)], 3)
-        return tournament
-    return latest[-1]
+from host.cli.journals import JOURNAL, the_journal
+from host.cli.output import making, write
 
 
 def output_path(office: CliContext, chosen: Path | None, usual: str) -> Path:
@@ -43,31 +24,6 @@ def output_path(office: CliContext, chosen: Path | None, usual: str) -> Path:
         with contextlib.suppress(UserError):  # a report can be made of what was played whatever the config has become
             usual = load(office.folder).html or usual
     return office.folder / usual
-
-
-@contextlib.contextmanager
-def making(path: Path) -> Iterator[TextIO]:
-    """Open a file that is there whole or not at all. Raise Refused where it cannot be written."""
-    unfinished = path.with_name(f".{path.name}.making")
-    try:
-        with unfinished.open("w", newline="\n") as file:
-            yield file
-        unfinished.replace(path)
-    except OSError as failed:
-        hint = "-o FILE names another place"
-        raise UserError([Problem("R013", str(path), f"cannot be written: {failed.strerror}", hint=hint)], 2) from failed
-    finally:
-        with contextlib.suppress(OSError):
-            unfinished.unlink()
-
-
-def write(path: Path, content: str | bytes) -> None:
-    """Write a file whole or not at all."""
-    with making(path) as file:
-        if isinstance(content, bytes):
-            file.buffer.write(content)
-        else:
-            file.write(content)
 
 
 @click.command()
@@ -118,9 +74,10 @@ def export(
     from host.tournament.journal import reading
 
     if form == "bundle":
-        from host.cli.ask import bundled
+        from host.cli.ask import Export, bundled
 
-        output, questions = bundled(office, journal, selection, output, spoilers=spoilers)
+        export = Export(journal=journal, where=selection, output=output, spoilers=spoilers)
+        output, questions = bundled(office, export)
         if office.json:
             print_json("export", path=str(output), form=form, count=questions)
         else:

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import click
 
+from host.base.safe_text import one_line
 from host.cli import CliContext, print_json
 from host.cli.common import NOBODY, standing
-from host.cli.replay_lookup import seed_of
+from host.inspect.recorded import seed_of
 from host.play.custom_games import game_by_name
 from host.report import terminal
 from host.tournament.journal import reading
@@ -50,4 +51,4 @@ def print_seats(office: CliContext, place: Path, stage: str | None, *, as_csv: b
     elif found.rows:
         terminal.print_seats(now.head, unit, found)
     else:
-        click.echo(f"{terminal.one_line(now.head)}\n{NOBODY}")
+        click.echo(f"{one_line(now.head)}\n{NOBODY}")

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import click
 
 from host.base.errors import Problem, UserError
+from host.base.safe_text import one_line
 from host.cli import CliContext, print_json
 from host.cli.common import print_standings, the_stage
 from host.cli.progress import FRAMES, Tally, frame, progress_view
 from host.play.records import count_replays
-from host.report.terminal import one_line
 from host.tournament.journal import Journal, lock_holder, reading
 from host.tournament.stage_runner import Progress
 from host.tournament.stages import STAGES

@@ -1,1 +1,1 @@
-"""Looks into what was played: ask again, bundles, verification."""
+"""Examines what was recorded: plays tables again, asks recorded questions again, verifies a journal."""

@@ -1,4 +1,4 @@
-"""Where the time of an answer goes: computing, waiting for a core, or asleep; told by looking once a millisecond."""
+"""Measures where the time of an answer goes: CPU, waiting for a core, or sleeping. Samples once a millisecond."""
 
 import time
 from collections.abc import AsyncIterator
@@ -14,10 +14,10 @@ from host.bots.seat import BotProcess
 from host.sandbox import Sandbox
 from host.sandbox.process_tree import descendants
 
-PERIOD = 0.001  # seconds between two looks
+PERIOD = 0.001  # seconds between two samples
 MOST_MOMENTS = 12
-STATES = {"R": "runnable", "S": "asleep", "D": "waits for the disk", "T": "stopped", "Z": "has ended", "t": "stopped"}
-"""What a process is doing, by the letter that the kernel has for it."""
+STATES = {"R": "runnable", "S": "sleeping", "D": "waiting for the disk", "T": "stopped", "Z": "ended", "t": "stopped"}
+"""What a process is doing, by the letter in /proc/PID/stat."""
 
 
 class Moment(NamedTuple):
@@ -87,7 +87,7 @@ class Profiler:
             if self._states.get(pid) != words:
                 seen = f"process {pid} {words}" if pid in self._states else f"process {pid} seen, {words}"
                 self._states[pid] = words
-                self._note(now, f"{seen}; {look.cpu / 1e6:.1f} ms computed, {look.queued / 1e6:.1f} ms without a core")
+                self._note(now, f"{seen}; {look.cpu / 1e6:.1f} ms CPU, {look.queued / 1e6:.1f} ms waiting for a core")
         said = self._talker.overheard(self._table)
         if said != self._said:
             first = said.removeprefix(self._said).decode(errors="replace").strip().partition("\n")[0][:60]

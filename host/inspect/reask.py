@@ -1,4 +1,4 @@
-"""What a bot answers now to what it was asked then: it alone, in a sandbox of its own, every answer with its time line."""
+"""Asks a bot recorded questions again: alone, in a sandbox of its own, each answer with a time line."""
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -8,13 +8,13 @@ import trio
 
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars
-from host.bots.monitor import running_monitor
+from host.bots.monitor import Monitor, running_monitor
 from host.bots.seat import BotProcess, open_process
-from host.bots.values import Outcome
+from host.bots.values import Batch, Outcome
 from host.games import GAMES
 from host.inspect.profiler import Profile, TimeBreakdown, looking, shares
-from host.inspect.recorded import Exchange, RecordedDecision, Repro
-from host.play.match import max_open_tables
+from host.inspect.recorded import Decision
+from host.inspect.repro import Repro
 from host.play.records import WorkerSetup
 from host.play.worker import BotPool
 from host.sandbox import KeeperDied, KeeperOutOfMemory, Sandbox
@@ -23,108 +23,86 @@ from host.submissions.bot_spec import Bot
 from protocols.wire import Fault, FaultKind
 
 NO_LIMITS = Limits(move=60, startup=60, cpu=60, memory=8 * GIB, tasks=1024, output=64 * KIB)
-"""What a bot is granted that is asked without limits: patience has an end, too."""
+"""The limits of a bot that is asked without limits: even then it must answer within a minute."""
 
 
 class Reply(NamedTuple):
-    """A question of then, and what came of it now."""
+    """A recorded decision, and what the bot does now."""
 
-    then: RecordedDecision
-    told: Outcome
+    then: Decision
+    now: Outcome
     seen: Profile
 
     @property
     def same(self) -> bool:
-        """Whether the answer is that of then."""
-        return self.told.answer == self.then.answer
+        """Whether the answer is the recorded one."""
+        return self.now.answer == self.then.answer
 
     @property
     def shares(self) -> TimeBreakdown:
         """Where its time went."""
-        return shares(self.seen, self.told.wall, self.told.cpu)
+        return shares(self.seen, self.now.wall, self.now.cpu)
 
 
-async def reask(bot: Bot, case: Repro, level: str, times: int = 1) -> list[list[Reply]]:
-    """Return what a bot makes of a case, each time from a fresh start. Raise Refused when it has no sandbox."""
-    rounds = []
+async def reask(bot: Bot, repro: Repro, level: str, times: int = 1) -> list[list[Reply]]:
+    """Ask a bot, each time from a fresh start; return the replies of each time. Raise Refused if its sandbox fails."""
     async with running_monitor() as watcher, AsyncExitStack() as stack:
-        house = BotPool(WorkerSetup(case.game, case.rules, (bot,), b"", level), stack, watcher)
-        for _ in range(times):
-            replies: list[Reply] = []
-            try:
-                sandbox = await house.sandbox(bot, (case.state or b"")[: bot.limits.state])
-                async with open_process(bot, GAMES[case.game], sandbox, case.seed, watcher, charged=True) as talker:
-                    await _gone_through(Asker(talker, sandbox, max_open_tables(bot)), case, replies)
-            except KeeperDied as died:
-                last = replies.pop() if replies else None
-                if last is None or not isinstance(died, KeeperOutOfMemory):
-                    told = f"its sandbox has failed: {escape_control_chars(str(died))}"
-                    raise UserError([Problem("B017", bot.name, told)], 6) from died
-                replies.append(last._replace(told=Outcome(Fault(FaultKind.MEMORY), ended=str(died))))
-                await house.replace(bot.name)
-            rounds.append([reply for reply in replies if _is_meant(case, reply.then)])
-    return rounds
+        setup = WorkerSetup(game=repro.game, rules=repro.rules, bots=(bot,), seed=b"", level=level)
+        house = BotPool(setup, stack, watcher)
+        return [await _one_round(bot, repro, house, watcher) for _ in range(times)]
 
 
-def _is_meant(case: Repro, then: RecordedDecision) -> bool:
-    table, number = case.wanted
-    return table in (0, then.table) and number in (0, then.number)
+async def _one_round(bot: Bot, repro: Repro, house: BotPool, watcher: Monitor) -> list[Reply]:
+    replies: list[Reply] = []
+    try:
+        sandbox = await house.sandbox(bot, (repro.state or b"")[: bot.limits.state])
+        async with open_process(bot, GAMES[repro.game], sandbox, repro.croupier_seed, watcher, charged=True) as talker:
+            table = 0
+            for nth, decision in enumerate((*repro.before, *repro.asked)):
+                if table and decision.table != table:
+                    await talker.over(table)
+                table = decision.table
+                if nth < len(repro.before):
+                    await talker.exchange([decision])
+                else:
+                    replies.append(await _watched(decision, talker, sandbox))
+    except KeeperDied as died:
+        if len(replies) == len(repro.asked) or not isinstance(died, KeeperOutOfMemory):
+            problem = Problem("B017", bot.name, f"its sandbox has failed: {escape_control_chars(str(died))}")
+            raise UserError([problem], 6) from died
+        told = Outcome(Fault(FaultKind.MEMORY), ended=str(died))
+        replies.append(Reply(repro.asked[len(replies)], told, Profile()))
+        await house.replace(bot.name)
+    return replies
 
 
-class Asker(NamedTuple):
-    """Who is asked, where, and how many questions it bears at once."""
-
-    talker: BotProcess
-    sandbox: Sandbox
-    most: int
-
-
-async def _gone_through(asker: Asker, case: Repro, replies: list[Reply]) -> None:
-    """Go through a case; a question that has been answered already is not asked twice."""
-    for exchange in case.before:
-        await _asked(asker, exchange, replies, look=False)
-    answered = {(reply.then.table, reply.then.number) for reply in replies}
-    replies.clear()
-    for exchange in case.asked:
-        left = [then for then in exchange.questions if (then.table, then.number) not in answered]
-        await _asked(asker, exchange._replace(questions=tuple(left)), replies, look=True)
+async def _watched(decision: Decision, talker: BotProcess, sandbox: Sandbox) -> Reply:
+    """Ask one question and watch the bot while it answers."""
+    async with looking(sandbox, talker, decision.table) as eyes:
+        wave = await talker.exchange([decision])
+    return Reply(decision, wave.failed or _answered(wave, talker.overheard(decision.table)), eyes.seen())
 
 
-async def _asked(asker: Asker, exchange: Exchange, replies: list[Reply], *, look: bool) -> None:
-    """Ask what one exchange asks, until all of it is answered."""
-    talker = asker.talker
-    for table in exchange.over:
-        await talker.over(table)
-    left: Sequence[RecordedDecision] = exchange.questions
-    while left:
-        now = left[: asker.most]
-        replies.append(Reply(now[0], Outcome(Fault(FaultKind.START)), Profile()))  # it may be killed with its keeper
-        if look:
-            async with looking(asker.sandbox, talker, now[0].table) as eyes:
-                wave = await talker.exchange(now)
-            seen = eyes.seen()
-        else:
-            wave, seen = await talker.exchange(now), Profile()
-        replies.pop()
-        cpus = wave.cpus or [0.0] * len(wave.answers)
-        for then, answer, raw, wall, cpu in zip(now, wave.answers, wave.raws, wave.walls, cpus, strict=False):
-            stderr = talker.overheard(then.table) if look else b""
-            replies.append(Reply(then, Outcome(answer, raw, wall, cpu, stderr=stderr), seen))
-        if wave.failed is not None:
-            replies.append(Reply(now[len(wave.answers)], wave.failed, seen))
-        left = left[len(wave.answers) + (wave.failed is not None) :]
+def _answered(wave: Batch, stderr: bytes) -> Outcome:
+    return Outcome(
+        answer=wave.answers[0],
+        raw=wave.raws[0],
+        wall=wave.walls[0],
+        cpu=wave.cpus[0] if wave.cpus else 0.0,
+        stderr=stderr,
+    )
 
 
 def differences(one: Sequence[Reply], other: Sequence[Reply]) -> list[tuple[Reply, Reply]]:
     """Return where two bots answer the same questions differently."""
-    return [(mine, theirs) for mine, theirs in zip(one, other, strict=True) if mine.told.answer != theirs.told.answer]
+    return [(mine, theirs) for mine, theirs in zip(one, other, strict=True) if mine.now.answer != theirs.now.answer]
 
 
-def asked_by_both(bots: Sequence[Bot], cases: Sequence[Repro], level: str) -> tuple[list[Reply], list[Reply]]:
-    """Return what two bots make of the same cases."""
+def asked_by_both(bots: Sequence[Bot], repros: Sequence[Repro], level: str) -> tuple[list[Reply], list[Reply]]:
+    """Return the replies of two bots to the same questions."""
 
     async def work() -> tuple[list[Reply], list[Reply]]:
-        one, other = [[reply for case in cases for reply in (await reask(bot, case, level))[0]] for bot in bots]
+        one, other = [[reply for repro in repros for reply in (await reask(bot, repro, level))[0]] for bot in bots]
         return one, other
 
     return trio.run(work)

@@ -1,4 +1,4 @@
-"""Is what was recorded what its answers give? Every answer goes through the rules again, and all that follows is compared."""
+"""Verifies a journal: plays the recorded answers through the rules again and compares everything that follows."""
 
 import json
 import random
@@ -8,15 +8,13 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 from host.base.errors import UserError
+from host.base.safe_text import one_line
 from host.bots.values import Evidence
-from host.games.engine import Game, Table
-from host.inspect.recorded import RecordedDecision, RecordedFixture, played
+from host.inspect.recorded import Decision, RecordedFixture, load_fixture, seed_of
 from host.play import match, worker
 from host.play.custom_games import game_by_name
-from host.report.export import public_seed
-from host.report.terminal import one_line
-from host.report.visibility import stages_of
 from host.tournament.journal import Journal
+from host.tournament.journal_schema import stages_of
 from host.tournament.stages import Field
 from host.tournament.standings import outcome
 from protocols import PROTOCOLS
@@ -52,8 +50,7 @@ def verify(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
         differences.append(f"{told}: what was played was cut off, or changed and sealed anew")
     for path, _, sound in seals:
         try:
-            what = played(journal, path)
-            replayed, found = replay(what, protocols, share)
+            replayed, found = replay(load_fixture(journal, seed_of(journal), path), protocols, share)
         except UserError as refused:
             if sound or refused.problems[0].code not in ("R005", "R008"):
                 raise
@@ -82,7 +79,7 @@ def wrong_places(journal: Journal) -> Iterator[str]:
         if order != left and (left or sorted(order) != sorted(bots)):
             yield f"{name}: {_named(order)} were written down to play it, and not {_named(left or sorted(bots))}"
         records = {record.path: record for _, record in journal.records(name)}
-        field = Field(order, public_seed(journal), config.get("run", {}).get("stop_early", False))
+        field = Field(order, seed_of(journal), config.get("run", {}).get("stop_early", False))
         places, left = outcome(asked[name], noted, field, records, bots)
         kept = json.loads(facts.get(f"order {name}", "[]"))
         if kept != places:
@@ -93,88 +90,88 @@ def _named(bots: Sequence[str]) -> str:
     return ", ".join(map(one_line, bots)) or "nobody"
 
 
-def replay(what: RecordedFixture, protocols: Mapping[str, str], share: float) -> tuple[int, list[str]]:
-    """Return how many tables of a fixture were replayed, and what differs; `protocols` are its bots'."""
-    game, record = game_by_name(what.fixture.game), what.record
-    if record.path != what.fixture.path:
-        return 0, [f"{what.fixture.path}: {record.path} was recorded"]
-    if not len(what.answers) == len(what.seats) == len(record.scores):
-        told = f"{len(what.answers)} tables of answers for {len(record.scores)} of scores"
-        return 0, [f"{record.path}: {told}"]
+def replay(recorded: RecordedFixture, protocols: Mapping[str, str], share: float) -> tuple[int, list[str]]:
+    """Return how many tables of a fixture were played again, and what differs; `protocols` are those of its bots."""
+    fixture, record = recorded.fixture, recorded.record
+    if record.path != fixture.path:
+        return 0, [f"{fixture.path}: {record.path} was recorded"]
+    if not len(recorded.answers) == len(recorded.sittings) == len(record.scores):
+        return 0, [f"{record.path}: {len(recorded.answers)} tables of answers for {len(record.scores)} of scores"]
     differences: list[str] = []
     faults: Counter[tuple[str, str]] = Counter()
     kept: dict[int, list[Evidence]] = defaultdict(list)
     for piece in record.evidence:
         kept[piece.table - 1].append(piece)
-    chosen = [nth for nth in range(len(what.seats)) if share >= 1 or random.random() < share]
+    chosen = [nth for nth in range(len(recorded.sittings)) if share >= 1 or random.random() < share]
     for nth in chosen:
-        sitting, given, scores = what.seats[nth], what.answers[nth], tuple(record.scores[nth])
+        table = recorded.table(nth)
+        sitting, given, scores = table.sitting, table.answers, table.scores
         try:
-            table = Table(game, sitting.rules, sitting.shuffler(what.seed), given)
+            again = table.play()
         except ValueError as over:
             differences.append(f"{sitting.path}: {over}")
             continue
-        if table.scores != scores:
-            differences.append(f"{sitting.path}: {scores} was recorded, the answers give {table.scores}")
-        elif table.illegal or nth in kept or any(type(answer) is Fault for answer in given):
-            asked = list(what.asked(nth))
-            wrongs = {then.number: kind for bot, then in asked if (kind := _fault(then, table.illegal))}
-            faults.update((bot, wrongs[then.number]) for bot, then in asked if then.number in wrongs)
+        if again.scores != scores:
+            differences.append(f"{sitting.path}: {scores} was recorded, the answers give {again.scores}")
+        elif again.illegal or nth in kept or any(type(answer) is Fault for answer in given):
+            asked = [(sitting.bots[decision.seat], decision) for decision in table.decisions()]
+            wrongs = {decision.number: kind for _, decision in asked if (kind := _fault(decision))}
+            faults.update((bot, wrongs[decision.number]) for bot, decision in asked if decision.number in wrongs)
             differences += [
                 f"{sitting.path}:{piece.number}: its evidence is {wrong}"
                 for piece in kept.get(nth, ())
                 if (wrong := _unlike(piece, asked, wrongs, protocols))
             ]
-    differences += [f"{record.path}: evidence of a table {nth + 1}" for nth in kept if not 0 <= nth < len(what.seats)]
+    tables = len(recorded.sittings)
+    differences += [f"{record.path}: evidence of a table {nth + 1}" for nth in kept if not 0 <= nth < tables]
     if not differences:
-        differences += _sums(game, what, faults if share >= 1 else None)
+        differences += _sums(recorded, faults if share >= 1 else None)
     return len(chosen), differences
 
 
-def _fault(then: RecordedDecision, illegal: Sequence[int]) -> str:
-    """Return which fault an answer is; empty when it is none."""
-    if isinstance(then.answer, Fault):
-        return str(then.answer.kind)
-    return str(FaultKind.ILLEGAL) if then.number - 1 in illegal else ""
+def _fault(decision: Decision) -> str:
+    """Return which fault an answer is; empty when it is not a fault."""
+    if isinstance(decision.answer, Fault):
+        return str(decision.answer.kind)
+    return "" if decision.allowed else str(FaultKind.ILLEGAL)
 
 
 def _unlike(
-    piece: Evidence,
-    asked: Sequence[tuple[str, RecordedDecision]],
-    wrongs: Mapping[int, str],
-    protocols: Mapping[str, str],
+    piece: Evidence, asked: Sequence[tuple[str, Decision]], wrongs: Mapping[int, str], protocols: Mapping[str, str]
 ) -> str:
-    """Return in what a piece of evidence is not that of its decision; empty when it is."""
+    """Return in what a piece of evidence differs from its decision; empty when it does not."""
     if not 0 < piece.number <= len(asked):
         return "of a question that was not asked"
-    bot, then = asked[piece.number - 1]
+    bot, decision = asked[piece.number - 1]
     if piece.bot != bot:
         return f"{piece.bot}'s, and {bot} was asked"
     if bot not in protocols:
         return f"{bot}'s, who is not entered"
-    if piece.question != PROTOCOLS[protocols[bot]].lines((then.view,)).rstrip(b"\n"):
+    if piece.question != PROTOCOLS[protocols[bot]].lines((decision.view,)).rstrip(b"\n"):
         return "of another question"
     if piece.kind != "slowest" and piece.kind != wrongs.get(piece.number):
         return f"{piece.kind}, and the answer is {wrongs.get(piece.number) or 'none'}"
     return ""
 
 
-def _sums(game: Game, what: RecordedFixture, faults: Counter[tuple[str, str]] | None) -> Iterator[str]:
+def _sums(recorded: RecordedFixture, faults: Counter[tuple[str, str]] | None) -> Iterator[str]:
     """Yield which sums of a fixture are not those of its tables; faults where all tables went through the rules."""
-    record, path = what.record, what.record.path
+    record, path = recorded.record, recorded.record.path
     tables = [
-        match.PlayedTable(sitting, tuple(scores), ()) for sitting, scores in zip(what.seats, record.scores, strict=True)
+        match.PlayedTable(sitting, tuple(scores), ())
+        for sitting, scores in zip(recorded.sittings, record.scores, strict=True)
     ]
-    results = worker.results_of(game, tables)
+    results = worker.results_of(game_by_name(recorded.fixture.game), tables)
     if results != record.results:
         odd = sorted(
             bot for bot in results.keys() | record.results.keys() if results.get(bot) != record.results.get(bot)
         )
         yield f"{path}: the results of {', '.join(odd)} are not those of its tables"
-    benched = sum(answer == BENCHED for given in what.answers for answer in given)
+    benched = sum(answer == BENCHED for given in recorded.answers for answer in given)
+    answered = sum(map(len, recorded.answers)) - benched
     questions = sum(usage.questions for usage in record.usage.values())
-    if questions != sum(map(len, what.answers)) - benched:
-        yield f"{path}: {questions} questions were recorded, and {sum(map(len, what.answers)) - benched} answered"
+    if questions != answered:
+        yield f"{path}: {questions} questions were recorded, and {answered} answered"
     told = Counter({(bot, kind): count for bot, kinds in record.faults.items() for kind, count in kinds.items()})
     for bot, kind in sorted((told - faults) + (faults - told)) if faults is not None else ():
         yield f"{path}: {told[bot, kind]} times {kind} of {bot} was recorded, the answers give {(faults or told)[bot, kind]}"

@@ -4,8 +4,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from host.base.safe_text import one_line
 from host.report.summary import CHAIN, BotSummary, Spent, Stage
-from host.report.terminal import NONE, duration, one_line, thousands
+from host.report.terminal import NONE, duration, thousands
 from host.report.timelines import Chips, Duel, Ranks
 from host.tournament.seat_effects import Effects, LateEffect, SeatRow
 from host.tournament.standings import Pair, Row

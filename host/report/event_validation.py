@@ -4,12 +4,12 @@ import contextlib
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from host.base.errors import Problem, UserError
-from host.games.engine import Request
+from host.base.safe_text import one_line
+from host.inspect.recorded import AnswersDoNotFit
 from host.play.custom_games import origin
-from host.report.terminal import one_line
 from protocols.wire import Fault, Move
 
 NAME = re.compile(r"[a-z][a-z0-9_.]{0,39}")
@@ -23,6 +23,8 @@ EXACT = 2**53  # whole numbers up to here are the same in every browser
 LONGEST = 1000  # characters of a text
 MOST = 1000  # values of one list
 DEEPEST = 4  # lists within lists
+
+Step = TypeVar("Step")
 
 
 def is_custom(game: str) -> bool:
@@ -42,13 +44,24 @@ def blaming_game(game: str, path: str) -> Iterator[None]:
     """Run a game's code; raise Refused (exit code 3) for whatever an organiser's own raises."""
     try:
         yield
-    except UserError:
+    except (UserError, AnswersDoNotFit):
         raise
     except Exception as raised:  # croupier's own games raise none, and what somebody's code raises nobody knows
         if not is_custom(game):
             raise
         said = f"{type(raised).__name__}: {one_line(str(raised))[:200]}"
         raise refusal(game, f"when {path} was played again, its code raised {said}") from raised
+
+
+def guarded(game: str, path: str, steps: Iterator[Step]) -> Iterator[Step]:
+    """Yield what a game's code yields, each step run by `at_its_own_risk`."""
+    while True:
+        with blaming_game(game, path):
+            try:
+                step = next(steps)
+            except StopIteration:
+                return
+        yield step
 
 
 def told(game: str, path: str, event: str, facts: Mapping[str, Any], seats: int) -> dict[str, Any]:
@@ -88,10 +101,10 @@ def json_value(game: str, where: str, value: Any, depth: int = 0) -> Any:
     raise refusal(game, f"{where} = {_shortly(value)}, which cannot be shown: plain values of sensible size can")
 
 
-def asked(game: str, path: str, request: Request, seats: int) -> None:
-    """Raise Refused where an organiser's game asks somebody who does not sit at the table."""
-    if type(request.seat) is not int or not 0 <= request.seat < seats:
-        raise refusal(game, f"it asks seat {_shortly(request.seat)} of {path}: they are 0 to {seats - 1}")
+def asked(game: str, path: str, seat: object, seats: int) -> None:
+    """Raise Refused if an organiser's game asks a seat that is not at the table."""
+    if type(seat) is not int or not 0 <= seat < seats:
+        raise refusal(game, f"it asks seat {_shortly(seat)} of {path}: they are 0 to {seats - 1}")
 
 
 def scored(game: str, path: str, scores: Any, seats: int) -> None:

@@ -6,27 +6,18 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 
 from host.base.errors import Problem, UserError
+from host.base.safe_text import one_line
+from host.inspect.recorded import load_fixture, seed_of
 from host.play.custom_games import game_by_name
-from host.play.records import unpack
-from host.play.table_plans import table_setups
 from host.report.playlog import Death, Look, playlog, read_playlog
 from host.report.table_replays import ReplayedTable, TableRef, evidence, find, json_value, load
-from host.report.terminal import cell, one_line
-from host.report.visibility import all_stages, known_seed, public_stages, stages_of
+from host.report.terminal import cell
+from host.report.visibility import all_stages, public_stages
 from host.tournament.journal import Journal
-from host.tournament.stage_runner import fixture_of
+from host.tournament.journal_schema import stages_of
 
 COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won")
 FOLDED = " tried to bet 0 chips. "
-
-
-def public_seed(journal: Journal) -> bytes:
-    """Return the seed; raise Refused where we may not read it."""
-    seed = known_seed(journal)
-    if seed is None:
-        what = "its seed cannot be read from here, and without it nobody can deal the cards again"
-        raise UserError([Problem("R010", str(journal.path), what, hint="the seed lies in run/seed beside it")], 3)
-    return seed
 
 
 def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[tuple[str, str, list[int] | None]]:
@@ -72,18 +63,16 @@ def refuse_secrets(journal: Journal, fixture: str) -> None:
 
 def write_csv(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
     """Write a row for each seat at each table; return how many."""
-    seed, meant = public_seed(journal), list(chosen(journal, selection, spoilers))
+    seed, meant = seed_of(journal), list(chosen(journal, selection, spoilers))
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
     rows = 0
     for stage, path, tables in meant:
-        whole = journal.full_record(path)
-        assert whole is not None
-        record, about = whole
-        winners = game_by_name(about["game"]).winners
-        seats = table_setups(fixture_of(about), seed, record.scores)
+        recorded = load_fixture(journal, seed, path)
+        winners, seats = game_by_name(recorded.fixture.game).winners, recorded.sittings
         for nth in range(len(seats)) if tables is None else tables:
-            scores, won = record.scores[nth], winners(record.scores[nth]) if winners else ()
+            scores = recorded.record.scores[nth]
+            won = winners(scores) if winners else ()
             for seat, bot in enumerate(seats[nth].bots):
                 row = (stage, path, seats[nth].path, seat, bot, scores[seat], int(seat in won) if winners else "")
                 writer.writerow([cell(each) if isinstance(each, str) else each for each in row])
@@ -93,7 +82,7 @@ def write_csv(journal: Journal, selection: str | None, spoilers: bool, file: Tex
 
 def write_events(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
     """Write an event a line; return how many tables."""
-    seed, tables = public_seed(journal), 0
+    seed, tables = seed_of(journal), 0
     for _, path, wanted in list(chosen(journal, selection, spoilers)):
         for table in load(journal, seed, path, wanted):
             tables += 1
@@ -127,21 +116,19 @@ def lines(table: ReplayedTable) -> Iterator[dict[str, Any]]:
 
 def one_playlog(journal: Journal, selection: str, spoilers: bool) -> str:
     """Return the play.log of one table of hold'em. Raise Refused for another game."""
-    seed = public_seed(journal)
+    seed = seed_of(journal)
     for _, path, tables in chosen(journal, selection, spoilers):
-        whole = journal.full_record(path)
-        assert whole is not None
-        record, about = whole
-        if about["game"] != "holdem":
+        recorded = load_fixture(journal, seed, path)
+        game = recorded.fixture.game
+        if game != "holdem":
             hint = "croupier export jsonl"
-            raise UserError([Problem("U001", path, f"play.log is hold'em's; this is {about['game']}", hint=hint)], 2)
-        if tables is None and len(record.scores) > 1:
+            raise UserError([Problem("U001", path, f"play.log is hold'em's; this is {game}", hint=hint)], 2)
+        if tables is None and len(recorded.sittings) > 1:
             hint = f"name one: {path}"
             raise UserError([Problem("U001", selection, "a play.log holds one table, this is more", hint=hint)], 2)
-        nth = tables[0] if tables else 0
-        seat = table_setups(fixture_of(about), seed, record.scores)[nth]
-        names = list(map(one_line, seat.bots))
-        return playlog(seat.rules, seat.shuffler(seed), unpack(record.answers)[nth], names)
+        table = recorded.table(tables[0] if tables else 0)
+        names = list(map(one_line, table.sitting.bots))
+        return playlog(table.sitting.rules, table.sitting.shuffler(seed), table.answers, names)
     raise UserError([Problem("R006", str(journal.path), "nothing has been played yet", hint="croupier run")], 3)
 
 

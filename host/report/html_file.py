@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 from host.base.errors import UserError
+from host.base.safe_text import one_line
+from host.inspect.recorded import known_seed
 from host.report.anonymize import REAL_NAMES, Names
 from host.report.page import Detail, empty_account, render
 from host.report.summary import summarize
 from host.report.table_replays import ReplayedTable, TableRef, gzip_base64, load, renamed, select_replays, to_json
-from host.report.terminal import one_line
 from host.report.timelines import chips
-from host.report.visibility import known_seed, public_stages
+from host.report.visibility import public_stages
 from host.tournament.journal import Journal
 
 MOST = 990_000
@@ -71,7 +72,7 @@ def table_at(journal: Journal, seed: bytes, place: TableRef) -> ReplayedTable:
 
 def page_of_table(journal: Journal, seed: bytes, fixture: str, nth: int) -> tuple[str, str]:
     """Return a page with one table of a journal on it, and what it is called there; -1 is the fixture's last."""
-    (*_, table) = load(journal, seed, fixture, None if nth < 0 else [nth])
+    (table,) = load(journal, seed, fixture, [nth])
     name = table.sitting.path
     place = TableRef(name, fixture, nth, "")
     data = {name: gzip_base64(to_json(table, ""))}

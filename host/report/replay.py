@@ -3,13 +3,11 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from host.base.safe_text import escape_control_chars
+from host.base.safe_text import escape_control_chars, one_line
 from host.bots.values import Evidence
-from host.games.engine import Table
-from host.play.custom_games import game_by_name
-from host.play.match import TableSetup
+from host.inspect.recorded import AnswersDoNotFit, RecordedTable, Replay
 from host.report import event_validation
-from host.report.terminal import one_line, time_breakdown
+from host.report.terminal import time_breakdown
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, Move
 
@@ -33,46 +31,40 @@ def spelled(answer: Answer) -> str:
     return str(answer)
 
 
-def events(game_name: str, sitting: TableSetup, seed: bytes, answers: list[Answer]) -> Iterator[Event]:
-    """Yield what happened, in order: the game's own events, `ask` and `answer`.
+def events(recorded: RecordedTable) -> Iterator[Event]:
+    """Yield what happened at a table, in order: the game's own events, `ask` and `answer`.
 
-    Raise ValueError when the answers do not fit the seed: the journal and the rules disagree. Raise Refused (exit code 3)
-    when an organiser's own game raises something, or tells what cannot be shown.
+    Raise AnswersDoNotFit if the journal and the rules disagree. Raise Refused (exit code 3) if an organiser's own game
+    raises an exception, or has events that cannot be displayed.
     """
     told: list[Event] = []
-    game, path, seats = game_by_name(game_name), sitting.path, len(sitting.bots)
-    strange = event_validation.is_custom(game_name)
-    luck = sitting.shuffler(seed)
+    game, path, bots = recorded.game.name, recorded.sitting.path, recorded.sitting.bots
+    strange, seats = event_validation.is_custom(game), len(bots)
 
     def tell(ev: str, **facts: Any) -> None:
-        told.append(Event(ev, event_validation.told(game_name, path, ev, facts, seats) if strange else facts))
+        told.append(Event(ev, event_validation.told(game, path, ev, facts, seats) if strange else facts))
 
     if strange:
-        event_validation.json_value(game_name, f"the rules of {path}", sitting.rules._asdict())
-    with event_validation.blaming_game(game_name, path):
-        table = Table(game, sitting.rules, luck, tell=tell)
-    yield Event("table.start", {"table": sitting.path, "bots": list(sitting.bots)})
-    for number, answer in enumerate(answers, 1):
+        event_validation.json_value(game, f"the rules of {path}", recorded.sitting.rules._asdict())
+    with event_validation.blaming_game(game, path):
+        replay = Replay(recorded, tell)
+    yield Event("table.start", {"table": path, "bots": list(bots)})
+    for decision in event_validation.guarded(game, path, iter(replay)):
         yield from told
         told.clear()
-        request = table.request
-        if request is None:
-            raise ValueError(f"{sitting.path}: answer {number} comes after the end of the game")
-        with event_validation.blaming_game(game_name, path):
-            if strange:
-                event_validation.asked(game_name, path, request, seats)
-            question = b" ".join(PROTOCOLS["argv"].ask(request.view)).decode()
-        yield Event("ask", {"n": number, "seat": request.seat, "q": question})
-        illegal = len(table.illegal)
-        with event_validation.blaming_game(game_name, path):
-            table.answer(answer)
-        facts = {"n": number, "seat": request.seat, "a": spelled(answer)}
-        yield Event("answer", facts | ({"illegal": True} if len(table.illegal) > illegal else {}))
+        if strange:
+            event_validation.asked(game, path, decision.seat, seats)
+        question = b" ".join(PROTOCOLS["argv"].ask(decision.view)).decode()
+        asked = {"n": decision.number, "seat": decision.seat}
+        yield Event("ask", asked | {"q": question})
+        answered = asked | {"a": spelled(decision.answer)}
+        yield Event("answer", answered if decision.allowed else answered | {"illegal": True})
     yield from told
+    table = replay.game
     if strange and table.request is None:
-        event_validation.scored(game_name, path, table.scores, seats)
+        event_validation.scored(game, path, table.scores, seats)
     if table.scores is None:
-        raise ValueError(f"{sitting.path}: the answers end before the game does")
+        raise AnswersDoNotFit(f"{path}: the answers end before the game does")
     yield Event("table.end", {"scores": list(table.scores)})
 
 
@@ -84,7 +76,7 @@ def seen_by(happened: Iterable[Event], seat: int) -> Iterator[Event]:
             yield event
 
 
-def as_text(happened: Iterator[Event], bots: tuple[str, ...], evidence: list[Evidence]) -> Iterator[str]:
+def as_text(happened: Iterable[Event], bots: tuple[str, ...], evidence: list[Evidence]) -> Iterator[str]:
     """Yield a table as lines of text; faults come with what the bot wrote."""
     names = [escape_control_chars(bot) for bot in bots]
     width = max(map(len, names))

@@ -8,16 +8,18 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from host.base.safe_text import one_line
 from host.bots.values import Evidence, Usage
 from host.games import GAMES
 from host.play.custom_games import game_by_name
 from host.play.records import Fixture, Record, Replays, Result, count_replays
 from host.report.anonymize import REAL_NAMES, Names
-from host.report.terminal import one_line, time_breakdown
+from host.report.terminal import time_breakdown
 from host.report.timelines import Duel, Ranks, head_to_head, is_two_player, pair_timelines, ranks
-from host.report.visibility import public_stages, stages_of, state_of, table_of
+from host.report.visibility import public_stages, state_of, table_of
 from host.tournament import pairing
 from host.tournament.journal import Journal
+from host.tournament.journal_schema import stages_of
 from host.tournament.seat_effects import Effects, effects, seat_results
 from host.tournament.stages import STAGES, Field, sets_won, tie_winner
 from host.tournament.standings import Advice, Pair, Row, as_counted_by, by_pair, stage_standings

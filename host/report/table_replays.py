@@ -6,17 +6,15 @@ import json
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from host.base.errors import Problem, UserError
+from host.base.safe_text import one_line
 from host.bots.values import Evidence
+from host.inspect.recorded import does_not_fit, load_fixture
 from host.play.match import TableSetup
-from host.play.records import unpack
-from host.play.table_plans import table_setups
 from host.report.anonymize import REAL_NAMES, WITHHELD, Names
 from host.report.replay import Event, events, spelled
-from host.report.terminal import one_line
-from host.report.visibility import stages_of, table_of
+from host.report.visibility import table_of
 from host.tournament.journal import Journal
-from host.tournament.stage_runner import fixture_of
+from host.tournament.journal_schema import stages_of
 from protocols.wire import Fault, Move
 
 KEPT = 1000  # characters of an answer and of standard error beside a replay
@@ -111,21 +109,20 @@ def find(journal: Journal, name: str) -> TableRef | None:
 
 def load(journal: Journal, seed: bytes, fixture: str, wanted: Sequence[int] | None = None) -> Iterator[ReplayedTable]:
     """Yield tables of a fixture (all without `wanted`), played again. Raise Refused when the journal does not fit."""
-    whole = journal.full_record(fixture)
-    if whole is None:
-        raise UserError([Problem("R006", fixture, "has not been played", hint="croupier status")], 3)
-    record, about = whole
+    recorded = load_fixture(journal, seed, fixture)
     times = journal.times(fixture)
     try:
-        seats, answers = table_setups(fixture_of(about), seed, record.scores), unpack(record.answers)
-        for nth in range(len(seats)) if wanted is None else wanted:
-            happened = list(events(about["game"], seats[nth], seed, answers[nth]))
-            kept = [piece for piece in record.evidence if piece.table == nth + 1]
-            took = {time.number: (time.wall, time.cpu) for time in times if time.table == nth + 1}
-            yield ReplayedTable(about["game"], seats[nth], happened, kept, took)
+        for nth in range(len(recorded.sittings)) if wanted is None else wanted:
+            table = recorded.table(nth)
+            yield ReplayedTable(
+                game=table.game.name,
+                sitting=table.sitting,
+                events=list(events(table)),
+                evidence=[piece for piece in recorded.record.evidence if piece.table == table.number],
+                times={time.number: (time.wall, time.cpu) for time in times if time.table == table.number},
+            )
     except (ValueError, IndexError, KeyError) as differs:
-        problem = Problem("R008", str(journal.path), f"the journal does not fit the rules: {differs}")
-        raise UserError([problem], 1) from differs
+        raise does_not_fit(journal.path, differs) from differs
 
 
 def renamed(table: ReplayedTable, names: Names) -> ReplayedTable:

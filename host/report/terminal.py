@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from host.base.safe_text import escape_control_chars
+from host.base.safe_text import one_line
 from host.bots.values import Evidence
 from host.tournament.seat_effects import Seats
 from host.tournament.standings import Advice, Pair, Row
@@ -149,11 +149,6 @@ def advised(advice: Sequence[Advice]) -> list[str]:
         more = f" and {len(pairs) - SOME} more" if len(pairs) > SOME else ""
         told.append(f"certain at more than a hundred times as many {what} only: {', '.join(pairs[:SOME])}{more}")
     return told
-
-
-def one_line(text: str) -> str:
-    """Return a stranger's text, a bot's name say, harmless and without line ends."""
-    return escape_control_chars(text).replace("\n", r"\n")
 
 
 def cell(text: str) -> str:

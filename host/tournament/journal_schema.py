@@ -92,6 +92,13 @@ SHAPES: Mapping[str, Any] = {"stages": list[StageRow], "config": Configured, "mi
 """The facts of a run that are JSON, and what must be in them; beside them orders of bots, stage by stage."""
 
 
+def stages_of(facts: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return name, kind and rank_by of each stage; games outside a tournament are one stage, `play`."""
+    stages: list[dict[str, Any]] = json.loads(facts.get("stages", "[]"))
+    mirror = json.loads(facts.get("mirror", "false"))
+    return stages or [{"name": "play", "kind": "independent", "rank_by": [], "mirror": mirror}]
+
+
 def schema_error(facts: Mapping[str, Any], played: bool) -> str:
     """Return what a run's facts lack, or say illegibly; empty where they are as they must be."""
     if lacking := [key for key in REQUIRED if played and key not in facts]:

@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 import trio
 
 from host.base.errors import Problem, UserError
-from host.report.export import as_lines, chosen, public_seed
+from host.inspect.recorded import known_seed, seed_of
+from host.report.export import as_lines, chosen
 from host.report.page import empty_account, render
 from host.report.summary import RunSummary, as_json, summarize
 from host.report.table_replays import TableRef, find, load, select_replays, to_json
 from host.report.terminal import json_rows
 from host.report.timelines import Chips, chips
-from host.report.visibility import all_stages, known_seed, public_stages
+from host.report.visibility import all_stages, public_stages
 from host.tournament.journal import VERSION, Journal, decompress_scores, lock_holder, reading
 
 LOOKING = 0.5  # seconds between two looks at the journal's files
@@ -211,12 +212,12 @@ class LivePublisher:
                 raise UserError(
                     [Problem("R011", name, "this table belongs to a stage that is not over: it is withheld")], 5
                 )
-            return encoded(to_json(next(load(journal, public_seed(journal), place.fixture, [place.nth]))))
+            return encoded(to_json(next(load(journal, seed_of(journal), place.fixture, [place.nth]))))
 
     def _meant(self, selection: str | None) -> list[tuple[str, Sequence[int]]]:
         """Return fixtures and their tables; without a selection everything that may be shown."""
         with self._journal() as journal:
-            public_seed(journal)
+            seed_of(journal)
             several = [selection] if selection else [stage for stage in self._stages(journal) if journal.paths(stage)]
             found = [each for one in several for each in chosen(journal, one, self._spoilers)]
             return [
@@ -226,7 +227,7 @@ class LivePublisher:
 
     def _events(self, path: str, tables: Sequence[int]) -> bytes:
         with self._journal() as journal:
-            return "".join(map(as_lines, load(journal, public_seed(journal), path, tables))).encode()
+            return "".join(map(as_lines, load(journal, seed_of(journal), path, tables))).encode()
 
 
 def sheet(body: bytes) -> CachedResponse:

@@ -1,0 +1,200 @@
+"""What `croupier ask` prints: the replies of one bot, or where two bots differ."""
+
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from host.base.safe_text import escape_control_chars
+from host.inspect.reask import Reply, differences
+from host.inspect.repro import Repro
+from host.report.replay import spelled
+from host.submissions.bot_spec import Bot
+from protocols import PROTOCOLS
+
+MAX_DIFFERENCES = 20  # lines; --json lists all
+MAX_STDERR_LINES = 5
+
+
+class AskReport(NamedTuple):
+    """The replies of a bot to recorded questions; it may have been asked several times."""
+
+    repro: Repro
+    bot: Bot
+    level: str
+    rounds: Sequence[Sequence[Reply]]
+    limited: bool = True
+
+    def json(self) -> dict[str, Any]:
+        """Return the replies as JSON has them."""
+        rows = [_row(nth, reply, self.bot) for nth, replies in enumerate(self.rounds, 1) for reply in replies]
+        return {
+            "table": self.repro.table,
+            "bot": self.bot.name,
+            "place": self.repro.bot.name,
+            "sha256": self.bot.sha256,
+            "same_program": self.bot.sha256 == self.repro.bot.sha256,
+            "sandbox": self.level,
+            "history": self.repro.history,
+            "asked_before": len(self.repro.before),
+            "reproduced": all(row["same"] for row in rows),
+            "rows": rows,
+        }
+
+    def text(self) -> Iterator[str]:
+        """Yield the replies as lines for people."""
+        first = self.rounds[0]
+        one = len(self.repro.asked) == 1
+        yield self._title()
+        for note in self._notes():
+            yield f"  note     {note}"
+        if one:
+            yield from self._decision(first[0])
+        else:
+            yield from _table(first)
+        if len(self.rounds) > 1:
+            yield from _repetition(self.rounds)
+
+    def _title(self) -> str:
+        asked, before = self.repro.asked, len(self.repro.before)
+        what = f"question {asked[0].number}" if len(asked) == 1 else f"{len(asked)} questions"
+        how = f"after {before} other question{'s' * (before > 1)}" if before else "in a fresh process"
+        limit = f"limit {_ms(self.bot.limits.move)}" if self.limited else "no limits"
+        table, bot = escape_control_chars(self.repro.table), escape_control_chars(self.bot.name)
+        return f"{table}   {what}   {bot}, {how} · level {self.level} · {limit}"
+
+    def _notes(self) -> Iterator[str]:
+        repro, then = self.repro, self.repro.bot
+        if self.bot.sha256 != then.sha256:
+            hashes = f"sha256 {then.sha256[:8]}… then, {self.bot.sha256[:8]}… now"
+            yield f"not the program that played, or built differently: {hashes}"
+        if repro.history == "table":
+            yield (
+                f"it takes up to {then.parallel_tables} tables at a time, and their order is not recorded: "
+                "only the earlier questions of this table come first"
+            )
+        if then.state and then.state_lifetime == "stage":
+            if repro.state is None:
+                yield f"{then.state} starts empty: what earlier fixtures left in it is not recorded"
+            elif repro.state:
+                size = len(repro.state)
+                yield f"{then.state} starts with the {size} byte{'s' * (size > 1)} that earlier fixtures left in it"
+            else:
+                yield f"{then.state} starts empty, as it did then"
+        if self.level != repro.level:
+            yield f"level {repro.level} then, {self.level} now"
+
+    def _decision(self, reply: Reply) -> Iterator[str]:
+        yield f"  asked    {_question(reply, self.bot)}"
+        for moment in reply.seen.moments:
+            yield f"  {moment.at * 1000:8.1f} ms  {escape_control_chars(moment.words)}"
+        yield f"  {reply.seen.elapsed * 1000:8.1f} ms  {escape_control_chars(reply.now.ended or 'answered')}"
+        went = reply.shares
+        parts = [f"{_ms(went.computing)} CPU", f"{_ms(went.queued)} waiting for a core", f"{_ms(went.asleep)} sleeping"]
+        parts += [f"{_ms(went.unseen)} not seen"] if went.unseen > 0.0005 else []
+        verdict = f" ← {went.verdict}" if went.verdict else ""
+        yield f"  time     {_ms(reply.now.wall)} = {' + '.join(parts)}{verdict}"
+        yield f"  now      {spelled(reply.now.answer)}{_wrote(reply.now.raw)}"
+        then, piece = spelled(reply.then.answer), self.repro.evidence
+        if piece is not None:
+            then += f"{_wrote(piece.raw)} after {_ms(piece.wall)}; {piece.ended or 'the process kept running'}"
+        yield f"  then     {then}{'' if reply.same else '   ≠'}"
+        for line in _text(reply.now.stderr).splitlines()[-MAX_STDERR_LINES:]:
+            yield f"  stderr   {line[:200]}"
+
+
+class Difference(NamedTuple):
+    """Where two bots answer the same recorded questions differently."""
+
+    place: str  # the bot that was asked then
+    bots: Sequence[Bot]
+    mine: Sequence[Reply]
+    theirs: Sequence[Reply]
+
+    def json(self) -> dict[str, Any]:
+        """Return the differences as JSON has them."""
+        one, other = self._names()
+        rows = [
+            {
+                "table": mine.then.table,
+                "number": mine.then.number,
+                "question": _question(mine, self.bots[0]),
+                one: spelled(mine.now.answer),
+                other: spelled(theirs.now.answer),
+                "then": spelled(mine.then.answer),
+            }
+            for mine, theirs in differences(self.mine, self.theirs)
+        ]
+        return {"bots": [one, other], "questions": len(self.mine), "different": len(rows), "rows": rows}
+
+    def text(self) -> Iterator[str]:
+        """Yield the differences as lines for people."""
+        one, other = self._names()
+        differ = differences(self.mine, self.theirs)
+        many = "question" if len(self.mine) == 1 else "questions"
+        yield f"{len(differ)} of {len(self.mine)} {many} to {escape_control_chars(self.place)}: {one} and {other} differ"
+        for mine, theirs in differ[:MAX_DIFFERENCES]:
+            answers = f"{one} {spelled(mine.now.answer)} · {other} {spelled(theirs.now.answer)}"
+            yield f"  {_question(mine, self.bots[0])}  →  {answers}"
+        if len(differ) > MAX_DIFFERENCES:
+            yield f"  … and {len(differ) - MAX_DIFFERENCES} more: --json lists all"
+
+    def _names(self) -> tuple[str, str]:
+        one, other = (escape_control_chars(bot.name) for bot in self.bots)
+        return one, f"{other}#2" if other == one else other
+
+
+def _row(round_number: int, reply: Reply, bot: Bot) -> dict[str, Any]:
+    went = reply.shares
+    return {
+        "round": round_number,
+        "number": reply.then.number,
+        "question": _question(reply, bot),
+        "then": spelled(reply.then.answer),
+        "now": spelled(reply.now.answer),
+        "same": reply.same,
+        "wall_ms": round(reply.now.wall * 1000, 3),
+        **{f"{part}_ms": round(seconds * 1000, 3) for part, seconds in went._asdict().items()},
+        "verdict": went.verdict,
+        "raw": _text(reply.now.raw),
+        "stderr": _text(reply.now.stderr),
+        "ended": reply.now.ended,
+        "moments": [
+            {"ms": round(at * 1000, 3), "what": escape_control_chars(words)} for at, words in reply.seen.moments
+        ],
+    }
+
+
+def _table(replies: Sequence[Reply]) -> Iterator[str]:
+    for reply in replies:
+        question = PROTOCOLS["argv"].lines((reply.then.view,)).decode().rstrip("\n")
+        differs = "" if reply.same else f"   ≠ then {spelled(reply.then.answer)}"
+        yield f"{reply.then.number:>5}  {escape_control_chars(question)}  →  {spelled(reply.now.answer)}{differs}"
+    same = sum(reply.same for reply in replies)
+    slowest = max(replies, key=lambda reply: reply.now.wall)
+    yield f"{same} of {len(replies)} as then · slowest {_ms(slowest.now.wall)} at question {slowest.then.number}"
+
+
+def _repetition(rounds: Sequence[Sequence[Reply]]) -> Iterator[str]:
+    answers = Counter(" ".join(spelled(reply.now.answer) for reply in replies)[:60] for replies in rounds)
+    walls = sorted(max(reply.now.wall for reply in replies) for replies in rounds)
+    always = "always the same" if len(answers) == 1 else f"{len(answers)} different"
+    yield f"  {len(rounds)} times: {always}; " + " · ".join(f"{words} ×{n}" for words, n in answers.most_common(5))
+    middle, late = statistics.median(walls), walls[int(0.95 * (len(walls) - 1))]
+    yield f"  time     median {_ms(middle)}, {_ms(walls[0])} to {_ms(walls[-1])}; 95th percentile {_ms(late)}"
+
+
+def _question(reply: Reply, bot: Bot) -> str:
+    return escape_control_chars(PROTOCOLS[bot.protocol].lines((reply.then.view,)).decode().rstrip("\n"))
+
+
+def _wrote(raw: bytes) -> str:
+    return f", wrote {_text(raw)[:100]!r}" if raw else ""
+
+
+def _text(raw: bytes) -> str:
+    return escape_control_chars(raw.decode(errors="replace"))
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1000:.1f} ms" if seconds < 10 else f"{seconds:.0f} s"

@@ -1,0 +1,53 @@
+"""Chooses the journal that a command reads."""
+
+from pathlib import Path
+
+import click
+
+from host.base.errors import Problem, UserError
+from host.cli import CliContext
+
+JOURNAL = click.option(
+    "--journal", metavar="FILE", type=click.Path(path_type=Path), help="default: the tournament's, else the last game's"
+)
+
+
+def journals_of(office: CliContext) -> list[Path]:
+    """Return the journals of a folder, the one written last first. Raise Refused when there is none."""
+    found = [path for path in (_of_tournament(office), *_of_friendly_games(office)) if path.exists()]
+    if not found:
+        raise _nothing_played(office)
+    return sorted(found, key=_written_at, reverse=True)
+
+
+def the_journal(office: CliContext, chosen: Path | None) -> Path:
+    """Return the chosen journal, else the tournament's, else that of the last game outside one.
+
+    The tournament's need not exist yet. Raise Refused when there is neither a tournament nor a game.
+    """
+    if chosen is not None:
+        return office.folder / chosen
+    tournament = _of_tournament(office)
+    friendly = [path for path in _of_friendly_games(office) if path.exists()]
+    if tournament.exists() or not friendly:
+        if not tournament.exists() and not (office.folder / "croupier.toml").exists():
+            raise _nothing_played(office)
+        return tournament
+    return max(friendly, key=_written_at)
+
+
+def _of_tournament(office: CliContext) -> Path:
+    return office.folder / "run" / "run.sqlite"
+
+
+def _of_friendly_games(office: CliContext) -> list[Path]:
+    return [office.folder / "run" / "play.sqlite", *(office.folder / ".croupier").glob("play-*.sqlite")]
+
+
+def _written_at(path: Path) -> float:
+    return path.stat().st_mtime
+
+
+def _nothing_played(office: CliContext) -> UserError:
+    hint = "croupier run, or croupier play BOT BOT"
+    return UserError([Problem("R006", str(office.folder), "nothing has been played here yet", hint=hint)], 3)

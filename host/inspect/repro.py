@@ -1,0 +1,186 @@
+"""Collects what is needed to ask a recorded question again: the bot's limits and seed, the question, what came before."""
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+from host.base.errors import Problem, UserError
+from host.bots.persistent import LIVES_ON
+from host.bots.values import Evidence
+from host.inspect.recorded import Decision, RecordedFixture, load_fixture, seed_of
+from host.play.worker import bot_seed
+from host.sandbox.limits import Limits
+from host.submissions.discovery import DEFAULT_LIMITS
+from host.tournament.journal import Journal
+from protocols import PROTOCOLS
+from protocols.wire import Answer, Fault, FaultKind
+
+History = Literal["none", "table", "fixture"]
+"""Which earlier questions of the bot come first: none, those of the same table, or those of the whole fixture."""
+
+
+class RecordedBot(NamedTuple):
+    """A bot as its journal knows it: what asking it again depends on."""
+
+    name: str
+    sha256: str
+    protocol: str
+    limits: Limits
+    parallel_tables: int = 1
+    table_ids: bool = False
+    lifetime: str = "fixture"
+    state: str = ""
+    state_lifetime: str = "fixture"
+    source: str = ""  # where it lay, as far as that is known
+
+    @property
+    def remembers(self) -> bool:
+        """Whether an earlier question can change its answer."""
+        return PROTOCOLS[self.protocol].lives or bool(self.state)
+
+    @property
+    def one_at_a_time(self) -> bool:
+        """Whether it takes one table at a time, so that the order of its questions is known."""
+        return self.parallel_tables == 1 or self.lifetime == "table" or bool(self.state)
+
+
+class Target(NamedTuple):
+    """Which questions are meant: of a table of a fixture, one by its number, or with 0 all those of a bot."""
+
+    fixture: str
+    nth: int  # of the table in its fixture, from 0; -1 is the last
+    number: int = 0  # of the question at its table, from 1
+    bot: str = ""  # empty: whichever bot was asked
+
+
+class Repro(NamedTuple):
+    """What is needed to ask recorded questions again: first those of `before`, then those that are meant."""
+
+    game: str
+    rules: Any
+    fixture: str
+    table: str  # its name, which is its part of the seed
+    bot: RecordedBot
+    croupier_seed: int
+    level: str
+    asked: tuple[Decision, ...]
+    before: tuple[Decision, ...] = ()
+    history: History = "none"
+    evidence: Evidence | None = None
+    state: bytes | None = None  # what its lasting file held as the fixture began; None if that is not known
+
+
+def recorded_bot(journal: Journal, name: str) -> RecordedBot:
+    """Return a bot as a journal knows it."""
+    about = journal.bots()[name]
+    limits = Limits(**about["limits"]) if "limits" in about else DEFAULT_LIMITS
+    optional = ("parallel_tables", "table_ids", "lifetime", "state", "state_lifetime", "source")
+    known = {key: about[key] for key in optional if key in about}
+    return RecordedBot(name=name, sha256=about["sha256"], protocol=about["protocol"], limits=limits, **known)
+
+
+def repro_of(journal: Journal, target: Target) -> Repro:
+    """Return the questions that are meant, alone. Raise Refused if there are none, or if the journal cannot be read."""
+    recorded = load_fixture(journal, seed_of(journal), target.fixture)
+    table = recorded.table(target.nth)
+    bots = table.sitting.bots
+    with recorded.refusing_misfits():
+        asked = [
+            decision
+            for decision in table.decisions()
+            if target.number in (0, decision.number) and target.bot in ("", bots[decision.seat])
+        ]
+        if not asked:
+            raise UserError([_not_asked(recorded, target)], 2)
+    last = asked[-1]
+    name = bots[last.seat]
+    return _repro(journal, recorded, name)._replace(
+        rules=table.sitting.rules,
+        table=table.sitting.path,
+        asked=tuple(asked),
+        evidence=recorded.evidence_of(last) if target.number else None,
+    )
+
+
+def with_history(journal: Journal, repro: Repro) -> Repro:
+    """Return a repro with the earlier questions that the same process was asked before.
+
+    A bot that takes one table at a time gets its whole fixture up to there. For any other bot the order in which its
+    tables came is not recorded, so it gets the earlier questions of the same table.
+    """
+    bot, first = repro.bot, repro.asked[0]
+    if not bot.remembers:
+        return repro
+    recorded = load_fixture(journal, seed_of(journal), repro.fixture)
+    history: History = "fixture" if bot.one_at_a_time else "table"
+    whole_fixture = bot.one_at_a_time and (bot.lifetime != "table" or bool(bot.state))
+    before: list[Decision] = []
+    with recorded.refusing_misfits():
+        for decision in _asked_of(recorded, bot.name, range(0 if whole_fixture else first.table - 1, first.table)):
+            if (decision.table, decision.number) == (first.table, first.number):
+                break
+            before.append(decision)
+            if _ends_process(decision.answer) and not bot.state:
+                before.clear()  # a new process knows nothing of it
+    return repro._replace(before=tuple(before), history=history)
+
+
+def latest(journal: Journal, bot: str, most: int) -> list[Repro]:
+    """Return the last questions that a bot was asked, the last fixture's first, each fixture's as one repro."""
+    repros: list[Repro] = []
+    left = most
+    for path in reversed(journal.paths()):
+        recorded = load_fixture(journal, seed_of(journal), path)
+        if bot not in recorded.fixture.bots or left <= 0:
+            continue
+        found: list[Decision] = []
+        for nth in range(len(recorded.sittings) - 1, -1, -1):
+            if len(found) >= left:
+                break
+            found = [*_asked_of(recorded, bot, range(nth, nth + 1)), *found]
+        if found := found[-left:]:
+            left -= len(found)
+            repros.append(_repro(journal, recorded, bot)._replace(asked=tuple(found)))
+    return repros
+
+
+def _repro(journal: Journal, recorded: RecordedFixture, bot: str) -> Repro:
+    """Return what is the same for all questions of a bot in a fixture."""
+    fixture = recorded.fixture
+    return Repro(
+        game=fixture.game,
+        rules=fixture.rules,
+        fixture=fixture.path,
+        table=fixture.path,
+        bot=recorded_bot(journal, bot),
+        croupier_seed=bot_seed(recorded.seed, bot, fixture.path),
+        level=journal.metadata()["level"],
+        asked=(),
+        state=journal.initial_states(fixture.path).get(bot),
+    )
+
+
+def _asked_of(recorded: RecordedFixture, bot: str, tables: range) -> Iterator[Decision]:
+    """Yield what a bot was asked at some tables; a benched bot was not asked."""
+    for nth in tables:
+        bots = recorded.sittings[nth].bots
+        if bot in bots:
+            for decision in recorded.table(nth).decisions():
+                if bots[decision.seat] == bot and decision.answer != Fault(FaultKind.BENCHED):
+                    yield decision
+
+
+def _ends_process(answer: Answer) -> bool:
+    return isinstance(answer, Fault) and answer.kind not in LIVES_ON and answer.detail != "TimeoutError"
+
+
+def _not_asked(recorded: RecordedFixture, target: Target) -> Problem:
+    table = recorded.table(target.nth)
+    bots = [table.sitting.bots[decision.seat] for decision in table.decisions()]
+    name, number, bot = table.sitting.path, target.number, target.bot
+    if number > len(bots):
+        message = f"table {name} has {len(bots)} questions, there is no question {number}"
+    elif number and bot:
+        message = f"question {number} of {name} was asked of {bots[number - 1]}, not of {bot}"
+    else:
+        message = f"{bot} was not asked anything at {name}"
+    return Problem("U001", "", message, hint=f"croupier replay '{name}' shows its questions")
