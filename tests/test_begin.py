@@ -13,7 +13,7 @@ from test_every_language import needs
 from host.bots.values import Question
 from host.games import GAMES
 from host.submissions.languages import LANGUAGES
-from host.submissions.scaffold import SPOKEN, main_file, starter_files
+from host.submissions.scaffold import SPOKEN, starter_files
 from protocols import PROTOCOLS
 from protocols.wire import Answer, read_move, spell
 
@@ -72,7 +72,7 @@ def test_a_first_bot_reads_every_field(game: str, tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize("game", GAMES)
 def test_there_is_one_place_to_edit(language: str, game: str) -> None:
     files = starter_files("mine", GAMES[game], language, "lines")
-    source = files.pop(main_file(LANGUAGES[language]))
+    source = files.pop(LANGUAGES[language].starter.file)
     assert list(files) == ["bot.toml"]
     assert "`decide` is the place to edit" in source or "{@code decide} is the place to edit" in source
     assert max(map(len, source.splitlines())) <= 130

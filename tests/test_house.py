@@ -17,6 +17,7 @@ from house import CACHE
 
 from host.base.errors import explanations
 from host.sandbox import detect, keeper_build
+from host.submissions.languages import LANGUAGES, PYTHON
 
 ROOT = Path(__file__).parents[1]
 SHIPPED_KEEPER = f"host/sandbox/built/{keeper_build.file_name()}"
@@ -67,6 +68,22 @@ def test_every_code_is_said_somewhere() -> None:
     sources = (ROOT / "host").rglob("*.py")
     said = {code for path in sources for code in re.findall(r'"([BCHRSU]\d{3})"', path.read_text())}
     assert said == set(explanations())
+
+
+OTHER_MEANINGS = {"build.py", "doctor.py", "dask.py"}
+"""Modules in which "python" is a key of bot.toml, or the Python that croupier itself runs on."""
+
+
+def test_no_language_is_named_outside_its_table() -> None:
+    quoted = re.compile(rf"""["']({"|".join(LANGUAGES)})["']""")
+    named = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in (ROOT / "host").rglob("*.py")
+        if path.name != "languages.py"
+        for match in quoted.finditer(path.read_text())
+        if not (match[1] == PYTHON.name and path.name in OTHER_MEANINGS)
+    ]
+    assert not named
 
 
 def test_every_script_may_be_executed() -> None:

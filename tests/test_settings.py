@@ -12,6 +12,7 @@ from command import croupier, cup_in, environment
 
 from host.base.errors import Problem, explanations
 from host.cli import COLUMNS, COMMANDS, fit_width, group, schema_of
+from host.submissions.languages import LANGUAGES
 from host.tournament.config import load
 from host.tournament.config_diff import canonical
 
@@ -42,6 +43,7 @@ COMPLETED = [
     ("explain S00", [code for code in explanations() if code.startswith("S00")]),
     ("check -g pa", ["pazaak"]),
     ("games ho", ["holdem"]),
+    ("init mine --lang ", sorted(LANGUAGES)),
     ("errors --kind ti", ["timeout"]),
     ("-C {cup} standings ", ["tables"]),
     ("-C {cup} run --stage t", ["tables"]),

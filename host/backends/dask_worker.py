@@ -50,7 +50,7 @@ def build_id() -> str:
     known = hashlib.sha256()
     for package in (host, protocols):
         root = Path(package.__path__[0])
-        for path in sorted(path for suffix in ("py", "c", "lisp") for path in root.rglob(f"*.{suffix}")):
+        for path in sorted([*root.rglob("*.py"), *root.rglob("*.c")]):
             if "data" not in path.relative_to(root).parts:
                 known.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes() + b"\0")
     return f"{__version__} ({known.hexdigest()[:8]})"

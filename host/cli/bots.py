@@ -23,7 +23,14 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
     metavar="GAME",
     help="default: the tournament's; see  croupier games",
 )
-@click.option("-l", "--lang", required=True, metavar="LANGUAGE", help="c, cpp, java, python, lisp, or any")
+@click.option(
+    "-l",
+    "--lang",
+    required=True,
+    shell_complete=completion.languages,
+    metavar="LANGUAGE",
+    help="for example c or python; an unknown one lists all",
+)
 @click.option("--protocol", metavar="PROTOCOL", help="argv or lines; default: what the game's bots usually speak")
 @click.pass_obj
 def init(office: CliContext, folder: Path, game: str | None, lang: str, protocol: str | None) -> None:
@@ -32,7 +39,7 @@ def init(office: CliContext, folder: Path, game: str | None, lang: str, protocol
     from host.cli.common import the_game
     from host.submissions.discovery import load_spec
     from host.submissions.languages import LANGUAGES, missing
-    from host.submissions.scaffold import SPOKEN, main_file, starter_files
+    from host.submissions.scaffold import SPOKEN, starter_files
     from host.tournament.config import load
 
     if game is None and (office.folder / "croupier.toml").exists():
@@ -60,7 +67,7 @@ def init(office: CliContext, folder: Path, game: str | None, lang: str, protocol
     except OSError as failed:
         raise click.UsageError(f"{place} cannot be made: {failed.strerror}") from failed
     lacks = missing(load_spec(place))
-    main = place / main_file(LANGUAGES[lang])
+    main = place / LANGUAGES[lang].starter.file
     if office.json:
         print_json("init", folder=str(place), game=chosen.name, language=lang, edit=str(main), missing=lacks)
         return

@@ -44,6 +44,12 @@ def games(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list
     return _beginning(incomplete, GAMES)
 
 
+def languages(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the languages of starter bots."""
+    templates = Path(__file__).parents[1] / "submissions" / "templates"
+    return _beginning(incomplete, sorted(path.stem for path in templates.glob("*.jinja")))
+
+
 def codes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Return the codes that can be explained."""
     from host.base.errors import explanations

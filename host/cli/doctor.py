@@ -75,7 +75,6 @@ def doctor(office: CliContext, attack: bool, rogues: tuple[str, ...]) -> None:
         languages[row.name] = not lacks
         if lacks:
             missing.append({"language": row.name, "programs": lacks, "cure": f"apt install {row.package}"})
-    lisps = [name for name in ("sbcl", "ecl", "clisp") if tool(name)]
     offered = [clock for clock in CLOCKS if clock_problem(clock, here.level) is None]
     measured = trio.run(measured_clocks, here.level) if here.level != "none" else None
     if office.json:
@@ -128,7 +127,10 @@ def doctor(office: CliContext, attack: bool, rogues: tuple[str, ...]) -> None:
         )
         if (lack := clock_problem("fair", here.level)) is not None:
             click.echo(f"          {lack.message}      {lack.hint}")
-    shown = [f"{name} ({', '.join(lisps)})" if name == "lisp" else name for name, good in languages.items() if good]
+    compilers = {
+        row.name: f" ({', '.join(filter(tool, row.compilers))})" for row in LANGUAGES.values() if row.compilers
+    }
+    shown = [name + compilers.get(name, "") for name, good in languages.items() if good]
     click.echo(f"languages {' · '.join(shown)}")
     for each in missing:
         click.echo(f"missing   {each['language']}: {', '.join(each['programs'])}      {each['cure']}")

@@ -7,8 +7,8 @@ from pathlib import Path
 import protocols
 from host.games import GAMES
 from host.games.engine import Game
-from host.submissions.languages import LANGUAGES
-from host.submissions.scaffold import main_file, starter_files
+from host.submissions.languages import EXAMPLE
+from host.submissions.scaffold import starter_files
 
 
 def protocol(game: Game) -> str:
@@ -31,7 +31,7 @@ def rules(game: Game) -> str:
 
 def example(game: Game) -> str:
     """Return a whole bot in Python, as `croupier init` writes it."""
-    return starter_files("example", game, "python", game.protocol)[main_file(LANGUAGES["python"])].rstrip()
+    return starter_files("example", game, EXAMPLE.name, game.protocol)[EXAMPLE.starter.file].rstrip()
 
 
 CARDS: Mapping[str, Callable[[Game], str]] = {"protocol": protocol, "rules": rules, "example": example}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from host.base.errors import Problem, UserError
 from host.submissions import sample_bots
 from host.submissions.bot_spec import Spec
-from host.submissions.languages import LANGUAGES, Command, Kit, Step, java, need, script, warm
+from host.submissions.languages import JAVA, LANGUAGES, PYTHON, Command, Kit, Step, java, need, script
 
 HOST = Path(__file__).parents[1]
 """The package host, as a folder."""
@@ -46,7 +46,7 @@ def adapted(spec: Spec) -> Spec:
     if spec.game not in ("", row.game):
         message = f'adapter = "{row.name}" is for {row.game}, not for {spec.game}'
         raise UserError([Problem("C013", spec.manifest or spec.name, message, hint=f'game = "{row.game}"')], 3)
-    suffixes = LANGUAGES[row.language].sources
+    suffixes = LANGUAGES[row.language].suffixes
     return spec._replace(
         game=row.game,
         language=row.language,
@@ -141,7 +141,8 @@ def default_command(spec: Spec) -> Command:
     """Return the command of an interpreter that is kept and forks this bot; empty where each start is cold."""
     files = sources(ADAPTERS[spec.adapter]) if spec.adapter else {}
     texts: Kit = {_module(name): (name, path.read_text()) for name, path in sorted(files.items())}
-    return warm(spec, texts)
+    row = LANGUAGES[spec.language]
+    return () if row.reason_not_warm(spec) else row.warm(spec, texts)
 
 
 def _module(name: str) -> str:
@@ -163,7 +164,12 @@ ADAPTERS: Mapping[str, Adapter] = {
     row.name: row
     for row in (
         Adapter(
-            *("simplepazaak", "pazaak", "java", "lines", build_simplepazaak, run_simplepazaak),
+            name="simplepazaak",
+            game="pazaak",
+            language=JAVA.name,
+            protocol="lines",
+            build=build_simplepazaak,
+            run=run_simplepazaak,
             words=(
                 (
                     r"final variable HAND_GOAL",
@@ -178,7 +184,14 @@ ADAPTERS: Mapping[str, Adapter] = {
             ),
         ),
         Adapter(
-            *("banksalad", "holdem", "python", "lines", build_banksalad, run_banksalad, "table", True),
+            name="banksalad",
+            game="holdem",
+            language=PYTHON.name,
+            protocol="lines",
+            build=build_banksalad,
+            run=run_banksalad,
+            lifetime="table",
+            warm=True,
             words=(("there is no function named bet", f"what is asked is {BET}"),),
             extra=(("holdem/core/hands.py", "games/hands.py"),),
         ),

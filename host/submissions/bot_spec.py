@@ -6,8 +6,6 @@ from typing import NamedTuple
 from host.sandbox.limits import Limits
 
 MANIFEST = "bot.toml"
-SCRIPTS = ("python", "lisp")
-"""The languages whose bots have one entry; of the others all sources together are the bot."""
 
 
 class Spec(NamedTuple):

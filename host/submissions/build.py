@@ -25,7 +25,7 @@ from host.sandbox.limits import GIB, KIB, MIB, Limits
 from host.submissions import requirements
 from host.submissions.adapters import ADAPTERS, adapted, advice, default_command, lay
 from host.submissions.bot_spec import Bot, Spec
-from host.submissions.languages import LANGUAGES, Step, cold_because, environment, missing, need, own_build, tool
+from host.submissions.languages import ANY, LANGUAGES, Step, environment, missing, need, own_build, tool
 from protocols import argv as argv_protocol
 from protocols.wire import FaultKind
 
@@ -179,7 +179,7 @@ def warm_start(spec: Spec) -> tuple[str, ...]:
 
 def reason_not_warm(spec: Spec) -> str:
     """Return why a bot that asks for a warm start has none."""
-    return cold_because(spec._replace(protocol=protocol_of(spec)))
+    return LANGUAGES[spec.language].reason_not_warm(spec._replace(protocol=protocol_of(spec)))
 
 
 def format_step(step: Step) -> str:
@@ -235,7 +235,7 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
                     raise
     files = frozenset(str(path.relative_to(built)) for path in built.rglob("*") if path.is_file())
     kind = ADAPTERS[spec.adapter] if spec.adapter else language
-    argv = kind.run(spec, files) if not (spec.run and spec.language != "any") else LANGUAGES["any"].run(spec, files)
+    argv = (ANY if spec.run else kind).run(spec, files)
     env = environment(argv) | requirements.environment(spec) | dict(spec.env)
     return Bot(
         *(spec.name, spec.language, protocol_of(spec), argv, str(built), sha256, tuple(env.items()), spec.limits),

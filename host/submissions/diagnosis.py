@@ -4,13 +4,13 @@ import re
 import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from pathlib import Path
 
 from host.base.errors import Problem
 from host.base.safe_text import escape_control_chars
 from host.bots.values import Evidence
 from host.games.engine import Game
 from host.submissions.bot_spec import Bot
+from host.submissions.languages import LANGUAGES
 from host.submissions.manifest import spelled_limit
 from protocols.wire import FaultKind
 
@@ -36,22 +36,15 @@ REFUSED = re.compile(
 WROTE = re.compile(r"Read-only file system|Permission denied: '(?!/)")
 """What they write when that was to write beside themselves; Landlock has another word for it."""
 
-SAID: Mapping[str, re.Pattern[str]] = {
-    "B011": re.compile(r"Could not find or load main class|Main method not found in class"),
-    "B012": re.compile(r"Could not reserve enough space for|insufficient memory for the Java|Invalid maximum heap"),
-    "B013": re.compile(r"can't allocate|can't map|failed to allocate", re.IGNORECASE),
-    "B036": re.compile(r"debugger invoked|Type HELP for debugger|Available restarts|Lisp debugger", re.IGNORECASE),
-    "B037": REFUSED,
-}
+SYMPTOMS = {symptom.code: symptom for row in LANGUAGES.values() for symptom in row.symptoms}
+SAID: Mapping[str, re.Pattern[str]] = {code: symptom.pattern for code, symptom in SYMPTOMS.items()} | {"B037": REFUSED}
 """What a runtime says before it gives up, by the code that says what it means."""
 
 GIVEN_UP = frozenset({FaultKind.CRASH, FaultKind.EXIT, FaultKind.EXTRA, FaultKind.UNREADABLE, FaultKind.TIMEOUT})
 """The faults before which a runtime may have said something."""
 
-FLUSHES = "C: fflush(stdout) · Java: out.flush() · Python: print(…, flush=True) · Lisp: (finish-output)"
+FLUSHES = " · ".join(row.flush for row in LANGUAGES.values() if row.flush)
 HINTS = {
-    "B012": 'heap = "64 MiB" in bot.toml: croupier then passes -Xmx64m and limits the memory that is really used',
-    "B013": 'heap = "128 MiB" in bot.toml: croupier passes it as --dynamic-space-size',
     "B018": "does it need a file or a library that is not in its folder?",
     "B020": FLUSHES,
     "B021": 'read the arguments, or protocol = "lines" in bot.toml',
@@ -63,7 +56,6 @@ HINTS = {
     "B033": "it needs more memory than it may have",
     "B034": "build it with -g, and put the question to it by hand",
     "B035": "a bot answers before it exits; one that lives on reads until its input ends",
-    "B036": "sbcl --script, or --disable-debugger (the preset does it); handle the error that is shown",
     "B037": "bots have no network and see only their folder: what it needs must lie there",
     "B038": "an answer is one short line; remarks belong to stderr",
 }
@@ -79,7 +71,7 @@ def diagnose(bot: Bot, game: Game, piece: Evidence, code: str = "") -> Problem:
     if piece.raw:
         shown.append(f"wrote: {stderr_text(piece)!r}")
     shown += [f"stderr: {line[:LONGEST]}" for line in stderr.splitlines()[-LAST_LINES:] if line.strip()]
-    message = MESSAGES.get(code, _any)(bot, game, piece)
+    message = _gave_up(code, piece) if code in SYMPTOMS else MESSAGES.get(code, _any)(bot, game, piece)
     return Problem(code, bot.name, message, "\n".join(shown), hint_of(code, bot, game, piece))
 
 
@@ -99,11 +91,8 @@ def code_of(piece: Evidence) -> str:
 def hint_of(code: str, bot: Bot, game: Game, piece: Evidence) -> str:
     """Return the cure."""
     expected = f"expected  {game.grammar.expected}"
-    if code == "B011":
-        found = mains(bot)
-        return (
-            f'main = "{found[0]}"' if len(found) == 1 else f"a class with a main: {', '.join(found) or 'there is none'}"
-        )
+    if code in SYMPTOMS:
+        return SYMPTOMS[code].hint(bot)
     if code == "B037":
         return hint_of_refusal(bot, piece.stderr + piece.raw)
     if code == "B023":
@@ -120,16 +109,6 @@ def hint_of_refusal(bot: Bot, words: bytes) -> str:
         return HINTS["B037"]
     kept = f"{bot.state}, its state file" if bot.state else 'the file that  state = "memory.bin"  in its bot.toml names'
     return f"a bot's folder is read-only; it may keep one file: {kept}"
-
-
-def mains(bot: Bot) -> list[str]:
-    """Return the classes of a built Java bot that have a main method."""
-    folder = Path(bot.folder) / "classes"
-    return sorted(
-        ".".join(path.relative_to(folder).with_suffix("").parts)
-        for path in folder.rglob("*.class")
-        if b"([Ljava/lang/String;)V" in (content := path.read_bytes()) and b"\x01\x00\x04main" in content
-    )
 
 
 def stderr_text(piece: Evidence) -> str:
@@ -175,19 +154,14 @@ def _refused(_bot: Bot, _game: Game, piece: Evidence) -> str:
     return f"the sandbox refused it something, and it {piece.ended or 'gave no answer'}:  {last_line(piece)}"
 
 
-def _adapter_exception(code: str, what: str) -> Callable[[Bot, Game, Evidence], str]:
-    def told(_bot: Bot, _game: Game, piece: Evidence) -> str:
-        lines = escape_control_chars((piece.stderr + piece.raw).decode(errors="replace")).splitlines()
-        line = next((line for line in lines if SAID[code].search(line)), "")
-        return f"{what}:  {line.strip()[:LONGEST]}"
-
-    return told
+def _gave_up(code: str, piece: Evidence) -> str:
+    """Return what a runtime's own output says about a fault."""
+    lines = escape_control_chars((piece.stderr + piece.raw).decode(errors="replace")).splitlines()
+    line = next((line for line in lines if SYMPTOMS[code].pattern.search(line)), "")
+    return SYMPTOMS[code].message(piece, line.strip()[:LONGEST])
 
 
 MESSAGES: Mapping[str, Callable[[Bot, Game, Evidence], str]] = {
-    "B011": _adapter_exception("B011", "Java does not find the main class"),
-    "B012": _adapter_exception("B012", "the JVM cannot reserve its heap"),
-    "B013": _adapter_exception("B013", "SBCL cannot reserve its heap"),
     "B018": lambda _bot, _game, piece: f"cannot be started: {piece.detail}",
     "B020": lambda _bot, _game, piece: (
         f"answered only after its input was closed: it does not flush (nothing came for {milliseconds(piece.wall)})"
@@ -211,7 +185,6 @@ MESSAGES: Mapping[str, Callable[[Bot, Game, Evidence], str]] = {
     ),
     "B034": _crashed,
     "B035": _exited,
-    "B036": lambda _bot, _game, piece: f"fell into the Lisp debugger, and {piece.ended or 'waits there'}",
     "B037": _refused,
     "B038": lambda bot, _game, _piece: f"more than {spelled_limit(bot.limits.output)} for one move: cut, and killed",
 }

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from host.base.config_file import InvalidValue, Toml, closest_match, display_path, load_model, read_untrusted, to_toml
 from host.base.errors import Problem, UserError
 from host.sandbox.limits import Limits
-from host.submissions.bot_spec import MANIFEST, SCRIPTS, Spec
-from host.submissions.executable_checks import program_problems, python_problems, runnable
+from host.submissions.bot_spec import MANIFEST, Spec
+from host.submissions.executable_checks import program_problems, runnable
 from host.submissions.file_tree import FileTree, SingleFile
-from host.submissions.languages import LANGUAGES
+from host.submissions.languages import ANY, LANGUAGES, Language, language_of
 from host.submissions.manifest import Manifest, adapter_of, bot_name, contradictions, limits_exceeded
 from host.submissions.sample_bots import PREFIX, sample, samples
 
@@ -174,21 +174,19 @@ def _name(path: Path, name: str) -> list[Problem]:
 
 
 def _from_file(path: Path, contents: FileTree, granted: Limits) -> Spec:
-    language = next((row.name for row in LANGUAGES.values() if path.suffix in row.suffixes), "any")
+    row = language_of(path.suffix)
     problems = _name(path, path.stem)
-    if language == "any":
+    if row.is_executable:
         problems += program_problems(contents, path.name)
-    if language == "python":
-        problems += python_problems(contents, path.name)
+    problems += row.source_problems(contents, path.name, Manifest())
     _refuse_if(problems)
-    scripted = language in (*SCRIPTS, "any")
     return Spec(
         path.stem,
         path.parent,
         (path.name,),
-        language,
-        entry=path.name if scripted else "",
-        sources=() if scripted else (path.name,),
+        row.name,
+        entry=path.name if row.has_entry else "",
+        sources=() if row.has_entry else (path.name,),
         limits=granted,
     )
 
@@ -208,17 +206,18 @@ def _from_folder(folder: Path, contents: FileTree, granted: Limits) -> Spec:
     problems += unclear
     sources, entry = said.sources, said.entry
     if language and not unclear:
-        if not sources and language not in (*SCRIPTS, "any"):
-            sources = tuple(_of_language(contents, language))
-        if not entry and not said.run and language in (*SCRIPTS, "any"):
-            entry, unclear = _entry(contents, said, language, toml)
+        row = LANGUAGES[language]
+        if not sources and not row.has_entry:
+            sources = tuple(_of_language(contents, row))
+        if not entry and not said.run and row.has_entry:
+            entry, unclear = _entry(contents, row, toml)
             problems += unclear
         problems += _missing(contents, said, toml)
         problems += contradictions(said, language, toml)
-        if language == "any" or (said.run and not said.build):
+        if row.is_executable or (said.run and not said.build):
             problems += _run_problems(contents, said, entry, toml)
-        if language == "python" and entry in contents.modes and not said.python.lstrip(">= ").startswith("2"):
-            problems += python_problems(contents, entry)
+        if row.has_entry:
+            problems += row.source_problems(contents, entry, said)
         if not (sources or entry or said.run or said.build or problems):
             needed = f"has no source file of {language}"
             problems.append(
@@ -260,44 +259,43 @@ def _from_folder(folder: Path, contents: FileTree, granted: Limits) -> Spec:
 # What a folder does not say.
 
 
-def _of_language(contents: FileTree, language: str) -> list[str]:
-    row = LANGUAGES[language]
-    return [name for name in contents.names if PurePosixPath(name).suffix in (*row.sources, *row.suffixes)]
+def _of_language(contents: FileTree, row: Language) -> list[str]:
+    return [name for name in contents.names if PurePosixPath(name).suffix in row.suffixes]
 
 
 def _language(contents: FileTree, said: Manifest, toml: Toml) -> tuple[str, list[Problem]]:
     """Return the language of a folder: what it says, else the only one it has sources of."""
     if said.language or said.run or said.adapter:
         adapter = adapter_of(said)
-        return said.language or (adapter.language if adapter else "any"), []
-    mine = [name for name in LANGUAGES if name != "any" and _of_language(contents, name)]
-    if named := [name for name in mine if {said.entry, *said.sources} & set(_of_language(contents, name))]:
+        return said.language or (adapter.language if adapter else ANY.name), []
+    mine = [name for name, row in LANGUAGES.items() if _of_language(contents, row)]
+    if named := [name for name in mine if {said.entry, *said.sources} & set(_of_language(contents, LANGUAGES[name]))]:
         mine = named
     if len(mine) > 1:
         which = f"has sources of {' and '.join(mine)}: which is the bot?"
         return "", [
             Problem("B014", contents.where(""), which, contents.listing(), f'language = "{mine[0]}" in bot.toml')
         ]
-    return (mine[0] if mine else "any"), []
+    return (mine[0] if mine else ANY.name), []
 
 
-def _entry(contents: FileTree, said: Manifest, language: str, toml: Toml) -> tuple[str, list[Problem]]:
+def _entry(contents: FileTree, row: Language, toml: Toml) -> tuple[str, list[Problem]]:
     """Return the script or program that is run when bot.toml does not name it: the only one, or the one called so."""
     top = [name for name in contents.names if "/" not in name and name != MANIFEST]
-    if language == "any":
+    if row.is_executable:
         choice = [name for name in top if runnable(contents.start_of(name))] or (top if len(top) == 1 else [])
         wanted = f'run = ["./{choice[0]}"]' if choice else 'run = ["./…"], or language = "…"'
     else:
-        choice = [name for name in top if name in _of_language(contents, language)]
+        choice = [name for name in top if name in _of_language(contents, row)]
         wanted = f'entry = "{choice[0]}"' if choice else 'entry = "…"'
     if len(choice) == 1:
         return choice[0], []
     usual = ("bot", "main", contents.folder.name, "turn")
-    if language != "any" and (known := [name for name in choice if PurePosixPath(name).stem in usual]):
+    if not row.is_executable and (known := [name for name in choice if PurePosixPath(name).stem in usual]):
         return min(known, key=lambda name: usual.index(PurePosixPath(name).stem)), []
-    what = "program" if language == "any" else f"{language} file"
+    what = "program" if row.is_executable else f"{row.name} file"
     told = f"has several: which {what} is the bot?" if choice else f"has no {what} to run"
-    if language == "any" and not choice and not toml.data:
+    if row.is_executable and not choice and not toml.data:
         told = "has no source file of a language that is known, and no program"
     return "", [Problem("B014", toml.name, told, contents.listing(), f"{wanted} in bot.toml")]
 
@@ -345,12 +343,12 @@ def _how_to_run(first: str, contents: FileTree) -> str:
     mine, wanted = [name for name in contents.names if name != MANIFEST], PurePosixPath(first).name
     stems = [name for name in mine if PurePosixPath(name).stem.lower() == wanted.lower()]
     if near := stems[0] if stems else closest_match(wanted, mine):
-        language = next((name for name in LANGUAGES if near in _of_language(contents, name)), "")
+        row = language_of(PurePosixPath(near).suffix)
         build = next((name for name in contents.names if name in ("build.sh", "make.sh", "Makefile")), "")
-        if not language:
+        if row.is_executable:
             return f'did you mean  run = ["./{near}"] ?'
         if not build:
-            return f'did you mean  language = "{language}"  in the place of run?'
+            return f'did you mean  language = "{row.name}"  in the place of run?'
     for name, command in (("build.sh", "sh build.sh"), ("make.sh", "sh make.sh"), ("Makefile", "make")):
         if name in contents.modes:
             return f'did you mean  build = ["{command}"] ?'

@@ -1,5 +1,7 @@
-"""The languages croupier knows by name: how each is built and run; any other program is `any`."""
+"""The languages croupier knows, one row each: how to find, build, start and diagnose a bot. `any` is any other program."""
 
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -7,10 +9,18 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from host.base import paths
+from host.base.config_file import escaped
+from host.base.errors import Problem
+from host.bots.values import Evidence
 from host.sandbox.limits import MIB
-from host.submissions.bot_spec import Spec
+from host.submissions.bot_spec import Bot, Spec
+from host.submissions.file_tree import LARGEST_FILE, FileTree
+
+if TYPE_CHECKING:
+    from host.submissions.manifest import Manifest
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 """Where a bot's programs are looked for: the places that exist inside a sandbox."""
@@ -27,20 +37,53 @@ class Step(NamedTuple):
     optional: bool = False
 
 
-class Language(NamedTuple):
-    """A row: which files are in it, what must be installed, how they become a program, how that is started.
+Kit = Mapping[str, tuple[str, str]]
+"""The modules of an adapter: file and text by module name; `__main__` is its program."""
 
-    `build` may look at the sources; `run` gets the names of the files that the build left.
-    """
+
+class Starter(NamedTuple):
+    """The source file of a starter bot, and what its bot.toml needs besides the keys of every bot."""
+
+    file: str
+    keys: Mapping[str, object]
+
+
+class Symptom(NamedTuple):
+    """Output of a runtime that explains why a bot failed."""
+
+    code: str
+    pattern: re.Pattern[str]
+    message: Callable[[Evidence, str], str]  # from the fault, and the line that matches the pattern
+    hint: Callable[[Bot], str]
+
+
+class Language(NamedTuple):
+    """A row of LANGUAGES: everything that croupier knows about a language."""
 
     name: str
-    suffixes: tuple[str, ...]  # of a lone file that is a bot; the first is the usual one
-    sources: tuple[str, ...]  # of the files that are compiled
-    programs: tuple[str, ...]
-    package: str  # Debian's
-    build: Callable[[Spec, Command], list[Step]]  # (the spec, the arguments of a first question)
-    run: Callable[[Spec, frozenset[str]], Command]
-    hello: str  # a whole program that answers S, whatever it is asked by argv
+    build: Callable[[Spec, Command], list[Step]]  # from the spec, and the arguments of a first question
+    run: Callable[[Spec, frozenset[str]], Command]  # from the spec, and the names of all files after the build
+    starter: Starter
+    hello: str  # a complete program that answers S to any question by argv
+    suffixes: tuple[str, ...] = ()  # of its source files; the first is the usual one
+    programs: tuple[str, ...] = ()  # that must be installed
+    package: str = ""  # of Debian, with these programs
+    compilers: tuple[str, ...] = ()  # the values of `compiler`; the first is the default
+    keys: tuple[str, ...] = ()  # of bot.toml: those that only some languages understand, this one among them
+    is_executable: bool = False  # any program: the submitted file itself is executed
+    looks_like: re.Pattern[bytes] | None = None  # the first bytes of a source file
+    interpreter: re.Pattern[str] | None = None  # names in a '#!' line that mean programs[0]
+    flush: str = ""  # how a bot flushes its output
+    symptoms: tuple[Symptom, ...] = ()
+    programs_of: Callable[[Spec], Command] | None = None  # what one bot needs, where that is not `programs`
+    source_problems: Callable[[FileTree, str, "Manifest"], list[Problem]] = lambda _tree, _name, _manifest: []
+    warm: Callable[[Spec, Kit], Command] = lambda _spec, _kit: ()  # the command of a process that forks the bot
+    reason_not_warm: Callable[[Spec], str] = lambda _spec: "only a Python script that is asked by argv can be kept warm"
+
+    @property
+    def has_entry(self) -> bool:
+        """Whether one file is run. In other languages all sources together are the bot."""
+        return "entry" in self.keys
 
 
 @cache
@@ -51,24 +94,8 @@ def tool(name: str) -> str | None:
 
 
 def need(name: str) -> str:
-    """Return a program's path, or its bare name where `missing` has already said that it is not installed."""
+    """Return a program's path, or its bare name if it is not installed, which `missing` reports."""
     return tool(name) or name
-
-
-def missing(spec: Spec) -> list[str]:
-    """Return the programs that this bot needs and this machine lacks."""
-    wanted = LANGUAGES[spec.language].programs
-    if spec.language == "python":
-        wanted = (python(spec),)
-        if spec.python.startswith(">=") and tool("python3") and version_of("python3") < numbers(spec.python):
-            wanted = (f"python3 {spec.python}",)
-    if spec.language == "lisp":
-        wanted = (spec.compiler or "sbcl",)
-    if spec.language == "any" and spec.run and "/" not in spec.run[0]:
-        wanted = (spec.run[0],)
-    if spec.build and spec.language != "any":
-        wanted = ()  # its own commands build it; they say what they miss
-    return [name for name in (*wanted, *spec.needs) if tool(name) is None]
 
 
 def own_build(spec: Spec) -> list[Step]:
@@ -136,6 +163,22 @@ def run_java(spec: Spec, files: frozenset[str]) -> Command:
     return java(spec, *(["-XX:SharedArchiveFile=bot.jsa"] if "bot.jsa" in files else []))
 
 
+def mains(bot: Bot) -> list[str]:
+    """Return the classes of a built Java bot that have a main method."""
+    folder = Path(bot.folder) / "classes"
+    return sorted(
+        ".".join(path.relative_to(folder).with_suffix("").parts)
+        for path in folder.rglob("*.class")
+        if b"([Ljava/lang/String;)V" in (content := path.read_bytes()) and b"\x01\x00\x04main" in content
+    )
+
+
+def main_hint(bot: Bot) -> str:
+    """Return the line of bot.toml that names the main class, or the classes to choose from."""
+    found = mains(bot)
+    return f'main = "{found[0]}"' if len(found) == 1 else f"a class with a main: {', '.join(found) or 'there is none'}"
+
+
 STARTER = (
     "import builtins, sys; builtins.exit = builtins.quit = sys.exit; sys.path += {packages!r}; "
     "sys.stdout.reconfigure(line_buffering=True); del sys.argv[0]; __file__ = sys.argv[0]; "
@@ -153,9 +196,6 @@ READY = (
     "home = {{}}; exec({text!r}, home); globals().pop('home')['serve'](__file__, {guest!r}, {kit!r}, globals())"
 )
 """Starts the same way an interpreter that is kept, and forks for every start. -E: what a bot requires is for it alone."""
-
-Kit = Mapping[str, tuple[str, str]]
-"""An adapter's modules, file and text by name; `__main__` is its program."""
 
 
 @cache
@@ -177,13 +217,11 @@ def script(spec: Spec, entry: str) -> Command:
     return (need(program), "-B", "-S", "-c", STARTER.format(packages=[*packages(program)]), entry)
 
 
-def warm(spec: Spec, kit: Kit) -> Command:
-    """Return the command of an interpreter that forks this bot for every start; empty where there can be none.
+def warm_python(spec: Spec, kit: Kit) -> Command:
+    """Return the command of an interpreter that forks this bot for every start.
 
     The words that the cold start's command has beyond it are the fork's arguments.
     """
-    if cold_because(spec):
-        return ()
     program = python(spec)
     entry, _ = kit.get("__main__", (spec.entry, ""))
     text = INTERPRETER.read_text()
@@ -191,14 +229,14 @@ def warm(spec: Spec, kit: Kit) -> Command:
     return (need(program), "-B", "-ES", "-c", ready, entry)
 
 
-def cold_because(spec: Spec) -> str:
-    """Return why a bot can have no warm start; empty when it can.
+def reason_not_warm_python(spec: Spec) -> str:
+    """Return why a Python bot cannot have a warm start; empty if it can.
 
-    Nothing of a Python bot may run in the interpreter that forks it: no module in the place of the library's, nothing that
-    an environment names.
+    No code of a bot may run in the interpreter that forks it: no module that replaces one of the library's, nothing that
+    an environment variable names.
     """
     hiding = [name for name in spec.files if name.partition("/")[0].partition(".")[0] in sys.stdlib_module_names]
-    if spec.language != "python" or spec.run or (spec.protocol not in ("", "argv") and not spec.adapter):
+    if spec.run or (spec.protocol not in ("", "argv") and not spec.adapter):
         return "only a Python script that is asked by argv can be kept warm"
     if hiding:
         return f"its own {hiding[0]} hides the library's"
@@ -222,6 +260,67 @@ def python(spec: Spec) -> str:
     if not spec.python or spec.python.startswith(">="):
         return "python3"
     return "python" + ".".join(map(str, numbers(spec.python)[:2]))
+
+
+def python_programs(spec: Spec) -> Command:
+    """Return the interpreter that a Python bot needs."""
+    if spec.python.startswith(">=") and tool("python3") and version_of("python3") < numbers(spec.python):
+        return (f"python3 {spec.python}",)
+    return (python(spec),)
+
+
+COMPILED = """
+import json, resource, sys, warnings
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+resource.setrlimit(resource.RLIMIT_CPU, (5, 5))
+warnings.simplefilter("ignore")
+try:
+    compile(sys.stdin.buffer.read(), "bot", "exec", dont_inherit=True)
+except SyntaxError as error:
+    print(json.dumps([type(error).__name__, str(error.msg), error.lineno or 1, error.text or ""]))
+except ValueError as error:
+    print(json.dumps(["SyntaxError", str(error), 1, ""]))
+"""
+"""Compiles a guest's source in a process of its own, since a compiler can be made to crash or to eat memory."""
+
+PYTHON_2 = re.compile(
+    r"Missing parentheses in call to '(print|exec)'|multiple exception types must be parenthesized|leading zeros in decimal"
+)
+PYTHON_2_LINE = re.compile(r"<>|`|\b[0-9]+[lL]\b|^\s*raise\s+\w+\s*,|^\s*(print|exec)\s+[\"'\w]|\bur[\"']")
+
+
+def python_problems(contents: FileTree, name: str, manifest: "Manifest") -> list[Problem]:
+    """Return why Python cannot compile a source file: it is Python 2, or has a syntax error."""
+    if manifest.python.lstrip(">= ").startswith("2") or name not in contents.modes:
+        return []
+    program = tool("python3")
+    if program is None:
+        return []  # `missing` reports it
+    root = os.geteuid() == 0
+    uid, gid = paths.sandbox_user()
+    try:
+        done = subprocess.run(
+            [program, "-I", "-S", "-B", "-c", COMPILED],
+            input=contents.start_of(name, LARGEST_FILE),
+            capture_output=True,
+            cwd="/",
+            env={},
+            timeout=10,
+            user=uid if root else None,
+            group=gid if root else None,
+            extra_groups=[] if root else None,
+        )
+        kind, said, line, text = json.loads(done.stdout[:10_000])
+    except (subprocess.SubprocessError, OSError, ValueError):
+        return []  # it compiles, or cannot be looked at so: then its first question will tell
+    where, text = f"{contents.where(name)}:{line}", escaped(text.strip())[:80]
+    words = f"{kind}: {escaped(said.partition('. Did you mean')[0])}"
+    if not (PYTHON_2.search(said) or PYTHON_2_LINE.search(text)):
+        return [Problem("B015", where, words, text, f"python3 -m py_compile {contents.where(name)}")]
+    printed = re.match(r"print\s+(.+)", text)
+    change = f"change to print({printed[1]})" if printed else "rewrite it for Python 3"
+    hint = f'python3 -m lib2to3 is gone from 3.13; {change}, or set python = "2.7" if you have it'
+    return [Problem("B006", where, f"is Python 2:  {text}", words, hint)]
 
 
 def no_build(_spec: Spec, _question: Command) -> list[Step]:
@@ -265,27 +364,150 @@ def run_any(spec: Spec, _files: frozenset[str]) -> Command:
     return (first if "/" in first else need(first), *rest)
 
 
+def any_programs(spec: Spec) -> Command:
+    """Return the program of the system that `run` names, if any."""
+    return (spec.run[0],) if spec.run and "/" not in spec.run[0] else ()
+
+
+def lisp_programs(spec: Spec) -> Command:
+    """Return the Lisp that a bot needs."""
+    return (spec.compiler or LISP.compilers[0],)
+
+
 C_HELLO = '#include <stdio.h>\nint main(void) { puts("S"); return 0; }\n'
 JAVA_HELLO = 'public class Hello { public static void main(String[] a) { System.out.println("S"); } }\n'
 
-LANGUAGES: Mapping[str, Language] = {
-    row.name: row
-    for row in (
-        Language("c", (".c",), (".c",), ("cc",), "gcc libc6-dev", build_c, run_program, C_HELLO),
-        Language(
-            "cpp", (".cpp", ".cc", ".cxx"), (".cpp", ".cc", ".cxx"), ("c++",), "g++", build_cpp, run_program, C_HELLO
+C = Language(
+    name="c",
+    suffixes=(".c",),
+    programs=("cc",),
+    package="gcc libc6-dev",
+    keys=("sources",),
+    build=build_c,
+    run=run_program,
+    starter=Starter("bot.c", {}),
+    flush="C: fflush(stdout)",
+    hello=C_HELLO,
+)
+CPP = Language(
+    name="cpp",
+    suffixes=(".cpp", ".cc", ".cxx"),
+    programs=("c++",),
+    package="g++",
+    keys=("sources",),
+    build=build_cpp,
+    run=run_program,
+    starter=Starter("bot.cpp", {}),
+    hello=C_HELLO,
+)
+JAVA = Language(
+    name="java",
+    suffixes=(".java",),
+    programs=("java", "javac", "jar"),
+    package="default-jdk-headless",
+    keys=("main", "heap", "sources"),
+    build=build_java,
+    run=run_java,
+    starter=Starter("Bot.java", {"heap": "64 MiB"}),
+    flush="Java: out.flush()",
+    hello=JAVA_HELLO,
+    symptoms=(
+        Symptom(
+            "B011",
+            re.compile(r"Could not find or load main class|Main method not found in class"),
+            lambda _fault, line: f"Java does not find the main class:  {line}",
+            main_hint,
         ),
-        Language(
-            *("java", (".java",), (".java",), ("java", "javac", "jar"), "default-jdk-headless"),
-            *(build_java, run_java, JAVA_HELLO),
+        Symptom(
+            "B012",
+            re.compile(r"Could not reserve enough space for|insufficient memory for the Java|Invalid maximum heap"),
+            lambda _fault, line: f"the JVM cannot reserve its heap:  {line}",
+            lambda _bot: (
+                'heap = "64 MiB" in bot.toml: croupier then passes -Xmx64m and limits the memory that is really used'
+            ),
         ),
-        Language("python", (".py",), (".py",), ("python3",), "python3", no_build, run_python, 'print("S")\n'),
-        Language(
-            "lisp", (".lisp", ".lsp", ".cl"), (".lisp",), ("sbcl",), "sbcl", build_lisp, run_lisp, '(format t "S~%")\n'
+    ),
+)
+PYTHON = Language(
+    name="python",
+    suffixes=(".py",),
+    programs=("python3",),
+    package="python3",
+    keys=("entry", "python", "requires", "warm"),
+    build=no_build,
+    run=run_python,
+    starter=Starter("bot.py", {"entry": "bot.py"}),
+    flush="Python: print(…, flush=True)",
+    hello='print("S")\n',
+    looks_like=re.compile(rb"(import|from|def|class|print|if|#.*python)\b"),
+    interpreter=re.compile("python"),
+    programs_of=python_programs,
+    source_problems=python_problems,
+    warm=warm_python,
+    reason_not_warm=reason_not_warm_python,
+)
+LISP = Language(
+    name="lisp",
+    suffixes=(".lisp", ".lsp", ".cl"),
+    programs=("sbcl",),
+    package="sbcl",
+    compilers=("sbcl", "ecl", "clisp"),
+    keys=("entry", "compiler", "heap"),
+    build=build_lisp,
+    run=run_lisp,
+    starter=Starter("bot.lisp", {"entry": "bot.lisp"}),
+    flush="Lisp: (finish-output)",
+    hello='(format t "S~%")\n',
+    programs_of=lisp_programs,
+    symptoms=(
+        Symptom(
+            "B013",
+            re.compile(r"can't allocate|can't map|failed to allocate", re.IGNORECASE),
+            lambda _fault, line: f"SBCL cannot reserve its heap:  {line}",
+            lambda _bot: 'heap = "128 MiB" in bot.toml: croupier passes it as --dynamic-space-size',
         ),
-        Language("any", (), (), (), "", no_build, run_any, "#!/bin/sh\necho S\n"),
-    )
-}
+        Symptom(
+            "B036",
+            re.compile(r"debugger invoked|Type HELP for debugger|Available restarts|Lisp debugger", re.IGNORECASE),
+            lambda fault, _line: f"fell into the Lisp debugger, and {fault.ended or 'waits there'}",
+            lambda _bot: "sbcl --script, or --disable-debugger (the preset does it); handle the error that is shown",
+        ),
+    ),
+)
+ANY = Language(
+    name="any",
+    keys=("entry", "sources"),
+    is_executable=True,
+    build=no_build,
+    run=run_any,
+    starter=Starter("bot", {"run": ["./bot"]}),
+    hello="#!/bin/sh\necho S\n",
+    programs_of=any_programs,
+)
+
+LANGUAGES: Mapping[str, Language] = {row.name: row for row in (C, CPP, JAVA, PYTHON, LISP, ANY)}
+
+EXAMPLE = PYTHON
+"""The language of the example that participants are given."""
+
+
+def languages_with(key: str) -> list[str]:
+    """Return the languages that understand a key of bot.toml; empty for a key that every bot may have."""
+    return [row.name for row in LANGUAGES.values() if key in row.keys]
+
+
+def language_of(suffix: str) -> Language:
+    """Return the language of a source file by its suffix; ANY if it has none."""
+    return next((row for row in LANGUAGES.values() if suffix in row.suffixes), ANY)
+
+
+def missing(spec: Spec) -> list[str]:
+    """Return the programs that this bot needs and this machine lacks."""
+    row = LANGUAGES[spec.language]
+    wanted = row.programs_of(spec) if row.programs_of else row.programs
+    if spec.build and not row.is_executable:
+        wanted = ()  # its own commands build it, and report what they miss
+    return [name for name in (*wanted, *spec.needs) if tool(name) is None]
 
 
 def environment(argv: Command) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """What a bot.toml may say, and what it may not say together."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from pathlib import PurePosixPath
 from typing import Annotated, Any, ClassVar
@@ -24,24 +24,13 @@ from host.games import GAMES
 from host.sandbox.limits import BYTES, SECONDS, Limits, seconds, size
 from host.submissions.adapters import ADAPTERS, Adapter
 from host.submissions.file_tree import unsafe_name
-from host.submissions.languages import LANGUAGES
+from host.submissions.languages import LANGUAGES, languages_with
 from host.submissions.sample_bots import PREFIX
 from protocols import PROTOCOLS
 
 LONGEST_NAME = 40
 LONGEST_AMOUNT = 40  # characters of a number with its unit
-
-ONLY_FOR: Mapping[str, tuple[str, ...]] = {
-    "main": ("java",),
-    "heap": ("java", "lisp"),
-    "compiler": ("lisp",),
-    "python": ("python",),
-    "requires": ("python",),
-    "warm": ("python",),
-    "entry": ("python", "lisp", "any"),
-    "sources": ("c", "cpp", "java", "any"),
-}
-"""Keys of bot.toml that mean something to some languages only."""
+COMPILERS = [name for row in LANGUAGES.values() for name in row.compilers]
 
 
 def amount_of(
@@ -205,7 +194,7 @@ class Manifest:
     main: Annotated[str, matches(r"[\w$]+(\.[\w$]+)*", "class", 'main = "Players.Mine"')] = ""
     run: tuple[Text, ...] = ()
     build: tuple[Text, ...] = ()
-    compiler: Annotated[str, one_of(lambda: ("sbcl", "ecl", "clisp"), "Lisp that is known here")] = ""
+    compiler: Annotated[str, one_of(lambda: COMPILERS, "Lisp that is known here")] = ""
     adapter: Annotated[str, one_of(lambda: ADAPTERS, "adapter")] = ""
     heap: Size = 0
     python: Annotated[str, matches(r"(>=|==)?\s*[0-9]+(\.[0-9]+){0,2}", "version", '">=3.11", or "3.12"')] = ""
@@ -233,8 +222,8 @@ def contradictions(said: Manifest, language: str, toml: Toml) -> list[Problem]:
         value = toml.data.get(key)
         problems.append(Problem("C013", toml.where(key), f"{key} = {to_toml(value)} {message}", hint=hint))
 
-    for key, languages in ONLY_FOR.items():
-        if key in toml.data and language not in languages:
+    for key in toml.data:
+        if (languages := languages_with(key)) and language not in languages:
             against(key, f"means nothing to a bot in {language}", f"it is for {' and '.join(languages)}")
     if adapter := adapter_of(said):
         for key in ("game", "language", "protocol"):

@@ -7,7 +7,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from host.base.config_file import InvalidValue, to_toml
 from host.games.engine import Game
-from host.submissions.bot_spec import MANIFEST, SCRIPTS
+from host.submissions.bot_spec import MANIFEST
 from host.submissions.file_tree import unsafe_name
 from host.submissions.languages import LANGUAGES, Language
 from host.submissions.manifest import bot_name
@@ -60,13 +60,8 @@ def template_fields(game: Game) -> dict[str, TemplateField]:
     return fields
 
 
-def main_file(row: Language) -> str:
-    """Return the name of the source file."""
-    return "Bot.java" if row.name == "java" else "bot" + (row.suffixes[0] if row.suffixes else "")
-
-
 def starter_files(name: str, game: Game, language: str, protocol: str) -> dict[str, str]:
-    """Return the files of a starter bot by name: bot.toml and the source. Raise Wrong for a name that a bot cannot have."""
+    """Return a starter bot's bot.toml and source, by file name. Raise InvalidValue for a name that a bot cannot have."""
     if unsafe_name(bot_name(name)):
         raise InvalidValue(
             "C009", "is no name for a folder with sources: quotes and backslashes end comments and texts"
@@ -82,20 +77,14 @@ def starter_files(name: str, game: Game, language: str, protocol: str) -> dict[s
         below_is_field=game.opening.below in fields,
         expected=game.grammar.expected,
     )
-    return {MANIFEST: manifest(name, game, row, protocol), main_file(row): source}
+    return {MANIFEST: manifest(name, game, row, protocol), row.starter.file: source}
 
 
 def manifest(name: str, game: Game, row: Language, protocol: str) -> str:
     """Return a starter bot's bot.toml."""
-    said = {"name": name, "game": game.name, "language": row.name, "protocol": protocol}
-    if row.name in SCRIPTS:
-        said["entry"] = main_file(row)
-    if row.name == "java":
-        said["heap"] = "64 MiB"
-    lines = [f"{key:<8} = {to_toml(value)}" for key, value in said.items()]
+    keys = {"name": name, "game": game.name, "language": row.name, "protocol": protocol} | dict(row.starter.keys)
+    lines = [f"{key:<8} = {to_toml(value)}" for key, value in keys.items()]
     lines.insert(1, '# author = "…"')
-    if row.name == "any":
-        lines.append(f'run      = ["./{main_file(row)}"]')
     if protocol != "argv":
         lines.append(
             "# parallel_tables = 64      when it remembers nothing from question to question: up to 64 tables at once"

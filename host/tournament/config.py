@@ -33,7 +33,8 @@ from host.play.records import WorkerSetup
 from host.sandbox.limits import CLOCKS, Limits
 from host.submissions.bot_spec import Bot, Spec
 from host.submissions.discovery import Entry, discover, expand_patterns, load_specs
-from host.submissions.manifest import ONLY_FOR, GameName, RequestedLimits
+from host.submissions.languages import languages_with
+from host.submissions.manifest import GameName, RequestedLimits
 
 CONFIG = "croupier.toml"
 ADDRESS = r"(tcp|tls)://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}"
@@ -262,7 +263,8 @@ class Tournament(NamedTuple):
     def specs(self, folder: Path) -> list[Spec]:
         """Return the bots that take part, not built yet; raise Refused with whatever is wrong with any of them."""
         specs = load_specs(self.bots, folder, self.game, self.limits)
-        return [spec._replace(warm=spec.warm or (self.warm and spec.language in ONLY_FOR["warm"])) for spec in specs]
+        can_be_warm = languages_with("warm")
+        return [spec._replace(warm=spec.warm or (self.warm and spec.language in can_be_warm)) for spec in specs]
 
 
 def load(place: Path) -> Tournament:
