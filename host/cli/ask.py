@@ -63,20 +63,20 @@ class Questions(NamedTuple):
 @click.option("--unsafe", is_flag=True, help="no sandbox at all: only for bots you wrote yourself")
 @JOURNAL
 @click.pass_obj
-def ask(office: CliContext, /, words: tuple[str, ...], **options: Any) -> None:
+def ask(context: CliContext, /, words: tuple[str, ...], **options: Any) -> None:
     """Ask a bot a recorded question again: one question, a whole table, a fault, or a bundle.
 
     The bot is asked alone. The time line shows CPU time, waiting for a core and sleeping.
     """
-    report = _asked(office, words, Options(**options))
-    if office.json:
+    report = _asked(context, words, Options(**options))
+    if context.json:
         print_json("ask", **report.json())
         return
     for line in report.text():
         click.echo(line)
 
 
-def _asked(office: CliContext, words: tuple[str, ...], options: Options) -> "AskReport | Difference":
+def _asked(context: CliContext, words: tuple[str, ...], options: Options) -> "AskReport | Difference":
     """Ask what is meant; return what came of it."""
     import trio
 
@@ -84,12 +84,12 @@ def _asked(office: CliContext, words: tuple[str, ...], options: Options) -> "Ask
     from host.cli.common import level_of
     from host.inspect.reask import asked_by_both, reask
 
-    wanted = _parted(office, words, options)
-    questions = _questions(office, wanted, options)
+    wanted = _parted(context, words, options)
+    questions = _questions(context, wanted, options)
     repro = questions.repros[0]
     level = level_of("L3", options.unsafe)
     names = [wanted.bot or repro.bot.name, *([options.other] if options.other else [])]
-    bots = [_built(_spec(office, name, repro.game, questions.sources), repro, level, options) for name in names]
+    bots = [_built(_spec(context, name, repro.game, questions.sources), repro, level, options) for name in names]
     if options.other:
         mine, theirs = asked_by_both(bots, questions.repros, level)
         return Difference(place=repro.bot.name, bots=bots, mine=mine, theirs=theirs)
@@ -97,13 +97,13 @@ def _asked(office: CliContext, words: tuple[str, ...], options: Options) -> "Ask
     return AskReport(repro=repro, bot=bots[0], level=level, rounds=rounds, limited=not options.no_limits)
 
 
-def _parted(office: CliContext, words: tuple[str, ...], options: Options) -> Wanted:
+def _parted(context: CliContext, words: tuple[str, ...], options: Options) -> Wanted:
     """Return which bot and which question the words of the command mean."""
     if len(words) == 2 and options.worst:
         raise click.UsageError(f"either --worst or {words[1]}")
     if len(words) == 2:
         return Wanted(bot=words[0], where=words[1])
-    if len(words) == 1 and (FAULT.fullmatch(words[0]) or _is_file(office, words[0])):
+    if len(words) == 1 and (FAULT.fullmatch(words[0]) or _is_file(context, words[0])):
         if options.worst:
             raise click.UsageError(f"either --worst or {words[0]}")
         return Wanted(bot=None, where=words[0])
@@ -112,27 +112,27 @@ def _parted(office: CliContext, words: tuple[str, ...], options: Options) -> Wan
     raise click.UsageError("which bot, and which question? BOT TABLE:N, fault:ID, BOT --worst, or a bundle's FILE")
 
 
-def _is_file(office: CliContext, where: str) -> bool:
-    return where.endswith(BUNDLE) or (office.folder / where).is_file()
+def _is_file(context: CliContext, where: str) -> bool:
+    return where.endswith(BUNDLE) or (context.folder / where).is_file()
 
 
-def _questions(office: CliContext, wanted: Wanted, options: Options) -> Questions:
+def _questions(context: CliContext, wanted: Wanted, options: Options) -> Questions:
     """Return what is meant: out of a bundle, or out of a journal."""
     from host.inspect.bundle import unpacked
     from host.tournament.journal import reading
 
-    if wanted.where is not None and _is_file(office, wanted.where):
-        return Questions([unpacked(office.folder / wanted.where)])
-    path, target = (office.folder / options.journal) if options.journal else journals_of(office)[0], None
+    if wanted.where is not None and _is_file(context, wanted.where):
+        return Questions([unpacked(context.folder / wanted.where)])
+    path, target = (context.folder / options.journal) if options.journal else journals_of(context)[0], None
     if wanted.where is not None:
-        path, target = parse_target(office, options.journal, wanted.where)
+        path, target = parse_target(context, options.journal, wanted.where)
     with reading(path) as journal:
         sources = {name: str(about.get("source", "")) for name, about in journal.bots().items()}
         if options.place is not None and options.place not in sources:
             raise click.UsageError(unknown_name("bot", options.place, sources))
         own = wanted.bot
         if own is not None and own not in sources:
-            own = _spec(office, own, journal.metadata()["game"], sources).name
+            own = _spec(context, own, journal.metadata()["game"], sources).name
         place = options.place or (own if own in sources else None) or ""
         if target is not None:
             target = target._replace(bot=options.place or target.bot or ("" if target.number else place))
@@ -161,17 +161,17 @@ def _repros(journal: "Journal", target: "Target | None", bot: str, options: Opti
     return [with_history(journal, repro) if options.same else repro]
 
 
-def parse_target(office: CliContext, journal: Path | None, where: str) -> "tuple[Path, Target]":
+def parse_target(context: CliContext, journal: Path | None, where: str) -> "tuple[Path, Target]":
     """Return the journal and the questions meant by `fault:ID` or TABLE[:N]. Raise UsageError or Refused otherwise."""
     from host.cli.replay_lookup import place_of, split
     from host.inspect.repro import Target
     from host.tournament.journal import reading
 
-    journals = [office.folder / journal] if journal else journals_of(office)
+    journals = [context.folder / journal] if journal else journals_of(context)
     match = FAULT.fullmatch(where)
     if match is None:
         table, number = split(where)
-        place = place_of(journals, office.folder, table)
+        place = place_of(journals, context.folder, table)
         return place.journal, Target(fixture=place.fixture, nth=place.nth, number=number)
     with reading(journals[0]) as book:
         for _, path, piece in book.evidence("WHERE fault.id = ?", (int(match[1]),)):
@@ -179,14 +179,14 @@ def parse_target(office: CliContext, journal: Path | None, where: str) -> "tuple
     raise click.UsageError(f"there is no {where}; `croupier errors` names them")
 
 
-def _spec(office: CliContext, word: str, game: str, sources: Mapping[str, str]) -> "Spec":
+def _spec(context: CliContext, word: str, game: str, sources: Mapping[str, str]) -> "Spec":
     """Return the bot that a word means; for games outside a tournament the journal knows where their bots lay."""
     from host.cli.author import named
 
     source = sources.get(word, "")
-    if source and Path(source).exists() and not (office.folder / word).exists():
+    if source and Path(source).exists() and not (context.folder / word).exists():
         word = source
-    _game, (spec,) = named(office, (word,), game)
+    _game, (spec,) = named(context, (word,), game)
     chosen: Spec = spec
     return chosen
 
@@ -211,14 +211,14 @@ class Export(NamedTuple):
     spoilers: bool
 
 
-def bundled(office: CliContext, export: Export) -> tuple[Path, int]:
+def bundled(context: CliContext, export: Export) -> tuple[Path, int]:
     """Write a bundle; return its path and how many questions it holds. Raise UsageError if there is no such fault."""
     from host.inspect.bundle import packed
     from host.inspect.repro import repro_of, with_history
     from host.report.export import refuse_secrets
     from host.tournament.journal import reading
 
-    path, target = parse_target(office, export.journal, _fault_or(office, export))
+    path, target = parse_target(context, export.journal, _fault_or(context, export))
     with reading(path) as journal:
         if not export.spoilers:
             refuse_secrets(journal, target.fixture)
@@ -230,18 +230,18 @@ def bundled(office: CliContext, export: Export) -> tuple[Path, int]:
                 raise click.UsageError(f"nothing went wrong at {where}; {where}:N names any question of it")
             target = target._replace(number=piece.number, bot=piece.bot)
         repro = with_history(journal, repro_of(journal, target))
-    output = export.output or office.folder / f"{repro.table.replace('/', '-')}-{target.number}{BUNDLE}"
+    output = export.output or context.folder / f"{repro.table.replace('/', '-')}-{target.number}{BUNDLE}"
     write(output, packed(repro))
     return output, len(repro.before) + len(repro.asked)
 
 
-def _fault_or(office: CliContext, export: Export) -> str:
+def _fault_or(context: CliContext, export: Export) -> str:
     """Return which question is meant; without one, the last fault of the journal."""
     from host.tournament.journal import reading
 
     if export.where not in (None, "last"):
         return str(export.where)
-    path = office.folder / export.journal if export.journal else journals_of(office)[0]
+    path = context.folder / export.journal if export.journal else journals_of(context)[0]
     with reading(path) as journal:
         numbers = [number for number, _, _ in journal.evidence(FAULTY)]
     if not numbers:

@@ -20,7 +20,7 @@ from host.cli.journals import journals_of
 @click.option("--rules", "card", flag_value="rules", help="its rules")
 @click.option("--example", "card", flag_value="example", help="a whole bot in Python")
 @click.pass_obj
-def games(office: CliContext, name: str | None, card: str | None) -> None:
+def games(context: CliContext, name: str | None, card: str | None) -> None:
     """List the games; with a name, what its bots are asked and may answer, with examples."""
     if card and not name:
         raise click.UsageError(f"--{card} of which game? croupier games GAME --{card}")
@@ -47,12 +47,12 @@ def games(office: CliContext, name: str | None, card: str | None) -> None:
         from host.cli.handouts import CARDS
 
         text = CARDS[card](chosen[0])
-        if office.json:
+        if context.json:
             print_json("games", rows=[rows[0] | {card: text}])
         else:
             click.echo(text)
         return
-    if office.json:
+    if context.json:
         print_json("games", rows=rows)
         return
     for row, game in zip(rows, chosen, strict=True):
@@ -68,7 +68,7 @@ def games(office: CliContext, name: str | None, card: str | None) -> None:
             click.echo(f"json     {row['json_example']}")
 
 
-def named(office: CliContext, names: tuple[str, ...], game: str | None) -> tuple[Any, list[Any]]:
+def named(context: CliContext, names: tuple[str, ...], game: str | None) -> tuple[Any, list[Any]]:
     """Return the game and the specs that are meant by folders, files, names and sample:NAME."""
     from host.cli.common import the_game
     from host.sandbox.limits import Limits
@@ -78,7 +78,7 @@ def named(office: CliContext, names: tuple[str, ...], game: str | None) -> tuple
 
     if game:
         the_game(game)
-    here = load(office.folder) if (office.folder / "croupier.toml").exists() else None
+    here = load(context.folder) if (context.folder / "croupier.toml").exists() else None
     entered: dict[str, Any] = {}  # the tournament's own; whatever is wrong with them matters only where they are meant
     granted = here.limits if here else Limits()
     specs = []
@@ -87,10 +87,10 @@ def named(office: CliContext, names: tuple[str, ...], game: str | None) -> tuple
             place = sample(name, game or (here.game if here else None))
             specs.append(load_spec(place, granted)._replace(game=place.parent.name))
             continue
-        if (office.folder / name).exists():
-            specs.append(load_spec(office.folder / name, granted))
+        if (context.folder / name).exists():
+            specs.append(load_spec(context.folder / name, granted))
             continue
-        entered = entered or {entry.name: entry for entry in (here.entries(office.folder) if here else [])}
+        entered = entered or {entry.name: entry for entry in (here.entries(context.folder) if here else [])}
         if name in entered:
             refuse_broken([entered[name]])
             specs.append(entered[name].spec)
@@ -127,7 +127,7 @@ def named(office: CliContext, names: tuple[str, ...], game: str | None) -> tuple
 @click.option("--unsafe", is_flag=True, help="no sandbox at all: only for bots you wrote yourself")
 @click.pass_obj
 def play(
-    office: CliContext,
+    context: CliContext,
     names: tuple[str, ...],
     tables: int,
     game: str | None,
@@ -148,21 +148,21 @@ def play(
     from host.tournament.adhoc import Stage, played
     from host.tournament.standings import stage_standings
 
-    chosen, specs = named(office, names, game)
+    chosen, specs = named(context, names, game)
     low, high = chosen.seats
     if not low <= len(specs) <= high:
         seats = f"{low} to {high}" if low != high else str(low)
         many = f"{len(specs)} {'is' if len(specs) == 1 else 'are'} named"
         raise click.UsageError(f"a table of {chosen.name} seats {seats} bots; {many}")
-    terms, journal = terms_of(office, chosen, specs, preset, seed, unsafe=unsafe)
+    terms, journal = terms_of(context, chosen, specs, preset, seed, unsafe=unsafe)
     hands = min(workers or usable_cores(), tables)
     started = time.monotonic()
-    with progress_view("none" if office.json or tables <= 2 else "auto", quiet=office.quiet) as watch:
+    with progress_view("none" if context.json or tables <= 2 else "auto", quiet=context.quiet) as watch:
         friendly = trio.run(played, terms, Stage(tables, mirror), journal, processes, hands, watch)
     seconds = time.monotonic() - started
     stage = {"name": "play", "kind": "independent", "rank_by": [], "mirror": mirror}
     rows, sure, advice = stage_standings(stage, {}, friendly.records, friendly.bots)
-    if office.json:
+    if context.json:
         print_json(
             "play",
             game=chosen.name,
@@ -190,7 +190,7 @@ def play(
 
 
 def terms_of(
-    office: CliContext, game: Any, specs: list[Any], preset: str | None, seed: str | None, *, unsafe: bool
+    context: CliContext, game: Any, specs: list[Any], preset: str | None, seed: str | None, *, unsafe: bool
 ) -> tuple[Any, Path]:
     """Return what a friendly game is played under, as the tournament here has it, and where it is journalled."""
     from host.cli.common import level_of
@@ -198,7 +198,7 @@ def terms_of(
     from host.tournament.adhoc import AdhocRules
     from host.tournament.config import load
 
-    tournament = load(office.folder) if (office.folder / "croupier.toml").exists() else None
+    tournament = load(context.folder) if (context.folder / "croupier.toml").exists() else None
     if preset and preset not in game.presets:
         told = unknown_name(f"preset of {game.name}", preset, game.presets)
         raise click.UsageError(f"{told}  (presets: {', '.join(game.presets)})")
@@ -206,14 +206,14 @@ def terms_of(
     rules = game.presets[preset] if preset else usual
     level = level_of(tournament.level if tournament else "L3", unsafe)
     terms = AdhocRules(game, rules, specs, seed, level, tournament.limits if tournament else Limits())
-    return terms, _place_of_play(office, tournament is not None)
+    return terms, _place_of_play(context, tournament is not None)
 
 
-def _place_of_play(office: CliContext, tournament: bool) -> Path:
+def _place_of_play(context: CliContext, tournament: bool) -> Path:
     """Return where a friendly game is journalled; of those outside a tournament the last 20 are kept."""
     if tournament:
-        return office.folder / "run" / "play.sqlite"
-    folder = office.folder / ".croupier"
+        return context.folder / "run" / "play.sqlite"
+    folder = context.folder / ".croupier"
     folder.mkdir(exist_ok=True)
     for old in sorted(folder.glob("play-*.sqlite"))[:-19]:
         for path in folder.glob(old.stem + "*"):
@@ -227,7 +227,7 @@ def _place_of_play(office: CliContext, tournament: bool) -> Path:
     "--kind", shell_complete=completion.kinds, metavar="KIND", help="one kind of fault only: timeout, illegal …"
 )
 @click.pass_obj
-def errors(office: CliContext, bot: str | None, kind: str | None) -> None:
+def errors(context: CliContext, bot: str | None, kind: str | None) -> None:
     """Show what went wrong: faults by bot and kind, counted, each with a piece of evidence."""
     from host.base.safe_text import escape_control_chars
     from host.report.terminal import time_breakdown
@@ -240,7 +240,7 @@ def errors(office: CliContext, bot: str | None, kind: str | None) -> None:
     if kind is not None and kind not in kinds_known:
         told = unknown_name("kind of fault", kind, kinds_known)
         raise click.UsageError(told if "did you mean" in told else f"{told}; there are {', '.join(kinds_known)}")
-    journals = journals_of(office)
+    journals = journals_of(context)
     groups: dict[tuple[str, str], dict[str, Any]] = {}
     with reading(journals[0]) as journal:
         bots = journal.bots()
@@ -279,7 +279,7 @@ def errors(office: CliContext, bot: str | None, kind: str | None) -> None:
         for (name, what), group in sorted(groups.items(), key=lambda item: -item[1]["count"])
         if bot in (None, name) and kind in (None, what)
     ]
-    if office.json:
+    if context.json:
         print_json("errors", journal=str(journals[0]), rows=rows)
         return
     if not rows:
@@ -303,7 +303,7 @@ def errors(office: CliContext, bot: str | None, kind: str | None) -> None:
             )
             if group["went"]:
                 click.echo(f"  time     {group['went']}")
-            for line in group["stderr"].splitlines()[0 if office.verbose else -3 :]:
+            for line in group["stderr"].splitlines()[0 if context.verbose else -3 :]:
                 click.echo(f"  stderr   {line}")
 
 
@@ -326,13 +326,13 @@ def _in_order_of_play(kept: tuple[int, str, Any]) -> tuple[list[tuple[bool, int,
 @click.option("-o", "output", metavar="FILE.html", type=click.Path(path_type=Path), help="a page that plays it")
 @click.option("--open", "show", is_flag=True, help="show it in the browser")
 @click.pass_obj
-def replay(office: CliContext, table: str, bot: str | None, output: Path | None, show: bool) -> None:
+def replay(context: CliContext, table: str, bot: str | None, output: Path | None, show: bool) -> None:
     """Show a table again: CONTESTANTS/NUMBER as standings and errors name it, or `last`."""
     from host.cli.replay_lookup import as_seen_by, load_table, page_of, place_of, split
     from host.report.replay import as_text
     from host.submissions.sample_bots import PREFIX
 
-    place = place_of(journals_of(office), office.folder, split(table)[0])
+    place = place_of(journals_of(context), context.folder, split(table)[0])
     found = load_table(place)
     seat = None
     if bot is not None:
@@ -344,18 +344,18 @@ def replay(office: CliContext, table: str, bot: str | None, output: Path | None,
     if output is not None or show:
         from host.cli.output import write
 
-        path = output or office.folder / "replay.html"
+        path = output or context.folder / "replay.html"
         text, where = page_of(place, seat)
         write(path, text)
         url = f"{path.resolve().as_uri()}#{where}"
-        if office.json:
+        if context.json:
             print_json("replay", table=found.sitting.path, path=str(path), url=url)
         else:
             click.echo(url)
         if show:
             webbrowser.open(url)
         return
-    if office.json:
+    if context.json:
         print_json("replay", table=found.sitting.path, events=[{"ev": ev, **facts} for ev, facts in found.events])
         return
     for line in as_text(found.events, found.sitting.bots, found.evidence):
@@ -394,7 +394,7 @@ def seal(_context: click.Context, _option: click.Parameter, said: str) -> str:
     "--seal", default="", callback=seal, metavar="HASH", help="published at a stage's end: was anything cut off since?"
 )
 @click.pass_obj
-def verify(office: CliContext, share: float, seal: str) -> None:
+def verify(context: CliContext, share: float, seal: str) -> None:
     """Play every recorded answer through the rules again, and compare all that is kept; exit code 1 when it differs.
 
     Everything kept is sealed by hashes that follow from each other. A seal published at a stage's end binds all before it.
@@ -405,12 +405,12 @@ def verify(office: CliContext, share: float, seal: str) -> None:
     from host.tournament.journal import reading
     from host.tournament.tournament_dir import committed_at
 
-    journals = journals_of(office)
+    journals = journals_of(context)
     with reading(journals[0]) as journal:
         facts = journal.metadata()
         tables, differs, sealed, since = verify(journal, share, seal)
         head = journal.seal()
-    if office.json:
+    if context.json:
         seed = {"seed_sha256": facts["seed_sha256"], "committed": committed_at(facts)}
         sealing = {"seal": head or None, "sealed": sealed, "since": since} if seal else {"seal": head or None}
         print_json("verify", journal=str(journals[0]), tables=tables, differences=differs, **seed, **sealing)

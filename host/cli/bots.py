@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
 )
 @click.option("--protocol", metavar="PROTOCOL", help="argv or lines; default: what the game's bots usually speak")
 @click.pass_obj
-def init(office: CliContext, folder: Path, game: str | None, lang: str, protocol: str | None) -> None:
+def init(context: CliContext, folder: Path, game: str | None, lang: str, protocol: str | None) -> None:
     """Make a bot to begin with: it builds, plays legally, and has one place to edit."""
     from host.base.config_file import InvalidValue
     from host.cli.common import the_game
@@ -42,8 +42,8 @@ def init(office: CliContext, folder: Path, game: str | None, lang: str, protocol
     from host.submissions.scaffold import SPOKEN, starter_files
     from host.tournament.config import load
 
-    if game is None and (office.folder / "croupier.toml").exists():
-        game = load(office.folder).game
+    if game is None and (context.folder / "croupier.toml").exists():
+        game = load(context.folder).game
     if game is None:
         raise click.UsageError("which game? Name it with -g GAME")
     chosen = the_game(game)
@@ -51,7 +51,7 @@ def init(office: CliContext, folder: Path, game: str | None, lang: str, protocol
         raise click.UsageError(f"{unknown_name('language', lang, LANGUAGES)}  (languages: {', '.join(LANGUAGES)})")
     if protocol not in (None, *SPOKEN):
         raise click.UsageError(f"a first bot speaks {' or '.join(SPOKEN)}; protocols/README.md shows the others")
-    place = office.folder / folder
+    place = context.folder / folder
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         hint = "choose another folder, or an empty one"
         raise UserError([Problem("C016", str(place), "is there already, and not empty", hint=hint)], 2)
@@ -68,7 +68,7 @@ def init(office: CliContext, folder: Path, game: str | None, lang: str, protocol
         raise click.UsageError(f"{place} cannot be made: {failed.strerror}") from failed
     lacks = missing(load_spec(place))
     main = place / LANGUAGES[lang].starter.file
-    if office.json:
+    if context.json:
         print_json("init", folder=str(place), game=chosen.name, language=lang, edit=str(main), missing=lacks)
         return
     click.echo(f"{place}: plays {chosen.name} in {lang}. Edit `decide` in {main}, then:")
@@ -100,7 +100,7 @@ def place_of(spec: "Spec") -> str:
 @click.option("--all", "everybody", is_flag=True, help="all bots of the tournament, and once more under load")
 @click.option("--unsafe", is_flag=True, help="without a sandbox")
 @click.pass_obj
-def check(office: CliContext, names: tuple[str, ...], game: str | None, everybody: bool, unsafe: bool) -> None:
+def check(context: CliContext, names: tuple[str, ...], game: str | None, everybody: bool, unsafe: bool) -> None:
     """Check bots: does each build, start, and answer forty questions in time, legibly and the same way twice?
 
     A move that is not allowed is a note, for the rules say what it costs. What fails is a bot that does not build or
@@ -119,7 +119,7 @@ def check(office: CliContext, names: tuple[str, ...], game: str | None, everybod
 
     if bool(names) == everybody:
         raise click.UsageError("name a bot, or say --all" if not names else "--all is all of them: name none")
-    tournament = load(office.folder) if everybody or (office.folder / "croupier.toml").exists() else None
+    tournament = load(context.folder) if everybody or (context.folder / "croupier.toml").exists() else None
     level = level_of(tournament.level if tournament else "L3", unsafe)
     limits = tournament.limits if tournament else Limits()
     reports, exams = [], []
@@ -127,15 +127,15 @@ def check(office: CliContext, names: tuple[str, ...], game: str | None, everybod
     def entered() -> Iterator[tuple[str, Entry, Game | None]]:
         """Yield the bots that are meant, with what is wrong with them."""
         if everybody and tournament:
-            yield from ((entry.name, entry, the_game(tournament.game)) for entry in tournament.entries(office.folder))
+            yield from ((entry.name, entry, the_game(tournament.game)) for entry in tournament.entries(context.folder))
         for name in names:
             try:
-                chosen, (spec,) = named(office, (name,), game)
+                chosen, (spec,) = named(context, (name,), game)
                 yield name, Entry(spec.folder, spec), chosen
             except UserError as refused:
                 if refused.exit_code == 2:  # there is no such bot
                     raise
-                yield name, Entry(office.folder / name, None, tuple(refused.problems)), None
+                yield name, Entry(context.folder / name, None, tuple(refused.problems)), None
 
     for name, entry, chosen in entered():
         if entry.problems or entry.spec is None or chosen is None:
@@ -147,7 +147,7 @@ def check(office: CliContext, names: tuple[str, ...], game: str | None, everybod
         exams += [(bot, chosen)] if bot is not None and report.accepted else []
     slowest = trio.run(under_load, exams, level) if everybody else []
     busy = [loaded(bot, asked) for (bot, _), asked in zip(exams, slowest, strict=False)]
-    if office.json:
+    if context.json:
         rows = [report.facts() for report in reports]
         print_json("check", sandbox=level, rows=rows, under_load=[line._asdict() for line in busy])
     else:

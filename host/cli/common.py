@@ -59,13 +59,13 @@ def the_entry(name: str, known: dict[str, Entry], tournament: Any) -> Entry:
     return known[name]
 
 
-def compute_standings(office: CliContext, folder: Path, outcome: Any, *, on_one_line: bool = False) -> None:
+def compute_standings(context: CliContext, folder: Path, outcome: Any, *, on_one_line: bool = False) -> None:
     """Print the standings of the last stage that has any; as JSON with how the run ended."""
     place = folder if folder.is_dir() else folder.parent
     if on_one_line:
-        office = office._replace(json=True)
+        context = context._replace(json=True)
     with contextlib.suppress(UserError) if outcome.interrupted else contextlib.nullcontext():
-        print_standings(office, place, None, interrupted=outcome.interrupted, on_one_line=on_one_line)
+        print_standings(context, place, None, interrupted=outcome.interrupted, on_one_line=on_one_line)
 
 
 def the_stage(journal: Any, name: str | None) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def standing(journal: Any, name: str | None, *, interrupted: bool = False) -> St
 
 
 def print_standings(
-    office: CliContext,
+    context: CliContext,
     place: Path,
     stage_name: str | None,
     *,
@@ -148,13 +148,13 @@ def print_standings(
     rows, sure, advice = stage_standings(now.stage, now.facts, now.records, now.bots)
     if as_csv:
         terminal.write_csv(rows)
-    elif office.json:
+    elif context.json:
         show = print_json_line if on_one_line else print_json
         advised = [each._asdict() for each in advice]
         show("standings", **now.told, rows=terminal.json_rows(rows), sure=sure, advice=advised)
     elif now.records:
         terminal.print_standings(now.head, rows, sure, kind=now.stage["kind"], advice=advice)
-        for line in terminal.details(rows, advice) if office.verbose else ():
+        for line in terminal.details(rows, advice) if context.verbose else ():
             click.echo(line)
     else:
         click.echo(f"{one_line(now.head)}\n{NOBODY}")

@@ -45,7 +45,7 @@ def bounds_of(_context: click.Context, _option: click.Parameter, said: str) -> t
 @click.option("--unsafe", is_flag=True, help="no sandbox at all: only for bots you wrote yourself")
 @click.pass_obj
 def compare(
-    office: CliContext,
+    context: CliContext,
     new: str,
     old: str,
     bounds: tuple[float, float],
@@ -66,9 +66,9 @@ def compare(
     from host.tournament.comparison import run_comparison, sides
     from host.tournament.runner import interruptible
 
-    chosen, specs = named(office, (new, old), game)
-    _, specs = named(office, (new, old) * sides(chosen), chosen.name)
-    terms, journal = terms_of(office, chosen, specs, preset, seed, unsafe=unsafe)
+    chosen, specs = named(context, (new, old), game)
+    _, specs = named(context, (new, old) * sides(chosen), chosen.name)
+    terms, journal = terms_of(context, chosen, specs, preset, seed, unsafe=unsafe)
     watch, began, told = Quiet(), time.monotonic(), time.monotonic()
     standing: list[tuple[Comparison, Verdict]] = []
     seeds: list[str] = []
@@ -76,7 +76,7 @@ def compare(
     def heard(duel: "Comparison", verdict: "Verdict") -> None:
         nonlocal told
         standing.append((duel, verdict))
-        if time.monotonic() - told > SELDOM and not (office.quiet or office.json or verdict.accepted):
+        if time.monotonic() - told > SELDOM and not (context.quiet or context.json or verdict.accepted):
             told = time.monotonic()
             click.echo(f"{_count(duel.tables)} tables  {_lead(chosen, duel)}  {_progress(verdict)}", err=True)
 
@@ -98,7 +98,7 @@ def compare(
         raise click.exceptions.Exit(5)
     duel, verdict = standing[-1]
     seconds = time.monotonic() - began
-    if office.json:
+    if context.json:
         _print_as_json(chosen, specs, duel, verdict, bounds, seconds, str(journal), seeds[0], interrupted)
     else:
         click.echo(_words(chosen, specs, duel, verdict, bounds, seconds))

@@ -30,31 +30,31 @@ def shipped() -> Path:
 @click.option("--force", is_flag=True, help="write over the files of an earlier time")
 @click.option("--up", is_flag=True, help="play it at once; ends with the tournament's exit code")
 @click.pass_obj
-def compose(office: CliContext, workers: int, force: bool, up: bool) -> None:
+def compose(context: CliContext, workers: int, force: bool, up: bool) -> None:
     """Write a compose file for a tournament's folder: scheduler, workers and tournament, each shut in."""
     from host.tournament.config import load
 
-    load(office.folder)
-    places = [office.folder / name for name in FILES]
+    load(context.folder)
+    places = [context.folder / name for name in FILES]
     there = [place for place in places if place.exists()]
     if there and not force and not up:
         raise UserError([Problem("C016", str(place), "is there already", hint="--force") for place in there], 2)
     if force or not there:
         try:
-            places[0].write_text(file_for(office.folder, workers))
+            places[0].write_text(file_for(context.folder, workers))
             shutil.copyfile(shipped() / FILES[1], places[1])
         except OSError as failed:
             raise UserError([Problem("R013", str(places[0]), f"cannot be written: {failed.strerror}")], 3) from failed
     if up:
         refuse_what_docker_lacks()
-        os.chdir(office.folder)  # version 1 looks for the profile where it is started
+        os.chdir(context.folder)  # version 1 looks for the profile where it is started
         command = [*program(), "up", "--exit-code-from", "tournament"]
         os.execvp(command[0], command)
-    if office.json:
+    if context.json:
         print_json("compose", files=[str(place) for place in places], workers=workers)
         return
     click.echo(f"{places[0]}: {workers} worker{'' if workers == 1 else 's'}, level L3 by {places[1].name}")
-    click.echo(f"  cd {office.folder.resolve()} && docker compose up --exit-code-from tournament")
+    click.echo(f"  cd {context.folder.resolve()} && docker compose up --exit-code-from tournament")
 
 
 def file_for(folder: Path, workers: int) -> str:

@@ -12,7 +12,7 @@ from host.cli import CliContext, group, print_json
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_obj
-def completion(office: CliContext, shell: str) -> None:
+def completion(context: CliContext, shell: str) -> None:
     """Print the completion for a shell: eval "$(croupier completion bash)" in ~/.bashrc, say."""
     from click.shell_completion import get_completion_class
 
@@ -23,7 +23,7 @@ def completion(office: CliContext, shell: str) -> None:
     except (OSError, RuntimeError) as failed:  # click asks bash itself for its version
         problem = Problem("S005", shell, f"completion needs it: {failed}", hint=f"apt install {shell}")
         raise UserError([problem], 6) from failed
-    if office.json:
+    if context.json:
         print_json("completion", shell=shell, script=script)
     else:
         click.echo(script)
@@ -32,7 +32,7 @@ def completion(office: CliContext, shell: str) -> None:
 @click.command()
 @click.argument("what", type=click.Choice(["show", "schema", "check"]), default="show")
 @click.pass_obj
-def config(office: CliContext, what: str) -> None:
+def config(context: CliContext, what: str) -> None:
     """Show what croupier.toml means with everything it leaves out, or its JSON schema, or whether it is right."""
     if what == "schema":
         from pydantic import TypeAdapter
@@ -40,7 +40,7 @@ def config(office: CliContext, what: str) -> None:
         from host.tournament.config import ConfigFile
 
         shape = TypeAdapter(ConfigFile).json_schema()
-        if office.json:
+        if context.json:
             print_json("config", schema_of="croupier.toml", shape=shape)
         else:
             click.echo(json.dumps(shape, indent=1))
@@ -48,13 +48,13 @@ def config(office: CliContext, what: str) -> None:
     from host.tournament.config import load
     from host.tournament.config_diff import canonical
 
-    tournament = load(office.folder)
-    bots = [spec.name for spec in tournament.specs(office.folder)]
+    tournament = load(context.folder)
+    bots = [spec.name for spec in tournament.specs(context.folder)]
     settings = canonical(tournament) | {"name": tournament.name, "bots": bots}
     settings["rules"] = {key: value for key, value in settings["rules"].items() if not isinstance(value, list)}
     settings["sandbox"] = settings["sandbox"] | {"level": tournament.level}
     settings["run"] = settings["run"] | {"workers": tournament.workers or "auto"}
-    if office.json:
+    if context.json:
         warnings = [str(warning) for warning in tournament.warnings]
         print_json("config", path=str(tournament.path), right=True, warnings=warnings, settings=settings)
         return

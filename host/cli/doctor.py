@@ -13,14 +13,14 @@ from host.cli import CliContext, completion, print_json, unknown_name
 
 @click.command()
 @click.pass_obj
-def version(office: CliContext) -> None:
+def version(context: CliContext) -> None:
     """Print versions."""
     facts = {
         "croupier": __version__,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()}",
     }
-    if office.json:
+    if context.json:
         print_json("version", **facts)
     else:
         click.echo("  ".join(f"{name} {value}" for name, value in facts.items()))
@@ -29,7 +29,7 @@ def version(office: CliContext) -> None:
 @click.command()
 @click.argument("code", shell_complete=completion.codes)
 @click.pass_obj
-def explain(office: CliContext, code: str) -> None:
+def explain(context: CliContext, code: str) -> None:
     """Explain an error code: what it means, why it happens and what to do."""
     from host.base.errors import explanations, lookup
     from host.cli.common import filled
@@ -38,7 +38,7 @@ def explain(office: CliContext, code: str) -> None:
     if code not in explanations():
         raise click.UsageError(unknown_name("code", code, explanations()))
     title, text = lookup(code)
-    if office.json:
+    if context.json:
         print_json("explain", code=code, title=title, text=text)
     else:
         click.echo(f"{code}  {title}\n\n{filled(text)}")
@@ -48,7 +48,7 @@ def explain(office: CliContext, code: str) -> None:
 @click.option("--attack", is_flag=True, help="play some rogues of the gallery, each beside an honest bot")
 @click.argument("rogues", nargs=-1)
 @click.pass_obj
-def doctor(office: CliContext, attack: bool, rogues: tuple[str, ...]) -> None:
+def doctor(context: CliContext, attack: bool, rogues: tuple[str, ...]) -> None:
     """Look at the machine: isolation, clock, toolchains; every lack with its cure. Exit code 6 without a sandbox.
 
     With --attack also when a rogue did not get its verdict; ROGUES names those to play (sample_bots/rogues).
@@ -56,7 +56,7 @@ def doctor(office: CliContext, attack: bool, rogues: tuple[str, ...]) -> None:
     import trio
 
     if attack:
-        _attack(office, rogues)
+        _attack(context, rogues)
     if rogues:
         raise click.UsageError(f"{rogues[0]}: rogues are played with --attack")
     from host.backends.local import usable_cores
@@ -77,7 +77,7 @@ def doctor(office: CliContext, attack: bool, rogues: tuple[str, ...]) -> None:
             missing.append({"language": row.name, "programs": lacks, "cure": f"apt install {row.package}"})
     offered = [clock for clock in CLOCKS if clock_problem(clock, here.level) is None]
     measured = trio.run(measured_clocks, here.level) if here.level != "none" else None
-    if office.json:
+    if context.json:
         print_json(
             "doctor",
             croupier=__version__,
@@ -137,7 +137,7 @@ def doctor(office: CliContext, attack: bool, rogues: tuple[str, ...]) -> None:
     raise click.exceptions.Exit(0 if here.level != "none" else 6)
 
 
-def _attack(office: CliContext, names: tuple[str, ...]) -> NoReturn:
+def _attack(context: CliContext, names: tuple[str, ...]) -> NoReturn:
     """Print what becomes of the rogues at this machine's level; exit with 6 when one did not get its verdict."""
     import trio
 
@@ -151,7 +151,7 @@ def _attack(office: CliContext, names: tuple[str, ...]) -> NoReturn:
             raise click.UsageError(unknown_name("rogue", name, rogues))
     verdicts = trio.run(attacked, level, [rogues[name] for name in names] or [it for it in rogues.values() if it.short])
     held = all(verdict.mark != "✗" for verdict in verdicts)
-    if office.json:
+    if context.json:
         print_json("attack", sandbox=level, held=held, rows=[verdict._asdict() for verdict in verdicts])
         raise click.exceptions.Exit(0 if held else 6)
     wide = max(len(verdict.rogue) for verdict in verdicts)

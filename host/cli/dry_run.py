@@ -13,9 +13,9 @@ from host.tournament.estimate import Forecast, StageEstimate
 SHOWN_MEETINGS = 8  # of a stage; -v shows all
 
 
-def print_estimate(office: CliContext, forecast: Forecast) -> None:
+def print_estimate(context: CliContext, forecast: Forecast) -> None:
     """Print who plays whom, how many tables, and how long it will take."""
-    if office.json:
+    if context.json:
         print_json(
             "dry-run",
             run=forecast.name,
@@ -31,7 +31,7 @@ def print_estimate(office: CliContext, forecast: Forecast) -> None:
     click.echo(f"{one_line(forecast.name)} · {forecast.game} · level {forecast.level}")
     for stage in forecast.stages:
         click.echo(f"  {stage.stage:<14} {stage.kind:<12} {amount(stage)}")
-        for line in who(stage, len(stage.meetings) if office.verbose else SHOWN_MEETINGS):
+        for line in who(stage, len(stage.meetings) if context.verbose else SHOWN_MEETINGS):
             click.echo(f"    {line}")
     click.echo(how_long(forecast))
 

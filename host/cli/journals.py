@@ -12,42 +12,42 @@ JOURNAL = click.option(
 )
 
 
-def journals_of(office: CliContext) -> list[Path]:
+def journals_of(context: CliContext) -> list[Path]:
     """Return the journals of a folder, the one written last first. Raise Refused when there is none."""
-    found = [path for path in (_of_tournament(office), *_of_friendly_games(office)) if path.exists()]
+    found = [path for path in (_of_tournament(context), *_of_friendly_games(context)) if path.exists()]
     if not found:
-        raise _nothing_played(office)
+        raise _nothing_played(context)
     return sorted(found, key=_written_at, reverse=True)
 
 
-def the_journal(office: CliContext, chosen: Path | None) -> Path:
+def the_journal(context: CliContext, chosen: Path | None) -> Path:
     """Return the chosen journal, else the tournament's, else that of the last game outside one.
 
     The tournament's need not exist yet. Raise Refused when there is neither a tournament nor a game.
     """
     if chosen is not None:
-        return office.folder / chosen
-    tournament = _of_tournament(office)
-    friendly = [path for path in _of_friendly_games(office) if path.exists()]
+        return context.folder / chosen
+    tournament = _of_tournament(context)
+    friendly = [path for path in _of_friendly_games(context) if path.exists()]
     if tournament.exists() or not friendly:
-        if not tournament.exists() and not (office.folder / "croupier.toml").exists():
-            raise _nothing_played(office)
+        if not tournament.exists() and not (context.folder / "croupier.toml").exists():
+            raise _nothing_played(context)
         return tournament
     return max(friendly, key=_written_at)
 
 
-def _of_tournament(office: CliContext) -> Path:
-    return office.folder / "run" / "run.sqlite"
+def _of_tournament(context: CliContext) -> Path:
+    return context.folder / "run" / "run.sqlite"
 
 
-def _of_friendly_games(office: CliContext) -> list[Path]:
-    return [office.folder / "run" / "play.sqlite", *(office.folder / ".croupier").glob("play-*.sqlite")]
+def _of_friendly_games(context: CliContext) -> list[Path]:
+    return [context.folder / "run" / "play.sqlite", *(context.folder / ".croupier").glob("play-*.sqlite")]
 
 
 def _written_at(path: Path) -> float:
     return path.stat().st_mtime
 
 
-def _nothing_played(office: CliContext) -> UserError:
+def _nothing_played(context: CliContext) -> UserError:
     hint = "croupier run, or croupier play BOT BOT"
-    return UserError([Problem("R006", str(office.folder), "nothing has been played here yet", hint=hint)], 3)
+    return UserError([Problem("R006", str(context.folder), "nothing has been played here yet", hint=hint)], 3)

@@ -14,16 +14,16 @@ from host.cli.journals import JOURNAL, the_journal
 from host.cli.output import making, write
 
 
-def output_path(office: CliContext, chosen: Path | None, usual: str) -> Path:
+def output_path(context: CliContext, chosen: Path | None, usual: str) -> Path:
     """Return where a file goes: as said, from where we are, or under its usual name in the folder."""
     if chosen is not None:
         return chosen
-    if (office.folder / "croupier.toml").exists():
+    if (context.folder / "croupier.toml").exists():
         from host.tournament.config import load
 
         with contextlib.suppress(UserError):  # a report can be made of what was played whatever the config has become
-            usual = load(office.folder).html or usual
-    return office.folder / usual
+            usual = load(context.folder).html or usual
+    return context.folder / usual
 
 
 @click.command()
@@ -34,19 +34,19 @@ def output_path(office: CliContext, chosen: Path | None, usual: str) -> Path:
 @click.option("--open", "show", is_flag=True, help="show it in the browser")
 @click.pass_obj
 def report(
-    office: CliContext, journal: Path | None, output: Path | None, replays: int, blind: bool, show: bool
+    context: CliContext, journal: Path | None, output: Path | None, replays: int, blind: bool, show: bool
 ) -> None:
     """Write the whole run as one HTML file: result, standings, pairs, bots, faults, replays. It needs no network."""
     from host.report.anonymize import REAL_NAMES, numbered
     from host.report.html_file import report_of
     from host.tournament.journal import reading
 
-    with reading(the_journal(office, journal)) as book:
+    with reading(the_journal(context, journal)) as book:
         text, kept = report_of(book, replays, numbered(book) if blind else REAL_NAMES)
-    path = output_path(office, output, "report.html")
+    path = output_path(context, output, "report.html")
     write(path, text)
     size = len(text.encode())
-    if office.json:
+    if context.json:
         print_json("report", path=str(path), bytes=size, replays=kept)
     else:
         click.echo(f"{path}: {size / 1000:,.0f} kB, {kept} replays".replace(",", "\u202f"))
@@ -62,7 +62,7 @@ def report(
 @click.option("--spoilers", is_flag=True, help="also what is still being played: cards, and all that follows from them")
 @click.pass_obj
 def export(
-    office: CliContext, form: str, selection: str | None, journal: Path | None, output: Path | None, spoilers: bool
+    context: CliContext, form: str, selection: str | None, journal: Path | None, output: Path | None, spoilers: bool
 ) -> None:
     """Write what has been played for other programs: a row a seat, an event a line, or the play.log of 2018.
 
@@ -77,8 +77,8 @@ def export(
         from host.cli.ask import Export, bundled
 
         export = Export(journal=journal, where=selection, output=output, spoilers=spoilers)
-        output, questions = bundled(office, export)
-        if office.json:
+        output, questions = bundled(context, export)
+        if context.json:
             print_json("export", path=str(output), form=form, count=questions)
         else:
             click.echo(
@@ -86,7 +86,7 @@ def export(
             )
         return
     with contextlib.ExitStack() as stack:
-        book = stack.enter_context(reading(the_journal(office, journal)))
+        book = stack.enter_context(reading(the_journal(context, journal)))
         file = sys.stdout if output is None else stack.enter_context(making(output))
         if form == "playlog":
             file.write(one_playlog(book, selection or "last", spoilers))
@@ -95,9 +95,9 @@ def export(
             count = (write_csv if form == "csv" else write_events)(book, selection, spoilers, file)
     if output is None:
         return
-    if office.json:
+    if context.json:
         print_json("export", path=str(output), form=form, count=count)
-    elif not office.quiet:
+    elif not context.quiet:
         things = "rows" if form == "csv" else "table" if count == 1 else "tables"
         click.echo(f"{output}: {count:,} {things}".replace(",", "\u202f"))
 
@@ -107,7 +107,7 @@ def export(
 @click.option("-o", "output", metavar="FILE.html", type=click.Path(path_type=Path), help="default: beside the file")
 @click.option("--open", "show", is_flag=True, help="show it in the browser")
 @click.pass_obj
-def import_(office: CliContext, file: Path, output: Path | None, show: bool) -> None:
+def import_(context: CliContext, file: Path, output: Path | None, show: bool) -> None:
     """Take in a play.log, croupier's or one of 2018, and write a page that shows the game."""
     from host.report.export import told_playlog
     from host.report.html_file import casino_of
@@ -120,7 +120,7 @@ def import_(office: CliContext, file: Path, output: Path | None, show: bool) -> 
     told = told_playlog(text, str(file))
     path = output or file.with_name(f"{file.name.removesuffix('.log').removesuffix('.play')}.html")
     write(path, casino_of(file.name, text))
-    if office.json:
+    if context.json:
         print_json("import", path=str(path), **told)
     else:
         left = ", ".join(f"{name} {chips}" for name, chips in told["left"].items())
@@ -138,7 +138,7 @@ def import_(office: CliContext, file: Path, output: Path | None, show: bool) -> 
 @click.option("--bind", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="port 0: any free one")
 @click.option("--spoilers", is_flag=True, help="also cards and replays of what is still being played: for you alone")
 @click.pass_obj
-def serve(office: CliContext, folder: Path | None, journal: Path | None, bind: str, spoilers: bool) -> None:
+def serve(context: CliContext, folder: Path | None, journal: Path | None, bind: str, spoilers: bool) -> None:
     """Show a run live in the browser: read-only, in a process of its own, cards withheld while a stage runs."""
     import trio
 
@@ -148,7 +148,7 @@ def serve(office: CliContext, folder: Path | None, journal: Path | None, bind: s
         hint = 'pip install "croupier[web]"'
         raise UserError([Problem("S008", "", f"serve needs the extra web: {lacking}", hint=hint)], 6) from lacking
 
-    place = office._replace(folder=office.folder / folder) if folder else office
+    place = context._replace(folder=context.folder / folder) if folder else context
     try:
         path = the_journal(place, journal)
     except UserError:
@@ -158,7 +158,7 @@ def serve(office: CliContext, folder: Path | None, journal: Path | None, bind: s
     socket = listening(bind)
     host, port = socket.getsockname()[:2]
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
-    if office.json:
+    if context.json:
         print_json_line("serve", url=url, journal=str(path))
     else:
         click.echo(f"{path} at {url}   (^C stops it; the tournament goes on)")

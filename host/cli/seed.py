@@ -15,14 +15,14 @@ def seed() -> None:
 
 @seed.command()
 @click.pass_obj
-def commit(office: CliContext) -> None:
+def commit(context: CliContext) -> None:
     """Draw the seed, keep it private in run/seed, and print the hash to publish before the first table."""
     from host.report.terminal import day
     from host.tournament.config import load
     from host.tournament.tournament_dir import Folder, commitment
 
-    folder = Folder(office.folder)
-    chosen = load(office.folder).seed
+    folder = Folder(context.folder)
+    chosen = load(context.folder).seed
     if chosen != "random":
         told = f'seed = "{chosen}" is there for everybody to read: there is nothing to commit to'
         raise UserError([Problem("C010", "croupier.toml", told, hint='seed = "random"')], 3)
@@ -31,7 +31,7 @@ def commit(office: CliContext) -> None:
         hash_, at = commitment(folder.seed(chosen)), None
     else:
         hash_, at = folder.commit()
-    if office.json:
+    if context.json:
         print_json("seed", sha256=hash_, committed=at, begun=begun, seed=None)
         return
     click.echo(f"sha256 {hash_}")
@@ -43,23 +43,23 @@ def commit(office: CliContext) -> None:
 
 @seed.command()
 @click.pass_obj
-def reveal(office: CliContext) -> None:
+def reveal(context: CliContext) -> None:
     """Print the seed of a cup that is over, and whether it is the one that was committed to."""
     from host.cli.common import the_stage
     from host.tournament.config import load
     from host.tournament.journal import reading
     from host.tournament.tournament_dir import Folder, commitment, committed_at
 
-    folder = Folder(office.folder)
+    folder = Folder(context.folder)
     with reading(folder.journal) as journal:
         the_stage(journal, None)
         facts = journal.metadata()
     if facts["state"] != "finished":
         told = "the seed stays secret until the cup is over: with it anybody can compute the deals to come"
         raise UserError([Problem("R011", facts["name"], told, hint="croupier status")], 5)
-    value = folder.seed(load(office.folder).seed)
+    value = folder.seed(load(context.folder).seed)
     good = commitment(value) == facts["seed_sha256"]
-    if office.json:
+    if context.json:
         print_json("seed", sha256=facts["seed_sha256"], committed=committed_at(facts), seed=value.hex(), matches=good)
     else:
         click.echo(f"seed   {value.hex()}\nsha256 {commitment(value)}")

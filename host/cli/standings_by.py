@@ -16,7 +16,7 @@ from host.tournament.standings import Pair, by_pair, stage_standings
 from host.tournament.tournament_dir import Folder
 
 
-def print_pairs(office: CliContext, place: Path, stage: str | None, *, as_csv: bool) -> None:
+def print_pairs(context: CliContext, place: Path, stage: str | None, *, as_csv: bool) -> None:
     """Print how every two bots that have met alone at a table have fared."""
     with reading(Folder(place).journal) as journal:
         now = standing(journal, stage)
@@ -25,7 +25,7 @@ def print_pairs(office: CliContext, place: Path, stage: str | None, *, as_csv: b
     met = [{"bot": one, "against": other, **pair._asdict()} for (one, other), pair in pairs.items()]
     if as_csv:
         terminal.write_cells(["bot", "against", *Pair._fields], met)
-    elif office.json:
+    elif context.json:
         print_json("pairs", **now.told, rows=met, sure=sure, advice=[each._asdict() for each in advice])
     elif pairs:
         terminal.print_pairs([row.bot for row in rows], pairs)
@@ -33,7 +33,7 @@ def print_pairs(office: CliContext, place: Path, stage: str | None, *, as_csv: b
         click.echo(f"no two bots have met alone at a table of stage {now.stage['name']}")
 
 
-def print_seats(office: CliContext, place: Path, stage: str | None, *, as_csv: bool) -> None:
+def print_seats(context: CliContext, place: Path, stage: str | None, *, as_csv: bool) -> None:
     """Print what the seats of a stage are worth."""
     with reading(Folder(place).journal) as journal:
         now = standing(journal, stage)
@@ -43,7 +43,7 @@ def print_seats(office: CliContext, place: Path, stage: str | None, *, as_csv: b
     rows = [row._asdict() for row in found.rows]
     if as_csv:
         terminal.write_cells(SeatRow._fields, rows)
-    elif office.json:
+    elif context.json:
         advice = [
             {"seats" if key == "bots" else key: value for key, value in each._asdict().items()} for each in found.advice
         ]

@@ -28,14 +28,14 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
 )
 @click.option("--with-samples", is_flag=True, help="let the sample bots play")
 @click.pass_obj
-def new(office: CliContext, folder: Path, game: str, with_samples: bool) -> None:
+def new(context: CliContext, folder: Path, game: str, with_samples: bool) -> None:
     """Make a tournament folder, ready to run."""
     from host.cli.common import the_game
     from host.submissions.sample_bots import samples
     from host.tournament.config_template import template
 
     the_game(game)
-    place = office.folder / folder
+    place = context.folder / folder
     if (place / "croupier.toml").exists():
         raise UserError(
             [Problem("C016", str(place / "croupier.toml"), "is there already", hint="choose another folder")], 2
@@ -46,7 +46,7 @@ def new(office: CliContext, folder: Path, game: str, with_samples: bool) -> None
         (place / "croupier.toml").write_text(template(game, with_samples, names))
     except OSError as failed:
         raise click.UsageError(f"{place} cannot be made: {failed.strerror}") from failed
-    if office.json:
+    if context.json:
         print_json("new", folder=str(place), game=game, samples=names)
     else:
         click.echo(
@@ -61,7 +61,7 @@ def new(office: CliContext, folder: Path, game: str, with_samples: bool) -> None
 @click.option("--as", "name", metavar="NAME", help="call it so (one submission only)")
 @click.option("--unsafe", is_flag=True, help="build and start it without a sandbox")
 @click.pass_obj
-def add(office: CliContext, submissions: tuple[Path, ...], name: str | None, unsafe: bool) -> None:
+def add(context: CliContext, submissions: tuple[Path, ...], name: str | None, unsafe: bool) -> None:
     """Take in submissions (a file, a folder, a .zip or .tar): copy, build, start. A refused one leaves nothing behind."""
     import trio
 
@@ -74,9 +74,9 @@ def add(office: CliContext, submissions: tuple[Path, ...], name: str | None, uns
 
     if name and len(submissions) > 1:
         raise click.UsageError("--as names one submission; there are several")
-    tournament = load(office.folder)
+    tournament = load(context.folder)
     level = level_of(tournament.level, unsafe)
-    bots = office.folder / "bots"
+    bots = context.folder / "bots"
     new = not bots.exists()
     bots.mkdir(exist_ok=True)
     taken = []
@@ -84,26 +84,26 @@ def add(office: CliContext, submissions: tuple[Path, ...], name: str | None, uns
         for submission in submissions:
             with tempfile.TemporaryDirectory(dir=bots, prefix=".taking-") as making:
                 ours = str(submission).startswith(PREFIX)
-                place = sample(str(submission), tournament.game) if ours else office.folder / submission
+                place = sample(str(submission), tournament.game) if ours else context.folder / submission
                 copied = import_submission(place, Path(making), name)
                 target = bots / copied.name
                 (spec,) = load_specs([glob.escape(copied.name)], Path(making), tournament.game, tournament.limits)
-                refuse_twins(tournament, office.folder, target, spec.name)
+                refuse_twins(tournament, context.folder, target, spec.name)
                 (bot,) = trio.run(prepare_bots, [spec], the_game(tournament.game), tournament.limits, level)
                 copied.rename(target)
             entry = {"bot": bot.name, "path": str(target), "sha256": bot.sha256, "at": time.time()}
             with (bots / ".submissions.jsonl").open("a") as log:
                 log.write(json.dumps(entry) + "\n")
-            plays = target.absolute() in expand_patterns(tournament.bots, office.folder, tournament.game)
+            plays = target.absolute() in expand_patterns(tournament.bots, context.folder, tournament.game)
             taken.append(entry | {"plays": plays})
-            if not office.json:
+            if not context.json:
                 click.echo(f"{bot.name}: taken in as {target}  sha256 {bot.sha256[:16]}…")
             if not plays:
                 click.echo(f"WARNING  {target} does not play: `bots` in {tournament.path} does not name it", err=True)
     finally:
         if new and not taken:
             bots.rmdir()
-    if office.json:
+    if context.json:
         print_json("add", sandbox=level, rows=taken)
 
 
@@ -126,7 +126,7 @@ def refuse_twins(tournament: "Tournament", folder: Path, target: Path, name: str
 @click.command()
 @click.argument("names", shell_complete=completion.bots, nargs=-1)
 @click.pass_obj
-def ls(office: CliContext, names: tuple[str, ...]) -> None:
+def ls(context: CliContext, names: tuple[str, ...]) -> None:
     """List the bots of a tournament: language, protocol, what is missing for them, what is wrong with them."""
     from host.base.safe_text import escape_control_chars
     from host.cli.common import entrants
@@ -135,8 +135,8 @@ def ls(office: CliContext, names: tuple[str, ...]) -> None:
     from host.submissions.languages import missing
     from host.tournament.config import load
 
-    tournament = load(office.folder)
-    entered = entrants(tournament, office.folder, names)
+    tournament = load(context.folder)
+    entered = entrants(tournament, context.folder, names)
     rows = [
         {
             "bot": entry.name,
@@ -150,7 +150,7 @@ def ls(office: CliContext, names: tuple[str, ...]) -> None:
         for entry in entered
         for spec in [entry.spec]
     ]
-    if office.json:
+    if context.json:
         print_json("ls", rows=rows)
         raise click.exceptions.Exit(3 if any(row["problems"] for row in rows) else 0)
     if not rows:
@@ -158,7 +158,7 @@ def ls(office: CliContext, names: tuple[str, ...]) -> None:
     for row in rows:
         lack = f"   ✗ missing {', '.join(row['missing'])}" if row["missing"] else ""
         lack += f"   ✗ {', '.join(row['problems'])}" if row["problems"] else ""
-        place = f"   {escape_control_chars(str(row['path']))}" if office.verbose else ""
+        place = f"   {escape_control_chars(str(row['path']))}" if context.verbose else ""
         about = f"{escape_control_chars(str(row['bot'])):<24} {row['language']:<8} {row['protocol']:<6}"
         click.echo(f"{about}{place}{lack}".rstrip())
     refuse_broken(entered)
@@ -169,7 +169,7 @@ def ls(office: CliContext, names: tuple[str, ...]) -> None:
 @click.option("--force", is_flag=True, help="build again what is built")
 @click.option("--unsafe", is_flag=True, help="build without a sandbox")
 @click.pass_obj
-def build(office: CliContext, names: tuple[str, ...], force: bool, unsafe: bool) -> None:
+def build(context: CliContext, names: tuple[str, ...], force: bool, unsafe: bool) -> None:
     """Build bots, inside the sandbox; what is built already is not built again."""
     import trio
 
@@ -180,11 +180,11 @@ def build(office: CliContext, names: tuple[str, ...], force: bool, unsafe: bool)
     from host.submissions.discovery import refuse_broken
     from host.tournament.config import load
 
-    tournament = load(office.folder)
+    tournament = load(context.folder)
     level = level_of(tournament.level, unsafe)
     problems: list[Problem] = []
     rows, exit_code = [], 0
-    for entry in entrants(tournament, office.folder, names):
+    for entry in entrants(tournament, context.folder, names):
         started = time.monotonic()
         try:
             refuse_broken([entry])
@@ -197,11 +197,11 @@ def build(office: CliContext, names: tuple[str, ...], force: bool, unsafe: bool)
             continue
         took = time.monotonic() - started
         rows.append({"bot": bot.name, "language": bot.language, "sha256": bot.sha256, "seconds": round(took, 3)})
-        if not office.json:
+        if not context.json:
             click.echo(f"  ✓ {escape_control_chars(bot.name):<24} {bot.language:<8} {took:.2f} s")
-            if office.verbose and log_of(bot.sha256).exists():
+            if context.verbose and log_of(bot.sha256).exists():
                 click.echo(log_of(bot.sha256).read_text())
-    if office.json and not problems:
+    if context.json and not problems:
         print_json("build", sandbox=level, rows=rows)
     if problems:
         raise UserError(problems, exit_code)
@@ -227,7 +227,7 @@ def build(office: CliContext, names: tuple[str, ...], force: bool, unsafe: bool)
 )
 @click.pass_obj
 def run(
-    office: CliContext,
+    context: CliContext,
     config: Path | None,
     dry_run: bool,
     fresh: bool,
@@ -256,7 +256,7 @@ def run(
         raise click.UsageError(f"--cluster {cluster} is no address of a scheduler: tcp://host:8786")
     if cluster and workers:
         raise click.UsageError("--workers are of this machine, and --cluster has its own")
-    place = office.folder / config if config else office.folder
+    place = context.folder / config if config else context.folder
     if dry_run:
         from host.cli.dry_run import print_estimate
         from host.tournament.estimate import forecast
@@ -265,9 +265,9 @@ def run(
             found = trio.run(
                 lambda: forecast(place, watch, open_backend, cluster=cluster, workers=workers or 0, unsafe=unsafe)
             )
-        print_estimate(office, found)
+        print_estimate(context, found)
         return
-    with progress_view("none" if office.json and progress == "auto" else progress, quiet=office.quiet) as watch:
+    with progress_view("none" if context.json and progress == "auto" else progress, quiet=context.quiet) as watch:
         outcome = trio.run(
             lambda: run_tournament(
                 *(place, watch, open_backend),
@@ -279,9 +279,9 @@ def run(
                 unsafe=unsafe,
             )
         )
-    compute_standings(office, place, outcome, on_one_line=progress == "json")
+    compute_standings(context, place, outcome, on_one_line=progress == "json")
     if outcome.interrupted:
-        words = ["croupier", *(["-C", str(office.folder)] if office.folder != Path() else []), "run"]
+        words = ["croupier", *(["-C", str(context.folder)] if context.folder != Path() else []), "run"]
         words += [*([str(config)] if config else []), *(["--stage", stage] if stage else [])]
         words += [*(["--cluster", cluster] if cluster else []), *(["--unsafe"] if unsafe else [])]
         told = f"    stopped: {outcome.words}; what is finished is saved, standings are valid up to here."
@@ -294,16 +294,16 @@ def run(
 @click.option("--by", type=click.Choice(["bot", "pair", "seat"]), default="bot", help="by what")
 @click.option("--csv", "as_csv", is_flag=True, help="comma-separated values")
 @click.pass_obj
-def standings(office: CliContext, stage: str | None, by: str, as_csv: bool) -> None:
+def standings(context: CliContext, stage: str | None, by: str, as_csv: bool) -> None:
     """Print the standings with error bars and how sure the order is; or every pair, or what each seat is worth."""
     if by == "bot":
         from host.cli.common import print_standings
 
-        print_standings(office, office.folder, stage, as_csv=as_csv)
+        print_standings(context, context.folder, stage, as_csv=as_csv)
         return
     from host.cli.standings_by import print_pairs, print_seats
 
     if by == "pair":
-        print_pairs(office, office.folder, stage, as_csv=as_csv)
+        print_pairs(context, context.folder, stage, as_csv=as_csv)
     else:
-        print_seats(office, office.folder, stage, as_csv=as_csv)
+        print_seats(context, context.folder, stage, as_csv=as_csv)

@@ -25,11 +25,11 @@ from host.tournament.tournament_dir import Folder
 
 @click.command()
 @click.pass_obj
-def status(office: CliContext) -> None:
+def status(context: CliContext) -> None:
     """Print how far a run is: one frame of what `watch` draws. It only reads."""
-    with reading(Folder(office.folder).journal) as journal:
+    with reading(Folder(context.folder).journal) as journal:
         the_stage(journal, None)
-        if office.json:
+        if context.json:
             facts = journal.metadata()
             rows = stage_rows(journal, {name: len(journal.paths(name)) for name, _ in states(facts)})
             twice = count_replays(record for _, record in journal.records())
@@ -45,22 +45,22 @@ def status(office: CliContext) -> None:
 
 @click.command()
 @click.pass_obj
-def watch(office: CliContext) -> None:
+def watch(context: CliContext) -> None:
     """Show a run from another terminal until it ends: live, or as plain lines in a pipe. ^C leaves the run alone.
 
     Exit code 5 when the run has been interrupted, as its own is.
     """
-    with reading(Folder(office.folder).journal) as journal:
+    with reading(Folder(context.folder).journal) as journal:
         the_stage(journal, None)
-        how = "json" if office.json else "auto"
+        how = "json" if context.json else "auto"
         over = frozenset(name for name, state in states(journal.metadata()) if state == "finished")
         tally = tally_of(journal, over)
         lines = partial(run_lines, journal)
-        with progress_view(how, quiet=office.quiet, stop="leave; the run goes on", head=lines, tally=tally) as view:
+        with progress_view(how, quiet=context.quiet, stop="leave; the run goes on", head=lines, tally=tally) as view:
             for progress in poll_progress(journal, over):
                 view.progress(progress)
         finished = journal.metadata()["state"] == "finished"
-    print_standings(office, office.folder, None, interrupted=not finished, on_one_line=office.json)
+    print_standings(context, context.folder, None, interrupted=not finished, on_one_line=context.json)
     raise click.exceptions.Exit(0 if finished else 5)
 
 
