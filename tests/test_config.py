@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from host.base.config_file import LARGEST, Key, closest_match, escaped, parsed, read
+from host.base.config_file import LARGEST, Key, closest_match, parsed, read
 from host.base.errors import UserError
+from host.base.safe_text import one_line
 from host.games import GAMES
 from host.sandbox.limits import MIB, Limits
 from host.submissions.manifest import RequestedLimits
@@ -399,7 +400,7 @@ def test_stages_in_another_order_are_a_change() -> None:
     ("text", "safe"), [("a\x1b[2J\n\u202e\udcff", "a\\x1b[2J\\n\\u202e\\udcff"), ("é – ✓", "é – ✓")]
 )
 def test_what_a_stranger_wrote_is_shown_in_one_harmless_line(text: str, safe: str) -> None:
-    assert escaped(text) == safe
+    assert one_line(text) == safe
 
 
 @pytest.mark.parametrize(("word", "meant"), [("memroy", "memory"), ("NESTOR", "nestor"), ("xyz", "")])

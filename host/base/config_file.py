@@ -15,6 +15,7 @@ from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from host.base.errors import Problem, UserError
+from host.base.safe_text import one_line
 
 LARGEST = 64 * 1024  # bytes of a configuration or manifest
 MANY_PARTS = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){50}""")
@@ -29,16 +30,11 @@ T = TypeVar("T")
 # What people are shown.
 
 
-def escaped(text: str) -> str:
-    """Return a stranger's text in one line, with everything escaped that a terminal might act on."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
-
-
 def display_path(path: Path) -> str:
     """Return a path for a message: relative to the current folder where it lies in it."""
     absolute = Path(os.path.abspath(path))  # noqa: PTH100 - Path.resolve would follow links
     here = Path.cwd()
-    return escaped(str(absolute.relative_to(here) if absolute.is_relative_to(here) else path))
+    return one_line(str(absolute.relative_to(here) if absolute.is_relative_to(here) else path))
 
 
 def to_toml(value: object) -> str:
@@ -54,7 +50,7 @@ def to_toml(value: object) -> str:
             text = "{ " + ", ".join(f"{key} = {to_toml(inner)}" for key, inner in value.items()) + " }"
         case _:
             text = str(value)
-    return escaped(text if len(text) <= 60 else text[:57] + "…")
+    return one_line(text if len(text) <= 60 else text[:57] + "…")
 
 
 def closest_match(word: str, words: Iterable[str]) -> str:
@@ -136,16 +132,16 @@ UNQUOTED = re.compile(r"\s*([A-Za-z0-9_-]+)\s*=\s*([^\"'\[{\s][^\"'#]*?)\s*(?:#.
 def _no_toml(text: str, name: str, error: str) -> Problem:
     said = re.fullmatch(r"(.*?) \(at (?:line (\d+), column \d+|end of document)\)", error, re.DOTALL)
     if said is None:
-        return Problem("C005", name, f"is not TOML: {escaped(error)}")
+        return Problem("C005", name, f"is not TOML: {one_line(error)}")
     lines = text.splitlines() or [""]
     number = int(said[2]) if said[2] else len(lines)
     line = lines[min(number, len(lines)) - 1]
     unquoted = UNQUOTED.fullmatch(line) if len(line) <= LONGEST_SLIP else None
     if unquoted and unquoted[2].replace(".", "").isdecimal():
         unquoted = None  # a number may stand so
-    hint = f'texts stand in quotes: {escaped(unquoted[1])} = "{escaped(unquoted[2])}"' if unquoted else ""
-    evidence = escaped(line.strip())[:80]
-    return Problem("C005", f"{name}:{number}", f"is not TOML: {escaped(said[1])}", evidence, hint)
+    hint = f'texts stand in quotes: {one_line(unquoted[1])} = "{one_line(unquoted[2])}"' if unquoted else ""
+    evidence = one_line(line.strip())[:80]
+    return Problem("C005", f"{name}:{number}", f"is not TOML: {one_line(said[1])}", evidence, hint)
 
 
 class _Scanner:
@@ -434,12 +430,12 @@ def unknown_key(where: str, key: Key, known: Collection[str], homes: Mapping[str
 def _key_value(key: Key, value: object) -> str:
     if isinstance(key[-1], int):
         return f"{key[-2]}: {to_toml(value)}" if len(key) > 1 else to_toml(value)
-    return f"{escaped(str(key[-1]))} = {to_toml(value)}"
+    return f"{one_line(str(key[-1]))} = {to_toml(value)}"
 
 
 def _place(key: Key) -> str:
     """Return a table's header, "" for the top of a file."""
-    names = ".".join(escaped(str(part)) for part in key if isinstance(part, str))
+    names = ".".join(one_line(str(part)) for part in key if isinstance(part, str))
     if not names:
         return "the file"
     return f"[[{names}]]" if isinstance(key[-1], int) else f"[{names}]"

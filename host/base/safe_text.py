@@ -1,11 +1,19 @@
-"""Makes text from strangers safe to print: the only functions that escape it."""
+"""Escapes text from bots and their authors, so that terminals, logs, pages and spreadsheets can show it safely.
+
+Text from a stranger passes through one of these functions before it is printed or stored for people.
+"""
 
 
 def escape_control_chars(text: str) -> str:
-    """Return a stranger's text with every control character escaped, for terminals, logs and pages."""
+    """Return the text with every control character escaped except line breaks."""
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
 def one_line(text: str) -> str:
-    """Return a stranger's text, for example a bot's name, escaped and without line ends."""
+    """Return the text in one line: control characters and line breaks are escaped."""
     return escape_control_chars(text).replace("\n", r"\n")
+
+
+def csv_cell(text: str) -> str:
+    """Return the text for a spreadsheet, in one line; a leading quote keeps `=…` from being run as a formula."""
+    return f"'{one_line(text)}" if text.startswith(("=", "+", "-", "@", "\t")) else one_line(text)

@@ -399,9 +399,9 @@ def verify(context: CliContext, share: float, seal: str) -> None:
 
     Everything kept is sealed by hashes that follow from each other. A seal published at a stage's end binds all before it.
     """
+    from host.base.format import thousands
     from host.cli.seed import when
     from host.inspect.verify import verify
-    from host.report.terminal import thousands
     from host.tournament.journal import reading
     from host.tournament.tournament_dir import committed_at
 

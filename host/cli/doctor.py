@@ -60,8 +60,8 @@ def doctor(context: CliContext, attack: bool, rogues: tuple[str, ...]) -> None:
     if rogues:
         raise click.UsageError(f"{rogues[0]}: rogues are played with --attack")
     from host.backends.local import usable_cores
+    from host.base.format import duration
     from host.cli.clock_benchmark import measured_clocks
-    from host.report.terminal import duration
     from host.sandbox import clock_problem, detect, randomizes_pids
     from host.sandbox.limits import CLOCKS
     from host.submissions.languages import LANGUAGES, tool

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import click
 
+from host.base.format import thousands
 from host.base.safe_text import escape_control_chars, one_line
 from host.cli import CliContext, print_json
 from host.cli.progress import duration
-from host.report.terminal import thousands
 from host.tournament.estimate import Forecast, StageEstimate
 
 SHOWN_MEETINGS = 8  # of a stage; -v shows all

@@ -17,7 +17,7 @@ def seed() -> None:
 @click.pass_obj
 def commit(context: CliContext) -> None:
     """Draw the seed, keep it private in run/seed, and print the hash to publish before the first table."""
-    from host.report.terminal import day
+    from host.base.format import day
     from host.tournament.config import load
     from host.tournament.tournament_dir import Folder, commitment
 
@@ -70,7 +70,7 @@ def reveal(context: CliContext) -> None:
 
 def when(facts: Mapping[str, str]) -> str:
     """Return when a run's seed was fixed, in words."""
-    from host.report.terminal import day
+    from host.base.format import day
     from host.tournament.tournament_dir import committed_at
 
     at = committed_at(facts)

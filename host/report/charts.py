@@ -4,9 +4,10 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from host.base.format import duration, thousands
 from host.base.safe_text import one_line
 from host.report.summary import CHAIN, BotSummary, Spent, Stage
-from host.report.terminal import NONE, duration, thousands
+from host.report.terminal import NONE
 from host.report.timelines import Chips, Duel, Ranks
 from host.tournament.seat_effects import Effects, LateEffect, SeatRow
 from host.tournament.standings import Pair, Row

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 
 from host.base.errors import Problem, UserError
-from host.base.safe_text import one_line
+from host.base.safe_text import csv_cell, one_line
 from host.inspect.recorded import load_fixture, seed_of
 from host.play.custom_games import game_by_name
 from host.report.playlog import Death, Look, playlog, read_playlog
 from host.report.table_replays import ReplayedTable, TableRef, evidence, find, json_value, load
-from host.report.terminal import cell
 from host.report.visibility import all_stages, public_stages
 from host.tournament.journal import Journal
 from host.tournament.journal_schema import stages_of
@@ -75,7 +74,7 @@ def write_csv(journal: Journal, selection: str | None, spoilers: bool, file: Tex
             won = winners(scores) if winners else ()
             for seat, bot in enumerate(seats[nth].bots):
                 row = (stage, path, seats[nth].path, seat, bot, scores[seat], int(seat in won) if winners else "")
-                writer.writerow([cell(each) if isinstance(each, str) else each for each in row])
+                writer.writerow([csv_cell(each) if isinstance(each, str) else each for each in row])
                 rows += 1
     return rows
 

@@ -13,11 +13,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from host import __version__
+from host.base.format import day, thousands
 from host.base.safe_text import one_line
 from host.report.charts import DRAWN
 from host.report.summary import RunSummary, Stage
 from host.report.table_replays import TableRef, gzip_base64
-from host.report.terminal import advised, day, thousands
+from host.report.terminal import advised
 from host.report.timelines import Chips
 
 PAGES = Path(__file__).parent / "pages"

@@ -2,11 +2,11 @@
 
 import csv
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from host.base.safe_text import one_line
+from host.base.format import THIN, duration, thousands
+from host.base.safe_text import csv_cell, one_line
 from host.bots.values import Evidence
 from host.tournament.seat_effects import Seats
 from host.tournament.standings import Advice, Pair, Row
@@ -21,7 +21,6 @@ LONGEST_NAME, LONGEST_TITLE = 24, 12  # columns
 GAP = 2
 SOME = 2  # pairs named of which there is nothing more to say
 INTERNAL = ("kind", "mirror")  # of a row: the stage's, and so said elsewhere
-THIN = "\u202f"  # between thousands; no line breaks there
 NONE = "–"
 MORE: Mapping[str, str] = {"tables_per_pair": "tables a pair", "repeat": "games a group"}
 """What a unit of advice is called, where it is not a word."""
@@ -114,7 +113,7 @@ def write_cells(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
     writer = csv.DictWriter(sys.stdout, keys, lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        writer.writerow({key: cell(value) if isinstance(value, str) else value for key, value in row.items()})
+        writer.writerow({key: csv_cell(value) if isinstance(value, str) else value for key, value in row.items()})
 
 
 # Words and figures.
@@ -151,29 +150,6 @@ def advised(advice: Sequence[Advice]) -> list[str]:
     return told
 
 
-def cell(text: str) -> str:
-    """Return a stranger's text for a spreadsheet, which would take `=…` for a formula and run it."""
-    return f"'{one_line(text)}" if text.startswith(("=", "+", "-", "@", "\t")) else one_line(text)
-
-
-def thousands(number: float, decimals: int = 0) -> str:
-    """Return a number with thin spaces: "1 063"."""
-    return f"{number:,.{decimals}f}".replace(",", THIN)
-
-
-def duration(seconds: float) -> str:
-    """Return a time with its unit; it is never shown as 0."""
-    for size, unit in ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s")):
-        amount = seconds / size
-        if amount < 0.05:
-            return f"<0.1 {unit}"
-        if amount < 9.95:
-            return f"{amount:.1f} {unit}"
-        if amount < 999.5:
-            return f"{amount:.0f} {unit}"
-    return f"{thousands(seconds / 60)} min"
-
-
 def time_breakdown(piece: Evidence) -> str:
     """Return where the time of a decision went, as far as that is known; empty when it is not."""
     parts = (
@@ -182,11 +158,6 @@ def time_breakdown(piece: Evidence) -> str:
         (piece.overhead, "croupier's own besides"),
     )
     return ", ".join(f"{duration(seconds)} {what}" for seconds, what in parts if seconds > 0)
-
-
-def day(seconds: float) -> str:
-    """Return a moment, in UTC."""
-    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
 
 
 def _columns(rows: Sequence[Row], kind: str) -> list[Column]:

@@ -4,8 +4,8 @@ import shutil
 import stat
 from pathlib import Path, PurePosixPath
 
-from host.base.config_file import escaped
 from host.base.errors import Problem
+from host.base.safe_text import one_line
 from host.submissions.file_tree import FileTree
 from host.submissions.languages import LANGUAGES, PATH, Language, tool
 
@@ -56,13 +56,13 @@ def _shebang_problems(contents: FileTree, name: str, line: str) -> list[Problem]
         sought = asked[0] if by_env else interpreter
         hint = rf"sed -i 's/\r$//' {where}"
         return [
-            Problem("B005", where, f'line 1 ends with CR LF: the system looks for "{escaped(sought)}\\r"', hint=hint)
+            Problem("B005", where, f'line 1 ends with CR LF: the system looks for "{one_line(sought)}\\r"', hint=hint)
         ]
-    shown_line = f"line 1: #!{escaped(line)}"
+    shown_line = f"line 1: #!{one_line(line)}"
     if by_env and interpreter.startswith("/") and Path(interpreter).exists():
         if shutil.which(asked[0], path=PATH):
             return []
-        message = f"{escaped(interpreter)}: '{escaped(asked[0])}': No such file or directory  (exit 127)"
+        message = f"{one_line(interpreter)}: '{one_line(asked[0])}': No such file or directory  (exit 127)"
         hint = f"it is not on {PATH}; change line 1, or say  needs  and have it installed"
         if (row := _interpreted_by(asked[0])) and tool(row.programs[0]):
             hint = f'this system has {row.programs[0]} only; change line 1, or language = "{row.name}" in bot.toml'
@@ -75,9 +75,9 @@ def _shebang_problems(contents: FileTree, name: str, line: str) -> list[Problem]
     row = _interpreted_by(base)
     better = shutil.which(base, path=PATH) if base else None
     hint = f"#!/usr/bin/env {row.programs[0]}" if row else f"#!{better or '/bin/sh'}"
-    message = f"exists, but its interpreter {escaped(interpreter)} does not"
+    message = f"exists, but its interpreter {one_line(interpreter)} does not"
     if interpreter.startswith("/") and Path(interpreter).exists():
         message = (
-            f"its interpreter {escaped(interpreter)} does not exist inside a sandbox, which has /usr and /bin only"
+            f"its interpreter {one_line(interpreter)} does not exist inside a sandbox, which has /usr and /bin only"
         )
     return [Problem("B004", where, message, shown_line, hint)]

@@ -4,8 +4,9 @@ import os
 import stat
 from pathlib import Path, PurePosixPath
 
-from host.base.config_file import display_path, escaped
+from host.base.config_file import display_path
 from host.base.errors import Problem
+from host.base.safe_text import one_line
 from host.sandbox.limits import MIB
 
 MOST_FILES, LARGEST_FILE, LARGEST_FOLDER, DEEPEST = 1000, 16 * MIB, 64 * MIB, 20
@@ -102,7 +103,7 @@ class FileTree:
 
     def listing(self) -> str:
         """Return the list of files for a message."""
-        names = ", ".join(map(escaped, self.names[:8])) or "nothing"
+        names = ", ".join(map(one_line, self.names[:8])) or "nothing"
         return f"{self.where('')} has: {names}" + (", …" if len(self.names) > 8 else "")
 
 

@@ -12,8 +12,8 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from host.base import paths
-from host.base.config_file import escaped
 from host.base.errors import Problem
+from host.base.safe_text import one_line
 from host.bots.values import Evidence
 from host.sandbox.limits import MIB
 from host.submissions.bot_spec import Bot, Spec
@@ -313,8 +313,8 @@ def python_problems(contents: FileTree, name: str, manifest: "Manifest") -> list
         kind, said, line, text = json.loads(done.stdout[:10_000])
     except (subprocess.SubprocessError, OSError, ValueError):
         return []  # it compiles, or cannot be looked at so: then its first question will tell
-    where, text = f"{contents.where(name)}:{line}", escaped(text.strip())[:80]
-    words = f"{kind}: {escaped(said.partition('. Did you mean')[0])}"
+    where, text = f"{contents.where(name)}:{line}", one_line(text.strip())[:80]
+    words = f"{kind}: {one_line(said.partition('. Did you mean')[0])}"
     if not (PYTHON_2.search(said) or PYTHON_2_LINE.search(text)):
         return [Problem("B015", where, words, text, f"python3 -m py_compile {contents.where(name)}")]
     printed = re.match(r"print\s+(.+)", text)

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import trio
 
 from host.base import paths
-from host.base.config_file import escaped
 from host.base.errors import Problem, UserError
+from host.base.safe_text import one_line
 from host.submissions.bot_spec import Spec
 from host.submissions.languages import Step, need, python, version_of
 
@@ -98,7 +98,7 @@ async def _download(spec: Spec, version: str, wheels: Path, making: Path) -> Non
         raise _refused(spec, "brings too much", f"at most {LARGEST >> 20} MiB of wheels", 4)
     if done.returncode:
         words = done.stderr.decode(errors="replace").strip().splitlines()
-        told = "\n".join(escaped(line)[:300] for line in words[-WORDS:])
+        told = "\n".join(one_line(line)[:300] for line in words[-WORDS:])
         hint = f"names and versions that the index has as wheels for Python {version}"
         raise _refused(spec, f"cannot be downloaded:\n{told}", hint, 4)
 

@@ -1,0 +1,28 @@
+"""Formats numbers and times for people."""
+
+import time
+
+THIN = "\u202f"  # a space between thousands at which no line is broken
+
+
+def thousands(number: float, decimals: int = 0) -> str:
+    """Return a number with thin spaces between thousands: "1 063"."""
+    return f"{number:,.{decimals}f}".replace(",", THIN)
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in the unit that suits it; a duration that is not zero is never printed as 0."""
+    for size, unit in ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s")):
+        amount = seconds / size
+        if amount < 0.05:
+            return f"<0.1 {unit}"
+        if amount < 9.95:
+            return f"{amount:.1f} {unit}"
+        if amount < 999.5:
+            return f"{amount:.0f} {unit}"
+    return f"{thousands(seconds / 60)} min"
+
+
+def day(seconds: float) -> str:
+    """Return a time in seconds since 1970 as a date and a time of day in UTC."""
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
