@@ -1,16 +1,16 @@
-// basic: the best move for every hand against every up card, looked up in a table.
+// basic: looks up the best move for every hand against every visible card of the dealer in a table.
 //
-// Not the table of the casino books, because here a tie loses and an ace and a king pay no bonus. It was worked out for an
-// endless deck, where each move's mean winnings follow from those of the hands it leads to. What the ties change: 17 is a
-// poor hand (hit it against an ace), 15 against a ten is so poor either way that standing is better, and a double
-// must promise more.
+// The table differs from those in casino books, because here a tie loses, and an ace and a king have no bonus. It was
+// computed for an endless deck, where the mean winnings of a move follow from those of the hands it leads to. Since ties
+// lose, 17 is a poor hand (hit it against an ace), 15 against a ten is so poor either way that standing is better, and
+// a double must be worth more.
 #include <cstdlib>
 #include <iostream>
 #include <string_view>
 
 constexpr int BUY_IN = 10;
 
-// H hit, S stand; D double, d likewise, where that is not allowed D hits and d stands.
+// H hit, S stand, D and d double. If doubling is not allowed, D hits and d stands.
 constexpr std::string_view UP_CARDS = "23456789TA";  // J, Q and K are looked up as T
 constexpr std::string_view HARD[] = {
     "HHHDDHHHHH",  //  9

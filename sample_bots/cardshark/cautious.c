@@ -1,10 +1,10 @@
-/* cautious: never goes bust. It takes a card only when no card can break its hand, and then waits for the dealer to go bust. */
+/* cautious: never goes bust. It draws only if no card can bust its hand, then stands and hopes that the dealer busts. */
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { GOAL = 21, HIGHEST_CARD = 10, GOOD_ENOUGH = 18 };
 
-/* What the hand counts with every ace as 1: an ace is only raised to 11 while that breaks nothing. */
+/* The value of the hand with every ace as 1: an ace counts 11 only if the hand does not bust. */
 static int lowest(const char *hand)
 {
     int total = 0;

@@ -1,7 +1,7 @@
-/* davey: hits as long as the average unseen card would not break its hand.
+/* davey: hits as long as the average unseen card would not bust its hand.
  *
- * Every card on the table stands in the visible list, its own and the dealer's up card too, so the other cards of one
- * deck are those that may come next (`#` is the dealer's hidden card: as unseen as the rest of the shoe).
+ * The visible list contains every card on the table, including its own and the dealer's. The other cards of one deck are
+ * the ones that may come next. (`#` is the dealer's hidden card, which is as unknown as the rest of the shoe.)
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 enum { GOAL = 21, BUY_IN = 10, SUITS = 4 };
 static const char RANKS[] = "A23456789TJQK";
 
-/* What a card would add to this score: an ace 11 if that breaks nothing. Bots see A, 2-9, T, J, Q and K. */
+/* The points that a card adds to this score; an ace adds 11 if the hand does not bust. Cards are A, 2-9, T, J, Q and K. */
 static int points(char card, int score)
 {
     if (card == 'A')
@@ -32,7 +32,7 @@ static double mean_unseen(const char *visible, int score)
             sum -= points(*visible, score);
         }
     }
-    return cards > 0 ? (double)sum / cards : whole_deck; /* nothing left: a new deck must have been opened */
+    return cards > 0 ? (double)sum / cards : whole_deck; /* no card is left, so a new deck must have been opened */
 }
 
 int main(int argc, char *argv[])
@@ -46,7 +46,7 @@ int main(int argc, char *argv[])
     const int first_move = strlen(hand) == 2 && stake == BUY_IN;
 
     if (chips > 0 && chips < BUY_IN)
-        printf("B %d\n", chips); /* they cannot buy into another hand, but they can win in this one */
+        printf("B %d\n", chips); /* too few chips for another hand, so bet them in this one */
     else if (first_move && chips >= stake && (score == 10 || score == 11))
         printf("D\n");
     else if (score + mean_unseen(visible, score) <= GOAL)

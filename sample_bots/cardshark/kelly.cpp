@@ -1,11 +1,11 @@
-// kelly: works out its chance to beat the dealer, and stakes a share of its chips that grows with that chance.
+// kelly: computes its chance to beat the dealer, and stakes a share of its chips that grows with that chance.
 //
-// Two facts make it strong. A bet may be laid when all one's cards are on the table, so a hand costs the buy-in until it
-// is worth more: kelly hits as long as that raises what it may expect to win *with the bet it will then lay*. And who wins
-// with chance p should stake the share 2p - 1 of all he has: more ruins, less grows slowly (J. L. Kelly, 1956). It stakes
-// three quarters of that, because a long streak of luck is not what a bot should live on.
+// Two facts make it strong. A bot may bet after it has received all its cards, so a hand costs only the buy-in until it
+// is worth more: kelly hits as long as that raises its expected winnings *with the bet that it will then make*. And a
+// player who wins with probability p should stake the share 2p - 1 of its chips: a larger share leads to ruin, a smaller
+// one grows slowly (J. L. Kelly, 1956). kelly stakes three quarters of that share, to depend less on luck.
 //
-// It never doubles: a hit and a bet after it do the same, and know the card first.
+// It never doubles: a hit followed by a bet has the same effect, and the card is known before the bet.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -16,20 +16,20 @@
 constexpr int GOAL = 21, DEALER_STANDS = 17, BUY_IN = 10, SUITS = 4;
 constexpr double SHARE_OF_KELLY = 0.75;
 
-int points(char card) {  // an ace as 1
+int points(char card) {  // an ace counts 1
     if (card == 'A') return 1;
     return card >= '2' && card <= '9' ? card - '0' : 10;
 }
 
 struct Hand {
-    int lowest = 0;  // with every ace as 1
+    int lowest = 0;  // with every ace counted as 1
     bool ace = false;
 
     Hand with(int card) const { return {lowest + card, ace || card == 1}; }
     int score() const { return ace && lowest + 10 <= GOAL ? lowest + 10 : lowest; }
 };
 
-struct Shoe {  // the cards nobody has seen, the dealer's hidden one among them
+struct Shoe {  // the unseen cards, including the dealer's hidden one
     std::array<int, 11> count{};  // by points
     int cards = 0;
 
@@ -41,7 +41,7 @@ struct Shoe {  // the cards nobody has seen, the dealer's hidden one among them
     void put_back(int card) { ++count[card], ++cards; }
 };
 
-// Call `visit(card, chance)` for every card that may come next, that card taken out of the shoe.
+// Call `visit(card, chance)` for every card that may come next, with that card removed from the shoe.
 template <typename Visit>
 void each_draw(Shoe& shoe, Visit visit) {
     for (int card = 1; card <= 10; ++card) {
@@ -55,7 +55,7 @@ void each_draw(Shoe& shoe, Visit visit) {
 
 using Chances = std::array<double, GOAL + 1>;  // by score; a bust counts 0
 
-// Add to `ends` with which chance the dealer ends where: all orders in which the unseen cards may come.
+// Add the probabilities of the dealer's final scores to `ends`, over all orders of the unseen cards.
 void play_dealer(Hand dealer, Shoe& shoe, double chance, Chances& ends) {
     const int score = dealer.score();
     if (score >= DEALER_STANDS || shoe.cards == 0) {
@@ -69,16 +69,16 @@ class Player {
 public:
     Player(const Chances& wins, int stake, int chips) : wins_(wins), stake_(stake), all_(stake + chips) {}
 
-    // What it wants at stake when it stands. It bets once: a stake above the buy-in says that it has.
+    // The desired stake when it stands. It bets only once: a stake above the buy-in means that it has bet.
     double wanted_stake(int score) const {
         if (stake_ > BUY_IN) return stake_;
         return std::max<double>(stake_, SHARE_OF_KELLY * (2 * wins_[score] - 1) * all_);
     }
 
-    // The mean winnings of standing, the bet laid first.
+    // The mean winnings of standing after the bet.
     double standing(int score) const { return (2 * wins_[score] - 1) * wanted_stake(score); }
 
-    // The mean winnings of one card and the best moves after it. That these cards also leave fewer for the dealer is ignored.
+    // The mean winnings of one card and the best moves after it. Ignores that these cards are missing for the dealer.
     double hitting(Hand hand, Shoe& shoe) {
         double mean = 0;
         each_draw(shoe, [&](int card, double chance) { mean += chance * best(hand.with(card), shoe); });
@@ -88,7 +88,7 @@ public:
 private:
     double best(Hand hand, Shoe& shoe) {
         if (hand.score() > GOAL) return -stake_;
-        const auto known = known_.find(shoe.count);  // what has been drawn, in whatever order
+        const auto known = known_.find(shoe.count);  // the cards drawn, in any order
         if (known != known_.end()) return known->second;
         return known_[shoe.count] = std::max(standing(hand.score()), hitting(hand, shoe));
     }
@@ -108,7 +108,7 @@ int main(int argc, char* argv[]) {
 
     Shoe shoe;
     shoe.fill();
-    for (char card : visible) {  // a fifth king is from a new deck that was opened in mid-hand
+    for (char card : visible) {  // for example, a fifth king comes from a new deck opened during the hand
         if (card != '#' && shoe.count[points(card)] > 0) shoe.take(points(card));
     }
     Hand mine;

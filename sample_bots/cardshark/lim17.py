@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Hit below 17, else stand, as the dealer does: the shortest bot there is.
+"""Hit below 17, otherwise stand, like the dealer: the shortest possible bot.
 
-A CardShark bot is started anew for every move with five arguments (score, hand, visible cards, stake, chips) and
-prints its move on one line. A lone file like this needs no manifest.
+A new process of a cardshark bot is started for every move, with five arguments (score, hand, visible cards, stake,
+chips). It prints its move on one line. A single file like this needs no bot.toml.
 """
 
 import sys

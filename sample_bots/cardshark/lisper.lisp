@@ -1,4 +1,4 @@
-;;;; lisper: stops where the dealer's up card tells it to, and bets a quarter of its chips on 20 and 21.
+;;;; lisper: stands at a score that depends on the dealer's visible card; bets a quarter of its chips on 20 and 21.
 ;;;;
 ;;;; Run as `sbcl --script lisper.lisp score hand visible stake chips`.
 
@@ -27,8 +27,7 @@
           (t "S"))))
 
 (defun main ()
-  ;; The last five: `sbcl --script FILE` stands before them, or only a program's name when this is a saved core.
-  ;; For the same reason they are read here and not while the file loads.
+  ;; The question is the last five arguments, after `sbcl --script FILE`.
   (destructuring-bind (score hand visible stake chips) (last sb-ext:*posix-argv* 5)
     (write-line (move (parse-integer score) hand visible (parse-integer stake) (parse-integer chips)))
     (finish-output)))

@@ -1,26 +1,26 @@
-"""What a bot of 2018 returned, as a line of hold'em: the integer that Python's own `int()` makes of it.
+"""Convert the return value of a bot of 2018 to an answer line of hold'em, with Python's own `int()`.
 
-7.9 is 7, True is 1, " 7 " is 7; "7.0" is `! ValueError` and a list `! TypeError`, as in the engine, where both cost the
-round. Standard library only: it runs in the bot's process.
+7.9 becomes 7, True becomes 1, " 7 " becomes 7. "7.0" gives `! ValueError` and a list `! TypeError`; in the engine of 2018
+both cost the round. Uses only the standard library, because it runs in the bot's process.
 """
 
-LONGEST = 10**12 - 1  # twelve digits are a line's; no table has that many chips, so a number beyond is as wrong as this
+LONGEST = 10**12 - 1  # a line allows twelve digits; no table has that many chips, so larger numbers are equally wrong
 
 
 def line(returned: object) -> str:
-    """Return the answer line for what `bet` returned: a number, or `! ClassName` where it is none.
+    """Return the answer line for the value that `bet` returned: a number, or `! ClassName` if it is not one.
 
     Call it while the bot's alarm is armed: a value's `__int__` is the bot's code too.
     """
     try:
-        number = int(returned)  # type: ignore[call-overload]  # whether it can is the question
-    except Exception as error:  # whatever a guest's __int__ raises is its answer
+        number = int(returned)  # type: ignore[call-overload]  # raises TypeError or ValueError for some values
+    except Exception as error:  # the bot's own __int__ may raise anything
         return report(error)
     return str(max(-LONGEST, min(number, LONGEST)))
 
 
 def report(error: BaseException) -> str:
-    """Return the answer line for an exception; `! Exception` if its class has a name that no line can carry.
+    """Return the answer line for an exception; `! Exception` if the name of its class does not fit the grammar.
 
     The engine of 2018 caught every kind of TimeoutError as one.
     """

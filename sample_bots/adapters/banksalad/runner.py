@@ -1,12 +1,12 @@
-"""Plays an unchanged turn.py of 2018: a question a line comes in, what its `bet` makes of it goes out, a line each.
+"""Play an unchanged turn.py of 2018: read one question per line, call its `bet`, and print one answer per line.
 
     runner.py turn.py SECONDS      play; SECONDS is what the host allows for a move
-    runner.py --check turn.py      say in which line and why it cannot play
+    runner.py --check turn.py      print in which line and why the file cannot be played
 
-The bot finds the package `holdem` beside this file, and is the module `holdem.turn` in it. What it prints goes to
-standard error, by whatever way; what it reads is empty. A `bet` that takes too long gets a TimeoutError, once, shortly
-before the host's own limit: only who swallows it is killed. Standard library only: this runs in the bot's process,
-and nothing else is in it, so there is nobody whose cards a look at the stack could show.
+The bot imports the package `holdem` next to this file and becomes its module `holdem.turn`. Everything that it prints
+goes to standard error, and its standard input is empty. A `bet` that takes too long receives one TimeoutError shortly
+before the host's limit; only a bot that swallows the exception is killed. This program runs in the bot's process and
+uses only the standard library. The process contains no other bot, so inspecting the stack reveals no other cards.
 """
 
 import ast
@@ -20,41 +20,41 @@ from typing import NoReturn
 
 import convert
 import holdem
-import holdem.core.madehands  # the bot's first question would pay for it
+import holdem.core.madehands  # imported here, so that the bot's first question need not wait for it
 from holdem.core.cards import Card, Rank, Suit
 from holdem.player import Other
 
 Bet = Callable[..., object]
 
 RANKS, SUITS = dict(zip("23456789TJQKA", Rank, strict=True)), dict(zip("chds", Suit, strict=True))
-SPARE, MOST_SPARE = 0.1, 0.02  # of the limit, and seconds: kept for the way from the host and back
+SPARE, MOST_SPARE = 0.1, 0.02  # share of the limit, and seconds, reserved for communication with the host
 
 
 class CannotPlay(Exception):
-    """Raised for a bot that does not even load; says where and why."""
+    """Raised if a bot cannot be loaded; the message states where and why."""
 
 
 # The bot.
 
 
 def source(path: str) -> bytes:
-    """Return what a file says."""
+    """Return the text of a file."""
     with FileIO(path) as file:
         return file.readall()
 
 
 def compiled(path: str) -> CodeType:
-    """Return the code of a file; raise CannotPlay when it is no Python."""
+    """Return the code of a file. Raise CannotPlay if it is not valid Python."""
     try:
         return compile(source(path), path, "exec", dont_inherit=True)
     except SyntaxError as error:
         raise CannotPlay(f"{path}:{error.lineno or 1}: error: {type(error).__name__}: {error.msg}") from None
-    except ValueError as error:  # it has null bytes
+    except ValueError as error:  # the file contains null bytes
         raise CannotPlay(f"{path}:1: error: {error}") from None
 
 
 def loaded(path: str) -> Bet:
-    """Return the `bet` of a file, loaded as the module `holdem.turn`. Raise CannotPlay when that fails."""
+    """Return the `bet` of a file, loaded as the module `holdem.turn`. Raise CannotPlay if that fails."""
     module = ModuleType("holdem.turn")
     module.__file__, module.__package__ = path, "holdem"
     sys.modules[module.__name__] = module
@@ -71,7 +71,7 @@ def loaded(path: str) -> Bet:
 
 
 def line_of(error: BaseException, path: str) -> int:
-    """Return the last line of a file that an error has passed through."""
+    """Return the last line of a file in the traceback of an error."""
     line, trace = 1, error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == path:
@@ -81,7 +81,7 @@ def line_of(error: BaseException, path: str) -> int:
 
 
 def first_function(path: str) -> int:
-    """Return where a file's first function is: it may only have another name."""
+    """Return the line of a file's first function; it may be `bet` under another name."""
     body = ast.parse(source(path)).body
     return next((node.lineno for node in body if isinstance(node, ast.FunctionDef)), 1)
 
@@ -90,7 +90,7 @@ def first_function(path: str) -> int:
 
 
 def cards(joined: str) -> list[Card]:
-    """Return the cards of a field, new ones every time."""
+    """Return the cards of a field as new objects."""
     return [Card(RANKS[joined[at]], SUITS[joined[at + 1]]) for at in range(0, len(joined), 2)] if joined != "-" else []
 
 
@@ -101,18 +101,18 @@ def others(field: str) -> list[Other]:
 
 
 def arguments(line: str) -> tuple[object, ...]:
-    """Return what a question's line says, in the order of the parameters of `bet`."""
+    """Return the fields of a question in the order of the parameters of `bet`."""
     mine, hand, bet, betting, board, low, high, total = line.split(" ")
     return int(mine), cards(hand), others(bet), others(betting), cards(board), int(low), int(high), int(total)
 
 
 def too_late(_signal: int, _frame: FrameType | None) -> NoReturn:
-    """Interrupt the bot, as the engine did."""
+    """Interrupt the bot like the engine of 2018."""
     raise TimeoutError
 
 
 def answer(bet: Bet, line: str, seconds: float) -> str:
-    """Return the answer to one question, whatever the bot does."""
+    """Return the answer to one question, also if the bot raises an exception."""
     asked = arguments(line)
     try:
         signal.signal(signal.SIGALRM, too_late)
@@ -121,13 +121,13 @@ def answer(bet: Bet, line: str, seconds: float) -> str:
             return convert.line(bet(*asked))
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-    except BaseException as error:  # SystemExit too: it ended the engine once
+    except BaseException as error:  # also SystemExit, which ended the engine of 2018
         sys.__excepthook__(type(error), error, error.__traceback__)
         return convert.report(error)
 
 
 def kept_for_us() -> tuple[int, int]:
-    """Return descriptors for questions and answers that nothing else uses; the bot's own lead nowhere and to stderr."""
+    """Return private descriptors for questions and answers. The bot's own input is empty; its output goes to stderr."""
     questions, answers = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -138,13 +138,13 @@ def kept_for_us() -> tuple[int, int]:
 
 
 def main(first: str, second: str) -> None:
-    """Check or play."""
+    """Check the bot, or play with it."""
     questions, answers = kept_for_us()
     path = second if first == "--check" else first
     sys.argv[:] = [path]
-    sys.path[0] = os.getcwd()  # noqa: PTH109 - wherever the bot goes; pathlib would be one more module of its start
+    sys.path[0] = os.getcwd()  # noqa: PTH109 - the bot may change directory; pathlib would slow down the start
     home = f"{sys.path[0]}/{path.rpartition('/')[0]}"
-    sys.path.append(home)  # where its own modules are, if it has any, for either kind of import
+    sys.path.append(home)  # the bot's own modules, for both kinds of import
     holdem.__path__.append(home)
     try:
         bet = loaded(path)
@@ -158,7 +158,7 @@ def main(first: str, second: str) -> None:
         for line in lines:
             os.write(answers, f"{answer(bet, line.rstrip(), seconds)}\n".encode())
     sys.stderr.flush()
-    os._exit(0)  # threads of the bot, if any, have nothing left to do
+    os._exit(0)  # do not wait for threads of the bot
 
 
 main(*sys.argv[1:])

@@ -5,10 +5,10 @@ import java.io.InputStreamReader;
 /**
  * Counts the visible cards and makes the move that wins most hands; bets two buy-ins more when it is likely to win.
  *
- * <p>It speaks `lines`: it lives long, reads a question a line ("21 KJA KQKJA3592A 25 145") and writes an answer a line.
- * It remembers nothing from one question to the next. Counting on from hand to hand would help, but nothing tells where
- * a round ends and a new shoe is opened; and a bot whose answer depends on the question alone plays the same however it
- * is asked.
+ * <p>It uses the protocol `lines`: it lives for many questions, reads one per line ("21 KJA KQKJA3592A 25 145") and writes
+ * one answer per line. It remembers nothing between questions. Counting across hands would help, but a question does not
+ * show where a round ends and a new shoe is opened. A bot whose answer depends only on the question plays the same in
+ * whatever order it is asked.
  */
 public final class Counter {
     private static final int GOAL = 21, DEALER_STANDS = 17, BUY_IN = 10, SUITS = 4;
@@ -17,7 +17,7 @@ public final class Counter {
 
     private final int[] unseen = new int[11]; // by points
     private int cards = 0;
-    private final double[] dealer = new double[GOAL + 1]; // the chance that he ends with this score; a bust counts 0
+    private final double[] dealer = new double[GOAL + 1]; // the chance that the dealer ends with this score; a bust counts 0
     private final double[] withAce = new double[GOAL + 1], withoutAce = new double[GOAL + 1]; // see winning
 
     private Counter(String visible) {
@@ -26,7 +26,7 @@ public final class Counter {
             cards += SUITS;
         }
         for (char card : visible.toCharArray()) {
-            if (card != '#' && unseen[points(card)] > 0) { // none left: it came from a new deck
+            if (card != '#' && unseen[points(card)] > 0) { // if none is left, it came from a new deck
                 unseen[points(card)]--;
                 cards--;
             }
@@ -41,7 +41,7 @@ public final class Counter {
             String[] field = line.split(" ");
             int score = Integer.parseInt(field[0]), stake = Integer.parseInt(field[3]), chips = Integer.parseInt(field[4]);
             System.out.println(answer(score, field[1], field[2], stake, chips));
-            System.out.flush(); // or the host would wait in vain
+            System.out.flush(); // otherwise the answer stays in a buffer
         }
     }
 
@@ -59,7 +59,7 @@ public final class Counter {
         return standing > LIKELY && stake == BUY_IN && bet > 0 ? "B " + bet : "S";
     }
 
-    /** What a card counts, an ace as 1. */
+    /** The points of a card; an ace counts 1. */
     private static int points(char card) {
         return Math.min(RANKS.indexOf(card) + 1, 10);
     }
@@ -68,7 +68,7 @@ public final class Counter {
         return ace && lowest + 10 <= GOAL ? lowest + 10 : lowest;
     }
 
-    /** Deals the dealer every row of cards, each drawn as if the last had gone back: quick, and near enough. */
+    /** Enumerates the dealer's hands as if each card were put back: fast and accurate enough. */
     private void playDealer(int lowest, boolean ace, double chance) {
         int score = score(lowest, ace);
         if (score >= DEALER_STANDS) {
@@ -91,7 +91,7 @@ public final class Counter {
         return chance;
     }
 
-    /** The chance to win after one more card, which may be followed by others. */
+    /** The chance to win after one more card, possibly followed by others. */
     private double hitting(int lowest, boolean ace) {
         double chance = 0;
         for (int card = 1; card <= 10; card++) {
@@ -102,7 +102,7 @@ public final class Counter {
         return chance;
     }
 
-    /** The chance to win with the best moves, worked out once for every hand. */
+    /** The chance to win with the best moves, computed once for every hand. */
     private double winning(int lowest, boolean ace) {
         double[] known = ace ? withAce : withoutAce;
         if (known[lowest] == 0) {

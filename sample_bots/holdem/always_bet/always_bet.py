@@ -1,4 +1,4 @@
-"""Stays in every round for as little as it may: the bot to beat first, and the shortest that plays at all."""
+"""Stay in every round at the lowest price: the shortest useful bot, and the first one to beat."""
 
 import sys
 

@@ -1,15 +1,15 @@
-"""Bets on what its two cards add to the board: a pair that everybody has is worth nothing.
+"""Bet on what its two cards add to the board: a pair on the board is worth nothing, because every player has it.
 
-Written as a bot of 2018 was, for `adapter = "banksalad"`.
+Written like a bot of 2018, for `adapter = "banksalad"`.
 """
 
 from .core.cards import Card, Rank
 from .core.madehands import evaluate
 from .player import Other
 
-CATEGORY = 100  # points; the rank counts 2 to 14
-SHARE = {3: 0.04, 4: 0.06, 5: 0.10}  # of its chips for each category gained, by the number of cards on the board
-CHEAP = 0.05  # of its chips: what it pays to see the next card
+CATEGORY = 100  # points for a category; the rank adds 2 to 14
+SHARE = {3: 0.04, 4: 0.06, 5: 0.10}  # share of its chips for each category gained, by the number of cards on the board
+CHEAP = 0.05  # share of its chips that it pays to see the next card
 
 
 def score(cards: list[Card], community_cards: list[Card]) -> int:

@@ -1,11 +1,11 @@
-;;;; careful: knows what each kind of hand may cost at most, and folds when it costs more.
+;;;; careful: has a maximum price for each kind of hand, and folds above it.
 ;;;;
-;;;; A hand counts only for what the board alone does not have: two pairs that lie on the table are nobody's. It neither
-;;;; counts chances nor draws, so it is easily followed, and easily frightened.
+;;;; Only what its own cards add to the board counts: two pairs on the board are worth nothing. It computes no
+;;;; probabilities and ignores draws, so it is easy to understand, and easy to bluff.
 
 (defstruct question chips hand board low high others)
 
-;;; Cards are (rank . suit), in the order in which the 2018 engine sorted them.
+;;; Cards are (rank . suit), sorted like in the engine of 2018.
 
 (defun cards (names)
   "The sorted cards of a text like 3dKs; none for -."
@@ -47,7 +47,7 @@
             ((top-of 2) (value (if (> (count-if (lambda (rank) (= (count rank ranks) 2)) ranks) 2) 3 2) (top-of 2)))
             (t (value 1 (car (last ranks))))))))
 
-;;; What it wants to bet by itself, and what it pays at most: shares of its chips.
+;;; The amount that it bets by itself, and the most that it pays, as shares of its chips.
 
 (defparameter *prices*
   '((1 0    0)                            ; a high card

@@ -1,8 +1,8 @@
-"""Effective hand strength: how often its hand is ahead now, and how often the next card would turn that round.
+"""Effective hand strength: how often its hand is ahead now, and how often the next card would change that.
 
-The idea is that of Denis Papp and others ("Opponent Modeling in Poker", 1998). Going through everything that can come
-takes Python seconds, so on flop and turn only some of the opponent's hands meet the next cards; before the flop, hands
-are dealt to an end some hundred times. Chance comes from the question alone.
+The idea is by Denis Papp and others ("Opponent Modeling in Poker", 1998). Enumerating all next cards takes Python
+seconds, so on flop and turn the bot samples hands of the opponent. Before the flop it simulates a few hundred deals.
+Its random numbers depend only on the question.
 """
 
 import random
@@ -10,12 +10,12 @@ import sys
 from functools import cache
 from itertools import combinations
 
-SAMPLED_HANDS = 60  # opponents' hands that meet the next cards
+SAMPLED_HANDS = 60  # sampled hands of an opponent
 DEALS = 400  # before the flop
-SHARE = {0: 0.1, 3: 0.25, 4: 0.35, 5: 0.5}  # of what Kelly would bet, by the number of cards on the board
-MARGIN = 1.15  # a call must promise so much more than it costs
+SHARE = {0: 0.1, 3: 0.25, 4: 0.35, 5: 0.5}  # share of the Kelly bet, by the number of cards on the board
+MARGIN = 1.15  # the expected gain of a call, divided by its cost, must be at least this
 
-# A card counts one in its suit (four bits each) and one in its rank (three bits each, the lowest is the ace as a one).
+# A card adds one to its suit (four bits each) and to its rank (three bits each; the lowest rank is the ace as a one).
 LOW_ACE = 1 << 16
 ONES = sum(LOW_ACE << 3 * rank for rank in range(14))
 DECK = {
@@ -30,7 +30,7 @@ def rank_of(mask):
 
 
 def run_of(counts):
-    """Where the topmost five neighbours begin; a pair inside them breaks them, as in 2018."""
+    """Return where the highest five neighbours begin. A pair inside them breaks the run, as in 2018."""
     twice = counts >> 1 | counts >> 2
     some, single = (counts | twice) & ONES, counts & ~twice & ONES
     if some >> 3 * 13 & LOW_ACE:
@@ -41,7 +41,7 @@ def run_of(counts):
 
 @cache
 def by_ranks(counts):
-    """Category and rank in one number, suits apart."""
+    """Return category and rank as one number, without flushes."""
     halves, quarters = counts >> 1, counts >> 2
     if fours := quarters & ONES:
         return 8 << 4 | rank_of(fours)
@@ -58,7 +58,7 @@ def by_ranks(counts):
 
 
 def worth(hand):
-    """Category and rank of a list of cards in one number."""
+    """Return category and rank of a list of cards as one number."""
     counts = sum(hand)
     best = by_ranks(counts & -LOW_ACE)
     flush = counts + 0x3333 & 0x8888
@@ -73,11 +73,11 @@ def worth(hand):
         if all(card & suit for card in window):
             top = rank_of(run) + 4
             return (10 if top == 14 else 9) << 4 | top
-    return max(best, 6 << 4 | rank_of(suited[4]))  # the five lowest of the suit count
+    return max(best, 6 << 4 | rank_of(suited[4]))  # the five lowest cards of the suit count
 
 
 def before_the_flop(mine, unseen, opponents, chance):
-    """How often two cards win against so many others, a draw counting as a share."""
+    """Return how often two cards win against a number of opponents; a draw counts as a share."""
     won = 0.0
     for _ in range(DEALS):
         cards = chance.sample(unseen, 5 + 2 * opponents)
@@ -91,7 +91,7 @@ def before_the_flop(mine, unseen, opponents, chance):
 
 
 def effective_strength(mine, board, unseen, chance):
-    """Strength against one opponent, with what the next card may change."""
+    """Return the strength against one opponent, including the effect of the next card."""
     ours = worth(mine + board)
     hands = list(combinations(unseen, 2))
     values = [worth([*hand, *board]) for hand in hands]
@@ -132,10 +132,10 @@ def answer(question):
         win = effective_strength(mine, board, unseen, chance) ** opponents
     else:
         win = before_the_flop(mine, unseen, opponents, chance)
-    win = win ** (1 + level / (level + 40))  # who bets much has a reason
-    edge = (win * (opponents + 1) - 1) / opponents  # Kelly's share if all others call
+    win = win ** (1 + level / (level + 40))  # a player who bets a lot probably has a good hand
+    edge = (win * (opponents + 1) - 1) / opponents  # the Kelly share if all others call
     bet = int(SHARE[len(board)] * edge * chips)
-    if bet > low and level < 2:  # one raise a street is enough
+    if bet > low and level < 2:  # at most one raise per street
         return min(bet, high)
     return low if win * (total + low) >= MARGIN * low or (low == 1 and edge > 0) else 0
 

@@ -1,8 +1,8 @@
-// ehs_cpp: effective hand strength, worked out to the last card.
+// ehs_cpp: effective hand strength, computed exactly.
 //
-// What ehs (in Python) samples, C++ has the time to go through: every hand that an opponent may hold, and on flop and turn
-// every card that may come next, 50 000 hands a question. It is bolder than ehs: it bets on every street, and raises back.
-// Before the flop it deals hands to an end; chance comes from the question alone.
+// The Python bot ehs takes random samples. C++ is fast enough to enumerate every hand of an opponent and, on flop and turn,
+// every next card: 50 000 hands per question. It is bolder than ehs: it bets on every street and raises again. Before the
+// flop it simulates deals; its random numbers depend only on the question.
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,16 +17,16 @@
 #include <vector>
 
 constexpr int DEALS = 2000;                      // before the flop
-constexpr double SHARE[] = {0.2, 0.5, 0.6, 0.7};  // of what Kelly would bet, by street
-constexpr double MARGIN = 1.1;                   // a call must promise so much more than it costs
+constexpr double SHARE[] = {0.2, 0.5, 0.6, 0.7};  // share of the Kelly bet, by street
+constexpr double MARGIN = 1.1;                   // the expected gain of a call, divided by its cost, must be at least this
 
-// A card counts one in its suit (four bits each) and one in its rank (three bits each, the lowest is the ace as a one).
+// A card adds one to its suit (four bits each) and to its rank (three bits each; the lowest rank is the ace as a one).
 constexpr int PER_RANK = 3, LOW_ACE = 16, ACE = 14;
 constexpr std::uint64_t FOOT = std::uint64_t(1) << LOW_ACE;
 constexpr std::uint64_t ONES = ((std::uint64_t(1) << PER_RANK * ACE) - 1) / 7 << LOW_ACE;
 
 struct Cards {
-    std::uint64_t counts = 0, suited = 0;  // suited: sixteen bits a suit, which ranks it has
+    std::uint64_t counts = 0, suited = 0;  // suited: sixteen bits per suit, the ranks that it has
 
     Cards operator+(const Cards& more) const { return {counts + more.counts, suited | more.suited}; }
 };
@@ -37,7 +37,7 @@ Cards card(int rank, int suit) {
 
 int rank_of(std::uint64_t mask) { return (std::bit_width(mask) - 1 - LOW_ACE) / PER_RANK + 1; }
 
-// Where the topmost five neighbours begin; a pair inside them breaks them, as in 2018.
+// Where the highest five neighbours begin. A pair inside them breaks the run, as in 2018.
 std::uint64_t run_of(std::uint64_t counts) {
     const std::uint64_t twice = counts >> 1 | counts >> 2, single = counts & ~twice & ONES;
     std::uint64_t some = (counts | twice) & ONES;
@@ -45,7 +45,7 @@ std::uint64_t run_of(std::uint64_t counts) {
     return std::bit_floor(some & single >> 3 & single >> 6 & single >> 9 & some >> 12);
 }
 
-// Whether a run is of one suit: of equal ranks it takes the last at its foot and the first at its top.
+// Whether a run is of one suit. Of equal ranks it uses the last one at the low end and the first one at the high end.
 bool of_one_suit(const Cards& cards, int foot, int suit) {
     const int top = foot + 4, lowest = foot == 1 ? ACE : foot;
     const auto has = [&](int of, int rank) { return cards.suited >> (16 * of + rank) & 1; };
@@ -56,7 +56,7 @@ bool of_one_suit(const Cards& cards, int foot, int suit) {
     return has(suit, lowest);
 }
 
-// Category and rank in one number: no kickers, and all the other habits of the 2018 engine (README.md).
+// Category and rank as one number: no kickers, and all other peculiarities of the engine of 2018 (README.md).
 int worth(const Cards& cards) {
     const std::uint64_t ranks = cards.counts & -FOOT, run = run_of(ranks);
     const std::uint64_t flush = (cards.counts + 0x3333) & 0x8888;
@@ -70,7 +70,7 @@ int worth(const Cards& cards) {
     if (threes && pairs) return 7 << 4 | rank_of(threes);
     if (flush) {
         unsigned suited = cards.suited >> 16 * suit & 0xFFFF;
-        for (int lower = 0; lower < 4; ++lower) suited &= suited - 1;  // the five lowest count
+        for (int lower = 0; lower < 4; ++lower) suited &= suited - 1;  // the five lowest cards count
         return 6 << 4 | std::countr_zero(suited);
     }
     if (run) return 5 << 4 | (rank_of(run) + 4);
@@ -126,7 +126,7 @@ private:
     }
 };
 
-// Before the flop: how often two cards win against so many others, a draw counting as a share.
+// Before the flop: how often two cards win against a number of opponents; a draw counts as a share.
 double dealt_to_an_end(const Question& q, std::minstd_rand& chance) {
     double won = 0;
     std::vector<Cards> deck = q.unseen;
@@ -146,7 +146,7 @@ double dealt_to_an_end(const Question& q, std::minstd_rand& chance) {
     return won / DEALS;
 }
 
-// After it: strength against one opponent, with all that the next card may change.
+// After the flop: the strength against one opponent, including the effect of the next card.
 double effective_strength(const Question& q) {
     const std::size_t cards = q.unseen.size();
     const int ours = worth(q.board + q.mine);
@@ -179,15 +179,15 @@ int answer(const std::string& line) {
     std::minstd_rand chance(seed);
     const int n = q.opponents;
     double win = q.shared ? std::pow(effective_strength(q), n) : dealt_to_an_end(q, chance);
-    win = std::pow(win, 1 + q.level / (q.level + 60.0));  // who bets much has a reason
-    const double edge = (win * (n + 1) - 1) / n;          // Kelly's share if all others call
+    win = std::pow(win, 1 + q.level / (q.level + 60.0));  // a player who bets a lot probably has a good hand
+    const double edge = (win * (n + 1) - 1) / n;          // the Kelly share if all others call
     const int bet = int(SHARE[q.street()] * edge * (q.chips + q.before)) - q.before;
     if (bet > q.low) return std::min(bet, q.high);
     const bool worth_it = win * (q.total + q.low) >= MARGIN * q.low || (q.low == 1 && edge > 0);
     return worth_it ? q.low : 0;
 }
 
-// All questions that are there are answered in one go.
+// Answers all available questions at once.
 int main() {
     std::string held, said;
     std::array<char, 1 << 16> room;

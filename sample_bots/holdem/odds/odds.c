@@ -1,13 +1,13 @@
-/* odds: deals the hand to an end some hundred times, and compares what it may win with what that costs.
+/* odds: plays the hand to its end a few hundred times, and compares the expected gain with the cost.
  *
- * Who stays in for a lot seldom has a poor hand, so those who bet much are dealt the best of
- * several hands. Acting early is worth less: whoever is still to come may raise, so a thin call needs better odds there.
- * And a good hand is bet in proportion to the edge it has (J. L. Kelly, 1956), because what everybody can call is lost
- * at one go: ten chips of edge are no reason to risk two hundred.
+ * A player who stays in for a large bet seldom has a poor hand, so in the simulation such players get the best of several
+ * hands. Acting early is a disadvantage: later players may raise, so a marginal call needs better odds there. The bot
+ * bets in proportion to its edge (J. L. Kelly, 1956), because everything that all players can call can be lost at once:
+ * an edge of ten chips does not justify a risk of two hundred.
  *
- * It is at the table to go on to the next one, which two do. So it is bolder with its own bets than with those of
- * others; and when few are left and it is one of the first two, it waits for the others to ruin each other.
- * Chance comes from the question alone, so the same question always gets the same answer.
+ * The goal is to advance, which two players of a table do. So the bot takes more risk with its own bets than by calling.
+ * When few players are left and it is one of the first two, it waits for the others to eliminate each other.
+ * Its random numbers depend only on the question, so the same question always gets the same answer.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -15,23 +15,23 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SAMPLES = 400, FEW = 3 };    /* deals a question; opponents left */
-static const double KELLY = 0.5;    /* of what Kelly would bet: his bets win most, and swing most */
-static const double MARGIN = 1.1;   /* a call must promise so much more than it costs, */
-static const double BEHIND = 0.05;  /* and so much more for everyone who is still to come, */
-static const double MUCH = 0.05;    /* and if it costs more than this share of our chips */
-static const double DEAR = 1.4;     /* so many times as much: who is out cannot win it back */
-static const double CLEARLY = 1.35; /* times the share that everybody would have: worth leaving a safe place for */
+enum { SAMPLES = 400, FEW = 3 };    /* simulated deals per question; opponents left */
+static const double KELLY = 0.5;    /* share of the Kelly bet, whose results vary too much */
+static const double MARGIN = 1.1;   /* required gain of a call, divided by its cost, */
+static const double BEHIND = 0.05;  /* plus this for each player who acts later, */
+static const double MUCH = 0.05;    /* and if the call costs more than this share of our chips, */
+static const double DEAR = 1.4;     /* times this, because a player who is out cannot win it back */
+static const double CLEARLY = 1.35; /* times an equal share: enough to give up a safe place */
 
-/* A card counts one in its suit and one in its rank, so a sum of cards counts all suits and ranks of a hand: four bits a
- * suit at the bottom, three bits a rank above, the lowest rank being the ace below the two. */
+/* A card adds one to its suit and one to its rank, so a sum of cards counts all suits and ranks of a hand: four bits for
+ * each suit at the bottom, three bits for each rank above. The lowest rank is the ace below the two. */
 enum { LOW_ACE = 16, PER_RANK = 3, ACE = 14, DECK = 52, OTHERS = 4 };
 enum { HIGH_CARD = 1, PAIR, TWO_PAIRS, THREE, STRAIGHT, FLUSH, FULL_HOUSE, FOUR, STRAIGHT_FLUSH, ROYAL_FLUSH };
 #define ONES (((UINT64_C(1) << PER_RANK * ACE) - 1) / 7 << LOW_ACE)
 
 typedef struct {
     uint64_t counts;
-    uint64_t suited; /* sixteen bits a suit: which ranks it has */
+    uint64_t suited; /* sixteen bits per suit: the ranks that it has */
 } Hand;
 
 static Hand deck[DECK];
@@ -47,7 +47,7 @@ static int rank_of(uint64_t mask)
     return (63 - __builtin_clzll(mask) - LOW_ACE) / PER_RANK + 1;
 }
 
-/* Where the topmost five neighbours begin; a pair inside them breaks them, as in 2018. */
+/* Where the highest five neighbours begin. A pair inside them breaks the run, as in 2018. */
 static uint64_t run_of(uint64_t counts)
 {
     uint64_t twice = counts >> 1 | counts >> 2;
@@ -57,7 +57,7 @@ static uint64_t run_of(uint64_t counts)
     return runs ? UINT64_C(1) << (63 - __builtin_clzll(runs)) : 0;
 }
 
-/* Category and rank in one number: no kickers, and all the other habits of the 2018 engine (README.md). */
+/* Category and rank as one number: no kickers, and all other peculiarities of the engine of 2018 (README.md). */
 static int worth(Hand hand)
 {
     uint64_t counts = hand.counts, ranks = counts & -(UINT64_C(1) << LOW_ACE);
@@ -69,7 +69,7 @@ static int worth(Hand hand)
         unsigned window = 0x1Fu << low;
         if (low == 1) window = 0x3C | 1u << ACE;
         int lowest = low == 1 ? ACE : low, same = (suited & window) == window;
-        for (int other = 0; other < 4; other++) { /* of equal ranks the run takes the last at its foot, the first at its top */
+        for (int other = 0; other < 4; other++) { /* of equal ranks, the run uses the last at its low end, the first at its high end */
             unsigned theirs = hand.suited >> 16 * other & 0xFFFF;
             if (other > suit && theirs >> lowest & 1) same = 0;
             if (other < suit && theirs >> top & 1) same = 0;
@@ -91,7 +91,7 @@ static int worth(Hand hand)
     return HIGH_CARD << 4 | rank_of(ranks);
 }
 
-/* Chance: xorshift64*, from the question. */
+/* Random numbers: xorshift64*, seeded with the question. */
 static uint64_t state;
 
 static unsigned below(unsigned bound)
@@ -106,9 +106,9 @@ typedef struct {
 
 typedef struct {
     int chips, cards, low, high, total, before, living;
-    char mine[2], board[5]; /* places in the deck */
-    Other others[OTHERS];   /* who has acted first */
-    int acted;              /* how many of them have */
+    char mine[2], board[5]; /* indices of cards in the deck */
+    Other others[OTHERS];   /* players who have acted come first */
+    int acted;              /* the number of players who have acted */
 } Question;
 
 static int card_at(const char *name)
@@ -149,7 +149,7 @@ static int read_question(char *line, Question *q)
         q->living += !q->others[n].died;
         if (q->others[n].bet > level) level = q->others[n].bet;
     }
-    q->before = (level ? level : 1) - q->low; /* what we have bet on this street */
+    q->before = (level ? level : 1) - q->low; /* our bet on this street */
     return 1;
 }
 
@@ -163,7 +163,7 @@ static int draw(uint64_t *used)
     }
 }
 
-/* Our share of the pot when all cards are dealt, in the mean. */
+/* Our mean share of the pot after all cards are dealt. */
 static double equity(const Question *q)
 {
     Hand mine = plus(deck[(int)q->mine[0]], deck[(int)q->mine[1]]), board = {0, 0};
@@ -186,7 +186,7 @@ static double equity(const Question *q)
         for (int n = 0; n < OTHERS; n++) {
             int best = -1;
             uint64_t chosen = used;
-            for (int attempt = 0; attempt < tries[n]; attempt++) { /* the best of so many hands, by what it is now */
+            for (int attempt = 0; attempt < tries[n]; attempt++) { /* the best of several hands by its current value */
                 uint64_t taken = used;
                 int a = draw(&taken), b = draw(&taken);
                 Hand hand = plus(deck[a], deck[b]);

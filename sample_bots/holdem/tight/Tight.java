@@ -5,19 +5,19 @@ import java.io.PrintStream;
 import java.util.Arrays;
 
 /**
- * Plays few hands and plays them for a lot: it deals every hand to an end 500 times, and folds what does not win clearly.
+ * Plays few hands, but bets a lot on them. It plays every hand to its end 500 times and folds if it does not win clearly.
  *
- * <p>Its chance comes from CROUPIER_SEED and the question. So it plays another game in every fixture, and yet answers the
- * same question in the same way, whatever it was asked before.
+ * <p>Its random numbers depend on CROUPIER_SEED and the question. So it plays differently in every fixture, but always gives
+ * the same answer to the same question, whatever it was asked before.
  */
 public final class Tight {
     private static final int DEALS = 500, DECK = 52, ACE = 14;
-    private static final double CLEARLY = 1.35; // times the share that everybody would have
-    private static final double SHARE = 0.6; // of what Kelly would bet
+    private static final double CLEARLY = 1.35; // times an equal share
+    private static final double SHARE = 0.6; // share of the Kelly bet
     private static final String RANKS = "23456789TJQKA", SUITS = "chds";
     private static final long SEED = seed(System.getenv().getOrDefault("CROUPIER_SEED", "0"));
 
-    private long state; // of our chance
+    private long state; // of the random numbers
 
     private Tight(String question) {
         state = SEED;
@@ -40,7 +40,7 @@ public final class Tight {
         StringBuilder answers = new StringBuilder();
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             answers.append(new Tight(line).answer(line)).append('\n');
-            if (!in.ready()) { // answer all questions that are there, then write once
+            if (!in.ready()) { // answer all available questions, then write once
                 out.print(answers);
                 out.flush();
                 answers.setLength(0);
@@ -72,11 +72,11 @@ public final class Tight {
         if (bet > low && level < 2 + bet / 2) {
             return Math.min(bet, high);
         }
-        double doubt = level > 10 ? 1.3 : 1; // who bets much has a reason
+        double doubt = level > 10 ? 1.3 : 1; // a player who bets a lot probably has a good hand
         return win * (total + low) > doubt * low ? low : 0;
     }
 
-    /** The places of cards in the deck, sorted by rank and then suit. */
+    /** The indices of cards in the deck, sorted by rank and then suit. */
     private static int[] cards(String names) {
         int[] cards = new int[names.length() / 2];
         for (int n = 0; n < cards.length; n++) {
@@ -85,7 +85,7 @@ public final class Tight {
         return cards;
     }
 
-    /** How often a hand wins when all cards are dealt; a draw counts as a share. */
+    /** How often a hand wins after all cards are dealt; a draw counts as a share. */
     private double winning(int[] hand, int[] board, int opponents) {
         int[] deck = new int[DECK];
         int size = 0;
@@ -130,7 +130,7 @@ public final class Tight {
         return ((mixed ^ mixed >>> 31) >>> 11) * 0x1.0p-53;
     }
 
-    /** What two cards and the whole board are worth: sixteen times the category of 2018, plus the rank of one card. */
+    /** The value of two cards and the whole board: sixteen times the category of 2018, plus the rank of one card. */
     private static int worth(int[] seven, int[] board, int[] deck, int missing, int one, int other) {
         System.arraycopy(board, 0, seven, 0, board.length);
         System.arraycopy(deck, 0, seven, board.length, missing);
@@ -168,7 +168,7 @@ public final class Tight {
             for (int card : seven) {
                 suited += card % 4 == suit ? 1 : 0;
                 if (suited == 5 && card % 4 == suit) {
-                    return 6 << 4 | card / 4 + 2; // the five lowest count
+                    return 6 << 4 | card / 4 + 2; // the five lowest cards count
                 }
             }
         }
@@ -189,8 +189,8 @@ public final class Tight {
     }
 
     /**
-     * The top of the topmost five neighbours, 0 when there are none; their worth when they are of one suit. Neighbours stand
-     * side by side among the sorted cards, so a pair inside them breaks them; the last ace also stands below the two.
+     * The top of the highest five neighbours, or 0 if there are none; the value of the hand if they are of one suit.
+     * Neighbours are adjacent in the sorted cards, so a pair inside them breaks the run. The last ace also counts below the two.
      */
     private static int run(int[] sorted) {
         boolean ace = sorted[6] / 4 + 2 == ACE;

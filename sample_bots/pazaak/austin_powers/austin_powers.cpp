@@ -1,6 +1,6 @@
-// austin_powers: lives dangerously. Behind, it hits; and it hits when one card in five would not break its hand.
+// austin_powers: takes risks. It hits if it is behind, or if at least one card in five would not bust its hand.
 //
-// Only a bust hand, a hand that cannot be beaten, or a side card that makes one stops it.
+// It stops only with a bust hand, a hand that cannot be beaten, or a side card that makes such a hand.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -79,7 +79,7 @@ Question asked(std::string_view line) {
 
 std::string play(int card) { return "PLAY " + std::to_string(card); }
 
-// How likely the next card is not to break the hand. Side cards on the table are counted as if they were the house's.
+// The probability that the next card does not bust the hand. Side cards on the table are counted as house cards.
 double chance_to_live(const Question& q) {
     int unseen = 0, good = 0;
     for (int card = 1; card <= HIGHEST; ++card) {
@@ -103,7 +103,7 @@ std::string decide(const Question& q) {
     return behind || chance_to_live(q) > 0.2 ? "END" : "STAND";
 }
 
-// Questions come in waves, up to `parallel_tables` lines at once: a wave is one read, its answers are one write.
+// Questions arrive in batches of lines. A batch is one read, and all its answers are one write.
 int main() {
     static char chunk[1 << 16];
     std::string heard, said;

@@ -5,10 +5,10 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Thinks that 17 is as good as 20, and that it is better to fall short than to go bust.
+ * Treats 17 like 20, and prefers a low hand to the risk of going bust.
  *
- * <p>So it plays the first card that gets it to 17 or more, and draws no further card when the average one would break its
- * hand. It goes on only where standing would lose the hand for certain.
+ * <p>So it plays the first card that takes it to 17 or more, and does not draw if the average card would bust its hand. It
+ * draws in other cases only if standing would certainly lose the hand.
  */
 public final class Bastila {
     private static final int GOAL = 20, GOOD = 17, HIGHEST = 10, COPIES = 4;
@@ -30,9 +30,9 @@ public final class Bastila {
         averageUnseen = (COPIES * sumTo(HIGHEST) - mine - theirs) / (double) unseen;
     }
 
-    /** Questions come in waves, up to `parallel_tables` lines at once: a wave is one read, its answers are one write. */
+    /** Questions arrive in batches of lines. A batch is one read, and all its answers are one write. */
     public static void main(String[] args) throws IOException {
-        FileInputStream in = new FileInputStream(FileDescriptor.in); // unbuffered, both: the waves are our own to see
+        FileInputStream in = new FileInputStream(FileDescriptor.in); // both unbuffered, so that each read returns a whole batch
         FileOutputStream out = new FileOutputStream(FileDescriptor.out);
         byte[] heard = new byte[1 << 16];
         int kept = 0;

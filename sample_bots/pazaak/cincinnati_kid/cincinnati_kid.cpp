@@ -1,4 +1,4 @@
-// cincinnati_kid: goes on as long as it is losing; when it is not, its side deck and the score say what is good enough.
+// cincinnati_kid: draws as long as it is losing. Otherwise its side deck and the score decide when a hand is good enough.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -77,21 +77,21 @@ Question asked(std::string_view line) {
 
 std::string play(int card) { return "PLAY " + std::to_string(card); }
 
-// The highest side card that does not break the hand; 0 when there is none.
+// The highest side card that does not bust the hand, or 0 if there is none.
 int best_card(const Question& q) {
     for (int card = GOAL - q.mine.total; card > 0; --card)
         if (q.side.has(card)) return card;
     return 0;
 }
 
-// The lowest side card that beats a hand that has been laid down; 0 when there is none.
+// The lowest side card that beats a standing hand, or 0 if there is none.
 int winning_card(const Question& q) {
     for (int card = q.theirs.total - q.mine.total + 1; q.mine.total + card <= GOAL; ++card)
         if (q.side.has(card)) return card;
     return 0;
 }
 
-// Who leads by a hand can be content with a little less.
+// A player who leads by a hand can accept a slightly lower score.
 int good_enough(const Question& q) {
     const int lead = q.player_one ? q.wins[0] - q.wins[1] : q.wins[1] - q.wins[0];
     return lead > 0 ? 17 : 18;
@@ -112,7 +112,7 @@ std::string decide(const Question& q) {
     return mine >= good_enough(q) ? "STAND" : "END";
 }
 
-// Questions come in waves, up to `parallel_tables` lines at once: a wave is one read, its answers are one write.
+// Questions arrive in batches of lines. A batch is one read, and all its answers are one write.
 int main() {
     static char chunk[1 << 16];
     std::string heard, said;

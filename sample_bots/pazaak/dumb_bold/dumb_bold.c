@@ -1,14 +1,14 @@
-/* dumb_bold: stands on 19, whatever anybody else holds, and never looks at its side deck.
+/* dumb_bold: stands on 19, whatever its opponent holds, and never uses its side deck.
  *
- * In the thread's log the bold one goes on with 2, 8 and 7, a 17, where the cautious one stands, and draws a 6. On 18 two
- * cards of ten are still good; from 19 on even it has enough.
+ * In the thread's log, the bold bot draws on 2, 8 and 7 (17), where the cautious bot stands, and gets a 6. On 18, two
+ * cards of ten are still good. From 19 on, it stands.
  */
 #include <string.h>
 #include <unistd.h>
 
 enum { LIMIT = 19 };
 
-/* What its own hand counts: the fourth field, of "0 0 1 8,3,6 2,8 1,2,4,5 4 END 0" say. */
+/* The sum of its own hand: the fourth field, for example of "0 0 1 8,3,6 2,8 1,2,4,5 4 END 0". */
 static int total(const char *line)
 {
     for (int blanks = 0; blanks < 3; line++)
@@ -35,7 +35,7 @@ static int decide(const char *line)
     return total(line) >= LIMIT;
 }
 
-/* Questions come in waves, up to `parallel_tables` lines at once: a wave is one read, its answers are one write. */
+/* Questions arrive in batches of lines. A batch is one read, and all its answers are one write. */
 int main(void)
 {
     static char in[1 << 16], out[1 << 16];

@@ -1,14 +1,14 @@
-/* dumb_cautious: stands on 16, whatever anybody else holds, and never looks at its side deck.
+/* dumb_cautious: stands on 16, whatever its opponent holds, and never uses its side deck.
  *
- * From 16 on a card is more likely to break its hand than not: of ten, only 1 to 4 do not. In the thread's log the cautious
- * one goes on with 8 and 3, and stands on 8, 3 and 6.
+ * From 16 on, a card is more likely to bust its hand than not: of ten cards, only 1 to 4 do not. In the thread's log, the
+ * cautious bot draws on 8 and 3, and stands on 8, 3 and 6.
  */
 #include <string.h>
 #include <unistd.h>
 
 enum { LIMIT = 16 };
 
-/* What its own hand counts: the fourth field, of "0 0 1 8,3,6 2,8 1,2,4,5 4 END 0" say. */
+/* The sum of its own hand: the fourth field, for example of "0 0 1 8,3,6 2,8 1,2,4,5 4 END 0". */
 static int total(const char *line)
 {
     for (int blanks = 0; blanks < 3; line++)
@@ -35,7 +35,7 @@ static int decide(const char *line)
     return total(line) >= LIMIT;
 }
 
-/* Questions come in waves, up to `parallel_tables` lines at once: a wave is one read, its answers are one write. */
+/* Questions arrive in batches of lines. A batch is one read, and all its answers are one write. */
 int main(void)
 {
     static char in[1 << 16], out[1 << 16];

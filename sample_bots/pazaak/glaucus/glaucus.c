@@ -1,7 +1,7 @@
-/* glaucus: plays every move it could make to the end of the hand, a hundred times in all, and makes the best one.
+/* glaucus: plays every possible move to the end of the hand, a hundred times in total, and makes the best one.
  *
- * Its chance comes from CROUPIER_SEED and the question, from nothing else: who asks it the same question twice gets the
- * same answer, whatever it was asked in between, so it may be asked for many tables at once.
+ * Its random numbers depend only on CROUPIER_SEED and the question: the same question always gets the same answer,
+ * whatever it was asked in between. Therefore it can play many tables at once.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum { GOAL = 20, HIGHEST = 10, COPIES = 4, SIDE_HIGHEST = 5, SIDE_COPIES = 2 };
-enum { END = -1, STAND = 0 }; /* what may be said; a positive number is the side card to play */
+enum { END = -1, STAND = 0 }; /* a move; a positive number is the side card to play */
 
 typedef struct {
     int count, total, card[40];
@@ -22,7 +22,7 @@ typedef struct {
     int their_side_cards, they_stand, they_played;
 } Question;
 
-/* A field's number; `at` is left behind the sign that ends it. */
+/* Reads a number; moves `at` behind the character that ends it. */
 static int number(const char **at)
 {
     int n = 0;
@@ -45,7 +45,7 @@ static Cards cards(const char **at)
     return list;
 }
 
-/* Reads "0 0 1 8 - 1,2,4,5 4 - 0": see the game's card, `croupier games pazaak`. */
+/* Reads "0 0 1 8 - 1,2,4,5 4 - 0"; `croupier games pazaak` explains the fields. */
 static Question asked(const char *at)
 {
     Question q;
@@ -66,11 +66,11 @@ static char *say(char *at, int move)
     return move > 0 ? at + sprintf(at, "PLAY %d\n", move) : stpcpy(at, move == STAND ? "STAND\n" : "END\n");
 }
 
-enum { SIMULATIONS = 100, HAND = 100, CARD = 10 }; /* what a card is worth that is kept for later, if a hand is worth 100 */
+enum { SIMULATIONS = 100, HAND = 100, CARD = 10 }; /* the value of a saved side card, if a hand is worth 100 */
 
 static uint64_t seed, chance;
 
-/* SplitMix64 (Steele, Lea and Flood, 2014): small, and good from any start. */
+/* SplitMix64 (Steele, Lea and Flood, 2014): small, and works with any seed. */
 static unsigned below(unsigned n)
 {
     uint64_t z = chance += 0x9e3779b97f4a7c15;
@@ -79,7 +79,7 @@ static unsigned below(unsigned n)
     return (z ^ z >> 31) % n;
 }
 
-/* FNV-1a of the question, begun with the seed. */
+/* FNV-1a of the question, starting with the seed. */
 static void shuffle_by(const char *line)
 {
     chance = seed ^ 0xcbf29ce484222325;
@@ -101,7 +101,7 @@ static Deck deck_of(int highest, int copies)
     return deck;
 }
 
-/* Takes the cards on the table out; what is there too often was a side card. */
+/* Removes the cards on the table; a card that occurs too often was a side card. */
 static void take_out(Deck *deck, const Cards *seen)
 {
     for (int n = 0; n < seen->count; n++) {
@@ -120,7 +120,7 @@ static int draw(Deck *deck)
 
 typedef struct {
     int total, stands;
-    unsigned side; /* bit n: holds a side card n */
+    unsigned side; /* bit n: has a side card n */
 } Player;
 
 static int holds(const Player *player, int card)
@@ -128,7 +128,7 @@ static int holds(const Player *player, int card)
     return card > 0 && card <= SIDE_HIGHEST && player->side >> card & 1;
 }
 
-/* How both go on in a simulation. */
+/* How both players continue in a simulation. */
 static int sensible(const Player *me, const Player *other)
 {
     if (me->total >= GOAL || other->total > GOAL || (other->stands && me->total > other->total))
@@ -154,7 +154,7 @@ static int is_over(const Player *a, const Player *b)
            (b->stands && b->total < a->total);
 }
 
-/* Plays the hand to its end after this move; what it has brought. */
+/* Plays the hand to its end after this move, and returns its value. */
 static int simulate(const Question *q, Deck house, int move)
 {
     Player me = {q->mine.total, 0, 0}, other = {q->theirs.total, q->they_stand, 0};
@@ -166,7 +166,7 @@ static int simulate(const Question *q, Deck house, int move)
     Player *const players[2] = {q->player_one ? &me : &other, q->player_one ? &other : &me};
 
     make(&me, move);
-    for (int turn = !q->player_one; turn == 0 || !is_over(&me, &other);) { /* asked when both have had their turns */
+    for (int turn = !q->player_one; turn == 0 || !is_over(&me, &other);) { /* checked after both players have had their turns */
         turn = !turn;
         if (!players[turn]->stands) {
             players[turn]->total += draw(&house);
@@ -198,7 +198,7 @@ static int decide(const char *line)
     int best = STAND;
     double highest = -HAND - CARD - 1;
     for (int n = 0; n < count; n++) {
-        const int times = (SIMULATIONS + n) / count; /* all of them together: SIMULATIONS */
+        const int times = (SIMULATIONS + n) / count; /* SIMULATIONS in total */
         int sum = 0;
         for (int time = 0; time < times; time++)
             sum += simulate(&q, house, moves[n]);
@@ -210,7 +210,7 @@ static int decide(const char *line)
     return best;
 }
 
-/* Questions come in waves, up to `parallel_tables` lines at once: a wave is one read, its answers are one write. */
+/* Questions arrive in batches of lines. A batch is one read, and all its answers are one write. */
 int main(void)
 {
     const char *told = getenv("CROUPIER_SEED");

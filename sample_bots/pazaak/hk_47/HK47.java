@@ -5,10 +5,10 @@ import Mechanics.Player;
 import java.util.Collection;
 
 /**
- * Statement: a card in the deck wins no hand. HK-47 plays whatever card brings it near enough to 20 or past its prey,
- * and rather draws once too often than once too seldom.
+ * Statement: a card in the deck does not win a hand. HK-47 plays any card that takes it close enough to 20 or past its
+ * prey, and would rather draw once too often than stand too early.
  *
- * <p>Written as for the controller of 2015; the adapter `simplepazaak` does the rest (see bot.toml).
+ * <p>Written for the controller of 2015; the adapter `simplepazaak` does the rest (see bot.toml).
  */
 public class HK47 extends Player {
     private static final int GOAL = 20;

@@ -1,13 +1,13 @@
-/* neptr: counts the cards it sees, and goes on as long as the next one is more likely to help than to break its hand.
+/* neptr: counts the visible cards, and draws as long as the next card is more likely to help than to bust its hand.
  *
- * The bot of that name won in 2015 by telling the controller that the goal was another one. This one plays by the rules.
+ * The bot of that name won in 2015 by changing the controller's goal. This one plays by the rules.
  */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { GOAL = 20, HIGHEST = 10, COPIES = 4 };
-enum { END = -1, STAND = 0 }; /* what may be said; a positive number is the side card to play */
+enum { END = -1, STAND = 0 }; /* a move; a positive number is the side card to play */
 
 typedef struct {
     int count, total, card[40];
@@ -19,7 +19,7 @@ typedef struct {
     int their_side_cards, they_stand, they_played;
 } Question;
 
-/* A field's number; `at` is left behind the sign that ends it. */
+/* Reads a number; moves `at` behind the character that ends it. */
 static int number(const char **at)
 {
     int n = 0;
@@ -42,7 +42,7 @@ static Cards cards(const char **at)
     return list;
 }
 
-/* Reads "0 0 1 8 - 1,2,4,5 4 - 0": see the game's card, `croupier games pazaak`. */
+/* Reads "0 0 1 8 - 1,2,4,5 4 - 0"; `croupier games pazaak` explains the fields. */
 static Question asked(const char *at)
 {
     Question q;
@@ -63,7 +63,7 @@ static char *say(char *at, int move)
     return move > 0 ? at + sprintf(at, "PLAY %d\n", move) : stpcpy(at, move == STAND ? "STAND\n" : "END\n");
 }
 
-/* The highest side card that gets the hand to at least `least` and not above `most`; 0 when there is none. */
+/* The highest side card that takes the hand to at least `least` and at most `most`, or 0 if there is none. */
 static int side_card(const Question *q, int least, int most)
 {
     int best = 0;
@@ -75,8 +75,8 @@ static int side_card(const Question *q, int least, int most)
     return best;
 }
 
-/* How many of the unseen house cards get the hand to at least `least` without breaking it, and how many there are.
- * A side card on the table counts as a house card here; it takes one of forty away. */
+/* The number of unseen house cards that take the hand to at least `least` without busting it, and the number of all unseen
+ * house cards. A side card on the table is counted as a house card, which changes one of forty. */
 static int helpful(const Question *q, int least, int *unseen)
 {
     int left[HIGHEST + 1], good = 0;
@@ -108,11 +108,11 @@ static int decide(const char *line)
     if (q.they_stand) {
         if (mine > theirs)
             return STAND;
-        for (int total = theirs + 1; total <= GOAL; total++) /* the least card that wins: the others are for later */
+        for (int total = theirs + 1; total <= GOAL; total++) /* the lowest card that wins; save the others */
             if ((card = side_card(&q, total, total)))
                 return card;
         if (mine < theirs)
-            return END; /* standing would lose for certain */
+            return END; /* standing would certainly lose */
         return 2 * helpful(&q, theirs + 1, &unseen) > unseen ? END : STAND;
     }
     if ((card = side_card(&q, GOAL, GOAL)))
@@ -124,7 +124,7 @@ static int decide(const char *line)
     return mine >= 17 ? STAND : END;
 }
 
-/* Questions come in waves, up to `parallel_tables` lines at once: a wave is one read, its answers are one write. */
+/* Questions arrive in batches of lines. A batch is one read, and all its answers are one write. */
 int main(void)
 {
     static char in[1 << 16], out[1 << 16];

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Reach 20 with the side deck; else weigh what standing gains against what ending the turn gains, and do the better.
+"""Reach 20 with the side deck; otherwise compare the value of standing and of ending the turn, and choose the better.
 
-What a hand is worth (1 won, 0 tied, -1 lost) follows from the hands it may become, all the way to its end. Nestor
-supposes that the opponent is sensible: it stands on 17, but never behind a hand that has been laid down. Side cards
-that might still be played are left out of the sum, and every card is drawn as if from a full deck: that makes so few
-different hands that each is worked out once.
+The value of a hand (1 won, 0 tied, -1 lost) follows from the hands that it may become, until its end. Nestor assumes
+that the opponent is sensible: it stands on 17, but never if that loses against a standing hand. Later side cards are
+ignored, and every card is drawn as if from a full deck. So there are few enough hands to compute each of them once.
 """
 
 import os
@@ -12,18 +11,18 @@ from functools import cache, lru_cache
 
 GOAL = 20
 SENSIBLE = 17
-CARDS = range(1, 11)  # as many of each
+CARDS = range(1, 11)  # equally many of each
 
 
 def outcome(mine: int, theirs: int) -> int:
-    """Return who wins with these totals: 1 for us, -1 for them, 0 for nobody."""
+    """Return 1 if we win with these totals, -1 if the opponent wins, and 0 for a tie."""
     mine, theirs = (total if total <= GOAL else 0 for total in (mine, theirs))
     return (mine > theirs) - (mine < theirs)
 
 
 @cache
 def judged(mine: int, theirs: int, we_stand: bool, they_stand: bool, first: bool) -> float:
-    """Return what a hand is worth when both have had their turns; `first` says whether we are player one."""
+    """Return the value of a hand after both turns. `first` is whether we are player one."""
     over = mine > GOAL or theirs > GOAL or (we_stand and they_stand)
     if over or (we_stand and theirs > mine) or (they_stand and mine > theirs):
         return outcome(mine, theirs)
@@ -33,7 +32,7 @@ def judged(mine: int, theirs: int, we_stand: bool, they_stand: bool, first: bool
 
 
 def our_turn(mine: int, theirs: int, we_stand: bool, they_stand: bool, first: bool) -> float:
-    """Return what it is worth that the next card is ours."""
+    """Return the value of the hand before our next card."""
     if we_stand:
         return after_us(mine, theirs, True, they_stand, first)
     hands = (mine + card for card in CARDS)
@@ -43,7 +42,7 @@ def our_turn(mine: int, theirs: int, we_stand: bool, they_stand: bool, first: bo
 
 
 def their_turn(mine: int, theirs: int, we_stand: bool, they_stand: bool, first: bool) -> float:
-    """Return what it is worth that the next card is theirs."""
+    """Return the value of the hand before the opponent's next card."""
     if they_stand:
         return after_them(mine, theirs, we_stand, True, first)
     hands = (theirs + card for card in CARDS)
@@ -54,20 +53,20 @@ def their_turn(mine: int, theirs: int, we_stand: bool, they_stand: bool, first: 
 
 @cache
 def after_us(mine: int, theirs: int, we_stand: bool, they_stand: bool, first: bool) -> float:
-    """Return what our move has made of the hand."""
+    """Return the value of the hand after our move."""
     go_on = their_turn if first else judged  # player two's turn ends the pair
     return go_on(mine, theirs, we_stand, they_stand, first)
 
 
 @cache
 def after_them(mine: int, theirs: int, we_stand: bool, they_stand: bool, first: bool) -> float:
-    """Return what their move has made of the hand."""
+    """Return the value of the hand after the opponent's move."""
     go_on = judged if first else our_turn
     return go_on(mine, theirs, we_stand, they_stand, first)
 
 
 def side_card(mine: int, theirs: int, side_deck: list[int], they_stand: bool) -> int:
-    """Return the card that makes 20, or the lowest that beats a hand laid down; 0 when there is none."""
+    """Return the card that makes 20, or the lowest that beats a standing hand, or 0 if there is none."""
     if GOAL - mine in side_deck:
         return GOAL - mine
     winning = [card for card in side_deck if theirs < mine + card <= GOAL]
@@ -87,12 +86,12 @@ def answer(line: bytes) -> bytes:
 
 
 def numbers(field: str) -> list[int]:
-    """Return a field's list; an empty one is `-`."""
+    """Return the list in a field; `-` is an empty list."""
     return [] if field == "-" else [int(number) for number in field.split(",")]
 
 
 def main() -> None:
-    """Answer waves of questions, up to `parallel_tables` lines at once: a wave is one read, its answers are one write."""
+    """Answer questions in batches of lines. A batch is one read, and all its answers are one write."""
     rest = b""
     while heard := os.read(0, 1 << 16):
         *lines, rest = (rest + heard).split(b"\n")

@@ -1,12 +1,12 @@
-;;;; optimum: plays the single hand exactly, by dynamic programming over everything that may still happen in it.
+;;;; optimum: plays each hand optimally, by dynamic programming over all its continuations.
 ;;;;
-;;;; What a hand is worth (1 won, 0 tied, -1 lost) is the mean over the next card of what the best move makes of it, and so
-;;;; on to the end of the hand. Both players' best moves are in the sum: the opponent chooses what is worst for us, and of
-;;;; its side cards we know the number only, so the chance that it holds a useful one is worked out too. A side card
-;;;; played is gone for the hands to come; that has its price, but not when the next hand is the last.
+;;;; The value of a hand (1 won, 0 tied, -1 lost) is the mean over the next card of its value after the best move, and so on
+;;;; to the end of the hand. Both players make their best moves: the opponent chooses the worst one for us. We know only the
+;;;; number of its side cards, so the probability that it has a useful one is computed as well. A side card that is played
+;;;; is missing in later hands. That has a price, except if the next hand is the last.
 ;;;;
-;;;; For the next card the cards on the table count as gone; every later one is drawn as if from a full deck. So there are
-;;;; few enough hands to keep what each is worth: most answers are looked up.
+;;;; The next card is drawn from the deck without the cards on the table; every later card as if from a full deck. So there
+;;;; are few enough hands to store the value of each, and most answers are looked up.
 
 (declaim (optimize (speed 1) (safety 1)))
 
@@ -23,14 +23,14 @@
 (deftype side-set () '(unsigned-byte 5)) ; bit n - 1: a side card n
 (deftype worth () 'single-float)
 
-;;; The price of a side card, in hands: nothing in the last one, else what did best (0.25 to 0.5 are hardly told apart).
+;;; The price of a side card, in hands: zero in the last hand, otherwise the best value found (0.25 to 0.5 hardly differ).
 
 (declaim (type worth *price*))
 (defvar *price* 0f0)
 
 (defparameter *prices* '(0f0 0.25f0))
 
-;;; What is known already: a table for each of our moves and of theirs, one for each price.
+;;; Stored values: a table for each of our moves and of the opponent's, one for each price.
 
 (defconstant +totals+ 21)
 (defconstant +states+ (* 2 2 +totals+ +totals+ 32 6))
@@ -59,7 +59,7 @@
            ,found
            (setf (aref ,table ,where) (progn ,@body))))))
 
-;;; The deck: how many of each card are left.
+;;; The deck: the number of remaining cards of each value.
 
 (deftype deck () '(simple-array fixnum (11)))
 

@@ -1,1 +1,1 @@
-"""What a turn.py of 2018 imports: the names, parameters and results of the organisers' package, in our own words."""
+"""The package that a turn.py of 2018 imports: a new implementation with the same names, parameters and results."""

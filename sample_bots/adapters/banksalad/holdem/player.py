@@ -1,4 +1,4 @@
-"""What a bot sees of its opponents."""
+"""Opponents as a bot sees them."""
 
 from dataclasses import dataclass
 

@@ -1,16 +1,16 @@
-"""The alarm of 2018, for bots that set one of their own. There is one clock: it replaces the host's for this call."""
+"""The timeout of 2018, for bots that use it. A process has only one timer, so it replaces the host's for this call."""
 
 import signal
 
 
 class Timeout:
-    """A block that is cut short by a TimeoutError."""
+    """A block that is interrupted by a TimeoutError."""
 
     def __init__(self, seconds: float = 1) -> None:
         self.seconds = seconds
 
     def handle_timeout(self, signum: object, frame: object) -> None:
-        """Cut the block short."""
+        """Interrupt the block."""
         raise TimeoutError
 
     def __enter__(self) -> None:

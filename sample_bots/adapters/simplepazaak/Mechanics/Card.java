@@ -1,6 +1,6 @@
 package Mechanics;
 
-/** A card: nothing but its value, and equal to every card of the same value. */
+/** A card. It has only a value, and is equal to every card of the same value. */
 public class Card {
     private final int value;
 

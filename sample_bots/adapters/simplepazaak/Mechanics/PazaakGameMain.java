@@ -3,10 +3,10 @@ package Mechanics;
 import java.util.Collection;
 
 /**
- * What bots looked up in the controller.
+ * The constants that bots read from the controller.
  *
- * <p>There the goal could be overwritten, for both players, and one bot won by doing so. Here it is final: a class that
- * assigns to it does not compile. It would change nothing outside its own process anyway; the game is played elsewhere.
+ * <p>In 2015 the goal could be overwritten for both players, and one bot won by doing so. Here it is final: a class that
+ * assigns to it does not compile. A change would have no effect anyway, because the game is played in another process.
  */
 public final class PazaakGameMain {
     public static final int HAND_GOAL = 20;

@@ -2,7 +2,7 @@ package Mechanics;
 
 import java.util.Collection;
 
-/** What a bot extends: its getResponse leaves the move in `action`, and in `cardToPlay` for a PLAY. */
+/** The base class of bots. Its getResponse leaves the move in `action`, and the card of a PLAY in `cardToPlay`. */
 public abstract class Player extends Seated {
     public enum Action {
         END, STAND, PLAY

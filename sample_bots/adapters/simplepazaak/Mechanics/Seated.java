@@ -1,6 +1,6 @@
 package Mechanics;
 
-/** What a player has, however its getResponse is declared: a name, and the move it has decided on. */
+/** A player's name and its latest move, common to both declarations of getResponse. */
 abstract class Seated {
     protected String name = "Unnamed";
     protected Player.Action action;
@@ -10,7 +10,7 @@ abstract class Seated {
         return action;
     }
 
-    /** Called with null at the start of every hand, as the controller did. */
+    /** Called with null at the start of every hand, as by the controller. */
     public void setAction(Player.Action action) {
         this.action = action;
     }

@@ -21,10 +21,10 @@ import java.util.jar.JarFile;
 import java.util.stream.Collectors;
 
 /**
- * Plays Simple Pazaak with a class written for the controller of 2015: a question line in, its answer line out.
+ * Plays Simple Pazaak with a class written for the controller of 2015: reads a question line, writes an answer line.
  *
  * <p>The class is named by the first argument, or is the only one in the jar that extends Player. One object lives for
- * the whole fixture, as in the original. What it prints goes to standard error; an exception is said as `! ClassName`.
+ * the whole fixture, as in the original. Its output goes to standard error; an exception is reported as `! ClassName`.
  */
 public final class SimplePazaak {
     private static final int FLUSHED_AT_LEAST_EVERY = 5; // milliseconds
@@ -32,11 +32,11 @@ public final class SimplePazaak {
     private final Player bot;
     private final Method getResponse;
     private final FileOutputStream out = new FileOutputStream(FileDescriptor.out);
-    private final StringBuilder said = new StringBuilder(); // answers not sent yet; the lock of what follows
+    private final StringBuilder said = new StringBuilder(); // answers not sent yet; also the lock for the fields below
 
     private SimplePazaak(Player bot) throws NoSuchMethodException {
         this.bot = bot;
-        getResponse = Player.class.getMethod( // whatever it returns: see Player, of which there are two
+        getResponse = Player.class.getMethod( // with any return type: there are two classes Player
                 "getResponse", int[].class, boolean.class, Collection.class, Collection.class, Collection.class,
                 int.class, Action.class, boolean.class);
     }
@@ -44,15 +44,15 @@ public final class SimplePazaak {
     public static void main(String[] args) throws Throwable {
         InputStream questions = new FileInputStream(FileDescriptor.in);
         System.setIn(InputStream.nullInputStream());
-        System.setOut(System.err); // before the bot's class is loaded: it may keep what it finds here
+        System.setOut(System.err); // before the bot's class is loaded, because it may store System.out
         Class<?> type = botClass(args.length > 0 ? args[0] : "");
-        if (!Boolean.getBoolean("find")) { // a build only asks whether there is one
+        if (!Boolean.getBoolean("find")) { // a build only checks that there is one
             new SimplePazaak(instance(type)).answerAll(questions);
         }
-        System.exit(0); // whatever threads the bot has started
+        System.exit(0); // also ends threads of the bot
     }
 
-    // Which class it is.
+    // Finding the class.
 
     private static Class<?> botClass(String named) throws IOException {
         List<Class<?>> found = new ArrayList<>();
@@ -106,7 +106,7 @@ public final class SimplePazaak {
 
     // Questions and answers.
 
-    /** Answers all lines that have come in with one write, but never keeps an answer back for long. */
+    /** Answers all available lines with one write, but never delays an answer for long. */
     private void answerAll(InputStream questions) throws IOException {
         Runtime.getRuntime().addShutdownHook(new Thread(this::flush)); // the bot may call System.exit
         Thread flusher = new Thread(this::flushNowAndThen);
@@ -146,7 +146,7 @@ public final class SimplePazaak {
         }
     }
 
-    /** Without this, a bot that hangs would be said to have hung at the first question of a wave. */
+    /** Without this, a bot that hangs would be blamed at the first question of the batch. */
     private void flushNowAndThen() {
         try {
             while (true) {
@@ -169,7 +169,7 @@ public final class SimplePazaak {
         boolean opponentDidPlay = line.flag();
         try {
             if (yourHand.size() == 1) {
-                bot.setAction(null); // a new hand: until now the last action of the hand stands
+                bot.setAction(null); // a new hand; within a hand the last action remains set
             }
             Object returned = getResponse.invoke(
                     bot, wins, isPlayerOne, yourHand, opponentHand, yourSideDeck, opponentSideDeckCount, opponentAction,
@@ -183,7 +183,7 @@ public final class SimplePazaak {
         }
     }
 
-    /** A PLAY without a card, or with one that no deck has, is said with a card that nobody can have. */
+    /** A PLAY without a card, or with one that no deck has, is sent with a card that no player can have. */
     private static String play(Card card) {
         int value = card == null ? 0 : card.getValue();
         return "PLAY " + (value > 0 && value < 100 ? value : 0);
@@ -195,7 +195,7 @@ public final class SimplePazaak {
         return "! " + (name.matches("[A-Za-z_]\\w{0,99}") ? name : "Exception");
     }
 
-    /** A question's fields, read from left to right, each up to the blank or the line end behind it. */
+    /** The fields of a question, read from left to right, each up to the next space or line end. */
     private static final class Line {
         private final byte[] bytes;
         private int at;
@@ -218,7 +218,7 @@ public final class SimplePazaak {
             return number() == 1;
         }
 
-        /** A list of the bot's own: it may do with it what it likes. */
+        /** A copy that the bot may modify. */
         List<Card> cards() {
             List<Card> cards = new ArrayList<>();
             if (bytes[at] == '-') {

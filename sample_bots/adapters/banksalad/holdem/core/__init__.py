@@ -1,1 +1,1 @@
-"""Cards, decks and what hands are worth."""
+"""Cards, decks and the values of hands."""

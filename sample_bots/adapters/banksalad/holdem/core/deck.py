@@ -1,4 +1,4 @@
-"""A deck and the board, for bots that deal on by themselves; every function returns a new deck."""
+"""A deck and the board, for bots that simulate deals. Every function returns a new deck."""
 
 import random
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from .cards import Card, Rank, Suit
 
 @dataclass
 class Deck:
-    """The cards left, drawn from the end, and those on the board."""
+    """The remaining cards, drawn from the end, and the cards on the board."""
 
     cards: list[Card]
     community_cards: list[Card]

@@ -2,7 +2,7 @@ package Mechanics;
 
 import java.util.Collection;
 
-/** The Player of sources whose getResponse returns its Action, and may leave a card in `cardToPlay`. */
+/** The Player for sources whose getResponse returns its Action, and may leave a card in `cardToPlay`. */
 public abstract class Player extends Seated {
     public enum Action {
         END, STAND, PLAY
