@@ -63,7 +63,7 @@ def test_compose_writes_for_a_folder_what_ships_for_the_sample(tmp_path: Path) -
     assert croupier("compose", "--workers", 3, "-C", cup).code == 0
     written, ours = services(cup / "compose.yaml"), services(OURS)
     assert written["worker"]["scale"] == 3
-    assert written["tournament"]["volumes"] == [".:/cup:ro", "./run:/cup/run"]
+    assert written["tournament"]["volumes"] == [".:/tournament:ro", "./run:/tournament/run"]
     assert {service["user"] for name, service in written.items() if name in PLAYS} == {f"{owner.st_uid}:{owner.st_gid}"}
     for name in PLAYS:
         del ours[name]["build"]

@@ -208,14 +208,14 @@ def test_a_container_gives_l3_by_the_profile_and_less_without_it(tmp_path: Path)
     assert without["sandbox"] in ("L2", "none")
     assert "seccomp=docker/seccomp.json" in json.dumps(without["problems"])
     cup = cup_in(tmp_path / "cup")
-    refused = ran("docker", "run", "--rm", *SHUT_IN, "-v", f"{cup}:/cup:ro", "croupier:all", "run")
+    refused = ran("docker", "run", "--rm", *SHUT_IN, "-v", f"{cup}:/tournament:ro", "croupier:all", "run")
     assert refused.code == 6
     assert refused.first.startswith('error[S001] [sandbox] level = "L3" is demanded and this machine gives "')
 
 
 def test_a_journal_on_a_read_only_volume_is_told_before_anything_is_played(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup")
-    done = ran("docker", "run", "--rm", *SHUT_IN, *PROFILE, "-v", f"{cup}:/cup:ro", "croupier:all", "run")
+    done = ran("docker", "run", "--rm", *SHUT_IN, *PROFILE, "-v", f"{cup}:/tournament:ro", "croupier:all", "run")
     assert done.code == 6
     assert done.first.startswith("error[R009] ")
 
@@ -225,7 +225,7 @@ def test_the_small_image_has_a_keeper_and_no_toolchain(tmp_path: Path) -> None:
     assert told["sandbox"] == "L3"
     assert told["languages"] == {name: name in ("python", "any") for name in told["languages"]}
     cup = cup_in(tmp_path / "cup", FAST)
-    refused = ran("docker", "run", "--rm", *SHUT_IN, *PROFILE, "-v", f"{cup}:/cup:ro", "croupier:host", "run")
+    refused = ran("docker", "run", "--rm", *SHUT_IN, *PROFILE, "-v", f"{cup}:/tournament:ro", "croupier:host", "run")
     assert refused.code == 6
     assert refused.first.startswith("error[S005] ")
     assert "apt install gcc" in refused.err
