@@ -16,7 +16,7 @@ import trio
 from command import CROUPIER, Done, croupier, croupier_process, cup_in, environment
 from house import ROGUES, SAMPLES, level
 
-from host.cli import COMMANDS, SCHEMA_NUMBERS, in_front
+from host.cli import COMMANDS, GROUPS, SCHEMA_NUMBERS, global_options_first
 from host.cli.attack import attacked, gallery
 from host.games import GAMES
 from host.sandbox import detect
@@ -224,10 +224,12 @@ def test_every_command_exists() -> None:
         assert done.out.startswith(f"Usage: croupier {command} ")
 
 
-def test_help_says_what_every_command_is_for() -> None:
-    done = croupier("--help")
-    assert done.code == 0
-    assert all(f"  {command} " in done.out for command in COMMANDS)
+def test_help_lists_every_command_in_its_group_on_one_line() -> None:
+    lines = croupier("--help").out.splitlines()
+    for title, commands in GROUPS.items():
+        first = lines.index(f"{title}:") + 1
+        assert [line.split()[0] for line in lines[first : first + len(commands)]] == list(commands)
+    assert list(GROUPS) == ["Play", "Bots", "Results", "More"]
 
 
 JSON = {
@@ -277,7 +279,7 @@ def test_every_command_speaks_json(command: str, cup: Path, tmp_path: Path) -> N
 
 
 def test_bare_croupier_tells_what_is_here(tmp_path: Path) -> None:
-    assert "here is no tournament and no bot" in croupier("-C", tmp_path).out
+    assert "this folder contains neither a tournament nor a bot" in croupier("-C", tmp_path).out
     (tmp_path / "bot.toml").touch()
     assert "croupier check ." in croupier("-C", tmp_path).out
     assert croupier("-C", tmp_path, "--json").json["schema"] == "croupier/here/1"
@@ -506,7 +508,7 @@ def test_help_imports_nothing_heavy() -> None:
     ],
 )
 def test_global_options_are_welcome_behind_the_command(words: list[str], first: list[str]) -> None:
-    assert in_front(words) == first
+    assert global_options_first(words) == first
 
 
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1", "FORCE_COLOR": ""}, {}])
@@ -582,7 +584,7 @@ def test_a_fault_of_croupier_itself_is_no_bots(tmp_path: Path) -> None:
     broken = environment(CROUPIER_CACHE="/dev/null/none")
     done = croupier_process("run", "-C", cup, env=broken)
     assert done.code == 70
-    assert done.first.startswith("error[H001] croupier itself has failed: ")
+    assert done.first.startswith("error[H001] internal error of croupier: ")
     report = Path(done.err.splitlines()[-1].rpartition(" ")[2])
     assert "Traceback" in report.read_text()
     report.unlink()

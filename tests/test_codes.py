@@ -8,7 +8,7 @@ import pytest
 
 import host
 from host.base.errors import Problem, UserError, explanations, lookup
-from host.cli import COLUMNS, fit_width
+from host.cli import MAX_COLUMNS, fit_width
 from host.submissions.discovery import load_spec, load_specs
 from host.tournament.config import Knockout, load, not_enough_bots
 
@@ -211,7 +211,7 @@ def test_a_code_is_provoked(code: str, tmp_path: Path, monkeypatch: pytest.Monke
         assert (words, problem.hint in TOLD[code]) == (expected, True)
     else:
         assert str(problem) == TOLD[code]
-    assert max(map(len, fit_width(str(problem)).splitlines())) <= COLUMNS
+    assert max(map(len, fit_width(str(problem)).splitlines())) <= MAX_COLUMNS
 
 
 def test_every_code_that_croupier_says_is_explained() -> None:

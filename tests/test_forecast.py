@@ -111,7 +111,7 @@ def test_a_dry_run_refuses_what_a_run_would(tmp_path: Path) -> None:
 
 def test_bare_croupier_says_how_far_a_tournament_is(tmp_path: Path) -> None:
     folder = cup_in(tmp_path / "cup", ["davey.c"], tourneys=1, rounds=1)
-    assert 'a tournament of cardshark, "Cup of tests", not begun' in croupier("-C", folder).out
+    assert 'a tournament of cardshark, "Cup of tests", not started' in croupier("-C", folder).out
     assert croupier("-C", folder).out.splitlines()[1].startswith("  croupier run --dry-run ")
     assert croupier("run", "-C", folder).code == 0
     told = croupier("-C", folder, "--json").json
@@ -120,10 +120,10 @@ def test_bare_croupier_says_how_far_a_tournament_is(tmp_path: Path) -> None:
         *("croupier standings", "croupier report --open", "croupier verify"),
     ]
     (folder / "run" / "run.sqlite").write_text(json.dumps("no journal"))
-    assert croupier("-C", folder).out.startswith("croupier 0.1.0: here is a tournament of cardshark")
+    assert croupier("-C", folder).out.startswith("croupier 0.1.0: this folder contains a tournament of cardshark")
 
 
 def test_bare_croupier_knows_a_bot(tmp_path: Path) -> None:
     (tmp_path / "bot.toml").write_text('name = "Mine\\u001b"\ngame = "pazaak"')
     told = croupier("-C", tmp_path).out
-    assert 'here is a bot for pazaak, "Mine\\x1b"' in told and "croupier games pazaak" in told
+    assert 'this folder contains a bot for pazaak, "Mine\\x1b"' in told and "croupier games pazaak" in told

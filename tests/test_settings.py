@@ -11,7 +11,7 @@ import pytest
 from command import croupier, cup_in, environment
 
 from host.base.errors import Problem, explanations
-from host.cli import COLUMNS, COMMANDS, fit_width, group, schema_of
+from host.cli import COMMANDS, MAX_COLUMNS, fit_width, group, schema_of
 from host.submissions.languages import LANGUAGES
 from host.tournament.config import load
 from host.tournament.config_diff import canonical
@@ -125,12 +125,12 @@ def pages() -> list[list[str]]:
 def test_help_fits_the_screen(words: list[str]) -> None:
     done = croupier(*words, "--help")
     assert done.code == 0
-    assert max(map(len, done.out.splitlines())) <= COLUMNS
+    assert max(map(len, done.out.splitlines())) <= MAX_COLUMNS
 
 
 @pytest.mark.parametrize("code", explanations())
 def test_every_explanation_fits_the_screen(code: str) -> None:
-    assert max(map(len, croupier("explain", code).out.splitlines())) <= COLUMNS
+    assert max(map(len, croupier("explain", code).out.splitlines())) <= MAX_COLUMNS
 
 
 def test_a_long_message_is_folded_and_loses_no_word() -> None:
@@ -138,7 +138,7 @@ def test_a_long_message_is_folded_and_loses_no_word() -> None:
     problem = Problem("C001", where, "unknown key " * 20, "a.c:1: error: " + "x" * 140, "one of " + "these, " * 30)
     text = str(problem)
     folded = fit_width(text)
-    assert max(map(len, folded.splitlines())) <= COLUMNS
+    assert max(map(len, folded.splitlines())) <= MAX_COLUMNS
     assert "".join(folded.split()) == "".join(text.split())
     assert fit_width("error[U001] short\n  hint: this") == "error[U001] short\n  hint: this"
 
@@ -153,5 +153,5 @@ def test_a_terminal_gets_folded_messages_and_a_pipe_whole_ones(tmp_path: Path) -
     shown = os.read(main, 65536).decode()
     os.close(main)
     piped = subprocess.run(words, capture_output=True, text=True, env=environment(), check=False).stderr
-    assert max(map(len, shown.splitlines())) <= COLUMNS < max(map(len, piped.splitlines()))
+    assert max(map(len, shown.splitlines())) <= MAX_COLUMNS < max(map(len, piped.splitlines()))
     assert "".join(shown.split()) == "".join(piped.split())

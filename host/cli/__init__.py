@@ -1,4 +1,4 @@
-"""The command `croupier`: what it knows without importing anything heavy; a command's module is loaded when it runs."""
+"""The entry point of `croupier`: global options, the table of commands, errors. A command's module is imported when it runs."""
 
 import importlib
 import json
@@ -6,57 +6,79 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import click
 
 from host import __version__
 from host.base.errors import Problem, UserError
 
-COMMANDS = {
-    "doctor": ("doctor", "the machine: toolchains, isolation, what is missing and what cures it"),
-    "games": ("author", "the games, and what their bots are asked"),
-    "init": ("bots", "a bot to begin with: it builds, plays legally, and has one place to edit"),
-    "new": ("tournament", "make a tournament folder"),
-    "add": ("tournament", "take in a submission: copy, build, check"),
-    "ls": ("tournament", "the bots of a tournament"),
-    "build": ("tournament", "build bots"),
-    "check": ("bots", "is a bot accepted? builds, starts and asks it"),
-    "play": ("author", "let bots play each other"),
-    "compare": ("compare", "is the new bot better than the old one? plays until that is sure"),
-    "run": ("tournament", "play the tournament; the same command goes on after ^C"),
-    "compose": ("compose", "write a compose file: the tournament in containers, on one machine"),
-    "status": ("watch", "how far a run is: one frame of watch"),
-    "watch": ("watch", "a run from another terminal, until it ends; it only reads"),
-    "standings": ("tournament", "who is ahead, and how sure that is"),
-    "errors": ("author", "what went wrong, grouped, with evidence"),
-    "ask": ("ask", "ask a bot again what it was asked then, with a time line"),
-    "replay": ("author", "show a table again"),
-    "report": ("report", "the whole tournament as one HTML file, with every table to be played again"),
-    "serve": ("report", "the same pages live in a browser, read-only"),
-    "export": ("report", "results and tables as csv, jsonl or play.log; a fault as a bundle"),
-    "import": ("report", "make a play.log of 2018 viewable"),
-    "seed": ("seed", "fix the seed before the cup, show it after"),
-    "verify": ("author", "play every recorded answer through the rules again, and compare"),
-    "config": ("config", "what croupier.toml means, its schema, and whether it is right"),
-    "completion": ("config", "completion for bash, zsh and fish"),
-    "explain": ("doctor", "the long text of an error code"),
-    "version": ("doctor", "versions"),
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+class CommandEntry(NamedTuple):
+    """One command of `croupier --help`: the module in host/cli that defines it, and one line of help."""
+
+    module: str
+    help: str
+
+
+GROUPS: Mapping[str, Mapping[str, CommandEntry]] = {
+    "Play": {
+        "new": CommandEntry("tournament", "create a tournament folder"),
+        "run": CommandEntry("tournament", "play the tournament, or continue it after ^C"),
+        "play": CommandEntry("author", "let bots play some tables against each other"),
+        "compare": CommandEntry("compare", "test whether a new bot is stronger than an old one"),
+    },
+    "Bots": {
+        "init": CommandEntry("bots", "create a starter bot"),
+        "add": CommandEntry("tournament", "add a submission to the tournament: copy, build and start it"),
+        "check": CommandEntry("bots", "check that a bot builds, starts and answers correctly"),
+    },
+    "Results": {
+        "standings": CommandEntry("tournament", "print the standings with error bars"),
+        "errors": CommandEntry("author", "list the faults of the bots, with evidence"),
+        "replay": CommandEntry("author", "print a recorded table"),
+        "report": CommandEntry("report", "write the tournament as one HTML file, with replays"),
+        "serve": CommandEntry("report", "show the tournament live in a browser (read-only)"),
+    },
+    "More": {
+        "doctor": CommandEntry("doctor", "report what this machine provides and what is missing"),
+        "games": CommandEntry("author", "list the games; describe a game's questions and answers"),
+        "status": CommandEntry("watch", "print the progress of a run"),
+        "verify": CommandEntry("author", "recompute all scores from the recorded answers"),
+        "seed": CommandEntry("seed", "commit to the seed before the tournament, reveal it afterwards"),
+        "export": CommandEntry("report", "export results or tables as csv, jsonl or play.log"),
+        "config": CommandEntry("config", "print, validate or describe croupier.toml"),
+        "watch": CommandEntry("watch", "follow a run from another terminal"),
+        "ask": CommandEntry("ask", "ask a bot a recorded question again"),
+        "ls": CommandEntry("tournament", "list the bots of the tournament"),
+        "build": CommandEntry("tournament", "build the bots of the tournament"),
+        "compose": CommandEntry("compose", "write a compose file that plays the tournament in containers"),
+        "import": CommandEntry("report", "convert a play.log to an HTML page"),
+        "explain": CommandEntry("doctor", "explain an error code"),
+        "completion": CommandEntry("config", "print the completion script for bash, zsh or fish"),
+        "version": CommandEntry("doctor", "print the versions of croupier, Python and the system"),
+    },
 }
-"""Every command, the module it lives in and what it is for."""
+"""All commands, in the groups and the order in which `croupier --help` prints them."""
+
+COMMANDS = {name: entry for commands in GROUPS.values() for name, entry in commands.items()}
 
 SCHEMA_NUMBERS = {"check": 2, "dry-run": 2}
 """The numbers of the JSON schemas that have changed; all others have number 1.
 
-Within a number keys are added. A key that is taken away or changes its meaning gives the schema its next number.
+While the number stays the same, keys are only added. A schema that loses a key, or changes its meaning, gets the next
+number.
 """
 
 
 class CliContext(NamedTuple):
-    """What the global options say."""
+    """The values of the global options."""
 
     folder: Path
     json: bool
@@ -65,78 +87,96 @@ class CliContext(NamedTuple):
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are asked for, so that help comes at once."""
+    """A group that imports a command only when it is used, so that `croupier --help` stays fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands in the order of COMMANDS."""
+        """Return the names of all commands in the order of `croupier --help`."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return one command, imported."""
+        """Import a command and return it; None if it does not exist."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"host.cli.{COMMANDS[cmd_name][0]}")
+        module = importlib.import_module(f"host.cli.{COMMANDS[cmd_name].module}")
         command = getattr(module, cmd_name)
         return command if isinstance(command, click.Command) else None
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        """Return the commands that begin so, none of them imported, and the options."""
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Return the commands and options that start with `incomplete`, without importing a command."""
         from click.shell_completion import CompletionItem
 
-        words = [CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)]
+        matches = [(name, entry) for name, entry in COMMANDS.items() if name.startswith(incomplete)]
+        words = [CompletionItem(name, help=entry.help) for name, entry in matches]
         return words + click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command; one that does not exist brings the nearest that does."""
+        """Find a command by name. Raise UsageError for an unknown name, with the most similar command."""
         if args and args[0] not in COMMANDS:
             raise click.UsageError(unknown_name("command", args[0], COMMANDS), ctx)
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, help_text) for name, (_, help_text) in COMMANDS.items()])
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in their groups, then the options. No command is imported."""
+        width = max(map(len, COMMANDS))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{width}}", entry.help) for name, entry in commands.items()])
+        click.Command.format_options(self, ctx, formatter)
 
 
 @click.group(cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("-C", "folder", default=".", metavar="DIR", help="work in this folder")
-@click.option("--json", "as_json", is_flag=True, help="one JSON object on standard output")
-@click.option("-q", "--quiet", is_flag=True, help="say only what matters")
-@click.option("-v", "--verbose", is_flag=True, help="say more: whole messages, places of files")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="colours")
+@click.option("-C", "folder", default=".", metavar="DIR", help="use this folder instead of the current one")
+@click.option("--json", "as_json", is_flag=True, help="print one JSON object on standard output")
+@click.option("-q", "--quiet", is_flag=True, help="print only results and warnings")
+@click.option("-v", "--verbose", is_flag=True, help="print details: complete messages, paths")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="when to use colours")
 @click.version_option(__version__, prog_name="croupier")
 @click.pass_context
 def group(ctx: click.Context, folder: str, as_json: bool, quiet: bool, verbose: bool, color: str) -> None:
-    """Bots in any language play each other at card games, each in a sandbox of its own."""
+    """Let bots in any language play card games against each other, each in its own sandbox."""
     if color == "never":
         os.environ["NO_COLOR"] = "1"
     if color == "always":
         os.environ["FORCE_COLOR"] = "1"
-    place = Path(folder)
-    if not place.is_dir() and ctx.invoked_subcommand != "new":
+    path = Path(folder)
+    if not path.is_dir() and ctx.invoked_subcommand != "new":
         raise click.UsageError(f"-C {folder}: no such folder")
-    if (config := place / "croupier.toml").exists():
+    if (config := path / "croupier.toml").exists():
         from host.play.custom_games import register_from_config
 
         register_from_config(config)
-    ctx.obj = CliContext(place, as_json, quiet, verbose)
+    ctx.obj = CliContext(path, as_json, quiet, verbose)
     if ctx.invoked_subcommand is None:
-        from host.cli.overview import around
+        from host.cli.overview import overview
 
-        what, steps = around(place)
-        if as_json:
-            rows = [{"command": command, "does": does} for command, does in steps.items()]
-            print_json("here", croupier=__version__, here=what, rows=rows)
-            return
-        click.echo(f"croupier {__version__}: here is {what}. Likely next:")
-        for command, does in steps.items():
-            click.echo(f"  {command:<48} {does}")
+        print_result(ctx.obj, "here", overview(path))
+
+
+class Result(Protocol):
+    """What a command returns: it can be printed as lines and as one JSON object."""
+
+    def json(self) -> Mapping[str, Any]:
+        """Return the keys of the JSON object, without its schema."""
+        ...
+
+    def text(self) -> Iterable[str]:
+        """Return the lines for people."""
+        ...
+
+
+def print_result(context: CliContext, schema: str, result: Result) -> None:
+    """Print a result as one JSON object with --json, otherwise as lines."""
+    if context.json:
+        print_json(schema, **result.json())
+        return
+    for line in result.text():
+        click.echo(line)
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
-    """Return the message for a name that means nothing, with the nearest that does."""
+    """Return the message for an unknown name, with the most similar known name."""
     import difflib
 
     near = difflib.get_close_matches(name, [*known], 1)
@@ -156,73 +196,73 @@ def print_json(schema: str, **facts: Any) -> None:
 
 
 def print_json_line(schema: str, **facts: Any) -> None:
-    """Print one JSON object with its schema on one line, the last of many."""
+    """Print one JSON object with its schema on a single line."""
     import msgspec
 
     click.echo(msgspec.json.encode(schema_of(schema) | facts).decode())
 
 
-def refuse(refused: UserError, as_json: bool) -> int:
-    """Print what is wrong, all of it; return the exit code. As JSON it is one object, which says the first at its top."""
+def print_problems(error: UserError, as_json: bool) -> int:
+    """Print all problems of an error; return its exit code. The JSON object has the first problem's keys at its top."""
     if as_json:
-        told = [_told(problem) for problem in refused.problems]
-        click.echo(json.dumps(schema_of("error") | told[0] | {"exit": refused.exit_code, "problems": told}))
+        problems = [_problem_json(problem) for problem in error.problems]
+        click.echo(json.dumps(schema_of("error") | problems[0] | {"exit": error.exit_code, "problems": problems}))
     else:
-        for problem in refused.problems:
+        for problem in error.problems:
             click.echo(fit_width(str(problem)) if sys.stderr.isatty() else str(problem), err=True)
-    return refused.exit_code
+    return error.exit_code
 
 
 def fit_width(text: str) -> str:
-    """Return a problem in lines of at most 100 columns, for a terminal; a pipe gets each of its parts on one line."""
+    """Wrap a text at 100 columns for a terminal. In a pipe, each part of a problem stays on one line."""
     lines = text.splitlines()
-    return "\n".join(part for line in lines for part in (_folded(line) if len(line) > COLUMNS else [line]))
+    return "\n".join(part for line in lines for part in (_wrapped(line) if len(line) > MAX_COLUMNS else [line]))
 
 
-def _folded(line: str) -> list[str]:
+def _wrapped(line: str) -> list[str]:
     import textwrap
 
     indent = " " * (len(line) - len(line.lstrip()) + 2)
-    return textwrap.wrap(line, COLUMNS, subsequent_indent=indent, break_long_words=True, break_on_hyphens=False)
+    return textwrap.wrap(line, MAX_COLUMNS, subsequent_indent=indent, break_long_words=True, break_on_hyphens=False)
 
 
-def _told(problem: Problem) -> dict[str, Any]:
+def _problem_json(problem: Problem) -> dict[str, Any]:
     path, _, line = problem.where.rpartition(":")
-    place = {"file": path, "line": int(line)} if line.isdigit() else {"file": problem.where or None, "line": None}
-    told = {"code": problem.code, "message": problem.message, "evidence": problem.evidence, "hint": problem.hint}
-    return told | place
+    location = {"file": path, "line": int(line)} if line.isdigit() else {"file": problem.where or None, "line": None}
+    texts = {"code": problem.code, "message": problem.message, "evidence": problem.evidence, "hint": problem.hint}
+    return texts | location
 
 
-def usage_error(wrong: click.ClickException) -> UserError:
-    """Return what is wrong with a command line, in our own form: click's is four lines long and changes with it."""
-    message, near = wrong.format_message(), ""
-    if isinstance(wrong, click.NoSuchOption):
-        near = next(iter(wrong.possibilities or ()), "")
-        message = f"there is no option {wrong.option_name!r}" + (f"; did you mean {near} ?" if near else "")
-    elif isinstance(wrong, click.MissingParameter) and wrong.param is not None:
-        parameter = wrong.param
+def usage_error(error: click.ClickException) -> UserError:
+    """Convert an error of click. Its own form has four lines, and they change with its version."""
+    message, near = error.format_message(), ""
+    if isinstance(error, click.NoSuchOption):
+        near = next(iter(error.possibilities or ()), "")
+        message = f"there is no option {error.option_name!r}" + (f"; did you mean {near} ?" if near else "")
+    elif isinstance(error, click.MissingParameter) and error.param is not None:
+        parameter = error.param
         name = parameter.human_readable_name if isinstance(parameter, click.Argument) else parameter.opts[-1]
         message = f"{name} is missing"
-    at = wrong.ctx.command_path if isinstance(wrong, click.UsageError) and wrong.ctx else "croupier"
-    return UserError([Problem("U001", "", message.removesuffix("."), hint=f"{at} --help")], wrong.exit_code)
+    command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "croupier"
+    return UserError([Problem("U001", "", message.removesuffix("."), hint=f"{command} --help")], error.exit_code)
 
 
-COLUMNS = 100  # of a message on a terminal
+MAX_COLUMNS = 100  # of a message on a terminal
 
-GLOBAL = {"-C": 1, "--json": 0, "-q": 0, "--quiet": 0, "-v": 0, "--verbose": 0, "--color": 1}
-"""The options of every command, and how many words follow each."""
+GLOBAL_OPTIONS = {"-C": 1, "--json": 0, "-q": 0, "--quiet": 0, "-v": 0, "--verbose": 0, "--color": 1}
+"""The global options, and the number of values of each."""
 
 
-def in_front(words: Sequence[str]) -> list[str]:
-    """Return a command line with the global options in front: they are welcome behind the command too."""
+def global_options_first(words: Sequence[str]) -> list[str]:
+    """Move the global options before the command, so that users may also write them after it."""
     first: list[str] = []
     others: list[str] = []
     rest = iter(words)
     for word in rest:
         if word == "--":
             others += [word, *rest]
-        elif word in GLOBAL:
-            first += [word, *islice(rest, GLOBAL[word])]
+        elif word in GLOBAL_OPTIONS:
+            first += [word, *islice(rest, GLOBAL_OPTIONS[word])]
         elif word.startswith("--color="):
             first.append(word)
         else:
@@ -231,45 +271,47 @@ def in_front(words: Sequence[str]) -> list[str]:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Run the command line: these words, or the process's own.
+    """Run the command line with these words, or with those of the process, and exit.
 
-    Exit codes: 0 done, 1 a negative finding, 2 wrong use, 3 config, 4 a bot, 5 can go on, 6 the machine, 70 ours, 130 ^C.
+    Exit codes: 0 success, 1 negative result, 2 wrong usage, 3 error in a config, 4 a bot does not build or start,
+    5 interrupted, 6 the machine lacks something, 70 internal error, 130 ^C.
     """
-    arguments = in_front(sys.argv[1:] if words is None else words)
+    arguments = global_options_first(sys.argv[1:] if words is None else words)
     as_json = "--json" in arguments
     try:
         code = group.main(args=arguments, prog_name="croupier", standalone_mode=False)
     except click.exceptions.Exit as ended:
         code = ended.exit_code
-    except click.ClickException as wrong:
-        code = refuse(usage_error(wrong), as_json)
+    except click.ClickException as error:
+        code = print_problems(usage_error(error), as_json)
     except (click.Abort, KeyboardInterrupt):
         code = 130
-    except SystemExit:  # click's word for a pipe that nobody reads any more: `croupier games | head -1`
+    except SystemExit:  # click raises it when the reader of a pipe has gone: `croupier games | head -1`
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         code = 0
-    except UserError as refused:
-        code = refuse(refused, as_json)
-    except BaseException as failed:  # ours: it must not look like a bot's
-        failed = _innermost(failed)
-        if isinstance(failed, UserError):
-            code = refuse(failed, as_json)
-        elif isinstance(failed, KeyboardInterrupt):
+    except BaseException as error:  # also an exception group that contains a UserError or ^C
+        cause = _cause_of(error)
+        if isinstance(cause, KeyboardInterrupt):
             code = 130
         else:
-            with tempfile.NamedTemporaryFile("w", prefix="croupier-", suffix=".txt", delete=False) as report:
-                report.write("".join(traceback.format_exception(failed)))
-            words = (str(failed).strip().splitlines() or [""])[-1][:300]
-            message = f"croupier itself has failed: {type(failed).__name__}: {words}"
-            evidence = "".join(traceback.format_exception(failed)) if {"-v", "--verbose"} & {*arguments} else ""
-            problem = Problem("H001", "", message, evidence, f"the report is {report.name}")
-            code = refuse(UserError([problem], 70), as_json)
+            known = cause if isinstance(cause, UserError) else internal_error(cause, {"-v", "--verbose"} & {*arguments})
+            code = print_problems(known, as_json)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _innermost(failed: BaseException) -> BaseException:
-    """Return what a nursery has wrapped: a refusal before anything else, and ^C before any failure."""
-    while isinstance(failed, BaseExceptionGroup):
-        meant = failed.subgroup(UserError) or failed.subgroup(KeyboardInterrupt)
-        failed = (meant or failed).exceptions[0]
-    return failed
+def internal_error(cause: BaseException, verbose: Collection[str]) -> UserError:
+    """Write the traceback of a bug to a file; return the error that names it. It must not look like a bot's fault."""
+    trace = "".join(traceback.format_exception(cause))
+    with tempfile.NamedTemporaryFile("w", prefix="croupier-", suffix=".txt", delete=False) as report:
+        report.write(trace)
+    last_line = (str(cause).strip().splitlines() or [""])[-1][:300]
+    message = f"internal error of croupier: {type(cause).__name__}: {last_line}"
+    return UserError([Problem("H001", "", message, trace if verbose else "", f"the report is {report.name}")], 70)
+
+
+def _cause_of(error: BaseException) -> BaseException:
+    """Return the exception inside nested groups: a UserError first, then ^C, then any other."""
+    while isinstance(error, BaseExceptionGroup):
+        group_of_cause = error.subgroup(UserError) or error.subgroup(KeyboardInterrupt)
+        error = (group_of_cause or error).exceptions[0]
+    return error

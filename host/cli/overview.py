@@ -1,82 +1,106 @@
-"""What a folder is, and what is likely to be wanted there next: the answer to a bare `croupier`."""
+"""What a bare `croupier` prints: what the current folder contains, and the commands that are likely next."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from host import __version__
 from host.base.errors import UserError
 
 Steps = Mapping[str, str]
 """The three commands that are likely next, and what they do."""
 
-SEES, PLAYS = "who plays whom, and how long it will take", "plays it; ^C loses nothing"
-AHEAD, FAR = "who is ahead, and how sure that is", "how far it is"
+ESTIMATE, PLAY = "who plays whom, and how long it will take", "play the tournament; ^C loses nothing"
+STANDINGS, PROGRESS = "the standings with error bars", "the progress of the run"
 
 
-def around(place: Path) -> tuple[str, Steps]:
-    """Return what a folder is, and the commands that are likely next there."""
-    if (place / "croupier.toml").exists():
-        return tournament(place)
-    if (place / "bot.toml").exists():
-        return bot(place)
-    if any((place / ".croupier").glob("play-*.sqlite")):
-        steps = {"croupier errors": "what went wrong", "croupier replay last": "the last table again"}
-        return "where bots have played each other", steps | {"croupier report --open": "all of it, in the browser"}
-    return "no tournament and no bot", {
-        "croupier doctor": "what works on this machine, and what is missing",
-        "croupier new cup --game cardshark --with-samples": "a tournament to look at",
-        "croupier games": "the games, and what their bots are asked",
+class Overview(NamedTuple):
+    """What a folder contains, and the likely next commands."""
+
+    content: str
+    steps: Steps
+
+    def json(self) -> dict[str, Any]:
+        """Return the overview as JSON keys."""
+        rows = [{"command": command, "does": does} for command, does in self.steps.items()]
+        return {"croupier": __version__, "here": self.content, "rows": rows}
+
+    def text(self) -> Iterator[str]:
+        """Yield the overview as lines."""
+        yield f"croupier {__version__}: this folder contains {self.content}. Likely next:"
+        for command, does in self.steps.items():
+            yield f"  {command:<48} {does}"
+
+
+def overview(folder: Path) -> Overview:
+    """Return what a folder contains, and the commands that are likely next."""
+    if (folder / "croupier.toml").exists():
+        return _tournament(folder)
+    if (folder / "bot.toml").exists():
+        return _bot(folder)
+    if any((folder / ".croupier").glob("play-*.sqlite")):
+        steps = {"croupier errors": "the faults of the bots", "croupier replay last": "the last table"}
+        return Overview("results of croupier play", steps | {"croupier report --open": "everything, in the browser"})
+    steps = {
+        "croupier doctor": "what this machine provides, and what is missing",
+        "croupier new cup --game cardshark --with-samples": "create a tournament of sample bots",
+        "croupier games": "the games, their questions and answers",
     }
+    return Overview("neither a tournament nor a bot", steps)
 
 
-def tournament(place: Path) -> tuple[str, Steps]:
-    """Return how far the tournament of a folder is, and what it waits for."""
-    title, game = (said(place / "croupier.toml").get(key, "") for key in ("name", "game"))
-    what = f"a tournament of {game}" + (f', "{title}"' if title else "")
-    journal = place / "run" / "run.sqlite"
-    state = state_of(journal) if journal.exists() else ""
+def _tournament(folder: Path) -> Overview:
+    """Return the state of a folder's tournament, and the commands for that state."""
+    values = _texts_in(folder / "croupier.toml")
+    title, game = values.get("name", ""), values.get("game", "")
+    name = f"a tournament of {game}" + (f', "{title}"' if title else "")
+    journal = folder / "run" / "run.sqlite"
+    state = _state_of(journal) if journal.exists() else ""
     match state:
         case "finished":
-            steps = {"croupier standings": AHEAD, "croupier report --open": "all of it, in the browser"}
-            return f"{what}, finished", steps | {"croupier verify": "plays every recorded answer again"}
+            steps = {"croupier standings": STANDINGS, "croupier report --open": "everything, in the browser"}
+            return Overview(f"{name}, finished", steps | {"croupier verify": "recompute all scores"})
         case "running":
-            steps = {"croupier status": FAR, "croupier standings": AHEAD}
-            return f"{what}, being played", steps | {"croupier serve": "the pages live in a browser"}
+            steps = {"croupier status": PROGRESS, "croupier standings": STANDINGS}
+            return Overview(f"{name}, running", steps | {"croupier serve": "live pages in the browser"})
         case "interrupted":
-            steps = {"croupier run": "goes on where it stopped", "croupier standings": AHEAD}
-            return f"{what}, interrupted", steps | {"croupier run --dry-run": "what is left, and how long it will take"}
+            steps = {"croupier run": "continue", "croupier standings": STANDINGS}
+            left = {"croupier run --dry-run": "what is left, and how long it will take"}
+            return Overview(f"{name}, interrupted", steps | left)
         case "":
-            steps = {"croupier run --dry-run": SEES, "croupier run": PLAYS}
-            return f"{what}, not begun", steps | {"croupier ls": "its bots; croupier add FILE takes in more"}
-    return f"{what}, whose journal cannot be read", {"croupier status": "says why"}
+            steps = {"croupier run --dry-run": ESTIMATE, "croupier run": PLAY}
+            return Overview(f"{name}, not started", steps | {"croupier ls": "its bots; croupier add FILE adds more"})
+    return Overview(f"{name}, whose journal cannot be read", {"croupier status": "the reason"})
 
 
-def state_of(journal: Path) -> str:
-    """Return the state of a run; "unreadable" where its journal is none."""
+def _state_of(journal: Path) -> str:
+    """Return the state of a run; "unreadable" if its journal cannot be read."""
     from host.tournament.journal import reading
 
     try:
-        with reading(journal) as book:
-            return book.metadata().get("state", "")
+        with reading(journal) as opened:
+            return opened.metadata().get("state", "")
     except UserError:
         return "unreadable"
 
 
-def bot(place: Path) -> tuple[str, Steps]:
-    """Return what a bot folder is, and how it may be tried."""
-    manifest = said(place / "bot.toml")
-    name, game = (manifest.get(key, "") for key in ("name", "game"))
+def _bot(folder: Path) -> Overview:
+    """Return the bot of a folder, and the commands that try it."""
+    values = _texts_in(folder / "bot.toml")
+    name, game = values.get("name", ""), values.get("game", "")
     option = "" if game else " -g GAME"
-    what = "a bot" + (f" for {game}" if game else "") + (f', "{name}"' if name else "")
-    return what, {
+    content = "a bot" + (f" for {game}" if game else "") + (f', "{name}"' if name else "")
+    steps = {
         f"croupier check .{option}": "is it accepted?",
-        f"croupier play . sample:NAME{option}": "is it any good?",
-        f"croupier games {game or 'GAME'}": "what it is asked, and may answer",
+        f"croupier play . sample:NAME{option}": "how strong is it?",
+        f"croupier games {game or 'GAME'}": "its questions and answers",
     }
+    return Overview(content, steps)
 
 
-def said(path: Path) -> dict[str, str]:
-    """Return the texts at the top of a TOML file, harmless; none where it cannot be read."""
+def _texts_in(path: Path) -> dict[str, str]:
+    """Return the top-level strings of a TOML file, escaped for a terminal; {} if it cannot be read."""
     from host.base.safe_text import escape_control_chars
 
     try:
