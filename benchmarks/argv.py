@@ -22,7 +22,7 @@ from rounds import Measured, duration, shown, table
 
 from host.bots.monitor import descendants, running_monitor
 from host.bots.seat import BENCHED_AFTER, Seat, open_seat
-from host.bots.values import Question
+from host.bots.values import Batch, Question
 from host.games import GAMES
 from host.sandbox import LEVELS, Home, Sandbox, detect, landlock, sandboxed
 from host.sandbox.limits import Limits
@@ -128,7 +128,7 @@ def asked(seat: Seat, times: int) -> Work:
 
     async def work() -> int:
         for number in range(times):
-            await seat.ask([Question(number, 1, QUESTION)])
+            await seat.ask(Batch([Question(number, 1, QUESTION)]))
         assert not seat.faults, seat.evidence
         return times
 
@@ -237,7 +237,7 @@ async def deadlines(level: Sequence[str], rounds: int) -> None:
                     async with open_seat(bot, GAME, sandbox, 1, watcher) as seat:
                         while not seat.benched:
                             started = time.perf_counter()
-                            (answer,) = await seat.ask([Question(1, 1, QUESTION)])
+                            (answer,) = await seat.ask(Batch([Question(1, 1, QUESTION)]))
                             if isinstance(answer, Fault):
                                 late.append(time.perf_counter() - started - SHORT)
                         assert set(seat.faults) == {FaultKind.TIMEOUT}, seat.faults
@@ -294,7 +294,7 @@ async def floods(level: Sequence[str], seconds: float) -> None:
 async def asked_often(seat: Seat, times: int) -> None:
     """Ask a seat many times, whatever it answers."""
     for number in range(1, times + 1):
-        await seat.ask([Question(number, 1, QUESTION)])
+        await seat.ask(Batch([Question(number, 1, QUESTION)]))
 
 
 async def main() -> None:

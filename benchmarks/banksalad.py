@@ -18,7 +18,7 @@ from rounds import Measured, duration, shown
 
 from host.bots.monitor import Monitor
 from host.bots.seat import open_seat
-from host.bots.values import Question
+from host.bots.values import Batch, Question
 from host.games import GAMES
 from host.games.holdem import view_of
 from host.sandbox import Home, require_level, sandboxed
@@ -100,7 +100,7 @@ async def turns(rounds: int, level: str) -> tuple[int, Measured]:
         ):
             for number in range(rounds + 1):
                 before = seat.usage().wall
-                (answer,) = await seat.ask([Question(1, number + 1, TURN)])
+                (answer,) = await seat.ask(Batch([Question(1, number + 1, TURN)]))
                 made = answer.n
                 if number:  # the first one pays for the start
                     result.seconds.append(seat.usage().wall - before)

@@ -24,11 +24,11 @@ from typing import NamedTuple
 import trio
 from rounds import duration, table
 
-from host.bots.deadline import RunQueueWaits, answering
+from host.bots.deadline import HostStall, RunQueueWaits, answering
 from host.bots.freezer import OFF_TURN
 from host.bots.monitor import running_monitor
 from host.bots.seat import open_seat
-from host.bots.values import Question
+from host.bots.values import Batch, Question
 from host.games import GAMES
 from host.sandbox import Home, detect, require_clock, sandboxed
 from host.sandbox.limits import CLOCKS, PATIENCE, Limits
@@ -142,11 +142,15 @@ async def played(bot: Bot, moves: int) -> Played:
     async with running_monitor() as watcher, sandboxed("L4", Home(Path(bot.folder)), bot.limits) as sandbox:
         while len(walls) < moves:
             async with open_seat(bot, GAME, sandbox, 1, watcher) as seat:
-                while len(walls) < moves and not (seat.benched or seat.host_failed):
+                while len(walls) < moves and not seat.benched:
                     started = time.perf_counter()
-                    await seat.ask([Question(len(walls), 1, GAME.examples[0])])
-                    walls.append(time.perf_counter() - started)
-            stalls += seat.host_failed
+                    try:
+                        await seat.ask(Batch([Question(len(walls), 1, GAME.examples[0])]))
+                    except HostStall:
+                        stalls += 1
+                        break
+                    finally:
+                        walls.append(time.perf_counter() - started)
             faults.update(seat.faults)
     return Played(faults, stalls, walls)
 
@@ -238,7 +242,7 @@ async def off_turn(lives: int) -> None:
                 ):
                     for number in range(1, PAUSES + 1):
                         for each in (seat, other):
-                            await each.ask([Question(number, 1, GAME.examples[0])])
+                            await each.ask(Batch([Question(number, 1, GAME.examples[0])]))
                 used = seat.usage()
                 told.append(used.pondered / max(used.pauses, 1))
         rows.append((f"{threads}", f"{lives}", duration(min(told)), duration(median(told)), duration(max(told))))

@@ -24,9 +24,10 @@ from host.backends.local import processes, usable_cores
 from host.bots.monitor import Monitor
 from host.games import GAMES
 from host.games.engine import Table
+from host.play.bot_pool import BotPool
 from host.play.records import Fixture, Job, Record, WorkerSetup, unpack
 from host.play.table_plans import table_setups
-from host.play.worker import BotPool, reduce_gc
+from host.play.worker import reduce_gc
 from host.sandbox import require_level
 from host.submissions.bot_spec import Bot
 from host.submissions.build import build

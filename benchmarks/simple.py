@@ -7,8 +7,8 @@ from host.games import GAMES
 from host.games.engine import Table
 from host.play.match import PlayedTable
 from host.play.records import Fixture, Record
+from host.play.results import recorded
 from host.play.table_plans import PLANS
-from host.play.worker import recorded
 from protocols.wire import Answer, Move
 
 Player = Callable[[Any], Answer]

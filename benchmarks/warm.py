@@ -19,7 +19,7 @@ from rounds import shown, table
 
 from host.bots.monitor import running_monitor
 from host.bots.seat import Seat, open_seat
-from host.bots.values import Question
+from host.bots.values import Batch, Question
 from host.sandbox import Home, require_level, sandboxed
 from host.submissions.bot_spec import Bot, Spec
 from host.submissions.build import build
@@ -81,7 +81,7 @@ async def main() -> None:
 
 async def decided(seat: Seat) -> None:
     """Ask once."""
-    await seat.ask([Question(1, 1, GAME.examples[0])])
+    await seat.ask(Batch([Question(1, 1, GAME.examples[0])]))
     assert not seat.faults, seat.evidence
 
 

@@ -46,8 +46,16 @@ class Fault(NamedTuple):
     """A bot's failure to answer, as the rules see it: the evidence is kept by the record."""
 
     kind: FaultKind
-    detail: str = ""  # what a rule may need to know, "ZeroDivisionError" say
+    detail: str = ""  # what a rule may need to know, for example "ZeroDivisionError"
 
+    @property
+    def ends_process(self) -> bool:
+        """Whether the process that answered so is killed. If an adapter has reported the fault, the process goes on."""
+        return self.kind is not FaultKind.EXCEPTION and self != ADAPTER_TIMEOUT
+
+
+ADAPTER_TIMEOUT = Fault(FaultKind.TIMEOUT, "TimeoutError")
+"""The fault that an adapter reports by `! TimeoutError`."""
 
 Answer = Move | Fault
 View = tuple[Any, ...]

@@ -18,8 +18,8 @@ from host.base import paths
 from host.bots.monitor import running_monitor
 from host.bots.seat import Seat, open_seat
 from host.games import GAMES
+from host.play.bot_pool import BotPool
 from host.play.records import Fixture, Job, Record, WorkerSetup, unpack
-from host.play.worker import BotPool
 from host.sandbox import Home, Sandbox, cgroup, detect, landlock, sandboxed, users
 from host.sandbox.limits import Limits
 from host.sandbox.process_tree import descendants

@@ -13,7 +13,7 @@ import trio
 from conftest import OUR_VECTORS
 
 from host.base.errors import UserError
-from host.bots.values import Question, Usage
+from host.bots.values import Batch, Question, Usage
 from host.games.holdem import GAME, View
 from host.sandbox import landlock
 from host.sandbox.limits import Limits
@@ -61,7 +61,7 @@ def asked(bot: Bot, views: Sequence[View], tables: Sequence[int] = ()) -> tuple[
         async with house.seat_of(bot, "holdem") as seat:
             answers: list[Answer] = []
             for number, (view, table) in enumerate(zip(views, tables or [1] * len(views), strict=True), 1):
-                answers += await seat.ask([Question(table, number, view)])
+                answers += await seat.ask(Batch([Question(table, number, view)]))
             return answers, seat.usage()
 
     return trio.run(work)
@@ -290,7 +290,7 @@ def test_what_it_prints_is_evidence(tmp_path: Path) -> None:
 
     async def work() -> bytes:
         async with house.seat_of(bot, "holdem") as seat:
-            await seat.ask([Question(1, 1, FLOP)])
+            await seat.ask(Batch([Question(1, 1, FLOP)]))
             return seat.all_evidence()[0].stderr
 
     assert f"thinking {FLOP.my_chips}\n".encode() in trio.run(work)
@@ -331,7 +331,7 @@ def test_every_game_is_a_fork_of_one_interpreter_that_knows_nothing_of_the_bot(t
         processes = []
         async with house.seated_in(bot, "holdem") as (seat, sandbox):
             for number in range(1, 4):
-                told += await seat.ask([Question(number, number, FLOP)])
+                told += await seat.ask(Batch([Question(number, number, FLOP)]))
                 processes.append([process.pid for process in descendants(sandbox.pid)])
         return told, processes
 
@@ -346,9 +346,9 @@ def test_who_is_killed_while_it_is_stopped_leaves_an_interpreter_that_forks(tmp_
 
     async def work() -> list[Answer]:
         async with house.seated_in(bot, "holdem") as (seat, sandbox):
-            told = await seat.ask([Question(1, 1, FLOP)])
+            told = await seat.ask(Batch([Question(1, 1, FLOP)]))
             sandbox.keeper.pause()
-            return told + await seat.ask([Question(2, 2, FLOP)])
+            return told + await seat.ask(Batch([Question(2, 2, FLOP)]))
 
     assert trio.run(work) == [Move("BET", 1)] * 2
 

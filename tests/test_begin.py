@@ -10,7 +10,7 @@ from command import croupier
 from house import built, run, seat_of
 from test_every_language import needs
 
-from host.bots.values import Question
+from host.bots.values import Batch, Question
 from host.games import GAMES
 from host.submissions.languages import LANGUAGES
 from host.submissions.scaffold import SPOKEN, starter_files
@@ -43,7 +43,7 @@ def test_a_first_bot_is_accepted_and_plays_its_opening(language: str, game: str,
 
     async def answers() -> list[Answer]:
         async with seat_of(bot, game) as seat:
-            return [(await seat.ask([Question(n, 1, view)]))[0] for n, view in enumerate(views, 1)]
+            return [(await seat.ask(Batch([Question(n, 1, view)])))[0] for n, view in enumerate(views, 1)]
 
     opening = [read_move(GAMES[game].grammar, GAMES[game].opening.says(view).encode()) for view in views]
     assert run(answers) == opening

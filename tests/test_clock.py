@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -28,7 +29,7 @@ from host.base.errors import UserError
 from host.bots.deadline import STALLED, DeadlinePolicy, HostStall, RunQueueWaits
 from host.bots.monitor import running_monitor
 from host.bots.seat import open_seat
-from host.bots.values import Evidence, Question
+from host.bots.values import Batch, Evidence, Question
 from host.games import GAMES
 from host.play.records import Job, Record
 from host.report.terminal import time_breakdown
@@ -384,7 +385,7 @@ def test_what_a_table_has_cost_too_much_the_next_may_have_again(at: str, protoco
         ):
             answers = []
             for number, table in enumerate(tables, 1):
-                answers += await seat.ask([Question(table, number, GAMES["cardshark"].examples[0])])
+                answers += await seat.ask(Batch([Question(table, number, GAMES["cardshark"].examples[0])]))
         return [answer.kind if isinstance(answer, Fault) else answer.verb for answer in answers]
 
     assert trio.run(ask) == ["S", "S", "cpu", "cpu", "S"]
@@ -413,9 +414,10 @@ def late_beside_spinners(limits: Limits, moves: int) -> int:
         async with running_monitor() as watcher, sandboxed("L4", Home(Path(bot.folder)), limits) as sandbox:
             while asked < moves:
                 async with open_seat(bot, GAMES["cardshark"], sandbox, 1, watcher) as seat:
-                    while asked < moves and not (seat.benched or seat.host_failed):
-                        asked += 1
-                        await seat.ask([Question(asked, 1, GAMES["cardshark"].examples[0])])
+                    with suppress(HostStall):
+                        while asked < moves and not seat.benched:
+                            asked += 1
+                            await seat.ask(Batch([Question(asked, 1, GAMES["cardshark"].examples[0])]))
                 late += seat.faults.total()
         return late
 

@@ -16,8 +16,8 @@ from machines import machines
 from host.backends.backend import open_backend
 from host.backends.local import WorkerFailed, processes
 from host.games import GAMES
+from host.play.bot_pool import BotPool
 from host.play.records import Fixture, Job, Record, WorkerSetup
-from host.play.worker import BotPool
 from host.sandbox.process_tree import descendants
 from host.submissions.bot_spec import Bot
 from host.tournament.stage_runner import Executor, WorkerPool
@@ -143,7 +143,7 @@ def test_a_worker_that_fails_says_why(bots: list[Bot]) -> None:
     nobody = [bot._replace(folder="/nowhere") for bot in bots]
     with pytest.raises(BaseExceptionGroup) as failure:
         all_of(processes, 1, nobody)
-    assert failure.group_contains(WorkerFailed, match="SeatLost")
+    assert failure.group_contains(WorkerFailed, match="KeeperDied")
 
 
 def test_nothing_lives_on_after_the_block(bots: list[Bot]) -> None:

@@ -10,7 +10,7 @@ from house import CACHE, built, seat_of, written
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from host.bots.values import Question
+from host.bots.values import Batch, Question
 from host.games import GAMES
 from host.games.engine import Game
 from host.games.holdem import Other
@@ -318,7 +318,7 @@ def heard_by(game: Game, bot: Bot, views: list[View]) -> list[tuple[bytes, Answe
         told = []
         async with seat_of(bot, game.name) as seat:
             for number, view in enumerate(views, 1):
-                (answer,) = await seat.ask([Question(1, number, view)])
+                (answer,) = await seat.ask(Batch([Question(1, number, view)]))
                 told.append((seat.evidence[-1].stderr if seat.evidence else b"", answer))
         return told
 

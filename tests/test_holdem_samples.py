@@ -8,7 +8,7 @@ import house
 import pytest
 import trio
 
-from host.bots.values import Question, Usage
+from host.bots.values import Batch, Question, Usage
 from host.games.engine import Table
 from host.games.holdem import GAME, View
 from host.games.luck import Luck
@@ -62,7 +62,7 @@ def told(
         async with house.seat_of(asked_bot, "holdem", seed) as seat:
             answers: list[Answer] = []
             for start in range(0, len(questions), at_once):
-                answers += await seat.ask(questions[start : start + at_once])
+                answers += await seat.ask(Batch(questions[start : start + at_once]))
             return answers, seat.usage()
 
     return trio.run(work)

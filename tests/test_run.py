@@ -19,7 +19,7 @@ import pytest
 from command import CROUPIER, Result, answers_in, croupier, croupier_process, cup_in, environment, result_of
 from house import inhabitants
 
-from host.play.worker import MAX_HOST_FAILURES
+from host.play.bot_pool import MAX_HOST_FAILURES
 from host.sandbox.process_tree import descendants
 from host.tournament.journal import VERSION, writing
 

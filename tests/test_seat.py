@@ -27,10 +27,10 @@ from house import (
     written,
 )
 
-from host.bots.values import Question
+from host.bots.values import Batch, Question
 from host.games import GAMES
+from host.play.bot_pool import MAX_HOST_FAILURES, bot_seed
 from host.play.records import Job, Record
-from host.play.worker import MAX_HOST_FAILURES, bot_seed
 from host.sandbox.process_tree import descendants
 from host.submissions.bot_spec import Bot
 from protocols.wire import Answer, Fault, FaultKind, Move
@@ -594,7 +594,7 @@ def test_an_end_takes_no_longer_than_that(make: Make) -> None:
 
     async def work() -> float:
         async with seat_of(bot) as seat:
-            await seat.ask([Question(1, 1, GAMES["cardshark"].examples[0])])
+            await seat.ask(Batch([Question(1, 1, GAMES["cardshark"].examples[0])]))
             asked = trio.current_time()
         return trio.current_time() - asked
 
@@ -614,9 +614,9 @@ def test_after_a_fault_nobody_waits(make: Make) -> None:
 
     async def work() -> float:
         async with seat_of(bot) as seat:
-            await seat.ask([Question(1, 1, GAMES["cardshark"].examples[0])])
+            await seat.ask(Batch([Question(1, 1, GAMES["cardshark"].examples[0])]))
             asked = trio.current_time()
-            await seat.ask([Question(1, 2, GAMES["cardshark"].examples[1])])
+            await seat.ask(Batch([Question(1, 2, GAMES["cardshark"].examples[1])]))
         return trio.current_time() - asked
 
     assert trio.run(work) < AT_ONCE

@@ -11,7 +11,7 @@ import trio
 from host.base.errors import UserError
 from host.bots.monitor import running_monitor
 from host.bots.seat import open_seat
-from host.bots.values import Question
+from host.bots.values import Batch, Question
 from host.games.pazaak import GAME, View
 from host.sandbox import Home, sandboxed
 from host.sandbox.limits import Limits
@@ -37,7 +37,7 @@ async def asked(bot: Bot, views: Sequence[View], at_once: int = 128, seed: int =
         open_seat(bot, GAME, sandbox, seed, watcher) as seat,
     ):
         for start in range(0, len(questions), at_once):
-            answers += await seat.ask(questions[start : start + at_once])
+            answers += await seat.ask(Batch(questions[start : start + at_once]))
     return answers
 
 

@@ -8,7 +8,7 @@ from house import AMPLE, CACHE, built, level, nothing_left_behind, written
 
 from host.bots.monitor import Monitor
 from host.bots.seat import Seat, open_seat
-from host.bots.values import Question
+from host.bots.values import Batch, Question
 from host.games import GAMES
 from host.sandbox import Home, Sandbox, sandboxed
 from host.sandbox.process_tree import descendants
@@ -63,7 +63,7 @@ def bot_of(source: str, suffix: str, name: str) -> Bot:
 
 async def asked(seat: Seat, number: int = 1) -> None:
     """Ask a seat one question."""
-    assert await seat.ask([Question(number, 1, GAME.examples[0])]) == [Move("S")], seat.evidence
+    assert await seat.ask(Batch([Question(number, 1, GAME.examples[0])])) == [Move("S")], seat.evidence
 
 
 def computed(sandbox: Sandbox) -> float:
@@ -134,10 +134,10 @@ def test_whoever_has_died_of_speaking_early_is_not_taken_for_one_without_a_quest
                 open_seat(hasty, GAME, own, 1, watcher) as seat,
                 open_seat(thinker, GAME, others, 1, watcher) as other,
             ):
-                while await seat.ask([Question(1, 1, GAME.examples[0])]) != [Fault(FaultKind.EARLY)]:
+                while await seat.ask(Batch([Question(1, 1, GAME.examples[0])])) != [Fault(FaultKind.EARLY)]:
                     await trio.sleep(0.05)  # a host that was slow to read has heard both lines at once
                 await asked(other)
-                await seat.ask([Question(2, 1, GAME.examples[0])])
+                await seat.ask(Batch([Question(2, 1, GAME.examples[0])]))
             nursery.cancel_scope.cancel()
         return seat
 

@@ -13,7 +13,7 @@ from host.base.errors import UserError
 from host.bots.deadline import DeadlinePolicy, answering
 from host.bots.monitor import running_monitor
 from host.bots.seat import open_seat
-from host.bots.values import Evidence, Question
+from host.bots.values import Batch, Evidence, Question
 from host.games import GAMES
 from host.play.records import Job
 from host.sandbox import Home, Keeper, Sandbox, detect, landlock, sandboxed
@@ -61,7 +61,7 @@ def asked(
             open_seat(bot._replace(limits=limits), GAME, sandbox, 7, watcher) as seat,
         ):
             for number in range(1, questions + 1):
-                answers += await seat.ask([Question(number, 1, GAME.examples[0])])
+                answers += await seat.ask(Batch([Question(number, 1, GAME.examples[0])]))
             return answers, seat.all_evidence(), sandbox.keeper.warm
 
     with nothing_left_behind():
@@ -148,7 +148,7 @@ def test_no_question_is_left_in_the_memory_of_a_later_fork(level: str) -> None:
             open_seat(bot, GAME, sandbox, 7, watcher) as seat,
         ):
             for number, view in enumerate(views, 1):
-                answers += await seat.ask([Question(number, 1, view)])
+                answers += await seat.ask(Batch([Question(number, 1, view)]))
         return answers
 
     assert trio.run(ask) == [Move("B", 1), STANDS, STANDS]
@@ -271,7 +271,7 @@ def with_a_bot(
         ):
 
             async def ask() -> Answer:
-                return (await seat.ask([Question(1, 1, GAME.examples[0])]))[0]
+                return (await seat.ask(Batch([Question(1, 1, GAME.examples[0])])))[0]
 
             await test(sandbox, ask)
 
@@ -503,9 +503,9 @@ def test_a_clock_looks_at_the_bot_and_not_at_its_interpreter(level: str) -> None
                     await trio.sleep(0.01)
                 seen.append((answering(sandbox), processes[1].pid))
 
-            await seat.ask([Question(1, 1, GAME.examples[0])])
+            await seat.ask(Batch([Question(1, 1, GAME.examples[0])]))
             nursery.start_soon(look)
-            answers = await seat.ask([Question(2, 1, GAME.examples[0])])
+            answers = await seat.ask(Batch([Question(2, 1, GAME.examples[0])]))
             nursery.cancel_scope.cancel()
             return answers
 

@@ -71,3 +71,18 @@ class UserError(Exception):
     def __init__(self, problems: list[Problem], exit_code: int) -> None:
         super().__init__("\n".join(map(str, problems)))
         self.problems, self.exit_code = problems, exit_code
+
+
+class HostFailure(Exception):
+    """Raised when croupier or the machine has failed and no bot is to blame: the fixture is played again."""
+
+    bot = ""  # that was asked or prepared then
+    table = 0  # in its fixture
+
+
+class AmbiguousAnswers(Exception):
+    """Raised when nobody can tell which question a line answers: the fixture is played again, one table at a time."""
+
+    def __init__(self, bot: str) -> None:
+        super().__init__(f"{bot} has written more lines than questions while it was asked several at once")
+        self.bot = bot

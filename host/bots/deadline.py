@@ -5,7 +5,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from host.sandbox import KeeperDied, Sandbox
+from host.base.errors import HostFailure
+from host.sandbox import Sandbox
 from host.sandbox.limits import PATIENCE, Limits
 from host.sandbox.process_tree import descendants
 
@@ -15,7 +16,7 @@ MOST_THREADS = 64  # whose waits are known; a bot that has more makes its own wa
 LOOK = 0.02  # seconds after which waits are looked at that do not count, but are told: most answers are there before
 
 
-class HostStall(KeeperDied):
+class HostStall(HostFailure):
     """Raised when an answer is missing because the machine was busy: the fixture is played again and this is listed."""
 
 
@@ -113,6 +114,78 @@ class DeadlinePolicy:
         if self._waits is None and (process := answering(self._sandbox)):
             self._waits = RunQueueWaits(process)
         return self._waits or RunQueueWaits(0)
+
+
+class AnswerTimer:
+    """When the answer that is due must be there, and whether one that is late may still come.
+
+    The deadline of an answer counts from its question, or from the answer before where several were asked at once.
+    """
+
+    def __init__(self, clock: DeadlinePolicy, move: float) -> None:
+        self._clock, self._move = clock, move
+        self.asked = self._last = self._deadline = (
+            0.0  # when the batch was sent, the last answer came, the next must come
+        )
+        self._granted = 0.0  # seconds for the answer that is due
+        self._marked = False  # whether waits for a processor are counted for it
+        self._unread = False  # whether its deadline was over before anybody looked
+        self.overhead = 0.0  # seconds that the host woke up late at the last deadline that was missed
+
+    @property
+    def waited(self) -> float:
+        """Seconds for a processor, read when a deadline was missed last."""
+        return self._clock.waited
+
+    def start(self, granted: float) -> None:
+        """Start with a batch; its first answer is granted some seconds."""
+        self.asked = self._last = time.perf_counter()
+        self._granted = granted
+        self._deadline = self.asked + granted * self._clock.stretch
+
+    def answered(self, now: float) -> float:
+        """Note that answers have come; return the seconds since the question, or the answer before."""
+        wall, self._last = now - self._last, now
+        self._granted = self._move
+        self._deadline = now + self._granted * self._clock.stretch
+        self._marked = False
+        return wall
+
+    def begin_wait(self) -> None:
+        """Note that the answer is slow in coming, and waited for from now on."""
+        self._unread = time.perf_counter() > self._deadline
+        self._marked = False
+
+    def seconds_to_look(self) -> float:
+        """Return the seconds until `is_over` must be asked."""
+        now, mark = time.perf_counter(), self._last + self._clock.marks_after
+        if not self._marked and now >= mark:
+            self._marked = True
+            self._clock.start_counting()
+        until = self._deadline if self._marked else min(mark, self._deadline)
+        return max(until - now, 0)
+
+    def is_over(self) -> bool:
+        """Return whether the deadline has passed, and note how long ago."""
+        late = time.perf_counter() - self._deadline
+        if late >= 0:
+            self.overhead = late
+        return late >= 0
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether what has come by now may have come in time: a host that wakes this late was stalled itself."""
+        return self._unread or self.overhead > self._clock.doubt
+
+    def extend(self, computed: float) -> bool:
+        """Put the deadline off by what the clock still grants; return whether it grants anything.
+
+        Raise HostStall where the machine was busy and the bot, which has computed some seconds, was not.
+        """
+        now = time.perf_counter()
+        left = self._clock.extension(self._granted, now - self._last, self.overhead, computed)
+        self._deadline = now + left
+        return left > 0
 
 
 class RunQueueWaits:

@@ -1,99 +1,72 @@
-"""A bot that is started anew for every question."""
+"""A bot whose program is started again for each question."""
 
-import os
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from host.bots.deadline import STALLED, DeadlinePolicy, HostStall
-from host.bots.monitor import MonitoredSandbox
+from host.bots.allowance import TableBudget
+from host.bots.blame import Ending, fault_of
+from host.bots.bot_process import BotContext
+from host.bots.deadline import STALLED, HostStall
 from host.bots.stderr_log import StderrLog
-from host.bots.values import Batch, HasQuestion, Outcome
-from host.sandbox import Ended, Sandbox
+from host.bots.values import OVERSPENT, Batch, BatchResult, HasQuestion, Outcome, ProcessTotals
+from host.sandbox import Ended
 from host.sandbox.keeper import FLOODED, OVER_CPU, Overdue
-from host.sandbox.limits import Limits
-from host.submissions.bot_spec import Bot
-from protocols.wire import Answer, Fault, FaultKind, Grammar, Protocol
+from protocols import PROTOCOLS
+from protocols.wire import Answer, Fault, FaultKind
 
 NEARLY = 0.95
-"""Of its time: after it a process may be killed by its keeper at any moment, and nobody can ask how long it has waited."""
-
-OVERSPENT = Outcome(Fault(FaultKind.CPU), ended="the processor time of its tables was used up before")
-
-
-class ProcessTotals(NamedTuple):
-    """What is known of a bot's processes so far: seconds, bytes and numbers."""
-
-    cpu: float = 0.0
-    memory: int = 0
-    starts: int = 0
-    waited: float = 0.0  # for a processor, as far as it was read
-    pauses: int = 0
-    pondered: float = 0.0
+"""Share of the time limit after which the keeper may kill the process at any moment, so that its waits cannot be read."""
 
 
 class OneShot:
     """Asks by starting the program with the question as its arguments."""
 
-    def __init__(
-        self,
-        bot: Bot,
-        protocol: Protocol,
-        grammar: Grammar,
-        limits: Limits,
-        sandbox: Sandbox,
-        watched: MonitoredSandbox,
-        clock: DeadlinePolicy,
-    ) -> None:
-        self._clock = clock
-        self._protocol, self._grammar, self._limits = protocol, grammar, limits
-        self._sandbox, self._watched = sandbox, watched
-        self._argv = bot.command(sandbox.keeper.warm)
-        self.env: dict[str, str] = dict(bot.env)
-        self.spent = ProcessTotals()
-        self.muddled = False
-        self.heard = StderrLog()
-        self._tables = 1  # begun so far
+    def __init__(self, context: BotContext) -> None:
+        self._context, self._clock = context, context.clock
+        self._limits, self._sandbox, self._monitored = context.bot.limits, context.sandbox, context.monitored
+        self._protocol = PROTOCOLS[context.bot.protocol]
+        self._budget = TableBudget(self._limits.cpu_table)
+        self.totals, self.stderr_log = ProcessTotals(), StderrLog()
+        self._questions: Sequence[HasQuestion] = ()
+        self._stderr: dict[int, bytes] = {}  # of the last batch, by table
         self._allowed = 0.0  # seconds of processor time for the question
         self._late = False  # whether the host has cut the question short
         self._waited = 0.0
-        self._complaints: dict[int, bytes] = {}  # of the last wave, by table
 
-    def show(self, _questions: Sequence[HasQuestion]) -> bool:
-        """Show nothing: a process that is to be started must be waited for."""
-        return False
+    def send(self, batch: Batch) -> None:
+        """Take the next batch: there is no process yet that could have it."""
+        self._questions = batch.questions
 
-    async def exchange(self, questions: Sequence[HasQuestion]) -> Batch:
-        """Return what the questions brought, in order; after a fault the rest is left unasked."""
-        wave = Batch([], [], [], [])
-        self._complaints.clear()
-        for question in questions:
-            told = await self._ask(question)
-            self._complaints[question.table] = told.stderr
-            self.heard.append(question.table, told.stderr)
-            if isinstance(told.answer, Fault):
-                return wave._replace(failed=told)
-            wave.answers.append(told.answer)
-            wave.raws.append(told.raw)
-            wave.walls.append(told.wall)
-            wave.cpus.append(told.cpu)
-        return wave
+    async def finish(self) -> BatchResult:
+        """Return what the batch brought, in order; after a fault the rest is not asked."""
+        result = BatchResult([], [], [], [])
+        self._stderr.clear()
+        for question in self._questions:
+            outcome = await self._ask(question)
+            self._stderr[question.table] = outcome.stderr
+            self.stderr_log.append(question.table, outcome.stderr)
+            if isinstance(outcome.answer, Fault):
+                return result._replace(failed=outcome)
+            result.answers.append(outcome.answer)
+            result.raws.append(outcome.raw)
+            result.walls.append(outcome.wall)
+            result.cpus.append(outcome.cpu)
+        return result
 
-    async def _bury(self) -> None:
-        """Have the dead of the last question gone, and in the account: a verdict does not wait for a slow death."""
+    async def _reap(self) -> None:
+        """Wait until all killed processes have gone, and count what they used. A verdict does not wait for that."""
         late = await self._sandbox.keeper.reap()
-        self.spent = self.spent._replace(cpu=self.spent.cpu + late)
+        self.totals = self.totals._replace(cpu=self.totals.cpu + late)
 
     async def _ask(self, question: HasQuestion) -> Outcome:
-        await self._bury()
+        await self._reap()
         words = self._protocol.ask(question.view)
-        self._watched.new_process()
-        self._tables = max(self._tables, question.table)
-        self._allowed = min(self._limits.computing, self._limits.cpu_table * self._tables - self.spent.cpu)
+        self._monitored.new_process()
+        self._allowed = min(self._limits.computing, self._budget.begin(question.table, self.totals.cpu))
         if self._allowed <= 0:
             return OVERSPENT
-        self._watched.set_cpu_budget(self._allowed)
-        self._watched.drag_on()
+        self._monitored.set_cpu_budget(self._allowed)
+        self._monitored.drag_on()
         self._clock.forget()
         keeper = self._sandbox.keeper
         if keeper.warm and self._clock.fair:
@@ -103,18 +76,29 @@ class OneShot:
         overdue: Overdue = self._overdue
         if not self._clock.fair:
             limits, overdue = limits._replace(move=NEARLY * wall), self._look
-        ended = await keeper.ask([*self._argv, *words], self.env, limits, wall, overdue)
+        ended = await keeper.ask([*self._context.argv, *words], self._context.env, limits, wall, overdue)
         if ended.timed_out and ended.wall - wall > STALLED:  # whose fault that is, its whole computing tells
             ended = ended._replace(cpu=ended.cpu + await keeper.reap())
         took = time.perf_counter() - asked
-        self._watched.final_check(0.0)  # what it has used in all comes with its end
-        memory = max(ended.memory, self._watched.peak)
-        spent = self.spent
-        memory = max(spent.memory, memory)
-        self.spent = ProcessTotals(spent.cpu + ended.cpu, memory, spent.starts + 1, spent.waited + self._waited)
+        self._monitored.final_check(0.0)  # what it has used in all comes with its end
+        memory = max(self.totals.memory, ended.memory, self._monitored.peak)
+        self.totals = self.totals._replace(
+            cpu=self.totals.cpu + ended.cpu,
+            memory=memory,
+            starts=self.totals.starts + 1,
+            waited=self.totals.waited + self._waited,
+        )
         answer = self._judge(ended)
-        overhead = max(took - ended.wall, 0.0)
-        return Outcome(answer, ended.output, ended.wall, ended.cpu, ended.words, ended.stderr, self._waited, overhead)
+        return Outcome(
+            answer,
+            ended.output,
+            ended.wall,
+            ended.cpu,
+            ended.words,
+            ended.stderr,
+            waited=self._waited,
+            overhead=max(took - ended.wall, 0.0),
+        )
 
     def _overdue(self, wall: float) -> float:
         """Return the seconds that an answer may still take; what is late is cut short."""
@@ -136,37 +120,31 @@ class OneShot:
         return self._limits.patience
 
     def _judge(self, ended: Ended) -> Answer:
-        """Return what a process has answered, or its gravest fault."""
-        if ended.error:
-            return Fault(FaultKind.START, os.strerror(ended.error))
-        if self._watched.limit_exceeded is not None:
-            return Fault(self._watched.limit_exceeded)
-        if ended.killed:
-            return Fault(FaultKind.MEMORY)
-        if ended.flags & FLOODED:
-            return Fault(FaultKind.FLOOD)
-        if ended.timed_out or (self._late and ended.stopped):
-            if not self._late:
-                self._clock.raise_if_host_stalled(
-                    self._limits.move, ended.wall, ended.wall - self._limits.patience, ended.cpu
-                )
-            return Fault(FaultKind.TIMEOUT)
-        if ended.flags & OVER_CPU or ended.cpu > self._allowed:
-            return Fault(FaultKind.CPU)
-        if self._sandbox.group is None and ended.memory > self._limits.memory:
-            return Fault(FaultKind.MEMORY)
-        if ended.output:
-            return self._protocol.receive(self._grammar, ended.output)
-        return Fault(FaultKind.CRASH if ended.status and not ended.stopped else FaultKind.EXIT)
+        """Return the answer of a process, or its gravest fault. Raise HostStall if the machine was too busy."""
+        ending = Ending(
+            limit=self._monitored.limit_exceeded,
+            start_error=ended.error,
+            oom_kills=ended.killed,
+            flooded=bool(ended.flags & FLOODED),
+            late=ended.timed_out or (self._late and ended.stopped),
+            over_cpu=bool(ended.flags & OVER_CPU) or ended.cpu > self._allowed,
+            over_memory=self._sandbox.group is None and ended.memory > self._limits.memory,
+            crashed=ended.status != 0 and not ended.stopped,
+        )
+        if ending.passed_no_limit and ended.output:
+            return self._protocol.receive(self._context.grammar, ended.output)
+        fault = fault_of(ending)
+        if fault.kind is FaultKind.TIMEOUT and not self._late:
+            self._clock.raise_if_host_stalled(
+                self._limits.move, ended.wall, ended.wall - self._limits.patience, ended.cpu
+            )
+        return fault
 
-    def overheard(self, table: int) -> bytes:
-        """Return the end of what the table's question of the last wave has brought on standard error."""
-        return self._complaints.get(table, b"")
+    def stderr_tail(self, table: int) -> bytes:
+        """Return the end of what the table's question of the last batch has brought on standard error."""
+        return self._stderr.get(table, b"")
 
-    async def over(self, table: int) -> None:
-        """Take note that a table is over: a program that has no memory need not know."""
-
-    async def rest(self, _patience: float = 0.0) -> None:
+    async def shut_down(self, _patience: float) -> None:
         """End the fixture: nothing of it is left running."""
-        await self._bury()
+        await self._reap()
         self._clock.forget()

@@ -1,18 +1,32 @@
-"""A bot at the tables of one fixture: it is shown views and answers within its limits; nothing it does is fatal."""
+"""A bot at the tables of one fixture: it is asked batches of questions, and nothing it does is fatal."""
 
 import contextlib
+import select
+import time
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
-from typing import Protocol as Shape
+from collections.abc import AsyncIterator, Mapping, Sequence
 
 import trio
 
+from host.base.errors import AmbiguousAnswers, HostFailure
+from host.bots.bot_process import BotContext, BotProcess, PolledProcess
 from host.bots.deadline import DeadlinePolicy, HostStall
 from host.bots.monitor import Monitor, unwrap_exception_group
-from host.bots.one_shot import OneShot, ProcessTotals
-from host.bots.persistent import ORDERLY, PersistentProcess
-from host.bots.stderr_log import StderrLog
-from host.bots.values import BENCHING, EVIDENCE, TIMED_TABLES, Batch, Evidence, HasQuestion, Outcome, Timing, Usage
+from host.bots.one_shot import OneShot
+from host.bots.persistent import ORDERLY_EXIT_S, PersistentProcess
+from host.bots.values import (
+    BENCHING,
+    EVIDENCE,
+    TIMED_TABLES,
+    Batch,
+    BatchResult,
+    Evidence,
+    HasQuestion,
+    Outcome,
+    ProcessTotals,
+    Timing,
+    Usage,
+)
 from host.games.engine import Game
 from host.sandbox import KeeperDied, KeeperOutOfMemory, Sandbox
 from host.submissions.bot_spec import Bot
@@ -23,133 +37,110 @@ BENCHED_AFTER = 20  # clock, crash or start faults in one fixture
 TIMED = 1000  # decisions of a bot whose times are kept, at most
 KEPT = 5  # pieces of evidence a bot and kind of fault, in one fixture
 WALLS = 26  # buckets of answer times: 2^25 µs is more than half a minute
-
-
-class BotProcess(Shape):
-    """How a seat reaches its bot: by a process a question, or by one that lives on."""
-
-    env: dict[str, str]
-    spent: ProcessTotals
-    heard: StderrLog
-    muddled: bool
-
-    def show(self, questions: Sequence[HasQuestion]) -> bool:
-        """Show a wave to a process that is ready for it; return whether answers may be heard before `exchange`."""
-        ...
-
-    async def exchange(self, questions: Sequence[HasQuestion]) -> Batch:
-        """Ask a wave, unless it is shown already; return what came back, up to the first fault that ends a process."""
-        ...
-
-    def overheard(self, table: int) -> bytes:
-        """Return the end of standard error: of the process, or where each question has its own, of that table's last."""
-        ...
-
-    async def over(self, table: int) -> None:
-        """Take note that a table is over."""
-        ...
-
-    async def rest(self, patience: float = ORDERLY) -> None:
-        """End in good order, if there is patience for it."""
-        ...
+POLL_FIRST_S = 0.0002  # to poll before yielding to trio: waking a task costs a quarter of this
+SPIN_S, POLLS_WITHOUT_SPIN = (
+    0.00005,
+    100,
+)  # to poll for a single answer without sleeping; polls until that is tried again
 
 
 class Seat:
-    """What a match asks; it counts faults, keeps the evidence, and benches a hopeless bot."""
+    """A bot at the tables of one fixture: counts its faults, keeps the evidence, and benches it after too many."""
 
-    def __init__(self, bot: Bot, talker: BotProcess, *, benched: bool = False, charged: bool = False) -> None:
-        self.bot, self.benched = bot, benched
-        self.host_failed = False  # whether our own part under it has failed
-        self.stall = ""  # what the machine has kept it from answering, when that is why
-        self.has_no_sandbox = False  # whether its sandbox has died of the bot
-        self._charged = charged
+    def __init__(self, bot: Bot, process: BotProcess | None, *, blamed: bool = False) -> None:
+        """Without a process the bot is benched. If a blamed bot's keeper dies, that is a crash of the bot."""
+        self.bot, self.benched = bot, process is None
+        self.has_lost_sandbox = False  # because of its bot
+        self._process, self._blamed = process, blamed
         self._lines = PROTOCOLS[bot.protocol].lines
-        self._talker = talker
+        self._questions: Sequence[HasQuestion] = ()
         self._grave = 0  # faults that count towards benching
         self.faults: Counter[str] = Counter()
         self.evidence: list[Evidence] = []
         self.times: list[Timing] = []
         self._slowest: Evidence | None = None
-        self._questions = 0
+        self._asked = 0  # questions
         self._wall = 0.0
         self._walls = [0] * WALLS
 
     @property
-    def heard(self) -> list[tuple[int, bytes]]:
-        """The end of what it has said on standard error, by table."""
-        return self._talker.heard.tails
+    def stderr(self) -> list[tuple[int, bytes]]:
+        """The end of what the bot has written on standard error, by table."""
+        return self._process.stderr_log.tails if self._process is not None else []
 
-    @property
-    def muddled(self) -> bool:
-        """Whether it was asked for many tables at once and wrote more lines than that: whose answer was whose?"""
-        return self._talker.muddled
-
-    def show(self, questions: Sequence[HasQuestion]) -> PersistentProcess | None:
-        """Show questions to a process that is ready for them; return what may be heard then, before `decide`."""
-        if not self.benched and self._talker.show(questions) and isinstance(self._talker, PersistentProcess):
-            return self._talker
-        return None
-
-    def overheard(self, table: int) -> bytes:
+    def stderr_tail(self, table: int) -> bytes:
         """Return the end of standard error: of the process, or where each question has its own, of that table's last."""
-        return self._talker.overheard(table)
+        return self._process.stderr_tail(table) if self._process is not None else b""
 
-    async def ask(self, questions: Sequence[HasQuestion]) -> list[Answer]:
-        """Return an answer to every question, in order; when our own part fails, `lost` is set: they mean nothing."""
+    async def ask(self, batch: Batch) -> list[Answer]:
+        """Return an answer to each question of a batch, in order. Raise HostFailure or AmbiguousAnswers."""
+        return (await ask_all({self: batch}))[self]
+
+    def send(self, batch: Batch) -> PolledProcess | None:
+        """Begin with a batch (`ask_all`); return the process if it has the questions already."""
+        for question, move in batch.illegal:
+            self._keep(question, Outcome(move, raw=str(move).encode()), FaultKind.ILLEGAL, "")
+        self._questions = batch.questions
+        return None if self.benched or self._process is None else self._process.send(batch)
+
+    async def finish(self) -> list[Answer]:
+        """Return the answers to the batch that was sent. After a fault that ends a process the rest is asked again."""
+        questions = self._questions
         answers: list[Answer] = []
         while len(answers) < len(questions):
-            if self.benched:
-                left = len(questions) - len(answers)
-                self.faults[FaultKind.BENCHED] += left
-                return answers + [Fault(FaultKind.BENCHED)] * left
-            open_questions = questions[len(answers) :] if answers else questions
-            try:
-                wave = await self._talker.exchange(open_questions)
-            except HostStall as stalled:
-                self.host_failed = True
-                self.stall = f"{self.bot.name} at table {open_questions[0].table}: {stalled}"
-                return answers + [Fault(FaultKind.TIMEOUT)] * (len(questions) - len(answers))
-            except KeeperDied as died:
-                outgrown = isinstance(died, KeeperOutOfMemory)
-                if not (self._charged or outgrown):
-                    self.host_failed = True
-                    return answers + [Fault(FaultKind.CRASH)] * (len(questions) - len(answers))
-                # Its keeper has died of it, or too often to be our fault; there is no sandbox left to go on in.
-                self.benched = self.has_no_sandbox = True
-                failed = Outcome(Fault(FaultKind.MEMORY if outgrown else FaultKind.CRASH), ended=str(died))
-                wave = Batch([], [], [], [], failed)
-            self._record_batch(open_questions, wave)
-            answers += wave.answers
-            if wave.failed is not None:
-                self._note(open_questions[len(wave.answers)], wave.failed)
-                answers.append(wave.failed.answer)
+            left = questions[len(answers) :] if answers else questions
+            if self.benched or self._process is None:
+                self.faults[FaultKind.BENCHED] += len(left)
+                return answers + [Fault(FaultKind.BENCHED)] * len(left)
+            if answers:
+                self._process.send(Batch(left))
+            result = await self._result(self._process, left)
+            self._record(left, result)
+            answers += result.answers
+            if result.failed is not None:
+                self._record_outcome(left[len(result.answers)], result.failed)
+                answers.append(result.failed.answer)
         return answers
 
-    async def over(self, table: int) -> None:
-        """Take note that a table is over."""
-        if not self.benched:
-            await self._talker.over(table)
-
-    def illegal(self, question: HasQuestion, answer: Answer) -> None:
-        """Count a well-formed move that the rules do not allow: the game alone can tell."""
-        self._keep(question, Outcome(answer, raw=str(answer).encode()), FaultKind.ILLEGAL, "")
+    async def _result(self, process: BotProcess, questions: Sequence[HasQuestion]) -> BatchResult:
+        """Return what a batch brought. Raise HostFailure unless what has failed is the bot's fault."""
+        try:
+            return await process.finish()
+        except KeeperOutOfMemory as died:
+            fault, why = Fault(FaultKind.MEMORY), str(died)
+        except HostFailure as failure:
+            if isinstance(failure, HostStall) or not self._blamed:
+                failure.bot, failure.table = self.bot.name, questions[0].table
+                raise
+            fault, why = Fault(FaultKind.CRASH), str(failure)
+        self.benched = self.has_lost_sandbox = True
+        return BatchResult([], [], [], [], Outcome(fault, ended=why))
 
     def usage(self) -> Usage:
         """Return what the fixture has cost so far."""
-        spent = self._talker.spent
-        slowest = self._slowest.wall if self._slowest else 0.0
-        used = (spent.cpu, spent.memory, spent.starts, tuple(self._walls), spent.waited, spent.pauses, spent.pondered)
-        return Usage(self._questions, self._wall, slowest, *used)
+        totals = self._process.totals if self._process is not None else ProcessTotals()
+        return Usage(
+            questions=self._asked,
+            wall=self._wall,
+            slowest=self._slowest.wall if self._slowest else 0.0,
+            cpu=totals.cpu,
+            memory=totals.memory,
+            starts=totals.starts,
+            walls=tuple(self._walls),
+            waited=totals.waited,
+            pauses=totals.pauses,
+            pondered=totals.pondered,
+        )
 
     def all_evidence(self) -> list[Evidence]:
         """Return the evidence kept, the slowest decision last."""
         return [*self.evidence, *([self._slowest] if self._slowest else [])]
 
-    def _record_batch(self, questions: Sequence[HasQuestion], wave: Batch) -> None:
-        """Take note of answers; what is said of one in a hundred thousand is looked at only then."""
-        walls, count = wave.walls, len(wave.answers)
+    def _record(self, questions: Sequence[HasQuestion], result: BatchResult) -> None:
+        """Count the answers of a batch. It may have a hundred, of which hardly one is a fault or the slowest."""
+        walls, count = result.walls, len(result.answers)
         waits = [wall for wall in walls if wall]  # all others came together with the answer before
-        self._questions += count
+        self._asked += count
         self._walls[0] += count - len(waits)
         if waits:
             self._wall += sum(waits)
@@ -158,15 +149,15 @@ class Seat:
             slowest = max(waits)
             if self._slowest is None or slowest > self._slowest.wall:
                 nth = walls.index(slowest)
-                told = Outcome(wave.answers[nth], wave.raws[nth], slowest, wave.cpus[nth] if wave.cpus else 0.0)
-                self._slowest = self._shown(questions[nth], told, "slowest", "")
+                told = Outcome(result.answers[nth], result.raws[nth], slowest, result.cpus[nth] if result.cpus else 0.0)
+                self._slowest = self._evidence(questions[nth], told, "slowest", "")
         if count and questions[0].table <= TIMED_TABLES:  # open tables come in their order
             for nth, question in enumerate(questions[:count]):
                 if question.table > TIMED_TABLES:
                     break
-                self._time(question, walls[nth], wave.cpus[nth] if wave.cpus else 0.0)
-        if Fault in map(type, wave.answers):
-            for question, answer, raw, wall in zip(questions, wave.answers, wave.raws, walls, strict=False):
+                self._time(question, walls[nth], result.cpus[nth] if result.cpus else 0.0)
+        if Fault in map(type, result.answers):
+            for question, answer, raw, wall in zip(questions, result.answers, result.raws, walls, strict=False):
                 if isinstance(answer, Fault):
                     self._count_fault(question, Outcome(answer, raw, wall), answer)
 
@@ -174,20 +165,20 @@ class Seat:
         if len(self.times) < TIMED:
             self.times.append(Timing(question.table, question.number, round(wall * 1e6), round(cpu * 1e6)))
 
-    def _note(self, question: HasQuestion, told: Outcome) -> None:
+    def _record_outcome(self, question: HasQuestion, told: Outcome) -> None:
         if question.table <= TIMED_TABLES:
             self._time(question, told.wall, told.cpu)
-        self._questions += 1
+        self._asked += 1
         self._wall += told.wall
         self._walls[min(int(told.wall * 1e6).bit_length(), WALLS - 1)] += 1
         if self._slowest is None or told.wall > self._slowest.wall:
-            self._slowest = self._shown(question, told, "slowest", "")
+            self._slowest = self._evidence(question, told, "slowest", "")
         answer = told.answer
         if isinstance(answer, Fault):
             self._count_fault(question, told, answer)
 
     def _count_fault(self, question: HasQuestion, told: Outcome, fault: Fault) -> None:
-        """Count a fault, and bench who has too many. Of those an adapter reports only a time-out counts towards that."""
+        """Count a fault, and bench a bot that has too many. Of what an adapter reports only a time-out counts for that."""
         self._keep(question, told, fault.kind, fault.detail)
         if fault.kind in BENCHING:
             self._grave += 1
@@ -196,87 +187,151 @@ class Seat:
     def _keep(self, question: HasQuestion, told: Outcome, kind: FaultKind, detail: str) -> None:
         self.faults[kind] += 1
         if self.faults[kind] <= KEPT:
-            self.evidence.append(self._shown(question, told, kind, detail))
+            self.evidence.append(self._evidence(question, told, kind, detail))
 
-    def _shown(self, question: HasQuestion, told: Outcome, kind: str, detail: str) -> Evidence:
+    def _evidence(self, question: HasQuestion, told: Outcome, kind: str, detail: str) -> Evidence:
         asked = self._lines((question.view,)).rstrip(b"\n")
-        stderr = told.stderr or self._talker.overheard(question.table)
+        stderr = told.stderr or self.stderr_tail(question.table)
         return Evidence(
-            *(self.bot.name, question.table, question.number, str(kind), detail, asked),
-            *(told.raw[:EVIDENCE], stderr[-EVIDENCE:], told.wall, told.cpu, told.ended),
+            bot=self.bot.name,
+            table=question.table,
+            number=question.number,
+            kind=str(kind),
+            detail=detail,
+            question=asked,
+            raw=told.raw[:EVIDENCE],
+            stderr=stderr[-EVIDENCE:],
+            wall=told.wall,
+            cpu=told.cpu,
+            ended=told.ended,
             waited=told.waited,
             overhead=told.overhead,
         )
 
 
+async def ask_all(batches: Mapping[Seat, Batch]) -> dict[Seat, list[Answer]]:
+    """Ask each seat its batch, all at once: write every batch, poll all processes, finish each; return the answers.
+
+    Raise HostFailure if croupier or the machine has failed under a bot, AmbiguousAnswers if a bot must be asked one
+    table at a time.
+    """
+    sent = {seat: seat.send(batch) for seat, batch in batches.items()}
+    _poll([process for process in sent.values() if process is not None])
+    answers: dict[Seat, list[Answer]] = {}
+    late = []
+    for seat, process in sent.items():
+        if process is not None and process.is_answered:
+            answers[seat] = await seat.finish()
+        else:
+            late.append(seat)
+    if len(late) == 1:
+        answers[late[0]] = await late[0].finish()
+    elif late:
+        await _finish_together(late, answers)
+    return answers
+
+
+async def _finish_together(seats: Sequence[Seat], answers: dict[Seat, list[Answer]]) -> None:
+    """Wait for the answers of several seats. If several fail, raise the failure of the first."""
+    failures: dict[Seat, HostFailure | AmbiguousAnswers] = {}
+
+    async def finish(seat: Seat) -> None:
+        try:
+            answers[seat] = await seat.finish()
+        except (HostFailure, AmbiguousAnswers) as failure:
+            failures[seat] = failure
+
+    async with trio.open_nursery() as nursery:
+        for seat in seats:
+            nursery.start_soon(finish, seat)
+    for seat in seats:
+        if seat in failures:
+            raise failures[seat]
+
+
+class _SpinPolicy:
+    """Whether it pays to poll for a single answer without sleeping: an idle core takes longer to wake than a bot to answer.
+
+    If the bot has no core of its own, it never pays, and is tried again only now and then.
+    """
+
+    def __init__(self) -> None:
+        self._pause = 0  # polls until the next try
+
+    def seconds(self) -> float:
+        """Return how long to poll without sleeping."""
+        if not self._pause:
+            return SPIN_S
+        self._pause -= 1
+        return 0.0
+
+    def failed(self) -> None:
+        """Note that no answer came meanwhile."""
+        self._pause = POLLS_WITHOUT_SPIN
+
+
+_spin = _SpinPolicy()
+
+
+def _poll(processes: Sequence[PolledProcess]) -> None:
+    """Read answers for as long as they come at once; `finish` waits for the others."""
+    if not processes:
+        return
+    waiting = {process.output: process for process in processes}
+    now = time.perf_counter()
+    until, spun = now + POLL_FIRST_S, now + (_spin.seconds() if len(waiting) == 1 else 0.0)
+    while waiting and now < until:
+        spins = now < spun
+        for output in select.select(waiting, (), (), 0 if spins else until - now)[0]:
+            if waiting[output].read_available(time.perf_counter()):
+                del waiting[output]
+        now = time.perf_counter()
+        if spins and waiting and now >= spun:
+            _spin.failed()
+
+
 @contextlib.asynccontextmanager
 async def open_seat(
-    bot: Bot, game: Game, sandbox: Sandbox | None, seed: int, watcher: Monitor, *, charged: bool = False
+    bot: Bot, game: Game, sandbox: Sandbox | None, seed: int, watcher: Monitor, *, blamed: bool = False
 ) -> AsyncIterator[Seat]:
     """Seat a bot for one fixture in its sandbox; leaving the block ends it and all it has started.
 
-    `seed` is its CROUPIER_SEED; without a sandbox it sits on the bench. A charged bot's keeper has died before: next
-    time it is the bot's crash.
+    `seed` is its CROUPIER_SEED. Without a sandbox the bot is benched. For a blamed bot see `Seat`.
     """
     if sandbox is None:
-        yield Seat(bot, _BenchedProcess(), benched=True)
+        yield Seat(bot, None)
         return
-    async with open_process(bot, game, sandbox, seed, watcher, charged=charged) as talker:
-        yield Seat(bot, talker, charged=charged)
+    async with open_process(bot, game, sandbox, seed, watcher, blamed=blamed) as process:
+        yield Seat(bot, process, blamed=blamed)
 
 
 @contextlib.asynccontextmanager
 async def open_process(
-    bot: Bot, game: Game, sandbox: Sandbox, seed: int, watcher: Monitor, *, charged: bool = False
+    bot: Bot, game: Game, sandbox: Sandbox, seed: int, watcher: Monitor, *, blamed: bool = False
 ) -> AsyncIterator[BotProcess]:
-    """Talk with a bot in its sandbox, nobody counting its faults; leaving the block ends it and all it has started.
+    """Open what asks a bot in its sandbox, without counting its faults; leaving the block ends all it has started.
 
-    A charged bot has no excuse: when the machine is busy, it is late all the same.
+    A blamed bot that is late is late even if the machine is busy. Raise AmbiguousAnswers as `shut_down` does.
     """
-    protocol, limits = PROTOCOLS[bot.protocol], bot.limits
     sandbox.keeper.warm = bot.kept if sandbox.warms else 0
     with unwrap_exception_group():
         async with trio.open_nursery() as nursery:
-            with watcher.watching(sandbox, limits.memory) as watched:
-                talker: BotProcess
-                clock = DeadlinePolicy(limits, sandbox, charged=charged)
-                if protocol.lives:
-                    talker = PersistentProcess(bot, protocol, game.grammar, limits, sandbox, watched, clock, nursery)
-                else:
-                    talker = OneShot(bot, protocol, game.grammar, limits, sandbox, watched, clock)
-                talker.env["CROUPIER_SEED"] = str(seed)
+            with watcher.watching(sandbox, bot.limits.memory) as watched:
+                context = BotContext(
+                    bot=bot,
+                    grammar=game.grammar,
+                    argv=bot.command(sandbox.keeper.warm),
+                    env=dict(bot.env) | {"CROUPIER_SEED": str(seed)},
+                    monitored=watched,
+                    clock=DeadlinePolicy(bot.limits, sandbox, charged=blamed),
+                    nursery=nursery,
+                )
+                process = PersistentProcess(context) if PROTOCOLS[bot.protocol].lives else OneShot(context)
                 patience = 0.0
                 try:
-                    yield talker
-                    patience = ORDERLY
+                    yield process
+                    patience = ORDERLY_EXIT_S
                 finally:
-                    with trio.CancelScope(shield=True), contextlib.suppress(KeeperDied):
-                        await talker.rest(patience)
+                    with trio.CancelScope(shield=True), contextlib.suppress(KeeperDied, KeeperOutOfMemory):
+                        await process.shut_down(patience)
             nursery.cancel_scope.cancel()
-
-
-class _BenchedProcess:
-    """Who sits on the bench: nothing reaches it."""
-
-    def __init__(self) -> None:
-        self.env: dict[str, str] = {}
-        self.spent, self.heard = ProcessTotals(), StderrLog()
-        self.muddled = False
-
-    def show(self, _questions: Sequence[HasQuestion]) -> bool:
-        """Show nothing."""
-        return False
-
-    async def exchange(self, questions: Sequence[HasQuestion]) -> Batch:
-        """Answer with the bench."""
-        return Batch([], [], [], [], Outcome(Fault(FaultKind.BENCHED)))
-
-    def overheard(self, _table: int) -> bytes:
-        """Return nothing: nobody speaks."""
-        return b""
-
-    async def over(self, table: int) -> None:
-        """Take no note."""
-
-    async def rest(self, _patience: float = 0.0) -> None:
-        """Rest."""

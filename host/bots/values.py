@@ -1,8 +1,9 @@
 """What was asked and what came back: the plain values between a seat and whoever keeps records."""
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from protocols.wire import Answer, FaultKind, View
+from protocols.wire import Answer, Fault, FaultKind, View
 
 EVIDENCE = 2048
 """Bytes kept of a question, of an answer and of standard error, each."""
@@ -43,11 +44,27 @@ class Outcome(NamedTuple):
     overhead: float = 0.0  # seconds that the host has taken besides
 
 
-class Batch(NamedTuple):
-    """What questions brought, in order: answers, the bytes that said them, seconds of wall clock and, where known, of CPU.
+class IllegalMove(NamedTuple):
+    """A well-formed move that the rules did not allow, and the question that it answered."""
 
-    Of a process that was shown several questions at once each answer has its share of what they cost together.
-    `failed` is what came of the next question, when that ended the process; the rest was left unasked.
+    question: Question
+    move: Answer
+
+
+class Batch(NamedTuple):
+    """What a seat is asked at once, and what it must know first: tables that have ended, moves that were illegal."""
+
+    questions: Sequence[HasQuestion]
+    ended_tables: Sequence[int] = ()
+    illegal: Sequence[IllegalMove] = ()
+
+
+class BatchResult(NamedTuple):
+    """What questions brought, in order, column by column: a batch may have a hundred of them.
+
+    `walls` and `cpus` are seconds; `cpus` is empty where they are not known. Each answer of a batch has its share of the
+    processor time of all. `failed` is the outcome of the next question if that ended the process, or could not be asked;
+    the rest has not been asked then.
     """
 
     answers: list[Answer]
@@ -55,6 +72,22 @@ class Batch(NamedTuple):
     walls: list[float]
     cpus: list[float]
     failed: Outcome | None = None
+
+    @classmethod
+    def empty(cls) -> "BatchResult":
+        """Return a result to be filled."""
+        return cls([], [], [], [])
+
+
+class ProcessTotals(NamedTuple):
+    """What all processes of a bot in one fixture have used: seconds, bytes and numbers."""
+
+    cpu: float = 0.0
+    memory: int = 0
+    starts: int = 0
+    waited: float = 0.0  # for a processor, as far as it was read
+    pauses: int = 0
+    pondered: float = 0.0
 
 
 class Evidence(NamedTuple):
@@ -98,6 +131,8 @@ class Usage(NamedTuple):
     pauses: int = 0  # times it was stopped because it had no question
     pondered: float = 0.0  # seconds it has computed before it stood still then, where that can be told
 
+
+OVERSPENT = Outcome(Fault(FaultKind.CPU), ended="the processor time of its tables was used up before")
 
 CLOCK_FAULTS = frozenset({FaultKind.TIMEOUT, FaultKind.CPU})
 BENCHING = CLOCK_FAULTS | {FaultKind.CRASH, FaultKind.EXIT, FaultKind.START, FaultKind.MEMORY, FaultKind.FLOOD}

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from host.base.errors import UserError
 from host.bots.monitor import running_monitor
 from host.games import GAMES
+from host.play.bot_pool import BotPool
 from host.play.records import Fixture, Job, Record, WorkerSetup, unpack
-from host.play.worker import BotPool
 from host.sandbox import randomizes_pids
 from host.sandbox.limits import Limits, seconds, size
 from host.submissions import sample_bots
@@ -141,7 +141,7 @@ async def _played(bot: Bot, honest: Bot, tables: int, level: str) -> Record:
     rules = next(iter(GAMES["cardshark"].presets.values()))._replace(hands=1)
     setup = WorkerSetup("cardshark", rules, (bot, honest), b"an attack", level)
     async with running_monitor() as watcher, contextlib.AsyncExitStack() as stack:
-        house = BotPool(setup, stack, watcher)
-        return await house.play(
+        pool = BotPool(setup, stack, watcher)
+        return await pool.play(
             Job(Fixture("cardshark", rules, "independent", "attack/1", (bot.name, honest.name), tables))
         )

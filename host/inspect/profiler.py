@@ -9,8 +9,8 @@ from typing import NamedTuple
 import psutil
 import trio
 
+from host.bots.bot_process import BotProcess
 from host.bots.monitor import unwrap_exception_group
-from host.bots.seat import BotProcess
 from host.sandbox import Sandbox
 from host.sandbox.process_tree import descendants
 
@@ -68,11 +68,11 @@ class _Look(NamedTuple):
 class Profiler:
     """Looks at everything in a sandbox while it answers."""
 
-    def __init__(self, sandbox: Sandbox, talker: BotProcess, table: int) -> None:
-        self._sandbox, self._talker, self._table = sandbox, talker, table
+    def __init__(self, sandbox: Sandbox, process: BotProcess, table: int) -> None:
+        self._sandbox, self._process, self._table = sandbox, process, table
         self._before = dict(self._looks())
         self._last = dict(self._before)
-        self._said = talker.overheard(table)
+        self._said = process.stderr_tail(table)
         self._began = time.perf_counter()
         self._states: dict[int, str] = {}
         self._until = self._elapsed = 0.0
@@ -88,7 +88,7 @@ class Profiler:
                 seen = f"process {pid} {words}" if pid in self._states else f"process {pid} seen, {words}"
                 self._states[pid] = words
                 self._note(now, f"{seen}; {look.cpu / 1e6:.1f} ms CPU, {look.queued / 1e6:.1f} ms waiting for a core")
-        said = self._talker.overheard(self._table)
+        said = self._process.stderr_tail(self._table)
         if said != self._said:
             first = said.removeprefix(self._said).decode(errors="replace").strip().partition("\n")[0][:60]
             self._note(now, f"standard error: {first!r}")
@@ -141,9 +141,9 @@ def _look(process: psutil.Process) -> _Look | None:
 
 
 @asynccontextmanager
-async def looking(sandbox: Sandbox, talker: BotProcess, table: int) -> AsyncIterator[Profiler]:
+async def looking(sandbox: Sandbox, process: BotProcess, table: int) -> AsyncIterator[Profiler]:
     """Look for the length of the block, and once more at its end."""
-    eyes = Profiler(sandbox, talker, table)
+    eyes = Profiler(sandbox, process, table)
 
     async def look() -> None:
         while True:

@@ -9,14 +9,15 @@ import trio
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.bots.monitor import Monitor, running_monitor
-from host.bots.seat import BotProcess, open_process
-from host.bots.values import Batch, Outcome
+from host.bots.bot_process import BotProcess
+from host.bots.seat import open_process
+from host.bots.values import Batch, BatchResult, Outcome
 from host.games import GAMES
 from host.inspect.profiler import Profile, TimeBreakdown, looking, shares
 from host.inspect.recorded import Decision
 from host.inspect.repro import Repro
 from host.play.records import WorkerSetup
-from host.play.worker import BotPool
+from host.play.bot_pool import BotPool
 from host.sandbox import KeeperDied, KeeperOutOfMemory, Sandbox
 from host.sandbox.limits import GIB, KIB, Limits
 from host.submissions.bot_spec import Bot
@@ -56,17 +57,16 @@ async def _one_round(bot: Bot, repro: Repro, house: BotPool, watcher: Monitor) -
     replies: list[Reply] = []
     try:
         sandbox = await house.sandbox(bot, (repro.state or b"")[: bot.limits.state])
-        async with open_process(bot, GAMES[repro.game], sandbox, repro.croupier_seed, watcher, charged=True) as talker:
+        async with open_process(bot, GAMES[repro.game], sandbox, repro.croupier_seed, watcher, blamed=True) as process:
             table = 0
             for nth, decision in enumerate((*repro.before, *repro.asked)):
-                if table and decision.table != table:
-                    await talker.over(table)
+                process.send(Batch([decision], ended_tables=[table] if table and decision.table != table else []))
                 table = decision.table
                 if nth < len(repro.before):
-                    await talker.exchange([decision])
+                    await process.finish()
                 else:
-                    replies.append(await _watched(decision, talker, sandbox))
-    except KeeperDied as died:
+                    replies.append(await _watched(decision, process, sandbox))
+    except (KeeperDied, KeeperOutOfMemory) as died:
         if len(replies) == len(repro.asked) or not isinstance(died, KeeperOutOfMemory):
             problem = Problem("B017", bot.name, f"its sandbox has failed: {escape_control_chars(str(died))}")
             raise UserError([problem], 6) from died
@@ -76,19 +76,19 @@ async def _one_round(bot: Bot, repro: Repro, house: BotPool, watcher: Monitor) -
     return replies
 
 
-async def _watched(decision: Decision, talker: BotProcess, sandbox: Sandbox) -> Reply:
-    """Ask one question and watch the bot while it answers."""
-    async with looking(sandbox, talker, decision.table) as eyes:
-        wave = await talker.exchange([decision])
-    return Reply(decision, wave.failed or _answered(wave, talker.overheard(decision.table)), eyes.seen())
+async def _watched(decision: Decision, process: BotProcess, sandbox: Sandbox) -> Reply:
+    """Wait for the answer to one question and watch the bot meanwhile."""
+    async with looking(sandbox, process, decision.table) as eyes:
+        result = await process.finish()
+    return Reply(decision, result.failed or _answered(result, process.stderr_tail(decision.table)), eyes.seen())
 
 
-def _answered(wave: Batch, stderr: bytes) -> Outcome:
+def _answered(result: BatchResult, stderr: bytes) -> Outcome:
     return Outcome(
-        answer=wave.answers[0],
-        raw=wave.raws[0],
-        wall=wave.walls[0],
-        cpu=wave.cpus[0] if wave.cpus else 0.0,
+        answer=result.answers[0],
+        raw=result.raws[0],
+        wall=result.walls[0],
+        cpu=result.cpus[0] if result.cpus else 0.0,
         stderr=stderr,
     )
 

@@ -11,7 +11,8 @@ from host.base.errors import UserError
 from host.base.safe_text import one_line
 from host.bots.values import Evidence
 from host.inspect.recorded import Decision, RecordedFixture, load_fixture, seed_of
-from host.play import match, worker
+from host.play import match
+from host.play.results import results_of
 from host.play.custom_games import game_by_name
 from host.tournament.journal import Journal
 from host.tournament.journal_schema import stages_of
@@ -161,7 +162,7 @@ def _sums(recorded: RecordedFixture, faults: Counter[tuple[str, str]] | None) ->
         match.PlayedTable(sitting, tuple(scores), ())
         for sitting, scores in zip(recorded.sittings, record.scores, strict=True)
     ]
-    results = worker.results_of(game_by_name(recorded.fixture.game), tables)
+    results = results_of(game_by_name(recorded.fixture.game), tables)
     if results != record.results:
         odd = sorted(
             bot for bot in results.keys() | record.results.keys() if results.get(bot) != record.results.get(bot)

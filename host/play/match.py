@@ -7,28 +7,15 @@ from typing import Any, NamedTuple
 
 import trio
 
-from host.bots.persistent import poll_all
-from host.bots.seat import Seat
-from host.bots.values import Question
-from host.games.engine import Game, Scores, Table
+from host.bots.seat import Seat, ask_all
+from host.bots.values import Batch, IllegalMove, Question
+from host.games.engine import Game, Request, Scores, Table
 from host.games.luck import Deal, Luck, Shuffler
 from host.submissions.bot_spec import Bot
 from protocols.wire import Answer, View
 
 MAX_PARALLEL_TABLES = 128
 YIELD_INTERVAL_S = 0.002  # seconds after which others get their turn, however brisk the answers
-
-
-class HostFailure(Exception):
-    """Raised when our own part fails under a bot: nothing is scored, the fixture is played again."""
-
-    def __init__(self, bot: str) -> None:
-        super().__init__(f"the keeper of {bot} has died")
-        self.bot = bot
-
-
-class AmbiguousAnswers(HostFailure):
-    """Raised when a bot cannot be asked for many tables at once: the fixture is played again, one table at a time."""
 
 
 class TableSetup(NamedTuple):
@@ -47,11 +34,11 @@ class TableSetup(NamedTuple):
 class OpenTable:
     """A table under way, its question open: the nth of those that were given together."""
 
-    __slots__ = ("bots", "game", "nth", "sitting", "table", "view")
+    __slots__ = ("game", "nth", "seats", "sitting", "table", "view")
 
     def __init__(self, nth: int, table: int, sitting: TableSetup, game: Table) -> None:
         self.nth, self.table, self.sitting, self.game = nth, table, sitting, game
-        self.bots = sitting.bots
+        self.seats: tuple[Seat, ...] = ()
         self.view: View = ()  # what the seat that is asked is shown
 
     @property
@@ -88,85 +75,87 @@ def max_open_tables(bot: Bot) -> int:
 async def play(
     game: Game, plan: TablePlan, seats: Mapping[str, Seat], root: bytes, most_abreast: int = MAX_PARALLEL_TABLES
 ) -> list[PlayedTable]:
-    """Play a fixture's tables; return them in the plan's order, which does not depend on how many are abreast."""
+    """Play a fixture's tables; return them in the plan's order, which does not depend on how many are abreast.
+
+    Raise HostFailure or AmbiguousAnswers as `ask_all` does.
+    """
+    match = _Match(game, seats, root, most_abreast)
     played: list[PlayedTable] = []
     sittings = next(plan, None)
     while sittings is not None:
-        now = await play_batch(game, sittings, seats, root, most_abreast, len(played))
+        now = await match.play(sittings, len(played))
         played += now
         try:
             sittings = plan.send([table.scores for table in now])
         except StopIteration:
             sittings = None
+    await match.close()
     return played
 
 
-async def play_batch(
-    game: Game, sittings: Sequence[TableSetup], seats: Mapping[str, Seat], root: bytes, most_abreast: int, before: int
-) -> list[PlayedTable]:
-    """Play tables that do not depend on each other, in waves; `before` is how many the fixture has had."""
-    at_once = max(1, min(most_abreast, usable_parallelism(seats.values(), most_abreast)))
-    waiting = iter(enumerate(sittings))
-    finished: dict[int, PlayedTable] = {}
-    wave: defaultdict[str, list[OpenTable]] = defaultdict(list)
-    open_tables, gave_way = 0, 0.0
+class _Match:
+    """Carries requests and answers between tables and seats, many tables at a time."""
 
-    while True:
-        while open_tables < at_once and (following := next(waiting, None)):
-            nth, sitting = following
-            table = Table(game, sitting.rules, sitting.shuffler(root))
-            if table.request is None:
-                finished[nth] = PlayedTable(sitting, table.scores or (), ())
-                continue
-            opened = OpenTable(nth, before + nth + 1, sitting, table)
-            seat, opened.view = table.request
-            wave[opened.bots[seat]].append(opened)
-            open_tables += 1
-        if not open_tables:
-            return [finished[nth] for nth in range(len(sittings))]
+    def __init__(self, game: Game, seats: Mapping[str, Seat], root: bytes, most_abreast: int) -> None:
+        self._game, self._seats, self._root, self._most = game, seats, root, most_abreast
+        self._questions: defaultdict[Seat, list[OpenTable]] = defaultdict(list)
+        self._ended: defaultdict[Seat, list[int]] = defaultdict(list)  # tables, and illegal moves:
+        self._illegal: defaultdict[Seat, list[IllegalMove]] = defaultdict(list)  # both go with a seat's next batch
+        self._yielded = 0.0  # when trio had its turn last
 
-        if time.perf_counter() - gave_way > YIELD_INTERVAL_S:
+    async def play(self, sittings: Sequence[TableSetup], before: int) -> list[PlayedTable]:
+        """Play tables that do not depend on each other; `before` is how many the fixture has had."""
+        at_once = max(1, min(self._most, usable_parallelism(self._seats.values(), self._most)))
+        waiting = iter(enumerate(sittings))
+        finished: dict[int, PlayedTable] = {}
+        open_tables = 0
+        while True:
+            while open_tables < at_once and (following := next(waiting, None)):
+                nth, sitting = following
+                table = Table(self._game, sitting.rules, sitting.shuffler(self._root))
+                if table.request is None:
+                    finished[nth] = PlayedTable(sitting, table.scores or (), ())
+                    continue
+                self._open(OpenTable(nth, before + nth + 1, sitting, table), table.request)
+                open_tables += 1
+            if not open_tables:
+                return [finished[nth] for nth in range(len(sittings))]
+            for one in await self._ask_and_advance():
+                open_tables -= 1
+                finished[one.nth] = PlayedTable(one.sitting, one.game.scores or (), tuple(one.game.answers))
+
+    def _open(self, opened: OpenTable, request: Request) -> None:
+        opened.seats = tuple(self._seats[name] for name in opened.sitting.bots)
+        opened.view = request.view
+        self._questions[opened.seats[request.seat]].append(opened)
+
+    async def _ask_and_advance(self) -> list[OpenTable]:
+        """Ask all open questions, and go on with their tables; return the tables that have ended."""
+        if time.perf_counter() - self._yielded > YIELD_INTERVAL_S:
             await trio.lowlevel.checkpoint()
-            gave_way = time.perf_counter()
-        answers = await ask(wave, seats)
-        asked, wave = wave, defaultdict(list)
-        for name, questions in asked.items():
-            for one, answer in zip(questions, answers[name], strict=True):
+            self._yielded = time.perf_counter()
+        asked = self._questions
+        questions = self._questions = defaultdict(list)
+        answers = await ask_all({seat: self._batch(seat, asked[seat]) for seat in asked})
+        over = []
+        for seat, open_tables in asked.items():
+            for one, answer in zip(open_tables, answers[seat], strict=True):
                 table = one.game
                 if not table.answer(answer):
-                    seats[name].illegal(Question(one.table, len(table.answers), one.view), answer)
+                    question = Question(one.table, len(table.answers), one.view)
+                    self._illegal[seat].append(IllegalMove(question, answer))
                 if table.request is not None:
-                    seat, one.view = table.request
-                    wave[one.bots[seat]].append(one)
+                    nth, one.view = table.request
+                    questions[one.seats[nth]].append(one)
                     continue
-                open_tables -= 1
-                finished[one.nth] = PlayedTable(one.sitting, table.scores or (), tuple(table.answers))
-                for bot in one.bots:
-                    await seats[bot].over(one.table)
+                over.append(one)
+                for each in one.seats:
+                    self._ended[each].append(one.table)
+        return over
 
+    def _batch(self, seat: Seat, questions: Sequence[OpenTable]) -> Batch:
+        return Batch(questions, self._ended.pop(seat, ()), self._illegal.pop(seat, ()))
 
-async def ask(wave: Mapping[str, Sequence[OpenTable]], seats: Mapping[str, Seat]) -> dict[str, list[Answer]]:
-    """Show every seat its questions, all seats at once. Raise SeatLost when a keeper has died."""
-    shown = {name: talker for name in wave if (talker := seats[name].show(wave[name])) is not None}
-    poll_all(shown.values())
-    answers: dict[str, list[Answer]] = {}
-
-    async def one(name: str) -> None:
-        answers[name] = await seats[name].ask(wave[name])
-
-    late = [name for name in wave if name not in shown or not shown[name].answered]
-    for name in wave:
-        if name not in late:
-            await one(name)
-    if len(late) == 1:
-        await one(late[0])
-    elif late:
-        async with trio.open_nursery() as nursery:
-            for name in late:
-                nursery.start_soon(one, name)
-    for name in wave:
-        if seats[name].host_failed:
-            raise HostFailure(name)
-        if seats[name].muddled:
-            raise AmbiguousAnswers(name)
-    return answers
+    async def close(self) -> None:
+        """Pass on what no batch has taken along."""
+        await ask_all({seat: self._batch(seat, ()) for seat in {**self._ended, **self._illegal}})

@@ -164,7 +164,7 @@ async def sandboxed(level: str, home: Home, limits: Limits) -> AsyncIterator[San
         try:
             yield Sandbox(level, conversation, group, started.said.get("TMPDIR", ""))
         finally:
-            with contextlib.suppress(KeeperDied):
+            with contextlib.suppress(KeeperDied, KeeperOutOfMemory):
                 await conversation.reap()
 
 

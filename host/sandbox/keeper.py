@@ -17,7 +17,7 @@ from typing import NamedTuple
 import trio
 
 from host.base import paths
-from host.base.errors import Problem, UserError
+from host.base.errors import HostFailure, Problem, UserError
 from host.sandbox import keeper_build
 from host.sandbox.cgroup import Group
 from host.sandbox.limits import Limits
@@ -37,12 +37,12 @@ PATIENCE = 20.0
 once, by the end of its socket; but what it kills may take seconds to die, when it has a million mappings: it is buried later."""
 
 
-class KeeperDied(Exception):
-    """Raised when a keeper ends or falls silent: our fault, or the machine's, until it happens too often."""
+class KeeperDied(HostFailure):
+    """Raised when a keeper ends or falls silent and nobody knows why."""
 
 
-class KeeperOutOfMemory(KeeperDied):
-    """Raised when the kernel has killed a keeper because its bot had used up all memory there was: the bot's fault."""
+class KeeperOutOfMemory(Exception):
+    """Raised when the kernel has killed a keeper because its bot has used up its memory: a fault of the bot."""
 
 
 class Ended(NamedTuple):

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from statistics import median
 from typing import Any, NamedTuple
 
-from host.base.errors import Problem, UserError
+from host.base.errors import HostFailure, Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.games.engine import Game
-from host.sandbox import KeeperDied
 from host.sandbox.limits import MIB, Limits
 from host.submissions.adapters import adapted
 from host.submissions.bot_spec import Bot, Spec
@@ -96,7 +95,7 @@ async def checked(
     rules = rules or next(iter(game.presets.values()))
     try:
         course = await run_conformance(bot, game, rules, level)
-    except KeeperDied as died:
+    except HostFailure as died:
         return report(
             Problem(
                 "B017", spec.name, f"no sandbox holds it: {escape_control_chars(str(died))}", hint="croupier doctor"

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 
 import trio
 
-from host.base.errors import Problem
+from host.base.errors import HostFailure, Problem
 from host.bots.monitor import Monitor, running_monitor
 from host.bots.seat import Seat, open_seat
 from host.bots.state_file import BotSandbox, bot_sandbox
-from host.bots.values import Evidence, Question, Usage
+from host.bots.values import Batch, Evidence, Question, Usage
 from host.games.engine import Game, Table
 from host.games.luck import Luck
-from host.sandbox import KeeperDied
 from host.submissions.bot_spec import Bot
 from host.submissions.diagnosis import diagnose, first_of_each
 from host.submissions.protocol_probe import ProbeResult, detect_protocol, unflushed
@@ -54,13 +53,10 @@ class Conformance:
 
     async def ask(self, question: Question, edge: str = "") -> Answer:
         """Return the answer to one question; a table before it is over."""
-        if self.asked and self.asked[-1].question.table != question.table:
-            await self.seat.over(self.asked[-1].question.table)
+        last = self.asked[-1].question.table if self.asked else question.table
         before = self.seat.usage().wall
-        (answer,) = await self.seat.ask([question])
-        if self.seat.host_failed:
-            raise KeeperDied(self.seat.stall or "it ended while the bot was asked")
-        self.stderr = self.seat.overheard(question.table) or self.stderr
+        (answer,) = await self.seat.ask(Batch([question], ended_tables=[last] if last != question.table else []))
+        self.stderr = self.seat.stderr_tail(question.table) or self.stderr
         self.asked.append(Sample(edge, question, answer, self.seat.usage().wall - before))
         return answer
 
@@ -169,12 +165,12 @@ class TestBench(NamedTuple):
 
 
 async def run_conformance(bot: Bot, game: Game, rules: Any, level: str) -> ConformanceResult:
-    """Put a bot through its exam. Raise KeeperDied when no sandbox holds it, or the machine is too busy for any clock."""
+    """Put a bot through its exam. Raise HostFailure when no sandbox holds it, or the machine is too busy."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
             async with running_monitor() as watcher, bot_sandbox(bot, level) as home:
                 return await _examined(TestBench(bot, game, rules, home, watcher))
-        except KeeperDied:
+        except HostFailure:
             if attempt == ATTEMPTS:
                 raise
     raise AssertionError("the last attempt returns or raises")
@@ -208,7 +204,7 @@ async def under_load(exams: Sequence[tuple[Bot, Game]], level: str) -> list[Samp
     async def one(number: int, bot: Bot, game: Game, watcher: Monitor) -> None:
         async with bot_sandbox(bot, level) as home, open_seat(bot, game, home.sandbox, 1, watcher) as seat:
             exam = Conformance(seat)
-            with suppress(KeeperDied):
+            with suppress(HostFailure):
                 await exam.edges(game)
                 slowest[number] = ConformanceResult(tuple(exam.asked)).slowest(PROTOCOLS[bot.protocol].lives)
 

@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 
 import trio
 
-from host.base.errors import Problem, UserError
+from host.base.errors import HostFailure, Problem, UserError
 from host.base.safe_text import escape_control_chars
+from host.bots.deadline import HostStall
 from host.bots.monitor import Monitor, running_monitor
-from host.bots.seat import open_seat
+from host.bots.seat import Seat, open_seat
 from host.bots.state_file import bot_sandbox
-from host.bots.values import Question
+from host.bots.values import Batch, Question
 from host.games.engine import Game
-from host.sandbox import KeeperDied, require_clock
+from host.sandbox import require_clock
 from host.sandbox.limits import A_DAY, Limits
 from host.submissions.bot_spec import Bot, Spec
 from host.submissions.build import build
@@ -78,6 +79,15 @@ def hopeless(answer: Answer) -> bool:
     return isinstance(answer, Fault) and answer.kind in HOPELESS
 
 
+async def _asked(seat: Seat, question: Question) -> Answer:
+    """Return the answer to one question; if the machine was too busy for any clock, a time-out."""
+    try:
+        (answer,) = await seat.ask(Batch([question]))
+    except HostStall:
+        return Fault(FaultKind.TIMEOUT)
+    return answer
+
+
 async def warm_mismatch(bot: Bot, game: Game, level: str) -> Problem | None:
     """Return what is wrong with a bot whose answers warm are not its answers cold; None when they are the same.
 
@@ -92,7 +102,7 @@ async def warm_mismatch(bot: Bot, game: Game, level: str) -> Problem | None:
             async with open_seat(bot._replace(warm=command), game, home.sandbox, 1, watcher) as seat:
                 for number, view in enumerate(views, 1):
                     table = number if bot.lifetime == "fixture" else min(number, 2)  # who lives for one starts twice
-                    said += await seat.ask([Question(table, number, view)])
+                    said.append(await _asked(seat, Question(table, number, view)))
                     if time.monotonic() > until:
                         break
             return said
@@ -136,11 +146,11 @@ async def startup_problem(bot: Bot, game: Game, level: str) -> Problem | None:
                 open_seat(bot, game, home.sandbox, 1, watcher) as seat,
             ):
                 for number, view in enumerate(game.examples[1:3], 1):
-                    answers += await seat.ask([Question(number, 1, view)])
+                    answers.append(await _asked(seat, Question(number, 1, view)))
                     if not hopeless(answers[-1]):
                         break
             nursery.cancel_scope.cancel()
-    except* KeeperDied as died:
+    except* HostFailure as died:
         lost = Problem(
             "B017", bot.name, f"no sandbox can be made for it: {escape_control_chars(str(died.exceptions[0]))}"
         )

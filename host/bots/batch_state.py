@@ -1,0 +1,220 @@
+"""State machine of one process and its batches of questions: bytes go in, events come out.
+
+It is pure: it has no clock, no descriptor and no process. What a piece of output means in which state is one table,
+TRANSITIONS.
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from protocols.wire import Answer, Fault, FaultKind, Grammar, Move, Protocol
+
+MAX_REMEMBERED_LINES = 1000  # of at most 4 KiB each
+TABLE_NUMBER_BYTES = 16  # that a line may have beyond its limit, for the number of its table
+
+
+class State(StrEnum):
+    """What a process may do next."""
+
+    IDLE = "idle"  # no question is open: it must not write
+    WAITING = "waiting"  # answers are due
+    FAILED = "failed"  # it has broken the protocol or ended: what it writes no longer counts
+
+
+class Input(StrEnum):
+    """What a piece of output is."""
+
+    PART = "part"  # the beginning of a line
+    ANSWERS = "answers"  # lines that answer some of the open questions
+    ALL_ANSWERS = "all answers"  # lines that answer all open questions, and nothing behind them
+    MORE = "more"  # something behind the last answer that is due
+    UNREADABLE = "unreadable"  # a line that the protocol calls a fault of the process
+    WRONG_TABLE = "wrong table"  # a line for another table than the one whose answer is due
+    TOO_LONG = "too long"  # a line, whole or not, beyond the limit
+    UNASKED = "unasked"  # any byte while no question is open
+    END = "end"  # the end of the output
+
+
+class Answered(NamedTuple):
+    """The next open questions are answered, in order: one answer and one raw line each."""
+
+    answers: Sequence[Answer]
+    raws: Sequence[bytes]
+
+
+class Violation(NamedTuple):
+    """The process has broken the protocol, or ended. This counts against the first question without an answer.
+
+    `fault` is what it is called unless the end of the process says more (host/bots/blame.py). A violation is ambiguous
+    if it may belong to another question, because the process has been asked several at once.
+    """
+
+    fault: Fault
+    raw: bytes
+    ambiguous: bool = False
+
+
+NO_ANSWERS = Answered((), ())
+Events = tuple[Answered, Violation | None]
+"""What one piece of output means: answers first, which may be none, then a violation, if there is one."""
+
+EARLY, EXTRA, FLOOD = Fault(FaultKind.EARLY), Fault(FaultKind.EXTRA), Fault(FaultKind.FLOOD)
+UNREADABLE, WRONG_TABLE = Fault(FaultKind.UNREADABLE), Fault(FaultKind.UNREADABLE, "table")
+NO_ANSWER = Fault(FaultKind.EXIT)
+
+TRANSITIONS: Mapping[tuple[State, Input], tuple[State, Fault | None]] = {
+    (State.IDLE, Input.UNASKED): (State.FAILED, EARLY),
+    (State.IDLE, Input.END): (State.IDLE, None),  # a fault only if another question follows
+    (State.WAITING, Input.PART): (State.WAITING, None),
+    (State.WAITING, Input.ANSWERS): (State.WAITING, None),
+    (State.WAITING, Input.ALL_ANSWERS): (State.IDLE, None),
+    (State.WAITING, Input.MORE): (State.FAILED, EXTRA),
+    (State.WAITING, Input.UNREADABLE): (State.FAILED, UNREADABLE),
+    (State.WAITING, Input.WRONG_TABLE): (State.FAILED, WRONG_TABLE),
+    (State.WAITING, Input.TOO_LONG): (State.FAILED, FLOOD),
+    (State.WAITING, Input.END): (State.FAILED, NO_ANSWER),
+    (State.FAILED, Input.UNASKED): (State.FAILED, None),
+    (State.FAILED, Input.END): (State.FAILED, None),
+}
+"""What each input does in each state: the next state, and the fault if it is one."""
+
+
+AMBIGUOUS = frozenset({Input.MORE, Input.UNASKED, Input.WRONG_TABLE})
+"""Inputs that may belong to another question if the process has been asked several at once."""
+
+
+class LineReader:
+    """Reads the answer lines of one bot. Moves are remembered: there are few different ones, and they come by the million."""
+
+    def __init__(self, protocol: Protocol, grammar: Grammar, max_bytes: int, *, table_ids: bool) -> None:
+        self.max_bytes = max_bytes + TABLE_NUMBER_BYTES
+        self._protocol, self._grammar, self._table_ids = protocol, grammar, table_ids
+        self._moves: dict[bytes, Move] = {}
+
+    def remembered(self, lines: Sequence[bytes]) -> list[Answer] | None:
+        """Return the moves of lines that have all been read before; None if one has not. It costs 0.05 µs a line."""
+        try:
+            return [*map(self._moves.__getitem__, lines)]
+        except KeyError:
+            return None
+
+    def read(self, line: bytes, table: int) -> tuple[Input, Answer]:
+        """Return what one line is, which answers a question of this table, and the answer; a fault where it is not one."""
+        if len(line) > self.max_bytes:
+            return Input.TOO_LONG, FLOOD
+        text = line
+        if self._table_ids:
+            number, text = self._protocol.split_table_number(line)
+            if number != table:
+                return Input.WRONG_TABLE, WRONG_TABLE
+        answer = self._protocol.receive(self._grammar, text)
+        if isinstance(answer, Fault):
+            return (Input.UNREADABLE if answer.ends_process else Input.ANSWERS), answer
+        if not self._table_ids and len(self._moves) < MAX_REMEMBERED_LINES:
+            self._moves[line] = answer
+        return Input.ANSWERS, answer
+
+
+class BatchState:
+    """What is due from one process; a new process has a new one."""
+
+    def __init__(self, reader: LineReader) -> None:
+        self.state = State.IDLE
+        self.rest = b""  # what has come behind the last whole line; after a violation its evidence
+        self._reader = reader
+        self._tables: Sequence[int] = ()  # of the questions of the batch
+        self._due = 0  # answers
+        self._asked_several = False  # at once, at any time
+
+    def expect(self, tables: Sequence[int]) -> None:
+        """Open a batch: one question for each of these tables, in this order."""
+        if self.state is not State.IDLE:
+            raise ValueError(f"a batch cannot be opened while the state is {self.state}")
+        self.state = State.WAITING
+        self._tables = tables
+        self._due = len(tables)
+        if self._due > 1:
+            self._asked_several = True
+
+    def receive(self, data: bytes) -> Events:
+        """Return what a piece of output means; no bytes mean the end of the output."""
+        if self.state is not State.WAITING:
+            self.rest += data
+            return NO_ANSWERS, self._violate(Input.UNASKED if data else Input.END, self.rest)
+        if not data:
+            return NO_ANSWERS, self._violate(Input.END, self.rest)
+        *lines, self.rest = (self.rest + data).split(b"\n")
+        answers = self._reader.remembered(lines) if len(lines) <= self._due else None
+        if answers is None:
+            return self._read(lines)
+        return self._answer(answers, lines)
+
+    def _read(self, lines: list[bytes]) -> Events:
+        """Read lines one by one: not all of them are remembered, or there are more than questions."""
+        answers: list[Answer] = []
+        for line, table in zip(lines, self._tables[len(self._tables) - self._due :], strict=False):
+            what, answer = self._reader.read(line, table)
+            if what is not Input.ANSWERS:
+                self.rest = line
+                answered = self._answered(answers, lines[: len(answers)])
+                return answered, self._violate(what, line, answer if what is Input.UNREADABLE else None)
+            answers.append(answer)
+        self.rest = b"\n".join([*lines[len(answers) :], self.rest])
+        return self._answer(answers, lines[: len(answers)])
+
+    def _answer(self, answers: Sequence[Answer], raws: Sequence[bytes]) -> Events:
+        """Take answers, behind which stands `rest`."""
+        left = self._due - len(answers)
+        if self.rest:
+            if not left:  # what stands behind the last answer counts against its question
+                self.rest = b"\n".join([raws[-1], self.rest])
+                return self._answered(answers[:-1], raws[:-1]), self._violate(Input.MORE, self.rest)
+            if len(self.rest) > self._reader.max_bytes:
+                return self._answered(answers, raws), self._violate(Input.TOO_LONG, self.rest)
+        return self._answered(answers, raws), None
+
+    def _answered(self, answers: Sequence[Answer], raws: Sequence[bytes]) -> Answered:
+        if not answers:
+            return NO_ANSWERS
+        self._due -= len(answers)
+        self.state, _ = TRANSITIONS[self.state, Input.ANSWERS if self._due else Input.ALL_ANSWERS]
+        return Answered(answers, raws)
+
+    def _violate(self, what: Input, raw: bytes, fault: Answer | None = None) -> Violation | None:
+        self.state, usual = TRANSITIONS[self.state, what]
+        if usual is None:
+            return None
+        several = len(self._tables) > 1 if what is Input.WRONG_TABLE else self._asked_several
+        return Violation(fault if isinstance(fault, Fault) else usual, raw, several and what in AMBIGUOUS)
+
+
+class TableIds:
+    """The numbers by which one process knows its open tables, from 1; a table that has ended is named with the next batch."""
+
+    def __init__(self, protocol: Protocol) -> None:
+        self._protocol = protocol
+        self._numbers: dict[int, int] = {}
+        self._last = 0
+        self._ended = b""
+
+    def number(self, table: int) -> int:
+        """Return the process's own number of a table of the fixture."""
+        number = self._numbers.get(table)
+        if number is None:
+            self._last = number = self._last + 1
+            self._numbers[table] = number
+        return number
+
+    def end(self, table: int) -> None:
+        """Forget a table; the process learns of it with the next batch."""
+        number = self._numbers.pop(table, None)
+        if number is not None:
+            self._ended += self._protocol.over(number)
+
+    def lines(self, numbers: Sequence[int], questions: bytes) -> bytes:
+        """Return question lines with their tables' numbers, behind the lines of all tables that have ended."""
+        ended, self._ended = self._ended, b""
+        number = self._protocol.number
+        pairs = zip(numbers, questions.splitlines(keepends=True), strict=True)
+        return ended + b"".join([number(table, line) for table, line in pairs])

@@ -1,0 +1,110 @@
+"""Which fault a missing answer is, how long a start may take, and what processor time is left."""
+
+import errno
+from math import inf
+
+import pytest
+
+from host.bots.allowance import StartupAllowance, TableBudget
+from host.bots.blame import Ending, fault_of
+from host.sandbox.limits import Limits
+from protocols.wire import ADAPTER_TIMEOUT, Fault, FaultKind
+
+UNREADABLE = Fault(FaultKind.UNREADABLE)
+ALL = Ending(UNREADABLE, FaultKind.CPU, errno.ENOEXEC, 1, True, True, True, True, True)
+GRAVEST_FIRST = [
+    ({}, Fault(FaultKind.START, "Exec format error")),
+    ({"start_error": 0}, Fault(FaultKind.CPU)),
+    ({"limit": None}, Fault(FaultKind.MEMORY)),
+    ({"oom_kills": 0}, Fault(FaultKind.FLOOD)),
+    ({"flooded": False}, Fault(FaultKind.TIMEOUT)),
+    ({"late": False}, Fault(FaultKind.CPU)),
+    ({"over_cpu": False}, Fault(FaultKind.MEMORY)),
+    ({"over_memory": False}, UNREADABLE),
+    ({"found": None}, Fault(FaultKind.CRASH)),
+    ({"crashed": False}, Fault(FaultKind.EXIT)),
+]
+
+
+def test_of_all_causes_the_gravest_names_the_fault() -> None:
+    ending = ALL
+    for change, fault in GRAVEST_FIRST:
+        ending = ending._replace(**change)
+        assert fault_of(ending) == fault
+    assert ending == Ending()
+
+
+def test_output_that_ended_is_a_crash_if_the_process_has_crashed() -> None:
+    assert fault_of(Ending(Fault(FaultKind.EXIT), crashed=True)) == Fault(FaultKind.CRASH)
+    assert fault_of(Ending(UNREADABLE, crashed=True)) == UNREADABLE
+
+
+def test_only_what_an_adapter_reports_leaves_the_process_alive() -> None:
+    alive = [Fault(kind, "ValueError") for kind in FaultKind if not Fault(kind, "ValueError").ends_process]
+
+    assert alive == [Fault(FaultKind.EXCEPTION, "ValueError")]
+    assert not ADAPTER_TIMEOUT.ends_process
+    assert Fault(FaultKind.TIMEOUT).ends_process
+
+
+def started(allowance: StartupAllowance) -> float:
+    """Start a process; return what it may take beyond a move."""
+    allowance.start()
+    return allowance.seconds()
+
+
+def test_the_first_start_has_all_and_a_restart_twice_what_that_took() -> None:
+    allowance = StartupAllowance(startup=10, move=1)
+
+    assert started(allowance) == 10
+    allowance.answered(3)
+    assert allowance.seconds() == 0
+    assert started(allowance) == 6
+
+
+@pytest.mark.parametrize(("wall", "granted"), [(0.01, 0.25), (8, 10)])
+def test_a_restart_has_a_quarter_of_a_second_at_least_and_no_more_than_the_first_start(
+    wall: float, granted: float
+) -> None:
+    allowance = StartupAllowance(startup=10, move=1)
+    started(allowance)
+    allowance.answered(wall)
+
+    assert started(allowance) == granted
+
+
+@pytest.mark.parametrize(
+    ("kind", "granted"), [(FaultKind.TIMEOUT, 0.25), (FaultKind.CPU, 0.25), (FaultKind.CRASH, 4.0)]
+)
+def test_a_start_that_failed_has_used_its_allowance(kind: FaultKind, granted: float) -> None:
+    allowance = StartupAllowance(startup=10, move=1)
+    started(allowance)
+    allowance.failed(2, kind)
+
+    assert started(allowance) == granted
+
+
+@pytest.mark.parametrize("answers_first", [False, True])
+def test_restarts_after_faults_have_twenty_starts_together(answers_first: bool) -> None:
+    allowance = StartupAllowance(startup=1, move=1)
+    for _ in range(20):
+        assert started(allowance) > 0
+        if answers_first:
+            allowance.answered(2)
+        allowance.failed(2, FaultKind.CRASH)
+
+    assert started(allowance) == 0
+
+
+def test_what_a_table_leaves_over_the_next_may_use() -> None:
+    budget = TableBudget(2.0)
+
+    assert budget.begin(1, 0.5) == 1.5
+    assert budget.begin(3, 0.5) == 5.5
+    assert budget.begin(2, 7.0) == budget.left == -1.0
+
+
+def test_without_a_limit_a_table_has_all_the_time_there_is() -> None:
+    budget = TableBudget(Limits().cpu_table)
+
+    assert budget.begin(9, 1e9) == budget.left == inf
