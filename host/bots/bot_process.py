@@ -22,7 +22,7 @@ class BotContext(NamedTuple):
     argv: Sequence[bytes]
     env: Mapping[str, str]
     monitored: MonitoredSandbox
-    clock: DeadlinePolicy
+    policy: DeadlinePolicy
     nursery: trio.Nursery
 
     @property

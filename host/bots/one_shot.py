@@ -22,7 +22,7 @@ class OneShot:
     """Asks by starting the program with the question as its arguments."""
 
     def __init__(self, context: BotContext) -> None:
-        self._context, self._clock = context, context.clock
+        self._context, self._policy = context, context.policy
         self._limits, self._sandbox, self._monitored = context.bot.limits, context.sandbox, context.monitored
         self._protocol = PROTOCOLS[context.bot.protocol]
         self._budget = TableBudget(self._limits.cpu_table)
@@ -67,14 +67,14 @@ class OneShot:
             return OVERSPENT
         self._monitored.set_cpu_budget(self._allowed)
         self._monitored.drag_on()
-        self._clock.forget()
+        self._policy.forget()
         keeper = self._sandbox.keeper
-        if keeper.warm and self._clock.fair:
-            self._clock.start_counting()  # what was forked ahead may have waited before it is asked
+        if keeper.warm and self._policy.fair:
+            self._policy.start_counting()  # what was forked ahead may have waited before it is asked
         asked, self._late, self._waited = time.perf_counter(), False, 0.0
         limits, wall = self._limits._replace(cpu=self._allowed), self._limits.patience
         overdue: Overdue = self._overdue
-        if not self._clock.fair:
+        if not self._policy.fair:
             limits, overdue = limits._replace(move=NEARLY * wall), self._look
         ended = await keeper.ask([*self._context.argv, *words], self._context.env, limits, wall, overdue)
         if ended.timed_out and ended.wall - wall > STALLED:  # whose fault that is, its whole computing tells
@@ -103,11 +103,11 @@ class OneShot:
     def _overdue(self, wall: float) -> float:
         """Return the seconds that an answer may still take; what is late is cut short."""
         try:
-            left = self._clock.extension(self._limits.move, wall, 0.0, 0.0)
+            left = self._policy.extension(self._limits.move, wall, 0.0, 0.0)
         except HostStall:
             return self._limits.move  # its keeper cuts it short at this moment, and says so
         finally:
-            self._waited = self._clock.waited
+            self._waited = self._policy.waited
         if not left:
             self._late = True
             self._sandbox.keeper.kill_now()
@@ -115,8 +115,8 @@ class OneShot:
 
     def _look(self, wall: float) -> float:
         """Take note of what the process has waited for a processor; it is judged by its keeper alone."""
-        self._clock.look()
-        self._waited = min(self._clock.waited, wall)  # forked ahead, it may have waited before it was asked
+        self._policy.look()
+        self._waited = min(self._policy.waited, wall)  # forked ahead, it may have waited before it was asked
         return self._limits.patience
 
     def _judge(self, ended: Ended) -> Answer:
@@ -135,7 +135,7 @@ class OneShot:
             return self._protocol.receive(self._context.grammar, ended.output)
         fault = fault_of(ending)
         if fault.kind is FaultKind.TIMEOUT and not self._late:
-            self._clock.raise_if_host_stalled(
+            self._policy.raise_if_host_stalled(
                 self._limits.move, ended.wall, ended.wall - self._limits.patience, ended.cpu
             )
         return fault
@@ -147,4 +147,4 @@ class OneShot:
     async def shut_down(self, _patience: float) -> None:
         """End the fixture: nothing of it is left running."""
         await self._reap()
-        self._clock.forget()
+        self._policy.forget()

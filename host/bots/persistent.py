@@ -75,7 +75,7 @@ class PersistentProcess:
         bot = context.bot
         self._context, self._monitored, self._protocol = context, context.monitored, PROTOCOLS[bot.protocol]
         self._reader = LineReader(self._protocol, context.grammar, bot.limits.output, table_ids=bot.table_ids)
-        self._timer = AnswerTimer(context.clock, bot.limits.move)
+        self._timer = AnswerTimer(context.policy, bot.limits.move)
         self._allowance = StartupAllowance(bot.limits.startup, bot.limits.move)
         self._budget = TableBudget(bot.limits.cpu_table)
         self.totals, self.stderr_log = ProcessTotals(), StderrLog()
@@ -318,7 +318,7 @@ class PersistentProcess:
         """Let a frozen process go on, and take note of what it has waited and of its pauses: it is about to end."""
         turn = self._monitored.turn
         turn.thaw()  # a dead process must not be frozen as one without a question
-        waited = self.totals.waited + self._context.clock.total_wait()
+        waited = self.totals.waited + self._context.policy.total_wait()
         self.totals = self.totals._replace(waited=waited, pauses=turn.pauses, pondered=turn.cpu_off_turn)
 
     async def _sweep(self, patience: float) -> Ended:

@@ -149,8 +149,10 @@ class Seat:
             slowest = max(waits)
             if self._slowest is None or slowest > self._slowest.wall:
                 nth = walls.index(slowest)
-                told = Outcome(result.answers[nth], result.raws[nth], slowest, result.cpus[nth] if result.cpus else 0.0)
-                self._slowest = self._evidence(questions[nth], told, "slowest", "")
+                outcome = Outcome(
+                    result.answers[nth], result.raws[nth], slowest, result.cpus[nth] if result.cpus else 0.0
+                )
+                self._slowest = self._evidence(questions[nth], outcome, "slowest", "")
         if count and questions[0].table <= TIMED_TABLES:  # open tables come in their order
             for nth, question in enumerate(questions[:count]):
                 if question.table > TIMED_TABLES:
@@ -165,33 +167,33 @@ class Seat:
         if len(self.times) < TIMED:
             self.times.append(Timing(question.table, question.number, round(wall * 1e6), round(cpu * 1e6)))
 
-    def _record_outcome(self, question: HasQuestion, told: Outcome) -> None:
+    def _record_outcome(self, question: HasQuestion, outcome: Outcome) -> None:
         if question.table <= TIMED_TABLES:
-            self._time(question, told.wall, told.cpu)
+            self._time(question, outcome.wall, outcome.cpu)
         self._asked += 1
-        self._wall += told.wall
-        self._walls[min(int(told.wall * 1e6).bit_length(), WALLS - 1)] += 1
-        if self._slowest is None or told.wall > self._slowest.wall:
-            self._slowest = self._evidence(question, told, "slowest", "")
-        answer = told.answer
+        self._wall += outcome.wall
+        self._walls[min(int(outcome.wall * 1e6).bit_length(), WALLS - 1)] += 1
+        if self._slowest is None or outcome.wall > self._slowest.wall:
+            self._slowest = self._evidence(question, outcome, "slowest", "")
+        answer = outcome.answer
         if isinstance(answer, Fault):
-            self._count_fault(question, told, answer)
+            self._count_fault(question, outcome, answer)
 
-    def _count_fault(self, question: HasQuestion, told: Outcome, fault: Fault) -> None:
+    def _count_fault(self, question: HasQuestion, outcome: Outcome, fault: Fault) -> None:
         """Count a fault, and bench a bot that has too many. Of what an adapter reports only a time-out counts for that."""
-        self._keep(question, told, fault.kind, fault.detail)
+        self._keep(question, outcome, fault.kind, fault.detail)
         if fault.kind in BENCHING:
             self._grave += 1
             self.benched |= self._grave >= BENCHED_AFTER
 
-    def _keep(self, question: HasQuestion, told: Outcome, kind: FaultKind, detail: str) -> None:
+    def _keep(self, question: HasQuestion, outcome: Outcome, kind: FaultKind, detail: str) -> None:
         self.faults[kind] += 1
         if self.faults[kind] <= KEPT:
-            self.evidence.append(self._evidence(question, told, kind, detail))
+            self.evidence.append(self._evidence(question, outcome, kind, detail))
 
-    def _evidence(self, question: HasQuestion, told: Outcome, kind: str, detail: str) -> Evidence:
+    def _evidence(self, question: HasQuestion, outcome: Outcome, kind: str, detail: str) -> Evidence:
         asked = self._lines((question.view,)).rstrip(b"\n")
-        stderr = told.stderr or self.stderr_tail(question.table)
+        stderr = outcome.stderr or self.stderr_tail(question.table)
         return Evidence(
             bot=self.bot.name,
             table=question.table,
@@ -199,13 +201,13 @@ class Seat:
             kind=str(kind),
             detail=detail,
             question=asked,
-            raw=told.raw[:EVIDENCE],
+            raw=outcome.raw[:EVIDENCE],
             stderr=stderr[-EVIDENCE:],
-            wall=told.wall,
-            cpu=told.cpu,
-            ended=told.ended,
-            waited=told.waited,
-            overhead=told.overhead,
+            wall=outcome.wall,
+            cpu=outcome.cpu,
+            ended=outcome.ended,
+            waited=outcome.waited,
+            overhead=outcome.overhead,
         )
 
 
@@ -316,14 +318,14 @@ async def open_process(
     sandbox.keeper.warm = bot.kept if sandbox.warms else 0
     with unwrap_exception_group():
         async with trio.open_nursery() as nursery:
-            with watcher.watching(sandbox, bot.limits.memory) as watched:
+            with watcher.watching(sandbox, bot.limits.memory) as monitored:
                 context = BotContext(
                     bot=bot,
                     grammar=game.grammar,
                     argv=bot.command(sandbox.keeper.warm),
                     env=dict(bot.env) | {"CROUPIER_SEED": str(seed)},
-                    monitored=watched,
-                    clock=DeadlinePolicy(bot.limits, sandbox, charged=blamed),
+                    monitored=monitored,
+                    policy=DeadlinePolicy(bot.limits, sandbox, charged=blamed),
                     nursery=nursery,
                 )
                 process = PersistentProcess(context) if PROTOCOLS[bot.protocol].lives else OneShot(context)

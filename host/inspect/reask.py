@@ -8,16 +8,16 @@ import trio
 
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars
-from host.bots.monitor import Monitor, running_monitor
 from host.bots.bot_process import BotProcess
+from host.bots.monitor import Monitor, running_monitor
 from host.bots.seat import open_process
 from host.bots.values import Batch, BatchResult, Outcome
 from host.games import GAMES
 from host.inspect.profiler import Profile, TimeBreakdown, looking, shares
 from host.inspect.recorded import Decision
 from host.inspect.repro import Repro
-from host.play.records import WorkerSetup
 from host.play.bot_pool import BotPool
+from host.play.records import WorkerSetup
 from host.sandbox import KeeperDied, KeeperOutOfMemory, Sandbox
 from host.sandbox.limits import GIB, KIB, Limits
 from host.submissions.bot_spec import Bot

@@ -12,8 +12,8 @@ from host.base.safe_text import one_line
 from host.bots.values import Evidence
 from host.inspect.recorded import Decision, RecordedFixture, load_fixture, seed_of
 from host.play import match
-from host.play.results import results_of
 from host.play.custom_games import game_by_name
+from host.play.results import results_of
 from host.tournament.journal import Journal
 from host.tournament.journal_schema import stages_of
 from host.tournament.stages import Field
