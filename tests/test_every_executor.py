@@ -34,11 +34,11 @@ class Here:
         self._house = house
         self._records: list[Record] = []
 
-    async def give(self, job: Job) -> None:
+    async def submit(self, job: Job) -> None:
         """Play one fixture."""
         self._records.append(await self._house.play(job))
 
-    async def take(self) -> Record:
+    async def next_result(self) -> Record:
         """Return the next record."""
         return self._records.pop(0)
 

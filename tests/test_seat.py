@@ -46,10 +46,10 @@ def make(tmp_path: Path) -> Make:
     """Return what builds a bot of this test from a text."""
 
     def make(text: str, suffix: str = ".py", name: str = "bot", **changes: Any) -> Bot:
-        tables, parallel_tables = changes.pop("tables", False), changes.pop("parallel_tables", 1)
+        table_ids, parallel_tables = changes.pop("table_ids", False), changes.pop("parallel_tables", 1)
         limits, game = changes.pop("limits", AMPLE), changes.pop("game", "cardshark")
         bot = built(written(text, suffix, tmp_path, name), game, limits, **changes)
-        return bot._replace(tables=tables, parallel_tables=parallel_tables)
+        return bot._replace(table_ids=table_ids, parallel_tables=parallel_tables)
 
     return make
 
@@ -331,9 +331,9 @@ def test_what_comes_of_a_fixture_does_not_depend_on_how_many_tables_are_abreast(
     misdeed: str, numbered: bool, make: Make
 ) -> None:
     remembers = numbered and misdeed in ("none", "cheat", "report")  # a table's memory dies with its process
-    rogue = make(PAZAAK, name="rogue", game="pazaak", tables=numbered, parallel_tables=16)
+    rogue = make(PAZAAK, name="rogue", game="pazaak", table_ids=numbered, parallel_tables=16)
     rogue = rogue._replace(argv=(*rogue.argv, misdeed, str(int(numbered)), str(int(remembers))))
-    other = make(PAZAAK, name="other", game="pazaak", tables=True, parallel_tables=16)
+    other = make(PAZAAK, name="other", game="pazaak", table_ids=True, parallel_tables=16)
     other = other._replace(argv=(*other.argv, "none", "1", "1"))
 
     with nothing_left_behind():
@@ -414,7 +414,7 @@ def bets_of(record: Record) -> list[int]:
 
 
 def test_a_bot_that_numbers_its_tables_hears_when_each_is_over(make: Make) -> None:
-    bot = make(COUNTS.format(numbered=True, counted="overs + 1"), protocol="lines", tables=True)
+    bot = make(COUNTS.format(numbered=True, counted="overs + 1"), protocol="lines", table_ids=True)
 
     assert bets_of(alone(bot, 5)) == [1, 2, 3, 4, 5]
 
@@ -434,7 +434,7 @@ def test_table_numbers_count_from_one_in_every_process(make: Make) -> None:
                 number, question = line.split(" ", 1)
                 print(number, f"B {number}" if question.split(" ")[3] == "10" else sys.exit(1), flush=True)
     """
-    bot = make(source, protocol="lines", tables=True)
+    bot = make(source, protocol="lines", table_ids=True)
 
     assert bets_of(alone(bot, 4)) == [1, 1, 1, 1]
 

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 from host.base.errors import Problem, UserError
-from host.bots.persistent import LIVES_ON
 from host.bots.values import Evidence
 from host.inspect.recorded import Decision, RecordedFixture, load_fixture, seed_of
-from host.play.worker import bot_seed
+from host.play.bot_pool import bot_seed
 from host.sandbox.limits import Limits
 from host.submissions.discovery import DEFAULT_LIMITS
 from host.tournament.journal import Journal
@@ -170,7 +169,7 @@ def _asked_of(recorded: RecordedFixture, bot: str, tables: range) -> Iterator[De
 
 
 def _ends_process(answer: Answer) -> bool:
-    return isinstance(answer, Fault) and answer.kind not in LIVES_ON and answer.detail != "TimeoutError"
+    return isinstance(answer, Fault) and answer.ends_process
 
 
 def _not_asked(recorded: RecordedFixture, target: Target) -> Problem:
