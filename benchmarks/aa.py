@@ -11,14 +11,14 @@ rules, records, standings and statistics are croupier's own.
 import argparse
 from collections.abc import Mapping
 from random import Random
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from simple import FIELDS, Player, record
 
 from host.games import GAMES
 from host.play.records import Fixture, Record
-from host.tournament.stages import STAGES, Field
+from host.tournament.stages import kind_by_name
+from host.tournament.stages.kind import Field, StageConfig
 from host.tournament.standings import stage_standings
 from host.tournament.statistics import SURE, wilson
 
@@ -31,20 +31,21 @@ class Case(NamedTuple):
     what: str
     game: str
     others: int
+    kind: str
     stage: Mapping[str, Any]
 
 
-LEAGUE = {"kind": "round-robin", "rank_by": ["games", "hands"], "tables_per_pair": 20, "mirror": False}
-TABLES = {"kind": "tables", "rank_by": ["chips"], "tourneys": 12, "rounds": 3, "mirror": False}
-GROUPS = {"kind": "groups", "rank_by": ["advances", "chips"], "advance": 2, "repeat": 10, "until": 2, "mirror": False}
+LEAGUE = {"tables_per_pair": 20}
+TABLES = {"tourneys": 12, "rounds": 3}
+GROUPS = {"advance": 2, "repeat": 10, "until": 2}
 CASES = [
-    Case("pazaak: a league of two", "pazaak", 0, LEAGUE | {"tables_per_pair": 60}),
-    Case("pazaak: a league of four", "pazaak", 2, LEAGUE),
-    Case("pazaak: a league of four, mirrored", "pazaak", 2, LEAGUE | {"mirror": True}),
-    Case("cardshark: tourneys of six", "cardshark", 4, TABLES),
-    Case("cardshark: tourneys of six, mirrored", "cardshark", 4, TABLES | {"mirror": True}),
-    Case("holdem: a group of five, ten games", "holdem", 3, GROUPS),
-    Case("holdem: a group of five, mirrored", "holdem", 3, GROUPS | {"mirror": True}),
+    Case("pazaak: a league of two", "pazaak", 0, "round-robin", LEAGUE | {"tables_per_pair": 60}),
+    Case("pazaak: a league of four", "pazaak", 2, "round-robin", LEAGUE),
+    Case("pazaak: a league of four, mirrored", "pazaak", 2, "round-robin", LEAGUE | {"mirror": True}),
+    Case("cardshark: tourneys of six", "cardshark", 4, "tables", TABLES),
+    Case("cardshark: tourneys of six, mirrored", "cardshark", 4, "tables", TABLES | {"mirror": True}),
+    Case("holdem: a group of five, ten games", "holdem", 3, "groups", GROUPS),
+    Case("holdem: a group of five, mirrored", "holdem", 3, "groups", GROUPS | {"mirror": True}),
 ]
 
 
@@ -59,18 +60,17 @@ def called_different(case: Case, number: int) -> bool:
     luck = Random(number)
     field = {name: wavering(players[0], luck, players[1]) for name in TWINS}
     field |= {f"b{nth}": players[nth] for nth in range(1, case.others + 1)}
-    stage = SimpleNamespace(name="s", **case.stage)
+    kind = kind_by_name(case.kind)
+    stage: StageConfig = kind.config(name="s", **case.stage)
     rules = next(iter(GAMES[case.game].presets.values()))
     rules = rules._replace(rounds=12) if case.game == "holdem" else rules
     seed, records = number.to_bytes(4), dict[str, Record]()
     blank = Fixture(case.game, rules, "", "", (), 0)
     names = sorted(field, key=lambda _name: luck.random())
-    while due := STAGES[stage.kind].due(stage, blank, Field(names, seed), records):
+    while due := kind.due(stage, blank, Field(names, seed), records):
         records |= {fixture.path: record(fixture, field, seed) for fixture in due}
     # the two alone, whoever stands between them
-    return not stage_standings(
-        vars(stage), {}, list(records.values()), {name: {} for name in names if name in TWINS}
-    ).advice
+    return not stage_standings(stage, {}, list(records.values()), {name: {} for name in names if name in TWINS}).advice
 
 
 def main() -> None:

@@ -27,6 +27,7 @@ from host.submissions.discovery import load_spec
 from host.submissions.sample_bots import sample
 from host.tournament import adhoc
 from host.tournament.journal import Journal, reading
+from host.tournament.stages.adhoc import Adhoc
 
 GAME = GAMES["pazaak"]
 
@@ -64,7 +65,7 @@ def main() -> None:
     terms = adhoc.AdhocRules(GAME, GAME.presets["thread"], specs, "verify", require_level("L3"), Limits())
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "play.sqlite"
-        trio.run(adhoc.played, terms, adhoc.Stage(said.tables), place, processes, usable_cores(), Quiet())
+        trio.run(adhoc.played, terms, Adhoc(tables=said.tables), place, processes, usable_cores(), Quiet())
         with reading(place) as journal:
             fixtures = [load_fixture(journal, seed_of(journal), path) for path in journal.paths()]
             answers = sum(len(given) for what in fixtures for given in what.answers)

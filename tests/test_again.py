@@ -24,8 +24,9 @@ from host.inspect.verify import verify
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import Spec
 from host.submissions.build import build
-from host.tournament.adhoc import AdhocRules, Stage, played
+from host.tournament.adhoc import AdhocRules, played
 from host.tournament.journal import reading
+from host.tournament.stages.adhoc import Adhoc
 from protocols.wire import FaultKind
 
 AMPLE = Limits(move=10, startup=10, cpu=10)
@@ -37,7 +38,7 @@ def journal_of(specs: list[Spec], tables: int, folder: Path, limits: Limits = AM
     chosen = next(iter(game.presets.values()))._replace(**rules)
     place = folder / "play.sqlite"
     terms = AdhocRules(game, chosen, specs, "again", level(), limits)
-    trio.run(played, terms, Stage(tables), place, processes, 1, Quiet())
+    trio.run(played, terms, Adhoc(tables=tables), place, processes, 1, Quiet())
     return place
 
 

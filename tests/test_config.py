@@ -17,18 +17,14 @@ from host.base.safe_text import one_line
 from host.games import GAMES
 from host.sandbox.limits import MIB, Limits
 from host.submissions.manifest import RequestedLimits
-from host.tournament.config import (
-    KINDS,
-    AllowedLimits,
-    Groups,
-    Knockout,
-    RoundRobin,
-    Tables,
-    load,
-    not_enough_bots,
-)
+from host.tournament.config import AllowedLimits, load, not_enough_bots
 from host.tournament.config_diff import canonical, difference
 from host.tournament.config_template import template
+from host.tournament.stages import KINDS
+from host.tournament.stages.groups import Groups
+from host.tournament.stages.knockout import Knockout
+from host.tournament.stages.round_robin import RoundRobin
+from host.tournament.stages.tables import Tables
 
 EVERY_SYNTAX = '''\
 # a comment with [brackets] and a = sign

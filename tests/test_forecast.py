@@ -9,7 +9,8 @@ from command import croupier, cup_in
 from host.play.records import Fixture, Record, Result
 from host.tournament.config import load
 from host.tournament.estimate import remaining
-from host.tournament.stages import STAGES, Field
+from host.tournament.stages import kind_of
+from host.tournament.stages.kind import Field
 
 BOTS = [f"b{number}" for number in range(8)]
 
@@ -69,14 +70,14 @@ def test_a_stage_in_which_the_first_bot_always_wins_is_as_large_as_it_is_counted
     field = Field([f"b{number:02}" for number in range(bots)], b"s")
     played = dict[str, Record]()
     tables = 0
-    while wave := STAGES[stage.kind].due(stage, blank, field, played):
+    while wave := kind_of(stage).due(stage, blank, field, played):
         for fixture in wave:
             won = {bot: fixture.tables * (bot == min(fixture.bots)) for bot in fixture.bots}
             results = {bot: Result(fixture.tables, wins, wins, 0, 1, int(wins > 0)) for bot, wins in won.items()}
             played[fixture.path] = Record(fixture.path, results, {}, {}, (), (), b"")
             tables += fixture.tables
-    left = STAGES[stage.kind].left
-    size = STAGES[stage.kind].size
+    left = kind_of(stage).left
+    size = kind_of(stage).size
     assert size is not None
     assert size(stage, blank, bots)[:3] == (len(played), tables, len(left(stage, field, played)) if left else bots)
 

@@ -3,8 +3,8 @@
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import permutations
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -13,21 +13,20 @@ from hypothesis import strategies as st
 from host.games import GAMES
 from host.games.luck import Luck
 from host.play.records import Fixture, Record, Result
-from host.tournament.groups import (
+from host.tournament.stages import groups
+from host.tournament.stages.groups import (
     Contest,
+    Groups,
     Place,
     drawn,
-    due,
     going_on,
     groups_of,
     in_order,
-    left,
-    places,
     placing,
     rounds,
     shares,
 )
-from host.tournament.stages import contestants
+from host.tournament.stages.kind import Field, contestants
 
 FINALISTS = 5
 
@@ -109,19 +108,31 @@ def test_the_lot_decides_between_equals_only(lot: tuple[int, ...]) -> None:
 
 # The stage.
 
+
+def due(now: Contest, blank: Fixture) -> list[Fixture]:
+    return groups.due(now.stage, blank, Field(now.bots, now.seed), now.records)
+
+
+def places(now: Contest) -> list[str]:
+    return groups.places(now.stage, Field(now.bots, now.seed), now.records)
+
+
+def left(now: Contest) -> list[str]:
+    return groups.left(now.stage, Field(now.bots, now.seed), now.records)
+
+
 BLANK = Fixture("holdem", GAMES["holdem"].presets["banksalad"], "", "", (), 0)
 GROUPS, FINAL = (
-    SimpleNamespace(kind="groups", name=name, advance=advance, until=until, repeat=1)
-    for name, advance, until in (("groups", 2, 5), ("final", 1, 1))
+    Groups(name=name, advance=advance, until=until) for name, advance, until in (("groups", 2, 5), ("final", 1, 1))
 )
 
 
-def stage(of: SimpleNamespace = GROUPS, **changes: int) -> SimpleNamespace:
-    return SimpleNamespace(**vars(of) | changes)
+def stage(of: Groups = GROUPS, **changes: int) -> Groups:
+    return replace(of, **changes)  # type: ignore[arg-type]
 
 
-def contest(bots: int, of: SimpleNamespace = GROUPS, seed: bytes = b"seed") -> Contest:
-    return Contest(of, [f"b{number:03}" for number in range(bots)], seed, {}, contestants)
+def contest(bots: int, of: Groups = GROUPS, seed: bytes = b"seed") -> Contest:
+    return Contest(of, [f"b{number:03}" for number in range(bots)], seed, {})
 
 
 def played(fixture: Fixture, scores: dict[str, int]) -> Record:

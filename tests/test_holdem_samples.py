@@ -17,7 +17,7 @@ from host.submissions.bot_spec import Bot
 from host.submissions.build import build
 from host.submissions.discovery import load_spec
 from host.submissions.sample_bots import samples
-from host.tournament.groups import shares
+from host.tournament.stages.groups import shares
 from protocols.wire import Answer, Move
 
 NAMES = sorted(samples("holdem"))

@@ -3,11 +3,12 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import fmean, variance
-from types import SimpleNamespace
 
 import pytest
 from command import croupier
+from stage_configs import stage_of
 
 from benchmarks.simple import FIELDS, record
 from host.games import GAMES
@@ -15,7 +16,8 @@ from host.games.engine import Table
 from host.games.luck import Deal
 from host.play.records import Fixture, Record, Result
 from host.play.table_plans import PLANS
-from host.tournament.stages import STAGES, Field
+from host.tournament.stages.kind import Field
+from host.tournament.stages.tables import TABLES, Tables
 from host.tournament.standings import by_pair, stage_standings, standings
 
 RULES = {name: next(iter(game.presets.values())) for name, game in GAMES.items()}
@@ -72,8 +74,8 @@ def test_every_bot_holds_the_same_cards_in_the_same_seat() -> None:
 
 
 def tourneys(bots: Sequence[str], count: int) -> list[Fixture]:
-    stage = SimpleNamespace(kind="tables", name="tables", tourneys=count, rounds=3, mirror=True)
-    return STAGES["tables"].due(stage, Fixture("cardshark", RULES["cardshark"], "", "", (), 0), Field(bots, b"s"), {})
+    stage = Tables(name="tables", tourneys=count, rounds=3, mirror=True)
+    return TABLES.due(stage, Fixture("cardshark", RULES["cardshark"], "", "", (), 0), Field(bots, b"s"), {})
 
 
 def test_in_as_many_tourneys_as_there_are_bots_everybody_plays_every_place_once() -> None:
@@ -136,7 +138,7 @@ def league(squares: int) -> list[Record]:
 
 def test_what_luck_is_left_in_mirrored_games_is_told_by_their_intervals() -> None:
     def width(squares: int) -> float:
-        row = standings("round-robin", ["games"], league(squares), {"a": {}, "b": {}})[0]
+        row = standings(stage_of("round-robin", rank_by=["games"]), league(squares), {"a": {}, "b": {}})[0]
         assert row.low is not None and row.high is not None
         return row.high - row.low
 
@@ -154,8 +156,8 @@ def test_tourneys_that_share_a_deal_are_one_unit() -> None:
         return Record(f"tables/{number}", results, {}, {}, (), (), b"")
 
     records = [tourney(number, *((300, 100) if number % 2 else (140, 340))) for number in range(1, 21)]
-    stage = {"name": "tables", "kind": "tables", "rank_by": ["chips"]}
-    (b, a), _, _ = stage_standings(stage | {"mirror": True}, {}, records, {"a": {}, "b": {}})
+    stage = Tables(name="tables")
+    (b, a), _, _ = stage_standings(replace(stage, mirror=True), {}, records, {"a": {}, "b": {}})
     assert (a.score, a.low, a.high, b.score) == (220, pytest.approx(220), pytest.approx(220), 220)
     wide = stage_standings(stage, {}, records, {"a": {}, "b": {}}).rows[0]
     assert wide.low is not None and wide.low < 190

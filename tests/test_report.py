@@ -700,12 +700,10 @@ def test_a_journal_that_lacks_something_is_refused(lost: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("tables", [None, 10**15])
-def test_a_journal_whose_config_says_no_sensible_number_of_tables_is_refused(
-    tables: int | None, tmp_path: Path
-) -> None:
+def test_a_journal_whose_stage_says_no_sensible_number_of_tables_is_refused(tables: int | None, tmp_path: Path) -> None:
     path = games.played(tmp_path, "pazaak")
     stage = {"name": "league", "kind": "round-robin", "tables_per_pair": tables, "mirror": False}
-    sql(path, "UPDATE run SET value = ? WHERE key = 'config'", json.dumps({"stage": [stage]}))
+    sql(path, "UPDATE run SET value = ? WHERE key = 'stages'", json.dumps([stage]))
     with pytest.raises(UserError, match="tables_per_pair"):
         report(path)
 

@@ -9,7 +9,7 @@ import pytest
 from command import Result, croupier, result_of
 from test_run import Running, played_whole, running
 
-from host.tournament.stages import BLOCK
+from host.tournament.stages.kind import BLOCK
 
 BOTS = ("dumb_cautious", "dumb_bold", "cincinnati_kid", "bastila", "hk_47")
 SEASON = """\

@@ -12,6 +12,7 @@ from command import croupier, cup_in
 from host.games import GAMES
 from host.play.records import Fixture
 from host.tournament.seat_effects import SeatResult, Seats, by_seat, deal_of, effects
+from host.tournament.stages.round_robin import RoundRobin
 
 RULES = GAMES["pazaak"].presets["thread"]
 LEAGUE = """\
@@ -91,7 +92,7 @@ def test_a_seat_of_small_tables_is_compared_with_one_of_large_tables_only_where_
 
 
 def test_tables_that_share_a_deal_are_one_unit_whatever_fixture_they_are_in() -> None:
-    stage = {"name": "league", "kind": "round-robin", "mirror": True}
+    stage = RoundRobin(name="league", mirror=True)
     fixtures = [Fixture("pazaak", RULES, "mirrored", f"league/A+B/{at}", ("A", "B"), 4, at) for at in (1, 5)]
     deals = [deal_of(stage, fixture, nth) for fixture in fixtures for nth in range(4)]
     assert [deals.index(each) for each in deals] == [0, 0, 2, 2, 4, 4, 6, 6]

@@ -3,7 +3,6 @@
 import random
 from collections import Counter
 from itertools import combinations, pairwise
-from types import SimpleNamespace
 
 import pytest
 
@@ -12,7 +11,11 @@ from host.games.engine import Table
 from host.games.luck import Luck
 from host.play.records import Fixture, Record, Result
 from host.play.table_plans import PLANS, table_setups
-from host.tournament.stages import BLOCK, STAGES, Field, Records, knockout_places
+from host.tournament.stages import KINDS, kind_of
+from host.tournament.stages.kind import BLOCK, Field, Records, StageConfig
+from host.tournament.stages.knockout import Knockout
+from host.tournament.stages.knockout import places as knockout_places
+from host.tournament.stages.round_robin import RoundRobin
 from protocols.wire import Move
 
 PAZAAK, CARDSHARK = GAMES["pazaak"], GAMES["cardshark"]
@@ -20,12 +23,12 @@ BLANK = Fixture("pazaak", PAZAAK.presets["thread"], "", "", (), 0)
 SEED = b"a seed for tests"
 
 
-def league(tables: int = 100, mirror: bool = False) -> SimpleNamespace:
-    return SimpleNamespace(kind="round-robin", name="league", tables_per_pair=tables, mirror=mirror)
+def league(tables: int = 100, mirror: bool = False) -> RoundRobin:
+    return RoundRobin(name="league", tables_per_pair=tables, mirror=mirror)
 
 
-def knockout(tables: int = 10, first_to: int = 2) -> SimpleNamespace:
-    return SimpleNamespace(kind="knockout", name="cup", set=tables, first_to=first_to)
+def knockout(tables: int = 10, first_to: int = 2) -> Knockout:
+    return Knockout(name="cup", set=tables, first_to=first_to)
 
 
 def won(fixture: Fixture, wins: dict[str, int]) -> Record:
@@ -40,11 +43,11 @@ def by_strength(fixture: Fixture) -> Record:
     return won(fixture, {bot: fixture.tables * (bot == best) for bot in fixture.bots})
 
 
-def played_out(stage: SimpleNamespace, field: Field) -> dict[str, Record]:
+def played_out(stage: StageConfig, field: Field) -> dict[str, Record]:
     """Play a stage to its end; fail if it never ends."""
     records: dict[str, Record] = {}
     for _ in range(1000):
-        due = STAGES[stage.kind].due(stage, BLANK, field, records)
+        due = kind_of(stage).due(stage, BLANK, field, records)
         if not due:
             return records
         records |= {fixture.path: by_strength(fixture) for fixture in due}
@@ -55,7 +58,7 @@ def test_in_a_round_robin_everybody_meets_everybody_for_all_tables() -> None:
     for size in range(2, 12):
         bots = [f"b{n:02}" for n in range(size)]
         tables = Counter[frozenset[str]]()
-        for fixture in STAGES["round-robin"].due(league(25_000), BLANK, Field(bots, SEED), {}):
+        for fixture in KINDS["round-robin"].due(league(25_000), BLANK, Field(bots, SEED), {}):
             tables[frozenset(fixture.bots)] += fixture.tables
         assert tables == {frozenset(pair): 25_000 for pair in combinations(bots, 2)}
 
@@ -63,28 +66,27 @@ def test_in_a_round_robin_everybody_meets_everybody_for_all_tables() -> None:
 def test_the_seed_paths_of_a_round_robin_do_not_depend_on_the_order_of_entry() -> None:
     bots = ["c", "a", "b"]
     stage = league()
-    one = STAGES["round-robin"].due(stage, BLANK, Field(bots, SEED), {})
-    other = STAGES["round-robin"].due(stage, BLANK, Field(bots[::-1], SEED), {})
+    one = KINDS["round-robin"].due(stage, BLANK, Field(bots, SEED), {})
+    other = KINDS["round-robin"].due(stage, BLANK, Field(bots[::-1], SEED), {})
     assert one == other
 
 
 def test_names_with_a_plus_do_not_share_a_path() -> None:
     paths = [
-        fixture.path
-        for fixture in STAGES["round-robin"].due(league(), BLANK, Field(["a", "a+b", "b", "b+a"], SEED), {})
+        fixture.path for fixture in KINDS["round-robin"].due(league(), BLANK, Field(["a", "a+b", "b", "b+a"], SEED), {})
     ]
     assert len(paths) == len(set(paths)) == 6
 
 
 def test_seats_alternate_between_the_tables_of_a_pair_across_blocks() -> None:
-    fixtures = STAGES["round-robin"].due(league(BLOCK + 3), BLANK, Field(["a", "b"], SEED), {})
+    fixtures = KINDS["round-robin"].due(league(BLOCK + 3), BLANK, Field(["a", "b"], SEED), {})
     seats = [table.bots for fixture in fixtures for table in table_setups(fixture, SEED, [()] * fixture.tables)]
     assert seats[:2] == [("a", "b"), ("b", "a")]
     assert all(one != other for one, other in pairwise(seats))
 
 
 def test_mirrored_tables_are_the_same_deal_from_the_other_seat() -> None:
-    (fixture,) = STAGES["round-robin"].due(league(4, mirror=True), BLANK, Field(["a", "b"], SEED), {})
+    (fixture,) = KINDS["round-robin"].due(league(4, mirror=True), BLANK, Field(["a", "b"], SEED), {})
     first, second, third, _ = table_setups(fixture, SEED, [()] * 4)
     cards = [Table(PAZAAK, table.rules, table.shuffler(SEED)).request for table in (first, second, third)]
     assert cards[0] == cards[1] != cards[2]
@@ -93,11 +95,11 @@ def test_mirrored_tables_are_the_same_deal_from_the_other_seat() -> None:
 
 def test_a_pair_ends_early_when_its_order_is_certain_and_goes_on_when_not() -> None:
     stage, field = league(10 * BLOCK), Field(["a", "b"], SEED, stop_early=True)
-    first = STAGES["round-robin"].due(stage, BLANK, field, {})
+    first = KINDS["round-robin"].due(stage, BLANK, field, {})
     assert len(first) == 1
     sure, even = by_strength(first[0]), won(first[0], {"a": BLOCK // 2, "b": BLOCK // 2})
-    assert STAGES["round-robin"].due(stage, BLANK, field, {sure.path: sure}) == []
-    (second,) = STAGES["round-robin"].due(stage, BLANK, field, {even.path: even})
+    assert KINDS["round-robin"].due(stage, BLANK, field, {sure.path: sure}) == []
+    (second,) = KINDS["round-robin"].due(stage, BLANK, field, {even.path: even})
     assert second.first == BLOCK + 1
 
 
@@ -117,10 +119,10 @@ def test_a_tie_needs_four_sets_of_seven_and_a_drawn_set_does_not_count() -> None
     stage, field = knockout(first_to=4), Field(["a", "b"], SEED)
     records: dict[str, Record] = {}
     for wins in [(6, 4), (5, 5), (4, 6), (6, 4), (6, 4), (6, 4)]:
-        (fixture,) = STAGES["knockout"].due(stage, BLANK, field, records)
+        (fixture,) = KINDS["knockout"].due(stage, BLANK, field, records)
         records[fixture.path] = won(fixture, {"a": wins[0], "b": wins[1]})
     assert len(records) == 6
-    assert STAGES["knockout"].due(stage, BLANK, field, records) == []
+    assert KINDS["knockout"].due(stage, BLANK, field, records) == []
 
 
 def test_a_cup_in_progress_lists_who_still_plays_after_the_decided() -> None:
@@ -136,10 +138,10 @@ def test_due_is_a_pure_function_a_thousand_times() -> None:
             [league(chance.randint(1, 30_000)), knockout(chance.randint(1, 20_000), chance.randint(1, 4))]
         )
         field = Field(bots, SEED)
-        due = STAGES[stage.kind].due(stage, BLANK, field, {})
+        due = kind_of(stage).due(stage, BLANK, field, {})
         some: Records = {fixture.path: by_strength(fixture) for fixture in due if chance.random() < 0.5}
-        again = STAGES[stage.kind].due(stage, BLANK, field, some)
-        assert again == STAGES[stage.kind].due(stage, BLANK, field, some)
+        again = kind_of(stage).due(stage, BLANK, field, some)
+        assert again == kind_of(stage).due(stage, BLANK, field, some)
         assert not {fixture.path for fixture in again} & some.keys()
 
 

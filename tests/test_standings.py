@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import redirect_stdout
+from dataclasses import replace
 from itertools import combinations
 from random import Random
 from typing import Any
@@ -13,12 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from stage_configs import stage_of
 
 from host.bots.values import Usage
 from host.games import GAMES
 from host.play import table_plans
 from host.play.records import Fixture, Record, Result
 from host.report import terminal
+from host.tournament.stages.groups import Groups
 from host.tournament.standings import Row, by_pair, reordered, standings
 from host.tournament.standings import stage_standings as standings_told
 
@@ -57,7 +60,7 @@ def sureness(rows: list[Row], records: list[Record]) -> list[str]:
 
 def told(usage: Usage) -> Row:
     """Return the row of a bot that has used this."""
-    (row,) = standings("tables", ["chips"], [tourney(1, {"A": 200}, usage={"A": usage})], field("A"))
+    (row,) = standings(stage_of("tables", rank_by=["chips"]), [tourney(1, {"A": 200}, usage={"A": usage})], field("A"))
     return row
 
 
@@ -75,25 +78,25 @@ def ranking(rows: Iterable[Row]) -> list[tuple[int, str]]:
 
 def test_the_mean_over_tourneys_ranks() -> None:
     records = [tourney(1, {"A": 500, "B": 200}), tourney(2, {"A": 0, "B": 400})]
-    rows = standings("tables", ["chips"], records, field("AB"))
+    rows = standings(stage_of("tables", rank_by=["chips"]), records, field("AB"))
     assert [(row.bot, row.score) for row in rows] == [("B", 300), ("A", 250)]
 
 
 def test_the_interval_is_about_the_mean() -> None:
     luck = Random(1)
     records = [tourney(number, {"A": luck.randrange(400)}) for number in range(100)]
-    (row,) = standings("tables", ["chips"], records, field("A"))
+    (row,) = standings(stage_of("tables", rank_by=["chips"]), records, field("A"))
     assert row.low is not None and row.high is not None and row.score is not None
     assert row.low < row.score < row.high and row.high - row.low == pytest.approx(2 * 1.96 * 115 / 10, rel=0.15)
 
 
 def test_one_tourney_says_nothing_of_luck() -> None:
-    (row,) = standings("tables", ["chips"], [tourney(1, {"A": 900})], field("A"))
+    (row,) = standings(stage_of("tables", rank_by=["chips"]), [tourney(1, {"A": 900})], field("A"))
     assert (row.score, row.low, row.high) == (900, None, None)
 
 
 def test_a_game_without_winners_has_no_wins() -> None:
-    (row,) = standings("tables", ["chips"], [tourney(1, {"A": 900})], field("A"))
+    (row,) = standings(stage_of("tables", rank_by=["chips"]), [tourney(1, {"A": 900})], field("A"))
     assert (row.wins, row.rate) == (None, None)
 
 
@@ -103,11 +106,8 @@ def test_the_order_in_which_fixtures_ended_does_not_matter(order: list[int]) -> 
     luck = Random(2)
     records = [tourney(number, {bot: luck.randrange(400) for bot in "ABC"}) for number in range(8)]
     mixed = [records[number] for number in order]
-    rows = standings("tables", ["chips"], records, field("ABC"))
-    assert (rows, sureness(rows, records)) == (
-        standings("tables", ["chips"], mixed, field("ABC")),
-        sureness(rows, mixed),
-    )
+    stage = stage_of("tables")
+    assert standings_told(stage, {}, records, field("ABC")) == standings_told(stage, {}, mixed, field("ABC"))
 
 
 # Round robin.
@@ -115,43 +115,48 @@ def test_the_order_in_which_fixtures_ended_does_not_matter(order: list[int]) -> 
 
 def test_games_rank_before_hands() -> None:
     records = [block("AX", (10, 10), (41, 40)), block("BX", (12, 8), (40, 41)), block("CX", (10, 10), (44, 40))]
-    rows = standings("round-robin", ["games", "hands"], records, field("ABC"))
+    rows = standings(stage_of("round-robin", rank_by=["games", "hands"]), records, field("ABC"))
     assert [(row.bot, row.wins, row.score) for row in rows] == [("B", 12, 40), ("C", 10, 44), ("A", 10, 41)]
 
 
 def test_equals_share_a_rank_and_keep_the_given_order() -> None:
     records = [block("AX", (5, 5)), block("BX", (5, 5)), block("CX", (4, 6)), block("DX", (6, 4))]
-    rows = standings("round-robin", ["games", "hands"], records, field("CBAD"))
+    rows = standings(stage_of("round-robin", rank_by=["games", "hands"]), records, field("CBAD"))
     assert ranking(rows) == [(1, "D"), (2, "B"), (2, "A"), (4, "C")]
 
 
 def test_a_draw_is_a_win_for_nobody() -> None:
-    rows = standings("round-robin", ["games"], [block("AB", (4, 3), tables=10)], field("AB"))
+    rows = standings(stage_of("round-robin", rank_by=["games"]), [block("AB", (4, 3), tables=10)], field("AB"))
     assert [(row.tables, row.wins, row.rate) for row in rows] == [(10, 4, 0.4), (10, 3, 0.3)]
 
 
 def test_who_has_played_more_is_not_ahead_for_that() -> None:
     records = [block("AX", (60, 40)), block("BX", (7, 3))]
-    assert ranking(standings("round-robin", ["games", "hands"], records, field("AB"))) == [(1, "B"), (2, "A")]
+    assert ranking(standings(stage_of("round-robin", rank_by=["games", "hands"]), records, field("AB"))) == [
+        (1, "B"),
+        (2, "A"),
+    ]
 
 
 def test_who_has_not_played_is_last_and_says_so() -> None:
-    rows = standings("round-robin", ["games"], [block("AB", (0, 9))], field("CAB"))
+    rows = standings(stage_of("round-robin", rank_by=["games"]), [block("AB", (0, 9))], field("CAB"))
     assert [(row.bot, row.note) for row in rows] == [("B", ""), ("A", ""), ("C", "has not played yet")]
 
 
 def test_nothing_played_is_no_reason_to_fail() -> None:
-    rows = standings("round-robin", ["games", "hands"], [], field("AB"))
-    assert [row.tables for row in rows] == [0, 0] and sureness(rows, []) == []
+    found = standings_told(stage_of("round-robin"), {}, [], field("AB"))
+    assert [row.tables for row in found.rows] == [0, 0] and found.sure == []
 
 
 def test_an_unknown_measure_is_refused() -> None:
     with pytest.raises(ValueError, match='"chips" or "advances", not "elo"'):
-        standings("round-robin", ["elo"], [], {})
+        standings(stage_of("round-robin", rank_by=["elo"]), [], {})
 
 
 def test_places_won_elsewhere_rank_and_who_has_none_comes_after() -> None:
-    rows = standings("cup", ["games", "hands"], [block("AB", (9, 1)), block("CX", (8, 2))], field("ABC"))
+    rows = standings(
+        stage_of("knockout", rank_by=["games", "hands"]), [block("AB", (9, 1)), block("CX", (8, 2))], field("ABC")
+    )
     assert ranking(reordered(rows, ["B", "C"])) == [(1, "B"), (2, "C"), (3, "A")]
 
 
@@ -159,7 +164,7 @@ def test_places_won_elsewhere_rank_and_who_has_none_comes_after() -> None:
 
 
 def test_wins_rank_where_the_game_has_winners() -> None:
-    rows = standings("independent", [], [block("AB", (1063, 937))], field("AB"))
+    rows = standings(stage_of("independent"), [block("AB", (1063, 937))], field("AB"))
     assert [(row.bot, row.wins) for row in rows] == [("A", 1063), ("B", 937)]
 
 
@@ -169,7 +174,9 @@ def test_seats_rotate_and_every_bot_keeps_its_own_scores() -> None:
     (sittings,) = table_plans.independent(blank, b"")
     scores = tuple(tuple(worth[bot] for bot in sitting.bots) for sitting in sittings)
     results = {bot: Result(7, 0, 7 * worth[bot], 0, 30, 0) for bot in sittings[0].bots}
-    rows = standings("independent", ["chips"], [played("play/5", results, scores=scores)], field("ABC"))
+    rows = standings(
+        stage_of("independent", rank_by=["chips"]), [played("play/5", results, scores=scores)], field("ABC")
+    )
     assert [(row.bot, row.score, row.low, row.high) for row in rows] == [
         ("C", 30, 30, 30),
         ("B", 20, 20, 20),
@@ -180,7 +187,7 @@ def test_seats_rotate_and_every_bot_keeps_its_own_scores() -> None:
 def test_without_single_scores_fixtures_count_as_much_as_they_are_large() -> None:
     results = [Result(30, 0, 300, 0, 0, 0), Result(10, 0, 500, 0, 0, 0)]
     records = [played(f"play/{number}", {"A": result}) for number, result in enumerate(results)]
-    (row,) = standings("independent", ["chips"], records, field("A"))
+    (row,) = standings(stage_of("independent", rank_by=["chips"]), records, field("A"))
     assert row.score == 20 and row.low is not None and row.low < 20
 
 
@@ -210,13 +217,13 @@ def test_who_was_never_asked_has_no_times() -> None:
 def test_faults_are_counted_by_kind_over_all_fixtures() -> None:
     records = [tourney(1, {"A": 0}, faults={"A": {"timeout": 2, "crash": 1}}), tourney(2, {"A": 0}, faults={})]
     records.append(tourney(3, {"A": 0}, faults={"A": {"crash": 4}}))
-    (row,) = standings("tables", ["chips"], records, field("A"))
+    (row,) = standings(stage_of("tables", rank_by=["chips"]), records, field("A"))
     assert (row.faults, row.faults_by_kind) == (7, {"crash": 5, "timeout": 2})
 
 
 def test_a_benched_bot_is_told() -> None:
     records = [tourney(number, {"A": 0}, benched=("A",) if number < 3 else ()) for number in range(5)]
-    (row,) = standings("tables", ["chips"], records, field("A"))
+    (row,) = standings(stage_of("tables", rank_by=["chips"]), records, field("A"))
     assert (row.benched, row.note) == (3, "benched in 3 of 5 fixtures")
 
 
@@ -243,7 +250,7 @@ def cup(means: Mapping[str, float], tourneys: int, seed: int = 0) -> list[Record
 
 
 def said(kind: str, records: list[Record], names: str) -> list[str]:
-    return sureness(standings(kind, [], records, field(names)), records)
+    return standings_told(stage_of(kind), {}, records, field(names)).sure
 
 
 def test_the_better_is_said_to_be_ahead() -> None:
@@ -300,8 +307,8 @@ def test_only_two_at_a_table_are_a_pair() -> None:
 
 
 def advice(records: list[Record], names: str, **stage: Any) -> list[Any]:
-    facts = {"name": "s", "kind": "round-robin", "rank_by": []} | stage
-    return [tuple(each) for each in standings_told(facts, {}, records, field(names)).advice]
+    config = stage_of(**{"kind": "round-robin"} | stage)
+    return [tuple(each) for each in standings_told(config, {}, records, field(names)).advice]
 
 
 def test_neighbours_that_are_too_close_say_how_many_tables_would_tell() -> None:
@@ -322,7 +329,7 @@ def test_tourneys_are_counted_in_tourneys() -> None:
 
 def test_advice_is_one_line_for_people() -> None:
     records = [block("AB", (520, 480)), block("BC", (510, 490)), block("AC", (515, 485)), block("CD", (500, 500))]
-    found = standings_told({"name": "s", "kind": "round-robin", "rank_by": []}, {}, records, field("ABCD"))
+    found = standings_told(stage_of("round-robin"), {}, records, field("ABCD"))
     lines = terminal.advised(found.advice)
     assert lines[0].startswith("certain at about ") and " tables a pair, now 1\u202f000" in lines[0]
 
@@ -330,7 +337,7 @@ def test_advice_is_one_line_for_people() -> None:
 def test_verbose_standings_tell_faults_by_kind_and_every_close_order() -> None:
     records = [block("AB", (520, 480)), block("CD", (500, 500))]
     records[0] = records[0]._replace(faults={"B": {"timeout": 2, "illegal": 1}})
-    found = standings_told({"name": "s", "kind": "round-robin", "rank_by": []}, {}, records, field("ABCD"))
+    found = standings_told(stage_of("round-robin"), {}, records, field("ABCD"))
     lines = list(terminal.details(found.rows, found.advice))
     assert lines[0] == "B: 2 timeout, 1 illegal"
     assert len(lines) == 1 + len(found.advice) and all("certain at " in line for line in lines[1:])
@@ -346,7 +353,7 @@ def game(group: str, number: int, chips: Iterable[int]) -> Record:
     return played(f"groups/1/{group}/{number}", results)
 
 
-GROUPS = {"name": "groups", "kind": "groups", "rank_by": ["advances", "chips"], "advance": 2}
+GROUPS = Groups(name="groups", until=5)
 
 
 def test_in_groups_the_share_of_games_in_which_a_bot_advances_is_first_and_chips_are_second() -> None:
@@ -360,7 +367,7 @@ def test_in_groups_the_share_of_games_in_which_a_bot_advances_is_first_and_chips
         assert row.score_low is not None and row.score is not None and row.score_high is not None
         assert row.score_low <= row.score <= row.score_high
     assert rows[0].score_high - rows[0].score_low == pytest.approx(2 * 1.96 * 26 / 40**0.5, rel=0.3)  # type: ignore[operator]
-    shown_at_all = shown("groups", rows, [])
+    shown_at_all = shown(rows, [])
     assert shown_at_all.count("±") == 2 and "advanced" in shown_at_all
 
 
@@ -372,7 +379,7 @@ def test_a_single_game_of_a_group_has_no_interval_of_chips() -> None:
 def test_bots_of_different_groups_are_not_compared() -> None:
     games = [game("ABC", number, (300, 200, 100)) for number in range(1, 21)]
     games += [game("DEF", number, (300, 200, 100)) for number in range(1, 21)]
-    found = standings_told(GROUPS | {"advance": 1}, {}, games, field("ABCDEF"))
+    found = standings_told(replace(GROUPS, advance=1), {}, games, field("ABCDEF"))
     assert not [sentence for sentence in found.sure if sentence.startswith(("A and D", "A ahead of D", "D and A"))]
     assert all({*each.bots} <= {*"ABC"} or {*each.bots} <= {*"DEF"} for each in found.advice)
 
@@ -386,9 +393,9 @@ def test_who_does_not_take_part_in_a_stage_is_out_and_not_waiting() -> None:
 # On the screen.
 
 
-def shown(kind: str, rows: list[Row], sure: list[str]) -> str:
+def shown(rows: list[Row], sure: list[str]) -> str:
     with redirect_stdout(io.StringIO()) as output:
-        terminal.print_standings("Mock Cup · 1\u202f063 tables", rows, sure, kind)
+        terminal.print_standings("Mock Cup · 1\u202f063 tables", rows, sure)
     return output.getvalue()
 
 
@@ -400,13 +407,13 @@ def league(names: Iterable[str]) -> tuple[list[Row], list[Record]]:
         )
         for one, other in combinations(names, 2)
     ]
-    return standings("round-robin", [], records, field(names)), records
+    return standings(stage_of("round-robin"), records, field(names)), records
 
 
 def test_thousands_are_set_apart_and_times_have_units() -> None:
     records = [block("AB", (424_112, 275_888), (1_290_331, 900_000))]
     records[0] = records[0]._replace(usage={"A": usage({8: 1000}, 0.1, cpu=0.011), "B": IDLE})
-    lines = shown("round-robin", standings("round-robin", [], records, field("AB")), []).splitlines()
+    lines = shown(standings(stage_of("round-robin"), records, field("AB")), []).splitlines()
     first = "1  A    c           424_112  60.59 %  0.11  1_290_331       0  256 µs         11 µs"
     assert lines[2].rstrip() == first.replace("_", terminal.THIN)
 
@@ -416,7 +423,7 @@ def test_thousands_are_set_apart_and_times_have_units() -> None:
 def test_a_strangers_name_is_harmless_and_the_table_fits(names: list[str]) -> None:
     rows, records = league(names)
     with redirect_stdout(io.StringIO()) as output:
-        terminal.print_standings("head", rows, [], "round-robin")
+        terminal.print_standings("head", rows, [])
         terminal.print_pairs(names, by_pair(records))
     lines = output.getvalue().split("\n")
     assert all(line.replace(terminal.THIN, " ").isprintable() and cell_len(line) <= 100 for line in lines)
@@ -424,18 +431,18 @@ def test_a_strangers_name_is_harmless_and_the_table_fits(names: list[str]) -> No
 
 def test_markup_in_a_name_is_only_a_name() -> None:
     rows, _ = league(["[red]x[/red]", "B"])
-    assert "[red]x[/red]" in shown("round-robin", rows, ["[red]x[/red] ahead of B, 99 % sure"])
+    assert "[red]x[/red]" in shown(rows, ["[red]x[/red] ahead of B, 99 % sure"])
 
 
 def test_what_is_not_known_is_a_dash_and_not_a_nought() -> None:
-    rows = standings("tables", [], [tourney(1, {"A": 200})], field("AB"))
-    assert shown("tables", rows, []).splitlines()[2].split()[-5:] == ["200.0", "–", "0", "–", "–"]
+    rows = standings(stage_of("tables"), [tourney(1, {"A": 200})], field("AB"))
+    assert shown(rows, []).splitlines()[2].split()[-5:] == ["200.0", "–", "0", "–", "–"]
 
 
 def test_sentences_are_broken_between_them_only() -> None:
     rows, _ = league("AB")
     sentence = "A ahead of B, 97 % sure"
-    lines = shown("round-robin", rows, [sentence] * 9).splitlines()[4:]
+    lines = shown(rows, [sentence] * 9).splitlines()[4:]
     assert " · ".join(lines).split(" · ") == [sentence] * 9 and all(len(line) <= 100 for line in lines)
 
 
@@ -465,7 +472,9 @@ def test_a_pair_that_is_not_certain_is_starred() -> None:
 
 
 def test_json_has_what_programs_were_promised() -> None:
-    (row,) = json.loads(json.dumps(terminal.json_rows(standings("tables", [], [tourney(1, {"A": 9})], field("A")))))
+    (row,) = json.loads(
+        json.dumps(terminal.json_rows(standings(stage_of("tables"), [tourney(1, {"A": 9})], field("A"))))
+    )
     promised = {
         "rank": 1,
         "bot": "A",
@@ -493,8 +502,7 @@ def test_large_fields_are_ranked_while_one_looks() -> None:
     names = [f"bot{number}" for number in range(50)]
     records = cup({name: 200.0 + 3 * number for number, name in enumerate(names)}, 100)
     started = time.process_time()
-    rows = standings("tables", [], records, field(names))
-    sureness(rows, records)
+    assert len(standings_told(stage_of("tables"), {}, records, field(names)).rows) == len(names)
     assert time.process_time() - started < 10  # 0.6 s measured
 
 
@@ -502,6 +510,5 @@ def test_a_whole_season_is_ranked_at_once() -> None:
     records = [record for number in range(10) for record in season(dict.fromkeys("ABCDEFGH", 1.0), 100, number)]
     records = [record._replace(path=f"{record.path}/{number}") for number, record in enumerate(records)]
     started = time.process_time()
-    rows = standings("round-robin", [], records, field("ABCDEFGH"))
-    sureness(rows, records)
+    assert len(standings_told(stage_of("round-robin"), {}, records, field("ABCDEFGH")).rows) == 8
     assert time.process_time() - started < 2  # 0.005 s measured

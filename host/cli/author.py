@@ -1,6 +1,5 @@
 """Commands of a bot's author: games, play, errors, replay, verify."""
 
-import json
 import re
 import shlex
 import time
@@ -145,7 +144,8 @@ def play(
     from host.base.safe_text import escape_control_chars
     from host.cli.progress import progress_view
     from host.report import terminal
-    from host.tournament.adhoc import Stage, played
+    from host.tournament.adhoc import played
+    from host.tournament.stages.adhoc import Adhoc
     from host.tournament.standings import stage_standings
 
     chosen, specs = named(context, names, game)
@@ -156,11 +156,11 @@ def play(
         raise click.UsageError(f"a table of {chosen.name} seats {seats} bots; {many}")
     terms, journal = terms_of(context, chosen, specs, preset, seed, unsafe=unsafe)
     hands = min(workers or usable_cores(), tables)
+    stage = Adhoc(tables=tables, mirror=mirror)
     started = time.monotonic()
     with progress_view("none" if context.json or tables <= 2 else "auto", quiet=context.quiet) as watch:
-        friendly = trio.run(played, terms, Stage(tables, mirror), journal, processes, hands, watch)
+        friendly = trio.run(played, terms, stage, journal, processes, hands, watch)
     seconds = time.monotonic() - started
-    stage = {"name": "play", "kind": "independent", "rank_by": [], "mirror": mirror}
     rows, sure, advice = stage_standings(stage, {}, friendly.records, friendly.bots)
     if context.json:
         print_json(
@@ -182,7 +182,7 @@ def play(
     count = f"{tables:,}".replace(",", "\u202f")
     some = f"{count} table{'s' if tables > 1 else ''} in {seconds:.1f} s"
     words = f"{some} · level {terms.level} · the same again: --seed {friendly.seed.hex()}"
-    terminal.print_standings(words, rows, sure, kind="independent", advice=advice)
+    terminal.print_standings(words, rows, sure, advice=advice)
     for row in rows:
         if row.faults:
             kinds = ", ".join(f"{times} {kind}" for kind, times in sorted(row.faults_by_kind.items()))
@@ -234,6 +234,7 @@ def errors(context: CliContext, bot: str | None, kind: str | None) -> None:
     from host.report.visibility import table_of
     from host.submissions.sample_bots import PREFIX
     from host.tournament.journal import reading
+    from host.tournament.stages import stages_of
     from protocols.wire import FaultKind
 
     kinds_known = [str(each) for each in FaultKind]
@@ -244,7 +245,7 @@ def errors(context: CliContext, bot: str | None, kind: str | None) -> None:
     groups: dict[tuple[str, str], dict[str, Any]] = {}
     with reading(journals[0]) as journal:
         bots = journal.bots()
-        stages = {stage["name"]: stage["kind"] for stage in json.loads(journal.metadata().get("stages", "[]"))}
+        stages = {stage.name: stage for stage in stages_of(journal.metadata())}
         for _, record in journal.records():
             for name, kinds in record.faults.items():
                 for what, count in kinds.items():
@@ -252,7 +253,7 @@ def errors(context: CliContext, bot: str | None, kind: str | None) -> None:
                     group["count"] += count
         for number, path, piece in sorted(journal.evidence("WHERE fault.kind != 'slowest'"), key=_in_order_of_play):
             group = groups.setdefault((piece.bot, piece.kind), {"bot": piece.bot, "kind": piece.kind, "count": 1})
-            where = f"{table_of(stages.get(path.split('/')[0], ''), path, piece.table)}:{piece.number}"
+            where = f"{table_of(stages.get(path.split('/')[0]), path, piece.table)}:{piece.number}"
             if "first" not in group:
                 group |= {
                     "first": where,

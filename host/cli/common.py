@@ -1,11 +1,10 @@
 """What several commands need: the game, the level, the bots that are meant, standings on the screen."""
 
 import contextlib
-import json
 import shutil
 import textwrap
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -15,6 +14,10 @@ from host.games import GAMES
 from host.games.engine import Game
 from host.submissions.discovery import Entry, load_spec
 from host.submissions.sample_bots import PREFIX, sample
+
+if TYPE_CHECKING:
+    from host.tournament.journal import Journal
+    from host.tournament.stages.kind import StageConfig
 
 NOBODY = "no fixture is finished yet, so nobody is ahead"
 
@@ -68,23 +71,25 @@ def compute_standings(context: CliContext, folder: Path, outcome: Any, *, on_one
         print_standings(context, place, None, interrupted=outcome.interrupted, on_one_line=on_one_line)
 
 
-def the_stage(journal: Any, name: str | None) -> dict[str, Any]:
+def the_stage(journal: "Journal", name: str | None) -> "StageConfig":
     """Return a stage by name, or the last in which anything has been played. Raise Refused when nothing is known."""
-    stages: list[dict[str, Any]] = json.loads(journal.metadata().get("stages", "[]"))
+    from host.tournament.stages import stages_of
+
+    stages = stages_of(journal.metadata())
     if not stages:
         raise UserError(
             [Problem("R006", str(journal.path), "nothing has been played here yet", hint="croupier run")], 3
         )
-    wanted = [stage for stage in stages if name in (None, stage["name"])]
+    wanted = [stage for stage in stages if name in (None, stage.name)]
     if not wanted:
-        raise click.UsageError(unknown_name("stage", str(name), [stage["name"] for stage in stages]))
-    return next((stage for stage in reversed(wanted) if journal.paths(stage["name"])), wanted[0])
+        raise click.UsageError(unknown_name("stage", str(name), [stage.name for stage in stages]))
+    return next((stage for stage in reversed(wanted) if journal.paths(stage.name)), wanted[0])
 
 
 class Standing(NamedTuple):
     """A stage as its standings are told: what was played, by whom, and the facts that come with them as JSON."""
 
-    stage: dict[str, Any]
+    stage: "StageConfig"
     facts: dict[str, str]
     bots: dict[str, dict[str, Any]]
     records: list[Any]
@@ -95,7 +100,7 @@ class Standing(NamedTuple):
         """One line of what this is about."""
         some = f"{len(self.records)} fixture{'' if len(self.records) == 1 else 's'}"
         return (
-            f"{self.facts['name']} · {self.stage['name']} · {some} · level {self.facts['level']} · "
+            f"{self.facts['name']} · {self.stage.name} · {some} · level {self.facts['level']} · "
             f"seed sha256 {self.facts['seed_sha256'][:8]}… · {self.facts['state']}"
         )
 
@@ -109,7 +114,7 @@ def standing(journal: Any, name: str | None, *, interrupted: bool = False) -> St
     stage = the_stage(journal, name)
     facts, bots = journal.metadata(), journal.bots()
     seed = known_seed(journal)  # None where it is not the one whose hash the run began with
-    records = [record for _, record in journal.records(stage["name"])]
+    records = [record for _, record in journal.records(stage.name)]
     told = {
         "run": facts["name"],
         "game": facts["game"],
@@ -119,8 +124,8 @@ def standing(journal: Any, name: str | None, *, interrupted: bool = False) -> St
         "seed": seed.hex() if seed is not None and facts["state"] == "finished" else None,
         "state": facts["state"],
         "interrupted": interrupted,
-        "stage": stage["name"],
-        "seal": journal.seal(stage["name"]) if facts.get(f"stage {stage['name']}") == "finished" else None,
+        "stage": stage.name,
+        "seal": journal.seal(stage.name) if facts.get(f"stage {stage.name}") == "finished" else None,
         "fixtures": len(records),
         **count_replays(records)._asdict(),
     }
@@ -153,7 +158,7 @@ def print_standings(
         advised = [each._asdict() for each in advice]
         show("standings", **now.told, rows=terminal.json_rows(rows), sure=sure, advice=advised)
     elif now.records:
-        terminal.print_standings(now.head, rows, sure, kind=now.stage["kind"], advice=advice)
+        terminal.print_standings(now.head, rows, sure, advice=advice)
         for line in terminal.details(rows, advice) if context.verbose else ():
             click.echo(line)
     else:

@@ -37,9 +37,9 @@ def config(context: CliContext, what: str) -> None:
     if what == "schema":
         from pydantic import TypeAdapter
 
-        from host.tournament.config import ConfigFile
+        from host.tournament.config import config_model
 
-        shape = TypeAdapter(ConfigFile).json_schema()
+        shape = TypeAdapter(config_model()).json_schema()
         if context.json:
             print_json("config", schema_of="croupier.toml", shape=shape)
         else:

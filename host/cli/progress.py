@@ -97,7 +97,7 @@ class Tally:
     def __init__(self) -> None:
         self.latest: Progress | None = None
         self.done = Counter[str]()
-        self.scores: dict[str, list[int]] = {}
+        self.scores: dict[str, list[float]] = {}
         self.faults: dict[str, Counter[str]] = {}
         self.last_fault = ""
         self.replayed = 0

@@ -12,6 +12,7 @@ from host.play.custom_games import game_by_name
 from host.report import terminal
 from host.tournament.journal import reading
 from host.tournament.seat_effects import SeatRow, by_seat, seat_results
+from host.tournament.stages import kind_of
 from host.tournament.standings import Pair, by_pair, stage_standings
 from host.tournament.tournament_dir import Folder
 
@@ -30,14 +31,14 @@ def print_pairs(context: CliContext, place: Path, stage: str | None, *, as_csv: 
     elif pairs:
         terminal.print_pairs([row.bot for row in rows], pairs)
     else:
-        click.echo(f"no two bots have met alone at a table of stage {now.stage['name']}")
+        click.echo(f"no two bots have met alone at a table of stage {now.stage.name}")
 
 
 def print_seats(context: CliContext, place: Path, stage: str | None, *, as_csv: bool) -> None:
     """Print what the seats of a stage are worth."""
     with reading(Folder(place).journal) as journal:
         now = standing(journal, stage)
-        seed = seed_of(journal) if now.stage["kind"] == "tables" else b""  # there the seats are drawn from it
+        seed = seed_of(journal) if kind_of(now.stage).tourneys else b""  # the seats of a tourney are drawn from it
         found = by_seat(seat_results(now.stage, journal, seed))
     unit = "games" if game_by_name(now.facts["game"]).winners else "chips"
     rows = [row._asdict() for row in found.rows]

@@ -1,6 +1,5 @@
 """A run seen from another terminal: `status` prints one frame, `watch` draws frames until the run ends. Both only read."""
 
-import json
 import time
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping
@@ -19,7 +18,7 @@ from host.cli.progress import FRAMES, Tally, frame, progress_view
 from host.play.records import count_replays
 from host.tournament.journal import Journal, lock_holder, reading
 from host.tournament.stage_runner import Progress
-from host.tournament.stages import STAGES
+from host.tournament.stages import kind_of, stages_of
 from host.tournament.tournament_dir import Folder
 
 
@@ -79,13 +78,13 @@ def stage_rows(journal: Journal, done: Mapping[str, int]) -> list[StageRow]:
     """Return how far each stage is; `done` counts the finished fixtures by stage."""
     facts = journal.metadata()
     rows = []
-    for stage in json.loads(facts["stages"]):
-        name = stage["name"]
+    for stage in stages_of(facts):
+        name = stage.name
         state = facts.get(f"stage {name}", "waiting")
         seal = journal.seal(name) if state == "finished" else None
         known = int(facts.get(f"known {name}", 0))
         shown_state = state.replace("running", facts["state"])
-        rows.append(StageRow(name, stage["kind"], done.get(name, 0), known, shown_state, seal))
+        rows.append(StageRow(name, stage.kind, done.get(name, 0), known, shown_state, seal))
     return rows
 
 
@@ -133,7 +132,7 @@ def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
     while running:
         facts = journal.metadata()
         running = facts["state"] == "running"  # asked first: what is journalled last is still read
-        more = {stage["name"]: STAGES[stage["kind"]].places is not None for stage in json.loads(facts["stages"])}
+        more = {stage.name: kind_of(stage).places is not None for stage in stages_of(facts)}
         for name, state in states(facts):
             if name not in over and state != "waiting":
                 fresh = sorted(journal.records(name, newest[name]), key=itemgetter(0))
@@ -154,7 +153,7 @@ def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
 
 def states(facts: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return how far each stage is, in their order: waiting, running or finished."""
-    return [(stage["name"], facts.get(f"stage {stage['name']}", "waiting")) for stage in json.loads(facts["stages"])]
+    return [(stage.name, facts.get(f"stage {stage.name}", "waiting")) for stage in stages_of(facts)]
 
 
 def _file(path: Path) -> int:

@@ -4,7 +4,6 @@ import json
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from types import SimpleNamespace
 from typing import NamedTuple
 
 from host.base.errors import UserError
@@ -15,8 +14,8 @@ from host.play import match
 from host.play.custom_games import game_by_name
 from host.play.results import results_of
 from host.tournament.journal import Journal
-from host.tournament.journal_schema import stages_of
-from host.tournament.stages import Field
+from host.tournament.stages import stages_of
+from host.tournament.stages.kind import Field
 from host.tournament.standings import outcome
 from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind
@@ -70,18 +69,17 @@ def wrong_places(journal: Journal) -> Iterator[str]:
     """Yield where the places that a run has written down are not those that its records give, stage by stage."""
     facts, bots = journal.metadata(), journal.bots()
     config = json.loads(facts.get("config", "{}"))
-    asked = {stage["name"]: SimpleNamespace(**stage) for stage in config.get("stage", [])}
     left: list[str] = []
-    for noted in stages_of(facts):
-        name = noted["name"]
-        if name not in asked or facts.get(f"stage {name}") != "finished":
+    for stage in stages_of(facts):
+        name = stage.name
+        if facts.get(f"stage {name}") != "finished":
             return
         order = json.loads(facts.get(f"field {name}", "[]"))
         if order != left and (left or sorted(order) != sorted(bots)):
             yield f"{name}: {_named(order)} were written down to play it, and not {_named(left or sorted(bots))}"
         records = {record.path: record for _, record in journal.records(name)}
         field = Field(order, seed_of(journal), config.get("run", {}).get("stop_early", False))
-        places, left = outcome(asked[name], noted, field, records, bots)
+        places, left = outcome(stage, field, records, bots)
         kept = json.loads(facts.get(f"order {name}", "[]"))
         if kept != places:
             yield f"{name}: its places were written down as {_named(kept)}, its records give {_named(places)}"

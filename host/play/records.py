@@ -36,7 +36,7 @@ class Result(NamedTuple):
     """
 
     tables: int
-    wins: int
+    wins: int | float  # a part where equals share a win
     score: int
     low: int
     high: int

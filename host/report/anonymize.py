@@ -12,7 +12,7 @@ from host.bots.values import Evidence
 from host.play.records import Record
 from host.tournament.journal import Journal
 from host.tournament.seat_effects import Effects
-from host.tournament.stages import contestants
+from host.tournament.stages.kind import contestants
 
 WITHHELD = ""
 

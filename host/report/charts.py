@@ -32,7 +32,7 @@ def value(row: Row) -> str:
 
 def figure(row: Row) -> str:
     """Return what ranks a bot, in words; in groups places are won by going on, and chips tell more."""
-    if row.kind == "groups" and row.score is not None:
+    if "advances" in row.rank_by and row.score is not None:
         return f"{thousands(row.score, decimals(row))} chips"
     return f"{value(row)} won" if row.rate is not None else f"{value(row)} chips"
 
@@ -47,7 +47,7 @@ def half(row: Row) -> str:
 
 def margin(row: Row) -> str:
     """Return a row's interval in words; of groups, how often it was among the first."""
-    if row.kind == "groups" and row.wins is not None:
+    if "advances" in row.rank_by and row.wins is not None:
         return f"among the first in {row.wins:g} of {thousands(row.tables)} {'game' if row.tables == 1 else 'games'}"
     return "no interval yet" if row.low is None else f"± {half(row)}"
 

@@ -13,7 +13,7 @@ from host.report.playlog import Death, Look, playlog, read_playlog
 from host.report.table_replays import ReplayedTable, TableRef, evidence, find, json_value, load
 from host.report.visibility import all_stages, public_stages
 from host.tournament.journal import Journal
-from host.tournament.journal_schema import stages_of
+from host.tournament.stages import stages_of
 
 COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won")
 FOLDED = " tried to bet 0 chips. "
@@ -24,7 +24,7 @@ def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[
 
     Raise Refused for what does not exist, and for a stage under way: its cards are nobody's business yet.
     """
-    stages = [stage["name"] for stage in stages_of(journal.metadata())]
+    stages = [stage.name for stage in stages_of(journal.metadata())]
     meant = stages if selection is None else [stage for stage in stages if stage == selection]
     place: TableRef | None = None
     if selection == "last" and (paths := journal.paths()):
@@ -56,8 +56,8 @@ def refuse_secrets(journal: Journal, fixture: str) -> None:
     """Raise Refused when a fixture's stage is under way; friendly games have no stage, and no secrets."""
     shown = public_stages(journal)
     for stage in stages_of(journal.metadata()):
-        if stage["name"] not in shown and fixture in journal.paths(stage["name"]):
-            raise still_running(stage["name"])
+        if stage.name not in shown and fixture in journal.paths(stage.name):
+            raise still_running(stage.name)
 
 
 def write_csv(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:

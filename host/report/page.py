@@ -20,6 +20,7 @@ from host.report.summary import RunSummary, Stage
 from host.report.table_replays import TableRef, gzip_base64
 from host.report.terminal import advised
 from host.report.timelines import Chips
+from host.tournament.stages import kind_by_name
 
 PAGES = Path(__file__).parent / "pages"
 CROSSED = 60  # bots in the table of pairs, each beside each
@@ -138,11 +139,11 @@ def render(
     """
     if thrift is Detail.CUT:
         told = without_evidence(told)
-    paired = [stage for stage in told.stages if len(stage.pairs) > 0 and stage.kind != "knockout"]
+    paired = [stage for stage in told.stages if len(stage.pairs) > 0 and kind_by_name(stage.kind).comparison != "none"]
     menu = [("result", "Result")] if told.stages or wrong else []
     menu += [("standings", "Standings")] if told.stages else []
     menu += [("pairs", "Pairs")] if paired else []
-    menu += [("knockout", "Knockout")] if any(stage.bracket for stage in told.stages) else []
+    menu += [("bracket", "Bracket")] if any(stage.bracket for stage in told.stages) else []
     menu += [("groups", "Groups")] if any(stage.groups for stage in told.stages) else []
     menu += [("bots", "Bots"), ("faults", "Faults")] if told.stages else []
     menu += [("fairness", "Fairness")] if any(stage.effects for stage in told.stages) else []

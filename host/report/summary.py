@@ -5,23 +5,21 @@ import time
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from host.base.safe_text import one_line
 from host.bots.values import Evidence, Usage
 from host.games import GAMES
 from host.play.custom_games import game_by_name
-from host.play.records import Fixture, Record, Replays, Result, count_replays
+from host.play.records import Record, Replays, count_replays
 from host.report.anonymize import REAL_NAMES, Names
 from host.report.terminal import time_breakdown
 from host.report.timelines import Duel, Ranks, head_to_head, is_two_player, pair_timelines, ranks
 from host.report.visibility import public_stages, state_of, table_of
-from host.tournament import pairing
 from host.tournament.journal import Journal
-from host.tournament.journal_schema import stages_of
 from host.tournament.seat_effects import Effects, effects, seat_results
-from host.tournament.stages import STAGES, Field, sets_won, tie_winner
+from host.tournament.stages import kind_of, stages_of
+from host.tournament.stages.kind import BLANK, Bracket, Field, Group, StageConfig
 from host.tournament.standings import Advice, Pair, Row, as_counted_by, by_pair, stage_standings
 from host.tournament.tournament_dir import committed_at
 
@@ -88,42 +86,6 @@ class BotSummary(NamedTuple):
     faults: tuple[Faults, ...]
     slowest: tuple[Sample, ...]
     spent: Spent | None
-
-
-class Tie(NamedTuple):
-    """Two bots that meet in a cup; None is a bye or still open, the sets are those won so far."""
-
-    bots: tuple[str | None, str | None]
-    sets: tuple[int, int]
-    winner: str | None
-
-
-class Bracket(NamedTuple):
-    """One round of a cup in one part of the field: the ties that play for places `first` to `last`."""
-
-    round: int
-    first: int
-    last: int
-    ties: tuple[Tie, ...]
-
-
-class GroupSeat(NamedTuple):
-    """A bot in a group: its mean chips (none when it is out), the games in which it was among the first, shares of a
-    tie included, and whether it has played on since."""
-
-    bot: str
-    chips: float
-    first: float
-    on: bool
-
-
-class Group(NamedTuple):
-    """Bots that sat at the same tables, best first."""
-
-    name: str
-    round: int
-    games: int
-    seats: tuple[GroupSeat, ...]
 
 
 class Stage(NamedTuple):
@@ -203,18 +165,17 @@ def summarize(
     shown = public_stages(journal) if shown is None else shown
     config: dict[str, Any] = json.loads(facts.get("config", "{}"))
     over = facts.get("state") == "finished"
-    asked: dict[str, Any] = {stage["name"]: stage for stage in config.get("stage", [])}
-    stages, order = [], list(bots)
+    stages, order, configs = [], list(bots), stages_of(facts)
     read = {
-        said["name"]: [
-            (number, names.record(record)) for number, record in sorted(journal.records(said["name"]), key=_id)
+        config.name: [
+            (number, names.record(record)) for number, record in sorted(journal.records(config.name), key=_id)
         ]
-        for said in stages_of(facts)
+        for config in configs
     }
     everything = [(name, record) for name, numbered in read.items() for _, record in numbered]
     newest = max((number for numbered in read.values() for number, _ in numbered), default=0)
-    for said in stages_of(facts):
-        name = said["name"]
+    for of_stage in configs:
+        name = of_stage.name
         records = [record for _, record in read[name]]
         order_of = list(read)
         later = {
@@ -223,19 +184,21 @@ def summarize(
             if order_of.index(other) > order_of.index(name)
             for bot in record.results
         }
-        stage = _stage(said, facts, asked.get(name), order, records, bots, later)
+        stage = _stage(of_stage, facts, order, records, bots, later)
         known = _finished(before, facts, stage)
         stages.append(
             stage._replace(
                 duels=known.duels
                 if known
                 else pair_timelines(partial(names.scored, journal), stage.pairs, records, name in shown),
-                effects=known.effects if known else _effects(journal, said, stage, seed, names),
+                effects=known.effects if known else _effects(journal, of_stage, stage, seed, names),
                 seal=journal.seal(name) if stage.state == "finished" else "",
             )
         )
         order = json.loads(facts.get(f"order {name}", "[]")) or order
-    entrants = _entrants(_evidence(journal, names), bots, stages, everything, shown)
+    entrants = _entrants(
+        _evidence(journal, names), bots, stages, {config.name: config for config in configs}, everything, shown
+    )
     if not over:
         config = {key: value for key, value in config.items() if key != "seed"}
     game = GAMES.get(facts.get("game", ""))
@@ -266,37 +229,36 @@ def summarize(
 
 
 def _stage(
-    said: Mapping[str, Any],
+    config: StageConfig,
     facts: Mapping[str, str],
-    asked: Mapping[str, Any] | None,
     order: Sequence[str],
     records: Sequence[Record],
     bots: Mapping[str, Mapping[str, Any]],
     later: Container[str],
 ) -> Stage:
-    name, kind = said["name"], said["kind"]
-    rows, sure, advice = stage_standings(said, facts, records, bots)
-    records = as_counted_by(said, records)
+    kind = kind_of(config)
+    rows, sure, advice = stage_standings(config, facts, records, bots)
+    records = as_counted_by(config, records)
     by_two = is_two_player(records)
     tables = [next(iter(record.results.values())).tables for record in records if record.results]
     return Stage(
-        name=name,
-        kind=kind,
-        state=state_of(name, facts),
+        name=config.name,
+        kind=kind.name,
+        state=state_of(config.name, facts),
         fixtures=len(records),
-        open=_open(kind, asked, order, records),
-        tables=None if kind == "tables" else sum(tables),
+        open=_open(config, order, records),
+        tables=None if kind.tourneys else sum(tables),
         rows=tuple(rows),
         sure=tuple(sure),
         advice=tuple(advice),
         pairs=by_pair(records) if by_two else head_to_head(records),
-        pairs_by="games" if by_two else "tourneys" if kind == "tables" else "tables",
+        pairs_by="games" if by_two else "tourneys" if kind.tourneys else "tables",
         duels=(),
         ranks=None
-        if kind in STAGES and STAGES[kind].places
-        else ranks(records, kind, any(row.wins is not None for row in rows)),
-        bracket=_bracket(asked, order, records) if kind == "knockout" and asked else (),
-        groups=_groups(records, later) if kind == "groups" else (),
+        if kind.places
+        else ranks(records, "tourneys" if kind.tourneys else "fixtures", any(row.wins is not None for row in rows)),
+        bracket=kind.bracket(config, order, {record.path: record for record in records}) if kind.bracket else (),
+        groups=kind.groups(records, later) if kind.groups else (),
         effects=None,
     )
 
@@ -318,15 +280,13 @@ def _evidence(journal: Journal, names: Names) -> Iterator[tuple[str, Evidence]]:
         yield names.path(path), names.evidence(piece)
 
 
-def _effects(
-    journal: Journal, said: Mapping[str, Any], stage: Stage, seed: bytes | None, names: Names
-) -> Effects | None:
+def _effects(journal: Journal, config: StageConfig, stage: Stage, seed: bytes | None, names: Names) -> Effects | None:
     """Return what seats and playing late were worth in a finished stage; of very many tables, in some of all meetings.
 
     The journal is read with real names, because seats may be drawn by name.
     """
     if (
-        stage.state != "finished" or not stage.fixtures or (seed is None and stage.kind == "tables")
+        stage.state != "finished" or not stage.fixtures or (seed is None and kind_of(config).tourneys)
     ):  # there the seats are drawn from the seed
         return None
 
@@ -335,73 +295,17 @@ def _effects(
         return meeting, int(number)
 
     some = sorted(journal.paths(stage.name))[:: 1 + (stage.tables or 0) // MAX_TABLES]
-    tables = list(seat_results(said, journal, seed or b"", sorted(some, key=order)))
+    tables = list(seat_results(config, journal, seed or b"", sorted(some, key=order)))
     unit = "games" if game_by_name(journal.metadata()["game"]).winners else "chips"
     return names.effects(effects(unit, tables))
 
 
-def _open(kind: str, asked: Mapping[str, Any] | None, order: Sequence[str], records: Sequence[Record]) -> int | None:
-    """Return how many fixtures are due, as far as anybody knows."""
-    if asked is None or kind not in ("tables", "round-robin"):
+def _open(config: StageConfig, order: Sequence[str], records: Sequence[Record]) -> int | None:
+    """Return how many fixtures are due; None where later fixtures depend on results."""
+    kind = kind_of(config)
+    if kind.size is not None:
         return None
-    nothing = Fixture("", None, "", "", (), 0)
-    played = {record.path: record for record in records}
-    return len(STAGES[kind].due(SimpleNamespace(**asked), nothing, Field(order, b""), played))
-
-
-def _groups(records: Sequence[Record], later: Container[str]) -> tuple[Group, ...]:
-    """Return a stage's groups, round by round; `later` are the bots that have played in a later stage."""
-    found: dict[str, dict[str, list[Result]]] = {}
-    for record in records:
-        for bot, result in record.results.items():
-            found.setdefault(record.path.rpartition("/")[0], {}).setdefault(bot, []).append(result)
-    rounds = {name: int(name.split("/")[-2]) for name in found}  # groups/2/A+B+C: a name has the round in it
-    went = {
-        bot: max(rounds[name] for name, sat in found.items() if bot in sat) for sat in found.values() for bot in sat
-    }
-    groups = []
-    for name in sorted(found, key=lambda name: (rounds[name], name)):
-        seats = [
-            GroupSeat(
-                bot,
-                sum(result.score for result in games) / len(games),
-                sum(result.wins for result in games),
-                went[bot] > rounds[name] or bot in later,
-            )
-            for bot, games in found[name].items()
-        ]
-        seats.sort(key=lambda seat: (-seat.first, -seat.chips))
-        groups.append(Group(name, rounds[name], max(map(len, found[name].values())), tuple(seats)))
-    return tuple(groups)
-
-
-def _bracket(asked: Mapping[str, Any], order: Sequence[str], records: Sequence[Record]) -> tuple[Bracket, ...]:
-    """Return a cup's rounds, as far as they are drawn (pairing.placement, followed down)."""
-    stage = SimpleNamespace(**asked)
-    played = {record.path: record for record in records}
-    found: list[Bracket] = []
-
-    def follow(group: list[str | None], number: int, first: int, real: bool) -> None:
-        if len(group) < 2 or not any(group):
-            return
-        ties, winners, losers = [], list[str | None](), list[str | None]()
-        for one, two in pairing.ties(group):
-            winner, sets = one or two, (0, 0)
-            if one is not None and two is not None:
-                won = sets_won(stage, (one, two), played)
-                sets, winner = (won.count(one), won.count(two)), tie_winner(stage, (one, two), played)
-            ties.append(Tie((one, two), sets, winner))
-            winners.append(winner)
-            losers.append(None if winner is None else two if winner == one else one)
-        last = min(first + len(group) - 1, len(order))
-        if any(None not in tie.bots for tie in ties):
-            found.append(Bracket(number, first, last, tuple(tie for tie in ties if any(tie.bots))))
-        if all(tie.winner is not None or not any(tie.bots) for tie in ties) and real:
-            follow(winners, number + 1, first, real)
-            follow(losers, number + 1, first + len(group) // 2, real)
-
-    follow(pairing.padded(order), 1, 1, True)
-    return tuple(sorted(found, key=lambda part: (part.round, part.first)))
+    return len(kind.due(config, BLANK, Field(order, b""), {record.path: record for record in records}))
 
 
 def _rules(journal: Journal) -> dict[str, Any]:
@@ -464,11 +368,11 @@ def _entrants(
     evidence: Iterable[tuple[str, Evidence]],
     bots: Mapping[str, Mapping[str, Any]],
     stages: Sequence[Stage],
+    configs: Mapping[str, StageConfig],
     everything: Sequence[tuple[str, Record]],
     shown: Container[str],
 ) -> list[BotSummary]:
     stage_of = {record.path: name for name, record in everything}
-    kinds = {stage.name: stage.kind for stage in stages}
     pieces: dict[tuple[str, str], list[tuple[str, Evidence]]] = {}
     for path, piece in evidence:
         kept = pieces.setdefault((piece.bot, piece.kind), [])
@@ -483,7 +387,7 @@ def _entrants(
         some = pieces.get((bot, kind), [])[:most]
         told = [(stage_of.get(path, ""), path, piece) for path, piece in some]
         return tuple(
-            _sample(piece, table_of(kinds.get(stage, ""), path, piece.table), stage in shown)
+            _sample(piece, table_of(configs.get(stage), path, piece.table), stage in shown)
             for stage, path, piece in told
         )
 

@@ -14,7 +14,7 @@ from host.report.anonymize import REAL_NAMES, WITHHELD, Names
 from host.report.replay import Event, events, spelled
 from host.report.visibility import table_of
 from host.tournament.journal import Journal
-from host.tournament.journal_schema import stages_of
+from host.tournament.stages import kind_of, stages_of
 from protocols.wire import Fault, Move
 
 KEPT = 1000  # characters of an answer and of standard error beside a replay
@@ -46,13 +46,12 @@ class ReplayedTable(NamedTuple):
 
 def select_replays(journal: Journal, stages: Container[str], most: int, names: Names = REAL_NAMES) -> list[TableRef]:
     """Return tables of these stages: where something went wrong, the last ones, and some of everybody's."""
-    facts = journal.metadata()
-    kinds = {stage["name"]: stage["kind"] for stage in stages_of(facts)}
-    stage_of = {path: name for name in kinds if name in stages for path in journal.paths(name)}
+    staged = {stage.name: stage for stage in stages_of(journal.metadata())}
+    stage_of = {path: name for name in staged if name in stages for path in journal.paths(name)}
     found: dict[str, TableRef] = {}
 
     def add(path: str, nth: int, why: str) -> None:
-        place = TableRef(names.path(table_of(kinds[stage_of[path]], path, nth + 1)), path, nth, why)
+        place = TableRef(names.path(table_of(staged[stage_of[path]], path, nth + 1)), path, nth, why)
         if len(found) < most:
             found.setdefault(place.name, place)
 
@@ -78,7 +77,7 @@ def select_replays(journal: Journal, stages: Container[str], most: int, names: N
         add(at[id(piece)], piece.table - 1, f"the slowest answer of {one_line(names.bot(piece.bot))}")
     seen: set[str] = set()
     for path in reversed(paths):  # a later stage is the greater one
-        group = path if kinds[stage_of[path]] == "tables" else path.rpartition("/")[0]
+        group = path if kind_of(staged[stage_of[path]]).tourneys else path.rpartition("/")[0]
         if group not in seen:
             seen.add(group)
             add(path, 0, stage_of[path])
@@ -96,9 +95,9 @@ def find(journal: Journal, name: str) -> TableRef | None:
     group, _, said = name.rpartition("/")
     number = int(said) if said.isascii() and said.isdecimal() and len(said) < 10 else 0
     for stage in stages_of(journal.metadata()):
-        for path in journal.paths(stage["name"]):
+        for path in journal.paths(stage.name):
             beside, _, first = path.rpartition("/")
-            if stage["kind"] == "tables":
+            if kind_of(stage).tourneys:
                 nth = number - 1 if path == group else -1
             else:
                 nth = number - int(first) if beside == group and first.isdecimal() else -1

@@ -20,7 +20,7 @@ WIDTH = 100  # columns where there is no terminal to ask
 LONGEST_NAME, LONGEST_TITLE = 24, 12  # columns
 GAP = 2
 SOME = 2  # pairs named of which there is nothing more to say
-INTERNAL = ("kind", "mirror")  # of a row: the stage's, and so said elsewhere
+INTERNAL = ("rank_by", "mirror")  # of a row: the stage's, and so said elsewhere
 NONE = "–"
 MORE: Mapping[str, str] = {"tables_per_pair": "tables a pair", "repeat": "games a group"}
 """What a unit of advice is called, where it is not a word."""
@@ -35,13 +35,11 @@ class Column(NamedTuple):
     spare: bool = False
 
 
-def print_standings(
-    head: str, rows: Sequence[Row], sure: Sequence[str], kind: str, advice: Sequence[Advice] = ()
-) -> None:
+def print_standings(head: str, rows: Sequence[Row], sure: Sequence[str], advice: Sequence[Advice] = ()) -> None:
     """Print a stage's standings, what is sure about them and what would make it so, and what is to be said of bots."""
     console = _console()
     _print(console, head)
-    _print_table(console, _columns(rows, kind))
+    _print_table(console, _columns(rows))
     for line in _filled([one_line(sentence) for sentence in sure], console.width):
         _print(console, line)
     for line in _filled(advised(advice), console.width):
@@ -160,7 +158,7 @@ def time_breakdown(piece: Evidence) -> str:
     return ", ".join(f"{duration(seconds)} {what}" for seconds, what in parts if seconds > 0)
 
 
-def _columns(rows: Sequence[Row], kind: str) -> list[Column]:
+def _columns(rows: Sequence[Row]) -> list[Column]:
     """Return the columns that suit what ranks these rows."""
     names = [
         Column("#", [str(row.rank) for row in rows]),
@@ -172,16 +170,17 @@ def _columns(rows: Sequence[Row], kind: str) -> list[Column]:
         Column("p99", [_known(row.p99) for row in rows], spare=True),
         Column("CPU/decision", [_known(row.cpu_per_decision) for row in rows], spare=True),
     ]
-    summed = kind not in ("tables", "independent", "groups")
+    summed = any("hands" in row.rank_by for row in rows)
+    advances = any("advances" in row.rank_by for row in rows)
     decimals = 0 if summed else 1 if max((abs(row.score or 0) for row in rows), default=0) >= 100 else 2
     scores = [NONE if row.score is None else thousands(row.score, decimals) for row in rows]
     if any(row.wins is not None for row in rows):
         rates = [
-            Column("advanced" if kind == "groups" else "games won", [thousands(row.wins or 0) for row in rows]),
+            Column("advanced" if advances else "games won", [thousands(row.wins or 0) for row in rows]),
             Column("rate", [NONE if row.rate is None else f"{100 * row.rate:.2f} %" for row in rows]),
             Column("±", [_half(row, 100, 2) for row in rows]),
         ]
-        worth = [Column("hands won" if summed else "chips" if kind == "groups" else "score", scores)]
+        worth = [Column("hands won" if summed else "chips" if advances else "score", scores)]
         if any(row.score_low is not None for row in rows):
             worth.append(Column("±", [_width_of(row.score_low, row.score_high, 1, decimals) for row in rows]))
         return [*names, *rates, *worth, *costs]

@@ -50,7 +50,7 @@ class Duel(NamedTuple):
     group: str  # where the tables of the two lie; empty where they have none to themselves, or may not be shown
 
 
-def ranks(records: Sequence[Record], kind: str, by_rate: bool) -> Ranks | None:
+def ranks(records: Sequence[Record], unit: str, by_rate: bool) -> Ranks | None:
     """Return who was where as a stage went on; `records` in the order in which they ended."""
     if len(records) < FEWEST:
         return None
@@ -68,9 +68,7 @@ def ranks(records: Sequence[Record], kind: str, by_rate: bool) -> Ranks | None:
             best_first = sorted(merits.values(), reverse=True)
             for bot, line in places.items():
                 line.append(best_first.index(merits[bot]) + 1 if bot in merits else None)
-    return Ranks(
-        "tourneys" if kind == "tables" else "fixtures", after, {bot: tuple(line) for bot, line in places.items()}
-    )
+    return Ranks(unit, after, {bot: tuple(line) for bot, line in places.items()})
 
 
 def marks(count: int) -> tuple[int, ...]:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from host.tournament.journal import Journal
-from host.tournament.journal_schema import stages_of
+from host.tournament.stages import kind_of, stages_of
+from host.tournament.stages.kind import StageConfig
 
 
 def state_of(stage: str, facts: Mapping[str, str]) -> str:
@@ -13,9 +14,9 @@ def state_of(stage: str, facts: Mapping[str, str]) -> str:
     return facts.get(f"stage {stage}", "waiting")
 
 
-def table_of(kind: str, path: str, number: int) -> str:
+def table_of(stage: StageConfig | None, path: str, number: int) -> str:
     """Return the name of a fixture's nth table, from 1: those of a tourney lie below it, others stand beside it."""
-    if kind == "tables":
+    if stage is not None and kind_of(stage).tourneys:
         return f"{path}/{number}"
     group, _, first = path.rpartition("/")
     return f"{group}/{int(first) + number - 1}" if first.isdecimal() else path
@@ -24,9 +25,9 @@ def table_of(kind: str, path: str, number: int) -> str:
 def public_stages(journal: Journal) -> set[str]:
     """Return the stages whose tables may be shown to everybody: those that are finished."""
     facts = journal.metadata()
-    return {stage["name"] for stage in stages_of(facts) if state_of(stage["name"], facts) == "finished"}
+    return {stage.name for stage in stages_of(facts) if state_of(stage.name, facts) == "finished"}
 
 
 def all_stages(journal: Journal) -> set[str]:
     """Return all stages, for who asks for spoilers: what stands in a running one is the organiser's alone."""
-    return {stage["name"] for stage in stages_of(journal.metadata())}
+    return {stage.name for stage in stages_of(journal.metadata())}

@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import json
 import re
 import secrets
 import time
@@ -21,7 +20,9 @@ from host.submissions.preflight import prepare_bots
 from host.tournament.journal import Journal, writing
 from host.tournament.runner import Observer
 from host.tournament.stage_runner import Executor, WorkerPool, bot_metadata, run_stage
-from host.tournament.stages import Field
+from host.tournament.stages import stages_to_json
+from host.tournament.stages.adhoc import Adhoc
+from host.tournament.stages.kind import Field
 from host.tournament.tournament_dir import commitment
 
 
@@ -31,15 +32,6 @@ class Friendly(NamedTuple):
     seed: bytes
     records: list[Record]
     bots: dict[str, dict[str, Any]]
-
-
-class Stage(NamedTuple):
-    """The one stage of a friendly game."""
-
-    tables: int
-    mirror: bool = False
-    kind: str = "independent"
-    name: str = "play"
 
 
 def seed_from(said: str | None) -> bytes:
@@ -102,12 +94,12 @@ async def adhoc_session(
 
 
 async def played(
-    terms: AdhocRules, stage: Stage, place: Path, executor: Executor, workers: int, watch: Observer
+    terms: AdhocRules, stage: Adhoc, place: Path, executor: Executor, workers: int, watch: Observer
 ) -> Friendly:
     """Play the stage's tables between the bots, who change seats from table to table."""
     async with adhoc_session(terms, place, executor, workers, watch) as friends:
         journal, field = friends.journal, Field([bot.name for bot in friends.bots], friends.seed)
-        journal.set_metadata({"mirror": json.dumps(stage.mirror)})
+        journal.set_metadata({"stages": stages_to_json(stage)})
         await run_stage(stage, friends.blank, field, journal, friends.hands, watch.progress)
         records = [whole[0] for path in journal.paths() if (whole := journal.full_record(path))]
         return Friendly(friends.seed, records, journal.bots())

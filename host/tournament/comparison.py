@@ -9,7 +9,9 @@ from host.play.records import Fixture, Job, Record
 from host.play.table_plans import table_setups
 from host.tournament.adhoc import AdhocSession
 from host.tournament.stage_runner import benched, fixture_metadata
-from host.tournament.stages import BLOCK, blocks, contestants
+from host.tournament.stages import stages_to_json
+from host.tournament.stages.adhoc import Adhoc
+from host.tournament.stages.kind import BLOCK, blocks, contestants
 from host.tournament.statistics import Elo, Interval, Verdict, Z, elo_between, sequential, sequential_mean
 
 FIRST = 80  # tables that are played before anybody asks who is better
@@ -91,6 +93,7 @@ async def run_comparison(
     """
     names = [bot.name for bot in friends.bots]
     group, hands = f"duel/{contestants(names)}", friends.hands
+    friends.journal.set_metadata({"stages": stages_to_json(Adhoc(name="duel", tables=most))})
     duel, records = Comparison(), dict[str, Record]()
     for first, size in batches(most):
         share = min(BLOCK, -(-size // SHARES))

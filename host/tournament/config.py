@@ -1,9 +1,10 @@
 """What croupier.toml says: which game, whose bots, which stages, and how much a bot may use up."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, make_dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from pydantic import Field
 
@@ -35,118 +36,11 @@ from host.submissions.bot_spec import Bot, Spec
 from host.submissions.discovery import Entry, discover, expand_patterns, load_specs
 from host.submissions.languages import languages_with
 from host.submissions.manifest import GameName, RequestedLimits
+from host.tournament.stages import KINDS
+from host.tournament.stages.kind import FORBID, ImpossibleStageError, StageConfig
 
 CONFIG = "croupier.toml"
 ADDRESS = r"(tcp|tls)://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}"
-FORBID: Any = {"extra": "forbid"}
-RANK = "way to rank here"
-
-StageName = Annotated[str, matches("[A-Za-z0-9_-]{1,40}", "name of a stage", "up to 40 letters, digits, _ and -")]
-Bots = Annotated[int, integer(1, 10_000)]
-Many = Annotated[int, integer(1, 10_000_000)]
-Few = Annotated[int, integer(1, 1000)]
-
-
-# The kinds of stage, with the rule books' numbers.
-
-
-@dataclass(frozen=True)
-class Tables:
-    """Everybody plays the same number of rounds at changing tables, chips carried; each tourney starts anew."""
-
-    __pydantic_config__: ClassVar[Any] = FORBID
-
-    kind: Literal["tables"] = "tables"
-    name: StageName = ""
-    tourneys: Many = 25
-    rounds: Many = 5
-    rank_by: tuple[Annotated[str, one_of(lambda: ("chips",), RANK)], ...] = ("chips",)
-    mirror: Flag = False
-    min_bots: Bots = 1
-    practice: Flag = False
-
-
-@dataclass(frozen=True)
-class RoundRobin:
-    """Every pair meets, seats alternating."""
-
-    __pydantic_config__: ClassVar[Any] = FORBID
-
-    kind: Literal["round-robin"] = "round-robin"
-    name: StageName = ""
-    tables_per_pair: Many = 100_000
-    rank_by: tuple[Annotated[str, one_of(lambda: ("games", "hands"), RANK)], ...] = ("games", "hands")
-    mirror: Flag = False
-    min_bots: Bots = 2
-    practice: Flag = False
-
-
-@dataclass(frozen=True)
-class Knockout:
-    """A bracket of sets that plays out every place: the kind "knockout"."""
-
-    __pydantic_config__: ClassVar[Any] = FORBID
-
-    kind: Literal["knockout"] = "knockout"
-    name: StageName = ""
-    set: Many = 100_000
-    first_to: Few = 4
-    rank_by: tuple[Annotated[str, one_of(lambda: ("games", "hands"), RANK)], ...] = ("games", "hands")
-    mirror: Flag = False
-    min_bots: Bots = 8
-    practice: Flag = False
-
-
-@dataclass(frozen=True)
-class Groups:
-    """Random groups, the best of each go on, until so many are left; the final is a stage with `advance = 1`."""
-
-    __pydantic_config__: ClassVar[Any] = FORBID
-
-    kind: Literal["groups"] = "groups"
-    name: StageName = ""
-    advance: Few = 2
-    repeat: Many = 1
-    until: Few = 0  # 0: five, or one where one advances
-    rank_by: tuple[Annotated[str, one_of(lambda: ("advances", "chips"), RANK)], ...] = ("advances", "chips")
-    mirror: Flag = False
-    min_bots: Bots = 3
-    practice: Flag = False
-
-
-Stage = Tables | RoundRobin | Knockout | Groups
-
-
-class Kind(NamedTuple):
-    """What a kind of stage asks of a game."""
-
-    suits: Callable[[Game, Any], bool]  # (game, rules)
-    needs: str
-
-
-def _for_two(game: Game, _rules: Any) -> bool:
-    return game.seats[0] <= 2 <= game.seats[1] and game.winners is not None
-
-
-KINDS: Mapping[str, Kind] = {
-    "tables": Kind(
-        lambda _game, rules: {"chips", "buy_in", "stacks"} <= set(rules._fields),
-        "a game whose chips go from table to table",
-    ),
-    "round-robin": Kind(_for_two, "a game that two can play and one can win"),
-    "knockout": Kind(_for_two, "a game that two can play and one can win"),
-    "groups": Kind(
-        lambda game, rules: game.seats[0] <= 3 and game.seats[1] >= 5 and "chips" in rules._fields,
-        "a game of chips for three to five",
-    ),
-}
-DEFAULT_STAGES: Mapping[str, tuple[Stage, ...]] = {
-    "tables": (Tables(name="tables"),),
-    "round-robin": (RoundRobin(name="league"),),
-    "groups": (Groups(name="groups", until=5), Groups(name="final", advance=1, until=1)),
-}
-"""The stages of a tournament that names none: those of the first kind that suits its game."""
-
 
 # The file.
 
@@ -222,11 +116,23 @@ class ConfigFile:
     seed: Annotated[str, ValueType(_seed, {"type": "string"})] = "random"
     bots: tuple[Text, ...] = ("bots/*",)
     rules: dict[str, Any] = field(default_factory=dict)
-    stage: tuple[Annotated[Stage, Field(discriminator="kind")], ...] = ()
+    stage: tuple[StageConfig, ...] = ()
     limits: AllowedLimits = field(default_factory=AllowedLimits)
     sandbox: SandboxTable = SandboxTable()
     run: RunTable = RunTable()
     report: ReportTable = ReportTable()
+
+
+def config_model() -> type[ConfigFile]:
+    """Return the model of a croupier.toml with every kind of stage that is known by now."""
+    return _model(tuple(kind.config for kind in KINDS.values()))
+
+
+@cache
+def _model(configs: tuple[type[StageConfig], ...]) -> type[ConfigFile]:
+    stages: Any = tuple[Annotated[Union[configs], Field(discriminator="kind")], ...]  # type: ignore[valid-type]  # noqa: UP007
+    namespace = {"__doc__": ConfigFile.__doc__, "__module__": __name__}
+    return make_dataclass("ConfigFile", [("stage", stages, ())], bases=(ConfigFile,), frozen=True, namespace=namespace)
 
 
 class Tournament(NamedTuple):
@@ -238,7 +144,7 @@ class Tournament(NamedTuple):
     bots: tuple[str, ...]  # patterns: globs from the tournament's folder, and sample:NAME
     preset: str
     rules: Any  # a value of the game's Rules
-    stages: tuple[Stage, ...]
+    stages: tuple[StageConfig, ...]
     limits: Limits
     level: str  # of the sandbox, at least
     pondering: bool  # whether bots may go on computing while they have no question
@@ -280,7 +186,7 @@ def load(place: Path) -> Tournament:
     if ":" in str(toml.data.get("game")):
         toml.data["game"] = load_game(str(toml.data["game"]), path.parent, toml.where("game")).name
     try:
-        said = load_model(toml, ConfigFile)
+        said = load_model(toml, config_model())
     except UserError as refused:
         raise UserError(sorted_by_line([*refused.problems, *_rules_alone(toml)]), 3) from None
     game = GAMES[said.game]
@@ -315,7 +221,7 @@ def load(place: Path) -> Tournament:
     )
 
 
-def _warnings(toml: Toml, seed: str, stages: Sequence[Stage]) -> list[Problem]:
+def _warnings(toml: Toml, seed: str, stages: Sequence[StageConfig]) -> list[Problem]:
     if seed == "random" or all(stage.practice for stage in stages):
         return []
     message = f"seed = {to_toml(seed)}: anybody can compute the deals"
@@ -387,12 +293,14 @@ def _check_of(game: Game, rules: Any, key: str) -> Callable[[Any], Any]:
 # Stages.
 
 
-def _stages(game: Game, rules: Any, toml: Toml, said: Sequence[Stage], problems: list[Problem]) -> tuple[Stage, ...]:
+def _stages(
+    game: Game, rules: Any, toml: Toml, said: Sequence[StageConfig], problems: list[Problem]
+) -> tuple[StageConfig, ...]:
     """Return the stages, named, or the usual ones; what is wrong is added to the problems."""
     suiting = [kind for kind, row in KINDS.items() if row.suits(game, rules)]
     if not said:
-        return next((DEFAULT_STAGES[kind] for kind in suiting if kind in DEFAULT_STAGES), ())
-    stages: list[Stage] = []
+        return next((KINDS[kind].default_stages for kind in suiting if KINDS[kind].default_stages), ())
+    stages: list[StageConfig] = []
     for number, stage in enumerate(said):
         where = toml.where("stage", number, "kind")
         if stage.kind not in suiting:
@@ -406,17 +314,17 @@ def _stages(game: Game, rules: Any, toml: Toml, said: Sequence[Stage], problems:
         if not stage.rank_by:
             where = toml.where("stage", number, "rank_by")
             problems.append(Problem("C009", where, "rank_by = [] ranks nobody", hint="leave it out"))
-        if isinstance(stage, Groups):
-            stage = replace(stage, until=stage.until or (5 if stage.advance > 1 else 1))
-            if stage.until < stage.advance:
-                message = f"until = {stage.until} can not be reached: {stage.advance} of each group advance"
-                where = toml.where("stage", number, "until")
-                problems.append(Problem("C013", where, message, hint=f"advance = {stage.until}"))
+        complete = KINDS[stage.kind].complete
+        try:
+            stage = complete(stage) if complete else stage
+        except ImpossibleStageError as wrong:
+            where = toml.where("stage", number, wrong.key)
+            problems.append(Problem("C013", where, wrong.message, hint=wrong.hint))
         stages.append(replace(stage, name=name))
     return tuple(stages)
 
 
-def not_enough_bots(stage: Stage, ready: Sequence[str], broken: Mapping[str, str]) -> Problem | None:
+def not_enough_bots(stage: StageConfig, ready: Sequence[str], broken: Mapping[str, str]) -> Problem | None:
     """Return the problem of a stage with fewer bots than its min_bots; `broken` are others and their error codes."""
     if len(ready) >= stage.min_bots:
         return None

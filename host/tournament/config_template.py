@@ -1,11 +1,11 @@
 """The croupier.toml that a new tournament begins with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from host.base.config_file import to_toml
 from host.games import GAMES
 from host.games.engine import Game
-from host.tournament.config import Knockout
+from host.tournament.stages import KINDS
 
 
 def template(game: str, with_samples: bool, names: Sequence[str]) -> str:
@@ -21,7 +21,7 @@ def template(game: str, with_samples: bool, names: Sequence[str]) -> str:
         bots=bots,
         preset=f"{first:<21} # or {', '.join(others)}" if others else first,
         rules=_rules_shown(known),
-        stages=_stages_shown(game, with_samples, len(names)),
+        stages=_stages_shown(known, with_samples, len(names)),
     )
 
 
@@ -32,14 +32,21 @@ def _rules_shown(game: Game) -> str:
     return "\n".join(f"# {key} = {to_toml(value)}" for key, value in shown.items())
 
 
-def _stages_shown(game: str, with_samples: bool, samples: int) -> str:
-    if game not in STAGES_SHOWN:
-        return "# [[stage]]                    # without one: the usual stages of the game"
+def _stages_shown(game: Game, with_samples: bool, samples: int) -> str:
+    """Return the stages of the first kind that suits a game; those of other kinds follow as comments if bots lack."""
+    rules = next(iter(game.presets.values()))
+    suiting = [kind for kind in KINDS.values() if kind.template and kind.suits(game, rules)]
     tourneys, tables = ("100", "2_000") if with_samples else ("25", "100_000")
-    text = STAGES_SHOWN[game].format(tourneys=f"{tourneys:<19}", tables=tables, set=f"{tables:<19}")
-    if with_samples and samples >= Knockout.min_bots:
-        return text.replace("\n#: ", "\n").replace("\n#:", "\n")
-    return text.replace("\n#: ", "\n# ").replace("\n#:", "\n#")
+    parts = []
+    for kind in suiting:
+        text = kind.template.format(tourneys=tourneys, tables=tables)
+        enough = with_samples and samples >= kind.config().min_bots
+        parts.append(text if kind is suiting[0] or enough else _as_comment(text))
+    return "\n".join(parts).rstrip()
+
+
+def _as_comment(text: str) -> str:
+    return "".join(f"# {line}" if line.strip() else "#\n" for line in text.splitlines(keepends=True))
 
 
 TOP = """\
@@ -78,38 +85,3 @@ stop_early = false             # true: a pair ends when its order is certain
 [report]
 html       = "report.html"
 """
-
-STAGES_SHOWN: Mapping[str, str] = {
-    "cardshark": """\
-[[stage]]
-name     = "tables"
-kind     = "tables"
-tourneys = {tourneys} # each starts again with the same chips; the result is the mean over all
-rounds   = 5                   # of five hands, in every tourney, for every bot
-rank_by  = ["chips"]""",
-    "pazaak": """\
-[[stage]]                      # stages run in order
-name            = "league"
-kind            = "round-robin"
-tables_per_pair = {tables}
-rank_by         = ["games", "hands"]
-
-#: [[stage]]                      # needs eight bots
-#: name     = "cup"
-#: kind     = "knockout"          # a bracket that plays out every place
-#: set      = {set} # tables in one set
-#: first_to = 4                   # sets
-#: min_bots = 8""",
-    "holdem": """\
-[[stage]]
-name    = "groups"
-kind    = "groups"             # random groups of three to five
-advance = 2                    # of each group; best third places fill up
-repeat  = 1                    # games per group; more: ranked with error bars
-until   = 5                    # finalists
-
-[[stage]]
-name    = "final"
-kind    = "groups"
-advance = 1""",
-}

@@ -7,7 +7,7 @@ import json
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import trio
 
@@ -17,7 +17,8 @@ from host.tournament.config import Tournament
 from host.tournament.journal import reading
 from host.tournament.runner import Observer, choose_level, interruptible, load_checked, slow_preparation_reporter
 from host.tournament.stage_runner import Venues, WorkerPool
-from host.tournament.stages import STAGES, Field
+from host.tournament.stages import kind_of
+from host.tournament.stages.kind import Field, StageConfig
 
 TRIAL_S = 8.0
 TRIAL_TABLES = (1, 10, 100, 1_000)  # of each pairing, one after another while there is time
@@ -86,7 +87,7 @@ def remaining(
     blank = Fixture(tournament.game, tournament.rules, "", "", (), 0)
     bots, known, stages, now = list(names), True, list[StageEstimate](), list[Fixture]()
     for stage in tournament.stages:
-        kind, records = STAGES[stage.kind], played.get(stage.name, {})
+        kind, records = kind_of(stage), played.get(stage.name, {})
         field = Field(bots, seed or b"", tournament.stop_early)
         wave = [] if stage.name in orders else kind.due(stage, blank, field, records)
         named = known and not (kind.drawn and seed is None)
@@ -102,10 +103,10 @@ def remaining(
 
 
 def estimate_of(
-    stage: Any, blank: Fixture, field: Field, records: dict[str, Record], wave: Sequence[Fixture]
+    stage: StageConfig, blank: Fixture, field: Field, records: dict[str, Record], wave: Sequence[Fixture]
 ) -> StageEstimate:
     """Count what is left of a stage of which these fixtures may be played now."""
-    kind = STAGES[stage.kind]
+    kind = kind_of(stage)
     none = StageEstimate(stage.name, stage.kind, len(field.bots), "exactly", 0, 0, tourneys=False)
     if not wave:
         return none
@@ -124,7 +125,7 @@ def estimate_of(
         bounds="at most" if field.stop_early else "exactly",
         fixtures=len(whole),
         tables=sum(fixture.tables for fixture in whole),
-        tourneys=wave[0].plan.endswith("tourney"),
+        tourneys=kind.tourneys,
     )
 
 

@@ -2,57 +2,14 @@
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Any, TypedDict
 
 import msgspec
 
+from host.tournament.stages import stages_of
+
 REQUIRED = ("game", "name", "level", "state", "seed_sha256")
 """What is known of every run of which anything has been played."""
-
-
-class StageRow(TypedDict):
-    """A stage, as its run has noted it."""
-
-    name: str
-    kind: str
-    rank_by: list[str]
-    advance: NotRequired[int]
-    mirror: NotRequired[bool]
-
-
-Many = Annotated[int, msgspec.Meta(ge=1, le=10_000_000)]
-
-
-class Tables(msgspec.Struct, tag_field="kind", tag="tables"):
-    """A stage's own settings, as far as pages tell from them what is still due; so in the kinds that follow."""
-
-    name: str
-    tourneys: Many
-    rounds: Many
-    mirror: bool
-
-
-class RoundRobin(msgspec.Struct, tag_field="kind", tag="round-robin"):
-    """Every pair meets."""
-
-    name: str
-    tables_per_pair: Many
-    mirror: bool
-
-
-class Knockout(msgspec.Struct, tag_field="kind", tag="knockout"):
-    """A bracket of sets."""
-
-    name: str
-    set: Many
-    first_to: Many
-    mirror: bool
-
-
-class Groups(msgspec.Struct, tag_field="kind", tag="groups"):
-    """Groups, of which the best go on."""
-
-    name: str
 
 
 class Configured(TypedDict, total=False):
@@ -61,7 +18,6 @@ class Configured(TypedDict, total=False):
     seed: str
     limits: dict[str, Any]
     rules: dict[str, Any]
-    stage: list[Tables | RoundRobin | Knockout | Groups]
 
 
 class LimitsRow(TypedDict, total=False):
@@ -88,15 +44,8 @@ class Kept(TypedDict):
     first: int
 
 
-SHAPES: Mapping[str, Any] = {"stages": list[StageRow], "config": Configured, "mirror": bool}
+SHAPES: Mapping[str, Any] = {"config": Configured}
 """The facts of a run that are JSON, and what must be in them; beside them orders of bots, stage by stage."""
-
-
-def stages_of(facts: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return name, kind and rank_by of each stage; games outside a tournament are one stage, `play`."""
-    stages: list[dict[str, Any]] = json.loads(facts.get("stages", "[]"))
-    mirror = json.loads(facts.get("mirror", "false"))
-    return stages or [{"name": "play", "kind": "independent", "rank_by": [], "mirror": mirror}]
 
 
 def schema_error(facts: Mapping[str, Any], played: bool) -> str:
@@ -109,6 +58,10 @@ def schema_error(facts: Mapping[str, Any], played: bool) -> str:
         shape = list[str] if key.startswith(("order ", "field ")) else SHAPES.get(key)
         if shape is not None and (what := json_error(value, shape)):
             return f"its run's {key}: {what}"
+    try:
+        stages_of(facts)
+    except (ValueError, RecursionError) as wrong:  # pydantic's errors are ValueErrors, and so are json's
+        return f"its run's stages: {wrong}"
     for key in ("began", "committed"):
         try:
             float(facts.get(key) or 0)

@@ -24,7 +24,8 @@ from host.tournament.bot_logs import Logs
 from host.tournament.config_diff import canonical, difference
 from host.tournament.journal import Journal, in_use, lock_holder, reading, writing
 from host.tournament.stage_runner import Backend, Progress, Venues, WorkerPool, bot_metadata, run_stage
-from host.tournament.stages import Field
+from host.tournament.stages import stages_to_json
+from host.tournament.stages.kind import Field
 from host.tournament.standings import outcome
 from host.tournament.tournament_dir import Folder, commitment
 
@@ -200,23 +201,12 @@ async def play_stages(
         journal.set_metadata({f"stage {stage.name}": "running", f"field {stage.name}": json.dumps(order)})
         field, before = Field(order, setup.seed, tournament.stop_early), journal.seal(stage.name)
         records = await run_stage(stage, blank, field, journal, hands, watch.progress)
-        places, order = outcome(stage, stage_metadata(stage), field, records, journal.bots())
+        places, order = outcome(stage, field, records, journal.bots())
         journal.set_metadata({f"stage {stage.name}": "finished", f"order {stage.name}": json.dumps(places)})
         if (seal := journal.seal(stage.name)) != before:
             watch.say(f"{stage.name} is over; publish its seal: {seal}")
         if stage.name == last:
             return
-
-
-def stage_metadata(stage: cups.Stage) -> dict[str, Any]:
-    """Return what the journal keeps of a stage so that its standings can be told from its records."""
-    return {
-        "name": stage.name,
-        "kind": stage.kind,
-        "rank_by": list(stage.rank_by),
-        "advance": getattr(stage, "advance", 0),
-        "mirror": getattr(stage, "mirror", False),
-    }
 
 
 def slow_preparation_reporter(say: Callable[[str], None]) -> Callable[[str, float], None]:
@@ -325,7 +315,6 @@ def check_unchanged(journal: Journal, tournament: cups.Tournament, bots: list[Bo
 
 def record_run(journal: Journal, tournament: cups.Tournament, bots: list[Bot], level: str, seed: bytes) -> None:
     """Write down what the run is, and who plays."""
-    stages = [stage_metadata(stage) for stage in tournament.stages]
     journal.set_metadata(
         {
             "game": tournament.game,
@@ -334,7 +323,7 @@ def record_run(journal: Journal, tournament: cups.Tournament, bots: list[Bot], l
             "state": "running",
             "seed_sha256": commitment(seed),
             "config": json.dumps(canonical(tournament)),
-            "stages": json.dumps(stages),
+            "stages": stages_to_json(*tournament.stages),
             "parallel_tables": str(tournament.parallel_tables),
             "version": __version__,
             "machine": paths.machine(),

@@ -11,10 +11,10 @@ them hold at once (Šidák 1967).
 """
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from host.games.engine import Scores
 from host.play.custom_games import game_by_name
@@ -23,6 +23,8 @@ from host.play.records import Fixture
 from host.play.table_plans import table_setups
 from host.tournament.journal import Journal, decompress_scores
 from host.tournament.stage_runner import fixture_of
+from host.tournament.stages import kind_of
+from host.tournament.stages.kind import StageConfig
 from host.tournament.standings import Advice, Units, comparisons
 from host.tournament.statistics import CONFIDENCE, NORMAL, SURE, mean_interval, needed, ratio_units, sure_ahead
 
@@ -98,15 +100,15 @@ class Effects(NamedTuple):
 
 
 def seat_results(
-    stage: Mapping[str, Any], journal: Journal, seed: bytes, paths: Sequence[str] | None = None
+    stage: StageConfig, journal: Journal, seed: bytes, paths: Sequence[str] | None = None
 ) -> Iterator[SeatResult]:
     """Yield the tables of a stage, or of some of its fixtures, in the order of their paths.
 
-    `seed` is needed where seats are drawn from it (kind `tables`).
+    `seed` is needed where seats are drawn from it (tourneys).
     """
-    most = (max(result.tables for result in record.results.values()) for _, record in journal.records(stage["name"]))
+    most = (max(result.tables for result in record.results.values()) for _, record in journal.records(stage.name))
     joined = 1 + sum(most) // MAX_UNITS
-    for path in journal.paths(stage["name"]) if paths is None else paths:
+    for path in journal.paths(stage.name) if paths is None else paths:
         about, squeezed = journal.scores_of(path)
         fixture, scores = fixture_of(about), decompress_scores(squeezed)
         for nth, sitting in enumerate(table_setups(fixture, seed, scores)):
@@ -124,12 +126,12 @@ def worth_of(fixture: Fixture, sitting: TableSetup, scores: Scores) -> tuple[flo
     return tuple(float(left - had) for left, had in zip(scores, brought, strict=True))
 
 
-def deal_of(stage: Mapping[str, Any], fixture: Fixture, nth: int, joined: int = 1) -> TableContext:
+def deal_of(stage: StageConfig, fixture: Fixture, nth: int, joined: int = 1) -> TableContext:
     """Return the deal of a fixture's nth table, from 0; `joined` independent deals in a row count as one."""
     group, _, number = fixture.path.rpartition("/")
     seats = len(fixture.bots)
-    if stage["kind"] in ("tables", "groups"):
-        return stage["name"], (group, (int(number) - 1) // (seats if stage.get("mirror") else 1))
+    if kind_of(stage).unit == "fixture":
+        return stage.name, (group, (int(number) - 1) // (seats if stage.mirror else 1))
     return group, (fixture.first - 1 + nth) // (seats * joined)
 
 

@@ -13,7 +13,8 @@ from host.play.records import Fixture, Job, Record, WorkerSetup
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import Bot, Spec
 from host.tournament.journal import Journal
-from host.tournament.stages import STAGES, Field
+from host.tournament.stages import kind_of
+from host.tournament.stages.kind import Field, StageConfig
 
 BENCHED_FOR_GOOD = 3
 """Fixtures of a stage in which a bot may be benched before it is benched for the rest of the stage."""
@@ -81,13 +82,13 @@ def benched(records: Mapping[str, Record]) -> tuple[str, ...]:
 
 
 async def run_stage(
-    stage: Any, blank: Fixture, field: Field, journal: Journal, hands: WorkerPool, watch: Watch
+    stage: StageConfig, blank: Fixture, field: Field, journal: Journal, hands: WorkerPool, watch: Watch
 ) -> dict[str, Record]:
     """Play what is due until nothing is; return the stage's records by path.
 
     `blank` is a fixture with the cup's game and rules. Resuming is nothing but calling it again.
     """
-    due = STAGES[stage.kind].due
+    kind = kind_of(stage)
     records = {record.path: record for _, record in journal.records(stage.name)}
     lasting = {bot for bot, said in journal.bots().items() if said.get("state_lifetime") == "stage"}
     states = journal.states(stage.name)
@@ -98,9 +99,9 @@ async def run_stage(
         nonlocal known
         if known != (known := len(records) + len(open_fixtures)):
             journal.set_metadata({f"known {stage.name}": str(known)})
-        watch(Progress(stage.name, len(records), known, record, STAGES[stage.kind].places is not None))
+        watch(Progress(stage.name, len(records), known, record, kind.places is not None))
 
-    open_fixtures = due(stage, blank, field, records)
+    open_fixtures = kind.due(stage, blank, field, records)
     tell(None)
     while open_fixtures:
         for fixture in serialize_stateful(open_fixtures, lasting):
@@ -113,7 +114,7 @@ async def run_stage(
         job = given[record.path]
         journal.add(stage.name, record, fixture_metadata(job.fixture), job.states)
         records[record.path] = record.summary()
-        open_fixtures = due(stage, blank, field, records)
+        open_fixtures = kind.due(stage, blank, field, records)
         tell(record)
     return records
 

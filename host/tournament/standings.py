@@ -3,7 +3,7 @@
 What ranks is said by `rank_by`, whose first word decides:
 
     games   tables won. The win rate carries its Wilson interval; equals are ranked by the score (hands, chips)
-    chips   the mean score: of a whole tourney's end in a stage of kind `tables`, of a table elsewhere. Its interval is
+    chips   the mean score: of a whole tourney's end where a fixture is one, of a table elsewhere. Its interval is
             bootstrapped over whole tourneys, or tables where the records still have their scores, or else fixtures
     advances  games of a group in which a bot was among those who advance; then the mean chips, bootstrapped by game
 
@@ -15,16 +15,17 @@ that has played more is not ahead for that. Once all have played as many tables 
 """
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from host.bots.values import Usage
 from host.play.records import Record, Result
-from host.tournament.groups import shares
-from host.tournament.stages import STAGES, Field
+from host.tournament.stages import kind_of
+from host.tournament.stages.kind import Field, Kind, StageConfig
 from host.tournament.statistics import (
     SURE,
     Interval,
@@ -39,9 +40,6 @@ from host.tournament.statistics import (
     wilson,
     words,
 )
-
-DEFAULTS: Mapping[str, tuple[str, ...]] = {"tables": ("chips",), "round-robin": ("games", "hands")}
-"""What ranks a kind of stage that does not say; elsewhere games where anybody has won one, else chips."""
 
 NAMED = 5  # bots in one sentence; of more, the first and the last are named
 
@@ -59,9 +57,9 @@ class Row(NamedTuple):
     bot: str
     language: str
     author: str
-    kind: str  # of the stage
+    rank_by: tuple[str, ...]  # what ranks, as a stage says it
     tables: int
-    wins: int | None  # None where the game has no winners
+    wins: float | None  # None where wins do not rank; whole but where equals share a win
     rate: float | None  # of tables won, 0 to 1
     score: float | None  # the sum of hands in a round robin; else the mean of what the stage counts
     low: float | None  # the 95 % interval of what ranks: the rate where there are wins, else the score
@@ -118,32 +116,27 @@ class StageStandings(NamedTuple):
     advice: list[Advice]
 
 
-UNITS: Mapping[str, str] = {"tables": "tourneys", "round-robin": "tables_per_pair", "groups": "repeat"}
-"""What more of is played by a stage's kind; elsewhere tables."""
-
-
 def stage_standings(
-    stage: Mapping[str, Any], facts: Mapping[str, str], records: Sequence[Record], bots: Mapping[str, Mapping[str, Any]]
+    stage: StageConfig, facts: Mapping[str, str], records: Sequence[Record], bots: Mapping[str, Mapping[str, Any]]
 ) -> StageStandings:
-    """Return a stage's standings as its run has noted it: its name, kind, rank_by, advance and mirror.
+    """Return a stage's standings.
 
     `facts` are the run's: who plays the stage, and the order that it has come to where places are won otherwise than by
     a rate over all tables. Then only who sat at the same tables is compared.
     """
-    name, kind = stage["name"], stage["kind"]
+    name, kind = stage.name, kind_of(stage)
     records = as_counted_by(stage, records)
-    rows = standings(kind, stage["rank_by"], records, bots, mirror=stage.get("mirror", False))
+    rows = standings(stage, records, bots)
     field = json.loads(facts.get(f"field {name}", "null"))
     rows = [row._replace(note="is out") if field and row.bot not in field else row for row in rows]
-    known = STAGES.get(kind)
-    if known and known.places and (order := json.loads(facts.get(f"order {name}", "[]"))):
+    if kind.places and (order := json.loads(facts.get(f"order {name}", "[]"))):
         rows = reordered(rows, order)
-    if kind == "knockout":
+    if kind.comparison == "none":
         return StageStandings(rows, [], [])
     playing = [row for row in rows if row.tables]
-    sure = _comparing(playing, records)
+    sure = _comparing(stage, playing, records)
     said = comparisons([row.bot for row in playing], sure)
-    return StageStandings(rows, said, advice_for(kind, playing, records, sure))
+    return StageStandings(rows, said, advice_for(stage, playing, records, sure))
 
 
 class Outcome(NamedTuple):
@@ -154,59 +147,36 @@ class Outcome(NamedTuple):
 
 
 def outcome(
-    stage: Any,
-    noted: Mapping[str, Any],
-    field: Field,
-    records: Mapping[str, Record],
-    bots: Mapping[str, Mapping[str, Any]],
+    stage: StageConfig, field: Field, records: Mapping[str, Record], bots: Mapping[str, Mapping[str, Any]]
 ) -> Outcome:
-    """Return the outcome of a stage, given by its settings and by what its run has noted of it."""
-    kind = STAGES[noted["kind"]]
+    """Return the outcome of a stage."""
+    kind = kind_of(stage)
     if kind.places:
         places = kind.places(stage, field, records)
     else:
-        places = [row.bot for row in stage_standings(noted, {}, list(records.values()), bots).rows]
+        places = [row.bot for row in stage_standings(stage, {}, list(records.values()), bots).rows]
     return Outcome(places, kind.left(stage, field, records) if kind.left else places)
 
 
-def standings(
-    kind: str,
-    rank_by: Sequence[str],
-    records: Sequence[Record],
-    bots: Mapping[str, Mapping[str, Any]],
-    *,
-    mirror: bool = False,
-) -> list[Row]:
+def standings(stage: StageConfig, records: Sequence[Record], bots: Mapping[str, Mapping[str, Any]]) -> list[Row]:
     """Return a row a bot, best first; equals in the given order, who has not played last.
 
     `bots` is what the journal knows of them: language, author. The order of the records does not matter.
     """
     records = sorted(records, key=lambda record: record.path)
-    rank_by = rank_by or DEFAULTS.get(kind) or _default(records)
+    rank_by = stage.rank_by or _default(records)
     if rank_by[0] not in ("games", "chips", "advances"):
         raise ValueError(f'rank_by starts with "games", "chips" or "advances", not "{rank_by[0]}"')
-    rows = [_row(kind, rank_by, records, bot, about, mirror) for bot, about in bots.items()]
+    rows = [_row(stage, rank_by, records, bot, about) for bot, about in bots.items()]
     rows.sort(key=_merit, reverse=True)
     merits = [_merit(row) for row in rows]
     return [row._replace(rank=merits.index(merit) + 1) for row, merit in zip(rows, merits, strict=True)]
 
 
-def as_counted_by(stage: Mapping[str, Any], records: Sequence[Record]) -> list[Record]:
-    """Return records as a stage counts them: in groups a game is won by advancing, and nobody has less than no chips.
-
-    Equals at the edge share what is left of the places, so that a win may be a half: the luck of a lot counts for nobody.
-    """
-    if stage["kind"] != "groups":
-        return list(records)
-    return [record._replace(results=_advanced(record.results, stage["advance"])) for record in records]
-
-
-def _advanced(results: Mapping[str, Result], advance: int) -> dict[str, Result]:
-    shared = shares(tuple(result.final for result in results.values()), advance)
-    return {
-        bot: result._replace(wins=cast(int, share), score=max(result.final, 0))
-        for (bot, result), share in zip(results.items(), shared, strict=True)
-    }
+def as_counted_by(stage: StageConfig, records: Sequence[Record]) -> list[Record]:
+    """Return records as a stage counts them."""
+    counted = kind_of(stage).counted
+    return counted(stage, records) if counted else list(records)
 
 
 def reordered(rows: Sequence[Row], places: Sequence[str]) -> list[Row]:
@@ -240,22 +210,22 @@ def neighbours(names: Sequence[str], sure: Sure) -> list[tuple[Sequence[str], fl
     return found
 
 
-def advice_for(kind: str, playing: Sequence[Row], records: Sequence[Record], sure: Sure) -> list[Advice]:
+def advice_for(stage: StageConfig, playing: Sequence[Row], records: Sequence[Record], sure: Sure) -> list[Advice]:
     """Return for every two neighbours whose order is not certain how much would have to be played until it is."""
-    unit, found = UNITS.get(kind, "tables"), list[Advice]()
+    unit, found = kind_of(stage).unit_key, list[Advice]()
     for one, other in pairwise(playing):
         how_sure = sure(one.bot, other.bot)
         if how_sure is None or how_sure >= SURE:
             continue
-        done = _done(kind, records, one.bot, other.bot)
+        done = _done(stage, records, one.bot, other.bot)
         found.append(Advice((one.bot, other.bot), how_sure, needed(how_sure, done), done, unit))
     return found
 
 
-def _done(kind: str, records: Sequence[Record], one: str, other: str) -> int:
+def _done(stage: StageConfig, records: Sequence[Record], one: str, other: str) -> int:
     """Return how many of a stage's units have been played: tourneys, games of a group, or tables of two bots."""
     both = [record for record in records if one in record.results and other in record.results]
-    if kind in ("tables", "groups"):
+    if kind_of(stage).unit == "fixture":
         return len(both)
     if not both:  # two who have not met yet: as many tables as either has had with anybody
         return max(result.tables for record in records for bot, result in record.results.items() if bot in (one, other))
@@ -302,7 +272,7 @@ def _default(records: Sequence[Record]) -> tuple[str, ...]:
 
 
 def _row(
-    kind: str, rank_by: Sequence[str], records: Sequence[Record], bot: str, about: Mapping[str, Any], mirror: bool
+    stage: StageConfig, rank_by: Sequence[str], records: Sequence[Record], bot: str, about: Mapping[str, Any]
 ) -> Row:
     """Return a bot's row, its rank open."""
     mine = [record for record in records if bot in record.results or bot in record.usage]
@@ -314,13 +284,13 @@ def _row(
     of_score: Interval | None = None
     by_games = rank_by[0] in ("games", "advances")
     if tables and by_games:
-        rate, interval = wins / tables, _rate_interval(kind, mine, bot, mirror)
+        rate, interval = wins / tables, _rate_interval(stage, mine, bot)
         total = sum(result.score for result in results)
         score = total if "hands" in rank_by else total / tables
-        if kind == "groups":
-            of_score = mean_interval(list(_units(kind, mine, bot, mirror).values()))
+        if rank_by[0] == "advances":
+            of_score = mean_interval(list(_units(stage, mine, bot).values()))
     elif tables:
-        units = list(_units(kind, mine, bot, mirror).values())
+        units = list(_units(stage, mine, bot).values())
         score, interval = sum(units) / len(units), mean_interval(units)
         of_score = interval
     kinds = Counter[str]()
@@ -335,9 +305,9 @@ def _row(
         bot=bot,
         language=str(about.get("language", "")),
         author=str(about.get("author", "")),
-        kind=kind,
+        rank_by=tuple(rank_by),
         tables=tables,
-        wins=round(wins) if by_games else None,
+        wins=_whole_if_it_is(wins) if by_games else None,
         rate=rate,
         score=score,
         low=interval.low if interval else None,
@@ -352,13 +322,18 @@ def _row(
         note=note,
         pauses=sum(usage.pauses for usage in used),
         pondered=sum(usage.pondered for usage in used),
-        mirror=mirror,
+        mirror=stage.mirror,
     )
 
 
-def _rate_interval(kind: str, records: Sequence[Record], bot: str, mirror: bool) -> Interval:
+def _whole_if_it_is(wins: float) -> float:
+    """Return wins as a whole number, unless equals have shared one."""
+    return round(wins) if math.isclose(wins, round(wins), abs_tol=1e-9) else wins
+
+
+def _rate_interval(stage: StageConfig, records: Sequence[Record], bot: str) -> Interval:
     """Return the interval of the share of games that a bot has won, or advanced in."""
-    if kind == "groups" and mirror:
+    if kind_of(stage).unit == "fixture" and stage.mirror:
         return _of_deals(records, bot)
     met = _meetings(records, bot).values()
     tables, wins = sum(won.tables for won in met), sum(won.wins for won in met)
@@ -370,9 +345,9 @@ def _rate_interval(kind: str, records: Sequence[Record], bot: str, mirror: bool)
 def _of_deals(records: Sequence[Record], bot: str) -> Interval:
     """Return the interval of the share of its groups' games in which a bot has advanced, where games share deals."""
     mine = [record for record in records if bot in record.results]
-    deals, wins = Counter[Hashable](), sum(record.results[bot].wins for record in mine)
+    deals, wins = dict[Hashable, float](), sum(record.results[bot].wins for record in mine)
     for record in mine:
-        deals[_deal(record)] += record.results[bot].wins
+        deals[_deal(record)] = deals.get(_deal(record), 0) + record.results[bot].wins
     whole = max(1, round(len(mine) / len(deals)))  # games of a deal
     wider = spread(len(mine), wins, sum(count * count for count in deals.values()), whole)
     return wilson(wins / wider, len(mine) / wider)
@@ -404,18 +379,22 @@ def _spent(usages: Sequence[Usage]) -> tuple[float | None, float | None]:
     return slowest, cpu
 
 
-def _units(kind: str, records: Sequence[Record], bot: str, mirror: bool) -> Units:
+def _units(stage: StageConfig, records: Sequence[Record], bot: str) -> Units:
     """Return what a bot has won or lost in independent units; their mean is its score."""
     mine = [record for record in records if bot in record.results]
-    if kind == "tables":
-        return _by_deal({record.path: record.results[bot].final for record in mine}, mine, mirror)
-    if kind == "groups":
-        return _by_deal({record.path: record.results[bot].score for record in mine}, mine, mirror)
+    kind = kind_of(stage)
+    if kind.unit == "fixture":
+        return _by_deal({record.path: _worth(kind, record.results[bot]) for record in mine}, mine, stage.mirror)
     if all(record.scores for record in mine):
-        return {unit: worth for record in mine for unit, worth in _tables(record, bot, mirror).items()}
+        return {unit: worth for record in mine for unit, worth in _tables(record, bot, stage.mirror).items()}
     results = [record.results[bot] for record in mine]
     values = ratio_units([result.score for result in results], [result.tables for result in results])
     return {record.path: value for record, value in zip(mine, values, strict=True)}
+
+
+def _worth(kind: Kind[Any], result: Result) -> int:
+    """Return what a bot has won in a fixture: where chips are carried from table to table, those at the end."""
+    return result.final if kind.tourneys else result.score
 
 
 def _advances(records: Sequence[Record], bot: str, mirror: bool) -> Units:
@@ -477,19 +456,19 @@ def _meetings(records: Sequence[Record], bot: str) -> dict[frozenset[str], Won]:
     return {who: _won(results, len(who)) for who, results in met.items()}
 
 
-def _comparing(rows: Sequence[Row], records: Sequence[Record]) -> Sure:
+def _comparing(stage: StageConfig, rows: Sequence[Row], records: Sequence[Record]) -> Sure:
     """Return what says how sure it is that one bot is ahead of another, by what ranks them; None where nothing tells.
 
-    In groups opponents differ from game to game, so two bots are compared by the games in which both sat.
+    Where opponents differ from fixture to fixture, two bots are compared by those in which both sat.
     """
     records = sorted(records, key=lambda record: record.path)
-    if any(row.kind == "groups" for row in rows):
+    if kind_of(stage).comparison == "shared":
         shares = {row.bot: _advances(records, row.bot, row.mirror) for row in rows}
         return cache(lambda one, other: _shared(shares[one], shares[other]))
     if any(row.wins is not None for row in rows):
         meetings = {row.bot: _meetings(records, row.bot) for row in rows}
         return cache(lambda one, other: sure_by_wins(meetings[one], meetings[other]))
-    units = {row.bot: _units(row.kind, records, row.bot, row.mirror) for row in rows}
+    units = {row.bot: _units(stage, records, row.bot) for row in rows}
     return cache(lambda one, other: sure_ahead(units[one], units[other]))
 
 

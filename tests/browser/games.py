@@ -6,7 +6,6 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from types import SimpleNamespace
 from typing import Any
 
 from host.bots.values import Evidence, Timing, Usage
@@ -17,9 +16,11 @@ from host.play.records import Fixture, Record, Result, pack
 from host.play.table_plans import PLANS
 from host.tournament.journal import wal_files, writing
 from host.tournament.stage_runner import fixture_metadata
-from host.tournament.stages import STAGES, Field
+from host.tournament.stages import kind_of
+from host.tournament.stages.kind import Field
 from host.tournament.tournament_dir import commitment
 from protocols.wire import Answer, Fault, FaultKind, Move
+from tests.stage_configs import stage_of
 
 SEED = bytes(range(16))
 EVIL = '<script>window.evil=1;alert("x")<'
@@ -136,7 +137,7 @@ def begin(path: Path, game: str, bots: tuple[str, ...], state: str = "finished",
     with writing(path) as journal:
         facts = {"game": game, "name": f"A {game} cup", "level": "L3", "state": state, "version": "0.1.0"}
         facts |= {"seed_sha256": commitment(seed), "began": "1700000000.0", "stage league": state}
-        config = json.dumps({"game": game, "seed": "random", "limits": {"move": "1 s"}, "stage": []})
+        config = json.dumps({"game": game, "seed": "random", "limits": {"move": "1 s"}})
         journal.set_metadata(facts | {"stages": json.dumps([stage]), "config": config})
         for bot in bots:
             about_it = {
@@ -230,13 +231,13 @@ class Cup:
         self._order: list[str] = list(bots)
         begin(self.path, game, tuple(bots), "running")
         with writing(self.path) as journal:
-            config = json.dumps({"game": game, "seed": "random", "limits": {"move": "1 s"}, "stage": stages})
+            config = json.dumps({"game": game, "seed": "random", "limits": {"move": "1 s"}})
             journal.set_metadata({"stages": json.dumps(stages), "config": config, "stage league": ""})
 
     def play(self, name: str, times: int | None = None) -> None:
         """Play a stage to its end, or what is due so many times."""
-        stage = SimpleNamespace(**next(each for each in self._stages if each["name"] == name))
-        kind, field, records = STAGES[stage.kind], Field(self._order, SEED), dict[str, Record]()
+        stage = stage_of(**next(each for each in self._stages if each["name"] == name))
+        kind, field, records = kind_of(stage), Field(self._order, SEED), dict[str, Record]()
         blank = Fixture(self._game, self._rules, "", "", (), 0)
         with writing(self.path) as journal:
             journal.set_metadata({f"stage {name}": "running"})

@@ -134,7 +134,7 @@ def main() -> None:
         take(f"{pazaak}#standings", "standings", height=600)
         take(f"{pazaak}#pairs", "pairs", height=800, dark=True)
         take(f"{pazaak}#pair-0-4-9", "pair", height=720)
-        take(f"{pazaak}#cup", "cup", height=760)
+        take(f"{pazaak}#bracket", "cup", height=760)
         take(f"{holdem}#groups", "groups", height=760)
         take(f"{cardshark}#bot-3", "bot", height=900)
         take(f"{pazaak}#about", "about", height=760)

@@ -12,7 +12,7 @@ from host.games.engine import Table
 from host.games.holdem import GAME, Other, Player, View, chips, scores
 from host.games.luck import Stacked
 from host.report.playlog import Watcher, death, read_playlog, written
-from host.tournament.groups import ADVANCE, going_on, groups_of, placing
+from host.tournament.stages.groups import ADVANCE, going_on, groups_of, placing
 from protocols.lines import PROTOCOL
 from protocols.wire import Answer, Fault, FaultKind, Move
 from recordings import Check, Line, keys, lines, same

@@ -12,6 +12,7 @@ from host.games.pazaak import GAME, GOAL, HOUSE, Rules, View
 from host.play.records import Fixture, Record, Result
 from host.play.table_plans import independent
 from host.tournament.pairing import match_winner, padded, round_robin, set_winner, ties
+from host.tournament.stages.round_robin import RoundRobin
 from host.tournament.standings import standings
 from protocols.argv import PROTOCOL
 from protocols.wire import Answer, Move
@@ -195,7 +196,7 @@ def ranking(line: Line) -> None:
     results = {bot: Result(tables, games, hands, 0, 1, 0) for bot, games, hands in line["table"]}
     record = Record("league/1", results, {}, dict.fromkeys(results, IDLE), (), (), b"")
     about = {bot: {"language": "", "author": ""} for bot in results}
-    rows = standings("round-robin", ["games", "hands"], [record], about)
+    rows = standings(RoundRobin(name="league"), [record], about)
     same("ranking", [row.bot for row in rows], line["ranking"])
 
 

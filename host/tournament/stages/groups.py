@@ -1,4 +1,4 @@
-"""From any number of bots to a few: random groups of three to five, the best of each go on, until so many are left.
+"""The kind `groups`: random groups of three to five, the best of each go on, until `until` bots are left.
 
 Source: the README of Banksalad Hold'em (random groups of five, two advance, repeated until five finalists). Where it is
 silent: HE-GROUPS groups are as equal as possible; a round that would leave fewer than five also takes the best third
@@ -9,18 +9,35 @@ of its own in the seed: the groups of a round, the lot of a round, the lot of a 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from host.games.engine import Scores
+from host.base.config_file import one_of
+from host.games.engine import Game, Scores
 from host.games.luck import Luck, Shuffler
-from host.play.records import Fixture, Record
+from host.play.records import Fixture, Record, Result
+from host.tournament.stages.kind import (
+    BotCount,
+    Few,
+    Field,
+    Group,
+    GroupSeat,
+    ImpossibleStageError,
+    Kind,
+    Many,
+    Records,
+    Size,
+    StageConfig,
+    contestants,
+    with_plan,
+)
 
 FEWEST, MOST = 3, 5  # bots in a group
-ADVANCE = 2  # of each group
+FINALISTS, ADVANCE = 5, 2
 
-Group = tuple[str, ...]
+Members = tuple[str, ...]
 
 
 class Place(NamedTuple):
@@ -46,7 +63,7 @@ def groups_of(entrants: int) -> tuple[int, ...]:
     return (size + 1,) * larger + (size,) * (groups - larger)
 
 
-def drawn(bots: Sequence[str], luck: Shuffler) -> list[Group]:
+def drawn(bots: Sequence[str], luck: Shuffler) -> list[Members]:
     """Return random groups of the bots."""
     order = luck.shuffled(bots)
     return [tuple(islice(order, size)) for size in groups_of(len(bots))]
@@ -91,7 +108,31 @@ def going_on(groups: int, entrants: int, advance: int, until: int) -> int:
 # The stage.
 
 
-def games(stage: Any, entrants: int) -> tuple[int, int]:
+@dataclass(frozen=True)
+class Groups(StageConfig):
+    """Random groups, the best of each go on, until `until` bots are left; the final is a stage with `advance = 1`."""
+
+    kind: Literal["groups"] = "groups"
+    advance: Few = 2
+    repeat: Many = 1
+    until: Few = 0  # 0: five, or one where one advances
+    rank_by: tuple[Annotated[str, one_of(lambda: ("advances", "chips"), "way to rank here")], ...] = (
+        "advances",
+        "chips",
+    )
+    min_bots: BotCount = 3
+
+
+def complete(stage: Groups) -> Groups:
+    """Fill in `until`. Raise ImpossibleStageError if fewer bots than advance of each group shall be left."""
+    stage = replace(stage, until=stage.until or (FINALISTS if stage.advance > 1 else 1))
+    if stage.until < stage.advance:
+        message = f"until = {stage.until} can not be reached: {stage.advance} of each group advance"
+        raise ImpossibleStageError("until", message, f"advance = {stage.until}")
+    return stage
+
+
+def games(stage: Groups, entrants: int) -> tuple[int, int]:
     """Return how many games a whole stage of so many bots plays, and how many bots it leaves."""
     played = 0
     while entrants > stage.until:
@@ -102,16 +143,12 @@ def games(stage: Any, entrants: int) -> tuple[int, int]:
 
 
 class Contest(NamedTuple):
-    """A stage of groups: what it is told to be, who enters, the cup's seed, and what has been played, by path.
+    """A stage of groups: its config, the bots that enter, the tournament's seed, and what has been played, by path."""
 
-    `named` says how a path names who plays. The stage has a name, advance, repeat and until.
-    """
-
-    stage: Any
+    stage: Groups
     bots: Sequence[str]
     seed: bytes
-    records: Mapping[str, Record]
-    named: Callable[[Sequence[str]], str]
+    records: Records
 
     def luck(self, number: int, draw: str) -> Luck:
         """Return the luck of a round's draw."""
@@ -122,15 +159,15 @@ class Round(NamedTuple):
     """One round: its groups, and all its bots in the order that decides who goes on; None until all has been played."""
 
     number: int
-    groups: list[Group]
+    groups: list[Members]
     order: list[str] | None
     ahead: list[str]  # who goes on
 
 
-def paths(contest: Contest, number: int, group: Group) -> list[str]:
+def paths(contest: Contest, number: int, group: Members) -> list[str]:
     """Return the paths of a group's games: `groups/1/A+B+C+D+E/1`."""
     games = range(1, contest.stage.repeat + 1)
-    return [f"{contest.stage.name}/{number}/{contest.named(group)}/{game}" for game in games]
+    return [f"{contest.stage.name}/{number}/{contestants(group)}/{game}" for game in games]
 
 
 def rounds(contest: Contest) -> list[Round]:
@@ -149,7 +186,7 @@ def rounds(contest: Contest) -> list[Round]:
     return so_far
 
 
-def ranked(contest: Contest, number: int, groups: Sequence[Group]) -> list[str] | None:
+def ranked(contest: Contest, number: int, groups: Sequence[Members]) -> list[str] | None:
     """Return all bots of a round, the best first; None while a game is missing."""
     if any(path not in contest.records for group in groups for path in paths(contest, number, group)):
         return None
@@ -157,7 +194,7 @@ def ranked(contest: Contest, number: int, groups: Sequence[Group]) -> list[str] 
     return in_order([places_of(contest, number, group, lot) for group in groups], lot)
 
 
-def places_of(contest: Contest, number: int, group: Group, lot: Sequence[str]) -> list[Place]:
+def places_of(contest: Contest, number: int, group: Members, lot: Sequence[str]) -> list[Place]:
     """Return a group that has played all its games, the best first."""
     advanced, chips, score = Counter[str](), Counter[str](), Counter[str]()
     for path in paths(contest, number, group):
@@ -172,8 +209,14 @@ def places_of(contest: Contest, number: int, group: Group, lot: Sequence[str]) -
     return [Place(bot, chips[bot] / contest.stage.repeat, advanced[bot]) for bot in order]
 
 
-def due(contest: Contest, blank: Fixture) -> list[Fixture]:
+def contest_of(stage: Groups, field: Field, records: Records) -> Contest:
+    """Return a stage with everything that decides what is played in it."""
+    return Contest(stage, field.bots, field.seed, records)
+
+
+def due(stage: Groups, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
     """Return the games of the round under way that have not been played; nothing when the stage is over."""
+    contest, blank = contest_of(stage, field, records), with_plan(stage, blank)
     for now in rounds(contest)[-1:]:
         return [
             blank._replace(path=path, bots=group, first=game, tables=1)
@@ -184,18 +227,104 @@ def due(contest: Contest, blank: Fixture) -> list[Fixture]:
     return []
 
 
-def places(contest: Contest) -> list[str]:
+def places(stage: Groups, field: Field, records: Records) -> list[str]:
     """Return all bots in the order of how far they have come: who is still in, then the last round's others, and so on."""
-    order = list(contest.bots)
-    for played in rounds(contest):
+    order = list(field.bots)
+    for played in rounds(contest_of(stage, field, records)):
         if played.order:
             order[: len(played.order)] = played.order
     return order
 
 
-def left(contest: Contest) -> list[str]:
+def left(stage: Groups, field: Field, records: Records) -> list[str]:
     """Return who is in for what comes after the stage, or still in while it is played; the best first."""
-    still_in = list(contest.bots)
-    for played in rounds(contest):
+    still_in = list(field.bots)
+    for played in rounds(contest_of(stage, field, records)):
         still_in = played.ahead or still_in
     return still_in
+
+
+def size(stage: Groups, _blank: Fixture, bots: int) -> Size:
+    """Return the size of a whole stage: each fixture is one table."""
+    played, left = games(stage, bots)
+    return Size(played, played, left)
+
+
+def counted(stage: Groups, records: Sequence[Record]) -> list[Record]:
+    """Return records as the standings count them: a game is won by advancing, and the least chips are none.
+
+    Equals at the edge share what is left of the places, so a win may be a part: the luck of a lot does not count.
+    """
+    return [record._replace(results=_advanced(record.results, stage.advance)) for record in records]
+
+
+def _advanced(results: Mapping[str, Result], advance: int) -> dict[str, Result]:
+    shared = shares(tuple(result.final for result in results.values()), advance)
+    return {
+        bot: result._replace(wins=share, score=max(result.final, 0))
+        for (bot, result), share in zip(results.items(), shared, strict=True)
+    }
+
+
+def groups(records: Sequence[Record], later: Container[str]) -> tuple[Group, ...]:
+    """Return the groups, round by round; `later` are the bots that have played in a later stage."""
+    found: dict[str, dict[str, list[Result]]] = {}
+    for record in records:
+        for bot, result in record.results.items():
+            found.setdefault(record.path.rpartition("/")[0], {}).setdefault(bot, []).append(result)
+    rounds = {name: int(name.split("/")[-2]) for name in found}  # groups/2/A+B+C: a name has the round in it
+    went = {
+        bot: max(rounds[name] for name, sat in found.items() if bot in sat) for sat in found.values() for bot in sat
+    }
+    groups = []
+    for name in sorted(found, key=lambda name: (rounds[name], name)):
+        seats = [
+            GroupSeat(
+                bot=bot,
+                chips=sum(result.score for result in games) / len(games),
+                first=sum(result.wins for result in games),
+                on=went[bot] > rounds[name] or bot in later,
+            )
+            for bot, games in found[name].items()
+        ]
+        seats.sort(key=lambda seat: (-seat.first, -seat.chips))
+        groups.append(Group(name, rounds[name], max(map(len, found[name].values())), tuple(seats)))
+    return tuple(groups)
+
+
+def suits(game: Game, rules: Any) -> bool:
+    """Return whether three, four and five bots can play a game of chips."""
+    return game.seats[0] <= FEWEST and game.seats[1] >= MOST and "chips" in rules._fields
+
+
+GROUPS = Kind(
+    name="groups",
+    config=Groups,
+    due=due,
+    suits=suits,
+    needs="a game of chips for three to five",
+    complete=complete,
+    default_stages=(Groups(name="groups", until=FINALISTS), Groups(name="final", advance=1, until=1)),
+    template="""\
+[[stage]]
+name    = "groups"
+kind    = "groups"             # random groups of three to five
+advance = 2                    # of each group; best third places fill up
+repeat  = 1                    # games per group; more: ranked with error bars
+until   = 5                    # finalists
+
+[[stage]]
+name    = "final"
+kind    = "groups"
+advance = 1
+""",
+    places=places,
+    left=left,
+    size=size,
+    drawn=True,
+    counted=counted,
+    unit="fixture",
+    unit_key="repeat",
+    comparison="shared",
+    groups=groups,
+)

@@ -1,0 +1,134 @@
+"""The kind `knockout`: a bracket of sets that plays out every place (the Pazaak Cup)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from host.base.config_file import one_of
+from host.play.records import Fixture
+from host.tournament import pairing
+from host.tournament.stages.kind import (
+    BLANK,
+    BotCount,
+    Bracket,
+    Few,
+    Field,
+    Kind,
+    Many,
+    Records,
+    Size,
+    StageConfig,
+    Tie,
+    blocks,
+    contestants,
+    two_can_play,
+    unplayed,
+    with_plan,
+)
+
+
+@dataclass(frozen=True)
+class Knockout(StageConfig):
+    """A bracket of sets; a tie is won by the bot that first wins `first_to` of them."""
+
+    kind: Literal["knockout"] = "knockout"
+    set: Many = 100_000
+    first_to: Few = 4
+    rank_by: tuple[Annotated[str, one_of(lambda: ("games", "hands"), "way to rank here")], ...] = ("games", "hands")
+    min_bots: BotCount = 8
+
+
+def due(stage: Knockout, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
+    """Return the next set of every tie that may be played (full placement, sets first to `first_to`)."""
+    return [
+        block
+        for tie in pairing.knockout(field.bots, lambda pair: tie_winner(stage, pair, records)).due
+        for block in unplayed(set_of(stage, blank, tie, len(sets_won(stage, tie, records)) + 1), records)
+    ]
+
+
+def size(stage: Knockout, blank: Fixture, bots: int) -> Size:
+    """Return the size of a bracket in which the winner of each tie wins all its sets."""
+    sets = pairing.tie_count(bots) * stage.first_to
+    return Size(sets * len(set_of(stage, blank, ("", ""), 1)), sets * stage.set, bots, "at least")
+
+
+def set_of(stage: Knockout, blank: Fixture, tie: pairing.Pair, number: int) -> list[Fixture]:
+    """Return the blocks of a tie's set 1, 2, 3 …"""
+    pair = tuple(sorted(tie))
+    return blocks(with_plan(stage, blank), f"{stage.name}/{contestants(pair)}/set {number}", pair, stage.set)
+
+
+def sets_won(stage: Knockout, tie: pairing.Pair, records: Records) -> list[str | None]:
+    """Return the winner of each set that has been played whole; None for one that does not count (PZ-CUPTIE)."""
+    won: list[str | None] = []
+    while True:
+        played = [records.get(block.path) for block in set_of(stage, BLANK, tie, len(won) + 1)]
+        if None in played:
+            return won
+        games, hands = (
+            tuple(sum(getattr(record.results[bot], what) for record in played if record) for bot in tie)
+            for what in ("wins", "score")
+        )
+        winner = pairing.set_winner((games[0], games[1]), (hands[0], hands[1]))
+        won.append(None if winner is None else tie[winner])
+
+
+def tie_winner(stage: Knockout, tie: pairing.Pair, records: Records) -> str | None:
+    """Return the winner of a tie; None while there is none."""
+    return pairing.match_winner(sets_won(stage, tie, records), stage.first_to)
+
+
+def places(stage: Knockout, field: Field, records: Records) -> list[str]:
+    """Return the places that are decided, then the bots that still play for theirs, in the order of their seeding."""
+    decided = pairing.knockout(field.bots, lambda pair: tie_winner(stage, pair, records)).places
+    playing = iter([bot for bot in field.bots if bot not in decided])
+    return [next(playing) if bot is None else bot for bot in decided]
+
+
+def bracket(stage: Knockout, order: Sequence[str], records: Records) -> tuple[Bracket, ...]:
+    """Return the rounds, as far as they are drawn (pairing.placement, followed down)."""
+    found: list[Bracket] = []
+
+    def follow(group: list[str | None], number: int, first: int, real: bool) -> None:
+        if len(group) < 2 or not any(group):
+            return
+        ties, winners, losers = [], list[str | None](), list[str | None]()
+        for one, two in pairing.ties(group):
+            winner, sets = one or two, (0, 0)
+            if one is not None and two is not None:
+                won = sets_won(stage, (one, two), records)
+                sets, winner = (won.count(one), won.count(two)), tie_winner(stage, (one, two), records)
+            ties.append(Tie((one, two), sets, winner))
+            winners.append(winner)
+            losers.append(None if winner is None else two if winner == one else one)
+        last = min(first + len(group) - 1, len(order))
+        if any(None not in tie.bots for tie in ties):
+            found.append(Bracket(number, first, last, tuple(tie for tie in ties if any(tie.bots))))
+        if all(tie.winner is not None or not any(tie.bots) for tie in ties) and real:
+            follow(winners, number + 1, first, real)
+            follow(losers, number + 1, first + len(group) // 2, real)
+
+    follow(pairing.padded(order), 1, 1, True)
+    return tuple(sorted(found, key=lambda part: (part.round, part.first)))
+
+
+KNOCKOUT = Kind(
+    name="knockout",
+    config=Knockout,
+    due=due,
+    suits=two_can_play,
+    needs="a game that two can play and one can win",
+    template="""\
+[[stage]]                      # needs eight bots
+name     = "cup"
+kind     = "knockout"          # a bracket that plays out every place
+set      = {tables:<19} # tables in one set
+first_to = 4                   # sets
+min_bots = 8
+""",
+    places=places,
+    size=size,
+    comparison="none",
+    bracket=bracket,
+)

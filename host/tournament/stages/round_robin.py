@@ -1,0 +1,75 @@
+"""The kind `round-robin`: every pair meets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from host.base.config_file import one_of
+from host.play.records import Fixture, Record
+from host.tournament import pairing
+from host.tournament.stages.kind import (
+    BotCount,
+    Field,
+    Kind,
+    Many,
+    Records,
+    StageConfig,
+    blocks,
+    contestants,
+    two_can_play,
+    unplayed,
+    with_plan,
+)
+from host.tournament.statistics import sequential
+
+CERTAIN_ELO = (-5.0, 5.0)
+"""Elo between which a pair's order is not worth knowing: the bounds of the test that may end it early."""
+
+
+@dataclass(frozen=True)
+class RoundRobin(StageConfig):
+    """Every pair meets, seats alternating."""
+
+    kind: Literal["round-robin"] = "round-robin"
+    tables_per_pair: Many = 100_000
+    rank_by: tuple[Annotated[str, one_of(lambda: ("games", "hands"), "way to rank here")], ...] = ("games", "hands")
+    min_bots: BotCount = 2
+
+
+def due(stage: RoundRobin, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
+    """Return every pair's blocks that have not been played; one at a time where a pair may end early."""
+    due = []
+    for pair in pairing.round_robin(sorted(field.bots)):
+        group = f"{stage.name}/{contestants(pair)}"
+        planned = blocks(with_plan(stage, blank), group, pair, stage.tables_per_pair)
+        left = unplayed(planned, records)
+        if field.stop_early and left:
+            played = [records[block.path] for block in planned[: planned.index(left[0])]]
+            left = [] if certain(played, pair) else left[:1]
+        due += left
+    return due
+
+
+def certain(played: Sequence[Record], pair: pairing.Pair) -> bool:
+    """Return whether it is certain which of a pair is the better: a sequential test has decided, either way."""
+    one, two = (round(sum(record.results[bot].wins for record in played)) for bot in pair)
+    tables = sum(record.results[pair[0]].tables for record in played)
+    return bool(sequential(one, tables - one - two, two, CERTAIN_ELO).accepted)
+
+
+ROUND_ROBIN = Kind(
+    name="round-robin",
+    config=RoundRobin,
+    due=due,
+    suits=two_can_play,
+    needs="a game that two can play and one can win",
+    default_stages=(RoundRobin(name="league"),),
+    template="""\
+[[stage]]                      # stages run in order
+name            = "league"
+kind            = "round-robin"
+tables_per_pair = {tables}
+rank_by         = ["games", "hands"]
+""",
+    unit_key="tables_per_pair",
+)

@@ -1,0 +1,53 @@
+"""The kind `tables`: tourneys in which all bots play the same number of rounds at changing tables."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from host.base.config_file import one_of
+from host.games.engine import Game
+from host.play.records import Fixture
+from host.tournament.stages.kind import Field, Kind, Many, Records, StageConfig, unplayed
+
+
+@dataclass(frozen=True)
+class Tables(StageConfig):
+    """All bots play the same number of rounds at changing tables and keep their chips; each tourney starts again."""
+
+    kind: Literal["tables"] = "tables"
+    tourneys: Many = 25
+    rounds: Many = 5
+    rank_by: tuple[Annotated[str, one_of(lambda: ("chips",), "way to rank here")], ...] = ("chips",)
+
+
+def due(stage: Tables, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
+    """Return every tourney that has not been played: none depends on another, so all may be played at once."""
+    plan = "mirrored tourney" if stage.mirror else "tourney"
+    tourney = blank._replace(plan=plan, bots=tuple(sorted(field.bots)), tables=stage.rounds)
+    numbers = range(1, stage.tourneys + 1)
+    return unplayed([tourney._replace(path=f"{stage.name}/{number}", first=number) for number in numbers], records)
+
+
+def suits(_game: Game, rules: Any) -> bool:
+    """Return whether a game's chips can go from table to table."""
+    return {"chips", "buy_in", "stacks"} <= set(rules._fields)
+
+
+TABLES = Kind(
+    name="tables",
+    config=Tables,
+    due=due,
+    suits=suits,
+    needs="a game whose chips go from table to table",
+    default_stages=(Tables(name="tables"),),
+    template="""\
+[[stage]]
+name     = "tables"
+kind     = "tables"
+tourneys = {tourneys:<19} # each starts again with the same chips; the result is the mean over all
+rounds   = 5                   # of five hands, in every tourney, for every bot
+rank_by  = ["chips"]
+""",
+    tourneys=True,
+    unit="fixture",
+    unit_key="tourneys",
+)
