@@ -26,7 +26,7 @@ from host.bots.values import Batch, Question
 from host.games import GAMES
 from host.sandbox import LEVELS, Home, Sandbox, detect, landlock, sandboxed
 from host.sandbox.limits import Limits
-from host.submissions.bot_spec import Bot, Spec
+from host.submissions.bot_spec import Bot, BotSpec, Submission
 from host.submissions.build import build
 from host.submissions.languages import LANGUAGES, tool
 from protocols.wire import Fault, FaultKind
@@ -100,8 +100,12 @@ async def written(text: str, suffix: str, language: str) -> Bot:
         name = f"Hello{suffix}"
         Path(folder, name).write_text(text)
         sources = (name,) if language in ("c", "java") else ()
-        spec = Spec("Hello", Path(folder), (name,), language, game="cardshark", sources=sources, entry=name)
-        return await build(spec, detect().level)
+        submission = Submission(
+            BotSpec(name="Hello", language=language, game="cardshark", sources=sources, entry=name),
+            Path(folder),
+            (name,),
+        )
+        return await build(submission, detect().level)
 
 
 def spawned(bot: Bot, times: int) -> Work:

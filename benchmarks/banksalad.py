@@ -24,7 +24,7 @@ from host.games.holdem import view_of
 from host.sandbox import Home, require_level, sandboxed
 from host.sandbox.limits import Limits
 from host.submissions.adapters import adapted, lay
-from host.submissions.bot_spec import Spec
+from host.submissions.bot_spec import BotSpec, Submission
 from host.submissions.build import build
 from host.submissions.languages import need
 
@@ -74,7 +74,10 @@ def calls(rounds: int) -> list[Measured]:
     """Return what one call costs with seven, six and five cards."""
     results = [Measured(f"evaluate, {cards} cards", []) for cards in (7, 6, 5)]
     with tempfile.TemporaryDirectory() as folder:
-        lay(adapted(Spec("calls", Path(folder), (), "python", adapter="banksalad")), Path(folder))
+        lay(
+            adapted(Submission(BotSpec(name="calls", language="python", adapter="banksalad"), Path(folder), ())),
+            Path(folder),
+        )
         for _ in range(rounds):
             command = [need("python3"), "-B", "-c", CALLS, str(HANDS)]
             told = subprocess.run(command, cwd=folder, check=True, capture_output=True).stdout
@@ -88,7 +91,12 @@ async def turns(rounds: int, level: str) -> tuple[int, Measured]:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "turn.py").write_text(TURN_PY)
         bot = await build(
-            Spec("turn", Path(folder), ("turn.py",), "python", entry="turn.py", adapter="banksalad"), level
+            Submission(
+                BotSpec(name="turn", language="python", entry="turn.py", adapter="banksalad"),
+                Path(folder),
+                ("turn.py",),
+            ),
+            level,
         )
     bot = bot._replace(limits=Limits(move=60, cpu=60), argv=(*bot.argv[:-1], "60"))
     result, made, watcher = Measured("the bot's answer", []), 0, Monitor()

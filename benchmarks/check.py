@@ -25,7 +25,7 @@ from rounds import Contender, duration, measured, table
 from host.games import GAMES
 from host.submissions.build import build, steps_of
 from host.submissions.check import QUESTIONS
-from host.submissions.discovery import load_spec
+from host.submissions.discovery import load_submission
 from host.submissions.languages import LANGUAGES, environment, tool
 from host.submissions.scaffold import SPOKEN, starter_files
 from protocols import PROTOCOLS
@@ -47,8 +47,8 @@ def rows(language: str, protocol: str, game: str, rounds: int, place: Path) -> S
     for name, text in starter_files(folder.name, GAMES[game], language, protocol).items():
         (folder / name).write_text(text)
         (folder / name).chmod(0o755 if text.startswith("#!") else 0o644)
-    spec = load_spec(folder)
-    bot = trio.run(build, spec, "none")
+    submission = load_submission(folder)
+    bot = trio.run(build, submission, "none")
     bare = shutil.copytree(bot.folder, place / f"{folder.name} bare")
     views = [GAMES[game].examples[n % len(GAMES[game].examples)] for n in range(QUESTIONS)]
     env = environment(bot.argv) | {"CROUPIER_SEED": "1"}
@@ -60,7 +60,7 @@ def rows(language: str, protocol: str, game: str, rounds: int, place: Path) -> S
     def compiler() -> int:
         with tempfile.TemporaryDirectory(dir=place) as workshop:
             shutil.copytree(folder, workshop, dirs_exist_ok=True)
-            for step in steps_of(spec):
+            for step in steps_of(submission):
                 subprocess.run(
                     step.command, cwd=workshop, env=environment(step.command), check=True, capture_output=True
                 )

@@ -32,7 +32,7 @@ from host.bots.values import Batch, Question
 from host.games import GAMES
 from host.sandbox import Home, detect, require_clock, sandboxed
 from host.sandbox.limits import CLOCKS, PATIENCE, Limits
-from host.submissions.bot_spec import Bot, Spec
+from host.submissions.bot_spec import Bot, BotSpec, Submission
 from host.submissions.build import build
 
 GAME = GAMES["cardshark"]
@@ -132,8 +132,12 @@ async def made(text: str, limits: Limits) -> Bot:
     """Build a bot from its text."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "bot.c").write_text(text)
-        spec = Spec("bot", Path(folder), ("bot.c",), "c", game="cardshark", sources=("bot.c",), entry="bot.c")
-        return (await build(spec, detect().level))._replace(limits=limits, protocol="lines")
+        submission = Submission(
+            BotSpec(name="bot", language="c", game="cardshark", sources=("bot.c",), entry="bot.c"),
+            Path(folder),
+            ("bot.c",),
+        )
+        return (await build(submission, detect().level))._replace(limits=limits, protocol="lines")
 
 
 async def played(bot: Bot, moves: int) -> Played:

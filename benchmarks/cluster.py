@@ -26,14 +26,14 @@ from pazaak import GAME, RULES, SEED, bare
 from host.backends.backend import open_backend
 from host.backends.local import processes
 from host.play.records import Fixture, Job, WorkerSetup
-from host.submissions.discovery import load_spec
+from host.submissions.discovery import load_submission
 from host.submissions.preflight import prepare_bots
 from host.submissions.sample_bots import sample
 from host.tournament.stage_runner import WorkerPool
 
 ROOT = Path(__file__).parents[1]
 NAMES = ("dumb_bold", "dumb_cautious")
-SPECS = [load_spec(sample(name, "pazaak")) for name in NAMES]
+SPECS = [load_submission(sample(name, "pazaak")) for name in NAMES]
 
 
 def job(number: int, tables: int) -> Job:

@@ -31,7 +31,7 @@ from host.play.worker import reduce_gc
 from host.sandbox import require_level
 from host.submissions.bot_spec import Bot
 from host.submissions.build import build
-from host.submissions.discovery import load_spec
+from host.submissions.discovery import load_submission
 
 GAME = GAMES["holdem"]
 RULES = GAME.presets["banksalad"]
@@ -149,7 +149,7 @@ async def main() -> None:
             place.mkdir()
             (place / "bot.c").write_text(SOURCE.replace("NTH", str(17 + 2 * number)))
             (place / "bot.toml").write_text(MANIFEST.format(most=MOST))
-            bots.append(await build(load_spec(place), level))
+            bots.append(await build(load_submission(place), level))
         cores = usable_cores()
         cases = {
             "C bots, 1 parallel tables": (measured, 1, max(asked.games // 16, 1), 1),

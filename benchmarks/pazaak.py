@@ -30,7 +30,7 @@ from host.play.worker import reduce_gc
 from host.sandbox import require_level
 from host.submissions.bot_spec import Bot
 from host.submissions.build import build
-from host.submissions.discovery import load_spec
+from host.submissions.discovery import load_submission
 from host.submissions.sample_bots import sample
 from protocols.wire import Move
 
@@ -138,7 +138,9 @@ async def pairs(level: str, folder: Path) -> dict[str, tuple[Bot, Bot]]:
         (place / "bot.toml").write_text(MANIFEST)
         written.append(place)
     places = {"C": [sample(name, "pazaak") for name in LIMITS], "Python": written}
-    built = {language: [await build(load_spec(place), level) for place in two] for language, two in places.items()}
+    built = {
+        language: [await build(load_submission(place), level) for place in two] for language, two in places.items()
+    }
     return {language: (one, other) for language, (one, other) in built.items()}
 
 

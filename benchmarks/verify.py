@@ -23,7 +23,7 @@ from host.inspect.recorded import RecordedFixture, load_fixture, seed_of
 from host.inspect.verify import verify
 from host.sandbox import require_level
 from host.sandbox.limits import Limits
-from host.submissions.discovery import load_spec
+from host.submissions.discovery import load_submission
 from host.submissions.sample_bots import sample
 from host.tournament import adhoc
 from host.tournament.journal import Journal, reading
@@ -61,8 +61,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tables", type=int, default=10_000)
     said = parser.parse_args()
-    specs = [load_spec(sample(name, "pazaak"))._replace(game="pazaak") for name in ("neptr", "glaucus")]
-    terms = adhoc.AdhocRules(GAME, GAME.presets["thread"], specs, "verify", require_level("L3"), Limits())
+    submissions = [load_submission(sample(name, "pazaak")).with_keys(game="pazaak") for name in ("neptr", "glaucus")]
+    terms = adhoc.AdhocRules(GAME, GAME.presets["thread"], submissions, "verify", require_level("L3"), Limits())
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "play.sqlite"
         trio.run(adhoc.played, terms, Adhoc(tables=said.tables), place, processes, usable_cores(), Quiet())

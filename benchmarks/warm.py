@@ -21,7 +21,7 @@ from host.bots.monitor import running_monitor
 from host.bots.seat import Seat, open_seat
 from host.bots.values import Batch, Question
 from host.sandbox import Home, require_level, sandboxed
-from host.submissions.bot_spec import Bot, Spec
+from host.submissions.bot_spec import Bot, BotSpec, Submission
 from host.submissions.build import build
 
 PROMISED = 6  # times as quick as cold
@@ -39,8 +39,12 @@ async def bot_of(text: str) -> Bot:
     """Build a bot that may be started both ways."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "bot.py").write_text(text)
-        spec = Spec("bot", Path(folder), ("bot.py",), "python", game="cardshark", entry="bot.py", warm=True)
-        return (await build(spec, require_level("L3")))._replace(limits=LIMITS)
+        submission = Submission(
+            BotSpec(name="bot", language="python", game="cardshark", entry="bot.py", warm=True),
+            Path(folder),
+            ("bot.py",),
+        )
+        return (await build(submission, require_level("L3")))._replace(limits=LIMITS)
 
 
 async def main() -> None:

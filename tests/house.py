@@ -23,9 +23,9 @@ from host.play.records import Fixture, Job, Record, WorkerSetup, unpack
 from host.sandbox import Home, Sandbox, cgroup, detect, landlock, sandboxed, users
 from host.sandbox.limits import Limits
 from host.sandbox.process_tree import descendants
-from host.submissions.bot_spec import Bot, Spec
+from host.submissions.bot_spec import Bot, Submission
 from host.submissions.build import build
-from host.submissions.discovery import load_spec
+from host.submissions.discovery import load_submission
 from host.submissions.languages import LANGUAGES
 from protocols.wire import Answer
 
@@ -75,9 +75,9 @@ def levels() -> list[str]:
 # Bots.
 
 
-def spec_of(source: Path, game: str = "cardshark", **changes: Any) -> Spec:
+def spec_of(source: Path, game: str = "cardshark", **changes: Any) -> Submission:
     """Return the spec of a lone file, or of a folder with a bot.toml, some of it changed."""
-    return load_spec(source)._replace(**{"game": game} | changes)
+    return load_submission(source).with_keys(**{"game": game} | changes)
 
 
 def written(text: str, suffix: str, folder: Path, name: str = "bot") -> Path:
@@ -91,23 +91,23 @@ def written(text: str, suffix: str, folder: Path, name: str = "bot") -> Path:
 
 def built(source: Path, game: str = "cardshark", limits: Limits = AMPLE, **changes: Any) -> Bot:
     """Build a bot from a lone file or a folder; raise Refused when it does not build."""
-    spec = spec_of(source, game, **changes)
-    return trio.run(build, spec, level())._replace(limits=limits)
+    submission = spec_of(source, game, **changes)
+    return trio.run(build, submission, level())._replace(limits=limits)
 
 
-def built_all(specs: Sequence[Spec]) -> dict[str, Bot]:
+def built_all(submissions: Sequence[Submission]) -> dict[str, Bot]:
     """Build many bots, two at a time."""
     bots: dict[str, Bot] = {}
     two = trio.CapacityLimiter(2)
 
-    async def one(spec: Spec) -> None:
+    async def one(submission: Submission) -> None:
         async with two:
-            bots[spec.name] = await build(spec, level())
+            bots[submission.name] = await build(submission, level())
 
     async def all_of_them() -> None:
         async with trio.open_nursery() as nursery:
-            for spec in specs:
-                nursery.start_soon(one, spec)
+            for submission in submissions:
+                nursery.start_soon(one, submission)
 
     trio.run(all_of_them)
     return bots

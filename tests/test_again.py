@@ -22,7 +22,7 @@ from host.inspect.reask import reask
 from host.inspect.repro import Repro, Target, latest, repro_of, with_history
 from host.inspect.verify import verify
 from host.sandbox.limits import Limits
-from host.submissions.bot_spec import Spec
+from host.submissions.bot_spec import Submission
 from host.submissions.build import build
 from host.tournament.adhoc import AdhocRules, played
 from host.tournament.journal import reading
@@ -32,12 +32,12 @@ from protocols.wire import FaultKind
 AMPLE = Limits(move=10, startup=10, cpu=10)
 
 
-def journal_of(specs: list[Spec], tables: int, folder: Path, limits: Limits = AMPLE, **rules: Any) -> Path:
+def journal_of(submissions: list[Submission], tables: int, folder: Path, limits: Limits = AMPLE, **rules: Any) -> Path:
     """Play a friendly game; return its journal."""
-    game = GAMES[specs[0].game]
+    game = GAMES[submissions[0].spec.game]
     chosen = next(iter(game.presets.values()))._replace(**rules)
     place = folder / "play.sqlite"
-    terms = AdhocRules(game, chosen, specs, "again", level(), limits)
+    terms = AdhocRules(game, chosen, submissions, "again", level(), limits)
     trio.run(played, terms, Adhoc(tables=tables), place, processes, 1, Quiet())
     return place
 
@@ -91,15 +91,15 @@ def test_a_process_is_told_every_byte_again(manifest: str, tmp_path: Path) -> No
     written(text, ".py", folder, "listens")
     head = 'name = "listens"\ngame = "cardshark"\nlanguage = "python"\nentry = "listens.py"\nprotocol = "lines"\n'
     (folder / "bot.toml").write_text(head + manifest + "\n")
-    spec = spec_of(folder)
+    submission = spec_of(folder)
     journal = (
-        journal_of([spec], 16, tmp_path, hands=12)
+        journal_of([submission], 16, tmp_path, hands=12)
         if "lifetime" in manifest
-        else journal_of([spec], 96, tmp_path, hands=3)
+        else journal_of([submission], 96, tmp_path, hands=3)
     )
 
     found = first_fault(journal, "listens")
-    ((reply,),) = trio.run(reask, trio.run(build, spec, level())._replace(limits=AMPLE), found, level())
+    ((reply,),) = trio.run(reask, trio.run(build, submission, level())._replace(limits=AMPLE), found, level())
 
     assert found.history == "fixture"
     assert found.evidence is not None and found.evidence.stderr
@@ -207,19 +207,19 @@ def come_again(rogues: list[Rogue], folder: Path) -> dict[str, tuple[str, str]]:
     for rogue in rogues:
         place = folder / rogue.name
         place.mkdir()
-        spec = spec_of(rogue.file, rogue.game, **rogue.spec_changes(), limits=rogue.limits)
+        submission = spec_of(rogue.file, rogue.game, **rogue.spec_changes(), limits=rogue.limits)
         company = spec_of(written("import sys\nfor q in sys.stdin: print(0, flush=True)\n", ".py", place, "folds"))
         others = [company._replace(name=name, protocol="lines") for name in ("folds", "also")]
-        others = [other._replace(game=rogue.game) for other in others] if rogue.game == "holdem" else []
+        others = [other.with_keys(game=rogue.game) for other in others] if rogue.game == "holdem" else []
         rules = {"hands": 1} if rogue.game == "cardshark" else {"rounds": 2}
         tables = max(rogue.tables, 4)
-        journal = journal_of([spec, *others], tables, place, rogue.limits, **rules)
+        journal = journal_of([submission, *others], tables, place, rogue.limits, **rules)
         with reading(journal) as book:
             assert verify(book).differences == []
         (place / "x.bundle").write_bytes(packed(first_fault(journal, rogue.name)))
 
         found = unpacked(place / "x.bundle")
-        bot = trio.run(build, spec, level())._replace(limits=found.bot.limits)
+        bot = trio.run(build, submission, level())._replace(limits=found.bot.limits)
         ((reply,),) = trio.run(reask, bot, found, level())
 
         piece = found.evidence

@@ -19,10 +19,10 @@ from host.sandbox import landlock
 from host.sandbox.limits import Limits
 from host.sandbox.process_tree import descendants
 from host.submissions.adapters import adapted, lay
-from host.submissions.bot_spec import Bot, Spec
+from host.submissions.bot_spec import Bot, BotSpec, Submission
 from host.submissions.build import build
 from host.submissions.check import checked
-from host.submissions.discovery import load_spec
+from host.submissions.discovery import load_submission
 from host.submissions.languages import need
 from host.submissions.preflight import prepare_bots
 from protocols.wire import Answer, Fault, FaultKind, Move
@@ -51,7 +51,7 @@ def handed_in(folder: Path, body: str, top: str = "", manifest: str = "") -> Pat
 
 def built(folder: Path, limits: Limits = house.AMPLE) -> Bot:
     """Build a submission, found as croupier finds any bot."""
-    return trio.run(build, load_spec(folder), house.level())._replace(limits=limits)
+    return trio.run(build, load_submission(folder), house.level())._replace(limits=limits)
 
 
 def asked(bot: Bot, views: Sequence[View], tables: Sequence[int] = ()) -> tuple[list[Answer], Usage]:
@@ -76,7 +76,7 @@ def answers(folder: Path, body: str, views: Sequence[View] = (FLOP, FLOP), top: 
 
 def in_the_kit(folder: Path, code: str, given: str = "") -> str:
     """Return what a program prints that runs where the kit lies, in the Python that runs such bots."""
-    lay(adapted(Spec("kit", folder, (), "python", adapter="banksalad")), folder)
+    lay(adapted(Submission(BotSpec(name="kit", language="python", adapter="banksalad"), folder, ())), folder)
     command = [need("python3"), "-B", "-c", textwrap.dedent(code)]
     return subprocess.run(command, cwd=folder, input=given, check=True, capture_output=True, text=True).stdout
 
@@ -388,14 +388,14 @@ def test_no_kit_that_a_bot_has_written_runs_in_the_interpreter(tmp_path: Path) -
 
 def made_ready(folder: Path) -> Bot:
     """Make a submission ready to play, as before any tournament."""
-    return trio.run(prepare_bots, [load_spec(folder)], GAME, house.AMPLE, house.level())[0]
+    return trio.run(prepare_bots, [load_submission(folder)], GAME, house.AMPLE, house.level())[0]
 
 
 def test_who_answers_otherwise_warm_starts_cold_and_check_says_so(tmp_path: Path) -> None:
     if not WARM:
         pytest.skip(COLD)
     folder = handed_in(tmp_path, "return 1 + ('ctypes' in sys.modules)", "import sys")
-    report, bot = trio.run(checked, load_spec(folder), GAME, house.level(), house.AMPLE)
+    report, bot = trio.run(checked, load_submission(folder), GAME, house.level(), house.AMPLE)
     assert made_ready(folder).warm == ()
     assert report.accepted and bot and bot.warm == ()
     assert "answers otherwise than cold, so it starts cold" in report.text()

@@ -38,7 +38,7 @@ from host.sandbox.limits import PATIENCE, Limits
 from host.sandbox.process_tree import descendants
 from host.submissions.bot_spec import Bot
 from host.submissions.diagnosis import diagnose
-from host.submissions.discovery import load_spec
+from host.submissions.discovery import load_submission
 from host.submissions.preflight import prepare_bots
 from protocols.wire import Fault, FaultKind, Move
 
@@ -98,10 +98,10 @@ def alone(bot: Bot, tables: int = 2) -> Record:
 @pytest.mark.parametrize("clock", ["fair", "cpu"])
 @pytest.mark.parametrize("level", ["L3", "L2", "none"])
 def test_a_clock_that_must_count_all_computing_is_refused_where_that_cannot_be(clock: str, level: str) -> None:
-    specs = [load_spec(written("print('S')\n", ".py", CACHE))]
+    submissions = [load_submission(written("print('S')\n", ".py", CACHE))]
 
     with pytest.raises(UserError) as refusal:
-        trio.run(prepare_bots, specs, GAMES["cardshark"], Limits(clock=clock), level)
+        trio.run(prepare_bots, submissions, GAMES["cardshark"], Limits(clock=clock), level)
 
     (problem,) = refusal.value.problems
     assert (problem.code, refusal.value.exit_code) == ("S009", 6)

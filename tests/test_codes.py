@@ -9,7 +9,7 @@ import pytest
 import host
 from host.base.errors import Problem, UserError, explanations, lookup
 from host.cli import MAX_COLUMNS, fit_width
-from host.submissions.discovery import load_spec, load_specs
+from host.submissions.discovery import load_submission, load_submissions
 from host.tournament.config import Knockout, load, not_enough_bots
 
 PROVOKED_ELSEWHERE = frozenset(
@@ -36,7 +36,7 @@ def bot(content: str, name: str = "bot", mode: int = 0o755) -> list[Problem]:
     """Return what is wrong with a lone file."""
     Path(name).write_text(content)
     Path(name).chmod(mode)
-    return refused(lambda: load_spec(Path(name)))
+    return refused(lambda: load_submission(Path(name)))
 
 
 def manifest(text: str) -> list[Problem]:
@@ -44,7 +44,7 @@ def manifest(text: str) -> list[Problem]:
     Path("mine").mkdir()
     Path("mine/x.py").touch()
     Path("mine/bot.toml").write_text(text)
-    return refused(lambda: load_specs(["mine"], Path(), "cardshark"))
+    return refused(lambda: load_submissions(["mine"], Path(), "cardshark"))
 
 
 def config(text: str) -> list[Problem]:
@@ -62,14 +62,14 @@ def warned() -> list[Problem]:
 def link() -> list[Problem]:
     """Return what is wrong with a bot that is a link."""
     Path("x.py").symlink_to("/etc/passwd")
-    return refused(lambda: load_spec(Path("x.py")))
+    return refused(lambda: load_submission(Path("x.py")))
 
 
 def twins() -> list[Problem]:
     """Return what is wrong with two bots of one name."""
     Path("x.py").touch()
     Path("x.lisp").touch()
-    return refused(lambda: load_specs(["x.*"], Path()))
+    return refused(lambda: load_submissions(["x.*"], Path()))
 
 
 PROVOKED: dict[str, Callable[[], list[Problem]]] = {
@@ -95,7 +95,7 @@ PROVOKED: dict[str, Callable[[], list[Problem]]] = {
     "C009": lambda: config('game = "cardshark"\n[run]\nworkers = 0'),
     "C010": warned,
     "C011": lambda: refused(lambda: load(Path())),
-    "C012": lambda: refused(lambda: load_spec(Path("none"))),
+    "C012": lambda: refused(lambda: load_submission(Path("none"))),
     "C013": lambda: config('game = "cardshark"\n[[stage]]\nkind = "knockout"'),
     "C014": lambda: manifest('[limits]\nmove = "1 h"'),
     "C015": lambda: manifest('game = "pazaak"'),

@@ -16,7 +16,7 @@ from host.base.errors import UserError
 from host.base.safe_text import one_line
 from host.games import GAMES
 from host.sandbox.limits import MIB, Limits
-from host.submissions.manifest import RequestedLimits
+from host.submissions.bot_spec import RequestedLimits
 from host.tournament.config import AllowedLimits, load, not_enough_bots
 from host.tournament.config_diff import canonical, difference
 from host.tournament.config_template import template

@@ -35,7 +35,7 @@ from test_every_language import needs
 from test_house import tracked
 
 from host.cli import COMMANDS
-from host.submissions.manifest import Manifest
+from host.submissions.bot_spec import BotSpec
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -238,7 +238,7 @@ def test_every_command_is_told_of() -> None:
 
 def test_every_key_of_a_manifest_is_told_of() -> None:
     page = (ROOT / "docs" / "languages.md").read_text()
-    assert [key.name for key in fields(Manifest) if f"| `{key.name}` |" not in page] == []
+    assert [key.name for key in fields(BotSpec) if f"| `{key.name}` |" not in page] == []
 
 
 # A page written anew.

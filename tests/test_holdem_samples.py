@@ -15,7 +15,7 @@ from host.games.luck import Luck
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import Bot
 from host.submissions.build import build
-from host.submissions.discovery import load_spec
+from host.submissions.discovery import load_submission
 from host.submissions.sample_bots import samples
 from host.tournament.stages.groups import shares
 from protocols.wire import Answer, Move
@@ -28,7 +28,7 @@ RULES = GAME.presets["banksalad"]._replace(rounds=12)
 @cache
 def bot(name: str) -> Bot:
     """Return a sample bot, built."""
-    return trio.run(build, load_spec(samples("holdem")[name]), house.level())._replace(limits=house.AMPLE)
+    return trio.run(build, load_submission(samples("holdem")[name]), house.level())._replace(limits=house.AMPLE)
 
 
 def from_tables() -> Iterator[View]:

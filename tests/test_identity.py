@@ -13,7 +13,7 @@ from host.games import GAMES
 from host.play.records import Fixture, Job, Record, Result, WorkerSetup, decode_job, decode_setup, encode
 from host.play.worker import rules_of
 from host.sandbox.limits import Limits
-from host.submissions.bot_spec import Spec
+from host.submissions.bot_spec import BotSpec, Submission
 from host.submissions.build import SPELLED_LIMITS, Bot, spelled_spec, spelled_steps
 from host.submissions.languages import Step
 from host.tournament.stage_runner import bot_metadata, fixture_metadata, fixture_of
@@ -44,10 +44,8 @@ def test_a_bot_keeps_its_sha256(name: str, files: dict[str, str], sha256: str, t
 
 
 def test_the_sha256_covers_each_field_of_a_spec_but_where_it_lies_and_its_limits() -> None:
-    spec = Spec(
+    spec = BotSpec(
         name="a",
-        folder=Path("/somewhere"),
-        files=("b.py", "c.py"),
         language="python",
         author="d",
         game="pazaak",
@@ -62,7 +60,7 @@ def test_the_sha256_covers_each_field_of_a_spec_but_where_it_lies_and_its_limits
         heap=1 << 20,
         python="3.11",
         requires=("numpy==1",),
-        env=(("KEY", "value"),),
+        env={"KEY": "value"},
         needs=("awk",),
         parallel_tables=16,
         table_ids=True,
@@ -70,11 +68,16 @@ def test_the_sha256_covers_each_field_of_a_spec_but_where_it_lies_and_its_limits
         warm=True,
         state="memory",
         state_lifetime="stage",
+    )
+    submission = Submission(
+        spec=spec,
+        folder=Path("/somewhere"),
+        files=("b.py", "c.py"),
         limits=Limits(move=2),
         manifest="/somewhere/bot.toml",
         wheels=Path("/wheels"),
     )
-    assert spelled_spec(spec) == (
+    assert spelled_spec(submission) == (
         "Spec(name='a', folder=PosixPath('.'), files=('b.py', 'c.py'), language='python', author='d', game='pazaak', "
         "protocol='lines', sources=('b.py',), entry='c.py', main='Main', run=('e', 'f'), build=('make',), compiler='ecl', "
         "adapter='banksalad', heap=1048576, python='3.11', requires=('numpy==1',), env=(('KEY', 'value'),), "

@@ -16,7 +16,7 @@ from host.inspect.reask import reask
 from host.inspect.repro import Target, repro_of
 from host.play.records import Fixture
 from host.submissions.build import build
-from host.submissions.discovery import load_spec
+from host.submissions.discovery import load_submission
 from host.tournament.journal import Journal, reading
 from host.tournament.stage_runner import serialize_stateful
 
@@ -134,7 +134,9 @@ def late_fixture(journal: Journal) -> str:
 
 
 def test_asking_again_begins_with_the_lasting_state_of_then(finished: Path) -> None:
-    bot = trio.run(build, load_spec(finished / "bots" / "one")._replace(game="pazaak"), level())._replace(limits=AMPLE)
+    bot = trio.run(build, load_submission(finished / "bots" / "one").with_keys(game="pazaak"), level())._replace(
+        limits=AMPLE
+    )
     with reading(finished / "run" / "run.sqlite") as journal:
         cases = [repro_of(journal, Target(late_fixture(journal), nth, bot="one")) for nth in range(8)]
     again = [reply.same for each in cases for reply in trio.run(reask, bot, each, level())[0]]

@@ -12,9 +12,9 @@ import pytest
 from host.base.errors import UserError
 from host.games import GAMES
 from host.sandbox.limits import KIB, MIB, Limits
-from host.submissions import file_tree, manifest
-from host.submissions.bot_spec import Spec
-from host.submissions.discovery import disambiguate, expand_patterns, load_spec, load_specs
+from host.submissions import file_tree
+from host.submissions.bot_spec import BotSpec, RequestedLimits, Submission
+from host.submissions.discovery import disambiguate, expand_patterns, load_submission, load_submissions
 from host.submissions.languages import LANGUAGES
 from host.submissions.sample_bots import folder, sample, samples
 
@@ -38,7 +38,7 @@ def lay(files: Mapping[str, str | bytes]) -> None:
 def refusal(path: str, granted: Limits | None = None) -> UserError:
     """Return the refusal of a bot."""
     with pytest.raises(UserError) as refused:
-        load_spec(Path(path), granted or Limits())
+        load_submission(Path(path), granted or Limits())
     return refused.value
 
 
@@ -66,8 +66,8 @@ def test_a_lone_file_is_a_bot(here: Path, name: str, content: str | bytes, meant
     if meant is None:
         assert "has a name that no file of a bot may have" in str(refusal(file))
         return
-    bot = load_spec(Path(file))
-    assert (bot.name, bot.language, bot.sources, bot.entry) == meant
+    bot = load_submission(Path(file))
+    assert (bot.name, bot.spec.language, bot.spec.sources, bot.spec.entry) == meant
     assert (bot.folder, bot.files, bot.manifest) == (here, (file,), "")
 
 
@@ -91,8 +91,8 @@ FOLDERS = [
 @pytest.mark.parametrize(("files", "meant"), FOLDERS)
 def test_a_folder_is_a_bot(here: Path, files: dict[str, str], meant: tuple[object, ...]) -> None:
     lay({f"mine/{name}": content for name, content in files.items()})
-    bot = load_spec(Path("mine"))
-    assert (bot.name, bot.language, bot.sources, bot.entry) == ("mine", *meant)
+    bot = load_submission(Path("mine"))
+    assert (bot.name, bot.spec.language, bot.spec.sources, bot.spec.entry) == ("mine", *meant)
 
 
 def test_a_manifest_means_what_it_says(here: Path) -> None:
@@ -117,24 +117,27 @@ def test_a_manifest_means_what_it_says(here: Path) -> None:
         state = "4 KiB"
     """
     lay({"mine/bot.toml": text, "mine/Mine.java": JAVA, "mine/Other.java": JAVA})
-    assert load_spec(Path("mine"), Limits(move=2.0, memory=256 * MIB)) == Spec(
-        name="Mr. O'Hara <script>",
+    assert load_submission(Path("mine"), Limits(move=2.0, memory=256 * MIB)) == Submission(
+        spec=BotSpec(
+            name="Mr. O'Hara <script>",
+            language="java",
+            author="dmckee",
+            game="pazaak",
+            protocol="lines",
+            sources=("Mine.java",),
+            main="Players.Mine",
+            heap=64 * MIB,
+            env={"LANG": "C.UTF-8"},
+            needs=("zig",),
+            parallel_tables=64,
+            table_ids=True,
+            lifetime="table",
+            state="memory.bin",
+            state_lifetime="stage",
+            limits=RequestedLimits(move=0.25, state=4 * KIB),
+        ),
         folder=here / "mine",
         files=("Mine.java", "Other.java", "bot.toml"),
-        language="java",
-        author="dmckee",
-        game="pazaak",
-        protocol="lines",
-        sources=("Mine.java",),
-        main="Players.Mine",
-        heap=64 * MIB,
-        env=(("LANG", "C.UTF-8"),),
-        needs=("zig",),
-        parallel_tables=64,
-        table_ids=True,
-        lifetime="table",
-        state="memory.bin",
-        state_lifetime="stage",
         limits=Limits(move=0.25, memory=256 * MIB, state=4 * KIB),
         manifest="mine/bot.toml",
     )
@@ -142,12 +145,12 @@ def test_a_manifest_means_what_it_says(here: Path) -> None:
 
 def test_a_bot_that_asks_for_nothing_gets_what_is_granted(here: Path) -> None:
     lay({"x.py": PY})
-    assert load_spec(Path("x.py"), Limits(move=2.0)).limits == Limits(move=2.0)
+    assert load_submission(Path("x.py"), Limits(move=2.0)).limits == Limits(move=2.0)
 
 
 def test_what_tools_leave_in_a_folder_is_no_part_of_a_bot(here: Path) -> None:
     lay({"mine/x.py": PY, "mine/.git/config": "", "mine/__pycache__/x.pyc": ""})
-    assert load_spec(Path("mine")).files == ("x.py",)
+    assert load_submission(Path("mine")).files == ("x.py",)
 
 
 MANIFESTS = [
@@ -325,14 +328,14 @@ def test_a_bot_that_cannot_run_is_refused_before_it_is_tried(
 def test_source_made_to_break_a_compiler_breaks_nothing(here: Path, source: bytes) -> None:
     lay({"x.py": source})
     try:
-        assert load_spec(Path("x.py")).language == "python"
+        assert load_submission(Path("x.py")).spec.language == "python"
     except UserError as refused:
         assert [problem.code for problem in refused.problems] == ["B015"]
 
 
 def test_python_2_may_be_asked_for(here: Path) -> None:
     lay({"mine/x.py": 'print "H"\n', "mine/bot.toml": 'python = "2.7"'})
-    assert load_spec(Path("mine")).python == "2.7"
+    assert load_submission(Path("mine")).spec.python == "2.7"
 
 
 SPECIAL = {
@@ -391,7 +394,7 @@ def test_two_bots_of_one_name_are_refused(here: Path) -> None:
     lay({"bots/nestor/x.py": PY, "bots/nestor/bot.toml": 'name = "Nestor"', "bots/nestor2/x.py": PY})
     lay({"bots/nestor2/bot.toml": 'name = "Nestor"'})
     with pytest.raises(UserError) as refused:
-        load_specs(["bots/*"], here)
+        load_submissions(["bots/*"], here)
     assert str(refused.value) == (
         'error[C003] two bots are called "Nestor": bots/nestor, bots/nestor2\n  hint: name = … in bot.toml'
     )
@@ -401,7 +404,7 @@ def test_two_bots_of_one_name_are_refused(here: Path) -> None:
 def test_a_bot_for_another_game_is_refused(here: Path) -> None:
     lay({"bots/mine/x.py": PY, "bots/mine/bot.toml": 'game = "pazaak"'})
     with pytest.raises(UserError) as refused:
-        load_specs(["bots/*"], here, "cardshark")
+        load_submissions(["bots/*"], here, "cardshark")
     assert str(refused.value) == (
         "error[C015] bots/mine/bot.toml: mine plays pazaak, and this is cardshark\n"
         '  hint: game = "cardshark", or take it out of `bots`'
@@ -411,7 +414,7 @@ def test_a_bot_for_another_game_is_refused(here: Path) -> None:
 def test_every_broken_bot_is_named_at_once(here: Path) -> None:
     lay({"bots/a+": "#!/opt/none/x\n", "bots/b": SH, "bots/c.py": PY})
     with pytest.raises(UserError) as refused:
-        load_specs(["bots/*"], here)
+        load_submissions(["bots/*"], here)
     assert [problem.code for problem in refused.value.problems] == ["B004", "B002"]
     assert refused.value.exit_code == 4
 
@@ -424,14 +427,14 @@ def test_patterns_find_each_bot_once_and_no_readme(here: Path) -> None:
 
 def test_a_limit_that_the_tournament_grants_reaches_every_bot(here: Path) -> None:
     lay({"bots/a.py": PY})
-    (bot,) = load_specs(["bots/*"], here, "cardshark", Limits(move=3.0))
+    (bot,) = load_submissions(["bots/*"], here, "cardshark", Limits(move=3.0))
     assert bot.limits.move == 3.0
 
 
 def test_the_same_bot_twice_gets_two_names(here: Path) -> None:
     lay({"a.py": PY})
-    bot = load_spec(Path("a.py"))
-    assert [spec.name for spec in disambiguate([bot, bot, bot])] == ["a", "a#2", "a#3"]
+    bot = load_submission(Path("a.py"))
+    assert [submission.name for submission in disambiguate([bot, bot, bot])] == ["a", "a#2", "a#3"]
 
 
 def test_a_sample_is_found_by_its_name() -> None:
@@ -454,5 +457,5 @@ def test_every_sample_is_named_by_its_file(game: str) -> None:
 
 
 def test_every_key_that_a_language_understands_is_a_key_of_the_manifest() -> None:
-    keys = set(manifest.Manifest.__dataclass_fields__)
+    keys = set(BotSpec.__dataclass_fields__)
     assert {key for row in LANGUAGES.values() for key in row.keys} <= keys

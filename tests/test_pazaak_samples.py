@@ -14,7 +14,7 @@ from host.games.luck import Luck
 from host.games.pazaak import GAME, View
 from host.submissions.bot_spec import Bot
 from host.submissions.build import build
-from host.submissions.discovery import load_spec
+from host.submissions.discovery import load_submission
 from host.submissions.sample_bots import samples
 from protocols.wire import Move
 
@@ -25,7 +25,7 @@ TABLES = 60
 @cache
 def bot(name: str) -> Bot:
     """Return a sample bot, built."""
-    return trio.run(build, load_spec(samples("pazaak")[name]), house.level())._replace(limits=house.AMPLE)
+    return trio.run(build, load_submission(samples("pazaak")[name]), house.level())._replace(limits=house.AMPLE)
 
 
 def from_tables() -> Iterator[View]:

@@ -545,7 +545,7 @@ def test_a_bots_environment_is_small_and_fixed(protocol: str, make: Make) -> Non
 
 
 def test_a_manifests_own_variables_are_added(make: Make) -> None:
-    bot = make(TELLS, ".c", env=(("STYLE", "bold"), ("LANG", "C")))
+    bot = make(TELLS, ".c", env={"STYLE": "bold", "LANG": "C"})
 
     assert environment_of(bot) | {"CROUPIER_SEED": ""} == {
         "LANG": "C", "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp", "CROUPIER_SEED": "", "STYLE": "bold",

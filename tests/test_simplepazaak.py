@@ -17,7 +17,7 @@ from host.sandbox import Home, sandboxed
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import Bot
 from host.submissions.build import build
-from host.submissions.discovery import load_spec
+from host.submissions.discovery import load_submission
 from protocols.wire import Answer, Fault, FaultKind, Move
 
 EXAMPLES = [View(*view) for view in GAME.examples]
@@ -51,7 +51,7 @@ def handed_in(folder: Path, java: str, manifest: str = "", name: str = "Bot") ->
 
 def built(folder: Path, limits: Limits = house.AMPLE) -> Bot:
     """Build a submission, found as croupier finds any bot."""
-    return trio.run(build, load_spec(folder), house.level())._replace(limits=limits)
+    return trio.run(build, load_submission(folder), house.level())._replace(limits=limits)
 
 
 def answers(bot: Bot, views: Sequence[View] = EXAMPLES, at_once: int = 128) -> list[Answer]:
@@ -230,7 +230,7 @@ def test_the_goal_that_neptr_overwrote_in_2015_changes_in_its_own_process_only(t
     for folder, java in zip(folders, (neptr, honest), strict=True):
         folder.mkdir()
         handed_in(folder, java, name=folder.name)
-    both = house.built_all([load_spec(folder) for folder in folders])
+    both = house.built_all([load_submission(folder) for folder in folders])
     bots = [both[folder.name]._replace(limits=house.AMPLE) for folder in folders]
     first, second = house.answers_of(house.played("pazaak", bots, 2))  # who is asked first changes from table to table
     told, true = Move("PLAY", 12), Move("PLAY", 20)
@@ -288,6 +288,6 @@ def test_an_unknown_adapter_is_said_with_the_one_that_was_meant(tmp_path: Path) 
 
 
 def test_a_class_of_2015_plays_no_other_game(tmp_path: Path) -> None:
-    spec = load_spec(handed_in(tmp_path, THREE))
+    submission = load_submission(handed_in(tmp_path, THREE))
     with pytest.raises(UserError, match=r"C013.* is for pazaak, not for holdem"):
-        trio.run(build, spec._replace(game="holdem"), house.level())
+        trio.run(build, submission.with_keys(game="holdem"), house.level())

@@ -22,7 +22,7 @@ from host.sandbox.process_tree import descendants
 from host.submissions.bot_spec import Bot
 from host.submissions.build import build
 from host.submissions.check import checked
-from host.submissions.discovery import load_spec
+from host.submissions.discovery import load_submission
 from host.submissions.preflight import prepare_bots
 from host.tournament.config import load
 from protocols.wire import Answer, Fault, FaultKind, Move
@@ -409,7 +409,7 @@ def test_a_bot_that_hides_the_library_is_started_cold_and_check_says_so(level: s
     folder = folder_of("import json, heapq\nprint(json.answer)\n", json="answer = 'S'\n", ctypes="print('B 666')\n")
     bot = built(folder)
 
-    report, _ = trio.run(checked, load_spec(folder), GAME, level, AMPLE)
+    report, _ = trio.run(checked, load_submission(folder), GAME, level, AMPLE)
 
     answers, _, warm = asked(level, bot)
     assert (answers, warm) == ([STANDS] * 3, 0)
@@ -447,14 +447,14 @@ def test_the_first_questions_seed_is_not_the_seconds_fixtures() -> None:
 
 @only_warm
 def test_warm_answers_that_are_not_the_cold_ones_are_refused() -> None:
-    spec = load_spec(folder_of("import sys\nprint('S' if 'ctypes' not in sys.modules else 'H')\n"))
+    submission = load_submission(folder_of("import sys\nprint('S' if 'ctypes' not in sys.modules else 'H')\n"))
 
     with pytest.raises(UserError) as refused:
-        trio.run(prepare_bots, [spec], GAME, AMPLE, WARM[-1])
+        trio.run(prepare_bots, [submission], GAME, AMPLE, WARM[-1])
 
     assert [problem.code for problem in refused.value.problems] == ["B039"]
     assert refused.value.problems[0].evidence.endswith("\ncold: S 0\nwarm: H 0")
-    report, _ = trio.run(checked, spec, GAME, WARM[-1], AMPLE)
+    report, _ = trio.run(checked, submission, GAME, WARM[-1], AMPLE)
     assert not report.accepted and report.problems[0].code == "B039"
 
 
@@ -465,14 +465,18 @@ def test_a_tournament_may_have_all_its_bots_warm_whose_language_has_a_warm_start
     written("#!/bin/sh\necho S\n", "", tmp_path / "bots", "other")
     (tmp_path / "croupier.toml").write_text('game = "cardshark"\nbots = ["bots/*"]\n[sandbox]\nwarm = true\n')
 
-    specs = load(tmp_path).specs(tmp_path)
+    submissions = load(tmp_path).submissions(tmp_path)
 
-    assert {spec.name: spec.warm for spec in specs} == {"quick": True, "lisper": False, "other": False}
+    assert {submission.name: submission.spec.warm for submission in submissions} == {
+        "quick": True,
+        "lisper": False,
+        "other": False,
+    }
 
 
 @only_warm
 def test_check_says_that_a_bot_is_the_same_warm() -> None:
-    report, bot = trio.run(checked, load_spec(folder_of("print('S')\n")), GAME, WARM[-1], AMPLE)
+    report, bot = trio.run(checked, load_submission(folder_of("print('S')\n")), GAME, WARM[-1], AMPLE)
 
     assert report.accepted and bot and bot.warm
     assert "answers as it does cold" in report.text()
@@ -480,7 +484,7 @@ def test_check_says_that_a_bot_is_the_same_warm() -> None:
 
 def test_where_nobody_can_be_kept_from_the_interpreter_each_start_is_cold() -> None:
     for level in {*levels(), detect().level} - set(WARM):
-        bot = trio.run(build, load_spec(folder_of("print('S')\n")), level)
+        bot = trio.run(build, load_submission(folder_of("print('S')\n")), level)
         answers, _, warm = asked(level, bot._replace(limits=AMPLE), 2)
         assert (answers, warm) == ([STANDS] * 2, 0)
 

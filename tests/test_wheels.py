@@ -19,7 +19,7 @@ from host.base.errors import UserError
 from host.submissions import requirements
 from host.submissions.bot_spec import Bot
 from host.submissions.build import build
-from host.submissions.discovery import load_spec
+from host.submissions.discovery import load_submission
 
 LIMITS = f"limits_{uuid.uuid4().hex[:12]}"
 BOT = """\
@@ -80,7 +80,7 @@ def guest(place: Path, requires: str, package: str = LIMITS, **more: str) -> Pat
 
 def built(folder: Path) -> Bot:
     """Return a bot, built."""
-    return trio.run(build, load_spec(folder), house.level())
+    return trio.run(build, load_submission(folder), house.level())
 
 
 def test_a_bot_finds_what_it_requires_and_what_that_requires(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ from host.play.records import WorkerSetup, encode
 from host.sandbox import at_least
 from host.sandbox.limits import Limits
 from host.submissions import requirements
-from host.submissions.bot_spec import Bot, Spec
+from host.submissions.bot_spec import Bot, Submission
 from host.submissions.build import File, files_of
 from host.tournament.stage_runner import Backend
 
@@ -344,13 +344,21 @@ class Cluster:
             self._say(f"WARNING  {member} gets no work: {str(problem).removeprefix('error')}")
 
     async def ready(
-        self, specs: Sequence[Spec], game: Game, granted: Limits, level: str, told: Callable[[str, float], None]
+        self,
+        submissions: Sequence[Submission],
+        game: Game,
+        granted: Limits,
+        level: str,
+        told: Callable[[str, float], None],
     ) -> list[Bot]:
         """Have every machine build and start the bots; return them as the first one made them.
 
         A machine that lacks what a bot needs is refused; what is wrong with a bot is Refused as on one machine.
         """
-        own = tuple(spec._replace(game=game.name, folder=self._pack(files_of(spec))) for spec in specs)
+        own = tuple(
+            submission.with_keys(game=game.name)._replace(folder=self._pack(files_of(submission)))
+            for submission in submissions
+        )
         self._order = PrepareRequest(own, game.name, self._brought(game.name), granted, level)
 
         async def one(member: WorkerInfo) -> None:
@@ -390,8 +398,13 @@ class Cluster:
     async def _outfit(self, member: WorkerInfo) -> PrepareResult:
         """Bring a machine what it does not have yet, and have it make all bots ready."""
         try:
-            order = self._order._replace(specs=await self._with_wheels(member))
-            folders = [each for spec in order.specs for each in (spec.folder, spec.wheels) if each is not None]
+            order = self._order._replace(submissions=await self._with_wheels(member))
+            folders = [
+                each
+                for submission in order.submissions
+                for each in (submission.folder, submission.wheels)
+                if each is not None
+            ]
             wanted = [str(folder) for folder in (*folders, order.origin.folder)]
             for sha256 in await self._link.call(
                 member, dask_worker.missing_files, [each for each in wanted if each in self._files]
@@ -403,21 +416,21 @@ class Cluster:
         except UserError as refused:
             return PrepareResult((), tuple(refused.problems), refused.exit_code)
 
-    async def _with_wheels(self, member: WorkerInfo) -> tuple[Spec, ...]:
+    async def _with_wheels(self, member: WorkerInfo) -> tuple[Submission, ...]:
         """Return the bots with the wheels that they require on a machine, downloaded here: it may have no network.
 
         All machines get the same ones, so that they make the same bots. One of another architecture sees to itself.
         """
-        requiring = [spec for spec in self._order.specs if spec.requires]
+        requiring = [submission for submission in self._order.submissions if submission.spec.requires]
         told = await self._link.call(member, dask_worker.suits, requiring) if requiring else []
         brought: dict[str, Path] = {}
-        for spec, suits in zip(requiring, told, strict=True):
+        for submission, suits in zip(requiring, told, strict=True):
             if suits and suits.machine == os.uname().machine:
                 async with self._downloading:
-                    found = sorted((await requirements.download(spec, suits)).iterdir())
+                    found = sorted((await requirements.download(submission, suits)).iterdir())
                 files = [File(path.name, executable=False, content=path.read_bytes()) for path in found]
-                brought[spec.name] = self._pack(files)
-        return tuple(spec._replace(wheels=brought.get(spec.name)) for spec in self._order.specs)
+                brought[submission.name] = self._pack(files)
+        return tuple(submission._replace(wheels=brought.get(submission.name)) for submission in self._order.submissions)
 
     def _alike(self, member: WorkerInfo, readiness: PrepareResult) -> PrepareResult:
         """Return how a machine is ready: not at all where it makes other bots of the same files than the first one."""

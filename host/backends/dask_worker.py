@@ -27,7 +27,7 @@ from host.backends.local import start
 from host.backends.prepare_bots import PrepareRequest, PrepareResult, spelled
 from host.play.records import encode
 from host.sandbox import detect
-from host.submissions.bot_spec import Spec
+from host.submissions.bot_spec import Submission
 from host.submissions.build import File, copy_files
 from host.submissions.languages import missing
 from host.submissions.requirements import WheelTarget, target_of
@@ -93,9 +93,9 @@ def store_files(files: tuple[File, ...]) -> None:
             whole.rename(place)
 
 
-def suits(specs: Sequence[Spec]) -> list[WheelTarget | None]:
+def suits(submissions: Sequence[Submission]) -> list[WheelTarget | None]:
     """Return which wheels suit bots here; None for one that cannot play here anyway."""
-    return [None if missing(spec) else target_of(spec) for spec in specs]
+    return [None if missing(submission) else target_of(submission) for submission in submissions]
 
 
 def ready(order: PrepareRequest) -> PrepareResult:
@@ -103,16 +103,19 @@ def ready(order: PrepareRequest) -> PrepareResult:
 
     Raise OSError when that process has died.
     """
-    specs = tuple(
-        spec._replace(folder=file_cache() / spec.folder, wheels=file_cache() / spec.wheels if spec.wheels else None)
-        for spec in order.specs
+    submissions = tuple(
+        submission._replace(
+            folder=file_cache() / submission.folder,
+            wheels=file_cache() / submission.wheels if submission.wheels else None,
+        )
+        for submission in order.submissions
     )
     brought = order.origin
     if brought.first:
         brought = brought._replace(folder=str(file_cache() / brought.folder))
     with start("host.backends.prepare_bots") as process:
         assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(spelled(order._replace(specs=specs, origin=brought)))
+        process.stdin.write(spelled(order._replace(submissions=submissions, origin=brought)))
         process.stdin.flush()
         told = process.stdout.read()
     if not told:

@@ -14,14 +14,14 @@ from host.base.errors import Problem, UserError
 from host.games import GAMES
 from host.play.custom_games import GameOrigin, reload_game
 from host.sandbox.limits import Limits
-from host.submissions.bot_spec import Bot, Spec
+from host.submissions.bot_spec import Bot, Submission
 from host.submissions.preflight import prepare_bots
 
 
 class PrepareRequest(NamedTuple):
     """Which bots are wanted, for what."""
 
-    specs: tuple[Spec, ...]
+    submissions: tuple[Submission, ...]
     game: str
     origin: GameOrigin  # of a game that is brought
     granted: Limits
@@ -47,7 +47,7 @@ async def made(order: PrepareRequest) -> PrepareResult:
     try:
         if order.origin.said:
             reload_game(order.origin)
-        bots = await prepare_bots(order.specs, GAMES[order.game], order.granted, order.level)
+        bots = await prepare_bots(order.submissions, GAMES[order.game], order.granted, order.level)
         return PrepareResult(tuple(bots), origin=order.origin)
     except UserError as refused:
         return PrepareResult((), tuple(refused.problems), refused.exit_code)

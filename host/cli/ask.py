@@ -14,7 +14,7 @@ from host.cli.output import write
 if TYPE_CHECKING:
     from host.cli.ask_report import AskReport, Difference
     from host.inspect.repro import Repro, Target
-    from host.submissions.bot_spec import Bot, Spec
+    from host.submissions.bot_spec import Bot, Submission
     from host.tournament.journal import Journal
 
 LATEST = 1000  # questions over which two bots are compared
@@ -179,25 +179,25 @@ def parse_target(context: CliContext, journal: Path | None, where: str) -> "tupl
     raise click.UsageError(f"there is no {where}; `croupier errors` names them")
 
 
-def _spec(context: CliContext, word: str, game: str, sources: Mapping[str, str]) -> "Spec":
+def _spec(context: CliContext, word: str, game: str, sources: Mapping[str, str]) -> "Submission":
     """Return the bot that a word means; for games outside a tournament the journal knows where their bots lay."""
     from host.cli.author import named
 
     source = sources.get(word, "")
     if source and Path(source).exists() and not (context.folder / word).exists():
         word = source
-    _game, (spec,) = named(context, (word,), game)
-    chosen: Spec = spec
+    _game, (submission,) = named(context, (word,), game)
+    chosen: Submission = submission
     return chosen
 
 
-def _built(spec: "Spec", repro: "Repro", level: str, options: Options) -> "Bot":
+def _built(submission: "Submission", repro: "Repro", level: str, options: Options) -> "Bot":
     import trio
 
     from host.inspect.reask import NO_LIMITS
     from host.submissions.build import build
 
-    bot = trio.run(build, spec._replace(game=repro.game), level)
+    bot = trio.run(build, submission.with_keys(game=repro.game), level)
     limits = NO_LIMITS if options.no_limits else repro.bot.limits
     return bot._replace(limits=limits if level == "L4" else limits._replace(clock="wall"))
 

@@ -18,7 +18,7 @@ from host.sandbox.limits import Limits, seconds, size
 from host.submissions import sample_bots
 from host.submissions.bot_spec import Bot
 from host.submissions.build import build
-from host.submissions.discovery import load_spec
+from host.submissions.discovery import load_submission
 from protocols.wire import Move
 
 AMPLE = Limits(move=10, startup=10, cpu=10)
@@ -108,7 +108,7 @@ class Verdict(NamedTuple):
 async def attacked(level: str, rogues: Sequence[Rogue]) -> list[Verdict]:
     """Return what becomes of rogues at a level, one after the other."""
     source = sample_bots.sample(HONEST, "cardshark")
-    honest = (await build(load_spec(source)._replace(game="cardshark"), level))._replace(limits=AMPLE)
+    honest = (await build(load_submission(source).with_keys(game="cardshark"), level))._replace(limits=AMPLE)
     return [await _one(rogue, honest, level) for rogue in rogues]
 
 
@@ -121,8 +121,8 @@ async def _one(rogue: Rogue, honest: Bot, level: str) -> Verdict:
     if rogue.needs_numbers and not randomizes_pids(level):
         return so("!", "not tried: process numbers are counted on here (croupier doctor)")
     try:
-        spec = load_spec(rogue.file)._replace(game=rogue.game, **rogue.spec_changes())
-        bot = await build(spec, level, force="refused" in rogue.verdict)
+        submission = load_submission(rogue.file).with_keys(game=rogue.game, **rogue.spec_changes())
+        bot = await build(submission, level, force="refused" in rogue.verdict)
     except UserError as refused:
         if refused.exit_code == 6:
             return so("!", f"not tried: {refused.problems[0].message}")

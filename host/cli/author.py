@@ -71,7 +71,7 @@ def named(context: CliContext, names: tuple[str, ...], game: str | None) -> tupl
     """Return the game and the specs that are meant by folders, files, names and sample:NAME."""
     from host.cli.common import the_game
     from host.sandbox.limits import Limits
-    from host.submissions.discovery import disambiguate, load_spec, refuse_broken
+    from host.submissions.discovery import disambiguate, load_submission, refuse_broken
     from host.submissions.sample_bots import sample
     from host.tournament.config import load
 
@@ -80,30 +80,34 @@ def named(context: CliContext, names: tuple[str, ...], game: str | None) -> tupl
     here = load(context.folder) if (context.folder / "croupier.toml").exists() else None
     entered: dict[str, Any] = {}  # the tournament's own; whatever is wrong with them matters only where they are meant
     granted = here.limits if here else Limits()
-    specs = []
+    submissions = []
     for name in names:
         if name.startswith("sample:"):
             place = sample(name, game or (here.game if here else None))
-            specs.append(load_spec(place, granted)._replace(game=place.parent.name))
+            submissions.append(load_submission(place, granted).with_keys(game=place.parent.name))
             continue
         if (context.folder / name).exists():
-            specs.append(load_spec(context.folder / name, granted))
+            submissions.append(load_submission(context.folder / name, granted))
             continue
         entered = entered or {entry.name: entry for entry in (here.entries(context.folder) if here else [])}
         if name in entered:
             refuse_broken([entered[name]])
-            specs.append(entered[name].spec)
+            submissions.append(entered[name].submission)
         else:
             told = unknown_name("bot", name, entered)
             other = "" if "did you mean" in told else "; a bot is a file, a folder, a name here, or sample:NAME"
             raise click.UsageError(told + other)
-    said = {spec.game for spec in specs if spec.game}
+    said = {submission.spec.game for submission in submissions if submission.spec.game}
     chosen = game or (next(iter(said)) if len(said) == 1 else None) or (here.game if here else None)
     if chosen is None:
         raise click.UsageError("which game? The bots do not say it: name it with -g GAME")
-    if others := [f"{spec.name} plays {spec.game}" for spec in specs if spec.game not in ("", chosen)]:
+    if others := [
+        f"{submission.name} plays {submission.spec.game}"
+        for submission in submissions
+        if submission.spec.game not in ("", chosen)
+    ]:
         raise click.UsageError(f"{', '.join(others)}, and this is {chosen}")
-    return the_game(chosen), disambiguate(specs)
+    return the_game(chosen), disambiguate(submissions)
 
 
 @click.command()
@@ -148,13 +152,13 @@ def play(
     from host.tournament.stages.adhoc import Adhoc
     from host.tournament.standings import stage_standings
 
-    chosen, specs = named(context, names, game)
+    chosen, submissions = named(context, names, game)
     low, high = chosen.seats
-    if not low <= len(specs) <= high:
+    if not low <= len(submissions) <= high:
         seats = f"{low} to {high}" if low != high else str(low)
-        many = f"{len(specs)} {'is' if len(specs) == 1 else 'are'} named"
+        many = f"{len(submissions)} {'is' if len(submissions) == 1 else 'are'} named"
         raise click.UsageError(f"a table of {chosen.name} seats {seats} bots; {many}")
-    terms, journal = terms_of(context, chosen, specs, preset, seed, unsafe=unsafe)
+    terms, journal = terms_of(context, chosen, submissions, preset, seed, unsafe=unsafe)
     hands = min(workers or usable_cores(), tables)
     stage = Adhoc(tables=tables, mirror=mirror)
     started = time.monotonic()
@@ -190,7 +194,7 @@ def play(
 
 
 def terms_of(
-    context: CliContext, game: Any, specs: list[Any], preset: str | None, seed: str | None, *, unsafe: bool
+    context: CliContext, game: Any, submissions: list[Any], preset: str | None, seed: str | None, *, unsafe: bool
 ) -> tuple[Any, Path]:
     """Return what a friendly game is played under, as the tournament here has it, and where it is journalled."""
     from host.cli.common import level_of
@@ -205,7 +209,7 @@ def terms_of(
     usual = tournament.rules if tournament and tournament.game == game.name else next(iter(game.presets.values()))
     rules = game.presets[preset] if preset else usual
     level = level_of(tournament.level if tournament else "L3", unsafe)
-    terms = AdhocRules(game, rules, specs, seed, level, tournament.limits if tournament else Limits())
+    terms = AdhocRules(game, rules, submissions, seed, level, tournament.limits if tournament else Limits())
     return terms, _place_of_play(context, tournament is not None)
 
 
@@ -232,7 +236,7 @@ def errors(context: CliContext, bot: str | None, kind: str | None) -> None:
     from host.base.safe_text import escape_control_chars
     from host.report.terminal import time_breakdown
     from host.report.visibility import table_of
-    from host.submissions.sample_bots import PREFIX
+    from host.submissions.bot_spec import SAMPLE_PREFIX
     from host.tournament.journal import reading
     from host.tournament.stages import stages_of
     from protocols.wire import FaultKind
@@ -272,7 +276,7 @@ def errors(context: CliContext, bot: str | None, kind: str | None) -> None:
             group["last"] = where
             if piece.detail not in ("", *group["details"]):
                 group["details"].append(escape_control_chars(piece.detail))
-    bot = bot and bot.removeprefix(PREFIX)
+    bot = bot and bot.removeprefix(SAMPLE_PREFIX)
     if bot is not None and bot not in bots:
         raise click.UsageError(unknown_name("bot", bot, bots))
     rows = [
@@ -331,13 +335,13 @@ def replay(context: CliContext, table: str, bot: str | None, output: Path | None
     """Show a table again: CONTESTANTS/NUMBER as standings and errors name it, or `last`."""
     from host.cli.replay_lookup import as_seen_by, load_table, page_of, place_of, split
     from host.report.replay import as_text
-    from host.submissions.sample_bots import PREFIX
+    from host.submissions.bot_spec import SAMPLE_PREFIX
 
     place = place_of(journals_of(context), context.folder, split(table)[0])
     found = load_table(place)
     seat = None
     if bot is not None:
-        bot = bot.removeprefix(PREFIX)
+        bot = bot.removeprefix(SAMPLE_PREFIX)
         if bot not in found.sitting.bots:
             raise click.UsageError(unknown_name(f"bot at {found.sitting.path}", bot, found.sitting.bots))
         seat = found.sitting.bots.index(bot)

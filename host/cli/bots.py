@@ -11,7 +11,7 @@ from host.base.errors import Problem, UserError
 from host.cli import CliContext, completion, print_json, unknown_name
 
 if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
-    from host.submissions.bot_spec import Spec
+    from host.submissions.bot_spec import Submission
 
 
 @click.command()
@@ -37,7 +37,7 @@ def init(context: CliContext, folder: Path, game: str | None, lang: str, protoco
     """Make a bot to begin with: it builds, plays legally, and has one place to edit."""
     from host.base.config_file import InvalidValue
     from host.cli.common import the_game
-    from host.submissions.discovery import load_spec
+    from host.submissions.discovery import load_submission
     from host.submissions.languages import LANGUAGES, missing
     from host.submissions.scaffold import SPOKEN, starter_files
     from host.tournament.config import load
@@ -66,7 +66,7 @@ def init(context: CliContext, folder: Path, game: str | None, lang: str, protoco
             (place / name).chmod(0o755 if text.startswith("#!") else 0o644)
     except OSError as failed:
         raise click.UsageError(f"{place} cannot be made: {failed.strerror}") from failed
-    lacks = missing(load_spec(place))
+    lacks = missing(load_submission(place))
     main = place / LANGUAGES[lang].starter.file
     if context.json:
         print_json("init", folder=str(place), game=chosen.name, language=lang, edit=str(main), missing=lacks)
@@ -81,11 +81,15 @@ def init(context: CliContext, folder: Path, game: str | None, lang: str, protoco
         )
 
 
-def place_of(spec: "Spec") -> str:
+def place_of(submission: "Submission") -> str:
     """Return where a bot lies, for people."""
     from host.base.config_file import display_path
 
-    return display_path(spec.folder if spec.manifest or len(spec.files) > 1 else spec.folder / spec.files[0])
+    return display_path(
+        submission.folder
+        if submission.manifest or len(submission.files) > 1
+        else submission.folder / submission.files[0]
+    )
 
 
 @click.command()
@@ -130,19 +134,19 @@ def check(context: CliContext, names: tuple[str, ...], game: str | None, everybo
             yield from ((entry.name, entry, the_game(tournament.game)) for entry in tournament.entries(context.folder))
         for name in names:
             try:
-                chosen, (spec,) = named(context, (name,), game)
-                yield name, Entry(spec.folder, spec), chosen
+                chosen, (submission,) = named(context, (name,), game)
+                yield name, Entry(submission.folder, submission), chosen
             except UserError as refused:
                 if refused.exit_code == 2:  # there is no such bot
                     raise
                 yield name, Entry(context.folder / name, None, tuple(refused.problems)), None
 
     for name, entry, chosen in entered():
-        if entry.problems or entry.spec is None or chosen is None:
+        if entry.problems or entry.submission is None or chosen is None:
             reports.append(Report(name, "cannot play as it is", "", False, 0.0, (), entry.problems))
             continue
         rules = tournament.rules if tournament and tournament.game == chosen.name else None
-        report, bot = trio.run(checked, entry.spec, chosen, level, limits, rules, place_of(entry.spec))
+        report, bot = trio.run(checked, entry.submission, chosen, level, limits, rules, place_of(entry.submission))
         reports.append(report)
         exams += [(bot, chosen)] if bot is not None and report.accepted else []
     slowest = trio.run(under_load, exams, level) if everybody else []

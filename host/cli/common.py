@@ -12,8 +12,9 @@ from host.base.errors import Problem, UserError
 from host.cli import CliContext, print_json, print_json_line, unknown_name
 from host.games import GAMES
 from host.games.engine import Game
-from host.submissions.discovery import Entry, load_spec
-from host.submissions.sample_bots import PREFIX, sample
+from host.submissions.bot_spec import SAMPLE_PREFIX
+from host.submissions.discovery import Entry, load_submission
+from host.submissions.sample_bots import sample
 
 if TYPE_CHECKING:
     from host.tournament.journal import Journal
@@ -54,9 +55,9 @@ def entrants(tournament: Any, folder: Path, names: tuple[str, ...]) -> list[Entr
 
 def the_entry(name: str, known: dict[str, Entry], tournament: Any) -> Entry:
     """Return the bot of a name; one of croupier's own need not be entered."""
-    if name.startswith(PREFIX):
+    if name.startswith(SAMPLE_PREFIX):
         place = sample(name, tournament.game)
-        return Entry(place, load_spec(place, tournament.limits))
+        return Entry(place, load_submission(place, tournament.limits))
     if name not in known:
         raise click.UsageError(unknown_name("bot", name, known))
     return known[name]

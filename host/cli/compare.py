@@ -66,9 +66,9 @@ def compare(
     from host.tournament.comparison import run_comparison, sides
     from host.tournament.runner import interruptible
 
-    chosen, specs = named(context, (new, old), game)
-    _, specs = named(context, (new, old) * sides(chosen), chosen.name)
-    terms, journal = terms_of(context, chosen, specs, preset, seed, unsafe=unsafe)
+    chosen, submissions = named(context, (new, old), game)
+    _, submissions = named(context, (new, old) * sides(chosen), chosen.name)
+    terms, journal = terms_of(context, chosen, submissions, preset, seed, unsafe=unsafe)
     watch, began, told = Quiet(), time.monotonic(), time.monotonic()
     standing: list[tuple[Comparison, Verdict]] = []
     seeds: list[str] = []
@@ -86,7 +86,7 @@ def compare(
             adhoc_session(terms, journal, processes, workers or usable_cores(), watch) as us,
         ):
             seeds.append(us.seed.hex())
-            if specs[0]._replace(name="") == specs[1]._replace(name=""):
+            if submissions[0].with_keys(name="") == submissions[1].with_keys(name=""):
                 click.echo(
                     f"WARNING  {new} and {old} are the same program: nobody can be sure which is better", err=True
                 )
@@ -99,21 +99,26 @@ def compare(
     duel, verdict = standing[-1]
     seconds = time.monotonic() - began
     if context.json:
-        _print_as_json(chosen, specs, duel, verdict, bounds, seconds, str(journal), seeds[0], interrupted)
+        _print_as_json(chosen, submissions, duel, verdict, bounds, seconds, str(journal), seeds[0], interrupted)
     else:
-        click.echo(_words(chosen, specs, duel, verdict, bounds, seconds))
+        click.echo(_words(chosen, submissions, duel, verdict, bounds, seconds))
         click.echo(f"  {duel.won} won, {duel.drawn} drawn, {duel.lost} lost · level {terms.level} · seed {seeds[0]}")
     raise click.exceptions.Exit(0 if verdict.accepted == "H1" else 5 if interrupted else 1)
 
 
 def _words(
-    game: Any, specs: list[Any], duel: "Comparison", verdict: "Verdict", bounds: tuple[float, float], seconds: float
+    game: Any,
+    submissions: list[Any],
+    duel: "Comparison",
+    verdict: "Verdict",
+    bounds: tuple[float, float],
+    seconds: float,
 ) -> str:
     from host.base.safe_text import escape_control_chars
     from host.cli.progress import duration
     from host.tournament.statistics import tables_left
 
-    one, other = (escape_control_chars(spec.name) for spec in specs[:2])
+    one, other = (escape_control_chars(submission.name) for submission in submissions[:2])
     after = f"after {_count(duel.tables)} tables"
     took = f" · {duration(seconds)}"
     if verdict.accepted == "H1":
@@ -147,7 +152,7 @@ def _count(number: int) -> str:
 
 def _print_as_json(
     game: Any,
-    specs: list[Any],
+    submissions: list[Any],
     duel: "Comparison",
     verdict: "Verdict",
     bounds: tuple[float, float],
@@ -163,8 +168,8 @@ def _print_as_json(
     print_json(
         "compare",
         game=game.name,
-        new=specs[0].name,
-        old=specs[1].name,
+        new=submissions[0].name,
+        old=submissions[1].name,
         accepted=verdict.accepted or None,
         tables=duel.tables,
         won=duel.won,

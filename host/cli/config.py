@@ -49,7 +49,7 @@ def config(context: CliContext, what: str) -> None:
     from host.tournament.config_diff import canonical
 
     tournament = load(context.folder)
-    bots = [spec.name for spec in tournament.specs(context.folder)]
+    bots = [submission.name for submission in tournament.submissions(context.folder)]
     settings = canonical(tournament) | {"name": tournament.name, "bots": bots}
     settings["rules"] = {key: value for key, value in settings["rules"].items() if not isinstance(value, list)}
     settings["sandbox"] = settings["sandbox"] | {"level": tournament.level}

@@ -67,9 +67,10 @@ def add(context: CliContext, submissions: tuple[Path, ...], name: str | None, un
 
     from host.cli.common import level_of, the_game
     from host.submissions.archive import import_submission
-    from host.submissions.discovery import expand_patterns, load_specs
+    from host.submissions.bot_spec import SAMPLE_PREFIX
+    from host.submissions.discovery import expand_patterns, load_submissions
     from host.submissions.preflight import prepare_bots
-    from host.submissions.sample_bots import PREFIX, sample
+    from host.submissions.sample_bots import sample
     from host.tournament.config import load
 
     if name and len(submissions) > 1:
@@ -83,13 +84,15 @@ def add(context: CliContext, submissions: tuple[Path, ...], name: str | None, un
     try:
         for submission in submissions:
             with tempfile.TemporaryDirectory(dir=bots, prefix=".taking-") as making:
-                ours = str(submission).startswith(PREFIX)
+                ours = str(submission).startswith(SAMPLE_PREFIX)
                 place = sample(str(submission), tournament.game) if ours else context.folder / submission
                 copied = import_submission(place, Path(making), name)
                 target = bots / copied.name
-                (spec,) = load_specs([glob.escape(copied.name)], Path(making), tournament.game, tournament.limits)
-                refuse_twins(tournament, context.folder, target, spec.name)
-                (bot,) = trio.run(prepare_bots, [spec], the_game(tournament.game), tournament.limits, level)
+                (checked,) = load_submissions(
+                    [glob.escape(copied.name)], Path(making), tournament.game, tournament.limits
+                )
+                refuse_twins(tournament, context.folder, target, checked.name)
+                (bot,) = trio.run(prepare_bots, [checked], the_game(tournament.game), tournament.limits, level)
                 copied.rename(target)
             entry = {"bot": bot.name, "path": str(target), "sha256": bot.sha256, "at": time.time()}
             with (bots / ".submissions.jsonl").open("a") as log:
@@ -109,7 +112,7 @@ def add(context: CliContext, submissions: tuple[Path, ...], name: str | None, un
 
 def refuse_twins(tournament: "Tournament", folder: Path, target: Path, name: str) -> None:
     """Raise Refused when there is a file, or a bot, of this name already."""
-    from host.submissions.discovery import expand_patterns, load_spec
+    from host.submissions.discovery import expand_patterns, load_submission
 
     if os.path.lexists(target):
         hint = "add it --as another name, or remove the old one"
@@ -117,7 +120,7 @@ def refuse_twins(tournament: "Tournament", folder: Path, target: Path, name: str
     twins = []
     for place in expand_patterns(tournament.bots, folder, tournament.game):
         with contextlib.suppress(UserError):  # whatever is wrong with others is told when they are to play
-            twins += [place] if load_spec(place).name == name else []
+            twins += [place] if load_submission(place).name == name else []
     if twins:
         told = f'a bot called "{name}" is there already: {twins[0]}'
         raise UserError([Problem("C003", str(target), told, hint="name = … in bot.toml")], 3)
@@ -140,15 +143,15 @@ def ls(context: CliContext, names: tuple[str, ...]) -> None:
     rows = [
         {
             "bot": entry.name,
-            "language": spec.language if spec else "",
-            "protocol": protocol_of(spec._replace(game=tournament.game)) if spec else "",
+            "language": submission.spec.language if submission else "",
+            "protocol": protocol_of(submission.with_keys(game=tournament.game)) if submission else "",
             "path": str(entry.place),
-            "author": spec.author if spec else "",
-            "missing": missing(spec) if spec else [],
+            "author": submission.spec.author if submission else "",
+            "missing": missing(submission) if submission else [],
             "problems": [problem.code for problem in entry.problems],
         }
         for entry in entered
-        for spec in [entry.spec]
+        for submission in [entry.submission]
     ]
     if context.json:
         print_json("ls", rows=rows)
@@ -188,9 +191,9 @@ def build(context: CliContext, names: tuple[str, ...], force: bool, unsafe: bool
         started = time.monotonic()
         try:
             refuse_broken([entry])
-            spec = entry.spec
-            assert spec is not None  # or something is wrong with it
-            bot = trio.run(partial(build_bot, spec._replace(game=tournament.game), level, force=force))
+            submission = entry.submission
+            assert submission is not None  # or something is wrong with it
+            bot = trio.run(partial(build_bot, submission.with_keys(game=tournament.game), level, force=force))
         except UserError as refused:
             problems += refused.problems
             exit_code = max(exit_code, refused.exit_code)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from host.base.errors import Problem, UserError
 from host.submissions import sample_bots
-from host.submissions.bot_spec import Spec
+from host.submissions.bot_spec import Submission
 from host.submissions.languages import JAVA, LANGUAGES, PYTHON, Command, Kit, Step, java, need, script
 
 HOST = Path(__file__).parents[1]
@@ -25,8 +25,8 @@ class Adapter(NamedTuple):
     game: str
     language: str
     protocol: str
-    build: Callable[[Spec, Command], list[Step]]
-    run: Callable[[Spec, frozenset[str]], Command]
+    build: Callable[[Submission, Command], list[Step]]
+    run: Callable[[Submission, frozenset[str]], Command]
     lifetime: str = "fixture"
     warm: bool = False  # whether its bots are forked from a warm interpreter without being asked to
     words: tuple[tuple[str, str], ...] = ()  # (what a compiler says, a pattern; what we say to it)
@@ -38,25 +38,27 @@ def kit(name: str) -> Path:
     return sample_bots.folder() / "adapters" / name
 
 
-def adapted(spec: Spec) -> Spec:
+def adapted(submission: Submission) -> Submission:
     """Return a bot with all that its adapter says of it; raise Refused when it is to play another game."""
-    if not spec.adapter:
-        return spec
-    row = ADAPTERS[spec.adapter]  # that there is one, and what goes with it, bot.toml has been checked for
-    if spec.game not in ("", row.game):
-        message = f'adapter = "{row.name}" is for {row.game}, not for {spec.game}'
-        raise UserError([Problem("C013", spec.manifest or spec.name, message, hint=f'game = "{row.game}"')], 3)
+    if not submission.spec.adapter:
+        return submission
+    row = ADAPTERS[submission.spec.adapter]  # that there is one, and what goes with it, bot.toml has been checked for
+    if submission.spec.game not in ("", row.game):
+        message = f'adapter = "{row.name}" is for {row.game}, not for {submission.spec.game}'
+        raise UserError(
+            [Problem("C013", submission.manifest or submission.name, message, hint=f'game = "{row.game}"')], 3
+        )
     suffixes = LANGUAGES[row.language].suffixes
-    return spec._replace(
+    return submission.with_keys(
         game=row.game,
         language=row.language,
         protocol=row.protocol,
-        sources=spec.sources or tuple(name for name in spec.files if name.endswith(suffixes)),
-        warm=spec.warm or row.warm,
-        lifetime=row.lifetime if spec.lifetime == "fixture" else spec.lifetime,
+        sources=submission.spec.sources or tuple(name for name in submission.files if name.endswith(suffixes)),
+        warm=submission.spec.warm or row.warm,
+        lifetime=row.lifetime if submission.spec.lifetime == "fixture" else submission.spec.lifetime,
         parallel_tables=1
         if row.lifetime == "table"
-        else spec.parallel_tables,  # one process cannot live one table and be at several
+        else submission.spec.parallel_tables,  # one process cannot live one table and be at several
     )
 
 
@@ -67,9 +69,9 @@ def sources(row: Adapter) -> dict[str, Path]:
     return found | {name: HOST / ours for name, ours in row.extra}
 
 
-def lay(spec: Spec, staged: Path) -> None:
+def lay(submission: Submission, staged: Path) -> None:
     """Lay the kit of a bot's adapter beside its own files; raise Refused rather than overwrite one of them."""
-    row, conflicts = ADAPTERS[spec.adapter], []
+    row, conflicts = ADAPTERS[submission.spec.adapter], []
     for name, source in sorted(sources(row).items()):
         target = staged / name
         try:
@@ -83,12 +85,12 @@ def lay(spec: Spec, staged: Path) -> None:
         os.utime(target, (0, 0))
     if conflicts:
         message = f'has files that adapter = "{row.name}" supplies: {", ".join(conflicts)}'
-        raise UserError([Problem("B019", spec.name, message, hint="hand in the bot alone, without them")], 4)
+        raise UserError([Problem("B019", submission.name, message, hint="hand in the bot alone, without them")], 4)
 
 
-def advice(spec: Spec, words: str) -> str:
+def advice(submission: Submission, words: str) -> str:
     """Return what an adapter has to say to a compiler's words; empty when nothing."""
-    row = ADAPTERS.get(spec.adapter)
+    row = ADAPTERS.get(submission.spec.adapter)
     return next((ours for theirs, ours in row.words if re.search(theirs, words)), "") if row else ""
 
 
@@ -97,52 +99,55 @@ RETURNING = re.compile(r"\bAction\s+getResponse\s*\(")
 """How a getResponse is declared that returns its move; the controller's left it in the field `action`."""
 
 
-def simplepazaak(spec: Spec, *options: str) -> Command:
+def simplepazaak(submission: Submission, *options: str) -> Command:
     """Return the command of a class of 2015; the kit's runner finds it by its name, or because there is no other."""
-    return (*java(spec._replace(main=RUNNER), *options), *([spec.main] if spec.main else []))
+    return (
+        *java(submission.with_keys(main=RUNNER), *options),
+        *([submission.spec.main] if submission.spec.main else []),
+    )
 
 
-def build_simplepazaak(spec: Spec, _question: Command) -> list[Step]:
+def build_simplepazaak(submission: Submission, _question: Command) -> list[Step]:
     """Compile the class and the kit, and look for the class, for one that is not found should be an error of the build.
 
     No object of it is made here: it could leave a file behind.
     """
-    texts = ((spec.folder / name).read_text(errors="replace") for name in spec.sources)
+    texts = ((submission.folder / name).read_text(errors="replace") for name in submission.spec.sources)
     path = "returning:." if any(map(RETURNING.search, texts)) else "."
     ours = (RUNNER.replace(".", "/") + ".java", "Mechanics/PazaakGameMain.java")  # what these need is found by itself
     javac = (need("javac"), "-encoding", "UTF-8", "-nowarn", "-d", "classes", "-sourcepath", path)
     return [
-        Step((*javac, *ours, *spec.sources)),
+        Step((*javac, *ours, *submission.spec.sources)),
         Step((need("jar"), "--create", "--file", "bot.jar", "-C", "classes", ".")),
-        Step(simplepazaak(spec, "-Dfind=true")),
-        Step(simplepazaak(spec, "-Dfind=true", "-XX:ArchiveClassesAtExit=bot.jsa"), optional=True),
+        Step(simplepazaak(submission, "-Dfind=true")),
+        Step(simplepazaak(submission, "-Dfind=true", "-XX:ArchiveClassesAtExit=bot.jsa"), optional=True),
     ]
 
 
-def run_simplepazaak(spec: Spec, files: frozenset[str]) -> Command:
+def run_simplepazaak(submission: Submission, files: frozenset[str]) -> Command:
     """Run the kit's runner, with its class-data archive if the build could make one."""
-    return simplepazaak(spec, *(["-XX:SharedArchiveFile=bot.jsa"] if "bot.jsa" in files else []))
+    return simplepazaak(submission, *(["-XX:SharedArchiveFile=bot.jsa"] if "bot.jsa" in files else []))
 
 
 BANKSALAD = "runner.py"
 
 
-def build_banksalad(spec: Spec, _question: Command) -> list[Step]:
+def build_banksalad(submission: Submission, _question: Command) -> list[Step]:
     """Load the turn.py once, for one that has no `bet` should be an error of the build, with its file and line."""
-    return [Step((*script(spec, BANKSALAD), "--check", spec.entry))]
+    return [Step((*script(submission, BANKSALAD), "--check", submission.spec.entry))]
 
 
-def run_banksalad(spec: Spec, _files: frozenset[str]) -> Command:
+def run_banksalad(submission: Submission, _files: frozenset[str]) -> Command:
     """Run the kit's runner: it loads the turn.py and interrupts a `bet` just before its time is up."""
-    return (*script(spec, BANKSALAD), spec.entry, f"{spec.limits.move:g}")
+    return (*script(submission, BANKSALAD), submission.spec.entry, f"{submission.limits.move:g}")
 
 
-def default_command(spec: Spec) -> Command:
+def default_command(submission: Submission) -> Command:
     """Return the command of an interpreter that is kept and forks this bot; empty where each start is cold."""
-    files = sources(ADAPTERS[spec.adapter]) if spec.adapter else {}
+    files = sources(ADAPTERS[submission.spec.adapter]) if submission.spec.adapter else {}
     texts: Kit = {_module(name): (name, path.read_text()) for name, path in sorted(files.items())}
-    row = LANGUAGES[spec.language]
-    return () if row.reason_not_warm(spec) else row.warm(spec, texts)
+    row = LANGUAGES[submission.spec.language]
+    return () if row.reason_not_warm(submission) else row.warm(submission, texts)
 
 
 def _module(name: str) -> str:

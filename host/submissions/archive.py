@@ -20,9 +20,9 @@ from host.base.config_file import InvalidValue
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.sandbox.limits import GIB, MIB
+from host.submissions.bot_spec import bot_name
 from host.submissions.build import bounded
 from host.submissions.file_tree import LARGEST_FILE, LARGEST_FOLDER, LEFT_OUT, MOST_FILES
-from host.submissions.manifest import bot_name
 
 UNPACKERS: Mapping[str, Callable[[Path], Any] | None] = {
     ".zip": None,

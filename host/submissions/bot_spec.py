@@ -1,44 +1,259 @@
-"""A bot that is not built yet: what is known of it before anything of it runs."""
+"""A submitted bot: the keys of its bot.toml, the submission they came with, and the program that is built from it."""
 
-from pathlib import Path
-from typing import NamedTuple
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, ClassVar, NamedTuple
 
-from host.sandbox.limits import Limits
+from host.base.config_file import (
+    Flag,
+    InvalidValue,
+    Text,
+    Toml,
+    ValueType,
+    closest_match,
+    integer,
+    matches,
+    one_of,
+    plain_string,
+    to_toml,
+)
+from host.base.errors import Problem
+from host.games import GAMES
+from host.sandbox.limits import BYTES, SECONDS, Limits, seconds, size
+from protocols import PROTOCOLS
 
 MANIFEST = "bot.toml"
+SAMPLE_PREFIX = "sample:"
+"""Begins the name of a sample bot where the name of a bot or a path is expected."""
+
+LONGEST_NAME = 40
+LONGEST_AMOUNT = 40  # characters of a number with its unit
 
 
-class Spec(NamedTuple):
-    """A bot that is not built yet. Empty means "not said": the language's, the game's or croupier's own default."""
+def amount_of(
+    read: Callable[[str], float], units: Iterable[str], usual: tuple[str, str], step: int, most: float
+) -> Callable[[Any], float]:
+    """Return the check of a value with a unit; `usual` are two units, the second `step` times smaller."""
 
-    name: str
-    folder: Path  # where its files lie
-    files: tuple[str, ...]  # what belongs to it, relative to the folder, sorted; regular files only
-    language: str  # a row of LANGUAGES
-    author: str = ""
-    game: str = ""
-    protocol: str = ""
-    sources: tuple[str, ...] = ()  # what is compiled
-    entry: str = ""  # the script or class file that is run
-    main: str = ""  # Java's main class
-    run: tuple[str, ...] = ()
-    build: tuple[str, ...] = ()  # commands, one string each, run by sh
-    compiler: str = ""
-    adapter: str = ""
-    heap: int = 0  # bytes
-    python: str = ""
-    requires: tuple[str, ...] = ()
-    env: tuple[tuple[str, str], ...] = ()
-    needs: tuple[str, ...] = ()
-    parallel_tables: int = 1
-    table_ids: bool = False
-    lifetime: str = "fixture"
-    warm: bool = False
-    state: str = ""
-    state_lifetime: str = "fixture"
-    limits: Limits = Limits()  # what it asks for
-    manifest: str = ""  # the path of its bot.toml, for messages; empty for a lone file
-    wheels: Path | None = None  # what it requires, where that has been downloaded elsewhere and brought here
+    def check(value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise InvalidValue("C006", "is no number with a unit", f'"1 {usual[0]}"')
+        text = str(value).strip()
+        if len(text) > LONGEST_AMOUNT:
+            raise InvalidValue("C006", "is no number with a unit", f'"1 {usual[0]}"')
+        if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
+            smaller = float(text) * step
+            other = f' or "{int(smaller)} {usual[1]}"' if smaller < 1e9 and smaller.is_integer() else ""
+            raise InvalidValue("C002", " has no unit", f'"{text} {usual[0]}"{other}')
+        try:
+            found = read(text)
+        except ValueError:
+            number, _, unit = re.sub(r"^([0-9.]+)\s*", r"\1 ", text).partition(" ")
+            close = closest_match(unit, units) or next((known for known in units if unit[:1] == known[:1]), "")
+            good = re.fullmatch(r"[0-9]+(\.[0-9]+)?", number) and close
+            hint = f'"{number} {close}"' if good else f'a number and one of {", ".join(units)}: "1 {usual[0]}"'
+            raise InvalidValue("C002", " has no unit that croupier knows", hint) from None
+        if not 0 < found <= most:
+            raise InvalidValue("C009", "is out of range", f'more than 0, "1 {usual[0]}" say')
+        return found
+
+    return check
+
+
+_seconds = amount_of(seconds, SECONDS, ("s", "ms"), 1000, 1e6)
+_size = amount_of(size, BYTES, ("MiB", "KiB"), 1024, 1 << 50)
+
+
+def _bytes(value: Any) -> int:
+    return int(_size(value))
+
+
+def _bytes_or_none(value: Any) -> int:
+    return 0 if type(value) is int and value == 0 else _bytes(value)
+
+
+Seconds = Annotated[float, ValueType(_seconds, {"type": "string", "examples": ["1 s", "250 ms"]})]
+Size = Annotated[int, ValueType(_bytes, {"type": "string", "examples": ["512 MiB"]})]
+SizeOrNone = Annotated[int, ValueType(_bytes_or_none, {"type": ["string", "integer"], "examples": ["1 MiB", 0]})]
+Count = Annotated[int, integer(1, 4096)]
+
+
+def spelled_limit(value: float) -> str:
+    """Return a limit as a file says it: a duration when it is a float, a size or number when it is an int."""
+    if isinstance(value, float):
+        return f"{value * 1000:g} ms" if value < 1 else f"{value:g} s"
+    unit = next((unit for unit, step in reversed(BYTES.items()) if value >= step and value % step == 0), "B")
+    return f"{value // BYTES[unit]} {unit}"
+
+
+COUNTED = ("tasks", "open_files", "clock")
+"""The limits that have no unit."""
+
+
+@dataclass(frozen=True)
+class RequestedLimits:
+    """A [limits] table: the fields of Limits, -1 where nothing is said."""
+
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+    move: Seconds = -1.0
+    startup: Seconds = -1.0
+    cpu: Seconds = -1.0
+    cpu_table: Seconds = -1.0
+    memory: Size = -1
+    tasks: Count = -1
+    output: Size = -1
+    state: SizeOrNone = -1
+    files: Size = -1
+    open_files: Count = -1
+
+    def with_defaults(self, usual: Limits) -> Limits:
+        """Return the limits, with the usual ones where this table is silent."""
+        return usual._replace(**self.said())
+
+    def said(self) -> dict[str, Any]:
+        """Return what the table says."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) != -1}
+
+
+def bot_name(value: Any) -> str:
+    """Return the name of a bot; raise InvalidValue for one that could be mistaken for a path, an option or a sample."""
+    name = plain_string(value)
+    if len(name) > LONGEST_NAME:
+        raise InvalidValue("C009", f"is longer than {LONGEST_NAME} characters")
+    if name != name.strip():
+        raise InvalidValue("C009", "begins or ends with a blank")
+    if "/" in name or "#" in name:
+        raise InvalidValue("C009", 'has a "/" or "#": these part a bot from its tables')
+    if name.startswith(("-", ".", SAMPLE_PREFIX)):
+        raise InvalidValue("C009", f'begins with "-", "." or "{SAMPLE_PREFIX}"')
+    return name
+
+
+def unsafe_name(path: str) -> bool:
+    """Return whether a name could be mistaken for an option or a command, or cannot be printed."""
+    parts = PurePosixPath(path).parts
+    return not path.isprintable() or any(c in path for c in "\"'\\`") or any(part[0] in "-@" for part in parts)
+
+
+def file_name(value: Any) -> str:
+    """Return a path inside the bot's folder; raise InvalidValue for one that leads out of it."""
+    path = PurePosixPath(plain_string(value))
+    if path.is_absolute() or ".." in path.parts:
+        raise InvalidValue("C009", "leads out of the bot's folder")
+    if unsafe_name(str(path)):
+        raise InvalidValue("C009", "is no name that a file of a bot may have")
+    return str(path)
+
+
+SET_BY_CROUPIER = re.compile(r"CROUPIER_SEED|LD_.*|GCONV_PATH|LOCPATH")
+"""All but the first have a program load what they name, before its own first line: also those that start the bot."""
+
+
+def environment(value: Any) -> dict[str, str]:
+    """Return variables that a bot may set for itself."""
+    if not isinstance(value, dict):
+        raise InvalidValue("C006", "is no table", 'env = { LANG = "C.UTF-8" }')
+    for name, text in value.items():
+        if not re.fullmatch("[A-Z_][A-Z0-9_]{0,63}", name):
+            raise InvalidValue("C009", f"names a variable {to_toml(name)}", "capital letters, digits and _")
+        if SET_BY_CROUPIER.fullmatch(name):
+            raise InvalidValue("C009", f"sets {name}, which is croupier's to set", "leave it out")
+        if not isinstance(text, str):
+            raise InvalidValue("C006", f"sets {name} to what is no text", f'{name} = "{to_toml(text)}"')
+        if "\0" in text or len(text) > 4096:
+            raise InvalidValue("C009", f"sets {name} to what no variable can hold")
+    if len(value) > 64:
+        raise InvalidValue("C009", "sets more than 64 variables")
+    return dict(value)
+
+
+GameName = Annotated[str, one_of(lambda: GAMES, "game")]
+FileName = Annotated[str, ValueType(file_name, {"type": "string"})]
+Requirement = Annotated[
+    str,
+    matches(
+        r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9,._ -]+\])?\s*"
+        r"((~=|==|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!]+\s*(,\s*(~=|==|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!]+\s*)*)?",
+        "requirement",
+        '"numpy>=2": a name and its versions, no options, no addresses',
+    ),
+]
+
+
+@dataclass(frozen=True)
+class BotSpec:
+    """The keys of a bot.toml: their types, their limits and their defaults. An empty value means "not given".
+
+    `host/submissions/discovery.py` checks the names of languages, compilers and adapters, and keys that exclude each
+    other. It fills in what the file may leave out: name, game, language, sources and entry.
+    """
+
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+    name: Annotated[str, ValueType(bot_name, {"type": "string", "maxLength": LONGEST_NAME})] = ""
+    author: Text = ""
+    game: GameName = ""
+    language: Text = ""  # a row of LANGUAGES
+    protocol: Annotated[str, one_of(lambda: PROTOCOLS, "protocol")] = ""
+    sources: tuple[FileName, ...] = ()  # compiled files
+    entry: FileName = ""  # the script or class file that is run
+    main: Annotated[str, matches(r"[\w$]+(\.[\w$]+)*", "class", 'main = "Players.Mine"')] = ""
+    run: tuple[Text, ...] = ()
+    build: tuple[Text, ...] = ()  # commands, one string each, run by sh
+    compiler: Text = ""  # one of the language's compilers
+    adapter: Text = ""  # a row of ADAPTERS
+    heap: Size = 0  # bytes
+    python: Annotated[str, matches(r"(>=|==)?\s*[0-9]+(\.[0-9]+){0,2}", "version", '">=3.11", or "3.12"')] = ""
+    requires: tuple[Requirement, ...] = ()
+    env: Annotated[dict[str, str], ValueType(environment, {"type": "object"})] = field(default_factory=dict)
+    needs: tuple[Annotated[str, matches(r"[A-Za-z0-9][A-Za-z0-9._+-]*", "name of a program")], ...] = ()
+    parallel_tables: Annotated[int, integer(1, 1024)] = 1
+    table_ids: Flag = False
+    lifetime: Annotated[str, one_of(lambda: ("fixture", "table"), "lifetime")] = "fixture"
+    warm: Flag = False
+    state: Annotated[str, matches(r"(?!bot\.toml$)[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", "name of one file")] = ""
+    state_lifetime: Annotated[str, one_of(lambda: ("fixture", "stage"), "lifetime of a state")] = "fixture"
+    limits: RequestedLimits = RequestedLimits()
+
+
+def limits_exceeded(spec: BotSpec, granted: Limits, toml: Toml) -> list[Problem]:
+    """Return what a bot asks for beyond what it is granted."""
+    problems = []
+    for key, asked in spec.limits.said().items():
+        most = getattr(granted, key)
+        if asked > most:
+            least = str(most) if key in COUNTED else f'"{spelled_limit(most)}"'
+            message = f"{key} = {to_toml(toml.data['limits'][key])} is more than the {least.strip(chr(34))} granted"
+            hint = f"{key} = {least} or less; more is the organiser's to give, to everybody"
+            problems.append(Problem("C014", toml.where("limits", key), message, hint=hint))
+    memory = spec.limits.with_defaults(granted).memory
+    if spec.heap > memory:
+        message = f"heap = {to_toml(toml.data['heap'])} is more than the memory limit of {spelled_limit(memory)}"
+        problems.append(Problem("C013", toml.where("heap"), message, hint=f'heap = "{spelled_limit(memory // 4)}"'))
+    return problems
+
+
+class Submission(NamedTuple):
+    """A bot as its author handed it in: where its files are, and what is known of it before anything of it runs."""
+
+    spec: BotSpec
+    folder: Path  # where its files are
+    files: tuple[str, ...]  # regular files only, relative to the folder, sorted
+    limits: Limits = Limits()  # what it asks for, at most what is granted
+    manifest: str = ""  # the path of its bot.toml, for messages; empty for a single file
+    wheels: Path | None = None  # a folder with the packages it requires, when they have been downloaded already
+
+    @property
+    def name(self) -> str:
+        """The bot's name."""
+        return self.spec.name
+
+    def with_keys(self, **keys: Any) -> "Submission":
+        """Return the submission with other values for some keys of its bot.toml."""
+        return self._replace(spec=replace(self.spec, **keys))
 
 
 class Bot(NamedTuple):

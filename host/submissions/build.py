@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ from host.sandbox import Ended, Home, sandboxed
 from host.sandbox.limits import GIB, KIB, MIB, Limits
 from host.submissions import requirements
 from host.submissions.adapters import ADAPTERS, adapted, advice, default_command, lay
-from host.submissions.bot_spec import Bot, Spec
+from host.submissions.bot_spec import Bot, BotSpec, Submission
 from host.submissions.languages import ANY, LANGUAGES, Step, environment, missing, need, own_build, tool
 from protocols import argv as argv_protocol
 from protocols.wire import FaultKind
@@ -103,8 +104,8 @@ def fingerprint(folder: Path) -> Iterator[bytes]:
 
 
 # The sha256 of a bot covers the two texts below, and journals name bots by their sha256. The words in them are those of
-# the first version and stay as they are when a class or a field gets another name. A field that is added later appears
-# only where it has another value than its default.
+# the first version and stay as they are when a class or a key gets another name. A key that was added later appears only
+# where it has another value than its default.
 
 SPELLED_LIMITS = (
     "Limits(move=1.0, startup=10.0, cpu=1.0, cpu_table=86400.0, memory=536870912, tasks=64, output=4096, "
@@ -112,38 +113,28 @@ SPELLED_LIMITS = (
 )
 """Stands for the limits of every bot: they are not part of its sha256."""
 
+FIRST_KEYS = (
+    *("author", "game", "protocol", "sources", "entry", "main", "run", "build", "compiler", "adapter", "heap"),
+    *("python", "requires", "env", "needs", "parallel_tables", "table_ids", "lifetime", "warm", "state"),
+    "state_lifetime",
+)
+"""The keys of bot.toml of the first version, in the order in which they are spelled after name and language."""
 
-def spelled_spec(spec: Spec) -> str:
-    """Return the text of a spec that its bot's sha256 covers: without its folder, its limits and where its wheels are."""
-    fields: tuple[tuple[str, object], ...] = (
-        ("name", spec.name),
-        ("folder", Path()),
-        ("files", spec.files),
-        ("language", spec.language),
-        ("author", spec.author),
-        ("game", spec.game),
-        ("protocol", spec.protocol),
-        ("sources", spec.sources),
-        ("entry", spec.entry),
-        ("main", spec.main),
-        ("run", spec.run),
-        ("build", spec.build),
-        ("compiler", spec.compiler),
-        ("adapter", spec.adapter),
-        ("heap", spec.heap),
-        ("python", spec.python),
-        ("requires", spec.requires),
-        ("env", spec.env),
-        ("needs", spec.needs),
-        ("abreast", spec.parallel_tables),
-        ("tables", spec.table_ids),
-        ("lifetime", spec.lifetime),
-        ("warm", spec.warm),
-        ("state", spec.state),
-        ("state_lifetime", spec.state_lifetime),
-    )
-    words = ", ".join(f"{name}={value!r}" for name, value in fields)
-    return f"Spec({words}, limits={SPELLED_LIMITS}, manifest='', wheels=None)"
+FIRST_NAMES = {"parallel_tables": "abreast", "table_ids": "tables"}
+"""What keys of the first version were called then, where they have another name today."""
+
+
+def spelled_spec(submission: Submission) -> str:
+    """Return the text of a submission that its bot's sha256 covers: without its folder, its limits and its wheels."""
+    spec = submission.spec
+    head = {"name": spec.name, "folder": Path(), "files": submission.files, "language": spec.language}
+    keys = {FIRST_NAMES.get(key, key): getattr(spec, key) for key in FIRST_KEYS} | {"env": tuple(spec.env.items())}
+    words = ", ".join(f"{name}={value!r}" for name, value in (head | keys).items())
+    first = {*head, *FIRST_KEYS, "limits"}
+    added = {each.name: getattr(spec, each.name) for each in fields(spec) if each.name not in first}
+    unset = BotSpec()
+    later = "".join(f", {name}={value!r}" for name, value in added.items() if value != getattr(unset, name))
+    return f"Spec({words}, limits={SPELLED_LIMITS}, manifest='', wheels=None{later})"
 
 
 def spelled_steps(steps: Iterable[Step]) -> str:
@@ -152,34 +143,39 @@ def spelled_steps(steps: Iterable[Step]) -> str:
     return f"[{', '.join(words)}]"
 
 
-def protocol_of(spec: Spec) -> str:
+def protocol_of(submission: Submission) -> str:
     """Return the protocol a bot speaks: its own, else its game's."""
-    return spec.protocol or (GAMES[spec.game].protocol if spec.game in GAMES else "argv")
+    return submission.spec.protocol or (
+        GAMES[submission.spec.game].protocol if submission.spec.game in GAMES else "argv"
+    )
 
 
-def question_of(spec: Spec) -> tuple[str, ...]:
+def question_of(submission: Submission) -> tuple[str, ...]:
     """Return the arguments of a first question, for the step that archives what it loads."""
-    if protocol_of(spec) != "argv" or spec.game not in GAMES:
+    if protocol_of(submission) != "argv" or submission.spec.game not in GAMES:
         return ()
-    return tuple(word.decode() for word in argv_protocol.ask(GAMES[spec.game].examples[0]))
+    return tuple(word.decode() for word in argv_protocol.ask(GAMES[submission.spec.game].examples[0]))
 
 
-def steps_of(spec: Spec) -> list[Step]:
+def steps_of(submission: Submission) -> list[Step]:
     """Return how a bot is built: its own commands, else its adapter's or its language's."""
-    if spec.build:
-        return own_build(spec)
-    kind = ADAPTERS[spec.adapter] if spec.adapter else LANGUAGES[spec.language]
-    return [*requirements.unpacking(spec), *kind.build(spec._replace(protocol=protocol_of(spec)), question_of(spec))]
+    if submission.spec.build:
+        return own_build(submission)
+    kind = ADAPTERS[submission.spec.adapter] if submission.spec.adapter else LANGUAGES[submission.spec.language]
+    return [
+        *requirements.unpacking(submission),
+        *kind.build(submission.with_keys(protocol=protocol_of(submission)), question_of(submission)),
+    ]
 
 
-def warm_start(spec: Spec) -> tuple[str, ...]:
+def warm_start(submission: Submission) -> tuple[str, ...]:
     """Return the command of a bot's warm start; empty where each start is cold."""
-    return default_command(spec._replace(protocol=protocol_of(spec))) if spec.warm else ()
+    return default_command(submission.with_keys(protocol=protocol_of(submission))) if submission.spec.warm else ()
 
 
-def reason_not_warm(spec: Spec) -> str:
+def reason_not_warm(submission: Submission) -> str:
     """Return why a bot that asks for a warm start has none."""
-    return LANGUAGES[spec.language].reason_not_warm(spec._replace(protocol=protocol_of(spec)))
+    return LANGUAGES[submission.spec.language].reason_not_warm(submission.with_keys(protocol=protocol_of(submission)))
 
 
 def format_step(step: Step) -> str:
@@ -187,32 +183,34 @@ def format_step(step: Step) -> str:
     return " ".join([Path(step.command[0]).name, *step.command[1:]])
 
 
-async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
+async def build(submission: Submission, level: str, *, force: bool = False) -> Bot:
     """Return the bot, built inside a sandbox of this level, or found built already.
 
     Raise Refused: exit code 6 when a toolchain is missing, 4 when it does not build, with the compiler's words, 3 when
     its manifest and its adapter do not agree.
     """
-    spec = adapted(spec)
-    language = LANGUAGES[spec.language]
-    if lacks := missing(spec):
+    submission = adapted(submission)
+    language = LANGUAGES[submission.spec.language]
+    if lacks := missing(submission):
         hint = f"apt install {language.package}" if language.package else "install it, or take it out of `needs`"
         problem = Problem(
-            "S005", spec.name, f"needs {', '.join(lacks)}, not found on {environment(('',))['PATH']}", hint=hint
+            "S005", submission.name, f"needs {', '.join(lacks)}, not found on {environment(('',))['PATH']}", hint=hint
         )
         raise UserError([problem], 6)
-    steps = steps_of(spec)
+    steps = steps_of(submission)
     store = paths.cache() / "bots"
     store.mkdir(exist_ok=True)
     async with _workshop(store) as workshop:
         staged = workshop / "staged"
         staged.mkdir()
-        copy_files(files_of(spec), staged)
-        if spec.adapter:
-            lay(spec, staged)
-        if spec.requires:
-            requirements.stage(spec.wheels or await requirements.download(spec, requirements.target_of(spec)), staged)
-        what = hashlib.sha256(spelled_spec(spec).encode())
+        copy_files(files_of(submission), staged)
+        if submission.spec.adapter:
+            lay(submission, staged)
+        if submission.spec.requires:
+            requirements.stage(
+                submission.wheels or await requirements.download(submission, requirements.target_of(submission)), staged
+            )
+        what = hashlib.sha256(spelled_spec(submission).encode())
         for part in fingerprint(staged):
             what.update(part)
         sha256 = what.hexdigest()  # the same on every machine; what comes of it is this machine's
@@ -222,25 +220,41 @@ async def build(spec: Spec, level: str, *, force: bool = False) -> Bot:
             shutil.rmtree(built)
         if not built.exists():
             if steps:
-                await _run(spec, steps, log_of(sha256), staged, level)
+                await _run(submission, steps, log_of(sha256), staged, level)
             finished = workshop / "finished"
             finished.mkdir()
             copy(staged, finished)
-            if spec.state:
-                _lay_state(finished / spec.state)
+            if submission.spec.state:
+                _lay_state(finished / submission.spec.state)
             try:
                 finished.rename(built)
             except OSError:
                 if not built.exists():  # else another process has built the same
                     raise
     files = frozenset(str(path.relative_to(built)) for path in built.rglob("*") if path.is_file())
-    kind = ADAPTERS[spec.adapter] if spec.adapter else language
-    argv = (ANY if spec.run else kind).run(spec, files)
-    env = environment(argv) | requirements.environment(spec) | dict(spec.env)
+    kind = ADAPTERS[submission.spec.adapter] if submission.spec.adapter else language
+    argv = (ANY if submission.spec.run else kind).run(submission, files)
+    env = environment(argv) | requirements.environment(submission) | dict(submission.spec.env)
     return Bot(
-        *(spec.name, spec.language, protocol_of(spec), argv, str(built), sha256, tuple(env.items()), spec.limits),
-        *(spec.parallel_tables, spec.table_ids, spec.lifetime, spec.state, spec.state_lifetime, spec.author),
-        warm=warm_start(spec),
+        *(
+            submission.name,
+            submission.spec.language,
+            protocol_of(submission),
+            argv,
+            str(built),
+            sha256,
+            tuple(env.items()),
+            submission.limits,
+        ),
+        *(
+            submission.spec.parallel_tables,
+            submission.spec.table_ids,
+            submission.spec.lifetime,
+            submission.spec.state,
+            submission.spec.state_lifetime,
+            submission.spec.author,
+        ),
+        warm=warm_start(submission),
     )
 
 
@@ -318,10 +332,10 @@ class File(NamedTuple):
     content: bytes
 
 
-def files_of(spec: Spec) -> Iterator[File]:
+def files_of(submission: Submission) -> Iterator[File]:
     """Yield a bot's own files, following no link."""
-    for name in spec.files:
-        descriptor = os.open(spec.folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    for name in submission.files:
+        descriptor = os.open(submission.folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
             os.close(descriptor)
@@ -355,12 +369,14 @@ def log_of(sha256: str) -> Path:
     return paths.cache() / "bots" / f"{sha256[:32]}.log"
 
 
-async def _run(spec: Spec, steps: list[Step], log: Path, staged: Path, level: str) -> None:
+async def _run(submission: Submission, steps: list[Step], log: Path, staged: Path, level: str) -> None:
     """Run the steps of a build. Write all their output to its log; raise Refused with the first error."""
     log.write_text("")
     home = Home(staged, writable=True, scratch=SCRATCH)
-    env = environment(tuple(map(need, LANGUAGES[spec.language].programs[:1])))  # its commands may call a JDK's tools
-    env |= requirements.environment(spec)
+    env = environment(
+        tuple(map(need, LANGUAGES[submission.spec.language].programs[:1]))
+    )  # its commands may call a JDK's tools
+    env |= requirements.environment(submission)
     async with running_monitor() as watcher, sandboxed(level, home, BUILDING) as sandbox:
         folders = [staged, *([Path(sandbox.tmp)] if sandbox.tmp else [])]
         least = min(SPARED, _disk_free(staged) // 2)  # a file that is written but has no name any more is in no folder
@@ -393,7 +409,7 @@ async def _run(spec: Spec, steps: list[Step], log: Path, staged: Path, level: st
                     if ended.timed_out
                     else ended.words
                 )
-                raise UserError([_build_error(spec, step, ended, how, took, log)], 4)
+                raise UserError([_build_error(submission, step, ended, how, took, log)], 4)
 
 
 def _disk_free(folder: Path) -> int:
@@ -421,16 +437,16 @@ def _compiler_output(ended: Ended) -> str:
     return escape_control_chars((ended.stderr + ended.output).decode(errors="replace")).replace("/bot/", "")
 
 
-def _build_error(spec: Spec, step: Step, ended: Ended, how: str, took: float, log: Path) -> Problem:
+def _build_error(submission: Submission, step: Step, ended: Ended, how: str, took: float, log: Path) -> Problem:
     words = _compiler_output(ended)
     lines = [line[:300] for line in words.splitlines() if line.strip()]
     first = next((n for n, line in enumerate(lines) if re.search(r"\berror\b", line, re.IGNORECASE)), 0)
     shown = "\n".join(lines[first : first + WORDS_SHOWN]) or "(the compiler said nothing)"
     return Problem(
         "B010",
-        spec.name,
+        submission.name,
         f"does not build  ({format_step(step)[:160]}; {how}, {took:.1f} s)",
         f"{shown}{WHOLE_LOG}{log}",
-        advice(spec, words) or "mend the first error first: the others may follow from it",
+        advice(submission, words) or "mend the first error first: the others may follow from it",
         log.read_text(errors="replace")[-LOG_KEPT:],
     )

@@ -11,11 +11,10 @@ from host.base.safe_text import escape_control_chars
 from host.games.engine import Game
 from host.sandbox.limits import MIB, Limits
 from host.submissions.adapters import adapted
-from host.submissions.bot_spec import Bot, Spec
+from host.submissions.bot_spec import Bot, Submission, spelled_limit
 from host.submissions.build import build, format_step, reason_not_warm, steps_of
 from host.submissions.conformance import ConformanceResult, Sample, run_conformance
 from host.submissions.diagnosis import REFUSED, hint_of_refusal, milliseconds
-from host.submissions.manifest import spelled_limit
 from host.submissions.preflight import warm_mismatch
 from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind, Move
@@ -70,48 +69,51 @@ class Report(NamedTuple):
 
 
 async def checked(
-    spec: Spec, game: Game, level: str, granted: Limits, rules: Any = None, place: str = ""
+    submission: Submission, game: Game, level: str, granted: Limits, rules: Any = None, place: str = ""
 ) -> tuple[Report, Bot | None]:
     """Return what a bot makes of its exam, and the bot if it builds; never raise for what a bot does."""
     began = time.monotonic()
-    about = f"{spec.language} · {spec.protocol or game.protocol} · {game.name}"
+    about = f"{submission.spec.language} · {submission.spec.protocol or game.protocol} · {game.name}"
     lines: list[Line] = []
     bot: Bot | None = None
 
     def report(*problems: Problem) -> tuple[Report, Bot | None]:
         seconds = time.monotonic() - began
-        return Report(spec.name, about, place, not problems, seconds, tuple(lines), problems), bot
+        return Report(submission.name, about, place, not problems, seconds, tuple(lines), problems), bot
 
-    spec = spec._replace(game=game.name)
+    submission = submission.with_keys(game=game.name)
     try:
-        bot = await build(spec, level)
-        steps = steps_of(adapted(spec))
+        bot = await build(submission, level)
+        steps = steps_of(adapted(submission))
     except UserError as refused:
         lines.append(Line("✗", "builds", "no"))
         return report(*refused.problems)
     command = format_step(steps[0])[:50] if steps else "nothing to build"
     lines.append(Line("✓", "builds", f"{command:<54} {time.monotonic() - began:.2f} s"))
-    bot = bot._replace(limits=granted.at_most(spec.limits))
+    bot = bot._replace(limits=granted.at_most(submission.limits))
     rules = rules or next(iter(game.presets.values()))
     try:
         course = await run_conformance(bot, game, rules, level)
     except HostFailure as died:
         return report(
             Problem(
-                "B017", spec.name, f"no sandbox holds it: {escape_control_chars(str(died))}", hint="croupier doctor"
+                "B017",
+                submission.name,
+                f"no sandbox holds it: {escape_control_chars(str(died))}",
+                hint="croupier doctor",
             )
         )
     lines += told(bot, game, rules, course, level)
-    if not adapted(spec).warm or course.problems:
+    if not adapted(submission).spec.warm or course.problems:
         return report(*course.problems)
     if not bot.warm:
-        lines.append(Line("!", "warm", f"starts cold: {reason_not_warm(spec)}"))
+        lines.append(Line("!", "warm", f"starts cold: {reason_not_warm(submission)}"))
         return report()
     otherwise = await warm_mismatch(bot, game, level)
     if otherwise is None:
         lines.append(Line("✓", "warm", "answers as it does cold"))
         return report()
-    if spec.warm:
+    if submission.spec.warm:
         lines.append(Line("✗", "warm", "answers otherwise than cold"))
         return report(otherwise)
     bot = bot._replace(warm=())

@@ -9,9 +9,8 @@ from host.base.errors import Problem
 from host.base.safe_text import escape_control_chars
 from host.bots.values import Evidence
 from host.games.engine import Game
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import Bot, spelled_limit
 from host.submissions.languages import LANGUAGES
-from host.submissions.manifest import spelled_limit
 from protocols.wire import FaultKind
 
 CODES: Mapping[str, str] = {

@@ -5,25 +5,36 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from host.base.config_file import InvalidValue, Toml, closest_match, display_path, load_model, read_untrusted, to_toml
+from host.base.config_file import (
+    InvalidValue,
+    Toml,
+    closest_match,
+    display_path,
+    load_model,
+    read_untrusted,
+    sorted_by_line,
+    to_toml,
+)
 from host.base.errors import Problem, UserError
+from host.games import GAMES
 from host.sandbox.limits import Limits
-from host.submissions.bot_spec import MANIFEST, Spec
+from host.submissions.adapters import ADAPTERS, Adapter
+from host.submissions.bot_spec import MANIFEST, SAMPLE_PREFIX, BotSpec, Submission, bot_name, limits_exceeded
 from host.submissions.executable_checks import program_problems, runnable
 from host.submissions.file_tree import FileTree, SingleFile
-from host.submissions.languages import ANY, LANGUAGES, Language, language_of
-from host.submissions.manifest import Manifest, adapter_of, bot_name, contradictions, limits_exceeded
-from host.submissions.sample_bots import PREFIX, sample, samples
+from host.submissions.languages import ANY, LANGUAGES, Language, language_of, languages_with
+from host.submissions.sample_bots import sample, samples
 
 DEFAULT_LIMITS = Limits()
-SHOWN = 20  # problems of one manifest: a stranger may have made thousands
+MAX_PROBLEMS_SHOWN = 20  # of one bot.toml; a stranger can write thousands
 
 
-def load_spec(path: Path, granted: Limits = DEFAULT_LIMITS) -> Spec:
+def load_submission(path: Path, granted: Limits = DEFAULT_LIMITS) -> Submission:
     """Return the bot that a file or folder is, its limits at most those granted.
 
     Raise Refused with everything that is wrong: exit code 2 when nothing is there, 3 for its bot.toml, 4 for its files.
@@ -48,24 +59,24 @@ class Entry(NamedTuple):
     """A bot that has been entered: what it is, or what is wrong with it."""
 
     place: Path
-    spec: Spec | None
+    submission: Submission | None
     problems: tuple[Problem, ...] = ()
 
     @property
     def name(self) -> str:
         """What it is called, as far as anybody can tell."""
-        if self.spec:
-            return self.spec.name
+        if self.submission:
+            return self.submission.name
         return self.place.name if self.place.is_dir() else self.place.stem
 
 
 def discover(patterns: Sequence[str], base: Path, game: str = "", granted: Limits = DEFAULT_LIMITS) -> list[Entry]:
     """Return what patterns mean, each once, in the order of the patterns, with whatever is wrong with any of them."""
     found = [_entered(place, game, granted) for place in expand_patterns(patterns, base, game)]
-    for name, count in Counter(entry.spec.name for entry in found if entry.spec).items():
+    for name, count in Counter(entry.submission.name for entry in found if entry.submission).items():
         if count > 1:
-            twins = [entry for entry in found if entry.spec and entry.spec.name == name]
-            at = ", ".join(_place(twin.spec) for twin in twins if twin.spec)
+            twins = [entry for entry in found if entry.submission and entry.submission.name == name]
+            at = ", ".join(_place(twin.submission) for twin in twins if twin.submission)
             told = f"{count_word(count)} bots are called {to_toml(name)}: {at}"
             problem = Problem("C003", "", told, hint="name = … in bot.toml")
             found = [
@@ -76,13 +87,15 @@ def discover(patterns: Sequence[str], base: Path, game: str = "", granted: Limit
 
 def _entered(place: Path, game: str, granted: Limits) -> Entry:
     try:
-        spec = load_spec(place, granted)
+        submission = load_submission(place, granted)
     except UserError as refused:
         return Entry(place, None, tuple(refused.problems))
-    if game and spec.game not in ("", game):
-        problem = Problem("C015", spec.manifest, f"{spec.name} plays {spec.game}, and this is {game}")
-        return Entry(place, spec, (problem._replace(hint=f'game = "{game}", or take it out of `bots`'),))
-    return Entry(place, spec)
+    if game and submission.spec.game not in ("", game):
+        problem = Problem(
+            "C015", submission.manifest, f"{submission.name} plays {submission.spec.game}, and this is {game}"
+        )
+        return Entry(place, submission, (problem._replace(hint=f'game = "{game}", or take it out of `bots`'),))
+    return Entry(place, submission)
 
 
 def refuse_broken(entered: Sequence[Entry]) -> None:
@@ -90,11 +103,13 @@ def refuse_broken(entered: Sequence[Entry]) -> None:
     _refuse_if(list(dict.fromkeys(problem for entry in entered for problem in entry.problems)))
 
 
-def load_specs(patterns: Sequence[str], base: Path, game: str = "", granted: Limits = DEFAULT_LIMITS) -> list[Spec]:
+def load_submissions(
+    patterns: Sequence[str], base: Path, game: str = "", granted: Limits = DEFAULT_LIMITS
+) -> list[Submission]:
     """Return the bots that patterns mean, each once, in the order of the patterns; raise Refused with every problem."""
     found = discover(patterns, base, game, granted)
     refuse_broken(found)
-    return [entry.spec for entry in found if entry.spec]
+    return [entry.submission for entry in found if entry.submission]
 
 
 def count_word(count: int) -> str:
@@ -120,8 +135,8 @@ def expand_patterns(patterns: Sequence[str], base: Path, game: str = "") -> list
 
 
 def _matches(pattern: str, base: Path, game: str) -> list[Path]:
-    if pattern.startswith(PREFIX):
-        name = pattern.removeprefix(PREFIX)
+    if pattern.startswith(SAMPLE_PREFIX):
+        name = pattern.removeprefix(SAMPLE_PREFIX)
         if glob.has_magic(name):
             return [place for known, place in samples(game).items() if fnmatchcase(known, name)]
         return [sample(name, game)]
@@ -144,19 +159,23 @@ def _matches(pattern: str, base: Path, game: str) -> list[Path]:
     ]
 
 
-def disambiguate(specs: Sequence[Spec]) -> list[Spec]:
+def disambiguate(submissions: Sequence[Submission]) -> list[Submission]:
     """Return the bots with names of their own: the second of one name is called `name#2`."""
     seen: Counter[str] = Counter()
     apart = []
-    for spec in specs:
-        seen[spec.name] += 1
-        number = seen[spec.name]
-        apart.append(spec if number == 1 else spec._replace(name=f"{spec.name}#{number}"))
+    for submission in submissions:
+        seen[submission.name] += 1
+        number = seen[submission.name]
+        apart.append(submission if number == 1 else submission.with_keys(name=f"{submission.name}#{number}"))
     return apart
 
 
-def _place(spec: Spec) -> str:
-    return display_path(spec.folder if spec.manifest or len(spec.files) != 1 else spec.folder / spec.files[0])
+def _place(submission: Submission) -> str:
+    return display_path(
+        submission.folder
+        if submission.manifest or len(submission.files) != 1
+        else submission.folder / submission.files[0]
+    )
 
 
 def _refuse_if(problems: Sequence[Problem]) -> None:
@@ -173,87 +192,138 @@ def _name(path: Path, name: str) -> list[Problem]:
     return []
 
 
-def _from_file(path: Path, contents: FileTree, granted: Limits) -> Spec:
+def _from_file(path: Path, contents: FileTree, granted: Limits) -> Submission:
     row = language_of(path.suffix)
     problems = _name(path, path.stem)
     if row.is_executable:
         problems += program_problems(contents, path.name)
-    problems += row.source_problems(contents, path.name, Manifest())
+    problems += row.source_problems(contents, path.name, BotSpec())
     _refuse_if(problems)
-    return Spec(
-        path.stem,
-        path.parent,
-        (path.name,),
-        row.name,
+    spec = BotSpec(
+        name=path.stem,
+        language=row.name,
         entry=path.name if row.has_entry else "",
         sources=() if row.has_entry else (path.name,),
-        limits=granted,
     )
+    return Submission(spec, path.parent, (path.name,), limits=granted)
 
 
-def _from_folder(folder: Path, contents: FileTree, granted: Limits) -> Spec:
-    toml = Toml(contents.where(""), {}, {})
-    said = Manifest()
-    if MANIFEST in contents.modes:
-        try:
-            toml = read_untrusted(folder / MANIFEST)
-            said = load_model(toml, Manifest)
-        except UserError as refused:
-            raise UserError([*refused.problems[:SHOWN], *contents.problems], 3) from None
+def _from_folder(folder: Path, contents: FileTree, granted: Limits) -> Submission:
+    toml, spec = _read_spec(folder, contents)
     _refuse_if(contents.problems)
-    problems = [] if said.name else _name(folder, folder.name)
-    language, unclear = _language(contents, said, toml)
+    problems = [] if spec.name else _name(folder, folder.name)
+    language, unclear = _language(contents, spec, toml)
     problems += unclear
-    sources, entry = said.sources, said.entry
+    sources, entry = spec.sources, spec.entry
     if language and not unclear:
         row = LANGUAGES[language]
         if not sources and not row.has_entry:
             sources = tuple(_of_language(contents, row))
-        if not entry and not said.run and row.has_entry:
+        if not entry and not spec.run and row.has_entry:
             entry, unclear = _entry(contents, row, toml)
             problems += unclear
-        problems += _missing(contents, said, toml)
-        problems += contradictions(said, language, toml)
-        if row.is_executable or (said.run and not said.build):
-            problems += _run_problems(contents, said, entry, toml)
+        problems += _missing(contents, spec, toml)
+        problems += contradictions(spec, language, toml)
+        if row.is_executable or (spec.run and not spec.build):
+            problems += _run_problems(contents, spec, entry, toml)
         if row.has_entry:
-            problems += row.source_problems(contents, entry, said)
-        if not (sources or entry or said.run or said.build or problems):
+            problems += row.source_problems(contents, entry, spec)
+        if not (sources or entry or spec.run or spec.build or problems):
             needed = f"has no source file of {language}"
             problems.append(
                 Problem("B014", contents.where(""), needed, contents.listing(), 'sources = ["…"] in bot.toml')
             )
-    problems += limits_exceeded(said, granted, toml)
+    problems += limits_exceeded(spec, granted, toml)
     _refuse_if(problems)
-    return Spec(
-        name=said.name or folder.name,
+    adapter = adapter_of(spec)
+    return Submission(
+        spec=replace(
+            spec,
+            name=spec.name or folder.name,
+            game=spec.game or (adapter.game if adapter else ""),
+            language=language,
+            sources=sources,
+            entry=entry,
+        ),
         folder=folder,
         files=contents.names,
-        language=language,
-        author=said.author,
-        game=said.game or (adapter.game if (adapter := adapter_of(said)) else ""),
-        protocol=said.protocol,
-        sources=sources,
-        entry=entry,
-        main=said.main,
-        run=said.run,
-        build=said.build,
-        compiler=said.compiler,
-        adapter=said.adapter,
-        heap=said.heap,
-        python=said.python,
-        requires=said.requires,
-        env=tuple(said.env.items()),
-        needs=said.needs,
-        parallel_tables=said.parallel_tables,
-        table_ids=said.table_ids,
-        lifetime=said.lifetime,
-        warm=said.warm,
-        state=said.state,
-        state_lifetime=said.state_lifetime,
-        limits=said.limits.with_defaults(granted).at_most(granted),
+        limits=spec.limits.with_defaults(granted).at_most(granted),
         manifest=toml.name if MANIFEST in contents.modes else "",
     )
+
+
+# The bot.toml.
+
+
+def _read_spec(folder: Path, contents: FileTree) -> tuple[Toml, BotSpec]:
+    """Return what a folder's bot.toml says, as text and as values; raise UserError with all that is wrong in it."""
+    if MANIFEST not in contents.modes:
+        return Toml(contents.where(""), {}, {}), BotSpec()
+    problems: list[Problem] = []
+    try:
+        toml = read_untrusted(folder / MANIFEST)
+        problems = _unknown_names(toml)
+        spec = load_model(toml, BotSpec)
+    except UserError as refused:
+        problems = sorted_by_line([*problems, *refused.problems])
+    if problems:
+        raise UserError([*problems[:MAX_PROBLEMS_SHOWN], *contents.problems], 3)
+    return toml, spec
+
+
+def _unknown_names(toml: Toml) -> list[Problem]:
+    """Return a problem for each language, compiler and adapter that croupier does not know."""
+    compilers = [name for row in LANGUAGES.values() for name in row.compilers]
+    choices = (
+        ("language", list(LANGUAGES), "language"),
+        ("compiler", compilers, "Lisp that is known here"),
+        ("adapter", list(ADAPTERS), "adapter"),
+    )
+    problems = []
+    for key, known, what in choices:
+        value = toml.data.get(key, "")
+        if isinstance(value, str) and value and value not in known:
+            hint = closest_match(value, known) or "one of " + ", ".join(known)
+            problems.append(Problem("C008", toml.where(key), f"{key} = {to_toml(value)} is no {what}", hint=hint))
+    return problems
+
+
+def adapter_of(spec: BotSpec) -> Adapter | None:
+    """Return the adapter that a bot.toml names; None when it names none."""
+    return ADAPTERS.get(spec.adapter)
+
+
+def contradictions(spec: BotSpec, language: str, toml: Toml) -> list[Problem]:
+    """Return a problem for each key that does not go with the language, the adapter or the protocol."""
+    problems = []
+
+    def against(key: str, message: str, hint: str) -> None:
+        value = toml.data.get(key)
+        problems.append(Problem("C013", toml.where(key), f"{key} = {to_toml(value)} {message}", hint=hint))
+
+    for key in toml.data:
+        if (languages := languages_with(key)) and language not in languages:
+            against(key, f"means nothing to a bot in {language}", f"it is for {' and '.join(languages)}")
+    if adapter := adapter_of(spec):
+        for key in ("game", "language", "protocol"):
+            if getattr(spec, key) not in ("", right := getattr(adapter, key)):
+                against(key, f'does not go with adapter = "{adapter.name}"', f'{key} = "{right}", or no {key}')
+        if spec.table_ids:
+            against("table_ids", f'does not go with adapter = "{adapter.name}"', "take it out")
+    protocol = (
+        adapter.protocol if adapter else spec.protocol or (GAMES[spec.game].protocol if spec.game in GAMES else "")
+    )
+    if protocol == "argv":
+        for key, given in (
+            ("table_ids", spec.table_ids),
+            ("parallel_tables", spec.parallel_tables > 1),
+            ("lifetime", "lifetime" in toml.data),
+        ):
+            if given:
+                against(key, "means nothing by argv, which starts a process per question", 'protocol = "lines"')
+    if spec.state_lifetime == "stage" and not spec.state:
+        against("state_lifetime", "keeps a file that bot.toml does not name", 'state = "memory.bin"')
+    return problems
 
 
 # What a folder does not say.
@@ -263,13 +333,13 @@ def _of_language(contents: FileTree, row: Language) -> list[str]:
     return [name for name in contents.names if PurePosixPath(name).suffix in row.suffixes]
 
 
-def _language(contents: FileTree, said: Manifest, toml: Toml) -> tuple[str, list[Problem]]:
+def _language(contents: FileTree, spec: BotSpec, toml: Toml) -> tuple[str, list[Problem]]:
     """Return the language of a folder: what it says, else the only one it has sources of."""
-    if said.language or said.run or said.adapter:
-        adapter = adapter_of(said)
-        return said.language or (adapter.language if adapter else ANY.name), []
+    if spec.language or spec.run or spec.adapter:
+        adapter = adapter_of(spec)
+        return spec.language or (adapter.language if adapter else ANY.name), []
     mine = [name for name, row in LANGUAGES.items() if _of_language(contents, row)]
-    if named := [name for name in mine if {said.entry, *said.sources} & set(_of_language(contents, LANGUAGES[name]))]:
+    if named := [name for name in mine if {spec.entry, *spec.sources} & set(_of_language(contents, LANGUAGES[name]))]:
         mine = named
     if len(mine) > 1:
         which = f"has sources of {' and '.join(mine)}: which is the bot?"
@@ -300,12 +370,12 @@ def _entry(contents: FileTree, row: Language, toml: Toml) -> tuple[str, list[Pro
     return "", [Problem("B014", toml.name, told, contents.listing(), f"{wanted} in bot.toml")]
 
 
-def _missing(contents: FileTree, said: Manifest, toml: Toml) -> list[Problem]:
+def _missing(contents: FileTree, spec: BotSpec, toml: Toml) -> list[Problem]:
     """Return the files that a manifest names and the folder lacks; what its own commands make need not be there."""
-    if said.build:
+    if spec.build:
         return []
-    named = [(("sources", number), name) for number, name in enumerate(said.sources)]
-    named += [(("entry",), said.entry)] if said.entry else []  # type: ignore[list-item]
+    named = [(("sources", number), name) for number, name in enumerate(spec.sources)]
+    named += [(("entry",), spec.entry)] if spec.entry else []  # type: ignore[list-item]
     return [
         Problem(
             "B008", toml.where(*key), f"{key[0]}: no file {to_toml(name)}", contents.listing(), _meant(name, contents)
@@ -320,10 +390,10 @@ def _meant(name: str, contents: FileTree) -> str:
     return f'did you mean "{near}"?' if near else "paths are relative to the folder of bot.toml"
 
 
-def _run_problems(contents: FileTree, said: Manifest, entry: str, toml: Toml) -> list[Problem]:
+def _run_problems(contents: FileTree, spec: BotSpec, entry: str, toml: Toml) -> list[Problem]:
     """Return what is wrong with the program of a bot of no known language."""
-    first = said.run[0] if said.run else entry
-    if said.build or (said.run and "/" not in first) or not first:
+    first = spec.run[0] if spec.run else entry
+    if spec.build or (spec.run and "/" not in first) or not first:
         return []  # made later, or looked for among the system's programs
     if first.startswith("/"):
         if Path(first).exists():
@@ -332,9 +402,9 @@ def _run_problems(contents: FileTree, said: Manifest, entry: str, toml: Toml) ->
         name = str(PurePosixPath(first))
         if name in contents.modes:
             return program_problems(contents, name)
-        if not said.run:
+        if not spec.run:
             return []  # an entry that is missing has been named
-    message = f"run = {to_toml(said.run)}: no such file"
+    message = f"run = {to_toml(spec.run)}: no such file"
     return [Problem("B001", toml.where("run"), message, contents.listing(), _how_to_run(first, contents))]
 
 

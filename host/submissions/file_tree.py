@@ -2,12 +2,13 @@
 
 import os
 import stat
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from host.base.config_file import display_path
 from host.base.errors import Problem
 from host.base.safe_text import one_line
 from host.sandbox.limits import MIB
+from host.submissions.bot_spec import unsafe_name
 
 MOST_FILES, LARGEST_FILE, LARGEST_FOLDER, DEEPEST = 1000, 16 * MIB, 64 * MIB, 20
 LEFT_OUT = frozenset((".git", ".hg", ".svn", ".idea", ".vscode", ".DS_Store", "__pycache__", ".mypy_cache"))
@@ -21,12 +22,6 @@ SPECIAL = {
     stat.S_IFCHR: "is a device",
 }
 TAKEN = "a bot is made of regular files: no links, no devices, no odd names"
-
-
-def unsafe_name(path: str) -> bool:
-    """Return whether a name could be mistaken for an option or a command, or cannot be printed."""
-    parts = PurePosixPath(path).parts
-    return not path.isprintable() or any(c in path for c in "\"'\\`") or any(part[0] in "-@" for part in parts)
 
 
 class FileTree:

@@ -16,11 +16,11 @@ from host.base.errors import Problem
 from host.base.safe_text import one_line
 from host.bots.values import Evidence
 from host.sandbox.limits import MIB
-from host.submissions.bot_spec import Bot, Spec
+from host.submissions.bot_spec import Bot, Submission
 from host.submissions.file_tree import LARGEST_FILE, FileTree
 
 if TYPE_CHECKING:
-    from host.submissions.manifest import Manifest
+    from host.submissions.bot_spec import BotSpec
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 """Where a bot's programs are looked for: the places that exist inside a sandbox."""
@@ -61,8 +61,8 @@ class Language(NamedTuple):
     """A row of LANGUAGES: everything that croupier knows about a language."""
 
     name: str
-    build: Callable[[Spec, Command], list[Step]]  # from the spec, and the arguments of a first question
-    run: Callable[[Spec, frozenset[str]], Command]  # from the spec, and the names of all files after the build
+    build: Callable[[Submission, Command], list[Step]]  # from the spec, and the arguments of a first question
+    run: Callable[[Submission, frozenset[str]], Command]  # from the spec, and the names of all files after the build
     starter: Starter
     hello: str  # a complete program that answers S to any question by argv
     suffixes: tuple[str, ...] = ()  # of its source files; the first is the usual one
@@ -75,10 +75,12 @@ class Language(NamedTuple):
     interpreter: re.Pattern[str] | None = None  # names in a '#!' line that mean programs[0]
     flush: str = ""  # how a bot flushes its output
     symptoms: tuple[Symptom, ...] = ()
-    programs_of: Callable[[Spec], Command] | None = None  # what one bot needs, where that is not `programs`
-    source_problems: Callable[[FileTree, str, "Manifest"], list[Problem]] = lambda _tree, _name, _manifest: []
-    warm: Callable[[Spec, Kit], Command] = lambda _spec, _kit: ()  # the command of a process that forks the bot
-    reason_not_warm: Callable[[Spec], str] = lambda _spec: "only a Python script that is asked by argv can be kept warm"
+    programs_of: Callable[[Submission], Command] | None = None  # what one bot needs, where that is not `programs`
+    source_problems: Callable[[FileTree, str, "BotSpec"], list[Problem]] = lambda _tree, _name, _manifest: []
+    warm: Callable[[Submission, Kit], Command] = lambda _spec, _kit: ()  # the command of a process that forks the bot
+    reason_not_warm: Callable[[Submission], str] = lambda _spec: (
+        "only a Python script that is asked by argv can be kept warm"
+    )
 
     @property
     def has_entry(self) -> bool:
@@ -98,23 +100,23 @@ def need(name: str) -> str:
     return tool(name) or name
 
 
-def own_build(spec: Spec) -> list[Step]:
+def own_build(submission: Submission) -> list[Step]:
     """Return the manifest's own build commands."""
-    return [Step(("/bin/sh", "-c", line)) for line in spec.build]
+    return [Step(("/bin/sh", "-c", line)) for line in submission.spec.build]
 
 
-def build_c(spec: Spec, _question: Command) -> list[Step]:
+def build_c(submission: Submission, _question: Command) -> list[Step]:
     """Compile C as lax as 2011 wrote it: a missing header is a warning, whatever the compiler's age."""
     lax = ("-std=gnu17", "-Wno-error=implicit-function-declaration", "-Wno-error=implicit-int")
-    return [Step((need("cc"), "-O2", *lax, "-o", "bot", *spec.sources, "-lm"))]
+    return [Step((need("cc"), "-O2", *lax, "-o", "bot", *submission.spec.sources, "-lm"))]
 
 
-def build_cpp(spec: Spec, _question: Command) -> list[Step]:
+def build_cpp(submission: Submission, _question: Command) -> list[Step]:
     """Compile C++."""
-    return [Step((need("c++"), "-O2", "-std=gnu++20", "-o", "bot", *spec.sources, "-lm"))]
+    return [Step((need("c++"), "-O2", "-std=gnu++20", "-o", "bot", *submission.spec.sources, "-lm"))]
 
 
-def run_program(_spec: Spec, _files: frozenset[str]) -> Command:
+def run_program(_spec: Submission, _files: frozenset[str]) -> Command:
     """Run what the compiler made."""
     return ("./bot",)
 
@@ -128,39 +130,39 @@ MAIN = re.compile(r"\bstatic\s+(?:final\s+)?void\s+main\s*\(")
 TYPE = re.compile(r"\b(?:class|record|enum|interface)\s+(\w+)")
 
 
-def main_class(spec: Spec) -> str:
+def main_class(submission: Submission) -> str:
     """Return the class that has the `main`: the manifest's, else the one found in the sources."""
-    if spec.main:
-        return spec.main
-    for source in spec.sources:
-        text = (spec.folder / source).read_text(errors="replace")
+    if submission.spec.main:
+        return submission.spec.main
+    for source in submission.spec.sources:
+        text = (submission.folder / source).read_text(errors="replace")
         if not MAIN.search(text):
             continue
         package = PACKAGE.search(text)
         stem = Path(source).stem
         types = TYPE.findall(text)
         return (package[1] + "." if package else "") + (stem if stem in types or not types else types[0])
-    return Path(spec.sources[0]).stem if spec.sources else "Main"
+    return Path(submission.spec.sources[0]).stem if submission.spec.sources else "Main"
 
 
-def java(spec: Spec, *options: str) -> Command:
+def java(submission: Submission, *options: str) -> Command:
     """Return the start of a JVM that is small, quick to start, and takes one core."""
-    heap = max(spec.heap // MIB, 8) if spec.heap else 128
-    return (need("java"), *JAVA_LEAN, f"-Xmx{heap}m", *options, "-cp", "bot.jar", main_class(spec))
+    heap = max(submission.spec.heap // MIB, 8) if submission.spec.heap else 128
+    return (need("java"), *JAVA_LEAN, f"-Xmx{heap}m", *options, "-cp", "bot.jar", main_class(submission))
 
 
-def build_java(spec: Spec, question: Command) -> list[Step]:
+def build_java(submission: Submission, question: Command) -> list[Step]:
     """Compile Java, put it into a jar, and archive the classes that a first question loads."""
     return [
-        Step((need("javac"), "-encoding", "UTF-8", "-nowarn", "-d", "classes", *spec.sources)),
+        Step((need("javac"), "-encoding", "UTF-8", "-nowarn", "-d", "classes", *submission.spec.sources)),
         Step((need("jar"), "--create", "--file", "bot.jar", "-C", "classes", ".")),
-        Step((*java(spec, "-XX:ArchiveClassesAtExit=bot.jsa"), *question), optional=True),
+        Step((*java(submission, "-XX:ArchiveClassesAtExit=bot.jsa"), *question), optional=True),
     ]
 
 
-def run_java(spec: Spec, files: frozenset[str]) -> Command:
+def run_java(submission: Submission, files: frozenset[str]) -> Command:
     """Run the jar, with its class-data archive if the build could make one."""
-    return java(spec, *(["-XX:SharedArchiveFile=bot.jsa"] if "bot.jsa" in files else []))
+    return java(submission, *(["-XX:SharedArchiveFile=bot.jsa"] if "bot.jsa" in files else []))
 
 
 def mains(bot: Bot) -> list[str]:
@@ -206,41 +208,41 @@ def packages(program: str) -> tuple[str, ...]:
     return tuple(folder for folder in told.splitlines() if folder.startswith("/usr/") and Path(folder).is_dir())
 
 
-def run_python(spec: Spec, _files: frozenset[str]) -> Command:
+def run_python(submission: Submission, _files: frozenset[str]) -> Command:
     """Run a script, its standard output line-buffered."""
-    return script(spec, spec.entry)
+    return script(submission, submission.spec.entry)
 
 
-def script(spec: Spec, entry: str) -> Command:
+def script(submission: Submission, entry: str) -> Command:
     """Return the start of a Python script."""
-    program = python(spec)
+    program = python(submission)
     return (need(program), "-B", "-S", "-c", STARTER.format(packages=[*packages(program)]), entry)
 
 
-def warm_python(spec: Spec, kit: Kit) -> Command:
+def warm_python(submission: Submission, kit: Kit) -> Command:
     """Return the command of an interpreter that forks this bot for every start.
 
     The words that the cold start's command has beyond it are the fork's arguments.
     """
-    program = python(spec)
-    entry, _ = kit.get("__main__", (spec.entry, ""))
+    program = python(submission)
+    entry, _ = kit.get("__main__", (submission.spec.entry, ""))
     text = INTERPRETER.read_text()
-    ready = READY.format(packages=[*packages(program)], text=text, guest=spec.entry, kit={**kit})
+    ready = READY.format(packages=[*packages(program)], text=text, guest=submission.spec.entry, kit={**kit})
     return (need(program), "-B", "-ES", "-c", ready, entry)
 
 
-def reason_not_warm_python(spec: Spec) -> str:
+def reason_not_warm_python(submission: Submission) -> str:
     """Return why a Python bot cannot have a warm start; empty if it can.
 
     No code of a bot may run in the interpreter that forks it: no module that replaces one of the library's, nothing that
     an environment variable names.
     """
-    hiding = [name for name in spec.files if name.partition("/")[0].partition(".")[0] in sys.stdlib_module_names]
-    if spec.run or (spec.protocol not in ("", "argv") and not spec.adapter):
+    hiding = [name for name in submission.files if name.partition("/")[0].partition(".")[0] in sys.stdlib_module_names]
+    if submission.spec.run or (submission.spec.protocol not in ("", "argv") and not submission.spec.adapter):
         return "only a Python script that is asked by argv can be kept warm"
     if hiding:
         return f"its own {hiding[0]} hides the library's"
-    return "its bot.toml has `env`" if spec.env else ""
+    return "its bot.toml has `env`" if submission.spec.env else ""
 
 
 def numbers(version: str) -> tuple[int, ...]:
@@ -255,18 +257,22 @@ def version_of(program: str) -> tuple[int, ...]:
     return numbers(subprocess.run(command, capture_output=True, text=True, check=False, env={}).stdout)
 
 
-def python(spec: Spec) -> str:
+def python(submission: Submission) -> str:
     """Return the program that runs a Python bot: python3, or the one version that its manifest names."""
-    if not spec.python or spec.python.startswith(">="):
+    if not submission.spec.python or submission.spec.python.startswith(">="):
         return "python3"
-    return "python" + ".".join(map(str, numbers(spec.python)[:2]))
+    return "python" + ".".join(map(str, numbers(submission.spec.python)[:2]))
 
 
-def python_programs(spec: Spec) -> Command:
+def python_programs(submission: Submission) -> Command:
     """Return the interpreter that a Python bot needs."""
-    if spec.python.startswith(">=") and tool("python3") and version_of("python3") < numbers(spec.python):
-        return (f"python3 {spec.python}",)
-    return (python(spec),)
+    if (
+        submission.spec.python.startswith(">=")
+        and tool("python3")
+        and version_of("python3") < numbers(submission.spec.python)
+    ):
+        return (f"python3 {submission.spec.python}",)
+    return (python(submission),)
 
 
 COMPILED = """
@@ -289,7 +295,7 @@ PYTHON_2 = re.compile(
 PYTHON_2_LINE = re.compile(r"<>|`|\b[0-9]+[lL]\b|^\s*raise\s+\w+\s*,|^\s*(print|exec)\s+[\"'\w]|\bur[\"']")
 
 
-def python_problems(contents: FileTree, name: str, manifest: "Manifest") -> list[Problem]:
+def python_problems(contents: FileTree, name: str, manifest: "BotSpec") -> list[Problem]:
     """Return why Python cannot compile a source file: it is Python 2, or has a syntax error."""
     if manifest.python.lstrip(">= ").startswith("2") or name not in contents.modes:
         return []
@@ -323,17 +329,17 @@ def python_problems(contents: FileTree, name: str, manifest: "Manifest") -> list
     return [Problem("B006", where, f"is Python 2:  {text}", words, hint)]
 
 
-def no_build(_spec: Spec, _question: Command) -> list[Step]:
+def no_build(_spec: Submission, _question: Command) -> list[Step]:
     """Build nothing."""
     return []
 
 
-def build_lisp(spec: Spec, _question: Command) -> list[Step]:
+def build_lisp(submission: Submission, _question: Command) -> list[Step]:
     """Compile for SBCL; a source that only loads as a script stays one."""
-    if spec.compiler not in ("", "sbcl"):
+    if submission.spec.compiler not in ("", "sbcl"):
         return []
     compile_it = (
-        f'(multiple-value-bind (made warned failed) (compile-file "{spec.entry}" :output-file "bot.fasl")'
+        f'(multiple-value-bind (made warned failed) (compile-file "{submission.spec.entry}" :output-file "bot.fasl")'
         " (declare (ignore warned)) (when (and failed made) (delete-file made))"
         " (sb-ext:exit :code (if (or failed (null made)) 1 0)))"
     )
@@ -341,37 +347,37 @@ def build_lisp(spec: Spec, _question: Command) -> list[Step]:
     return [Step((need("sbcl"), *bare, "--eval", compile_it), optional=True)]
 
 
-def beside(spec: Spec, name: str) -> str:
+def beside(submission: Submission, name: str) -> str:
     """Return a file in the folder of a bot's script, where a Lisp puts what it has compiled."""
-    return str(PurePosixPath(spec.entry).with_name(name))
+    return str(PurePosixPath(submission.spec.entry).with_name(name))
 
 
-def run_lisp(spec: Spec, files: frozenset[str]) -> Command:
+def run_lisp(submission: Submission, files: frozenset[str]) -> Command:
     """Run the script in the manifest's Lisp, never into its debugger."""
-    match spec.compiler:
+    match submission.spec.compiler:
         case "ecl":
-            return (need("ecl"), "--norc", "--shell", spec.entry)
+            return (need("ecl"), "--norc", "--shell", submission.spec.entry)
         case "clisp":
-            return (need("clisp"), "-q", "-norc", spec.entry)
-    compiled = beside(spec, "bot.fasl")
-    heap = ("--dynamic-space-size", f"{max(spec.heap // MIB, 32)}MB") if spec.heap else ()
-    return (need("sbcl"), *heap, "--script", compiled if compiled in files else spec.entry)
+            return (need("clisp"), "-q", "-norc", submission.spec.entry)
+    compiled = beside(submission, "bot.fasl")
+    heap = ("--dynamic-space-size", f"{max(submission.spec.heap // MIB, 32)}MB") if submission.spec.heap else ()
+    return (need("sbcl"), *heap, "--script", compiled if compiled in files else submission.spec.entry)
 
 
-def run_any(spec: Spec, _files: frozenset[str]) -> Command:
+def run_any(submission: Submission, _files: frozenset[str]) -> Command:
     """Run what the manifest says, or the lone file itself."""
-    first, *rest = spec.run or (f"./{spec.entry}",)
+    first, *rest = submission.spec.run or (f"./{submission.spec.entry}",)
     return (first if "/" in first else need(first), *rest)
 
 
-def any_programs(spec: Spec) -> Command:
+def any_programs(submission: Submission) -> Command:
     """Return the program of the system that `run` names, if any."""
-    return (spec.run[0],) if spec.run and "/" not in spec.run[0] else ()
+    return (submission.spec.run[0],) if submission.spec.run and "/" not in submission.spec.run[0] else ()
 
 
-def lisp_programs(spec: Spec) -> Command:
+def lisp_programs(submission: Submission) -> Command:
     """Return the Lisp that a bot needs."""
-    return (spec.compiler or LISP.compilers[0],)
+    return (submission.spec.compiler or LISP.compilers[0],)
 
 
 C_HELLO = '#include <stdio.h>\nint main(void) { puts("S"); return 0; }\n'
@@ -501,13 +507,13 @@ def language_of(suffix: str) -> Language:
     return next((row for row in LANGUAGES.values() if suffix in row.suffixes), ANY)
 
 
-def missing(spec: Spec) -> list[str]:
+def missing(submission: Submission) -> list[str]:
     """Return the programs that this bot needs and this machine lacks."""
-    row = LANGUAGES[spec.language]
-    wanted = row.programs_of(spec) if row.programs_of else row.programs
-    if spec.build and not row.is_executable:
+    row = LANGUAGES[submission.spec.language]
+    wanted = row.programs_of(submission) if row.programs_of else row.programs
+    if submission.spec.build and not row.is_executable:
         wanted = ()  # its own commands build it, and report what they miss
-    return [name for name in (*wanted, *spec.needs) if tool(name) is None]
+    return [name for name in (*wanted, *submission.spec.needs) if tool(name) is None]
 
 
 def environment(argv: Command) -> dict[str, str]:

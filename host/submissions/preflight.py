@@ -16,7 +16,7 @@ from host.bots.values import Batch, Question
 from host.games.engine import Game
 from host.sandbox import require_clock
 from host.sandbox.limits import A_DAY, Limits
-from host.submissions.bot_spec import Bot, Spec
+from host.submissions.bot_spec import Bot, Submission
 from host.submissions.build import build
 from host.submissions.diagnosis import code_of, diagnose
 from protocols import PROTOCOLS
@@ -29,7 +29,7 @@ NEVER_STARTS = ("B011", "B012", "B013")  # its runtime has said why
 
 
 async def prepare_bots(
-    specs: Sequence[Spec],
+    submissions: Sequence[Submission],
     game: Game,
     granted: Limits,
     level: str,
@@ -47,31 +47,31 @@ async def prepare_bots(
     refusals: dict[int, UserError] = {}
     cores = trio.CapacityLimiter(len(os.sched_getaffinity(0)))
 
-    async def one(number: int, spec: Spec) -> None:
+    async def one(number: int, submission: Submission) -> None:
         async with cores:
             began = time.monotonic()
             try:
-                bot = await build(spec._replace(game=game.name), level)
-                bots[number] = bot = bot._replace(limits=granted.at_most(spec.limits))
+                bot = await build(submission.with_keys(game=game.name), level)
+                bots[number] = bot = bot._replace(limits=granted.at_most(submission.limits))
                 if problem := await startup_problem(bot._replace(warm=()), game, level):
                     if warn is None or problem.code != ENDS:
                         raise UserError([problem], 4)
                     warn(f"WARNING  {problem.where}: {problem.message}")
                 if bot.warm and (problem := await warm_mismatch(bot, game, level)):
-                    if spec.warm:
+                    if submission.spec.warm:
                         raise UserError([problem], 4)
                     bots[number] = bot._replace(warm=())  # nobody has asked for it
-                told(spec.name, time.monotonic() - began)
+                told(submission.name, time.monotonic() - began)
             except UserError as refused:
                 refusals[number] = refused
 
     async with trio.open_nursery() as nursery:
-        for number, spec in enumerate(specs):
-            nursery.start_soon(one, number, spec)
+        for number, submission in enumerate(submissions):
+            nursery.start_soon(one, number, submission)
     if refusals:
         problems = [problem for _, refused in sorted(refusals.items()) for problem in refused.problems]
         raise UserError(problems, max(refused.exit_code for refused in refusals.values()))
-    return [bots[number] for number in range(len(specs))]
+    return [bots[number] for number in range(len(submissions))]
 
 
 def hopeless(answer: Answer) -> bool:

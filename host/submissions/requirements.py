@@ -21,7 +21,7 @@ import trio
 from host.base import paths
 from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
-from host.submissions.bot_spec import Spec
+from host.submissions.bot_spec import Submission
 from host.submissions.languages import Step, need, python, version_of
 
 ALONE = Path(__file__).with_name("pip_alone.py")
@@ -39,9 +39,9 @@ class WheelTarget(NamedTuple):
     machine: str  # "x86_64"
 
 
-def target_of(spec: Spec) -> WheelTarget:
+def target_of(submission: Submission) -> WheelTarget:
     """Return which wheels suit a bot here. Raise Refused (exit code 6) when there is no such Python."""
-    return WheelTarget(".".join(map(str, version_of(python(spec))[:2])), os.uname().machine)
+    return WheelTarget(".".join(map(str, version_of(python(submission))[:2])), os.uname().machine)
 
 
 def _pip() -> Path:
@@ -53,12 +53,12 @@ def _pip() -> Path:
     return Path(found.origin).parent
 
 
-async def download(spec: Spec, suits: WheelTarget) -> Path:
+async def download(submission: Submission, suits: WheelTarget) -> Path:
     """Return the folder of the wheels that a bot requires, downloaded once for each list of requirements.
 
     Raise Refused (exit code 4) when the index has none that suit, 6 when it cannot be asked.
     """
-    what = json.dumps([sorted(spec.requires), *suits])
+    what = json.dumps([sorted(submission.spec.requires), *suits])
     store = paths.cache() / WHEELS
     store.mkdir(exist_ok=True)
     kept = store / hashlib.sha256(what.encode()).hexdigest()[:32]
@@ -68,7 +68,7 @@ async def download(spec: Spec, suits: WheelTarget) -> Path:
     try:
         wheels = making / WHEELS
         wheels.mkdir()
-        await _download(spec, suits.python, wheels, making)
+        await _download(submission, suits.python, wheels, making)
         wheels.chmod(0o755)
         wheels.rename(kept)
     except OSError:
@@ -79,12 +79,12 @@ async def download(spec: Spec, suits: WheelTarget) -> Path:
     return kept
 
 
-async def _download(spec: Spec, version: str, wheels: Path, making: Path) -> None:
+async def _download(submission: Submission, version: str, wheels: Path, making: Path) -> None:
     """Download into a folder, all else that pip needs room for into the one around it."""
     command = [sys.executable, "-P", str(ALONE), str(_pip())]
     command += ["download", "--quiet", "--no-input", "--disable-pip-version-check", "--no-cache-dir"]
     command += ["--only-binary=:all:", "--implementation=cp", f"--python-version={version}", f"--dest={wheels}"]
-    command += spec.requires
+    command += submission.spec.requires
     done: CompletedProcess[bytes] | None = None
     with trio.move_on_after(PATIENCE) as patience:
         async with trio.open_nursery() as nursery:
@@ -93,14 +93,16 @@ async def _download(spec: Spec, version: str, wheels: Path, making: Path) -> Non
             done = await trio.run_process(command, check=False, capture_stdout=True, capture_stderr=True, env=env)
             nursery.cancel_scope.cancel()
     if patience.cancelled_caught:
-        raise _refused(spec, f"was not downloaded within {PATIENCE:.0f} s", "see to the network, then try again", 6)
+        raise _refused(
+            submission, f"was not downloaded within {PATIENCE:.0f} s", "see to the network, then try again", 6
+        )
     if done is None or _bytes(wheels) > LARGEST:
-        raise _refused(spec, "brings too much", f"at most {LARGEST >> 20} MiB of wheels", 4)
+        raise _refused(submission, "brings too much", f"at most {LARGEST >> 20} MiB of wheels", 4)
     if done.returncode:
         words = done.stderr.decode(errors="replace").strip().splitlines()
         told = "\n".join(one_line(line)[:300] for line in words[-WORDS:])
         hint = f"names and versions that the index has as wheels for Python {version}"
-        raise _refused(spec, f"cannot be downloaded:\n{told}", hint, 4)
+        raise _refused(submission, f"cannot be downloaded:\n{told}", hint, 4)
 
 
 async def _stop_beyond(most: int, folder: Path, scope: trio.CancelScope) -> None:
@@ -119,9 +121,9 @@ def _bytes(folder: Path) -> int:
     return total
 
 
-def _refused(spec: Spec, why: str, hint: str, code: int) -> UserError:
-    message = f"requires = {json.dumps(list(spec.requires))} {why}"
-    return UserError([Problem("B009", spec.manifest or spec.name, message, hint=hint)], code)
+def _refused(submission: Submission, why: str, hint: str, code: int) -> UserError:
+    message = f"requires = {json.dumps(list(submission.spec.requires))} {why}"
+    return UserError([Problem("B009", submission.manifest or submission.name, message, hint=hint)], code)
 
 
 def stage(wheels: Path, staged: Path) -> None:
@@ -134,15 +136,15 @@ def stage(wheels: Path, staged: Path) -> None:
     shutil.copytree(_pip(), staged / WHEELS / "pip", ignore=shutil.ignore_patterns("__pycache__", "*.exe"))
 
 
-def unpacking(spec: Spec) -> list[Step]:
+def unpacking(submission: Submission) -> list[Step]:
     """Return the step that unpacks the wheels, inside the sandbox."""
-    if not spec.requires:
+    if not submission.spec.requires:
         return []
     options = "--quiet --no-index --no-deps --no-compile --no-cache-dir --disable-pip-version-check"
-    install = f"{need(python(spec))} -B {WHEELS}/pip install {options} --target {FOLDER} {WHEELS}/*.whl"
+    install = f"{need(python(submission))} -B {WHEELS}/pip install {options} --target {FOLDER} {WHEELS}/*.whl"
     return [Step(("/bin/sh", "-c", f"{install} && rm -r {WHEELS}"))]
 
 
-def environment(spec: Spec) -> dict[str, str]:
+def environment(submission: Submission) -> dict[str, str]:
     """Return how Python finds what was unpacked."""
-    return {"PYTHONPATH": FOLDER} if spec.requires else {}
+    return {"PYTHONPATH": FOLDER} if submission.spec.requires else {}

@@ -5,8 +5,7 @@ from pathlib import Path
 from host.base.config_file import closest_match, to_toml
 from host.base.errors import Problem, UserError
 from host.games import GAMES
-
-PREFIX = "sample:"
+from host.submissions.bot_spec import SAMPLE_PREFIX
 
 
 def folder() -> Path:
@@ -28,10 +27,10 @@ def samples(game: str) -> dict[str, Path]:
 
 def sample(name: str, game: str | None = None) -> Path:
     """Return where a sample bot lies, named with or without `sample:`; raise Refused with what was probably meant."""
-    known, name = samples(game or ""), name.removeprefix(PREFIX)
+    known, name = samples(game or ""), name.removeprefix(SAMPLE_PREFIX)
     if name in known:
         return known[name]
     of = f" of {game}" if game else ""
     meant = closest_match(name, known)
-    hint = PREFIX + meant if meant else ", ".join(known) or f"croupier ships none{of}"
+    hint = SAMPLE_PREFIX + meant if meant else ", ".join(known) or f"croupier ships none{of}"
     raise UserError([Problem("C012", "", f"there is no sample bot{of} called {to_toml(name)}", hint=hint)], 2)

@@ -7,10 +7,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from host.base.config_file import InvalidValue, to_toml
 from host.games.engine import Game
-from host.submissions.bot_spec import MANIFEST
-from host.submissions.file_tree import unsafe_name
+from host.submissions.bot_spec import MANIFEST, bot_name, unsafe_name
 from host.submissions.languages import LANGUAGES, Language
-from host.submissions.manifest import bot_name
 from protocols.wire import spell
 
 SPOKEN = ("argv", "lines")

@@ -15,7 +15,7 @@ from host.games.engine import Game
 from host.play.custom_games import origin
 from host.play.records import Fixture, Record, WorkerSetup
 from host.sandbox.limits import Limits
-from host.submissions.bot_spec import Bot, Spec
+from host.submissions.bot_spec import Bot, Submission
 from host.submissions.preflight import prepare_bots
 from host.tournament.journal import Journal, writing
 from host.tournament.runner import Observer
@@ -51,7 +51,7 @@ class AdhocRules(NamedTuple):
 
     game: Game
     rules: Any
-    specs: Sequence[Spec]
+    submissions: Sequence[Submission]
     said: str | None  # of the seed
     level: str
     limits: Limits
@@ -72,8 +72,8 @@ async def adhoc_session(
     terms: AdhocRules, place: Path, executor: Executor, workers: int, watch: Observer
 ) -> AsyncIterator[AdhocSession]:
     """Bring bots together for the length of the block; the journal is made anew."""
-    game, specs = terms.game, terms.specs
-    bots = await prepare_bots(specs, game, terms.limits, terms.level, warn=watch.say)
+    game, submissions = terms.game, terms.submissions
+    bots = await prepare_bots(submissions, game, terms.limits, terms.level, warn=watch.say)
     seed = seed_from(terms.said)
 
     def forget() -> None:
@@ -84,9 +84,9 @@ async def adhoc_session(
         facts = {"game": game.name, "name": "friendly", "level": terms.level, "state": "finished"}
         facts |= {"version": __version__, "machine": paths.machine(), "began": str(time.time())}
         journal.set_metadata(facts | {"seed": seed.hex(), "seed_sha256": commitment(seed), "stages": "[]"})
-        for bot, spec in zip(bots, specs, strict=True):
-            lone = len(spec.files) == 1 and not spec.manifest
-            source = spec.folder / spec.files[0] if lone else spec.folder
+        for bot, submission in zip(bots, submissions, strict=True):
+            lone = len(submission.files) == 1 and not submission.manifest
+            source = submission.folder / submission.files[0] if lone else submission.folder
             journal.add_bot(bot.name, bot.sha256, bot.language, bot_metadata(bot) | {"source": str(source.resolve())})
         setup = WorkerSetup(game.name, terms.rules, tuple(bots), seed, terms.level, origin=origin(game.name))
         async with executor(setup, watch.say, workers) as hands:

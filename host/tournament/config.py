@@ -32,10 +32,9 @@ from host.games.engine import Game
 from host.play.custom_games import load_game, origin
 from host.play.records import WorkerSetup
 from host.sandbox.limits import CLOCKS, Limits
-from host.submissions.bot_spec import Bot, Spec
-from host.submissions.discovery import Entry, discover, expand_patterns, load_specs
+from host.submissions.bot_spec import Bot, GameName, RequestedLimits, Submission
+from host.submissions.discovery import Entry, discover, expand_patterns, load_submissions
 from host.submissions.languages import languages_with
-from host.submissions.manifest import GameName, RequestedLimits
 from host.tournament.stages import KINDS
 from host.tournament.stages.kind import FORBID, ImpossibleStageError, StageConfig
 
@@ -166,11 +165,14 @@ class Tournament(NamedTuple):
         """Return the bots that are entered, with what is wrong with any of them."""
         return discover(self.bots, folder, self.game, self.limits)
 
-    def specs(self, folder: Path) -> list[Spec]:
+    def submissions(self, folder: Path) -> list[Submission]:
         """Return the bots that take part, not built yet; raise Refused with whatever is wrong with any of them."""
-        specs = load_specs(self.bots, folder, self.game, self.limits)
+        submissions = load_submissions(self.bots, folder, self.game, self.limits)
         can_be_warm = languages_with("warm")
-        return [spec._replace(warm=spec.warm or (self.warm and spec.language in can_be_warm)) for spec in specs]
+        return [
+            submission.with_keys(warm=submission.spec.warm or (self.warm and submission.spec.language in can_be_warm))
+            for submission in submissions
+        ]
 
 
 def load(place: Path) -> Tournament:

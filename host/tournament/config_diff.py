@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from host.base.config_file import to_toml
-from host.submissions.manifest import COUNTED, spelled_limit
+from host.submissions.bot_spec import COUNTED, spelled_limit
 from host.tournament.config import Tournament
 
 

@@ -145,12 +145,12 @@ async def forecast(
 
     Raise Refused for whatever would prevent the run. The trial has a seed of its own: it shows no cards.
     """
-    tournament, folder, specs = load_checked(place, watch.say)
+    tournament, folder, submissions = load_checked(place, watch.say)
     cost, count = None, 0
     async with interruptible(watch.say), venues(cluster or tournament.cluster, watch.say) as venue:
         level = await choose_level(venue, tournament, folder, watch.say, unsafe=unsafe)
         bots = await venue.ready(
-            specs, GAMES[tournament.game], tournament.limits, level, slow_preparation_reporter(watch.say)
+            submissions, GAMES[tournament.game], tournament.limits, level, slow_preparation_reporter(watch.say)
         )
         known = tournament.seed != "random" or folder.seed_file.exists()
         seed = folder.seed(tournament.seed) if known else None

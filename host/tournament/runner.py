@@ -18,7 +18,7 @@ from host.base.errors import Problem, UserError
 from host.games import GAMES
 from host.play.records import Fixture, WorkerSetup
 from host.sandbox import at_least
-from host.submissions.bot_spec import Bot, Spec
+from host.submissions.bot_spec import Bot, Submission
 from host.tournament import config as cups
 from host.tournament.bot_logs import Logs
 from host.tournament.config_diff import canonical, difference
@@ -89,14 +89,14 @@ async def run_tournament(
     `cluster` is the address of a scheduler where another than the config's is meant.
     Raise Refused for whatever is wrong, before any table is played.
     """
-    tournament, folder, specs = load_checked(place, watch.say, last=last)
+    tournament, folder, submissions = load_checked(place, watch.say, last=last)
     level = ""
     async with interruptible(watch.say) as stop, venues(cluster or tournament.cluster, watch.say) as venue:
         level = await choose_level(venue, tournament, folder, watch.say, fresh=fresh, unsafe=unsafe)
         logs = Logs(folder.run, watch.say)
         try:
             bots = await venue.ready(
-                specs, GAMES[tournament.game], tournament.limits, level, slow_preparation_reporter(watch.say)
+                submissions, GAMES[tournament.game], tournament.limits, level, slow_preparation_reporter(watch.say)
             )
         except UserError as refused:
             raise logs.refused(refused) from refused
@@ -127,7 +127,7 @@ class Loaded(NamedTuple):
 
     tournament: cups.Tournament
     folder: Folder
-    specs: list[Spec]
+    submissions: list[Submission]
 
 
 def load_checked(place: Path, say: Callable[[str], None], *, last: str | None = None) -> Loaded:
@@ -141,18 +141,20 @@ def load_checked(place: Path, say: Callable[[str], None], *, last: str | None = 
         say("WARNING  " + str(warning).removeprefix("error"))
     if holds := lock_holder(folder.journal):
         raise UserError([in_use(folder.run, holds)], 5)
-    specs = tournament.specs(folder.path)
-    if not specs:
+    submissions = tournament.submissions(folder.path)
+    if not submissions:
         told, hint = (
             f"has no bots: {', '.join(tournament.bots)} names none",
             "croupier add FILE, or the name of a sample bot",
         )
         raise UserError([Problem("C004", str(tournament.path), told, hint=hint)], 3)
     if few := [
-        problem for stage in tournament.stages if (problem := cups.not_enough_bots(stage, [s.name for s in specs], {}))
+        problem
+        for stage in tournament.stages
+        if (problem := cups.not_enough_bots(stage, [s.name for s in submissions], {}))
     ]:
         raise UserError([problem._replace(where=str(tournament.path)) for problem in few], 3)
-    return Loaded(tournament, folder, specs)
+    return Loaded(tournament, folder, submissions)
 
 
 async def choose_level(

@@ -11,7 +11,7 @@ from host.games.engine import Game
 from host.play.custom_games import game_by_name
 from host.play.records import Fixture, Job, Record, WorkerSetup
 from host.sandbox.limits import Limits
-from host.submissions.bot_spec import Bot, Spec
+from host.submissions.bot_spec import Bot, Submission
 from host.tournament.journal import Journal
 from host.tournament.stages import kind_of
 from host.tournament.stages.kind import Field, StageConfig
@@ -49,7 +49,13 @@ class BotPreparer(Protocol):
     """Makes bots ready where they are to play (bots/ready.py)."""
 
     async def __call__(
-        self, specs: Sequence[Spec], game: Game, granted: Limits, level: str, told: Callable[[str, float], None], /
+        self,
+        submissions: Sequence[Submission],
+        game: Game,
+        granted: Limits,
+        level: str,
+        told: Callable[[str, float], None],
+        /,
     ) -> list[Bot]:
         """Return the bots, built and seen to start; raise Refused with everything that is wrong with any of them."""
         ...
