@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from host.games.engine import Table
 from host.games.holdem import GAME, Rules
+from host.games.holdem_playlog import Death, Look, Watcher, death, read_playlog, written
 from host.games.luck import Luck
-from host.report.playlog import Death, Look, death, playlog, read_playlog, written
 from protocols.wire import Answer, Fault, FaultKind, Move
 
 NAMES = ("P1", "Zoë", 'the "third"')
@@ -33,7 +33,14 @@ def answers() -> list[Answer]:
     return table.answers
 
 
-LOG = playlog(RULES, luck(), answers(), NAMES)
+def playlog(answers: list[Answer]) -> str:
+    """Return the play.log of a game with these answers."""
+    watcher = Watcher(NAMES)
+    Table(GAME, RULES, luck(), answers, watcher.tell)
+    return watcher.text()
+
+
+LOG = playlog(answers())
 
 
 @pytest.mark.parametrize(
@@ -68,7 +75,7 @@ def test_the_last_look_is_at_the_round_that_was_not_played() -> None:
 
 
 def test_a_game_under_way_ends_before_the_open_question() -> None:
-    begun = playlog(RULES, luck(), answers()[:5], NAMES)
+    begun = playlog(answers()[:5])
     assert begun and LOG.startswith(begun)
 
 

@@ -26,13 +26,13 @@ from host.base.errors import UserError
 from host.bots.values import Evidence
 from host.cli import CliContext
 from host.cli import report as report_commands
+from host.games.holdem_playlog import read_playlog
 from host.inspect.recorded import known_seed
 from host.report.anonymize import numbered
 from host.report.charts import bars, nearest, scale
 from host.report.export import one_playlog, told_playlog, write_csv, write_events
 from host.report.html_file import casino_of, report_of
 from host.report.page import Detail, file_policy, render
-from host.report.playlog import read_playlog
 from host.report.summary import RunSummary, as_json, summarize
 from host.report.table_replays import ReplayedTable, find, gzip_base64, load, select_replays, to_json
 from host.report.timelines import chips
@@ -583,14 +583,14 @@ def test_an_exported_playlog_is_read_as_one_of_2018(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("game", ["pazaak", "cardshark"])
 def test_only_holdem_has_a_playlog(tmp_path: Path, game: str) -> None:
-    with reading(games.played(tmp_path, game)) as book, pytest.raises(UserError, match="hold'em's"):
+    with reading(games.played(tmp_path, game)) as book, pytest.raises(UserError, match="has no play"):
         one_playlog(book, "last", False)
 
 
 def test_a_playlog_is_told_in_short(tmp_path: Path) -> None:
     with reading(games.played(tmp_path, "holdem", rounds=3)) as book:
         told = told_playlog(one_playlog(book, "last", False), "x.play.log")
-    assert told["rounds"] == 3 and len(told["players"]) == 5 and told["faults"]
+    assert told.rounds == 3 and len(told.players) == 5 and told.faults
 
 
 def test_a_torn_playlog_is_refused_with_its_line(tmp_path: Path) -> None:

@@ -121,12 +121,10 @@ def import_(context: CliContext, file: Path, output: Path | None, show: bool) ->
     path = output or file.with_name(f"{file.name.removesuffix('.log').removesuffix('.play')}.html")
     write(path, casino_of(file.name, text))
     if context.json:
-        print_json("import", path=str(path), **told)
+        print_json("import", path=str(path), **told._asdict())
     else:
-        left = ", ".join(f"{name} {chips}" for name, chips in told["left"].items())
-        click.echo(
-            f"{file}: {told['rounds']} rounds, {len(told['players'])} players, {told['faults']} faults; left: {left}"
-        )
+        left = ", ".join(f"{name} {chips}" for name, chips in told.left.items())
+        click.echo(f"{file}: {told.rounds} rounds, {len(told.players)} players, {told.faults} faults; left: {left}")
         click.echo(f"  {path}")
     if show:
         webbrowser.open(path.resolve().as_uri())

@@ -1,7 +1,7 @@
 """A game under way: who is asked what, what was answered, and the scores at the end."""
 
-from collections.abc import Callable, Generator, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from host.games.luck import Shuffler
 from protocols.wire import Answer, Grammar, Move, View
@@ -43,6 +43,46 @@ class Opening(NamedTuple):
         return str(getattr(view, said)) if said in view._fields else said  # type: ignore[attr-defined]
 
 
+class Display(NamedTuple):
+    """How pages show a game's tables, beside the picture in report/pages/casino/NAME.js."""
+
+    score: str = "points"  # what the scores of a table count
+    chips_by_round: bool = (
+        False  # whether `round.start` and `table.end` have `round`, `seats` and `chips` to be charted
+    )
+    omitted_events: frozenset[str] = frozenset()  # events that the picture works out from answers
+    omitted_facts: Mapping[str, tuple[str, ...]] = {}  # facts that the picture works out, by event
+
+
+class LogWatcher(Protocol):
+    """Watches a table and writes the game's own log of it."""
+
+    def tell(self, event: str, **facts: Any) -> None:
+        """Follow one event."""
+        ...
+
+    def text(self) -> str:
+        """Return the log up to now."""
+        ...
+
+
+class LogSummary(NamedTuple):
+    """What a log of one game says, in short."""
+
+    rounds: int
+    players: tuple[str, ...]
+    left: Mapping[str, int]  # chips at the end, by player
+    looks: int
+    faults: int
+
+
+class GameLog(NamedTuple):
+    """A game's own log format, play.log: `croupier export playlog` writes it, `croupier import` reads it."""
+
+    watch: Callable[[Sequence[str]], LogWatcher]  # by the names of the bots, in seat order
+    summary: Callable[[str], LogSummary]  # raises ValueError that names the line
+
+
 class Game(NamedTuple):
     """A kind of game: everything the rest of croupier knows about it.
 
@@ -62,6 +102,9 @@ class Game(NamedTuple):
     edges: Mapping[str, View]  # questions at the edges of the rules, by what is odd about them
     opening: Opening
     card: str  # one paragraph for participants: what is asked, what may be answered
+    display: Display = Display()
+    log: GameLog | None = None
+    illegal_codes: Mapping[str, str] = {}  # error codes of illegal moves, by verb, that say more than "illegal"
 
     @property
     def examples(self) -> tuple[View, ...]:

@@ -20,7 +20,8 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from host.games import hands
-from host.games.engine import Game, Opening, Play, Request, Scores, Tell, new
+from host.games.engine import Display, Game, Opening, Play, Request, Scores, Tell, new
+from host.games.holdem_playlog import PLAYLOG
 from host.games.luck import Shuffler
 from protocols.wire import Answer, Fault, Grammar, Move
 from protocols.wire import View as AnyView
@@ -292,4 +293,10 @@ GAME = Game(
         "Cards are joined: rank 23456789TJQKA, suit chds. Players are chips:bet:died, joined by commas. `-` is empty. "
         "Answer with the chips to put in now: the minimum calls, more raises, up to the maximum; 0 folds."
     ),
+    display=Display(
+        chips_by_round=True,
+        omitted_events=frozenset({"die", "bet"}),
+        omitted_facts={"board": ("pot", "all_in"), "round.start": ("ante",), "round.end": ("board", "all_in", "out")},
+    ),
+    log=PLAYLOG,
 )

@@ -22,7 +22,7 @@ from collections.abc import Generator, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from host.games.engine import Game, Opening, Play, Request, Scores, Tell, new
+from host.games.engine import Display, Game, Opening, Play, Request, Scores, Tell, new
 from host.games.luck import Shuffler
 from protocols.wire import Answer, Fault, Grammar, Move
 from protocols.wire import View as AnyView
@@ -241,4 +241,6 @@ GAME = Game(
         "Answer END (draw again next turn), STAND (no more turns in this hand) or PLAY <card> (add that side card, "
         "then stand). The higher hand up to 20 wins; three hands win the game."
     ),
+    display=Display(score="hands won"),
+    illegal_codes={"PLAY": "B028"},
 )

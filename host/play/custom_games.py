@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from host.base.errors import Problem, UserError
 from host.games import GAMES
-from host.games.engine import Game
+from host.games.engine import Display, Game
 
 LINE = re.compile(r"""^\s*game\s*=\s*["'](?P<said>[\w.]+:\w+)["']""", re.MULTILINE)
 OURS = frozenset({"host", "protocols", "__main__"})
@@ -86,6 +86,11 @@ def game_by_name(game: str) -> Game:
         message, hint = f"the game {game} is not known here", "-C DIR, where DIR/croupier.toml names its code"
         raise UserError([Problem("C018", "", message, hint=hint)], 3)
     return GAMES[game]
+
+
+def display_of(game: str) -> Display:
+    """Return how a game's tables are displayed; a game that is not known here is displayed in words."""
+    return GAMES[game].display if game in GAMES else Display()
 
 
 def register_from_config(config: Path) -> None:

@@ -7,16 +7,16 @@ from typing import Any, TextIO
 
 from host.base.errors import Problem, UserError
 from host.base.safe_text import csv_cell, one_line
+from host.games import GAMES
+from host.games.engine import LogSummary
 from host.inspect.recorded import load_fixture, seed_of
 from host.play.custom_games import game_by_name
-from host.report.playlog import Death, Look, playlog, read_playlog
 from host.report.table_replays import ReplayedTable, TableRef, evidence, find, json_value, load
 from host.report.visibility import all_stages, public_stages
 from host.tournament.journal import Journal
 from host.tournament.stages import stages_of
 
 COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won")
-FOLDED = " tried to bet 0 chips. "
 
 
 def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[tuple[str, str, list[int] | None]]:
@@ -114,35 +114,33 @@ def lines(table: ReplayedTable) -> Iterator[dict[str, Any]]:
 
 
 def one_playlog(journal: Journal, selection: str, spoilers: bool) -> str:
-    """Return the play.log of one table of hold'em. Raise Refused for another game."""
+    """Return one table in its game's own log format, play.log. Raise UserError if the game has none."""
     seed = seed_of(journal)
     for _, path, tables in chosen(journal, selection, spoilers):
         recorded = load_fixture(journal, seed, path)
-        game = recorded.fixture.game
-        if game != "holdem":
+        game = game_by_name(recorded.fixture.game)
+        if game.log is None:
             hint = "croupier export jsonl"
-            raise UserError([Problem("U001", path, f"play.log is hold'em's; this is {game}", hint=hint)], 2)
+            raise UserError([Problem("U001", path, f"{game.title} has no play.log", hint=hint)], 2)
         if tables is None and len(recorded.sittings) > 1:
             hint = f"name one: {path}"
             raise UserError([Problem("U001", selection, "a play.log holds one table, this is more", hint=hint)], 2)
         table = recorded.table(tables[0] if tables else 0)
-        names = list(map(one_line, table.sitting.bots))
-        return playlog(table.sitting.rules, table.sitting.shuffler(seed), table.answers, names)
+        watcher = game.log.watch(list(map(one_line, table.sitting.bots)))
+        table.play(watcher.tell)
+        return watcher.text()
     raise UserError([Problem("R006", str(journal.path), "nothing has been played yet", hint="croupier run")], 3)
 
 
-def told_playlog(text: str, name: str) -> dict[str, Any]:
-    """Return what a play.log says, in short. Raise Refused, with its line, when it is torn or foreign."""
+def told_playlog(text: str, name: str) -> LogSummary:
+    """Return what a play.log says, in short. Raise UserError, with its line, if it is damaged or foreign."""
+    log = next(game.log for game in GAMES.values() if game.log is not None)
     try:
-        read = read_playlog(text)
+        summary = log.summary(text)
     except ValueError as wrong:
         hint = "a play.log is written by the engine of 2018, or by croupier export playlog"
         raise UserError([Problem("R012", name, one_line(str(wrong)), hint=hint)], 1) from wrong
-    looks = [line for line in read if isinstance(line, Look)]
-    return {
-        "rounds": looks[-1].round - 1,
-        "players": [one_line(player.name) for player in looks[0].players],
-        "left": {one_line(player.name): player.chips for player in looks[-1].players},
-        "looks": len(looks),
-        "faults": sum(isinstance(line, Death) and FOLDED not in line.text for line in read),
-    }
+    return summary._replace(
+        players=tuple(map(one_line, summary.players)),
+        left={one_line(player): chips for player, chips in summary.left.items()},
+    )

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from host import __version__
 from host.base.format import day, thousands
 from host.base.safe_text import one_line
+from host.play.custom_games import display_of
 from host.report.charts import DRAWN
 from host.report.summary import RunSummary, Stage
 from host.report.table_replays import TableRef, gzip_base64
@@ -88,8 +89,9 @@ def environment() -> Environment:
 
 @cache
 def asset(file: str) -> str:
-    """Return one of our own files: style.css, pages.js or casino.js."""
-    return (PAGES / file).read_text()
+    """Return one of our own files: style.css, pages.js, or casino.js with the pictures of all games."""
+    files = [PAGES / file, *(sorted((PAGES / "casino").glob("*.js")) if file == "casino.js" else [])]
+    return "".join(path.read_text() for path in files)
 
 
 ASSETS: Mapping[str, str] = {
@@ -165,6 +167,7 @@ def render(
         "data": data,
         "playlog": (playlog[0], gzip_base64(playlog[1])) if playlog else None,
         "number": told.number,
+        "score_word": display_of(told.game).score,
         "duel_ids": {stage.name: duel_ids(told, stage) for stage in told.stages},
         "crossed": CROSSED,
         "together": TOGETHER,

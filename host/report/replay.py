@@ -20,8 +20,8 @@ class Event(NamedTuple):
 
     @property
     def twice(self) -> bool:
-        """Whether a game tells what is told of every game as well: hold'em does, for its play.log."""
-        return (self.ev == "ask" and "q" not in self.facts) or (self.ev == "table.end" and "round" in self.facts)
+        """Whether this is a game's own event, named like one of croupier's: a game may need it for its own log."""
+        return (self.ev == "ask" and "q" not in self.facts) or (self.ev == "table.end" and "scores" not in self.facts)
 
 
 def spelled(answer: Answer) -> str:

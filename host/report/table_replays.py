@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from host.base.safe_text import one_line
 from host.bots.values import Evidence
 from host.inspect.recorded import does_not_fit, load_fixture
+from host.play.custom_games import display_of
 from host.play.match import TableSetup
 from host.report.anonymize import REAL_NAMES, WITHHELD, Names
 from host.report.replay import Event, events, spelled
@@ -143,24 +144,21 @@ def renamed(table: ReplayedTable, names: Names) -> ReplayedTable:
 # The form in which a page gets a table: events by shape, questions by column. It gzips to a third of plain events.
 
 
-SPARED = {"board": ("pot", "all_in"), "round.start": ("ante",), "round.end": ("board", "all_in", "out")}
-"""What a picture can work out again, by event."""
-
-
 def to_json(table: ReplayedTable, why: str = "") -> dict[str, Any]:
     """Return a table for the casino: a question and its answer are one row, `turn`; what a picture knows is left out."""
     shapes: list[list[str]] = []
     rows: list[list[Any]] = []
     questions: list[list[str]] = []
-    ours = table.game == "holdem"
-    for ev, facts in table.events:
-        if ev == "table.start" or (ours and (ev in ("die", "bet") or (ev == "table.end" and "round" in facts))):
+    display = display_of(table.game)
+    for event in table.events:
+        ev, facts = event
+        if ev == "table.start" or ev in display.omitted_events or event.twice:
             continue
         if ev == "ask":
-            questions += [facts["q"].split(" ")] if "q" in facts else []
+            questions.append(facts["q"].split(" "))
             continue
-        spared = ("n",) if ev == "answer" else SPARED.get(ev, ()) if ours else ()
-        kept = {key: json_value(value) for key, value in facts.items() if key not in spared}
+        omitted = ("n",) if ev == "answer" else display.omitted_facts.get(ev, ())
+        kept = {key: json_value(value) for key, value in facts.items() if key not in omitted}
         shape = ["turn" if ev == "answer" else ev, *kept]
         if shape not in shapes:
             shapes.append(shape)

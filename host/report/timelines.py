@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from host.play.custom_games import game_by_name
+from host.play.custom_games import display_of, game_by_name
 from host.play.records import Record, Result
 from host.report.table_replays import ReplayedTable
 from host.tournament.journal import decompress_scores
@@ -196,7 +196,7 @@ def _first(path: str) -> int:
 
 
 class Chips(NamedTuple):
-    """Everybody's chips at the start of each round of a game of hold'em, and at its end; 0 when it is out."""
+    """Each bot's chips at the start of each round of a table, and at its end; 0 for a bot that is out."""
 
     table: str
     rounds: tuple[int, ...]
@@ -204,8 +204,8 @@ class Chips(NamedTuple):
 
 
 def chips(table: ReplayedTable) -> Chips | None:
-    """Return how the chips went at a table of hold'em; None of another game."""
-    if table.game != "holdem":
+    """Return each bot's chips by round; None for a game that does not report them."""
+    if not display_of(table.game).chips_by_round:
         return None
     looks = [facts for ev, facts in table.events if ev in ("round.start", "table.end") and "round" in facts]
     held = [dict(zip(look["seats"], look["chips"], strict=True)) for look in looks]

@@ -194,7 +194,7 @@ def _illegal(game: Game, rules: Any, course: ConformanceResult) -> Iterator[Line
     ]
     if illegal and isinstance(move := illegal[0].answer, Move):
         question = PROTOCOLS["lines"].ask(illegal[0].question.view)[0].decode().strip()
-        code = "B028" if move.verb == "PLAY" else "B026"
+        code = game.illegal_codes.get(move.verb, "B026")
         words = f"{len(illegal)} of {len(course.asked)} moves; the rules say what it costs    note {code}"
         yield Line("!", "illegal", words, f"{move} to  {question}")
 

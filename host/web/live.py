@@ -16,6 +16,7 @@ import trio
 
 from host.base.errors import Problem, UserError
 from host.inspect.recorded import known_seed, seed_of
+from host.play.custom_games import display_of
 from host.report.export import as_lines, chosen
 from host.report.page import empty_account, render
 from host.report.summary import RunSummary, as_json, summarize
@@ -189,7 +190,9 @@ class LivePublisher:
 
     def _games(self, journal: Journal, seed: bytes, told: RunSummary, replays: list[TableRef]) -> list[Chips]:
         """Return how the chips went in one game of each group; what has been played does not change."""
-        groups = {group.name for stage in told.stages for group in stage.groups if told.game == "holdem"}
+        groups = {group.name for stage in told.stages for group in stage.groups}
+        if not display_of(told.game).chips_by_round:
+            return []
         found = {place.name.rpartition("/")[0]: place for place in reversed(replays)}
         for group in groups & found.keys():
             name = f"{told.seed_sha256}/{found[group].name}"

@@ -10,8 +10,8 @@ from typing import Any
 from host.games import hands
 from host.games.engine import Table
 from host.games.holdem import GAME, Other, Player, View, chips, scores
+from host.games.holdem_playlog import Watcher, death, read_playlog, written
 from host.games.luck import Stacked
-from host.report.playlog import Watcher, death, read_playlog, written
 from host.tournament.stages.groups import ADVANCE, going_on, groups_of, placing
 from protocols.lines import PROTOCOL
 from protocols.wire import Answer, Fault, FaultKind, Move

@@ -68,257 +68,11 @@ function playing(card, fresh, dim) {
   return picture;
 }
 
-function numbered(card, kind, fresh) {
-  const hidden = card === "?";
-  const text = hidden ? "?" : kind === "side" ? `+${card}` : String(card);
-  const picture = svg("svg", { viewBox: "0 0 60 84", role: "img", "aria-label": hidden ? "a hidden side card" : `${kind === "side" ? "side card" : "card"} ${card}`,
-    class: `card pazaak ${kind}${fresh ? " fresh" : ""}` });
-  picture.append(svg("rect", { class: "paper", x: 1, y: 1, width: 58, height: 82, rx: 9 }));
-  picture.append(svg("path", { class: "band", d: "M1 24h58v36H1z" }));
-  picture.append(svg("text", { x: 30, y: 52, class: "rank large", "text-anchor": "middle" }, text));
-  return picture;
-}
+// The games. Each is one object in a file of its own, casino/NAME.js, which registers it by its name. It follows events with
+// `apply`, and draws what it knows with `picture`. `starts` is the event that begins a unit; `omits` are events of an export
+// that it does not need; `readLog` reads the game's own log format.
 
-// The games. Each follows events with `apply`, and draws what it knows with `picture`.
-
-const POINTS = (card) => card === "A" ? 1 : "TJQK".includes(card) ? 10 : Number(card) || 0;
-function blackjackScore(hand) {
-  const cards = [...hand.toUpperCase()].filter((card) => card !== "#");
-  const total = sum(cards.map(POINTS));
-  return cards.includes("A") && total + 10 <= 21 ? total + 10 : total;
-}
-
-const cardshark = {
-  opens: (ev) => ["hand.start", "ask", "dealer.plays", "hand.end"].includes(ev.ev),
-  unit: "hand",
-  start: (table) => ({ hand: 0, dealer: "", hole: "", drawn: 0, reveal: false, actor: -1, said: null,
-    players: table.bots.map(() => ({ cards: "", stake: 0, chips: 0, stands: false, out: false, won: null })) }),
-  apply(state, ev, table, ahead) {
-    const player = state.players[ev.seat];
-    const shoe = (cards) => { state.drawn += cards; };
-    switch (ev.ev) {
-      case "hand.start": {
-        const hole = ahead.find((next) => next.ev === "dealer.plays");
-        Object.assign(state, { hand: ev.hand, dealer: "", hole: hole ? hole.hand[1] : "?", reveal: false, actor: -1 });
-        ev.chips.forEach((chips, seat) => Object.assign(state.players[seat], { cards: "", stake: 0, chips, stands: false, won: null, out: chips < (table.rules.buy_in || 10) }));
-        for (const each of state.players) if (!each.out) { each.stake = table.rules.buy_in || 10; each.chips -= each.stake; }
-        break;
-      }
-      case "deal": player.cards += ev.card; shoe(1); break;
-      case "dealer": state.dealer = ev.card; shoe(2); break;
-      case "ask": {
-        const [, hand, visible, stake, chips] = ev.q;
-        state.actor = ev.seat;
-        Object.assign(player, { cards: hand === "-" ? "" : hand, stake: Number(stake), chips: Number(chips) });
-        if (!state.dealer) state.dealer = visible[0];
-        break;
-      }
-      case "answer": {
-        const [verb, n] = ev.a.split(" ");
-        if (ev.illegal || ev.a.startsWith("(") || verb === "S") player.stands = true;
-        else if (verb === "B") { player.chips -= Math.abs(n); player.stake += Math.abs(n); }
-        else if (verb === "D") { player.chips -= player.stake; player.stake *= 2; player.stands = true; }
-        break;
-      }
-      case "dealer.plays":
-        shoe(ev.hand.length - 2);
-        Object.assign(state, { dealer: ev.hand, reveal: true, actor: -1 });
-        break;
-      case "hand.end": {
-        const beat = blackjackScore(state.dealer) <= 21 ? blackjackScore(state.dealer) : 0;
-        ev.chips.forEach((chips, seat) => {
-          const one = state.players[seat];
-          const score = blackjackScore(ev.hands[seat]);
-          Object.assign(one, { cards: ev.hands[seat], stake: ev.stakes[seat], chips, won: ev.stakes[seat] ? score <= 21 && score > beat : null });
-        });
-        state.actor = -1;
-        break;
-      }
-      case "table.end": state.over = ev.scores; state.actor = -1; break;
-    }
-  },
-  allIn: (state, ev) => ev.ev === "answer" && /^[BD]/.test(ev.a) && !ev.illegal && state.players[ev.seat].chips <= 0,
-  worth: (state) => state.players.map((player) => player.chips), staked: true,
-  lead: (ev) => ev.ev === "hand.end",
-  word(ev) {
-    const [verb, n] = ev.a.split(" ");
-    return { H: "hits", S: "stands", D: "doubles", B: `bets ${Math.abs(n)}` }[verb] || ev.a;
-  },
-  say(ev, table) {
-    const cards = (hand) => [...hand].map((card) => card === "#" ? "hidden" : cardText(card)).join(", ");
-    if (ev.ev === "hand.start") return `Hand ${ev.hand} is dealt.`;
-    if (ev.ev === "deal") return `${table.bots[ev.seat]} gets ${cardText(ev.card)}.`;
-    if (ev.ev === "dealer") return `The dealer shows ${cardText(ev.card)}.`;
-    if (ev.ev === "dealer.plays") return `The dealer has ${cards(ev.hand)}: ${ev.score ? ev.score : "bust"}.`;
-    if (ev.ev === "hand.end") return `Chips: ${table.bots.map((bot, seat) => `${bot} ${ev.chips[seat]}`).join(", ")}.`;
-    return "";
-  },
-  picture(state, table, seen, old) {
-    const hole = state.reveal ? null : seen >= 0 ? "?" : state.hole;
-    const dealt = state.dealer ? [...state.dealer] : [];
-    const shown = state.reveal ? dealt : [...dealt.slice(0, 1), ...(dealt.length ? [hole || "?"] : [])];
-    const score = state.reveal ? blackjackScore(state.dealer) : null;
-    const left = 52 - (state.drawn && state.drawn % 52 === 0 ? 52 : state.drawn % 52);
-    return el(".felt.blackjack", {},
-      el(".dealer", {},
-        el(".label", {}, "Dealer", state.reveal ? el("b.total", {}, score > 21 ? `${score} bust` : String(score)) : null),
-        el(".hand", {}, shown.map((card, nth) => playing(card === "#" ? "?" : card.toUpperCase(), state.reveal && nth > 1 && !old?.reveal, !state.reveal && nth === 1 && card !== "?")))),
-      el(".shoe", { title: "cards left in the shoe" }, svg("svg", { viewBox: "0 0 60 40", "aria-hidden": "true" },
-        svg("path", { class: "box", d: "M4 36V14L18 4h38v32z" }), svg("rect", { class: "fill", x: 7, y: 33 - 16 * left / 52, width: 46, height: 1 + 16 * left / 52, rx: 2 })), el("span", {}, table.rules.engine === "engine2011" ? "shoe" : `${left} in the shoe`)),
-      svg("svg", { viewBox: "0 0 600 96", class: "writing", "aria-hidden": "true" }, svg("path", { id: "arc", d: "M40 14Q300 104 560 14", fill: "none" }), svg("path", { d: "M20 30Q300 128 580 30", class: "rule" }),
-        svg("text", {}, svg("textPath", { href: "#arc", startOffset: "50%", "text-anchor": "middle" }, "BLACKJACK · DEALER STANDS ON 17 · A TIE LOSES"))),
-      el(".seats", {}, state.players.map((player, seat) => {
-        const score = blackjackScore(player.cards);
-        const bust = score > 21;
-        return el(`.seat${state.actor === seat ? ".acts" : ""}${player.out ? ".out" : ""}${seen === seat ? ".seen" : ""}${player.won === true ? ".won" : player.won === false ? ".lost" : ""}`, {},
-          bubble(state, seat),
-          el(".hand", {}, [...player.cards].map((card, nth) => playing(card.toUpperCase(), nth >= (old ? old.players[seat].cards.length : 0) || old?.hand !== state.hand))),
-          el(".label", {}, table.bots[seat]),
-          el(".figures", {}, player.cards ? el(`b.total${bust ? ".bad" : score === 21 ? ".best" : ""}`, {}, bust ? `${score} bust` : String(score)) : null,
-            player.stake ? el("span.stake", { title: "stake" }, chip(), String(player.stake)) : null, el("span.stack", {}, `${player.chips} chips`)),
-          player.won === null ? null : el("span.tag", {}, player.won ? `wins ${player.stake}` : "loses"));
-      })));
-  },
-};
-
-const pazaak = {
-  opens: (ev, last) => ["game.start", "deal", "hand.end"].includes(ev.ev) || (ev.ev === "hand.start" && last !== "game.start") || (ev.ev === "ask" && last !== "deal"),
-  unit: "hand",
-  start: (table) => ({ hand: 0, actor: -1, said: null, winner: undefined, why: "", goal: table.rules.hands_to_win || 3,
-    players: table.bots.map(() => ({ cards: [], side: [], wins: 0, stands: false })) }),
-  apply(state, ev) {
-    const player = state.players[ev.seat];
-    switch (ev.ev) {
-      case "game.start": ev.side_decks.forEach((deck, seat) => { state.players[seat].side = [...deck]; }); break;
-      case "hand.start":
-        Object.assign(state, { hand: ev.hand, winner: undefined, why: "", actor: -1 });
-        state.players.forEach((each, seat) => Object.assign(each, { cards: [], stands: false, wins: ev.wins[seat] }));
-        break;
-      case "deal": player.cards.push([ev.card, "house"]); state.actor = ev.seat; break;
-      case "answer": state.actor = ev.seat; if (ev.a !== "END") player.stands = true; break;
-      case "play":
-        player.cards.push([ev.card, "side"]);
-        player.side.splice(player.side.indexOf(ev.card), 1);
-        break;
-      case "hand.end":
-        Object.assign(state, { winner: ev.winner, why: ev.why, actor: -1 });
-        ev.wins.forEach((wins, seat) => { state.players[seat].wins = wins; });
-        break;
-      case "table.end": state.over = ev.scores; state.actor = -1; break;
-    }
-  },
-  allIn: () => false,
-  worth: (state) => state.players.map((player) => player.wins),
-  lead: (ev) => ev.ev === "hand.end",
-  word: (ev) => ({ END: "ends its turn", STAND: "stands" })[ev.a] || (ev.a.startsWith("PLAY") ? `plays ${ev.a.slice(5)}` : ev.a),
-  say(ev, table) {
-    if (ev.ev === "hand.start") return `Hand ${ev.hand} begins, ${ev.wins.join(" to ")}.`;
-    if (ev.ev === "deal") return `${table.bots[ev.seat]} draws ${ev.card}.`;
-    if (ev.ev === "hand.end") return `${ev.winner === null ? "A tie" : `${table.bots[ev.winner]} wins the hand`} (${ev.why}), ${ev.wins.join(" to ")}.`;
-    return "";
-  },
-  picture(state, table, seen, old) {
-    return el(".felt.twoboards", {}, state.players.map((player, seat) => {
-      const total = sum(player.cards.map(([card]) => card));
-      const before = old && old.hand === state.hand ? old.players[seat].cards.length : 0;
-      const won = state.winner === seat, lost = state.winner === 1 - seat;
-      const slots = player.cards.map(([card, kind], nth) => numbered(card, kind, nth >= before));
-      while (slots.length < 9) slots.push(el("span.slot", { "aria-hidden": "true" }));
-      return el(`.board${state.actor === seat ? ".acts" : ""}${won ? ".won" : lost ? ".lost" : ""}${seen === seat ? ".seen" : ""}`, {},
-        bubble(state, seat),
-        el(".label", {}, table.bots[seat], el("span.lamps", { role: "img", "aria-label": `${player.wins} of ${state.goal} hands won` },
-          Array.from({ length: state.goal }, (_, nth) => el(`i${nth < player.wins ? ".lit" : ""}`)))),
-        el(`b.sum${total > 20 ? ".bad" : total === 20 ? ".best" : ""}`, {}, String(total), el("small", {}, total > 20 ? " bust" : player.stands ? " stands" : "")),
-        el(".grid", {}, slots),
-        el(".sidedeck", { role: "group", "aria-label": "side deck" }, player.side.map((card) => numbered(seen >= 0 && seen !== seat ? "?" : card, "side", false)),
-          player.side.length ? null : el("span.quiet", {}, "no side cards left")),
-        won ? el("span.tag", {}, "wins the hand") : state.winner === null ? el("span.tag", {}, "tie") : null);
-    }));
-  },
-};
-
-const WORTH = ["", "high card", "a pair", "two pairs", "three of a kind", "a straight", "a flush", "a full house", "four of a kind", "a straight flush", "a royal flush"];
-
-const holdem = {
-  opens: (ev, last) => ["round.start", "ask", "round.end"].includes(ev.ev) || (ev.ev === "board" && last !== "board"),
-  unit: "round",
-  start: (table) => ({ hand: 0, pot: 0, board: [], actor: -1, said: null, winners: [], share: 0, order: [], end: "",
-    players: table.bots.map(() => ({ chips: table.rules.chips || 0, bet: 0, cards: [], died: false, out: false, allIn: false, worth: "" })) }),
-  apply(state, ev, table) {
-    const player = state.players[ev.seat];
-    switch (ev.ev) {
-      case "round.start":
-        Object.assign(state, { hand: ev.round, pot: 0, board: [], actor: -1, winners: [], share: 0, order: ev.seats, end: "" });
-        for (const each of state.players) Object.assign(each, { out: true, cards: [], bet: 0, died: false, allIn: false, worth: "" });
-        ev.seats.forEach((seat, nth) => Object.assign(state.players[seat], { out: false, chips: ev.chips[nth] - (table.rules.ante ?? 1) }));
-        break;
-      case "deal": player.cards.push(ev.card); break;
-      case "board":
-        state.board.push(ev.card);
-        state.actor = -1;
-        for (const each of state.players) each.bet = 0;
-        break;
-      case "ask": state.actor = ev.seat; break;
-      case "answer": {
-        const n = /^BET \d/.test(ev.a) && !ev.illegal ? Number(ev.a.slice(4)) : 0;
-        if (!n) { player.died = true; break; }
-        player.chips -= n; player.bet += n; state.pot += n;
-        if (!player.chips) player.allIn = true;
-        break;
-      }
-      case "round.end":
-        Object.assign(state, { actor: -1, winners: ev.winners, share: ev.share, end: ev.end, pot: ev.pot });
-        state.order.forEach((seat, nth) => { state.players[seat].chips = ev.chips[nth]; });
-        for (const [seat, category] of ev.worth) state.players[seat].worth = WORTH[category] || "";
-        for (const each of state.players) each.bet = 0;
-        break;
-      case "look": Object.assign(state, ev.state); break;
-      case "table.end": state.over = ev.scores; state.actor = -1; break;
-    }
-  },
-  allIn: (state, ev) => ev.ev === "answer" && state.players[ev.seat].allIn && !state.players[ev.seat].died,
-  worth: (state) => state.players.map((player) => player.out ? -1 : player.chips), staked: true,
-  lead: (ev) => ev.ev === "round.end" || ev.ev === "look",
-  word(ev, state, asked) {
-    const n = /^BET \d/.test(ev.a) ? Number(ev.a.slice(4)) : 0;
-    if (!n || ev.illegal) return ev.a === "BET" ? "folds" : `${ev.a.toLowerCase()}: folds`;
-    const least = asked ? Number(asked[5]) : n;
-    return `${n > least ? "raises," : "calls,"} ${n}${state.players[ev.seat].chips ? "" : ": all in"}`;
-  },
-  say(ev, table) {
-    if (ev.ev === "round.start") return `Round ${ev.round}: ${ev.seats.length} players.`;
-    if (ev.ev === "board") return `The board gets ${cardText(ev.card)}.`;
-    if (ev.ev === "round.end") return ev.winners.length ? `${ev.winners.map((seat) => table.bots[seat]).join(" and ")} ${ev.winners.length > 1 ? "win" : "wins"} ${ev.share} of ${ev.pot} (${{ showdown: "showdown", last_player: "the last one left" }[ev.end] || ev.end}).` : "Everybody folded: the pot is lost.";
-    if (ev.ev === "look") return ev.text;
-    return "";
-  },
-  picture(state, table, seen, old) {
-    const count = state.players.length;
-    const over = state.end === "showdown";
-    return el(".felt.oval", {},
-      el(".middle", {},
-        el(".hand", {}, state.board.map((card, nth) => playing(card, nth >= (old && old.hand === state.hand ? old.board.length : 0))),
-          Array.from({ length: 5 - state.board.length }, () => el("span.slot.tall", { "aria-hidden": "true" }))),
-        el(".pot", {}, chip(), `pot ${state.pot}`)),
-      state.players.map((player, seat) => {
-        const open = seen < 0 || seen === seat || (over && !player.died);
-        const place = el(`.seat${state.actor === seat ? ".acts" : ""}${player.died ? ".died" : ""}${player.out ? ".out" : ""}${seen === seat ? ".seen" : ""}${state.winners.includes(seat) ? ".won" : ""}`, {},
-          bubble(state, seat),
-          el(".hand", {}, player.cards.map((card) => playing(open ? card : "?", false))),
-          el(".label", {}, table.bots[seat]),
-          el(".figures", {}, el("span.stack", {}, player.out ? "out" : `${player.chips} chips`),
-            player.bet ? el("span.stake", { title: "bet on this street" }, chip(), String(player.bet)) : null,
-            player.allIn && !player.died ? el("b.best", {}, "all in") : null, player.died ? el("span.bad", {}, "folded") : null),
-          state.winners.includes(seat) ? el("span.tag", {}, `wins ${state.share}${player.worth ? `, ${player.worth}` : ""}`) : player.worth && over ? el("span.tag.plain", {}, player.worth) : null);
-        const angle = Math.PI / 2 + 2 * Math.PI * seat / count;
-        place.style.setProperty("--x", `${50 + 38.5 * Math.cos(angle)}%`);
-        place.style.setProperty("--y", `${50 + 36 * Math.sin(angle)}%`);
-        return place;
-      }));
-  },
-};
-
-// A game that somebody has brought: its questions, answers and events in words.
+// A game without such a file: its questions, answers and events in words.
 
 const inWords = ({ ev, ...facts }) => `${ev} ${Object.entries(facts).map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(", ")}`;
 
@@ -352,7 +106,7 @@ const brought = {
   },
 };
 
-const GAMES = { cardshark, pazaak, holdem };
+const GAMES = {};
 const gameOf = (name) => Object.hasOwn(GAMES, name) ? GAMES[name] : brought;
 const chip = () => svg("svg", { viewBox: "0 0 20 20", class: "chip", "aria-hidden": "true" }, svg("circle", { cx: 10, cy: 10, r: 9 }), svg("circle", { cx: 10, cy: 10, r: 5.5, class: "inner" }));
 const bubble = (state, seat) => state.said && state.said.seat === seat ? el(`span.bubble${state.said.fault ? ".fault" : ""}`, {}, state.said.word,
@@ -392,62 +146,10 @@ function exported(text) {
       if (ev.us !== undefined) [ev.us, ev.cpu_us || 0].forEach((us, column) => { table.took[column][ev.n - 1] = us; });
       if (ev.kind !== undefined) table.kept[ev.n] = { kind: ev.kind, us: ev.us, cpu_us: ev.cpu_us || 0, waited_us: ev.waited_us || 0, raw: ev.raw || "", stderr: ev.stderr || "", ended: ev.ended || "" };
       table.events.push(ev);
-    } else if (!["die", "bet"].includes(ev.ev)) table.events.push(ev);
+    } else if (!gameOf(table.game).omits?.includes(ev.ev)) table.events.push(ev);
   }
   if (!table.events.length) throw new Trouble("there are no events in this file");
   return table;
-}
-
-// Who has acted between two looks at a table, and what was done: nobody, or more than one, where cards were dealt.
-function actedBetween(before, { hand, board, players }) {
-  if (!before || before.hand !== hand || before.board.length !== board.length) return null;
-  const moved = players.flatMap((one, seat) => one.chips !== before.players[seat].chips || one.died !== before.players[seat].died ? [seat] : []);
-  if (moved.length !== 1) return null;
-  const seat = moved[0], paid = before.players[seat].chips - players[seat].chips;
-  return { seat, fault: false, word: players[seat].died ? "folds" : `bets ${paid}${players[seat].allIn ? ": all in" : ""}` };
-}
-
-const LOG_SUITS = "?chds", LOG_RANKS = "??23456789TJQKA";
-
-function playLog(text) {
-  const lines = text.replace(/\r/g, "").split("\n");
-  const torn = lines.pop();
-  const events = [];
-  let bots = null, ended = false, deaths = [];
-  const bad = (nth, why) => new Trouble(`line ${nth + 1} of the play.log ${why}`);
-  for (const [nth, line] of lines.entries()) {
-    if (line.startsWith("ERROR:root:")) { deaths.push(line.slice(11)); continue; }
-    if (!line.startsWith("INFO:root:")) throw bad(nth, `begins with “${line.slice(0, 20)}”, not with INFO:root: or ERROR:root: – is this a play.log?`);
-    let look;
-    try { look = JSON.parse(line.slice(10)); } catch { throw bad(nth, "is torn: its JSON does not end"); }
-    const whole = (number) => Number.isInteger(number) && number >= 0;
-    const card = (one) => one && [1, 2, 3, 4].includes(one.suit) && Number.isInteger(one.rank) && one.rank >= 2 && one.rank <= 14;
-    if (!look || !whole(look.round) || !whole(look.acc_chips) || !Array.isArray(look.players) || !Array.isArray(look.community_cards) || !look.players.length || look.players.length > 10
-      || !look.community_cards.every(card) || !look.players.every((one) => one && typeof one.name === "string" && whole(one.chips) && whole(one.bet_amt) && Array.isArray(one.cards) && one.cards.every(card)))
-      throw bad(nth, "is foreign: a look at the table has round, acc_chips, community_cards, players and all_in");
-    bots = bots || look.players.map((one) => one.name);
-    const spelled = (one) => LOG_RANKS[one.rank] + LOG_SUITS[one.suit];
-    const order = look.players.map((one) => bots.indexOf(one.name));
-    if (order.includes(-1)) throw bad(nth, "names a player that did not sit down at first");
-    const players = bots.map((name) => {
-      const one = look.players.find((each) => each.name === name);
-      return one ? { chips: one.chips, bet: one.bet_amt, cards: one.cards.map(spelled), died: Boolean(one.died), out: false, allIn: !one.chips && one.cards.length > 0, worth: "" }
-        : { chips: 0, bet: 0, cards: [], died: false, out: true, allIn: false, worth: "" };
-    });
-    ended = players.every((one) => !one.cards.length);
-    const state = { hand: look.round, pot: look.acc_chips, board: look.community_cards.map(spelled), players, order, winners: [], share: 0, end: "" };
-    const before = events.at(-1)?.state, acted = actedBetween(before, state);
-    Object.assign(state, { actor: acted ? acted.seat : -1, said: acted });
-    const dealt = before && before.hand === look.round ? state.board.slice(before.board.length).map(cardText) : [];
-    const what = acted ? `${bots[acted.seat]} ${acted.word}` : dealt.length ? `The board gets ${dealt.join(", ")}` : `Round ${look.round}`;
-    const said = deaths.length ? deaths.join(" ") : ended ? "The game is over." : `${what}, pot ${look.acc_chips}.`;
-    events.push({ ev: "look", state, text: said, fault: deaths.some((death) => !death.includes(" tried to bet 0 chips. ")), hand: look.round });
-    deaths = [];
-  }
-  if (torn) throw bad(lines.length, "is torn: it has no end. The first part of the game is not shown, because nobody knows what is missing");
-  if (!events.length) throw new Trouble("this file is empty: a play.log has a line for every look at the table");
-  if (!ended) throw bad(lines.length, "is missing: a game ends with a look at players without cards. The file was cut off");
-  return { table: "play.log", game: "holdem", bots, rules: {}, events, kept: {}, took: [], looks: true };
 }
 
 // What a decision took, in microseconds, where that was kept.
@@ -471,9 +173,9 @@ function stepsOf(table) {
       step = { events: [], text: "", ask: null, answer: null, marks: [] };
       steps.push(step);
     }
-    game.apply(state, ev, table, ev.ev === "hand.start" ? table.events.slice(at, at + 400) : []);
+    game.apply(state, ev, table, ev.ev === game.starts ? table.events.slice(at, at + 400) : []);
     step.events.push(ev);
-    if (ev.ev === "hand.start" || ev.ev === "round.start" || (ev.ev === "look" && (steps.length < 2 || steps[steps.length - 2].state.hand !== ev.hand))) step.first = true;
+    if (ev.ev === game.starts || (ev.ev === "look" && (steps.length < 2 || steps[steps.length - 2].state.hand !== ev.hand))) step.first = true;
     if (ev.ev === "ask") step.ask = ev;
     if (ev.ev === "answer") {
       const piece = table.kept[ev.n];
@@ -585,7 +287,7 @@ function draw() {
 }
 
 function decision(step, table) {
-  const { ask, answer } = step;
+  const { ask, answer } = step, game = gameOf(table.game);
   if (!answer) return [el("p.quiet", {}, table.looks ? "A play.log keeps the looks at the table, not the questions." : "Nobody was asked at this step.")];
   const piece = table.kept[answer.n];
   const row = (title, ...inside) => [el("dt", {}, title), el("dd", {}, ...inside)];
@@ -593,7 +295,7 @@ function decision(step, table) {
   return [el("h2", {}, `Question ${answer.n} to ${table.bots[answer.seat]}`),
     el("dl.evidence", {},
       row("asked", hidden ? "(not for these eyes)" : ask ? ask.q.join(" ") : "–"),
-      row("answer", table.game === "holdem" ? answer.a.replace(/^BET ?(.*)/, (_, n) => n || "0") : answer.a, answer.illegal ? el("b.bad", {}, " not allowed here") : null),
+      row("answer", game.answer ? game.answer(answer.a) : answer.a, answer.illegal ? el("b.bad", {}, " not allowed here") : null),
       piece ? row("wrote", hidden ? "(not for these eyes)" : piece.raw || "nothing") : [],
       row("time", took ? `${took.us ? time(took.us) : "with the answer before"}${took.cpu ? `, CPU ${time(took.cpu)}` : ""}${took.waited ? `, waited for a processor ${time(took.waited)}` : ""}${!piece ? "" : piece.kind === "slowest" ? " – its slowest answer" : ` – ${piece.kind}`}`
         : el("span.quiet", {}, "kept for faults, the slowest answer and a fixture's first tables")),
@@ -703,11 +405,14 @@ window.casino = async (hash) => {
 };
 
 function given(name, text) {
-  const table = text.trimStart().startsWith("{") ? exported(text) : playLog(text);
+  const reader = Object.values(GAMES).find((game) => game.readLog);
+  const table = text.trimStart().startsWith("{") || !reader ? exported(text) : reader.readLog(text);
   if (table.looks) table.table = name;
   dropped.set(table.table, table);
   return table;
 }
+
+window.casino.register = (name, game) => { GAMES[name] = game({ Trouble, bubble, cardText, chip, el, playing, sum, svg }); };
 
 window.casino.shown = () => shown; // what is on the table, for whoever looks into this page
 

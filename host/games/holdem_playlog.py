@@ -14,66 +14,65 @@ Identical lines in a row are written once, as in 2018. The winning of a pot was 
 import json
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Annotated, Any
+from typing import Any, NamedTuple
 
-from msgspec import Meta, MsgspecError, Struct, to_builtins
-from msgspec.json import decode
-from msgspec.structs import replace
-
-from host.games import hands, holdem
-from host.games.engine import Table
-from host.games.luck import Shuffler
+from host.games import hands
+from host.games.engine import GameLog, LogSummary
 from protocols.wire import Answer, Fault, FaultKind, Move
 
 INFO, ERROR = "INFO:root:", "ERROR:root:"
-Amount = Annotated[int, Meta(ge=0)]
+FOLDED = " tried to bet 0 chips. "
 
 
-class Card(Struct, frozen=True, forbid_unknown_fields=True):
+class Card(NamedTuple):
     """A card, in the file's numbers."""
 
-    suit: Annotated[int, Meta(ge=1, le=4)]  # club, heart, diamond, spade
-    rank: Annotated[int, Meta(ge=2, le=14)]
+    suit: int  # 1 to 4: club, heart, diamond, spade
+    rank: int  # 2 to 14
 
 
-class Player(Struct, frozen=True, forbid_unknown_fields=True):
+class Player(NamedTuple):
     """A player in a look at the table."""
 
     name: str
     cards: tuple[Card, ...]
-    bet_amt: Amount
-    chips: Amount
+    bet_amt: int
+    chips: int
     died: bool
 
 
-class Look(Struct, frozen=True, forbid_unknown_fields=True):
+class Look(NamedTuple):
     """The table at one moment: the fields of a line, in its order."""
 
-    round: Amount
-    acc_chips: Amount
+    round: int
+    acc_chips: int
     community_cards: tuple[Card, ...]
     players: tuple[Player, ...]  # in seat order
     all_in: bool
 
 
-class Death(Struct, frozen=True):
+class Death(NamedTuple):
     """Why a bot died for the round, in words that name it."""
 
     text: str
 
 
 Line = Look | Death
-CARDS = {name: Card(hands.SUITS.index(name[1]) + 1, hands.RANKS.index(name[0]) + 2) for name in holdem.DECK}
+CARDS = {name: Card(hands.SUITS.index(name[1]) + 1, hands.RANKS.index(name[0]) + 2) for name in hands.CARDS}
 
 
 class Watcher:
-    """Somebody at the table who writes down each look and each death: give its `tell` to a Table."""
+    """Writes down each look and each death at a table: give its `tell` to a Table."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.lines: list[Line] = []
         self._names = names
         self._players: dict[int, Player] = {}  # by seat, in the order of the round
-        self._look = Look(0, 0, (), (), False)
+        self._look = Look(round=0, acc_chips=0, community_cards=(), players=(), all_in=False)
+
+    def text(self) -> str:
+        """Return what the engine had written by now. Of a game under way, that ends before the open question."""
+        return written(self.lines)
 
     def tell(self, event: str, **facts: Any) -> None:
         """Follow one event of a game of hold'em."""
@@ -86,13 +85,13 @@ class Watcher:
                 for seat in self._players:
                     self._change(seat, bet_amt=0)
                 board = (*self._look.community_cards, CARDS[card])
-                self._look = replace(self._look, community_cards=board, all_in=all_in)
+                self._look = self._look._replace(community_cards=board, all_in=all_in)
                 self._write()
             case (("ask" | "street.end"), _):
                 self._write()
             case "bet", {"seat": seat, "n": n, "bet": bet, "chips": left}:
                 self._change(seat, bet_amt=bet, chips=left)
-                self._look = replace(self._look, acc_chips=self._look.acc_chips + n)
+                self._look = self._look._replace(acc_chips=self._look.acc_chips + n)
             case "die", {"seat": seat, "answer": answer, "min": low, "max": high}:
                 self._change(seat, died=True)
                 self.lines.append(Death(death(self._names[seat], answer, low, high)))
@@ -102,14 +101,16 @@ class Watcher:
 
     def _sit(self, number: int, seats: Sequence[int], chips: Sequence[int]) -> None:
         places = zip(seats, chips, strict=True)
-        self._players = {seat: Player(self._names[seat], (), 0, had, False) for seat, had in places}
-        self._look = Look(number, 0, (), (), False)
+        self._players = {
+            seat: Player(name=self._names[seat], cards=(), bet_amt=0, chips=chips, died=False) for seat, chips in places
+        }
+        self._look = Look(round=number, acc_chips=0, community_cards=(), players=(), all_in=False)
 
     def _change(self, seat: int, **facts: Any) -> None:
-        self._players[seat] = replace(self._players[seat], **facts)
+        self._players[seat] = self._players[seat]._replace(**facts)
 
     def _write(self) -> None:
-        self.lines.append(replace(self._look, players=tuple(self._players.values())))
+        self.lines.append(self._look._replace(players=tuple(self._players.values())))
 
 
 def death(name: str, answer: Answer, low: int, high: int) -> str:
@@ -124,16 +125,6 @@ def death(name: str, answer: Answer, low: int, high: int) -> str:
     return f"{name} tried to bet, but something went wrong ({answer.kind.capitalize()})!"
 
 
-def playlog(rules: holdem.Rules, luck: Shuffler, answers: Iterable[Answer], names: Sequence[str]) -> str:
-    """Play a game again and return its play.log; `names` are those of its seats.
-
-    Of a game under way it is what the engine had written when it asked the open question.
-    """
-    watcher = Watcher(names)
-    Table(holdem.GAME, rules, luck, answers, watcher.tell)
-    return written(watcher.lines)
-
-
 def written(lines: Iterable[Line]) -> str:
     """Return looks and deaths as a file."""
     return "".join(f"{line}\n" for line, _ in groupby(map(spelled, lines)))
@@ -141,7 +132,15 @@ def written(lines: Iterable[Line]) -> str:
 
 def spelled(line: Line) -> str:
     """Return one line of the file, its end not included."""
-    return ERROR + line.text if isinstance(line, Death) else INFO + json.dumps(to_builtins(line))
+    if isinstance(line, Death):
+        return ERROR + line.text
+    players = [player._asdict() | {"cards": _as_json(player.cards)} for player in line.players]
+    look = line._asdict() | {"community_cards": _as_json(line.community_cards), "players": players}
+    return INFO + json.dumps(look)
+
+
+def _as_json(cards: Iterable[Card]) -> list[dict[str, int]]:
+    return [card._asdict() for card in cards]
 
 
 def read_playlog(text: str) -> list[Line]:
@@ -162,8 +161,8 @@ def _read(number: int, line: str) -> Line:
     if not line.startswith(INFO):
         raise ValueError(f"line {number} of the play.log begins with {line[:20]!r}, not with {INFO} or {ERROR}")
     try:
-        look = decode(line.removeprefix(INFO), type=Look)
-    except MsgspecError as wrong:
+        look = _look(json.loads(line.removeprefix(INFO)))
+    except (ValueError, RecursionError) as wrong:
         raise ValueError(f"line {number} of the play.log is torn or foreign: {wrong}") from wrong
     if spelled(look) != line:
         raise ValueError(f"line {number} of the play.log is not as the 2018 engine wrote it")
@@ -173,3 +172,79 @@ def _read(number: int, line: str) -> Line:
 def _over(line: Line) -> bool:
     """Return whether this is the look at a game that is over."""
     return isinstance(line, Look) and not any(player.cards for player in line.players)
+
+
+def _look(value: object) -> Look:
+    fields = _fields(value, Look._fields)
+    return Look(
+        round=_amount(fields["round"]),
+        acc_chips=_amount(fields["acc_chips"]),
+        community_cards=_cards(fields["community_cards"]),
+        players=tuple(map(_player, _list(fields["players"]))),
+        all_in=_flag(fields["all_in"]),
+    )
+
+
+def _player(value: object) -> Player:
+    fields = _fields(value, Player._fields)
+    if not isinstance(name := fields["name"], str):
+        raise ValueError("a name is not a text")
+    return Player(
+        name=name,
+        cards=_cards(fields["cards"]),
+        bet_amt=_amount(fields["bet_amt"]),
+        chips=_amount(fields["chips"]),
+        died=_flag(fields["died"]),
+    )
+
+
+def _cards(value: object) -> tuple[Card, ...]:
+    return tuple(map(_card, _list(value)))
+
+
+def _card(value: object) -> Card:
+    fields = _fields(value, Card._fields)
+    card = Card(suit=_amount(fields["suit"]), rank=_amount(fields["rank"]))
+    if not (1 <= card.suit <= len(hands.SUITS) and 2 <= card.rank <= len(hands.RANKS) + 1):
+        raise ValueError(f"there is no card with suit {card.suit} and rank {card.rank}")
+    return card
+
+
+def _fields(value: object, names: tuple[str, ...]) -> dict[str, object]:
+    if not isinstance(value, dict) or tuple(value) != names:
+        raise ValueError(f"something has not the keys {', '.join(names)}")
+    return value
+
+
+def _list(value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise ValueError("cards or players are not a list")
+    return value
+
+
+def _amount(value: object) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError("a number is not a whole number from 0")
+    return value
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("a flag is not true or false")
+    return value
+
+
+def summary(text: str) -> LogSummary:
+    """Return what a play.log says, in short; raise ValueError as `read_playlog` does."""
+    lines = read_playlog(text)
+    looks = [line for line in lines if isinstance(line, Look)]
+    return LogSummary(
+        rounds=looks[-1].round - 1,
+        players=tuple(player.name for player in looks[0].players),
+        left={player.name: player.chips for player in looks[-1].players},
+        looks=len(looks),
+        faults=sum(isinstance(line, Death) and FOLDED not in line.text for line in lines),
+    )
+
+
+PLAYLOG = GameLog(watch=Watcher, summary=summary)
