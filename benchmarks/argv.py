@@ -24,7 +24,9 @@ from host.bots.monitor import descendants, running_monitor
 from host.bots.seat import BENCHED_AFTER, Seat, open_seat
 from host.bots.values import Batch, Question
 from host.games import GAMES
-from host.sandbox import LEVELS, Home, Sandbox, detect, landlock, sandboxed
+from host.sandbox import Home, Sandbox, landlock, sandboxed
+from host.sandbox.detect import detect
+from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import Bot, BotSpec, Submission
 from host.submissions.build import build
@@ -190,7 +192,7 @@ async def lines(level: Sequence[str], rounds: int) -> None:
     async with contextlib.AsyncExitStack() as stack:
         watcher = await stack.enter_async_context(running_monitor())
         contenders = {}
-        for name in ("none", *level):
+        for name in (Level.NONE, *level):
             sandbox = await stack.enter_async_context(sandboxed(name, Home(Path(bot.folder)), LIMITS))
             seat = await stack.enter_async_context(open_seat(bot, GAME, sandbox, 1, watcher))
             contenders[name] = asked(seat, 200)
@@ -309,9 +311,8 @@ async def main() -> None:
     parser.add_argument("--flood", type=float, default=60, help="seconds")
     parser.add_argument("--only", choices=["decisions", "starts", "lines", "deadlines", "floods", "hydra"])
     given = parser.parse_args()
-    here = LEVELS.index(detect().level)
-    level = ["L2"] if landlock.version() >= landlock.WANTED else []
-    level += [name for name in ("L3", "L4") if here >= LEVELS.index(name)]
+    level = [Level.L2] if landlock.version() >= landlock.WANTED else []
+    level += [name for name in (Level.L3, Level.L4) if detect().level >= name]
     print(f"levels here: {', '.join(level)} · load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     parts = {
         "decisions": lambda: decisions(level, given.rounds),

@@ -21,7 +21,9 @@ from host.bots.seat import open_seat
 from host.bots.values import Batch, Question
 from host.games import GAMES
 from host.games.holdem import view_of
-from host.sandbox import Home, require_level, sandboxed
+from host.sandbox import Home, sandboxed
+from host.sandbox.detect import require_level
+from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.sandbox.limits import Limits
 from host.submissions.adapters import adapted, lay
 from host.submissions.bot_spec import BotSpec, Submission
@@ -86,7 +88,7 @@ def calls(rounds: int) -> list[Measured]:
     return results
 
 
-async def turns(rounds: int, level: str) -> tuple[int, Measured]:
+async def turns(rounds: int, level: Level) -> tuple[int, Measured]:
     """Return how many calls the bot makes on the turn, and what an answer takes."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "turn.py").write_text(TURN_PY)
@@ -120,7 +122,7 @@ def main() -> None:
     """Measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--level", default="L3")
+    parser.add_argument("--level", type=Level, default=DEFAULT_LEVEL)
     asked = parser.parse_args()
     print(shown(calls(asked.rounds)), end="\n\n")
     made, answer = trio.run(turns, asked.rounds, require_level(asked.level))

@@ -23,6 +23,7 @@ import trio
 from rounds import Contender, duration, measured, table
 
 from host.games import GAMES
+from host.sandbox.levels import UNPROTECTED
 from host.submissions.build import build, steps_of
 from host.submissions.check import QUESTIONS
 from host.submissions.discovery import load_submission
@@ -48,7 +49,7 @@ def rows(language: str, protocol: str, game: str, rounds: int, place: Path) -> S
         (folder / name).write_text(text)
         (folder / name).chmod(0o755 if text.startswith("#!") else 0o644)
     submission = load_submission(folder)
-    bot = trio.run(build, submission, "none")
+    bot = trio.run(build, submission, UNPROTECTED)
     bare = shutil.copytree(bot.folder, place / f"{folder.name} bare")
     views = [GAMES[game].examples[n % len(GAMES[game].examples)] for n in range(QUESTIONS)]
     env = environment(bot.argv) | {"CROUPIER_SEED": "1"}

@@ -30,7 +30,9 @@ from host.bots.monitor import running_monitor
 from host.bots.seat import open_seat
 from host.bots.values import Batch, Question
 from host.games import GAMES
-from host.sandbox import Home, detect, require_clock, sandboxed
+from host.sandbox import Home, sandboxed
+from host.sandbox.detect import detect, require_clock
+from host.sandbox.levels import Level
 from host.sandbox.limits import CLOCKS, PATIENCE, Limits
 from host.submissions.bot_spec import Bot, BotSpec, Submission
 from host.submissions.build import build
@@ -143,7 +145,7 @@ async def made(text: str, limits: Limits) -> Bot:
 async def played(bot: Bot, moves: int) -> Played:
     """Ask a bot for so many moves; who is benched or stalled sits down again."""
     faults, stalls, walls = Counter[str](), 0, list[float]()
-    async with running_monitor() as watcher, sandboxed("L4", Home(Path(bot.folder)), bot.limits) as sandbox:
+    async with running_monitor() as watcher, sandboxed(Level.L4, Home(Path(bot.folder)), bot.limits) as sandbox:
         while len(walls) < moves:
             async with open_seat(bot, GAME, sandbox, 1, watcher) as seat:
                 while len(walls) < moves and not seat.benched:
@@ -206,7 +208,7 @@ async def cost(moves: int) -> None:
     print("\nAn exchange that is waited for")
     print(table(("clock", "median", "more than wall"), rows))
     bot = bots["fair"]
-    async with sandboxed("L4", Home(Path(bot.folder)), bot.limits) as sandbox:
+    async with sandboxed(Level.L4, Home(Path(bot.folder)), bot.limits) as sandbox:
         null = os.open("/dev/null", os.O_RDWR)
         reads, writes = os.pipe()
         await sandbox.keeper.start([word.encode() for word in bot.argv], {}, bot.limits, (reads, null, null))
@@ -236,8 +238,8 @@ async def off_turn(lives: int) -> None:
         ponderer, told = await made(PONDERS % threads, Limits(move=10, cpu=10)), []
         async with (
             running_monitor() as watcher,
-            sandboxed("L4", Home(Path(ponderer.folder)), ponderer.limits) as own,
-            sandboxed("L4", Home(Path(thinker.folder)), thinker.limits) as others,
+            sandboxed(Level.L4, Home(Path(ponderer.folder)), ponderer.limits) as own,
+            sandboxed(Level.L4, Home(Path(thinker.folder)), thinker.limits) as others,
         ):
             for _ in range(lives):
                 async with (

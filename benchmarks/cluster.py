@@ -26,6 +26,7 @@ from pazaak import GAME, RULES, SEED, bare
 from host.backends.backend import open_backend
 from host.backends.local import processes
 from host.play.records import Fixture, Job, WorkerSetup
+from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.submissions.discovery import load_submission
 from host.submissions.preflight import prepare_bots
 from host.submissions.sample_bots import sample
@@ -125,7 +126,7 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tables", type=int, default=10_000)
-    parser.add_argument("--level", default="L3")
+    parser.add_argument("--level", type=Level, default=DEFAULT_LEVEL)
     asked = parser.parse_args()
     bots = await prepare_bots(SPECS, GAME, SPECS[0].limits, asked.level)
     setup = WorkerSetup("pazaak", RULES, tuple(bots), SEED, asked.level)

@@ -28,7 +28,8 @@ from host.play.bot_pool import BotPool
 from host.play.records import Fixture, Job, Record, WorkerSetup, unpack
 from host.play.table_plans import table_setups
 from host.play.worker import reduce_gc
-from host.sandbox import require_level
+from host.sandbox.detect import require_level
+from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.submissions.bot_spec import Bot
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
@@ -91,7 +92,7 @@ def bare(played: Fixture, record: Record) -> Spent:
 
 
 async def measured(
-    bots: list[Bot], level: str, parallel_tables: int, games: int, path: str
+    bots: list[Bot], level: Level, parallel_tables: int, games: int, path: str
 ) -> tuple[Spent, Spent, int]:
     """Play games; return what they cost us, what they cost the bare engine, and their decisions."""
     setup = WorkerSetup("holdem", RULES, tuple(bots), SEED, level, parallel_tables)
@@ -109,7 +110,7 @@ async def measured(
 
 
 async def measured_by_all(
-    bots: list[Bot], level: str, parallel_tables: int, games: int, path: str
+    bots: list[Bot], level: Level, parallel_tables: int, games: int, path: str
 ) -> tuple[Spent, Spent, int]:
     """Return the same of a worker a core, each of which plays so many games."""
     setup = WorkerSetup("holdem", RULES, tuple(bots), SEED, level, parallel_tables)
@@ -134,13 +135,13 @@ async def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--level", default="L3")
+    parser.add_argument("--level", type=Level, default=DEFAULT_LEVEL)
     parser.add_argument(
         "--games", type=int, default=2 * MOST, help=f"of a worker at {MOST} parallel tables; a sixteenth one at a time"
     )
     asked = parser.parse_args()
     reduce_gc()
-    level = asked.level if asked.level == "none" else require_level(asked.level)
+    level = require_level(asked.level)
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         bots = []

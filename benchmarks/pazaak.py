@@ -27,7 +27,8 @@ from host.play.bot_pool import BotPool
 from host.play.records import Fixture, Job, WorkerSetup
 from host.play.table_plans import table_setups
 from host.play.worker import reduce_gc
-from host.sandbox import require_level
+from host.sandbox.detect import require_level
+from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.submissions.bot_spec import Bot
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
@@ -97,7 +98,7 @@ def bare(tables: int) -> float:
     return decisions / (time.perf_counter() - started)
 
 
-async def played(bots: tuple[Bot, Bot], level: str, parallel_tables: int, tables: int) -> tuple[float, float]:
+async def played(bots: tuple[Bot, Bot], level: Level, parallel_tables: int, tables: int) -> tuple[float, float]:
     """Return decisions a second, and the host's own processor time a decision in µs."""
     setup = WorkerSetup("pazaak", RULES, bots, SEED, level, parallel_tables)
     async with contextlib.AsyncExitStack() as stack, trio.open_nursery() as nursery:
@@ -112,7 +113,7 @@ async def played(bots: tuple[Bot, Bot], level: str, parallel_tables: int, tables
     return decisions / (time.perf_counter() - started), (time.process_time() - computed) / decisions * 1e6
 
 
-async def played_by_all(bots: tuple[Bot, Bot], level: str, parallel_tables: int, tables: int) -> tuple[float, float]:
+async def played_by_all(bots: tuple[Bot, Bot], level: Level, parallel_tables: int, tables: int) -> tuple[float, float]:
     """Return the same of a worker a core, each of which plays so many tables."""
     setup, names = WorkerSetup("pazaak", RULES, bots, SEED, level, parallel_tables), (bots[0].name, bots[1].name)
     async with processes(setup, print, A_WORKER_A_CORE) as workers:
@@ -127,7 +128,7 @@ async def played_by_all(bots: tuple[Bot, Bot], level: str, parallel_tables: int,
     return decisions / took, sum(record.overhead for record in records) / decisions * 1e6
 
 
-async def pairs(level: str, folder: Path) -> dict[str, tuple[Bot, Bot]]:
+async def pairs(level: Level, folder: Path) -> dict[str, tuple[Bot, Bot]]:
     """Return two bots in each language, built; those in Python are written to the folder."""
     folder.chmod(0o755)
     written = []
@@ -148,11 +149,11 @@ async def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--level", default="L3")
+    parser.add_argument("--level", type=Level, default=DEFAULT_LEVEL)
     parser.add_argument("--part", type=float, default=1, help="part of the tables to play, 0.01 to see that it runs")
     asked = parser.parse_args()
     reduce_gc()
-    level = asked.level if asked.level == "none" else require_level(asked.level)
+    level = require_level(asked.level)
     floors: list[float] = []
     speeds: dict[Case, list[tuple[float, float]]] = {case: [] for case in CASES}
     with tempfile.TemporaryDirectory() as folder:

@@ -21,7 +21,8 @@ from host.games import GAMES
 from host.games.engine import Table
 from host.inspect.recorded import RecordedFixture, load_fixture, seed_of
 from host.inspect.verify import verify
-from host.sandbox import require_level
+from host.sandbox.detect import require_level
+from host.sandbox.levels import DEFAULT_LEVEL
 from host.sandbox.limits import Limits
 from host.submissions.discovery import load_submission
 from host.submissions.sample_bots import sample
@@ -62,7 +63,9 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=10_000)
     said = parser.parse_args()
     submissions = [load_submission(sample(name, "pazaak")).with_keys(game="pazaak") for name in ("neptr", "glaucus")]
-    terms = adhoc.AdhocRules(GAME, GAME.presets["thread"], submissions, "verify", require_level("L3"), Limits())
+    terms = adhoc.AdhocRules(
+        GAME, GAME.presets["thread"], submissions, "verify", require_level(DEFAULT_LEVEL), Limits()
+    )
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "play.sqlite"
         trio.run(adhoc.played, terms, Adhoc(tables=said.tables), place, processes, usable_cores(), Quiet())

@@ -20,7 +20,9 @@ from rounds import shown, table
 from host.bots.monitor import running_monitor
 from host.bots.seat import Seat, open_seat
 from host.bots.values import Batch, Question
-from host.sandbox import Home, require_level, sandboxed
+from host.sandbox import Home, sandboxed
+from host.sandbox.detect import require_level
+from host.sandbox.levels import DEFAULT_LEVEL
 from host.submissions.bot_spec import Bot, BotSpec, Submission
 from host.submissions.build import build
 
@@ -44,7 +46,7 @@ async def bot_of(text: str) -> Bot:
             Path(folder),
             ("bot.py",),
         )
-        return (await build(submission, require_level("L3")))._replace(limits=LIMITS)
+        return (await build(submission, require_level(DEFAULT_LEVEL)))._replace(limits=LIMITS)
 
 
 async def main() -> None:
@@ -60,7 +62,7 @@ async def main() -> None:
             watcher = await stack.enter_async_context(running_monitor())
             for start, command in (("cold", ()), ("warm", bot.warm)):
                 sandbox = await stack.enter_async_context(
-                    sandboxed(require_level("L3"), Home(Path(bot.folder)), LIMITS)
+                    sandboxed(require_level(DEFAULT_LEVEL), Home(Path(bot.folder)), LIMITS)
                 )
                 if not sandbox.warms:
                     raise SystemExit("a warm start needs Landlock (ABI 6) here")

@@ -20,7 +20,9 @@ from host.bots.seat import Seat, open_seat
 from host.games import GAMES
 from host.play.bot_pool import BotPool
 from host.play.records import Fixture, Job, Record, WorkerSetup, unpack
-from host.sandbox import Home, Sandbox, cgroup, detect, landlock, sandboxed, users
+from host.sandbox import Home, Sandbox, cgroup, landlock, sandboxed, users
+from host.sandbox.detect import detect
+from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.sandbox.process_tree import descendants
 from host.submissions.bot_spec import Bot, Submission
@@ -59,17 +61,20 @@ def run(work: Callable[[], Awaitable[T]]) -> T:
     return trio.run(work)
 
 
-def level() -> str:
+def level() -> Level:
     """Return the level that everything is tested at: CROUPIER_TEST_LEVEL, else the strongest of this machine."""
-    return os.environ.get("CROUPIER_TEST_LEVEL") or detect().level
+    return Level(os.environ.get("CROUPIER_TEST_LEVEL") or detect().level)
 
 
-def levels() -> list[str]:
-    """Return the levels that work here; of the others it is said that they were not tested."""
+def levels() -> list[Level]:
+    """Return the levels that isolate and work here."""
     works = {mechanism.name for mechanism in detect().mechanisms if mechanism.works}
-    here = ["L2"] if landlock.version() >= landlock.WANTED else []
-    grades = ["L3", "L4"] if "cgroup" in works else ["L3"] if "user namespace" in works else []
-    return [*here, *grades]
+    needs = {
+        Level.L2: landlock.version() >= landlock.WANTED,
+        Level.L3: "user namespace" in works,
+        Level.L4: "cgroup" in works,
+    }
+    return [level for level, works_here in needs.items() if works_here]
 
 
 # Bots.

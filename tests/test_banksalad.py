@@ -30,7 +30,7 @@ from protocols.wire import Answer, Fault, FaultKind, Move
 EXAMPLES = [View(*view) for view in GAME.examples]
 FLOP = next(view for view in EXAMPLES if len(view.community_cards) == 6)
 SOON = '[limits]\nmove = "300 ms"\n'  # what the adapter is told; the host of these tests is more patient
-WARM = house.level() in ("L3", "L4") and landlock.version() >= landlock.WANTED
+WARM = house.level().traits.can_warm and landlock.version() >= landlock.WANTED
 COLD = "NO NAMESPACES OR NO LANDLOCK HERE: every start is cold"
 HEAD = """\
 from typing import List

@@ -19,7 +19,8 @@ from house import ROGUES, SAMPLES, level
 from host.cli import COMMANDS, GROUPS, SCHEMA_NUMBERS, global_options_first
 from host.cli.attack import attacked, gallery
 from host.games import GAMES
-from host.sandbox import detect
+from host.sandbox.detect import detect
+from host.sandbox.levels import UNPROTECTED
 from host.submissions.sample_bots import samples
 
 DAVEY, BASIC = "sample:davey", "sample:cautious"
@@ -435,7 +436,7 @@ def test_this_machine_withstands_the_short_form_of_the_gallery() -> None:
 
 
 def test_an_attack_that_succeeds_is_told() -> None:
-    (verdict,) = trio.run(attacked, "none", [gallery("none")["counts_the_others"]])
+    (verdict,) = trio.run(attacked, UNPROTECTED, [gallery(UNPROTECTED)["counts_the_others"]])
     assert (verdict.mark, verdict.got) == ("✗", "has broken out")
 
 
@@ -473,11 +474,11 @@ def test_without_bubblewrap_it_refuses_and_names_the_package(cup: Path, tmp_path
     assert not told["clocks"] or told["clocks"]["offered"] == ["wall"]
 
 
-@pytest.mark.skipif(level() == "none", reason="NO SANDBOX HERE")
+@pytest.mark.skipif(not level().traits.isolates, reason="NO SANDBOX HERE")
 def test_doctor_shows_which_clocks_there_are_and_their_own_error() -> None:
     clocks = croupier("doctor", "--json").json["clocks"]
 
-    assert clocks["offered"] == (["wall", "cpu", "fair"] if detect().level == "L4" else ["wall"])
+    assert clocks["offered"] == (["wall", "cpu", "fair"] if detect().level.traits.exact_cpu else ["wall"])
     assert 0 < clocks["error"] <= clocks["error_p99"]
     assert clocks["error"] < clocks["pipe"]
 

@@ -33,7 +33,9 @@ from host.bots.values import Batch, Evidence, Question
 from host.games import GAMES
 from host.play.records import Job, Record
 from host.report.terminal import time_breakdown
-from host.sandbox import Home, detect, sandboxed
+from host.sandbox import Home, sandboxed
+from host.sandbox.detect import detect
+from host.sandbox.levels import Level
 from host.sandbox.limits import PATIENCE, Limits
 from host.sandbox.process_tree import descendants
 from host.submissions.bot_spec import Bot
@@ -76,7 +78,9 @@ THREADS = r"""
         return 0;
     }
 """
-only_counted = pytest.mark.skipif(detect().level != "L4", reason="NO CONTROL GROUPS HERE: no clock but the wall's")
+only_counted = pytest.mark.skipif(
+    not detect().level.traits.exact_cpu, reason="NO CONTROL GROUPS HERE: no clock but the wall's"
+)
 
 
 def bot_of(source: str, suffix: str, name: str, limits: Limits, protocol: str = "lines") -> Bot:
@@ -97,7 +101,7 @@ def alone(bot: Bot, tables: int = 2) -> Record:
 
 @pytest.mark.parametrize("clock", ["fair", "cpu"])
 @pytest.mark.parametrize("level", ["L3", "L2", "none"])
-def test_a_clock_that_must_count_all_computing_is_refused_where_that_cannot_be(clock: str, level: str) -> None:
+def test_a_clock_that_must_count_all_computing_is_refused_where_that_cannot_be(clock: str, level: Level) -> None:
     submissions = [load_submission(written("print('S')\n", ".py", CACHE))]
 
     with pytest.raises(UserError) as refusal:
@@ -370,7 +374,7 @@ COMPUTES = r"""
 
 
 @pytest.mark.parametrize(
-    ("at", "protocol"), [*((at, "argv") for at in levels()), *((at, "lines") for at in levels() if at == "L4")]
+    ("at", "protocol"), [*((at, "argv") for at in levels()), *((at, "lines") for at in levels() if at.traits.exact_cpu)]
 )
 def test_what_a_table_has_cost_too_much_the_next_may_have_again(at: str, protocol: str) -> None:
     limits = AMPLE._replace(cpu_table=0.55)
@@ -411,7 +415,7 @@ def late_beside_spinners(limits: Limits, moves: int) -> int:
 
     async def play() -> int:
         late = asked = 0
-        async with running_monitor() as watcher, sandboxed("L4", Home(Path(bot.folder)), limits) as sandbox:
+        async with running_monitor() as watcher, sandboxed(Level.L4, Home(Path(bot.folder)), limits) as sandbox:
             while asked < moves:
                 async with open_seat(bot, GAMES["cardshark"], sandbox, 1, watcher) as seat:
                     with suppress(HostStall):

@@ -18,6 +18,7 @@ from machines import LOOPBACK, Machines, machines, until
 
 from host.backends.dask import cluster
 from host.base.errors import Problem, UserError
+from host.sandbox.levels import DEFAULT_LEVEL
 
 TOURNEYS = 8
 
@@ -149,7 +150,7 @@ def unready(address: str) -> list[Problem]:
 
     async def demand() -> None:
         async with cluster(address, print, patience=0.3) as venue:
-            await venue.demand("L3")
+            await venue.demand(DEFAULT_LEVEL)
 
     with pytest.raises(BaseExceptionGroup) as raised:
         trio.run(demand)

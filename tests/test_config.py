@@ -15,6 +15,7 @@ from host.base.config_file import LARGEST, Key, closest_match, parsed, read
 from host.base.errors import UserError
 from host.base.safe_text import one_line
 from host.games import GAMES
+from host.sandbox.levels import DEFAULT_LEVEL, EXACT_LEVEL
 from host.sandbox.limits import MIB, Limits
 from host.submissions.bot_spec import RequestedLimits
 from host.tournament.config import AllowedLimits, load, not_enough_bots
@@ -293,7 +294,7 @@ def test_a_config_means_what_it_says(here: Path) -> None:
         Knockout(name="knockout", set=10, min_bots=2),
     )
     assert cup.limits == Limits(move=0.25, memory=64 * MIB, state=0, clock="fair")
-    assert (cup.name, cup.level, cup.workers, cup.parallel_tables, cup.stop_early) == ("Cup", "L4", 3, 16, True)
+    assert (cup.name, cup.level, cup.workers, cup.parallel_tables, cup.stop_early) == ("Cup", EXACT_LEVEL, 3, 16, True)
     assert (cup.seed, cup.html, cup.preset, cup.path) == ("abc", "out.html", "controller2015", here / "croupier.toml")
 
 
@@ -337,7 +338,7 @@ def test_what_new_writes_is_a_tournament(here: Path, game: str, count: int) -> N
     names = [f"bot{number}" for number in range(count)]
     Path("croupier.toml").write_text(template(game, count > 0, names).replace('"sample:', '"bots/[s]ample:'))
     cup = load(here)
-    assert (cup.game, cup.limits, cup.level) == (game, Limits(), "L3")
+    assert (cup.game, cup.limits, cup.level) == (game, Limits(), DEFAULT_LEVEL)
     assert len(cup.bots) == 1 + count
 
 

@@ -30,7 +30,8 @@ from host.base.safe_text import escape_control_chars
 from host.cli.attack import BROKEN_OUT, Rogue, gallery
 from host.games import GAMES
 from host.play.records import Job, Record
-from host.sandbox import Home, landlock, randomizes_pids, sandboxed
+from host.sandbox import Home, landlock, sandboxed
+from host.sandbox.detect import randomizes_pids
 from host.submissions.bot_spec import Bot
 from host.submissions.build import build
 from protocols import PROTOCOLS
@@ -116,7 +117,7 @@ def test_a_rogue_gets_its_verdict_at_every_other_level(at: str, name: str, monke
 @pytest.mark.long
 @pytest.mark.parametrize("rogue", [rogue for rogue in named(PLAYERS) if rogue.values[0].file.suffix == ".py"])
 def test_a_python_rogue_gets_its_verdict_when_it_is_forked_from_a_warm_interpreter(rogue: Rogue) -> None:
-    if rogue.protocol not in ("", "argv") or level() in ("none", "L2") or landlock.version() < landlock.WANTED:
+    if rogue.protocol not in ("", "argv") or not level().traits.can_warm or landlock.version() < landlock.WANTED:
         pytest.skip("always cold")
     plays(rogue, warm=True)
 

@@ -35,8 +35,10 @@ from host.bots.monitor import running_monitor
 from host.bots.seat import Seat, open_seat
 from host.bots.values import Batch, Question
 from host.games import GAMES
-from host.sandbox import Home, Sandbox, cgroup, detect, randomizes_pids, require_level, sandboxed
+from host.sandbox import Home, Sandbox, cgroup, sandboxed
+from host.sandbox.detect import detect, randomizes_pids, require_level
 from host.sandbox.keeper import Ended, KeeperDied
+from host.sandbox.levels import Level
 from host.sandbox.limits import MIB, Limits
 from host.sandbox.process_tree import descendants
 from host.submissions.bot_spec import Bot
@@ -50,13 +52,13 @@ PROMISED = 0.25  # seconds after its limit in which a verdict comes, on a machin
 
 
 at_every_level = pytest.mark.parametrize("level", levels())
-at_own_world_levels = pytest.mark.parametrize("level", [level for level in levels() if level != "L2"])
-only_counted = pytest.mark.skipif("L4" not in levels(), reason="NO CONTROL GROUPS HERE: level L4 is not tested")
-only_fenced = pytest.mark.skipif("L2" not in levels(), reason="NO LANDLOCK HERE: level L2 is not tested")
+at_own_world_levels = pytest.mark.parametrize("level", [level for level in levels() if level.traits.own_namespaces])
+only_counted = pytest.mark.skipif(Level.L4 not in levels(), reason="NO CONTROL GROUPS HERE: level L4 is not tested")
+only_fenced = pytest.mark.skipif(Level.L2 not in levels(), reason="NO LANDLOCK HERE: level L2 is not tested")
 
 
 def test_this_machine_has_a_sandbox() -> None:
-    assert levels() or detect().level == "none"
+    assert levels() or not detect().level.traits.isolates
 
 
 # Asking.
@@ -70,7 +72,7 @@ def bot_of(source: str, suffix: str = ".c") -> Bot:
     return built(written(source, suffix, folder, f"attacker{abs(hash(source))}"))
 
 
-async def decided(level: str, bot: Bot, limits: Limits, questions: int = 1) -> tuple[list[Answer], Seat, Sandbox]:
+async def decided(level: Level, bot: Bot, limits: Limits, questions: int = 1) -> tuple[list[Answer], Seat, Sandbox]:
     """Seat a bot in a sandbox of a level and ask it."""
     home = Home(Path(bot.folder))
     async with (
@@ -84,7 +86,7 @@ async def decided(level: str, bot: Bot, limits: Limits, questions: int = 1) -> t
     return answers, seat, sandbox
 
 
-def answer_of(level: str, source: str, limits: Limits = AMPLE, suffix: str = ".c") -> tuple[Answer, Seat]:
+def answer_of(level: Level, source: str, limits: Limits = AMPLE, suffix: str = ".c") -> tuple[Answer, Seat]:
     """Return what an attacker answers at a level, and its seat; whatever it does, nothing is left behind."""
     bot = bot_of(source, suffix)
     with nothing_left_behind():
@@ -92,7 +94,7 @@ def answer_of(level: str, source: str, limits: Limits = AMPLE, suffix: str = ".c
     return answers[0], seat
 
 
-def told(level: str, script: str, limits: Limits = AMPLE) -> str:
+def told(level: Level, script: str, limits: Limits = AMPLE) -> str:
     """Return what a shell script says in an empty folder's sandbox, both its outputs."""
 
     async def ask() -> Ended:
@@ -117,16 +119,16 @@ def empty() -> Path:
 
 
 @at_every_level
-def test_a_sandbox_is_of_the_level_it_says(level: str) -> None:
+def test_a_sandbox_is_of_the_level_it_says(level: Level) -> None:
     async def look() -> tuple[str, bool]:
         async with sandboxed(level, Home(empty()), AMPLE) as sandbox:
             return sandbox.level, sandbox.group is not None
 
-    assert trio.run(look) == (level, level == "L4")
+    assert trio.run(look) == (level, level.traits.exact_cpu)
 
 
 @at_every_level
-def test_signals_that_croupiers_own_starter_ignores_are_not_ignored_by_bots(level: str) -> None:
+def test_signals_that_croupiers_own_starter_ignores_are_not_ignored_by_bots(level: Level) -> None:
     before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGHUP)}
     try:
         said = told(level, "for number in INT HUP; do sh -c 'kill -'$number' $$; echo ignored'; done; echo done")
@@ -137,18 +139,21 @@ def test_signals_that_croupiers_own_starter_ignores_are_not_ignored_by_bots(leve
 
 
 def test_a_demanded_level_is_a_minimum() -> None:
-    assert require_level("L2") == require_level("L3") == detect().level
+    assert require_level(Level.L2) == require_level(Level.L3) == detect().level
 
 
-@pytest.mark.skipif("L3" not in levels() or "L2" not in levels(), reason="needs L3 and L2")
+@pytest.mark.skipif(Level.L3 not in levels() or Level.L2 not in levels(), reason="needs L3 and L2")
 def test_a_machine_that_has_only_l2_refuses_l3_and_says_how_to_go_on() -> None:
     # No bubblewrap on its path makes this machine such a one.
-    said = elsewhere(
-        "from host.sandbox import detect, require_level; print(detect().level); require_level('L3')", PATH="/nowhere"
+    script = (
+        "from host.sandbox.detect import detect, require_level\n"
+        "from host.sandbox.levels import DEFAULT_LEVEL\n"
+        "print(detect().level); require_level(DEFAULT_LEVEL)"
     )
+    said = elsewhere(script, PATH="/nowhere")
 
     assert said.stdout == "L2\n"
-    assert "Refused" in said.stderr and 'level = "L2"' in said.stderr and "bubblewrap is not installed" in said.stderr
+    assert "UserError" in said.stderr and 'level = "L2"' in said.stderr and "bubblewrap is not installed" in said.stderr
 
 
 def elsewhere(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -159,7 +164,7 @@ def elsewhere(script: str, **environment: str) -> subprocess.CompletedProcess[st
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.name) for row in LANGUAGES.values()])
 @at_every_level
-def test_every_language_is_built_and_plays(level: str, row: Language, tmp_path: Path) -> None:
+def test_every_language_is_built_and_plays(level: Level, row: Language, tmp_path: Path) -> None:
     if lacks := [name for name in row.programs if tool(name) is None]:
         pytest.skip(f"NOT INSTALLED: {', '.join(lacks)}")
     source = written(row.hello, row.suffixes[0] if row.suffixes else "", tmp_path, "Hello")
@@ -172,7 +177,7 @@ def test_every_language_is_built_and_plays(level: str, row: Language, tmp_path: 
 
 
 @at_every_level
-def test_nobody_is_root_inside(level: str) -> None:
+def test_nobody_is_root_inside(level: Level) -> None:
     (said,) = set(told(level, "id -u; id -g; id -G").split())
 
     assert int(said) in sandbox_uids()
@@ -180,7 +185,7 @@ def test_nobody_is_root_inside(level: str) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: all sandboxes are of one user")
 @at_every_level
-def test_no_two_sandboxes_are_of_one_user(level: str) -> None:
+def test_no_two_sandboxes_are_of_one_user(level: Level) -> None:
     async def look() -> list[int]:
         async with sandboxed(level, Home(empty()), AMPLE) as one, sandboxed(level, Home(empty()), AMPLE) as two:
             return [Path(f"/proc/{sandbox.pid}").stat().st_uid for sandbox in (one, two)]
@@ -189,7 +194,7 @@ def test_no_two_sandboxes_are_of_one_user(level: str) -> None:
 
 
 @at_own_world_levels
-def test_a_process_number_does_not_tell_how_many_there_were(level: str) -> None:
+def test_a_process_number_does_not_tell_how_many_there_were(level: Level) -> None:
     async def look() -> list[int]:
         async with sandboxed(level, Home(empty()), AMPLE) as sandbox:
             words = [b"/bin/sh", b"-c", b"echo $$"]
@@ -208,15 +213,17 @@ def test_a_crash_starts_no_program_of_the_hosts() -> None:
 
 
 @at_every_level
-def test_the_environment_is_what_it_is_given(level: str) -> None:
+def test_the_environment_is_what_it_is_given(level: Level) -> None:
     names = set(re.findall(r"^(\w+)=", told(level, "env"), re.MULTILINE))
 
-    assert names <= {"PATH", "PWD", "_", "SHLVL", "OLDPWD"} | ({"HOME", "TMPDIR"} if level == "L2" else set())
+    assert names <= {"PATH", "PWD", "_", "SHLVL", "OLDPWD"} | (
+        {"HOME", "TMPDIR"} if not level.traits.own_namespaces else set()
+    )
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: a keeper's environment cannot be looked at")
 @at_every_level
-def test_no_keeper_carries_the_hosts_environment(level: str) -> None:
+def test_no_keeper_carries_the_hosts_environment(level: Level) -> None:
     async def look() -> bytes:
         async with sandboxed(level, Home(empty()), AMPLE) as sandbox:
             own = Path(f"/proc/{sandbox.pid}")
@@ -231,7 +238,7 @@ def test_no_keeper_carries_the_hosts_environment(level: str) -> None:
 @pytest.mark.parametrize("words", [[b"/bin/echo"] * 2000, [b"/bin/echo", b"x" * 200_000]], ids=["many", "long"])
 @at_every_level
 def test_a_command_for_which_there_is_no_room_is_not_started_and_nobody_dies_of_it(
-    level: str, words: list[bytes]
+    level: Level, words: list[bytes]
 ) -> None:
     async def ask() -> tuple[int, bytes]:
         async with sandboxed(level, Home(empty()), AMPLE) as sandbox:
@@ -248,7 +255,7 @@ def test_a_command_for_which_there_is_no_room_is_not_started_and_nobody_dies_of_
     "secret", ["/etc/shadow", "/etc/passwd", "/proc/1/environ", "/proc/self/maps", "/root/.bashrc"]
 )
 @at_every_level
-def test_files_that_are_none_of_its_business_cannot_be_read(level: str, secret: str) -> None:
+def test_files_that_are_none_of_its_business_cannot_be_read(level: Level, secret: str) -> None:
     said = told(level, f"cat {secret} && echo READ")
 
     assert "READ" not in said and ("denied" in said or "No such file" in said)
@@ -256,7 +263,7 @@ def test_files_that_are_none_of_its_business_cannot_be_read(level: str, secret: 
 
 @pytest.mark.parametrize("folder", ["/root", "/home", "/var", "/proc", "/sys", "/work", str(CACHE), "/dev/shm", "/run"])
 @at_every_level
-def test_folders_that_are_none_of_its_business_cannot_be_listed(level: str, folder: str) -> None:
+def test_folders_that_are_none_of_its_business_cannot_be_listed(level: Level, folder: str) -> None:
     listed = told(level, f"ls {folder} && echo LISTED")
 
     # A sandbox's own /run holds its keeper's program and nothing else.
@@ -264,7 +271,7 @@ def test_folders_that_are_none_of_its_business_cannot_be_listed(level: str, fold
 
 
 @at_every_level
-def test_nothing_can_be_written_but_a_tmp_of_its_own(level: str) -> None:
+def test_nothing_can_be_written_but_a_tmp_of_its_own(level: Level) -> None:
     places = ". / /etc /usr /usr/lib /dev /run /var/tmp"
 
     said = told(
@@ -297,7 +304,7 @@ NETWORK = r"""
 
 
 @at_every_level
-def test_there_is_no_network(level: str) -> None:
+def test_there_is_no_network(level: Level) -> None:
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -327,14 +334,14 @@ SIGNALS = r"""
 
 
 @at_every_level
-def test_no_other_process_can_be_signalled(level: str) -> None:
+def test_no_other_process_can_be_signalled(level: Level) -> None:
     answer, _ = answer_of(level, SIGNALS % 70_000)
 
     assert answer == STANDS
 
 
 @at_every_level
-def test_the_keeper_lives_on_whatever_it_is_sent(level: str) -> None:
+def test_the_keeper_lives_on_whatever_it_is_sent(level: Level) -> None:
     source = """
         #include <signal.h>
         #include <stdio.h>
@@ -360,7 +367,7 @@ def test_the_keeper_lives_on_whatever_it_is_sent(level: str) -> None:
 
 
 @at_every_level
-def test_forbidden_doors_are_closed(level: str) -> None:
+def test_forbidden_doors_are_closed(level: Level) -> None:
     source = r"""
         #define _GNU_SOURCE
         #include <fcntl.h>
@@ -435,14 +442,14 @@ SCARCE = AMPLE._replace(memory=128 * MIB)
 
 @pytest.mark.parametrize("source", [EIGHT_CHILDREN, SHARED], ids=["eight children", "shared"])
 @at_every_level
-def test_all_memory_counts_whoever_has_it(level: str, source: str) -> None:
+def test_all_memory_counts_whoever_has_it(level: Level, source: str) -> None:
     answer, seat = answer_of(level, source.replace("SECONDS", "8"), SCARCE)
 
     assert isinstance(answer, Fault) and answer.kind is FaultKind.MEMORY, (answer, seat.evidence)
 
 
 @at_every_level
-def test_memory_within_the_limit_is_no_fault(level: str) -> None:
+def test_memory_within_the_limit_is_no_fault(level: Level) -> None:
     source = EIGHT_CHILDREN.replace("SECONDS", "1")
     assert answer_of(level, source, AMPLE._replace(memory=600 * MIB))[0] == STANDS
 
@@ -468,7 +475,7 @@ def test_a_bot_whose_child_was_killed_for_its_memory_is_at_fault_however_it_answ
         }
     """
 
-    answer, seat = answer_of("L4", source, SCARCE)
+    answer, seat = answer_of(Level.L4, source, SCARCE)
 
     assert answer == Fault(FaultKind.MEMORY)
     assert "the kernel has killed 1 process" in seat.evidence[0].ended
@@ -500,7 +507,7 @@ def test_a_keeper_that_dies_of_its_bots_memory_is_the_bots_fault() -> None:
         }
     """
     with nothing_left_behind():
-        answers, seat, _ = trio.run(decided, "L4", bot_of(source), AMPLE._replace(memory=8 * MIB), 1)
+        answers, seat, _ = trio.run(decided, Level.L4, bot_of(source), AMPLE._replace(memory=8 * MIB), 1)
 
     assert answers == [Fault(FaultKind.MEMORY)], seat.evidence
 
@@ -530,7 +537,7 @@ PROBES = r"""
 
 
 @at_every_level
-def test_files_are_as_few_and_as_small_as_the_limits_say(level: str) -> None:
+def test_files_are_as_few_and_as_small_as_the_limits_say(level: Level) -> None:
     bot, limits = bot_of(PROBES), AMPLE._replace(open_files=20, files=40_960, state=10_000)
     state = CACHE / f"probed-{level}"
     state.touch()
@@ -553,7 +560,9 @@ def test_files_are_as_few_and_as_small_as_the_limits_say(level: str) -> None:
         in_state, in_tmp = trio.run(ask)
 
     assert in_state == b"20 40960 0\n"
-    assert in_tmp == (b"20 40960 0\n" if level != "L2" else b"20 0 0\n")  # without namespaces there is no /tmp to fill
+    assert in_tmp == (
+        b"20 40960 0\n" if level.traits.own_namespaces else b"20 0 0\n"
+    )  # without namespaces there is no /tmp to fill
     assert state.stat().st_size == 40_960
 
 
@@ -587,7 +596,7 @@ UNSEEN = r"""
 
 @only_counted
 def test_computing_in_children_that_nobody_waits_for_is_counted() -> None:
-    answer, seat = answer_of("L4", UNSEEN.replace("CHILDREN", "20"))
+    answer, seat = answer_of(Level.L4, UNSEEN.replace("CHILDREN", "20"))
 
     assert answer == STANDS
     assert 0.4 <= seat.usage().cpu <= 2
@@ -595,7 +604,7 @@ def test_computing_in_children_that_nobody_waits_for_is_counted() -> None:
 
 @only_counted
 def test_computing_in_children_that_nobody_waits_for_is_limited() -> None:
-    answer, seat = answer_of("L4", UNSEEN.replace("CHILDREN", "200"), AMPLE._replace(cpu=0.2))
+    answer, seat = answer_of(Level.L4, UNSEEN.replace("CHILDREN", "200"), AMPLE._replace(cpu=0.2))
 
     assert answer == Fault(FaultKind.CPU)
     assert seat.usage().cpu < 2
@@ -614,7 +623,7 @@ def test_a_bot_that_lives_on_is_held_to_its_computing_exactly() -> None:
     """
     bot = bot_of(source, ".py")._replace(protocol="lines")
     with nothing_left_behind():
-        answers, _, _ = trio.run(decided, "L4", bot, AMPLE._replace(cpu=0.79), 2)
+        answers, _, _ = trio.run(decided, Level.L4, bot, AMPLE._replace(cpu=0.79), 2)
 
     assert answers == [STANDS, Fault(FaultKind.CPU)]
 
@@ -658,7 +667,7 @@ HYDRA = r"""
 
 
 @at_every_level
-def test_of_a_hydra_no_head_survives_its_decision(level: str) -> None:
+def test_of_a_hydra_no_head_survives_its_decision(level: Level) -> None:
     bot = bot_of(HYDRA)
 
     async def ask() -> int:
@@ -678,7 +687,7 @@ def test_of_a_hydra_no_head_survives_its_decision(level: str) -> None:
 
 @pytest.mark.long
 @at_own_world_levels
-def test_a_verdict_does_not_wait_for_a_slow_death_and_nothing_begins_before_it(level: str) -> None:
+def test_a_verdict_does_not_wait_for_a_slow_death_and_nothing_begins_before_it(level: Level) -> None:
     bot, alone = built(ROGUES / "dies_slowly.c"), [b"/bin/sh", b"-c", b"kill -0 -1 2>/dev/null || echo alone"]
 
     async def late(*, buried: bool) -> float:
@@ -702,7 +711,7 @@ def test_a_verdict_does_not_wait_for_a_slow_death_and_nothing_begins_before_it(l
 
 
 @at_every_level
-def test_a_daemon_dies_with_the_decision_that_made_it(level: str) -> None:
+def test_a_daemon_dies_with_the_decision_that_made_it(level: Level) -> None:
     mark = mark_of(29)
 
     told(level, f"(setsid sleep {mark} &) ; nohup sleep {mark} >/dev/null 2>&1 & echo gone")
@@ -725,7 +734,7 @@ def processes() -> Iterator[str]:
 
 
 @at_every_level
-def test_tmp_is_empty_for_every_process(level: str) -> None:
+def test_tmp_is_empty_for_every_process(level: Level) -> None:
     async def ask() -> bytes:
         async with sandboxed(level, Home(empty()), AMPLE) as sandbox:
             await sandbox.keeper.ask([b"/bin/sh", b"-c", b"mkdir -p $HOME/a/b /tmp/a/b; : > /tmp/c"], {}, AMPLE, 5)
@@ -738,7 +747,7 @@ def test_tmp_is_empty_for_every_process(level: str) -> None:
 
 
 @at_own_world_levels
-def test_no_more_tasks_than_allowed(level: str) -> None:
+def test_no_more_tasks_than_allowed(level: Level) -> None:
     said = told(
         level, "i=0; while [ $i -lt 20 ]; do sleep 1 & i=$((i+1)); done; wait; echo ALL", AMPLE._replace(tasks=6)
     )
@@ -750,7 +759,7 @@ def test_no_more_tasks_than_allowed(level: str) -> None:
 
 
 @at_every_level
-def test_a_question_can_be_cut_short(level: str) -> None:
+def test_a_question_can_be_cut_short(level: Level) -> None:
     async def ask() -> Ended:
         async with sandboxed(level, Home(empty()), AMPLE) as sandbox, trio.open_nursery() as nursery:
 
@@ -772,7 +781,7 @@ def test_a_question_can_be_cut_short(level: str) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: a keeper cannot be held up")
 @pytest.mark.parametrize("script", ["sleep 0.4; echo S", "sleep 9"])
 @at_every_level
-def test_a_keeper_that_is_held_up_does_not_call_late_what_has_exited(level: str, script: str) -> None:
+def test_a_keeper_that_is_held_up_does_not_call_late_what_has_exited(level: Level, script: str) -> None:
     async def ask() -> Ended:
         async with sandboxed(level, Home(empty()), AMPLE) as sandbox, trio.open_nursery() as nursery:
 
@@ -796,7 +805,7 @@ def test_a_keeper_that_is_held_up_does_not_call_late_what_has_exited(level: str,
 
 
 @at_every_level
-def test_what_is_paused_does_not_compute_and_then_goes_on(level: str) -> None:
+def test_what_is_paused_does_not_compute_and_then_goes_on(level: Level) -> None:
     async def ask() -> tuple[float, float]:
         reads, writes = os.pipe()
         async with sandboxed(level, Home(empty()), AMPLE) as sandbox:
@@ -828,7 +837,7 @@ def test_what_is_paused_does_not_compute_and_then_goes_on(level: str) -> None:
 
 
 @pytest.mark.parametrize("level", levels())
-def test_what_is_paused_while_nobody_is_there_stops_nobody_who_comes(level: str) -> None:
+def test_what_is_paused_while_nobody_is_there_stops_nobody_who_comes(level: Level) -> None:
     async def ask() -> list[bytes]:
         async with sandboxed(level, Home(empty()), AMPLE) as sandbox:
             said = []
@@ -851,15 +860,16 @@ def test_what_is_paused_while_nobody_is_there_stops_nobody_who_comes(level: str)
 
 @pytest.mark.parametrize("last", ["", "sandbox.keeper.pause()"])
 @at_every_level
-def test_whoever_is_killed_takes_its_sandboxes_along(level: str, last: str) -> None:
+def test_whoever_is_killed_takes_its_sandboxes_along(level: Level, last: str) -> None:
     mark = mark_of(28)
     script = f"""
 import os, trio
 from pathlib import Path
 from host.sandbox.limits import Limits
 from host.sandbox import Home, sandboxed
+from host.sandbox.levels import Level
 async def main():
-    async with sandboxed({level!r}, Home(Path({str(empty())!r})), Limits()) as sandbox:
+    async with sandboxed(Level({str(level)!r}), Home(Path({str(empty())!r})), Limits()) as sandbox:
         reads, writes = os.pipe()
         words = [b"/bin/sh", b"-c", b"sleep {mark} & sleep {mark}"]
         await sandbox.keeper.start(words, {{}}, Limits(), (reads, writes, writes))
@@ -873,7 +883,7 @@ trio.run(main)
         assert host.stdout is not None and host.stdout.readline() == b"up\n"
         host.kill()
     until(lambda: not [line for line in processes() if mark in line])
-    if level == "L4":  # nobody was left to remove its group: whoever comes next does
+    if level.traits.exact_cpu:  # nobody was left to remove its group: whoever comes next does
         elsewhere("from host.sandbox import cgroup; cgroup.base()")
         assert not groups_of(host.pid)
 
@@ -884,7 +894,7 @@ def groups_of(pid: int) -> list[Path]:
 
 
 @at_every_level
-def test_a_sandbox_that_cannot_be_made_is_our_failure_and_leaves_nothing(level: str, tmp_path: Path) -> None:
+def test_a_sandbox_that_cannot_be_made_is_our_failure_and_leaves_nothing(level: Level, tmp_path: Path) -> None:
     async def make() -> None:
         async with sandboxed(level, Home(tmp_path / "not there"), AMPLE):
             raise AssertionError("it was made")
@@ -894,7 +904,7 @@ def test_a_sandbox_that_cannot_be_made_is_our_failure_and_leaves_nothing(level: 
 
 
 @at_every_level
-def test_a_state_file_is_the_one_thing_that_stays(level: str, tmp_path: Path) -> None:
+def test_a_state_file_is_the_one_thing_that_stays(level: Level, tmp_path: Path) -> None:
     state = CACHE / f"state-{level}"
     state.touch()
     shown = CACHE / f"with-state-{level}"
@@ -915,7 +925,7 @@ def test_a_state_file_is_the_one_thing_that_stays(level: str, tmp_path: Path) ->
 
 
 @at_every_level
-def test_ten_sandboxes_come_and_go_and_leave_nothing(level: str) -> None:
+def test_ten_sandboxes_come_and_go_and_leave_nothing(level: Level) -> None:
     async def many() -> None:
         for _ in range(5):
             async with sandboxed(level, Home(empty()), AMPLE) as one, sandboxed(level, Home(empty()), AMPLE) as two:
@@ -938,7 +948,7 @@ def test_names_and_owners_are_no_way_around_landlock(tmp_path: Path) -> None:
     script = f"chmod 777 {mine}; touch -d 2011-05-23 {mine}; chgrp 0 {mine}; rm {mine}; : > {mine}"
 
     async def ask() -> os.stat_result:
-        async with sandboxed("L2", Home(empty()), AMPLE) as sandbox:
+        async with sandboxed(Level.L2, Home(empty()), AMPLE) as sandbox:
             owner = Path(f"/proc/{sandbox.pid}/task").stat()
             os.chown(mine, owner.st_uid, owner.st_gid)
             before = mine.stat()
@@ -960,16 +970,16 @@ def test_who_is_not_root_sees_that_a_build_hides_a_folder_and_removes_it_all_the
     said = elsewhere("""
 import os, tempfile, trio
 from pathlib import Path
-from host.submissions.build import _remove, bursts
+from host.submissions.build import _remove, exceeds_quota
 
 if os.geteuid() == 0:
     os.setgid(65534), os.setuid(65534)
 folder = Path(tempfile.mkdtemp(dir="/tmp"))
-seen = bursts(folder)
+seen = exceeds_quota(folder)
 inside = folder / "closed" / "inside"
 inside.mkdir(parents=True)
 (folder / "closed").chmod(0o300)
-hidden = bursts(folder)
+hidden = exceeds_quota(folder)
 trio.run(_remove, [folder])
 print(seen, hidden, folder.exists())
 """)
@@ -989,7 +999,7 @@ def test_nobody_marks_what_it_shares_with_its_like_by_a_mode() -> None:
             return 0;
         }
     """
-    assert answer_of("L2", source)[0] == STANDS
+    assert answer_of(Level.L2, source)[0] == STANDS
 
 
 @only_fenced
@@ -1007,7 +1017,7 @@ def test_nobody_leaves_its_process_group(tmp_path: Path) -> None:
         }
     """
 
-    assert answer_of("L2", source)[0] == STANDS
+    assert answer_of(Level.L2, source)[0] == STANDS
 
 
 @only_fenced
@@ -1020,7 +1030,7 @@ def test_a_socket_with_a_path_is_out_of_reach() -> None:
         path.chmod(0o777)
         server.listen()
         said = told(
-            "L2", f"python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect('{path}'); print('MET')\""
+            Level.L2, f"python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect('{path}'); print('MET')\""
         )
     path.unlink()
 
@@ -1033,7 +1043,7 @@ def test_a_socket_with_a_path_is_out_of_reach() -> None:
 @only_counted
 def test_a_group_can_be_told_by_what_is_in_it() -> None:
     async def look() -> tuple[float, int]:
-        async with sandboxed("L4", Home(empty()), AMPLE) as sandbox:
+        async with sandboxed(Level.L4, Home(empty()), AMPLE) as sandbox:
             assert sandbox.group is not None
             await sandbox.keeper.ask([b"/bin/true"], {}, AMPLE, 5)
             return sandbox.group.computed(), sandbox.group.used()
@@ -1086,30 +1096,30 @@ def test_a_mount_from_outside_a_namespace_is_not_ours() -> None:
 
 
 def test_no_sandbox_is_never_given_for_a_demand() -> None:
-    assert detect().level == "none" or require_level("L2") != "none"
-    assert require_level("none") == "none"
+    assert not detect().level.traits.isolates or require_level(Level.L2).traits.isolates
+    assert require_level(Level.NONE) is Level.NONE
 
 
 def test_without_a_sandbox_the_sweep_catches_what_it_can() -> None:
     mark = mark_of(27)
 
-    told("none", f"(setsid sleep {mark} &) ; sleep {mark} & echo gone")
+    told(Level.NONE, f"(setsid sleep {mark} &) ; sleep {mark} & echo gone")
 
     assert not [line for line in processes() if mark in line]
 
 
 def test_a_demand_that_cannot_be_met_is_refused_with_exit_code_6() -> None:
-    if detect().level == "L4":
+    if detect().level.traits.exact_cpu:
         pytest.skip("this machine gives every level")
     with pytest.raises(UserError) as refusal:
-        require_level("L4")
+        require_level(Level.L4)
     assert refusal.value.exit_code == 6
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: no small disk can be mounted")
 @at_every_level
 def test_no_build_fills_the_disk_with_files_that_have_no_name(
-    level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk, source = CACHE / "small disk", tmp_path / "hides"
     disk.mkdir(exist_ok=True)

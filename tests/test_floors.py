@@ -1,6 +1,7 @@
 """The house has floors: imports go down only, and the two lowest know no clock, no process and no chance."""
 
 import ast
+import re
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -108,3 +109,15 @@ def test_what_croupier_imports_is_what_it_says_it_needs() -> None:
 
 def test_floors_have_no_strangers() -> None:
     assert {home for floor in FLOORS for home in floor} <= set(MODULES) | {"host.web"}
+
+
+def test_no_level_of_isolation_is_named_outside_the_sandbox_package() -> None:
+    name = re.compile(r"\bL[1-9]\b|Level\.NONE")
+    named = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in [*SOURCES, *ROOT.glob("host/**/*.html"), *ROOT.glob("host/**/*.js")]
+        if not path.is_relative_to(ROOT / "host" / "sandbox")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if name.search(line)
+    ]
+    assert not named

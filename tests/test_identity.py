@@ -12,6 +12,7 @@ from host.bots.values import Evidence, Timing, Usage
 from host.games import GAMES
 from host.play.records import Fixture, Job, Record, Result, WorkerSetup, decode_job, decode_setup, encode
 from host.play.worker import rules_of
+from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import BotSpec, Submission
 from host.submissions.build import SPELLED_LIMITS, Bot, spelled_spec, spelled_steps
@@ -123,7 +124,7 @@ SETUP = WorkerSetup(
     rules=GAMES["cardshark"].presets["thread"],
     bots=(BOT,),
     seed=b"seed",
-    level="L3",
+    level=Level.L3,
     parallel_tables=64,
     pondering=True,
 )

@@ -8,6 +8,7 @@ from house import CACHE
 from machines import until
 
 from host.sandbox import bubblewrap, keeper
+from host.sandbox.levels import Level
 
 FAILING_COMPILER = "#!/bin/sh\necho 'stdlib.h: No such file or directory' >&2\nexit 1\n"
 pytestmark = pytest.mark.skipif(not bubblewrap.program(), reason="NO BUBBLEWRAP HERE")
@@ -32,8 +33,8 @@ def test_doctor_shows_the_message_of_a_compiler_that_fails() -> None:
     assert "the keeper does not compile" in done.out and "stdlib.h: No such file or directory" in done.out
 
 
-@pytest.mark.parametrize("level", ["L4", "L3", "L2", "none"])
-def test_no_level_runs_without_the_keeper(level: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("level", Level)
+def test_no_level_runs_without_the_keeper(level: Level, tmp_path: Path) -> None:
     env = machine(f"level-{level}")
     cup = cup_in(tmp_path / "cup")
     (cup / "croupier.toml").write_text((cup / "croupier.toml").read_text() + f'[sandbox]\nlevel = "{level}"\n')
@@ -56,6 +57,6 @@ def test_a_bubblewrap_that_never_ends_is_given_up() -> None:
 
     level = croupier_process("doctor", "--json", env=env).json["sandbox"]
 
-    assert level in ("none", "L2")
+    assert level in (Level.NONE, Level.L2)
     slept = Path(f"/proc/{sleeper.read_text().strip()}/cmdline")
     until(lambda: not slept.exists() or not slept.read_bytes())  # dead, reaped or not

@@ -170,7 +170,7 @@ def test_the_times_of_every_decision_at_the_first_tables_are_kept(protocol: str,
 
 
 COUNTED = pytest.mark.skipif(
-    not level().startswith("L4"), reason="NO CONTROL GROUPS HERE: nobody counts single answers"
+    not level().traits.exact_cpu, reason="NO CONTROL GROUPS HERE: nobody counts single answers"
 )
 BUSY_AT = """
     import sys, time

@@ -51,7 +51,7 @@ HASTY = """
         print("S", flush=True)
 """
 ENOUGH = 0.5  # seconds of computing that tell who ponders for a second from who does not, on a machine however loaded
-pytestmark = pytest.mark.skipif(level() == "none", reason="NO SANDBOX HERE")
+pytestmark = pytest.mark.skipif(not level().traits.isolates, reason="NO SANDBOX HERE")
 
 
 def bot_of(source: str, suffix: str, name: str) -> Bot:
@@ -109,7 +109,7 @@ def test_a_bot_that_has_no_question_does_not_compute() -> None:
     assert not seat.faults
     assert total < ENOUGH
     assert seat.usage().pauses >= 10
-    if level() == "L4":
+    if level().traits.exact_cpu:
         assert 0 < seat.usage().pondered < ENOUGH
 
 

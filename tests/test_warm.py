@@ -16,7 +16,9 @@ from host.bots.seat import open_seat
 from host.bots.values import Batch, Evidence, Question
 from host.games import GAMES
 from host.play.records import Job
-from host.sandbox import Home, Keeper, Sandbox, detect, landlock, sandboxed
+from host.sandbox import Home, Keeper, Sandbox, landlock, sandboxed
+from host.sandbox.detect import detect
+from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.sandbox.process_tree import descendants
 from host.submissions.bot_spec import Bot
@@ -30,7 +32,7 @@ from protocols.wire import Answer, Fault, FaultKind, Move
 GAME = GAMES["cardshark"]
 STANDS, OUT = Move("S"), Move("B", 666)
 Ask = Callable[[], Awaitable[Answer]]
-WARM = [level for level in levels() if level in ("L3", "L4") and landlock.version() >= landlock.WANTED]
+WARM = [level for level in levels() if level.traits.can_warm and landlock.version() >= landlock.WANTED]
 at_every_warm_level = pytest.mark.parametrize("level", WARM)
 only_warm = pytest.mark.skipif(not WARM, reason="NO NAMESPACES OR NO LANDLOCK HERE: warm starts are not tested")
 
@@ -49,7 +51,7 @@ def folder_of(source: str, **files: str) -> Path:
 
 
 def asked(
-    level: str, bot: Bot, questions: int = 3, limits: Limits = AMPLE
+    level: Level, bot: Bot, questions: int = 3, limits: Limits = AMPLE
 ) -> tuple[list[Answer], Sequence[Evidence], int]:
     """Ask a bot; return its answers, the evidence and how many words its interpreter's command has, 0 when it is cold."""
 
@@ -68,7 +70,7 @@ def asked(
         return trio.run(ask)
 
 
-def answers_of(level: str, source: str, questions: int = 3, limits: Limits = AMPLE) -> list[Answer]:
+def answers_of(level: Level, source: str, questions: int = 3, limits: Limits = AMPLE) -> list[Answer]:
     """Return what a warm bot answers; it must be warm."""
     answers, evidence, warm = asked(level, built(folder_of(source)), questions, limits)
     assert warm, evidence
@@ -76,7 +78,7 @@ def answers_of(level: str, source: str, questions: int = 3, limits: Limits = AMP
 
 
 @at_every_warm_level
-def test_a_global_written_in_one_move_is_invisible_in_the_next(level: str) -> None:
+def test_a_global_written_in_one_move_is_invisible_in_the_next(level: Level) -> None:
     source = """
         import builtins, json, os, random, sys
 
@@ -92,7 +94,7 @@ def test_a_global_written_in_one_move_is_invisible_in_the_next(level: str) -> No
 
 
 @at_every_warm_level
-def test_a_warm_start_is_a_start(level: str) -> None:
+def test_a_warm_start_is_a_start(level: Level) -> None:
     source = """
         import os, random, signal, sys, threading
 
@@ -121,7 +123,7 @@ def test_a_warm_start_is_a_start(level: str) -> None:
 
 
 @at_every_warm_level
-def test_no_question_is_left_in_the_memory_of_a_later_fork(level: str) -> None:
+def test_no_question_is_left_in_the_memory_of_a_later_fork(level: Level) -> None:
     source = """
         import ctypes, os, re, sys
 
@@ -155,7 +157,7 @@ def test_no_question_is_left_in_the_memory_of_a_later_fork(level: str) -> None:
 
 
 @at_every_warm_level
-def test_the_locks_that_are_held_over_a_fork_are_free_in_it(level: str) -> None:
+def test_the_locks_that_are_held_over_a_fork_are_free_in_it(level: Level) -> None:
     source = """
         import concurrent.futures, logging, random, sys, threading
 
@@ -171,7 +173,7 @@ def test_the_locks_that_are_held_over_a_fork_are_free_in_it(level: str) -> None:
 
 
 @at_every_warm_level
-def test_chance_is_not_the_same_in_every_fork(level: str) -> None:
+def test_chance_is_not_the_same_in_every_fork(level: Level) -> None:
     source = """
         import random
 
@@ -182,7 +184,7 @@ def test_chance_is_not_the_same_in_every_fork(level: str) -> None:
 
 
 @at_every_warm_level
-def test_nobody_reaches_the_interpreter(level: str) -> None:
+def test_nobody_reaches_the_interpreter(level: Level) -> None:
     source = """
         import os, signal
 
@@ -211,7 +213,7 @@ def test_nobody_reaches_the_interpreter(level: str) -> None:
 
 
 @at_every_warm_level
-def test_what_a_fork_leaves_running_is_dead_at_the_next(level: str) -> None:
+def test_what_a_fork_leaves_running_is_dead_at_the_next(level: Level) -> None:
     source = """
         import os, subprocess, time
 
@@ -258,7 +260,7 @@ async def forked_ahead(sandbox: Sandbox) -> int:
 
 
 def with_a_bot(
-    level: str, source: str, test: Callable[[Sandbox, Ask], Awaitable[None]], limits: Limits = AMPLE
+    level: Level, source: str, test: Callable[[Sandbox, Ask], Awaitable[None]], limits: Limits = AMPLE
 ) -> None:
     """Have a bot in its sandbox tested."""
     bot = built(folder_of(source))._replace(limits=limits)
@@ -280,7 +282,7 @@ def with_a_bot(
 
 
 @at_every_warm_level
-def test_who_is_forked_ahead_computes_nothing_and_is_the_next_bot(level: str) -> None:
+def test_who_is_forked_ahead_computes_nothing_and_is_the_next_bot(level: Level) -> None:
     async def test(sandbox: Sandbox, ask: Ask) -> None:
         for _ in range(3):
             waiting = Path(f"/proc/{await forked_ahead(sandbox)}")
@@ -299,7 +301,7 @@ def test_who_is_forked_ahead_computes_nothing_and_is_the_next_bot(level: str) ->
 
 @at_every_warm_level
 @pytest.mark.parametrize("place", [0, 1])
-def test_who_has_died_while_it_waited_costs_no_bot_its_question(level: str, place: int) -> None:
+def test_who_has_died_while_it_waited_costs_no_bot_its_question(level: Level, place: int) -> None:
     async def test(sandbox: Sandbox, ask: Ask) -> None:
         for _ in range(3):
             assert await ask() == STANDS
@@ -313,7 +315,7 @@ def test_who_has_died_while_it_waited_costs_no_bot_its_question(level: str, plac
 
 
 @at_every_warm_level
-def test_nobody_waits_beside_a_bot_that_is_started_cold(level: str) -> None:
+def test_nobody_waits_beside_a_bot_that_is_started_cold(level: Level) -> None:
     async def test(sandbox: Sandbox, ask: Ask) -> None:
         await ask()
         await forked_ahead(sandbox)
@@ -327,7 +329,7 @@ def test_nobody_waits_beside_a_bot_that_is_started_cold(level: str) -> None:
 
 
 @at_every_warm_level
-def test_a_bot_has_three_descriptors_and_leaves_its_successor_no_more(level: str) -> None:
+def test_a_bot_has_three_descriptors_and_leaves_its_successor_no_more(level: Level) -> None:
     source = """
         import os, socket
 
@@ -345,7 +347,7 @@ def test_a_bot_has_three_descriptors_and_leaves_its_successor_no_more(level: str
     assert answers_of(level, source) == [STANDS] * 3
 
 
-@pytest.mark.skipif("L4" not in WARM, reason="NO CONTROL GROUP HERE: there is no fair clock")
+@pytest.mark.skipif(Level.L4 not in WARM, reason="NO CONTROL GROUP HERE: there is no fair clock")
 def test_what_a_fork_has_waited_before_its_question_is_not_its_waiting() -> None:
     limits = AMPLE._replace(clock="fair")
 
@@ -359,7 +361,7 @@ def test_what_a_fork_has_waited_before_its_question_is_not_its_waiting() -> None
         assert clock.waited == 0
         clock.forget()
 
-    with_a_bot("L4", "print('S')\n", test, limits)
+    with_a_bot(Level.L4, "print('S')\n", test, limits)
 
 
 @at_every_warm_level
@@ -376,7 +378,7 @@ def test_what_a_fork_has_waited_before_its_question_is_not_its_waiting() -> None
         ("room = bytearray(300 << 20)", FaultKind.MEMORY, AMPLE._replace(memory=128 << 20)),
     ],
 )
-def test_a_warm_bot_is_held_to_its_limits(level: str, line: str, kind: FaultKind, limits: Limits) -> None:
+def test_a_warm_bot_is_held_to_its_limits(level: Level, line: str, kind: FaultKind, limits: Limits) -> None:
     bot = built(folder_of(f"import sys\n{line}\n"))
     hold = "import time; time.sleep(0.1)\n" if kind is FaultKind.MEMORY else ""
     bot = built(folder_of(f"{line}\n{hold}")) if hold else bot
@@ -387,7 +389,7 @@ def test_a_warm_bot_is_held_to_its_limits(level: str, line: str, kind: FaultKind
 
 
 @at_every_warm_level
-def test_files_and_exit_functions_of_a_warm_bot_end_as_ever(level: str) -> None:
+def test_files_and_exit_functions_of_a_warm_bot_end_as_ever(level: Level) -> None:
     source = """
         import atexit, sys
 
@@ -405,7 +407,7 @@ def test_files_and_exit_functions_of_a_warm_bot_end_as_ever(level: str) -> None:
 
 
 @at_every_warm_level
-def test_a_bot_that_hides_the_library_is_started_cold_and_check_says_so(level: str) -> None:
+def test_a_bot_that_hides_the_library_is_started_cold_and_check_says_so(level: Level) -> None:
     folder = folder_of("import json, heapq\nprint(json.answer)\n", json="answer = 'S'\n", ctypes="print('B 666')\n")
     bot = built(folder)
 
@@ -417,7 +419,7 @@ def test_a_bot_that_hides_the_library_is_started_cold_and_check_says_so(level: s
 
 
 @at_every_warm_level
-def test_no_file_that_a_build_leaves_is_imported_by_the_interpreter(level: str) -> None:
+def test_no_file_that_a_build_leaves_is_imported_by_the_interpreter(level: Level) -> None:
     folder = folder_of("print('S')\n", later="print('B 666')\n")
     with (folder / "bot.toml").open("a") as manifest:
         manifest.write('build = ["cp later.py ctypes.py", "cp later.py signal.py"]\n')
@@ -490,7 +492,7 @@ def test_where_nobody_can_be_kept_from_the_interpreter_each_start_is_cold() -> N
 
 
 @at_every_warm_level
-def test_a_clock_looks_at_the_bot_and_not_at_its_interpreter(level: str) -> None:
+def test_a_clock_looks_at_the_bot_and_not_at_its_interpreter(level: Level) -> None:
     bot = built(folder_of("import time\n\ntime.sleep(1)\nprint('S')\n"))
     seen = list[tuple[int, int]]()
 

@@ -5,12 +5,13 @@ from contextlib import asynccontextmanager
 
 from host.backends.local import processes
 from host.base.errors import Problem, UserError
-from host.sandbox import require_level
+from host.sandbox.detect import require_level
+from host.sandbox.levels import Level
 from host.submissions.preflight import prepare_bots
 from host.tournament.stage_runner import Backend
 
 
-async def require_local(level: str) -> str:
+async def require_local(level: Level) -> Level:
     """Return the strongest level of this machine. Raise Refused (exit code 6) when that is less than demanded."""
     return require_level(level)
 

@@ -30,7 +30,7 @@ from host.base.errors import Problem, UserError
 from host.games.engine import Game
 from host.play.custom_games import GameOrigin, origin, sources
 from host.play.records import WorkerSetup, encode
-from host.sandbox import at_least
+from host.sandbox.levels import UNPROTECTED, Level
 from host.sandbox.limits import Limits
 from host.submissions import requirements
 from host.submissions.bot_spec import Bot, Submission
@@ -261,7 +261,7 @@ class Cluster:
     def __init__(self, link: DaskClient, say: Say, patience: float) -> None:
         self._link, self._say, self._patience = link, say, patience
         self._files: dict[str, tuple[File, ...]] = {}  # what travels, by its hash
-        self._order = PrepareRequest((), "", GameOrigin(), Limits(), "none")  # its folders are such hashes
+        self._order = PrepareRequest((), "", GameOrigin(), Limits(), UNPROTECTED)  # its folders are such hashes
         self._downloading = trio.Lock()
         self._hashes: dict[str, str] = {}  # of the bots, by name
         self._outfitted: dict[WorkerInfo, PrepareResult] = {}
@@ -270,7 +270,7 @@ class Cluster:
 
     # Before the first table.
 
-    async def demand(self, level: str) -> str:
+    async def demand(self, level: Level) -> Level:
         """Return the demanded level, which every machine that plays must have. Raise Refused when none has it.
 
         It is not the strongest one that can be had: that would depend on who happens to be there.
@@ -312,7 +312,7 @@ class Cluster:
             raise UserError([no_worker(self._link)], 6)
         return list(self._link.members.values())
 
-    async def _unfit(self, member: WorkerInfo, versions: Versions, level: str) -> list[Problem]:
+    async def _unfit(self, member: WorkerInfo, versions: Versions, level: Level) -> list[Problem]:
         """Return what keeps a machine from playing at a level."""
         if problems := other_versions(str(member), versions["client"], versions.get(member.address, {})):
             return problems
@@ -322,7 +322,7 @@ class Cluster:
             return [connection_problem(member, failed)]
         if problems := other_versions(str(member), {"croupier": dask_worker.build_id()}, {"croupier": seen.build_id}):
             return problems
-        if at_least(seen.level, level):
+        if seen.level >= level:
             return []
         told = f'[sandbox] level = "{level}" is demanded and this machine gives "{seen.level}"'
         return [Problem("S001", str(member), told, seen.reasons, "croupier doctor, there")]
@@ -348,7 +348,7 @@ class Cluster:
         submissions: Sequence[Submission],
         game: Game,
         granted: Limits,
-        level: str,
+        level: Level,
         told: Callable[[str, float], None],
     ) -> list[Bot]:
         """Have every machine build and start the bots; return them as the first one made them.

@@ -26,7 +26,8 @@ from host import __version__
 from host.backends.local import start
 from host.backends.prepare_bots import PrepareRequest, PrepareResult, spelled
 from host.play.records import encode
-from host.sandbox import detect
+from host.sandbox.detect import detect
+from host.sandbox.levels import Level
 from host.submissions.bot_spec import Submission
 from host.submissions.build import File, copy_files
 from host.submissions.languages import missing
@@ -40,7 +41,7 @@ class Look(NamedTuple):
     """What a machine is, as far as a tournament cares."""
 
     build_id: str
-    level: str
+    level: Level
     reasons: str  # why it is not a stronger one
 
 

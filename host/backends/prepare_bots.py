@@ -13,6 +13,7 @@ import trio
 from host.base.errors import Problem, UserError
 from host.games import GAMES
 from host.play.custom_games import GameOrigin, reload_game
+from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import Bot, Submission
 from host.submissions.preflight import prepare_bots
@@ -25,7 +26,7 @@ class PrepareRequest(NamedTuple):
     game: str
     origin: GameOrigin  # of a game that is brought
     granted: Limits
-    level: str
+    level: Level
 
 
 class PrepareResult(NamedTuple):

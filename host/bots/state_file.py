@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from host.base import paths
 from host.sandbox import Home, Sandbox, sandboxed
+from host.sandbox.levels import Level
 from host.submissions.bot_spec import Bot
 
 
@@ -32,7 +33,7 @@ class BotSandbox(NamedTuple):
 
 
 @contextlib.asynccontextmanager
-async def bot_sandbox(bot: Bot, level: str) -> AsyncIterator[BotSandbox]:
+async def bot_sandbox(bot: Bot, level: Level) -> AsyncIterator[BotSandbox]:
     """Make a bot's sandbox, its state file empty; both are gone when the block is left. Raise as `sandboxed` does."""
     with contextlib.ExitStack() as files:
         place, descriptor, limits = None, -1, bot.limits

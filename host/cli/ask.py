@@ -14,6 +14,7 @@ from host.cli.output import write
 if TYPE_CHECKING:
     from host.cli.ask_report import AskReport, Difference
     from host.inspect.repro import Repro, Target
+    from host.sandbox.levels import Level
     from host.submissions.bot_spec import Bot, Submission
     from host.tournament.journal import Journal
 
@@ -83,11 +84,12 @@ def _asked(context: CliContext, words: tuple[str, ...], options: Options) -> "As
     from host.cli.ask_report import AskReport, Difference
     from host.cli.common import level_of
     from host.inspect.reask import asked_by_both, reask
+    from host.sandbox.levels import DEFAULT_LEVEL
 
     wanted = _parted(context, words, options)
     questions = _questions(context, wanted, options)
     repro = questions.repros[0]
-    level = level_of("L3", options.unsafe)
+    level = level_of(DEFAULT_LEVEL, options.unsafe)
     names = [wanted.bot or repro.bot.name, *([options.other] if options.other else [])]
     bots = [_built(_spec(context, name, repro.game, questions.sources), repro, level, options) for name in names]
     if options.other:
@@ -191,7 +193,7 @@ def _spec(context: CliContext, word: str, game: str, sources: Mapping[str, str])
     return chosen
 
 
-def _built(submission: "Submission", repro: "Repro", level: str, options: Options) -> "Bot":
+def _built(submission: "Submission", repro: "Repro", level: Level, options: Options) -> "Bot":
     import trio
 
     from host.inspect.reask import NO_LIMITS
@@ -199,7 +201,7 @@ def _built(submission: "Submission", repro: "Repro", level: str, options: Option
 
     bot = trio.run(build, submission.with_keys(game=repro.game), level)
     limits = NO_LIMITS if options.no_limits else repro.bot.limits
-    return bot._replace(limits=limits if level == "L4" else limits._replace(clock="wall"))
+    return bot._replace(limits=limits if level.traits.exact_cpu else limits._replace(clock="wall"))
 
 
 class Export(NamedTuple):

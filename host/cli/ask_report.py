@@ -9,6 +9,7 @@ from host.base.safe_text import escape_control_chars
 from host.inspect.reask import Reply, differences
 from host.inspect.repro import Repro
 from host.report.replay import spelled
+from host.sandbox.levels import Level
 from host.submissions.bot_spec import Bot
 from protocols import PROTOCOLS
 
@@ -21,7 +22,7 @@ class AskReport(NamedTuple):
 
     repro: Repro
     bot: Bot
-    level: str
+    level: Level
     rounds: Sequence[Sequence[Reply]]
     limited: bool = True
 

@@ -13,7 +13,8 @@ from host.bots.monitor import running_monitor
 from host.games import GAMES
 from host.play.bot_pool import BotPool
 from host.play.records import Fixture, Job, Record, WorkerSetup, unpack
-from host.sandbox import randomizes_pids
+from host.sandbox.detect import randomizes_pids
+from host.sandbox.levels import Level
 from host.sandbox.limits import Limits, seconds, size
 from host.submissions import sample_bots
 from host.submissions.bot_spec import Bot
@@ -65,13 +66,13 @@ def folder() -> Path:
     return sample_bots.folder() / "rogues"
 
 
-def gallery(level: str) -> dict[str, Rogue]:
+def gallery(level: Level) -> dict[str, Rogue]:
     """Return all rogues by name, with their verdicts at a level."""
     told = tomllib.loads((folder() / "gallery.toml").read_text())
     return {name: _rogue(name, told[name], level) for name in told}
 
 
-def _rogue(name: str, told: dict[str, Any], level: str) -> Rogue:
+def _rogue(name: str, told: dict[str, Any], level: Level) -> Rogue:
     verdict = told.get(level, told["verdict"])
     limits: dict[str, Any] = {
         key: (size if "iB" in value else seconds)(value) for key, value in told.get("limits", {}).items()
@@ -105,14 +106,14 @@ class Verdict(NamedTuple):
     seconds: float
 
 
-async def attacked(level: str, rogues: Sequence[Rogue]) -> list[Verdict]:
+async def attacked(level: Level, rogues: Sequence[Rogue]) -> list[Verdict]:
     """Return what becomes of rogues at a level, one after the other."""
     source = sample_bots.sample(HONEST, "cardshark")
     honest = (await build(load_submission(source).with_keys(game="cardshark"), level))._replace(limits=AMPLE)
     return [await _one(rogue, honest, level) for rogue in rogues]
 
 
-async def _one(rogue: Rogue, honest: Bot, level: str) -> Verdict:
+async def _one(rogue: Rogue, honest: Bot, level: Level) -> Verdict:
     began = time.monotonic()
 
     def so(mark: str, got: str) -> Verdict:
@@ -137,7 +138,7 @@ async def _one(rogue: Rogue, honest: Bot, level: str) -> Verdict:
     return so("✓" if well else "✗", ", ".join(sorted(faults)) or "harmless")
 
 
-async def _played(bot: Bot, honest: Bot, tables: int, level: str) -> Record:
+async def _played(bot: Bot, honest: Bot, tables: int, level: Level) -> Record:
     rules = next(iter(GAMES["cardshark"].presets.values()))._replace(hands=1)
     setup = WorkerSetup("cardshark", rules, (bot, honest), b"an attack", level)
     async with running_monitor() as watcher, contextlib.AsyncExitStack() as stack:

@@ -198,6 +198,7 @@ def terms_of(
 ) -> tuple[Any, Path]:
     """Return what a friendly game is played under, as the tournament here has it, and where it is journalled."""
     from host.cli.common import level_of
+    from host.sandbox.levels import DEFAULT_LEVEL
     from host.sandbox.limits import Limits
     from host.tournament.adhoc import AdhocRules
     from host.tournament.config import load
@@ -208,7 +209,7 @@ def terms_of(
         raise click.UsageError(f"{told}  (presets: {', '.join(game.presets)})")
     usual = tournament.rules if tournament and tournament.game == game.name else next(iter(game.presets.values()))
     rules = game.presets[preset] if preset else usual
-    level = level_of(tournament.level if tournament else "L3", unsafe)
+    level = level_of(tournament.level if tournament else DEFAULT_LEVEL, unsafe)
     terms = AdhocRules(game, rules, submissions, seed, level, tournament.limits if tournament else Limits())
     return terms, _place_of_play(context, tournament is not None)
 

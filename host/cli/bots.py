@@ -115,6 +115,7 @@ def check(context: CliContext, names: tuple[str, ...], game: str | None, everybo
     from host.cli.author import named
     from host.cli.common import level_of, the_game
     from host.games.engine import Game
+    from host.sandbox.levels import DEFAULT_LEVEL
     from host.sandbox.limits import Limits
     from host.submissions.check import Report, checked, loaded
     from host.submissions.conformance import under_load
@@ -124,7 +125,7 @@ def check(context: CliContext, names: tuple[str, ...], game: str | None, everybo
     if bool(names) == everybody:
         raise click.UsageError("name a bot, or say --all" if not names else "--all is all of them: name none")
     tournament = load(context.folder) if everybody or (context.folder / "croupier.toml").exists() else None
-    level = level_of(tournament.level if tournament else "L3", unsafe)
+    level = level_of(tournament.level if tournament else DEFAULT_LEVEL, unsafe)
     limits = tournament.limits if tournament else Limits()
     reports, exams = [], []
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import trio
 
 from host.sandbox import Home, sandboxed
+from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 
 TIMES = 40
@@ -21,7 +22,7 @@ while os.read(0, 1):
 """
 
 
-async def measured_clocks(level: str) -> dict[str, float]:
+async def measured_clocks(level: Level) -> dict[str, float]:
     """Return medians in seconds: of what croupier adds to a bot's time, and of its clock's own error."""
     true = shutil.which("true") or "/bin/true"
     asked, spawned, late = [], [], []

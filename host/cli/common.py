@@ -12,6 +12,7 @@ from host.base.errors import Problem, UserError
 from host.cli import CliContext, print_json, print_json_line, unknown_name
 from host.games import GAMES
 from host.games.engine import Game
+from host.sandbox.levels import UNPROTECTED, Level
 from host.submissions.bot_spec import SAMPLE_PREFIX
 from host.submissions.discovery import Entry, load_submission
 from host.submissions.sample_bots import sample
@@ -30,13 +31,13 @@ def the_game(name: str) -> Game:
     return GAMES[name]
 
 
-def level_of(demanded: str, unsafe: bool) -> str:
+def level_of(demanded: Level, unsafe: bool) -> Level:
     """Return the level in force. Raise Refused (exit code 6) when the machine has less than demanded."""
-    from host.sandbox import require_level
+    from host.sandbox.detect import require_level
 
-    if unsafe or demanded == "none":
+    if unsafe or not demanded.traits.isolates:
         click.echo("WARNING  no sandbox: every bot may read, change and send whatever you may", err=True)
-        return "none"
+        return UNPROTECTED
     return require_level(demanded)
 
 

@@ -32,6 +32,7 @@ def shipped() -> Path:
 @click.pass_obj
 def compose(context: CliContext, workers: int, force: bool, up: bool) -> None:
     """Write a compose file for a tournament's folder: scheduler, workers and tournament, each shut in."""
+    from host.sandbox.levels import CONTAINER_LEVEL
     from host.tournament.config import load
 
     load(context.folder)
@@ -53,7 +54,9 @@ def compose(context: CliContext, workers: int, force: bool, up: bool) -> None:
     if context.json:
         print_json("compose", files=[str(place) for place in places], workers=workers)
         return
-    click.echo(f"{places[0]}: {workers} worker{'' if workers == 1 else 's'}, level L3 by {places[1].name}")
+    click.echo(
+        f"{places[0]}: {workers} worker{'' if workers == 1 else 's'}, level {CONTAINER_LEVEL} by {places[1].name}"
+    )
     click.echo(f"  cd {context.folder.resolve()} && docker compose up --exit-code-from tournament")
 
 

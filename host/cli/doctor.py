@@ -62,7 +62,7 @@ def doctor(context: CliContext, attack: bool, rogues: tuple[str, ...]) -> None:
     from host.backends.local import usable_cores
     from host.base.format import duration
     from host.cli.clock_benchmark import measured_clocks
-    from host.sandbox import clock_problem, detect, randomizes_pids
+    from host.sandbox.detect import clock_problem, detect, randomizes_pids
     from host.sandbox.limits import CLOCKS
     from host.submissions.languages import LANGUAGES, tool
 
@@ -76,7 +76,7 @@ def doctor(context: CliContext, attack: bool, rogues: tuple[str, ...]) -> None:
         if lacks:
             missing.append({"language": row.name, "programs": lacks, "cure": f"apt install {row.package}"})
     offered = [clock for clock in CLOCKS if clock_problem(clock, here.level) is None]
-    measured = trio.run(measured_clocks, here.level) if here.level != "none" else None
+    measured = trio.run(measured_clocks, here.level) if here.level.traits.isolates else None
     if context.json:
         print_json(
             "doctor",
@@ -90,7 +90,7 @@ def doctor(context: CliContext, attack: bool, rogues: tuple[str, ...]) -> None:
             languages=languages,
             missing=missing,
         )
-        raise click.exceptions.Exit(0 if here.level != "none" else 6)
+        raise click.exceptions.Exit(0 if here.level.traits.isolates else 6)
 
     click.echo(
         f"croupier {__version__} · Python {platform.python_version()} · {platform.system()} {platform.release()} · "
@@ -100,19 +100,17 @@ def doctor(context: CliContext, attack: bool, rogues: tuple[str, ...]) -> None:
         f"{'✓' if works else '!'} {' '.join(filter(None, (name, words)))}" for name, works, words in here.mechanisms
     ]
     click.echo(f"isolation {here.level:<4}    {'  '.join(marks)}")
-    if here.level == "none":
+    if not here.level.traits.isolates:
         click.echo("          ✗ bots of strangers cannot be run here")
         for problem in here.reasons:
             click.echo(str(problem))
     else:
-        if here.level != "L4":
-            click.echo("          memory and computing are watched, every 20 ms: short lives in between go unseen")
+        for line in here.level.traits.lacks:
+            click.echo(f"          {line}")
         if not randomizes_pids(here.level):
             click.echo(
                 "          process numbers are counted on here: an argv bot can tell how many it has had (docs/security.md)"
             )
-        if here.level == "L2":
-            click.echo('          weaker than the default: only with level = "L2" under [sandbox] in croupier.toml')
         for problem in here.reasons:
             click.echo(f"          {problem.message}{': ' if problem.evidence else ''}{problem.evidence}")
             click.echo(f"          a higher level by: {problem.hint}")
@@ -134,7 +132,7 @@ def doctor(context: CliContext, attack: bool, rogues: tuple[str, ...]) -> None:
     click.echo(f"languages {' · '.join(shown)}")
     for each in missing:
         click.echo(f"missing   {each['language']}: {', '.join(each['programs'])}      {each['cure']}")
-    raise click.exceptions.Exit(0 if here.level != "none" else 6)
+    raise click.exceptions.Exit(0 if here.level.traits.isolates else 6)
 
 
 def _attack(context: CliContext, names: tuple[str, ...]) -> NoReturn:
@@ -142,9 +140,11 @@ def _attack(context: CliContext, names: tuple[str, ...]) -> NoReturn:
     import trio
 
     from host.cli.attack import attacked, gallery
-    from host.sandbox import detect, require_level
+    from host.sandbox.detect import detect, require_level
+    from host.sandbox.levels import DEFAULT_LEVEL
 
-    level = require_level("L2" if detect().level == "L2" else "L3")
+    here = detect().level
+    level = here if here.traits.isolates else require_level(DEFAULT_LEVEL)
     rogues = gallery(level)
     for name in names:
         if name not in rogues:

@@ -17,6 +17,7 @@ from host.games.engine import Game
 from host.inspect.recorded import Decision
 from host.inspect.repro import History, RecordedBot, Repro
 from host.play.records import read_answer, spelled_answer
+from host.sandbox.levels import Level
 from host.sandbox.limits import CLOCKS, Limits
 from protocols import PROTOCOLS
 from protocols.wire import Protocol, View
@@ -54,7 +55,7 @@ class Bundle(msgspec.Struct, rename={"format": "schema"}):
     table: str
     bot: dict[str, Any]
     croupier_seed: int
-    level: str
+    level: Level
     history: History
     before: list[Question]
     asked: list[Question]

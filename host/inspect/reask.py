@@ -19,6 +19,7 @@ from host.inspect.repro import Repro
 from host.play.bot_pool import BotPool
 from host.play.records import WorkerSetup
 from host.sandbox import KeeperDied, KeeperOutOfMemory, Sandbox
+from host.sandbox.levels import Level
 from host.sandbox.limits import GIB, KIB, Limits
 from host.submissions.bot_spec import Bot
 from protocols.wire import Fault, FaultKind
@@ -45,7 +46,7 @@ class Reply(NamedTuple):
         return shares(self.seen, self.now.wall, self.now.cpu)
 
 
-async def reask(bot: Bot, repro: Repro, level: str, times: int = 1) -> list[list[Reply]]:
+async def reask(bot: Bot, repro: Repro, level: Level, times: int = 1) -> list[list[Reply]]:
     """Ask a bot, each time from a fresh start; return the replies of each time. Raise Refused if its sandbox fails."""
     async with running_monitor() as watcher, AsyncExitStack() as stack:
         setup = WorkerSetup(game=repro.game, rules=repro.rules, bots=(bot,), seed=b"", level=level)
@@ -98,7 +99,7 @@ def differences(one: Sequence[Reply], other: Sequence[Reply]) -> list[tuple[Repl
     return [(mine, theirs) for mine, theirs in zip(one, other, strict=True) if mine.now.answer != theirs.now.answer]
 
 
-def asked_by_both(bots: Sequence[Bot], repros: Sequence[Repro], level: str) -> tuple[list[Reply], list[Reply]]:
+def asked_by_both(bots: Sequence[Bot], repros: Sequence[Repro], level: Level) -> tuple[list[Reply], list[Reply]]:
     """Return the replies of two bots to the same questions."""
 
     async def work() -> tuple[list[Reply], list[Reply]]:

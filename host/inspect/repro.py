@@ -7,6 +7,7 @@ from host.base.errors import Problem, UserError
 from host.bots.values import Evidence
 from host.inspect.recorded import Decision, RecordedFixture, load_fixture, seed_of
 from host.play.bot_pool import bot_seed
+from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.submissions.discovery import DEFAULT_LIMITS
 from host.tournament.journal import Journal
@@ -60,7 +61,7 @@ class Repro(NamedTuple):
     table: str  # its name, which is its part of the seed
     bot: RecordedBot
     croupier_seed: int
-    level: str
+    level: Level
     asked: tuple[Decision, ...]
     before: tuple[Decision, ...] = ()
     history: History = "none"
@@ -152,7 +153,7 @@ def _repro(journal: Journal, recorded: RecordedFixture, bot: str) -> Repro:
         table=fixture.path,
         bot=recorded_bot(journal, bot),
         croupier_seed=bot_seed(recorded.seed, bot, fixture.path),
-        level=journal.metadata()["level"],
+        level=Level(journal.metadata()["level"]),
         asked=(),
         state=journal.initial_states(fixture.path).get(bot),
     )

@@ -9,6 +9,7 @@ import msgspec
 from host.bots.values import Evidence, Timing, Usage
 from host.games.engine import Scores
 from host.play.custom_games import GameOrigin, reload_game
+from host.sandbox.levels import Level
 from host.submissions.bot_spec import Bot
 from protocols.wire import Answer, Fault, FaultKind, Move
 
@@ -96,7 +97,7 @@ class WorkerSetup(NamedTuple):
     rules: Any
     bots: tuple[Bot, ...]
     seed: bytes
-    level: str
+    level: Level
     parallel_tables: int = 0  # most tables at once; 0 = croupier's own default
     pondering: bool = False  # whether bots may go on computing while they have no question
     origin: GameOrigin = GameOrigin()  # of a game that the organiser brings

@@ -21,6 +21,7 @@ from host.report.summary import RunSummary, Stage
 from host.report.table_replays import TableRef, gzip_base64
 from host.report.terminal import advised
 from host.report.timelines import Chips
+from host.sandbox.levels import made_of
 from host.tournament.stages import kind_by_name
 
 PAGES = Path(__file__).parent / "pages"
@@ -32,12 +33,6 @@ LIVE_POLICY = (
 )
 """What a served page may do: nothing that stands in the page itself is ever run."""
 
-ISOLATION: Mapping[str, str] = {
-    "L4": "namespaces, system call filter, cgroups",
-    "L3": "namespaces, system call filter, limits watched",
-    "L2": "Landlock, system call filter, limits",
-    "none": "no sandbox: every bot could do what its host could",
-}
 KINDS: Mapping[str, str] = {
     "timeout": "no whole answer within the limit",
     "cpu": "more processor time than a move may take",
@@ -173,7 +168,7 @@ def render(
         "together": TOGETHER,
         "cut": thrift is Detail.CUT,
         "kinds": KINDS,
-        "isolation": ISOLATION.get(told.level, told.level),
+        "isolation": made_of(told.level),
         "version": __version__,
         "commands": _commands(told),
         "withheld": _withheld(told),

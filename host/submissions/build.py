@@ -22,6 +22,7 @@ from host.base.safe_text import escape_control_chars
 from host.bots.monitor import running_monitor
 from host.games import GAMES
 from host.sandbox import Ended, Home, sandboxed
+from host.sandbox.levels import Level
 from host.sandbox.limits import GIB, KIB, MIB, Limits
 from host.submissions import requirements
 from host.submissions.adapters import ADAPTERS, adapted, advice, default_command, lay
@@ -183,7 +184,7 @@ def format_step(step: Step) -> str:
     return " ".join([Path(step.command[0]).name, *step.command[1:]])
 
 
-async def build(submission: Submission, level: str, *, force: bool = False) -> Bot:
+async def build(submission: Submission, level: Level, *, force: bool = False) -> Bot:
     """Return the bot, built inside a sandbox of this level, or found built already.
 
     Raise Refused: exit code 6 when a toolchain is missing, 4 when it does not build, with the compiler's words, 3 when
@@ -369,7 +370,7 @@ def log_of(sha256: str) -> Path:
     return paths.cache() / "bots" / f"{sha256[:32]}.log"
 
 
-async def _run(submission: Submission, steps: list[Step], log: Path, staged: Path, level: str) -> None:
+async def _run(submission: Submission, steps: list[Step], log: Path, staged: Path, level: Level) -> None:
     """Run the steps of a build. Write all their output to its log; raise Refused with the first error."""
     log.write_text("")
     home = Home(staged, writable=True, scratch=SCRATCH)

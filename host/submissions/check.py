@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from host.base.errors import HostFailure, Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.games.engine import Game
+from host.sandbox.levels import Level
 from host.sandbox.limits import MIB, Limits
 from host.submissions.adapters import adapted
 from host.submissions.bot_spec import Bot, Submission, spelled_limit
@@ -69,7 +70,7 @@ class Report(NamedTuple):
 
 
 async def checked(
-    submission: Submission, game: Game, level: str, granted: Limits, rules: Any = None, place: str = ""
+    submission: Submission, game: Game, level: Level, granted: Limits, rules: Any = None, place: str = ""
 ) -> tuple[Report, Bot | None]:
     """Return what a bot makes of its exam, and the bot if it builds; never raise for what a bot does."""
     began = time.monotonic()
@@ -133,7 +134,7 @@ def loaded(bot: Bot, asked: Sample | None) -> Line:
 # What the report says.
 
 
-def told(bot: Bot, game: Game, rules: Any, course: ConformanceResult, level: str) -> Iterator[Line]:
+def told(bot: Bot, game: Game, rules: Any, course: ConformanceResult, level: Level) -> Iterator[Line]:
     """Yield the lines of a report."""
     lives = PROTOCOLS[bot.protocol].lives
     if not course.asked or course.usage is None:
@@ -156,7 +157,7 @@ def told(bot: Bot, game: Game, rules: Any, course: ConformanceResult, level: str
             f"level {level}; it complains: {complaint[0]}    note B037",
             hint_of_refusal(bot, course.stderr),
         )
-    elif level == "none":
+    elif not level.traits.isolates:
         yield Line(
             "!", "sandbox", "none: it was not kept from anything", "without --unsafe it is tried as it will play"
         )

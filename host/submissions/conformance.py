@@ -16,6 +16,7 @@ from host.bots.state_file import BotSandbox, bot_sandbox
 from host.bots.values import Batch, Evidence, Question, Usage
 from host.games.engine import Game, Table
 from host.games.luck import Luck
+from host.sandbox.levels import Level
 from host.submissions.bot_spec import Bot
 from host.submissions.diagnosis import diagnose, first_of_each
 from host.submissions.protocol_probe import ProbeResult, detect_protocol, unflushed
@@ -164,7 +165,7 @@ class TestBench(NamedTuple):
         return problem
 
 
-async def run_conformance(bot: Bot, game: Game, rules: Any, level: str) -> ConformanceResult:
+async def run_conformance(bot: Bot, game: Game, rules: Any, level: Level) -> ConformanceResult:
     """Put a bot through its exam. Raise HostFailure when no sandbox holds it, or the machine is too busy."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
@@ -194,7 +195,7 @@ async def _examined(room: TestBench) -> ConformanceResult:
     )
 
 
-async def under_load(exams: Sequence[tuple[Bot, Game]], level: str) -> list[Sample | None]:
+async def under_load(exams: Sequence[tuple[Bot, Game]], level: Level) -> list[Sample | None]:
     """Return the slowest answers of bots that all think at the same time, beside as many busy processes as cores.
 
     What comes of it is no verdict: on a machine so busy nobody would hold a cup. None says that there was no answer.

@@ -14,7 +14,8 @@ from host.bots.seat import Seat, open_seat
 from host.bots.state_file import bot_sandbox
 from host.bots.values import Batch, Question
 from host.games.engine import Game
-from host.sandbox import require_clock
+from host.sandbox.detect import require_clock
+from host.sandbox.levels import Level
 from host.sandbox.limits import A_DAY, Limits
 from host.submissions.bot_spec import Bot, Submission
 from host.submissions.build import build
@@ -32,7 +33,7 @@ async def prepare_bots(
     submissions: Sequence[Submission],
     game: Game,
     granted: Limits,
-    level: str,
+    level: Level,
     told: Callable[[str, float], None] = lambda _name, _seconds: None,
     warn: Callable[[str], None] | None = None,
 ) -> list[Bot]:
@@ -88,7 +89,7 @@ async def _asked(seat: Seat, question: Question) -> Answer:
     return answer
 
 
-async def warm_mismatch(bot: Bot, game: Game, level: str) -> Problem | None:
+async def warm_mismatch(bot: Bot, game: Game, level: Level) -> Problem | None:
     """Return what is wrong with a bot whose answers warm are not its answers cold; None when they are the same.
 
     Of one that does not answer the same twice cold, nothing can be compared but whether it answers.
@@ -130,7 +131,7 @@ def _said(answer: Answer) -> str:
     )
 
 
-async def startup_problem(bot: Bot, game: Game, level: str) -> Problem | None:
+async def startup_problem(bot: Bot, game: Game, level: Level) -> Problem | None:
     """Return what keeps a bot from playing at all: it cannot be started, or ends without a word whatever it is asked.
 
     A bot that is slow, wrong or unreadable may play: the rules say what that costs.

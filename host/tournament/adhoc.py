@@ -14,6 +14,7 @@ from host.base import paths
 from host.games.engine import Game
 from host.play.custom_games import origin
 from host.play.records import Fixture, Record, WorkerSetup
+from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import Bot, Submission
 from host.submissions.preflight import prepare_bots
@@ -53,7 +54,7 @@ class AdhocRules(NamedTuple):
     rules: Any
     submissions: Sequence[Submission]
     said: str | None  # of the seed
-    level: str
+    level: Level
     limits: Limits
 
 

@@ -31,6 +31,7 @@ from host.games import GAMES
 from host.games.engine import Game
 from host.play.custom_games import load_game, origin
 from host.play.records import WorkerSetup
+from host.sandbox.levels import DEFAULT_LEVEL, STRONGEST_FIRST, Level
 from host.sandbox.limits import CLOCKS, Limits
 from host.submissions.bot_spec import Bot, GameName, RequestedLimits, Submission
 from host.submissions.discovery import Entry, discover, expand_patterns, load_submissions
@@ -78,7 +79,7 @@ class SandboxTable:
 
     __pydantic_config__: ClassVar[Any] = FORBID
 
-    level: Annotated[str, one_of(lambda: ("L4", "L3", "L2", "none"), "level of isolation")] = "L3"
+    level: Annotated[str, one_of(lambda: STRONGEST_FIRST, "level of isolation")] = DEFAULT_LEVEL
     pondering: Flag = False
     warm: Flag = False
 
@@ -145,7 +146,7 @@ class Tournament(NamedTuple):
     rules: Any  # a value of the game's Rules
     stages: tuple[StageConfig, ...]
     limits: Limits
-    level: str  # of the sandbox, at least
+    level: Level  # of the sandbox, at least
     pondering: bool  # whether bots may go on computing while they have no question
     warm: bool  # whether every bot that is asked by argv starts warm, if its language has such a start
     workers: int
@@ -156,7 +157,7 @@ class Tournament(NamedTuple):
     path: Path  # of croupier.toml
     warnings: tuple[Problem, ...]
 
-    def setup(self, bots: Sequence[Bot], seed: bytes, level: str) -> WorkerSetup:
+    def setup(self, bots: Sequence[Bot], seed: bytes, level: Level) -> WorkerSetup:
         """Return what a worker must know to play it."""
         where = origin(self.game)
         return WorkerSetup(self.game, self.rules, tuple(bots), seed, level, self.parallel_tables, self.pondering, where)
@@ -210,7 +211,7 @@ def load(place: Path) -> Tournament:
         rules=rules,
         stages=stages,
         limits=said.limits.with_defaults(Limits()),
-        level=said.sandbox.level,
+        level=Level(said.sandbox.level),
         pondering=said.sandbox.pondering,
         warm=said.sandbox.warm,
         workers=said.run.workers,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from host.base.config_file import to_toml
 from host.games import GAMES
 from host.games.engine import Game
+from host.sandbox.levels import DEFAULT_LEVEL, EXACT_LEVEL, STRONGEST_FIRST
 from host.tournament.stages import KINDS
 
 
@@ -17,6 +18,9 @@ def template(game: str, with_samples: bool, names: Sequence[str]) -> str:
     first, *others = (f'"{preset}"' for preset in known.presets)
     return TOP.format(
         game=game,
+        exact=EXACT_LEVEL,
+        level=f'"{DEFAULT_LEVEL}"',
+        levels=f"{', '.join(STRONGEST_FIRST[:-1])} or {STRONGEST_FIRST[-1]}",
         name=known.title,
         bots=bots,
         preset=f"{first:<21} # or {', '.join(others)}" if others else first,
@@ -70,10 +74,10 @@ memory    = "512 MiB"
 tasks     = 64                 # processes and threads
 output    = "4 KiB"            # of one answer
 state     = "1 MiB"            # the one file that a bot may keep; 0 = none
-clock     = "wall"             # "fair": waits for a processor do not count; "cpu": computing alone; need L4
+clock     = "wall"             # "fair": waits for a processor do not count; "cpu": computing alone; need {exact}
 
 [sandbox]
-level     = "L3"               # a minimum: L4, L3, L2 or none; croupier refuses rather than weakens
+level     = {level:<18} # a minimum: {levels}; croupier refuses rather than weakens
 pondering = false              # true: bots may go on computing while they have no question
 warm      = false              # true: Python bots asked by argv start from a ready interpreter
 

@@ -13,6 +13,7 @@ import trio
 
 from host.games import GAMES
 from host.play.records import Fixture, Job, Record
+from host.sandbox.levels import Level
 from host.tournament.config import Tournament
 from host.tournament.journal import reading
 from host.tournament.runner import Observer, choose_level, interruptible, load_checked, slow_preparation_reporter
@@ -60,7 +61,7 @@ class Forecast(NamedTuple):
 
     name: str
     game: str
-    level: str
+    level: Level
     workers: int
     stages: list[StageEstimate]
     cost: Cost | None

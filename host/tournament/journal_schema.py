@@ -6,6 +6,7 @@ from typing import Any, TypedDict
 
 import msgspec
 
+from host.sandbox.levels import Level
 from host.tournament.stages import stages_of
 
 REQUIRED = ("game", "name", "level", "state", "seed_sha256")
@@ -52,6 +53,8 @@ def schema_error(facts: Mapping[str, Any], played: bool) -> str:
     """Return what a run's facts lack, or say illegibly; empty where they are as they must be."""
     if lacking := [key for key in REQUIRED if played and key not in facts]:
         return f"it does not say its run's {lacking[0]}"
+    if "level" in facts and facts["level"] not in set(Level):
+        return f"its run's level is none of {', '.join(Level)}"
     for key, value in facts.items():
         if not isinstance(value, str):
             return f"its run's {key} is no text"

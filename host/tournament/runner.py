@@ -17,7 +17,7 @@ from host.base import paths
 from host.base.errors import Problem, UserError
 from host.games import GAMES
 from host.play.records import Fixture, WorkerSetup
-from host.sandbox import at_least
+from host.sandbox.levels import UNPROTECTED, Level
 from host.submissions.bot_spec import Bot, Submission
 from host.tournament import config as cups
 from host.tournament.bot_logs import Logs
@@ -69,7 +69,7 @@ class Outcome(NamedTuple):
 
     interrupted: bool
     words: str
-    level: str
+    level: Level
 
 
 async def run_tournament(
@@ -165,27 +165,27 @@ async def choose_level(
     *,
     fresh: bool = False,
     unsafe: bool = False,
-) -> str:
+) -> Level:
     """Return the level to play at: what can be had there, or that with which the run began where it is good enough.
 
     Raise Refused (exit code 6) when there is less than the config demands.
     """
-    wanted = "none" if unsafe else tournament.level
+    wanted = UNPROTECTED if unsafe else tournament.level
     here = await venue.demand(wanted)
-    if wanted == "none":
+    if not wanted.traits.isolates:
         say(NO_SANDBOX)
         return wanted
     return _as_it_began(tournament, folder, here, fresh=fresh)
 
 
-def _as_it_began(tournament: cups.Tournament, folder: Folder, here: str, *, fresh: bool) -> str:
+def _as_it_began(tournament: cups.Tournament, folder: Folder, here: Level, *, fresh: bool) -> Level:
     """Return the level with which a run began where it can go on so, else what can be had here."""
     if fresh or not folder.journal.exists() or not folder.journal.stat().st_size:
         return here
     with reading(folder.journal) as journal:
         deque(journal.records(), 0)  # a damaged one is found before anything is played, or written
-        began = journal.metadata().get("level", here) if journal.paths() else here
-    return began if at_least(began, tournament.level) and at_least(here, began) else here
+        began = Level(journal.metadata()["level"]) if journal.paths() else here
+    return began if tournament.level <= began <= here else here
 
 
 async def play_stages(
@@ -216,7 +216,7 @@ def slow_preparation_reporter(say: Callable[[str], None]) -> Callable[[str, floa
     return lambda name, took: say(f"ready  {name}  {took:.1f} s") if took > WONDER else None
 
 
-def open_run(journal: Journal, folder: Folder, tournament: cups.Tournament, bots: list[Bot], level: str) -> bytes:
+def open_run(journal: Journal, folder: Folder, tournament: cups.Tournament, bots: list[Bot], level: Level) -> bytes:
     """Write down what the run is and who plays, or see that it is still what was written; return its seed."""
     check_unchanged(journal, tournament, bots, level)
     if tournament.seed == "random" and not journal.paths():
@@ -288,7 +288,7 @@ async def signals(stop: Stop, say: Callable[[str], None], task_status: Any = tri
             stop.scope.cancel()
 
 
-def check_unchanged(journal: Journal, tournament: cups.Tournament, bots: list[Bot], level: str) -> None:
+def check_unchanged(journal: Journal, tournament: cups.Tournament, bots: list[Bot], level: Level) -> None:
     """Raise Refused when what has been played was played under another config, by other bots, or less protected."""
     facts, before = journal.metadata(), journal.bots()
     if "config" not in facts or not journal.paths():
@@ -315,7 +315,7 @@ def check_unchanged(journal: Journal, tournament: cups.Tournament, bots: list[Bo
         raise UserError(problems, 3)
 
 
-def record_run(journal: Journal, tournament: cups.Tournament, bots: list[Bot], level: str, seed: bytes) -> None:
+def record_run(journal: Journal, tournament: cups.Tournament, bots: list[Bot], level: Level, seed: bytes) -> None:
     """Write down what the run is, and who plays."""
     journal.set_metadata(
         {

@@ -10,6 +10,7 @@ import msgspec
 from host.games.engine import Game
 from host.play.custom_games import game_by_name
 from host.play.records import Fixture, Job, Record, WorkerSetup
+from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import Bot, Submission
 from host.tournament.journal import Journal
@@ -53,7 +54,7 @@ class BotPreparer(Protocol):
         submissions: Sequence[Submission],
         game: Game,
         granted: Limits,
-        level: str,
+        level: Level,
         told: Callable[[str, float], None],
         /,
     ) -> list[Bot]:
@@ -69,7 +70,7 @@ choice."""
 class Backend(NamedTuple):
     """Where a cup is played: on this machine, or on others. Whoever runs a cup names one."""
 
-    demand: Callable[[str], Awaitable[str]]
+    demand: Callable[[Level], Awaitable[Level]]
     """Return the level to play at for the level that is demanded; raise Refused when that cannot be had."""
     ready: BotPreparer
     executor: Executor

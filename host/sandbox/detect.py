@@ -1,0 +1,211 @@
+"""Detects which levels of isolation this machine can give, and what would raise that.
+
+Each level is tried by making such a sandbox and running a program in it; no version number decides.
+"""
+
+import contextlib
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from host.base.errors import Problem, UserError
+from host.sandbox import bubblewrap, cgroup, keeper, landlock, launch, process_tree, seccomp
+from host.sandbox.bubblewrap import Home
+from host.sandbox.cgroup import NoGroup
+from host.sandbox.levels import EXACT_LEVEL, Level
+from host.sandbox.limits import Limits
+
+MIN_RANDOM_PID = 300
+"""The keeper draws no process number below this."""
+
+MAX_EVIDENCE_CHARS = 500
+
+
+class Mechanism(NamedTuple):
+    """One part that sandboxes are made of: whether it works here, and its version."""
+
+    name: str
+    works: bool
+    words: str = ""
+
+
+class HostCapabilities(NamedTuple):
+    """What this machine can do: the strongest level, why it is not a stronger one, and the parts that were tried."""
+
+    level: Level
+    reasons: tuple[Problem, ...]
+    mechanisms: tuple[Mechanism, ...] = ()
+
+
+@cache
+def detect() -> HostCapabilities:
+    """Return the strongest level that works here."""
+    mechanisms: list[Mechanism] = []
+    problems: list[Problem] = []
+
+    def works(name: str, problem: Problem | None, words: str = "") -> bool:
+        mechanisms.append(Mechanism(name, problem is None, words))
+        if problem is not None:
+            problems.append(problem)
+        return problem is None
+
+    def so(level: Level) -> HostCapabilities:
+        return HostCapabilities(level, tuple(problems), tuple(mechanisms))
+
+    if not works("seccomp", _no_filter()):
+        return so(Level.NONE)
+    built = works("keeper", _no_keeper())
+    installed = works("bubblewrap", _no_bubblewrap())
+    if not built:
+        return so(Level.NONE)  # every level needs the keeper
+    version = landlock.version()
+    if installed and works("user namespace", _no_namespaces()):
+        mechanisms.append(Mechanism("landlock", version >= landlock.WANTED, str(version)))
+        return so(Level.L4 if works("cgroup", _no_group(), _group_words()) else Level.L3)
+    return so(Level.L2 if works("landlock", _no_landlock(), str(version)) else Level.NONE)
+
+
+def _no_filter() -> Problem | None:
+    try:
+        seccomp.program()
+    except (ImportError, OSError) as broken:
+        return Problem("S004", "", f"libseccomp does not load: {broken}", hint="apt install libseccomp2")
+    return None
+
+
+def _no_bubblewrap() -> Problem | None:
+    if bubblewrap.program() is None:
+        return Problem("S003", "", "bubblewrap is not installed", hint="apt install bubblewrap")
+    return None
+
+
+def _no_keeper() -> Problem | None:
+    try:
+        keeper.binary()
+    except UserError as refused:
+        return refused.problems[0]
+    return None
+
+
+def _no_namespaces() -> Problem | None:
+    if complaint := _refused(Level.L3):
+        cure = "sudo sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000; in a container: "
+        cure += "--security-opt seccomp=docker/seccomp.json --security-opt apparmor=unconfined (docs/running.md)"
+        evidence = complaint[-MAX_EVIDENCE_CHARS:] + _namespace_settings()
+        return Problem("S001", "", "bubblewrap cannot make a sandbox here", evidence, cure)
+    return None
+
+
+def _no_landlock() -> Problem | None:
+    if landlock.version() < landlock.WANTED:
+        lack = f"Landlock has ABI {landlock.version()} here; {landlock.WANTED} is the first that keeps signals inside"
+        return Problem("S006", "", lack, hint="Linux 6.12 or younger, with landlock among its security modules (lsm=…)")
+    if complaint := _refused(Level.L2):
+        return Problem("S006", "", "Landlock cannot fence a program in here", complaint)
+    return None
+
+
+def _no_group() -> Problem | None:
+    try:
+        cgroup.base()
+    except NoGroup as reason:
+        return Problem("S007", "", "no control group can be made here", str(reason), cgroup.cure())
+    return None
+
+
+def _group_words() -> str:
+    with contextlib.suppress(NoGroup):
+        return str(cgroup.base().version)
+    return ""
+
+
+@cache
+def randomizes_pids(level: Level) -> bool:
+    """Return whether a process cannot tell by its number how many there were before it in its sandbox.
+
+    Sandboxes with process numbers of their own are tried: a container with a read-only /proc/sys keeps the keeper from
+    setting the next number.
+    """
+    if not level.traits.own_namespaces:
+        return True
+    refused, output = _probe(Level.L3, b"/bin/sh", b"-c", b"echo $$")
+    return not refused and int(output) >= MIN_RANDOM_PID
+
+
+def _refused(level: Level) -> str:
+    """Return what keeps a level from working, empty if it works."""
+    return _probe(level, b"/bin/true")[0]
+
+
+def _probe(level: Level, *words: bytes) -> tuple[str, bytes]:
+    """Run a program in a sandbox of a level; return what has kept it from running, empty if it ran, and its output."""
+    home = Home(Path("/usr/share"))
+    with contextlib.ExitStack() as stack:
+        try:
+            started = launch.start(level, home, Limits(), stack)
+        except OSError as error:
+            return str(error), b""
+        stack.callback(process_tree.wait_for_exit, started.process, keeper.TRIAL)
+        stack.callback(started.control.close)
+        try:
+            ended = keeper.ask_sync(started.control, words)
+        except OSError as error:
+            return started.complaint() or str(error), b""
+        return "" if ended.status == 0 and not ended.error else ended.words, ended.output
+
+
+def _namespace_settings() -> str:
+    """Return the kernel's settings that can forbid user namespaces, one a line."""
+    settings = ""
+    for name in (
+        "kernel/unprivileged_userns_clone",
+        "user/max_user_namespaces",
+        "kernel/apparmor_restrict_unprivileged_userns",
+    ):
+        setting = Path("/proc/sys") / name
+        if setting.exists():
+            settings += f"\n{name.replace('/', '.')} = {setting.read_text().strip()}"
+    return settings
+
+
+def require_level(level: Level) -> Level:
+    """Return the strongest level here, which is at least the given one. Raise UserError (exit code 6) if it is not.
+
+    For a level that does not isolate that level is returned.
+    """
+    if not level.traits.isolates:
+        return level
+    here = detect()
+    if here.level >= level:
+        return here.level
+    cure = "cure what is named above (croupier doctor), or --unsafe to run all unprotected, on your own bots only"
+    if here.level.traits.isolates:
+        cure += f'; or level = "{here.level}" in croupier.toml: weaker, so see docs/security.md first'
+    lack = f'[sandbox] level = "{level}" is demanded and this machine gives "{here.level}"'
+    raise UserError([Problem("S001", "", lack, "\n".join(map(str, here.reasons)), cure)], 6)
+
+
+def clock_problem(clock: str, level: Level) -> Problem | None:
+    """Return why a clock cannot be had at a level: what it counts is not measured there, or not by this kernel."""
+    if clock != "wall" and not level.traits.exact_cpu:
+        lack = f'[limits] clock = "{clock}" needs a control group (level {EXACT_LEVEL}), and the level is {level}'
+        exact_here = detect().level.traits.exact_cpu
+        cure = f'level = "{EXACT_LEVEL}" under [sandbox]' if exact_here else cgroup.cure()
+        return Problem("S009", "", lack, hint=f'clock = "wall"; or {cure}')
+    if clock == "fair" and not _counts_waits():
+        lack = '[limits] clock = "fair" needs /proc/PID/schedstat, and this kernel does not count there'
+        return Problem("S009", "", lack, hint='clock = "wall" or "cpu"; or a kernel with CONFIG_SCHED_INFO')
+    return None
+
+
+def _counts_waits() -> bool:
+    """Return whether the kernel counts how long a process has waited for a processor, and how often it has run."""
+    with contextlib.suppress(OSError, IndexError):
+        return int(Path("/proc/self/schedstat").read_text().split()[2]) > 0
+    return False
+
+
+def require_clock(clock: str, level: Level) -> None:
+    """Raise UserError (exit code 6) if a clock cannot be had at a level."""
+    if problem := clock_problem(clock, level):
+        raise UserError([problem], 6)

@@ -1,0 +1,243 @@
+"""Makes sandboxes: how the keeper of each level is started, and what ends when it ends."""
+
+import contextlib
+import os
+import socket
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import trio
+
+from host.sandbox import bubblewrap, cgroup, keeper, landlock, seccomp, users
+from host.sandbox.bubblewrap import Home
+from host.sandbox.cgroup import Group, NoGroup
+from host.sandbox.keeper import Keeper, KeeperDied, KeeperOutOfMemory
+from host.sandbox.levels import Level
+from host.sandbox.limits import Limits
+
+SOCKET_BUFFER_BYTES = 1 << 20
+EXIT_TIMEOUT_S = 1  # in which a process without its keeper must have ended
+MAX_COMPLAINT_BYTES = 2000
+
+
+class Sandbox(NamedTuple):
+    """One bot's sandbox: its keeper, and its control group if its level has one."""
+
+    level: Level
+    keeper: Keeper
+    group: Group | None = None
+    tmp: str = ""  # its /tmp if that is a folder on the host's disk: then the monitor must bound it
+
+    @property
+    def warms(self) -> bool:
+        """Whether an interpreter can wait in it: a bot must be unable to signal it, and to leave its process group."""
+        return self.level.traits.can_warm and landlock.version() >= landlock.WANTED
+
+    @property
+    def pid(self) -> int:
+        """The process number of the keeper as the host sees it."""
+        return self.keeper.pid
+
+
+class LaunchPlan(NamedTuple):
+    """How a keeper is started: a command, its folder, its configuration and the descriptors that it inherits."""
+
+    command: list[str]
+    folder: str
+    world: keeper.KeeperConfig
+    inherited: tuple[int, ...] = ()
+    environment: Mapping[str, str] = {}  # variables of every bot
+
+
+class SandboxRequest(NamedTuple):
+    """What a sandbox is made for: its files, its limits, and the uid and gid of its processes."""
+
+    home: Home
+    limits: Limits
+    user: tuple[int, int]
+
+
+Lent = contextlib.ExitStack
+"""Closes the descriptors that a keeper inherits, here, as soon as the keeper has them."""
+
+
+@contextlib.contextmanager
+def _bare(request: SandboxRequest, _lent: Lent) -> Iterator[LaunchPlan]:
+    """Plan a keeper without any isolation."""
+    yield LaunchPlan([str(keeper.binary())], str(request.home.folder), keeper.KeeperConfig(0, tmp=""))
+
+
+@contextlib.contextmanager
+def _fenced(request: SandboxRequest, lent: Lent) -> Iterator[LaunchPlan]:
+    """Plan a keeper outside, which puts Landlock, the system call filter and limits on each bot."""
+    forbidden = (*landlock.forbidden(request.home), *(() if request.home.writable else seccomp.BOT_ONLY))
+    with landlock.make_ruleset(request.home, request.user) as room:
+        lent.callback(os.close, room.ruleset)
+        filtered = seccomp.descriptor(seccomp.combined_filter(forbidden))
+        lent.callback(os.close, filtered)
+        tmp = str(room.tmp)
+        world = keeper.KeeperConfig(landlock.task_limit(request.limits.tasks), tmp, room.ruleset, filtered)
+        inherited = (room.ruleset, filtered)
+        yield LaunchPlan(
+            [str(keeper.binary())], str(room.folder), world, inherited, environment={"HOME": tmp, "TMPDIR": tmp}
+        )
+
+
+@contextlib.contextmanager
+def _apart(request: SandboxRequest, lent: Lent) -> Iterator[LaunchPlan]:
+    """Plan a keeper as the first process of namespaces made by bubblewrap."""
+    filtered = seccomp.descriptor(seccomp.program(() if request.home.writable else seccomp.BOT_ONLY))
+    unwoken = seccomp.descriptor(seccomp.sigcont_filter())
+    lent.callback(os.close, filtered)
+    lent.callback(os.close, unwoken)
+    numbers, inherited = -1, [filtered, unwoken]
+    with contextlib.suppress(OSError):  # read-only in some containers, absent from some kernels
+        numbers = os.open("/proc/sys/kernel/ns_last_pid", os.O_WRONLY | os.O_CLOEXEC)
+        lent.callback(os.close, numbers)
+        inherited.append(numbers)
+    command = bubblewrap.command(request.home, keeper.binary(), filtered)
+    world = keeper.KeeperConfig(request.limits.tasks + 1, filter=unwoken, numbers=numbers)
+    yield LaunchPlan(command, "/", world, tuple(inherited))
+
+
+Launcher = Callable[[SandboxRequest, Lent], contextlib.AbstractContextManager[LaunchPlan]]
+
+LAUNCHERS: Mapping[Level, Launcher] = {
+    Level.NONE: _bare,
+    Level.L2: _fenced,
+    Level.L3: _apart,
+    Level.L4: _apart,
+}
+
+
+@contextlib.asynccontextmanager
+async def sandboxed(level: Level, home: Home, limits: Limits) -> AsyncIterator[Sandbox]:
+    """Make a sandbox; leaving the block kills everything in it. Raise KeeperDied if it cannot be made.
+
+    Enter it in the main thread: the kernel kills a sandbox with the thread that started it.
+    """
+    async with _grouped(level, limits) as group, contextlib.AsyncExitStack() as stack:
+        try:
+            started = start(level, home, limits, stack)
+        except OSError as error:
+            raise KeeperDied(f"no sandbox of level {level} can be made: {error}") from error
+        stack.push_async_callback(_ended, started.process)
+        own = Keeper(started.control, started.environment)
+        stack.callback(own.close)
+        try:
+            await own.kill_all()  # its first reply says that it runs
+        except KeeperDied as died:
+            raise KeeperDied(started.complaint() or str(died)) from died
+        if group is not None:
+            # No bot has run yet. All that the keeper starts is born into the group.
+            with _as_keeper_error():
+                group.add(own.pid)
+            own.count(group)
+        try:
+            yield Sandbox(level, own, group, started.environment.get("TMPDIR", ""))
+        finally:
+            with contextlib.suppress(KeeperDied, KeeperOutOfMemory):
+                await own.reap()
+
+
+class Started(NamedTuple):
+    """A keeper just started: our end of its socket, its outermost process, its standard error, every bot's variables."""
+
+    control: socket.socket
+    process: subprocess.Popen[bytes]
+    complaints: int
+    environment: Mapping[str, str]
+
+    def complaint(self) -> str:
+        """Return what has been written to standard error so far."""
+        os.set_blocking(self.complaints, False)
+        with contextlib.suppress(BlockingIOError):
+            return os.read(self.complaints, MAX_COMPLAINT_BYTES).decode(errors="replace").strip()
+        return ""
+
+
+def start(level: Level, home: Home, limits: Limits, stack: contextlib.ExitStack | contextlib.AsyncExitStack) -> Started:
+    """Start a keeper and push onto the stack what must be undone after its end. Raise OSError if it cannot start."""
+    with Lent() as lent:
+        complaints, complains = os.pipe()
+        stack.callback(os.close, complaints)
+        lent.callback(os.close, complains)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        stack.callback(ours.close)
+        lent.callback(theirs.close)
+        for end in (ours, theirs):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BUFFER_BYTES)
+        user = stack.enter_context(users.borrow_uid())
+        _give(home, user)
+        plan = stack.enter_context(LAUNCHERS[level](SandboxRequest(home, limits, user), lent))
+        command = [*plan.command, *keeper.arguments(theirs.fileno(), limits, plan.world)]
+        inherited = (theirs.fileno(), *plan.inherited)
+        return Started(ours, _spawn(command, inherited, complains, plan.folder, user), complaints, plan.environment)
+
+
+def _give(home: Home, user: tuple[int, int]) -> None:
+    """Make a sandbox's user the owner of the files that it may write."""
+    if home.state is not None:
+        os.chown(home.state, *user)
+    if home.writable:
+        for place, _folders, names in os.walk(home.folder):
+            for path in (Path(place), *(Path(place, name) for name in names)):
+                os.chown(path, *user, follow_symlinks=False)
+
+
+@contextlib.asynccontextmanager
+async def _grouped(level: Level, limits: Limits) -> AsyncIterator[Group | None]:
+    """Make a control group if the level has one; remove it when its sandbox has ended."""
+    if not level.traits.exact_cpu:
+        yield None
+        return
+    with _as_keeper_error():
+        group = Group(cgroup.base(), limits)
+    try:
+        yield group
+    finally:
+        with trio.CancelScope(shield=True):
+            for wait in group.waits():
+                await trio.sleep(wait)
+
+
+@contextlib.contextmanager
+def _as_keeper_error() -> Iterator[None]:
+    """Raise KeeperDied if the control group fails: without it the sandbox would be weaker than its level."""
+    try:
+        yield
+    except NoGroup as reason:
+        raise KeeperDied(f"no control group: {reason}") from reason
+
+
+def _spawn(
+    command: Sequence[str], inherited: Sequence[int], stderr: int, folder: str, user: tuple[int, int]
+) -> subprocess.Popen[bytes]:
+    """Start the sandbox's outermost process as an ordinary user with an empty environment."""
+    root = os.geteuid() == 0
+    uid, gid = user
+    return subprocess.Popen(
+        command,
+        env={},
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=stderr,
+        pass_fds=inherited,
+        start_new_session=True,
+        user=uid if root else None,
+        group=gid if root else None,
+        extra_groups=[] if root else None,
+    )
+
+
+async def _ended(process: subprocess.Popen[bytes]) -> None:
+    """Wait until the outermost process ends, which has nothing left to do; kill it if it does not."""
+    with trio.move_on_after(EXIT_TIMEOUT_S):
+        while process.poll() is None:
+            await trio.sleep(0.0005)
+        return
+    process.kill()
+    process.wait()
