@@ -159,7 +159,7 @@ def test_a_pip_that_downloads_starts_no_program() -> None:
     hooked = "import sys; sys.argv = ['']; import pip_alone; sys.addaudithook(pip_alone.refuse); "
     done = subprocess.run(
         [sys.executable, "-c", f"{hooked} import subprocess; subprocess.run(['/bin/true'])"],
-        env={"PYTHONPATH": str(requirements.ALONE.parent)},
+        env={"PYTHONPATH": str(requirements.PIP_ALONE.parent)},
         capture_output=True,
         text=True,
         check=False,

@@ -1,4 +1,4 @@
-"""Kits that let the original submissions play unchanged: what `adapter = "simplepazaak"` in bot.toml adds to a bot."""
+"""Adapters let the original submissions play unchanged: `adapter = "simplepazaak"` in bot.toml adds files to a bot."""
 
 import os
 import re
@@ -12,13 +12,13 @@ from host.submissions.bot_spec import Submission
 from host.submissions.languages import JAVA, LANGUAGES, PYTHON, Command, Kit, Step, java, need, script
 
 HOST = Path(__file__).parents[1]
-"""The package host, as a folder."""
+"""The folder of the package host."""
 
 
 class Adapter(NamedTuple):
-    """A row: what a bot is that names this adapter, and how it becomes a program together with the adapter's kit.
+    """A row of ADAPTERS: what a bot with this adapter plays and speaks, and how it is built and run.
 
-    The kit is the sources in `sample_bots/adapters/NAME`; they are laid beside the bot's own files.
+    The adapter's kit is the sources in `sample_bots/adapters/NAME`. They are copied next to the bot's own files.
     """
 
     name: str
@@ -28,9 +28,9 @@ class Adapter(NamedTuple):
     build: Callable[[Submission, Command], list[Step]]
     run: Callable[[Submission, frozenset[str]], Command]
     lifetime: str = "fixture"
-    warm: bool = False  # whether its bots are forked from a warm interpreter without being asked to
-    words: tuple[tuple[str, str], ...] = ()  # (what a compiler says, a pattern; what we say to it)
-    extra: tuple[tuple[str, str], ...] = ()  # (where in the kit, which file of the package host): ours, and shared
+    warm: bool = False  # whether its bots have warm starts by default
+    words: tuple[tuple[str, str], ...] = ()  # (pattern in the output of the compiler, our hint)
+    extra: tuple[tuple[str, str], ...] = ()  # (path in the kit, file of the package host)
 
 
 def kit(name: str) -> Path:
@@ -39,10 +39,10 @@ def kit(name: str) -> Path:
 
 
 def adapted(submission: Submission) -> Submission:
-    """Return a bot with all that its adapter says of it; raise Refused when it is to play another game."""
+    """Return a bot with the values that its adapter sets; raise UserError if it is for another game."""
     if not submission.spec.adapter:
         return submission
-    row = ADAPTERS[submission.spec.adapter]  # that there is one, and what goes with it, bot.toml has been checked for
+    row = ADAPTERS[submission.spec.adapter]  # bot.toml has been validated, so the adapter exists
     if submission.spec.game not in ("", row.game):
         message = f'adapter = "{row.name}" is for {row.game}, not for {submission.spec.game}'
         raise UserError(
@@ -58,19 +58,19 @@ def adapted(submission: Submission) -> Submission:
         lifetime=row.lifetime if submission.spec.lifetime == "fixture" else submission.spec.lifetime,
         parallel_tables=1
         if row.lifetime == "table"
-        else submission.spec.parallel_tables,  # one process cannot live one table and be at several
+        else submission.spec.parallel_tables,  # a process that lives for one table cannot play several
     )
 
 
 def sources(row: Adapter) -> dict[str, Path]:
-    """Return the files of an adapter's kit by their names beside the bot."""
+    """Return the files of an adapter's kit by their paths in the bot's folder."""
     folder, suffixes = kit(row.name), LANGUAGES[row.language].suffixes
     found = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.suffix in suffixes}
     return found | {name: HOST / ours for name, ours in row.extra}
 
 
 def lay(submission: Submission, staged: Path) -> None:
-    """Lay the kit of a bot's adapter beside its own files; raise Refused rather than overwrite one of them."""
+    """Copy the kit of a bot's adapter next to its own files; raise UserError if one exists already."""
     row, conflicts = ADAPTERS[submission.spec.adapter], []
     for name, source in sorted(sources(row).items()):
         target = staged / name
@@ -89,18 +89,18 @@ def lay(submission: Submission, staged: Path) -> None:
 
 
 def advice(submission: Submission, words: str) -> str:
-    """Return what an adapter has to say to a compiler's words; empty when nothing."""
+    """Return the adapter's hint on the output of a compiler; empty if it has none."""
     row = ADAPTERS.get(submission.spec.adapter)
     return next((ours for theirs, ours in row.words if re.search(theirs, words)), "") if row else ""
 
 
 RUNNER = "croupier.SimplePazaak"
 RETURNING = re.compile(r"\bAction\s+getResponse\s*\(")
-"""How a getResponse is declared that returns its move; the controller's left it in the field `action`."""
+"""A getResponse that returns its move. With the original controller, it stored the move in the field `action`."""
 
 
 def simplepazaak(submission: Submission, *options: str) -> Command:
-    """Return the command of a class of 2015; the kit's runner finds it by its name, or because there is no other."""
+    """Return the command of a class of 2015. The kit's runner finds it by name, or because it is the only one."""
     return (
         *java(submission.with_keys(main=RUNNER), *options),
         *([submission.spec.main] if submission.spec.main else []),
@@ -108,13 +108,13 @@ def simplepazaak(submission: Submission, *options: str) -> Command:
 
 
 def build_simplepazaak(submission: Submission, _question: Command) -> list[Step]:
-    """Compile the class and the kit, and look for the class, for one that is not found should be an error of the build.
+    """Compile the class and the kit, then search for the class, so that a missing class is an error of the build.
 
-    No object of it is made here: it could leave a file behind.
+    The search does not instantiate the class, because its constructor could write a file.
     """
     texts = ((submission.folder / name).read_text(errors="replace") for name in submission.spec.sources)
     path = "returning:." if any(map(RETURNING.search, texts)) else "."
-    ours = (RUNNER.replace(".", "/") + ".java", "Mechanics/PazaakGameMain.java")  # what these need is found by itself
+    ours = (RUNNER.replace(".", "/") + ".java", "Mechanics/PazaakGameMain.java")  # javac finds what these need
     javac = (need("javac"), "-encoding", "UTF-8", "-nowarn", "-d", "classes", "-sourcepath", path)
     return [
         Step((*javac, *ours, *submission.spec.sources)),
@@ -125,7 +125,7 @@ def build_simplepazaak(submission: Submission, _question: Command) -> list[Step]
 
 
 def run_simplepazaak(submission: Submission, files: frozenset[str]) -> Command:
-    """Run the kit's runner, with its class-data archive if the build could make one."""
+    """Run the kit's runner, with its class-data archive if the build created one."""
     return simplepazaak(submission, *(["-XX:SharedArchiveFile=bot.jsa"] if "bot.jsa" in files else []))
 
 
@@ -133,17 +133,17 @@ BANKSALAD = "runner.py"
 
 
 def build_banksalad(submission: Submission, _question: Command) -> list[Step]:
-    """Load the turn.py once, for one that has no `bet` should be an error of the build, with its file and line."""
+    """Load turn.py once, so that a missing `bet` is an error of the build, with file and line."""
     return [Step((*script(submission, BANKSALAD), "--check", submission.spec.entry))]
 
 
 def run_banksalad(submission: Submission, _files: frozenset[str]) -> Command:
-    """Run the kit's runner: it loads the turn.py and interrupts a `bet` just before its time is up."""
+    """Run the kit's runner: it loads turn.py and interrupts `bet` just before the time limit."""
     return (*script(submission, BANKSALAD), submission.spec.entry, f"{submission.limits.move:g}")
 
 
 def default_command(submission: Submission) -> Command:
-    """Return the command of an interpreter that is kept and forks this bot; empty where each start is cold."""
+    """Return the command of an interpreter that stays alive and forks this bot; empty if it cannot have warm starts."""
     files = sources(ADAPTERS[submission.spec.adapter]) if submission.spec.adapter else {}
     texts: Kit = {_module(name): (name, path.read_text()) for name, path in sorted(files.items())}
     row = LANGUAGES[submission.spec.language]
@@ -151,7 +151,7 @@ def default_command(submission: Submission) -> Command:
 
 
 def _module(name: str) -> str:
-    """Return which module a file of a kit is."""
+    """Return the module name of a file of a kit."""
     return "__main__" if name == BANKSALAD else name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 

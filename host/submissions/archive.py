@@ -1,4 +1,4 @@
-"""Taking in a stranger's submission: regular files only, no link followed, nothing outside its own folder."""
+"""Imports untrusted submissions: regular files only; links are not followed, and nothing is written outside the target."""
 
 import bz2
 import gzip
@@ -32,17 +32,17 @@ UNPACKERS: Mapping[str, Callable[[Path], Any] | None] = {
     ".tar.bz2": bz2.open,
     ".tar.xz": lzma.open,
 }
-"""The archives that are taken in, and what opens the tar inside."""
+"""The supported archives, each with the function that opens the tar inside."""
 
-UNPACKING = 20  # seconds of processor time
-UNPACKING_MEMORY = 2 * GIB
+UNPACK_CPU_S = 20
+UNPACK_MEMORY_BYTES = 2 * GIB
 
 BROKEN = (zipfile.BadZipFile, tarfile.TarError, RuntimeError, EOFError, OSError, ValueError, zlib.error, lzma.LZMAError)
-"""What the libraries raise over a damaged archive, or one that is encrypted or packed in a way they do not know."""
+"""What the libraries raise for an archive that is damaged, encrypted or packed by an unknown method."""
 
 
 def import_submission(submission: Path, target: Path, name: str | None) -> Path:
-    """Copy a file, a folder or an archive below `target`; return the copy. Raise Refused, naming what is not taken."""
+    """Copy a file, a folder or an archive into `target`; return the copy. Raise UserError, naming a file that is not allowed."""
     try:
         status = submission.lstat()
     except OSError as missing:
@@ -73,14 +73,14 @@ def import_submission(submission: Path, target: Path, name: str | None) -> Path:
 
 
 def _in_child_process(archive: Path, unpack: Callable[[], None]) -> None:
-    """Unpack in a process of its own, within limits: what a header may cost is known to nobody but who has written it."""
+    """Unpack in a child process with limits: a crafted header can cost any amount of time and memory."""
     with tempfile.TemporaryFile() as told:
         child = os.fork()
         if not child:
             failed = 1
             try:
-                resource.setrlimit(resource.RLIMIT_AS, (UNPACKING_MEMORY, UNPACKING_MEMORY))
-                resource.setrlimit(resource.RLIMIT_CPU, (UNPACKING, UNPACKING))
+                resource.setrlimit(resource.RLIMIT_AS, (UNPACK_MEMORY_BYTES, UNPACK_MEMORY_BYTES))
+                resource.setrlimit(resource.RLIMIT_CPU, (UNPACK_CPU_S, UNPACK_CPU_S))
                 unpack()
                 failed = 0
             except UserError as refused:
@@ -94,12 +94,12 @@ def _in_child_process(archive: Path, unpack: Callable[[], None]) -> None:
     if problems:
         raise UserError([Problem(*each) for each in problems], 4)
     if failed:
-        limits = f"{UNPACKING} s of processor time and {UNPACKING_MEMORY // GIB} GiB of memory"
+        limits = f"{UNPACK_CPU_S} s of processor time and {UNPACK_MEMORY_BYTES // GIB} GiB of memory"
         raise refusal(archive, f"cannot be unpacked with {limits}")
 
 
 def _called(submission: Path, name: str) -> str:
-    """Return what a submission is called; raise Refused for a name that no bot may have."""
+    """Return the name of a submission; raise UserError for a name that a bot cannot have."""
     try:
         return bot_name(name)
     except InvalidValue as wrong:
@@ -107,19 +107,19 @@ def _called(submission: Path, name: str) -> str:
 
 
 def refusal(path: Path | str, why: str) -> UserError:
-    """Return the refusal of one file, by name."""
+    """Return the error for a file that is not allowed."""
     hint = "hand in regular files only: no links, no devices, no more than the limits say"
     return UserError([Problem("B016", escape_control_chars(str(path)), why, hint=hint)], 4)
 
 
 def archive_kind(mode: int) -> str:
-    """Return what a special file is, for people."""
+    """Return the kind of a special file, for people."""
     kinds = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket"}
     return kinds.get(stat.S_IFMT(mode), "a device")
 
 
 File = tuple[str, bytes, bool]
-"""A file's path inside its submission, its content, and whether it may be executed."""
+"""The path of a file inside its submission, its content, and whether it is executable."""
 
 
 def _from_folder(folder: Path) -> Iterator[File]:
@@ -150,7 +150,7 @@ def _from_zip(path: Path) -> Iterator[File]:
                     raise refusal(entry.filename, f"is {archive_kind(mode)}")
                 if entry.file_size > LARGEST_FILE:
                     raise refusal(entry.filename, f"is larger than {LARGEST_FILE // MIB} MiB")
-                with archive.open(entry) as file:  # its size is what it claims: read no more than allowed
+                with archive.open(entry) as file:  # the stated size can be wrong: read no more than allowed
                     yield entry.filename, file.read(LARGEST_FILE + 1), bool(mode & 0o111)
     except BROKEN as broken:
         raise refusal(path, f"cannot be unpacked: {escape_control_chars(str(broken))[:200]}") from broken
@@ -160,6 +160,7 @@ def _from_tar(path: Path, opened: Callable[[Path], Any]) -> Iterator[File]:
     try:
         with tempfile.TemporaryFile() as plain:
             _extract(path, opened, plain)
+            # tarfile.data_filter is not used: it accepts links and absolute paths, which we refuse by name, and no zip has it
             with tarfile.open(fileobj=plain, mode="r:") as archive:
                 for entry in archive:
                     if entry.isdir() or _left_out(entry.name):
@@ -175,7 +176,7 @@ def _from_tar(path: Path, opened: Callable[[Path], Any]) -> Iterator[File]:
 
 
 def _extract(path: Path, opened: Callable[[Path], Any], plain: IO[bytes]) -> None:
-    """Unpack a tar, bounded, before anybody reads it: its headers too may claim to be of any size."""
+    """Decompress a tar up to a limit before it is read: its headers too can state any size."""
     room = LARGEST_FOLDER + MOST_FILES * 4096
     with opened(path) as packed:
         while chunk := packed.read(MIB):
@@ -187,12 +188,12 @@ def _extract(path: Path, opened: Callable[[Path], Any], plain: IO[bytes]) -> Non
 
 
 def _left_out(name: str) -> bool:
-    """Return whether a file is what tools leave in folders and archives, no part of a bot."""
+    """Return whether a file was left by a tool and is not part of a bot."""
     return bool({*PurePosixPath(name).parts} & {*LEFT_OUT, "__MACOSX"})
 
 
 def _write(copy: Path, files: Iterator[File]) -> None:
-    """Write files below a folder that nobody else can reach yet."""
+    """Write files into a new folder that no other process uses yet."""
     copy.mkdir()
     total = 0
     for count, (name, content, executable) in enumerate(files, 1):
@@ -217,7 +218,7 @@ def _write(copy: Path, files: Iterator[File]) -> None:
 
 
 def _strip_wrapper_dir(folder: Path) -> None:
-    """Take the one folder that an archive often wraps everything in out of the way."""
+    """Remove the single folder in which an archive often wraps all its files."""
     inside = list(folder.iterdir())
     if len(inside) == 1 and inside[0].is_dir():
         aside = folder.with_name(folder.name + ".lifted")

@@ -1,4 +1,4 @@
-"""What a fault is, for the bot's author: a code, what was seen in a few lines, and a cure."""
+"""Explains a fault to the bot's author: error code, evidence, suggested fix."""
 
 import re
 import signal
@@ -30,17 +30,17 @@ REFUSED = re.compile(
     r"|name resolution|Name or service not known|SocketException|UnknownHostException"
     r"|No such file or directory: '/(?!bot/|tmp/)[^']*'"
 )
-"""What programs write when the sandbox has refused them something."""
+"""What programs print when the sandbox denies an operation."""
 
 WROTE = re.compile(r"Read-only file system|Permission denied: '(?!/)")
-"""What they write when that was to write beside themselves; Landlock has another word for it."""
+"""What they print when they may not write into their own folder; the second message comes with Landlock."""
 
 SYMPTOMS = {symptom.code: symptom for row in LANGUAGES.values() for symptom in row.symptoms}
 SAID: Mapping[str, re.Pattern[str]] = {code: symptom.pattern for code, symptom in SYMPTOMS.items()} | {"B037": REFUSED}
-"""What a runtime says before it gives up, by the code that says what it means."""
+"""What a runtime prints before it gives up, by error code."""
 
 GIVEN_UP = frozenset({FaultKind.CRASH, FaultKind.EXIT, FaultKind.EXTRA, FaultKind.UNREADABLE, FaultKind.TIMEOUT})
-"""The faults before which a runtime may have said something."""
+"""The faults that a runtime may have explained in its output."""
 
 FLUSHES = " · ".join(row.flush for row in LANGUAGES.values() if row.flush)
 HINTS = {
@@ -63,7 +63,7 @@ LAST_LINES = 5  # of standard error
 
 
 def diagnose(bot: Bot, game: Game, piece: Evidence, code: str = "") -> Problem:
-    """Return what a fault is; `code` is what the one who asked has found out."""
+    """Return the explanation of a fault; `code` is set if the caller already knows the cause."""
     stderr = escape_control_chars(piece.stderr.decode(errors="replace"))
     code = code or code_of(piece)
     shown = [f"asked: {escape_control_chars(piece.question.decode(errors='replace'))}"]
@@ -75,11 +75,11 @@ def diagnose(bot: Bot, game: Game, piece: Evidence, code: str = "") -> Problem:
 
 
 def code_of(piece: Evidence) -> str:
-    """Return the code of a fault: what its runtime has said counts for more than how it ended."""
+    """Return the code of a fault. The output of the runtime counts more than the way the process ended."""
     if piece.kind == FaultKind.TIMEOUT and piece.raw:
-        return "B025"  # it has written something, and did not end it
+        return "B025"  # its output has no newline
     if piece.kind == FaultKind.CRASH and "signal" not in piece.ended:
-        piece = piece._replace(kind=FaultKind.EXIT)  # it has ended itself, with an error
+        piece = piece._replace(kind=FaultKind.EXIT)  # it exited by itself, with an error
     words = (piece.stderr + piece.raw).decode(errors="replace")
     if piece.kind in GIVEN_UP:
         usual = CODES[piece.kind]
@@ -88,7 +88,7 @@ def code_of(piece: Evidence) -> str:
 
 
 def hint_of(code: str, bot: Bot, game: Game, piece: Evidence) -> str:
-    """Return the cure."""
+    """Return the suggested fix."""
     expected = f"expected  {game.grammar.expected}"
     if code in SYMPTOMS:
         return SYMPTOMS[code].hint(bot)
@@ -103,7 +103,7 @@ def hint_of(code: str, bot: Bot, game: Game, piece: Evidence) -> str:
 
 
 def hint_of_refusal(bot: Bot, words: bytes) -> str:
-    """Return the cure of what the sandbox refuses; `words` are what the bot has said of it."""
+    """Return the suggested fix for a denied operation; `words` is what the bot printed."""
     if not WROTE.search(words.decode(errors="replace")):
         return HINTS["B037"]
     kept = f"{bot.state}, its state file" if bot.state else 'the file that  state = "memory.bin"  in its bot.toml names'
@@ -111,17 +111,17 @@ def hint_of_refusal(bot: Bot, words: bytes) -> str:
 
 
 def stderr_text(piece: Evidence) -> str:
-    """Return what the bot wrote, as far as it is worth showing."""
+    """Return the start of the bot's output."""
     return escape_control_chars(piece.raw.decode(errors="replace"))[:LONGEST]
 
 
 def milliseconds(seconds: float) -> str:
-    """Return a time for people: what ran out is never 0."""
+    """Return a time in milliseconds, for people."""
     return f"{seconds * 1000:.0f} ms" if seconds >= 0.01 else f"{seconds * 1000:.1f} ms"
 
 
 def last_line(piece: Evidence) -> str:
-    """Return the last words of standard error."""
+    """Return the last line of standard error."""
     lines = escape_control_chars(piece.stderr.decode(errors="replace")).strip().splitlines()
     return lines[-1][:LONGEST] if lines else ""
 

@@ -1,4 +1,4 @@
-"""Whether a program can be run, told before anybody tries."""
+"""Checks whether a program can be executed, before a sandbox starts it."""
 
 import shutil
 import stat
@@ -11,12 +11,12 @@ from host.submissions.languages import LANGUAGES, PATH, Language, tool
 
 
 def runnable(start: bytes) -> bool:
-    """Return whether a file that starts so is a program: a binary, or a script that names its interpreter."""
+    """Return whether a file with these first bytes is a program: a binary, or a script with a '#!' line."""
     return start.startswith((b"#!", b"\x7fELF"))
 
 
 def program_problems(contents: FileTree, name: str) -> list[Problem]:
-    """Return what keeps the kernel from running a file: its mode, its first line, or the interpreter that this names."""
+    """Return why the kernel cannot run a file: its mode, its first line, or the interpreter named there."""
     where, start = contents.where(name), contents.start_of(name)
     if not runnable(start):
         line = start.partition(b"\n")
@@ -38,7 +38,7 @@ def program_problems(contents: FileTree, name: str) -> list[Problem]:
 
 
 VISIBLE = ("/usr/", "/bin/", "/sbin/", "/lib")
-"""Where programs lie that a sandbox can see."""
+"""The folders of programs that a sandbox can see."""
 
 
 def _interpreted_by(program: str) -> Language | None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from host.submissions.bot_spec import BotSpec
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
-"""Where a bot's programs are looked for: the places that exist inside a sandbox."""
+"""The PATH of every bot: the folders that exist inside a sandbox."""
 
 INTERPRETER = Path(__file__).parents[1] / "sandbox" / "fork_server.py"
 
@@ -31,7 +31,7 @@ Command = tuple[str, ...]
 
 
 class Step(NamedTuple):
-    """One command of a build. An optional one makes the bot faster: when it fails, the bot runs without it."""
+    """A command of a build. An optional command only makes the bot faster; if it fails, the build continues."""
 
     command: Command
     optional: bool = False
@@ -55,6 +55,7 @@ class Symptom(NamedTuple):
     pattern: re.Pattern[str]
     message: Callable[[Evidence, str], str]  # from the fault, and the line that matches the pattern
     hint: Callable[[Bot], str]
+    at_start: bool = True  # whether a bot with this symptom can never start
 
 
 class Language(NamedTuple):
@@ -90,7 +91,7 @@ class Language(NamedTuple):
 
 @cache
 def tool(name: str) -> str | None:
-    """Return the real path of an installed program that sandboxes can see; None when there is none."""
+    """Return the path of an installed program that sandboxes can see; None if there is none."""
     found = shutil.which(name, path=PATH)
     return str(Path(found)) if found else None
 
@@ -106,7 +107,7 @@ def own_build(submission: Submission) -> list[Step]:
 
 
 def build_c(submission: Submission, _question: Command) -> list[Step]:
-    """Compile C as lax as 2011 wrote it: a missing header is a warning, whatever the compiler's age."""
+    """Compile C as permissively as in 2011: with any compiler, a missing header is only a warning."""
     lax = ("-std=gnu17", "-Wno-error=implicit-function-declaration", "-Wno-error=implicit-int")
     return [Step((need("cc"), "-O2", *lax, "-o", "bot", *submission.spec.sources, "-lm"))]
 
@@ -117,7 +118,7 @@ def build_cpp(submission: Submission, _question: Command) -> list[Step]:
 
 
 def run_program(_spec: Submission, _files: frozenset[str]) -> Command:
-    """Run what the compiler made."""
+    """Run the compiled program."""
     return ("./bot",)
 
 
@@ -131,7 +132,7 @@ TYPE = re.compile(r"\b(?:class|record|enum|interface)\s+(\w+)")
 
 
 def main_class(submission: Submission) -> str:
-    """Return the class that has the `main`: the manifest's, else the one found in the sources."""
+    """Return the main class: from bot.toml, else found in the sources."""
     if submission.spec.main:
         return submission.spec.main
     for source in submission.spec.sources:
@@ -146,13 +147,13 @@ def main_class(submission: Submission) -> str:
 
 
 def java(submission: Submission, *options: str) -> Command:
-    """Return the start of a JVM that is small, quick to start, and takes one core."""
+    """Return the command of a JVM that is small, starts fast, and uses one core."""
     heap = max(submission.spec.heap // MIB, 8) if submission.spec.heap else 128
     return (need("java"), *JAVA_LEAN, f"-Xmx{heap}m", *options, "-cp", "bot.jar", main_class(submission))
 
 
 def build_java(submission: Submission, question: Command) -> list[Step]:
-    """Compile Java, put it into a jar, and archive the classes that a first question loads."""
+    """Compile Java into a jar, and write a class-data archive of the classes that a first question loads."""
     return [
         Step((need("javac"), "-encoding", "UTF-8", "-nowarn", "-d", "classes", *submission.spec.sources)),
         Step((need("jar"), "--create", "--file", "bot.jar", "-C", "classes", ".")),
@@ -161,7 +162,7 @@ def build_java(submission: Submission, question: Command) -> list[Step]:
 
 
 def run_java(submission: Submission, files: frozenset[str]) -> Command:
-    """Run the jar, with its class-data archive if the build could make one."""
+    """Run the jar, with its class-data archive if the build created one."""
     return java(submission, *(["-XX:SharedArchiveFile=bot.jsa"] if "bot.jsa" in files else []))
 
 
@@ -186,9 +187,9 @@ STARTER = (
     "sys.stdout.reconfigure(line_buffering=True); del sys.argv[0]; __file__ = sys.argv[0]; "
     "exec(compile(open(__file__, 'rb').read(), __file__, 'exec'))"
 )
-"""Starts a Python bot so that each line it prints leaves at once, and in one piece: -u makes a `print` two writes.
+"""Starts a Python bot with line-buffered output. (With -u, a `print` would be two writes.)
 
--S, without what `site` would do but its folders of packages and its exit(), halves the time that a start takes.
+-S skips the module `site`, which halves the start time. Its package folders and exit() are set here instead.
 """
 
 
@@ -197,24 +198,24 @@ READY = (
     "sys.stdout.reconfigure(line_buffering=True); del sys.argv[0]; __file__ = sys.argv[0]; "
     "home = {{}}; exec({text!r}, home); globals().pop('home')['serve'](__file__, {guest!r}, {kit!r}, globals())"
 )
-"""Starts the same way an interpreter that is kept, and forks for every start. -E: what a bot requires is for it alone."""
+"""Starts an interpreter that stays alive and forks for every start. -E: packages of the bot must not reach the interpreter."""
 
 
 @cache
 def packages(program: str) -> tuple[str, ...]:
-    """Return the folders in which an installed Python keeps its packages, those that sandboxes can see."""
+    """Return the package folders of an installed Python that sandboxes can see."""
     command = [need(program), "-I", "-c", "import site; print(*site.getsitepackages(), sep=chr(10))"]
     told = subprocess.run(command, capture_output=True, text=True, check=False, env={}).stdout
     return tuple(folder for folder in told.splitlines() if folder.startswith("/usr/") and Path(folder).is_dir())
 
 
 def run_python(submission: Submission, _files: frozenset[str]) -> Command:
-    """Run a script, its standard output line-buffered."""
+    """Run a script with line-buffered output."""
     return script(submission, submission.spec.entry)
 
 
 def script(submission: Submission, entry: str) -> Command:
-    """Return the start of a Python script."""
+    """Return the command that starts a Python script."""
     program = python(submission)
     return (need(program), "-B", "-S", "-c", STARTER.format(packages=[*packages(program)]), entry)
 
@@ -222,7 +223,7 @@ def script(submission: Submission, entry: str) -> Command:
 def warm_python(submission: Submission, kit: Kit) -> Command:
     """Return the command of an interpreter that forks this bot for every start.
 
-    The words that the cold start's command has beyond it are the fork's arguments.
+    The cold start's command begins with the same number of words; its other words are the arguments of the fork.
     """
     program = python(submission)
     entry, _ = kit.get("__main__", (submission.spec.entry, ""))
@@ -258,7 +259,7 @@ def version_of(program: str) -> tuple[int, ...]:
 
 
 def python(submission: Submission) -> str:
-    """Return the program that runs a Python bot: python3, or the one version that its manifest names."""
+    """Return the program that runs a Python bot: python3, or the version that its bot.toml names."""
     if not submission.spec.python or submission.spec.python.startswith(">="):
         return "python3"
     return "python" + ".".join(map(str, numbers(submission.spec.python)[:2]))
@@ -287,7 +288,7 @@ except SyntaxError as error:
 except ValueError as error:
     print(json.dumps(["SyntaxError", str(error), 1, ""]))
 """
-"""Compiles a guest's source in a process of its own, since a compiler can be made to crash or to eat memory."""
+"""Compiles an untrusted source in a separate process: it could make the compiler crash or exhaust the memory."""
 
 PYTHON_2 = re.compile(
     r"Missing parentheses in call to '(print|exec)'|multiple exception types must be parenthesized|leading zeros in decimal"
@@ -318,7 +319,7 @@ def python_problems(contents: FileTree, name: str, manifest: "BotSpec") -> list[
         )
         kind, said, line, text = json.loads(done.stdout[:10_000])
     except (subprocess.SubprocessError, OSError, ValueError):
-        return []  # it compiles, or cannot be looked at so: then its first question will tell
+        return []  # it compiles, or this check failed: then the first question shows it
     where, text = f"{contents.where(name)}:{line}", one_line(text.strip())[:80]
     words = f"{kind}: {one_line(said.partition('. Did you mean')[0])}"
     if not (PYTHON_2.search(said) or PYTHON_2_LINE.search(text)):
@@ -335,7 +336,7 @@ def no_build(_spec: Submission, _question: Command) -> list[Step]:
 
 
 def build_lisp(submission: Submission, _question: Command) -> list[Step]:
-    """Compile for SBCL; a source that only loads as a script stays one."""
+    """Compile for SBCL. A source that cannot be compiled runs as a script."""
     if submission.spec.compiler not in ("", "sbcl"):
         return []
     compile_it = (
@@ -348,12 +349,12 @@ def build_lisp(submission: Submission, _question: Command) -> list[Step]:
 
 
 def beside(submission: Submission, name: str) -> str:
-    """Return a file in the folder of a bot's script, where a Lisp puts what it has compiled."""
+    """Return the path of a file next to the script, where Lisp writes compiled files."""
     return str(PurePosixPath(submission.spec.entry).with_name(name))
 
 
 def run_lisp(submission: Submission, files: frozenset[str]) -> Command:
-    """Run the script in the manifest's Lisp, never into its debugger."""
+    """Run the script with the chosen Lisp, with its debugger disabled."""
     match submission.spec.compiler:
         case "ecl":
             return (need("ecl"), "--norc", "--shell", submission.spec.entry)
@@ -365,7 +366,7 @@ def run_lisp(submission: Submission, files: frozenset[str]) -> Command:
 
 
 def run_any(submission: Submission, _files: frozenset[str]) -> Command:
-    """Run what the manifest says, or the lone file itself."""
+    """Run the command in `run`, or the single file itself."""
     first, *rest = submission.spec.run or (f"./{submission.spec.entry}",)
     return (first if "/" in first else need(first), *rest)
 
@@ -477,6 +478,7 @@ LISP = Language(
             re.compile(r"debugger invoked|Type HELP for debugger|Available restarts|Lisp debugger", re.IGNORECASE),
             lambda fault, _line: f"fell into the Lisp debugger, and {fault.ended or 'waits there'}",
             lambda _bot: "sbcl --script, or --disable-debugger (the preset does it); handle the error that is shown",
+            at_start=False,
         ),
     ),
 )
@@ -519,7 +521,7 @@ def missing(submission: Submission) -> list[str]:
 def environment(argv: Command) -> dict[str, str]:
     """Return the fixed, small environment of every bot.
 
-    A JVM and its tools find their own libraries through /proc, which no sandbox has.
+    A JVM finds its own libraries through /proc, which sandboxes do not have, so this sets their path.
     """
     env = {"LANG": "C.UTF-8", "PATH": PATH, "HOME": "/tmp"}
     libraries = Path(*argv[:1]).resolve().parent.parent / "lib"

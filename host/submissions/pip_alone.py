@@ -1,7 +1,10 @@
-"""Runs a pip, named first, that may start no program and takes nothing from an address that a wheel names.
+"""Runs a pip (the first argument) that cannot start programs and does not download from direct URLs.
 
-What a wheel depends on may be a source, whose build would run here, or lie anywhere that this machine can reach.
+A wheel can depend on a source package, which pip would build on this machine, or on a URL that only this machine can reach.
 """
+
+# `pip download --only-binary :all:` alone is not enough: it fetches and even builds what a wheel names by a direct URL
+# before any list of resolved packages could be checked.
 
 import resource
 import runpy
@@ -10,18 +13,18 @@ from importlib import import_module
 from typing import Any
 
 STARTS = {"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen"}
-LARGEST = 128 << 20  # bytes of one file
-MEMORY = 2 << 30  # bytes; what describes a wheel is unpacked by its own word for its size
+MAX_FILE_BYTES = 128 << 20
+MAX_MEMORY_BYTES = 2 << 30  # pip believes the size that the metadata of a wheel claims
 
 
 def refuse(event: str, _arguments: object) -> None:
-    """Refuse to start a program; the hook of an audit cannot be taken away again."""
+    """Raise PermissionError when pip starts a program. An audit hook cannot be removed."""
     if event in STARTS:
         raise PermissionError(1, "only wheels are taken: nothing is built here")
 
 
 def take_names_only() -> None:
-    """Have pip refuse whatever is required by an address rather than by a name that its index knows."""
+    """Make pip refuse every requirement at a direct URL."""
     requirements = import_module("pip._vendor.packaging.requirements")
     read = requirements.Requirement.__init__
 
@@ -35,8 +38,8 @@ def take_names_only() -> None:
 
 if __name__ == "__main__":
     take_names_only()
-    resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST, LARGEST))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_FILE_BYTES, MAX_FILE_BYTES))
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
     sys.addaudithook(refuse)
     del sys.argv[0]
     runpy.run_path(sys.argv[0], run_name="__main__")

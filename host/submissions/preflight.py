@@ -19,14 +19,14 @@ from host.sandbox.levels import Level
 from host.sandbox.limits import A_DAY, Limits
 from host.submissions.bot_spec import Bot, Submission
 from host.submissions.build import build
-from host.submissions.diagnosis import code_of, diagnose
+from host.submissions.diagnosis import SYMPTOMS, code_of, diagnose
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind, View
 
 HOPELESS = frozenset({FaultKind.START, FaultKind.CRASH, FaultKind.EXIT})
 COMPARED = 2.0  # seconds of cold answers that the warm ones are compared with
 ENDS, DIFFERS = "B035", "B039"
-NEVER_STARTS = ("B011", "B012", "B013")  # its runtime has said why
+NEVER_STARTS = [code for code, symptom in SYMPTOMS.items() if symptom.at_start]
 
 
 async def prepare_bots(

@@ -1,7 +1,7 @@
-"""What a Python bot requires from the package index: wheels, downloaded by the host, which runs nothing of theirs.
+"""Downloads the packages that a Python bot requires, as wheels, without running any code of them.
 
-Nor does pip there: a wheel may depend on a source at some address, which it would build, so it may start no program.
-They are unpacked inside the build's sandbox, without network, by a copy of croupier's own pip.
+A wheel can depend on a source package, which pip would build on the host, so pip may not start any program here.
+A copy of croupier's own pip unpacks the wheels inside the build sandbox, which has no network.
 """
 
 import hashlib
@@ -24,28 +24,28 @@ from host.base.safe_text import one_line
 from host.submissions.bot_spec import Submission
 from host.submissions.languages import Step, need, python, version_of
 
-ALONE = Path(__file__).with_name("pip_alone.py")
+PIP_ALONE = Path(__file__).with_name("pip_alone.py")
 FOLDER, WHEELS = "packages", "wheels"
-PATIENCE = 300.0  # seconds for a download
-LARGEST = 128 << 20  # bytes of all wheels together
-OFTEN = 0.1  # seconds between two looks at how much has come
-WORDS = 6  # lines of pip's that are shown
+DOWNLOAD_TIMEOUT_S = 300.0
+MAX_WHEELS_BYTES = 128 << 20  # all wheels of a bot together
+SIZE_CHECK_INTERVAL_S = 0.1
+PIP_LINES_SHOWN = 6
 
 
 class WheelTarget(NamedTuple):
-    """Which wheels suit a bot: those of the Python that runs it, on its machine."""
+    """The Python version and the machine that wheels must be made for."""
 
     python: str  # "3.11"
     machine: str  # "x86_64"
 
 
 def target_of(submission: Submission) -> WheelTarget:
-    """Return which wheels suit a bot here. Raise Refused (exit code 6) when there is no such Python."""
+    """Return the wheel target of a bot on this machine."""
     return WheelTarget(".".join(map(str, version_of(python(submission))[:2])), os.uname().machine)
 
 
 def _pip() -> Path:
-    """Return where croupier's own pip lies. Raise Refused (exit code 6) when there is none."""
+    """Return the folder of croupier's own pip. Raise UserError (exit code 6) if it is not installed."""
     found = importlib.util.find_spec("pip")
     if found is None or found.origin is None:
         hint = "install croupier with pip in a virtual environment"
@@ -54,9 +54,9 @@ def _pip() -> Path:
 
 
 async def download(submission: Submission, suits: WheelTarget) -> Path:
-    """Return the folder of the wheels that a bot requires, downloaded once for each list of requirements.
+    """Return the folder of the wheels that a bot requires; download them once for each list of requirements.
 
-    Raise Refused (exit code 4) when the index has none that suit, 6 when it cannot be asked.
+    Raise UserError: exit code 4 if the index has no suitable wheels, 6 if the download takes too long.
     """
     what = json.dumps([sorted(submission.spec.requires), *suits])
     store = paths.cache() / WHEELS
@@ -80,35 +80,37 @@ async def download(submission: Submission, suits: WheelTarget) -> Path:
 
 
 async def _download(submission: Submission, version: str, wheels: Path, making: Path) -> None:
-    """Download into a folder, all else that pip needs room for into the one around it."""
-    command = [sys.executable, "-P", str(ALONE), str(_pip())]
+    """Download into `wheels`; pip writes its temporary files into `making`, the folder around it."""
+    command = [sys.executable, "-P", str(PIP_ALONE), str(_pip())]
     command += ["download", "--quiet", "--no-input", "--disable-pip-version-check", "--no-cache-dir"]
     command += ["--only-binary=:all:", "--implementation=cp", f"--python-version={version}", f"--dest={wheels}"]
     command += submission.spec.requires
     done: CompletedProcess[bytes] | None = None
-    with trio.move_on_after(PATIENCE) as patience:
+    with trio.move_on_after(DOWNLOAD_TIMEOUT_S) as patience:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(_stop_beyond, 2 * LARGEST, making, nursery.cancel_scope)  # pip moves files by copying
+            nursery.start_soon(
+                _stop_beyond, 2 * MAX_WHEELS_BYTES, making, nursery.cancel_scope
+            )  # pip copies files to move them
             env = os.environ | {"TMPDIR": str(making)}
             done = await trio.run_process(command, check=False, capture_stdout=True, capture_stderr=True, env=env)
             nursery.cancel_scope.cancel()
     if patience.cancelled_caught:
         raise _refused(
-            submission, f"was not downloaded within {PATIENCE:.0f} s", "see to the network, then try again", 6
+            submission, f"was not downloaded within {DOWNLOAD_TIMEOUT_S:.0f} s", "check the network, then try again", 6
         )
-    if done is None or _bytes(wheels) > LARGEST:
-        raise _refused(submission, "brings too much", f"at most {LARGEST >> 20} MiB of wheels", 4)
+    if done is None or _bytes(wheels) > MAX_WHEELS_BYTES:
+        raise _refused(submission, "brings too much", f"at most {MAX_WHEELS_BYTES >> 20} MiB of wheels", 4)
     if done.returncode:
         words = done.stderr.decode(errors="replace").strip().splitlines()
-        told = "\n".join(one_line(line)[:300] for line in words[-WORDS:])
+        told = "\n".join(one_line(line)[:300] for line in words[-PIP_LINES_SHOWN:])
         hint = f"names and versions that the index has as wheels for Python {version}"
         raise _refused(submission, f"cannot be downloaded:\n{told}", hint, 4)
 
 
 async def _stop_beyond(most: int, folder: Path, scope: trio.CancelScope) -> None:
-    """Cancel what fills a folder with more bytes than these."""
+    """Cancel a scope when a folder has more than `most` bytes."""
     while _bytes(folder) <= most:
-        await trio.sleep(OFTEN)
+        await trio.sleep(SIZE_CHECK_INTERVAL_S)
     scope.cancel()
 
 
@@ -116,7 +118,7 @@ def _bytes(folder: Path) -> int:
     total = 0
     for _place, _folders, names, at in os.fwalk(folder):
         for name in names:
-            with suppress(OSError):  # it has just been moved
+            with suppress(OSError):  # pip has just moved it
                 total += os.stat(name, dir_fd=at, follow_symlinks=False).st_blocks * 512
     return total
 
@@ -127,7 +129,7 @@ def _refused(submission: Submission, why: str, hint: str, code: int) -> UserErro
 
 
 def stage(wheels: Path, staged: Path) -> None:
-    """Lay the wheels beside the bot's own files, for its build; raise Refused rather than mix them with the bot's."""
+    """Copy the wheels next to the bot's own files, for its build; raise UserError if the bot has a folder of that name."""
     for name in (FOLDER, WHEELS):
         if (staged / name).exists():
             hint = "call it otherwise: what it requires goes there"
@@ -137,7 +139,7 @@ def stage(wheels: Path, staged: Path) -> None:
 
 
 def unpacking(submission: Submission) -> list[Step]:
-    """Return the step that unpacks the wheels, inside the sandbox."""
+    """Return the build step that unpacks the wheels inside the sandbox."""
     if not submission.spec.requires:
         return []
     options = "--quiet --no-index --no-deps --no-compile --no-cache-dir --disable-pip-version-check"
@@ -146,5 +148,5 @@ def unpacking(submission: Submission) -> list[Step]:
 
 
 def environment(submission: Submission) -> dict[str, str]:
-    """Return how Python finds what was unpacked."""
+    """Return the variables with which Python finds the unpacked packages."""
     return {"PYTHONPATH": FOLDER} if submission.spec.requires else {}
