@@ -46,7 +46,6 @@ RUN = (
 FIGURES = ("run", "standings", "pairs", "bots", "faults", "replays")
 REPLAYS, REMEMBERED = 40, 64
 TABLES = 100  # whose events are made at a time
-KEEPING = 15.0  # seconds after which a silent line is told that we live
 
 
 class CachedResponse(NamedTuple):

@@ -1,27 +1,29 @@
 """The server: a page, its two scripts, a stream of news and some JSON. It reads a journal and writes nothing."""
 
 import gzip
-import json
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
-from functools import cache, partial
+from collections.abc import AsyncIterator
+from functools import cache
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
 
 import trio
 from hypercorn.config import Config
 from hypercorn.trio import serve
+from sse_starlette import EventSourceResponse
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from host.base.errors import Problem, UserError
 from host.report.page import ASSETS, LIVE_POLICY, asset
-from host.web.live import KEEPING, CachedResponse, LivePublisher, sheet
+from host.web.live import CachedResponse, LivePublisher, sheet
 
 MOST_LISTENERS = 500
 LEAVING = 2.0  # seconds for everything to end in good order
@@ -33,14 +35,11 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
 }
-LOCAL = ("localhost", "127.0.0.1", "::1")
-
-Scope = MutableMapping[str, Any]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Any, Send], Awaitable[None]]
+LOCAL = ["localhost", "127.0.0.1", "[::1]"]
+PING_INTERVAL_S = 15
 
 
-def application(room: LivePublisher, local: bool) -> App:
+def application(room: LivePublisher, local: bool) -> Starlette:
     """Return the application; a `local` one answers only to this machine's own names (DNS rebinding)."""
     listeners = 0
 
@@ -79,20 +78,20 @@ def application(room: LivePublisher, local: bool) -> App:
     async def events(_request: Request) -> Response:
         if listeners >= MOST_LISTENERS:
             return refusal(503, "too many are listening")
-        return StreamingResponse(told(), media_type="text/event-stream", headers={"cache-control": "no-store"})
+        # The class's own watcher for the end of the server needs asyncio and uvicorn: wait_for_shutdown ends us instead.
+        return EventSourceResponse(told(), ping=PING_INTERVAL_S)
 
     async def told() -> AsyncIterator[bytes]:
         nonlocal listeners
         listeners += 1
         try:
-            number = room.edition.number
-            yield b"retry: 2000\n\n" + room.edition.news
+            yield b"retry: 2000\n\n"
+            number = -1
             while True:
-                with trio.move_on_after(KEEPING):
-                    while room.edition.number == number:
-                        await room.changed.wait()
-                yield room.edition.news if room.edition.number != number else b": still here\n\n"
+                while room.edition.number == number:
+                    await room.changed.wait()
                 number = room.edition.number
+                yield room.edition.news
         finally:
             listeners -= 1
 
@@ -104,7 +103,8 @@ def application(room: LivePublisher, local: bool) -> App:
         Route("/api/replay", replay),
         Route("/api/{name}", figures),
     ]
-    return partial(check_host, Starlette(routes=routes), local)
+    trusted = Middleware(TrustedHostMiddleware, allowed_hosts=LOCAL if local else ["*"], www_redirect=False)
+    return Starlette(routes=routes, middleware=[Middleware(SecurityHeaders), trusted])
 
 
 async def joined(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -114,32 +114,26 @@ async def joined(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[byte
         yield piece
 
 
-async def check_host(app: App, local: bool, scope: Scope, receive: Any, send: Send) -> None:
-    """Put our headers on every answer; turn away who calls a local server by another name."""
-    if scope["type"] != "http":
-        await app(scope, receive, send)
-        return
+class SecurityHeaders:
+    """Adds HEADERS to every response."""
 
-    async def with_headers(message: MutableMapping[str, Any]) -> None:
-        if message["type"] == "http.response.start":
-            ours = [(key.encode(), value.encode()) for key, value in HEADERS.items()]
-            message["headers"] = [*message.get("headers", []), *ours]
-        await send(message)
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
 
-    named = next((value for key, value in scope["headers"] if key == b"host"), b"").decode("latin-1")
-    if local and hostname(named) not in LOCAL:
-        await refusal(421, "this server answers to localhost only")(scope, receive, with_headers)
-        return
-    await app(scope, receive, with_headers)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
 
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                ours = [(key.encode(), value.encode()) for key, value in HEADERS.items()]
+                message["headers"] = [*message.get("headers", []), *ours]
+            await send(message)
 
-def hostname(host: str) -> str:
-    """Return a Host header without its port: `[::1]:80` is ::1."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0].lower()
+        await self.app(scope, receive, with_headers)
 
 
+# Not GZipMiddleware and StaticFiles: the first compresses for each client again, and the tags of the second change with
+# the time of a file. Here a body is compressed once for all clients, and its tag outlives the server (docs/watching.md).
 def shown(request: Request, what: CachedResponse, kind: str) -> Response:
     """Return a sheet, or only that it is still the same as the one that is there already."""
     headers = {"etag": what.tag, "cache-control": "no-cache", "vary": "accept-encoding"}
@@ -159,7 +153,7 @@ def packed_asset(name: str) -> CachedResponse:
 
 def refusal(status: int, words: str) -> Response:
     """Return why not, as JSON."""
-    return Response(json.dumps({"message": words}), status_code=status, media_type="application/json")
+    return JSONResponse({"message": words}, status_code=status)
 
 
 def listening(bind: str) -> socket.socket:
