@@ -289,5 +289,5 @@ def test_verify_draws_tables_by_lot(played: Path) -> None:
         refused = croupier("verify", "--sample", wrong, "-C", folder)
         assert (refused.code, refused.first) == (
             2,
-            f"error[U001] Invalid value for '--sample': '{wrong}' is no share of the tables; 1% say",
+            f"error[U001] Invalid value for '--sample': '{wrong}' is not a percentage of the tables, for example 1%",
         )

@@ -83,10 +83,10 @@ WRONG = [
     ("init mine --lang c", "which game? Name it with -g GAME"),
     ("init mine -g poker --lang c", "there is no game 'poker'  (games: cardshark, pazaak, holdem)"),
     ("init mine -g pazaak --lang jav", "there is no language 'jav'; did you mean java ?  (languages: "),
-    ("init mine -g pazaak --lang c --protocol json", "a first bot speaks argv or lines; protocols/README.md shows"),
+    ("init mine -g pazaak --lang c --protocol json", "a starter bot speaks argv or lines; protocols/README.md shows"),
     ("init #1 -g pazaak --lang c", 'a bot cannot be called \'#1\': the name has a "/" or "#"'),
     ("init it's -g pazaak --lang c", 'a bot cannot be called "it\'s": the name is no name for a folder with sources'),
-    ("init /proc/none -g pazaak --lang c", "/proc/none cannot be made: No such file or directory"),
+    ("init /proc/none -g pazaak --lang c", "/proc/none cannot be created: No such file or directory"),
 ]
 
 
@@ -101,7 +101,7 @@ def test_init_writes_over_nothing(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "bot.c").write_text("mine\n")
     done = croupier("init", tmp_path / "mine", "-g", "pazaak", "--lang", "c")
-    assert (done.code, done.first) == (2, f"error[C016] {tmp_path}/mine: is there already, and not empty")
+    assert (done.code, done.first) == (2, f"error[C016] {tmp_path}/mine: already exists, and is not empty")
     assert [path.read_text() for path in (tmp_path / "mine").iterdir()] == ["mine\n"]
 
 

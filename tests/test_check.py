@@ -271,7 +271,7 @@ def test_all_bots_of_a_tournament_are_checked_also_under_load(tmp_path: Path) ->
     assert done.code == 1
     assert [line.split(" · ")[0] for line in done.out.splitlines() if " · cardshark" in line] == ["davey", "lim17"]
     assert "error[B003]" in done.out
-    loaded = done.out.partition("all at once, on a busy machine\n")[2].splitlines()
+    loaded = done.out.partition("all bots at the same time, on a busy machine\n")[2].splitlines()
     assert [line.split()[1] for line in loaded if line.startswith("  ") and not line.startswith("      ")] == [
         "davey",
         "lim17",
@@ -293,8 +293,8 @@ def test_two_bots_of_one_name_are_found(tmp_path: Path) -> None:
 
 def test_all_or_some_but_not_both(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", ["davey.c"])
-    assert croupier("check", "-C", cup).first == "error[U001] name a bot, or say --all"
-    assert croupier("check", "davey", "--all", "-C", cup).first == "error[U001] --all is all of them: name none"
+    assert croupier("check", "-C", cup).first == "error[U001] name a bot, or use --all"
+    assert croupier("check", "davey", "--all", "-C", cup).first == "error[U001] --all checks all bots: name none"
     assert croupier("check", "--all", "-C", tmp_path).code == 3
 
 

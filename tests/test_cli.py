@@ -90,15 +90,15 @@ WRONG = [
     # comparing
     ("compare davey", 2, "error[U001] OLD is missing"),
     ("compare davey davye -C {cup}", 2, f"{NOTHING} bot 'davye'; did you mean davey ?"),
-    ("compare davey cautious --elo 5 -C {cup}", 2, "error[U001] Invalid value for '--elo': '5' is not two numbers, 0,10 "
-     "say"),
-    ("compare davey cautious --elo 10,0 -C {cup}", 2, "error[U001] Invalid value for '--elo': '10,0': the first is to be "
+    ("compare davey cautious --elo 5 -C {cup}", 2, "error[U001] Invalid value for '--elo': '5' is not two numbers, for "
+     "example 0,10"),
+    ("compare davey cautious --elo 10,0 -C {cup}", 2, "error[U001] Invalid value for '--elo': '10,0': the first must be "
      "less than the second, both within 1000"),
     ("compare davey cautious --games 0 -C {cup}", 2, "error[U001] Invalid value for '-n' / '--games' / '--max': 0 is not "
      "in the range 1<=x<=10000000"),
     ("compare davey cautious --preset thraed -C {cup}", 2, f"{NOTHING} preset of cardshark 'thraed'; did you mean thread "
      "?  (presets: thread, engine2011)"),
-    ("compare {davey} {davey} -C {empty}", 2, "error[U001] which game? The bots do not say it: name it with -g GAME"),
+    ("compare {davey} {davey} -C {empty}", 2, "error[U001] which game? The bots do not declare one: name it with -g GAME"),
     ("compare sample:davey sample:neptr -C {empty} -g pazaak", 2, "error[C012] there is no sample bot of pazaak called "
      '"davey"'),
     # asking again
@@ -140,11 +140,11 @@ WRONG = [
     ("play davey cautious --preset thraed -C {cup}", 2, f"{NOTHING} preset of cardshark 'thraed'; did you mean thread ?"
      "  (presets: thread, engine2011)"),
     # games
-    ("play {davey} {davey} -C {empty}", 2, "error[U001] which game? The bots do not say it: name it with -g GAME"),
-    ("check {davey} -C {empty}", 2, "error[U001] which game? The bots do not say it: name it with -g GAME"),
+    ("play {davey} {davey} -C {empty}", 2, "error[U001] which game? The bots do not declare one: name it with -g GAME"),
+    ("check {davey} -C {empty}", 2, "error[U001] which game? The bots do not declare one: name it with -g GAME"),
     ("play sample:davey sample:neptr -C {empty} -g cardshark", 2, "error[C012] there is no sample bot of cardshark "
      'called "neptr"'),
-    ("play sample:davey sample:neptr -C {empty}", 2, "error[U001] which game? The bots do not say it: name it with "
+    ("play sample:davey sample:neptr -C {empty}", 2, "error[U001] which game? The bots do not declare one: name it with "
      "-g GAME"),
     ("play sample:neptr -C {empty}", 2, "error[U001] a table of pazaak seats 2 bots; 1 is named"),
     ("play davey davey davey davey davey -C {cup}", 2, "error[U001] a table of cardshark seats 1 to 4 bots; 5 are named"),

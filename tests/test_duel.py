@@ -133,8 +133,8 @@ def test_the_same_seed_ends_the_same_with_any_number_of_workers(tmp_path: Path) 
 def test_who_is_not_sure_says_what_it_would_take(tmp_path: Path) -> None:
     done = croupier("compare", "sample:glaucus", "sample:glaucus", "-n", 100, "--seed", "y", "-C", tmp_path)
     assert done.code == 1
-    assert done.out.startswith("not sure after 100 tables: glaucus against glaucus#2 ")
-    assert " tables more would tell, if they go as these: -n " in done.out
+    assert done.out.startswith("undecided after 100 tables: glaucus against glaucus#2 ")
+    assert " more tables would decide it: -n " in done.out
     assert done.err.startswith("WARNING  sample:glaucus and sample:glaucus are the same program")
 
 

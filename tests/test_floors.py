@@ -5,6 +5,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,12 @@ def test_what_croupier_imports_is_what_it_says_it_needs() -> None:
     foreign = {name.lower() for name in used - sys.stdlib_module_names - {"host", "protocols"}}
     brought = {"pydantic_core": "pydantic", "markupsafe": "jinja2"}
     assert {brought.get(name, name.replace("_", "-")) for name in foreign} <= needed
+
+
+def test_the_modules_of_the_commands_import_each_other_in_no_circle() -> None:
+    modules = {name for name in MODULES if name.startswith("host.cli")}
+    used = {name: set(imports(MODULES[name])) & modules for name in modules}
+    tuple(TopologicalSorter(used).static_order())
 
 
 def test_floors_have_no_strangers() -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from host.cli import CliContext, print_json, unknown_name
-from host.cli.journals import JOURNAL, journals_of
+from host.cli import CliContext, options, print_result, unknown_name
+from host.cli.journals import journals_of
 from host.cli.output import write
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ FAULT = re.compile(r"fault:([0-9]{1,18})")
 FAULTY = "WHERE fault.kind != 'slowest'"
 
 
-class Options(NamedTuple):
+class AskOptions(NamedTuple):
     """The options of `ask`."""
 
     worst: bool
@@ -62,54 +62,49 @@ class Questions(NamedTuple):
 @click.option("--as", "place", metavar="NAME", help="ask what this bot was asked; default: the bot itself")
 @click.option("--no-limits", is_flag=True, help="allow a minute for each answer, and 8 GiB")
 @click.option("--unsafe", is_flag=True, help="no sandbox at all: only for bots you wrote yourself")
-@JOURNAL
+@options.JOURNAL
 @click.pass_obj
-def ask(context: CliContext, /, words: tuple[str, ...], **options: Any) -> None:
+def ask(context: CliContext, /, words: tuple[str, ...], **values: Any) -> None:
     """Ask a bot a recorded question again: one question, a whole table, a fault, or a bundle.
 
     The bot is asked alone. The time line shows CPU time, waiting for a core and sleeping.
     """
-    report = _asked(context, words, Options(**options))
-    if context.json:
-        print_json("ask", **report.json())
-        return
-    for line in report.text():
-        click.echo(line)
+    print_result(context, "ask", _asked(context, words, AskOptions(**values)))
 
 
-def _asked(context: CliContext, words: tuple[str, ...], options: Options) -> "AskReport | Difference":
+def _asked(context: CliContext, words: tuple[str, ...], chosen: AskOptions) -> "AskReport | Difference":
     """Ask what is meant; return what came of it."""
     import trio
 
     from host.cli.ask_report import AskReport, Difference
-    from host.cli.common import level_of
+    from host.cli.common import level_in_force
     from host.inspect.reask import asked_by_both, reask
     from host.sandbox.levels import DEFAULT_LEVEL
 
-    wanted = _parted(context, words, options)
-    questions = _questions(context, wanted, options)
+    wanted = _parted(context, words, chosen)
+    questions = _questions(context, wanted, chosen)
     repro = questions.repros[0]
-    level = level_of(DEFAULT_LEVEL, options.unsafe)
-    names = [wanted.bot or repro.bot.name, *([options.other] if options.other else [])]
-    bots = [_built(_spec(context, name, repro.game, questions.sources), repro, level, options) for name in names]
-    if options.other:
+    level = level_in_force(DEFAULT_LEVEL, chosen.unsafe)
+    names = [wanted.bot or repro.bot.name, *([chosen.other] if chosen.other else [])]
+    bots = [_built(_spec(context, name, repro.game, questions.sources), repro, level, chosen) for name in names]
+    if chosen.other:
         mine, theirs = asked_by_both(bots, questions.repros, level)
         return Difference(place=repro.bot.name, bots=bots, mine=mine, theirs=theirs)
-    rounds = trio.run(reask, bots[0], repro, level, options.repeat)
-    return AskReport(repro=repro, bot=bots[0], level=level, rounds=rounds, limited=not options.no_limits)
+    rounds = trio.run(reask, bots[0], repro, level, chosen.repeat)
+    return AskReport(repro=repro, bot=bots[0], level=level, rounds=rounds, limited=not chosen.no_limits)
 
 
-def _parted(context: CliContext, words: tuple[str, ...], options: Options) -> Wanted:
+def _parted(context: CliContext, words: tuple[str, ...], chosen: AskOptions) -> Wanted:
     """Return which bot and which question the words of the command mean."""
-    if len(words) == 2 and options.worst:
+    if len(words) == 2 and chosen.worst:
         raise click.UsageError(f"either --worst or {words[1]}")
     if len(words) == 2:
         return Wanted(bot=words[0], where=words[1])
     if len(words) == 1 and (FAULT.fullmatch(words[0]) or _is_file(context, words[0])):
-        if options.worst:
+        if chosen.worst:
             raise click.UsageError(f"either --worst or {words[0]}")
         return Wanted(bot=None, where=words[0])
-    if len(words) == 1 and (options.worst or options.other is not None):
+    if len(words) == 1 and (chosen.worst or chosen.other is not None):
         return Wanted(bot=words[0], where=None)
     raise click.UsageError("which bot, and which question? BOT TABLE:N, fault:ID, BOT --worst, or a bundle's FILE")
 
@@ -118,40 +113,40 @@ def _is_file(context: CliContext, where: str) -> bool:
     return where.endswith(BUNDLE) or (context.folder / where).is_file()
 
 
-def _questions(context: CliContext, wanted: Wanted, options: Options) -> Questions:
+def _questions(context: CliContext, wanted: Wanted, chosen: AskOptions) -> Questions:
     """Return what is meant: out of a bundle, or out of a journal."""
     from host.inspect.bundle import unpacked
     from host.tournament.journal import reading
 
     if wanted.where is not None and _is_file(context, wanted.where):
         return Questions([unpacked(context.folder / wanted.where)])
-    path, target = (context.folder / options.journal) if options.journal else journals_of(context)[0], None
+    path, target = (context.folder / chosen.journal) if chosen.journal else journals_of(context)[0], None
     if wanted.where is not None:
-        path, target = parse_target(context, options.journal, wanted.where)
+        path, target = parse_target(context, chosen.journal, wanted.where)
     with reading(path) as journal:
         sources = {name: str(about.get("source", "")) for name, about in journal.bots().items()}
-        if options.place is not None and options.place not in sources:
-            raise click.UsageError(unknown_name("bot", options.place, sources))
+        if chosen.place is not None and chosen.place not in sources:
+            raise click.UsageError(unknown_name("bot", chosen.place, sources))
         own = wanted.bot
         if own is not None and own not in sources:
             own = _spec(context, own, journal.metadata()["game"], sources).name
-        place = options.place or (own if own in sources else None) or ""
+        place = chosen.place or (own if own in sources else None) or ""
         if target is not None:
-            target = target._replace(bot=options.place or target.bot or ("" if target.number else place))
+            target = target._replace(bot=chosen.place or target.bot or ("" if target.number else place))
             if not (target.bot or target.number):
                 names = ", ".join(sources)
                 raise click.UsageError(f"{own} did not play: --as NAME says whose questions it is asked ({names})")
-        repros = _repros(journal, target, place, options)
+        repros = _repros(journal, target, place, chosen)
     if not repros:
         raise click.UsageError(f"{place or own} was not asked anything in {path}")
     return Questions(repros, sources)
 
 
-def _repros(journal: "Journal", target: "Target | None", bot: str, options: Options) -> "list[Repro]":
+def _repros(journal: "Journal", target: "Target | None", bot: str, chosen: AskOptions) -> "list[Repro]":
     """Return the questions of a target; without one the bot's slowest decision, or its latest ones."""
     from host.inspect.repro import Target, latest, repro_of, with_history
 
-    if target is None and not options.worst:
+    if target is None and not chosen.worst:
         return latest(journal, bot, LATEST)
     if target is None:
         found = list(journal.evidence("WHERE fault.kind = 'slowest' AND bot = ?", (bot,)))
@@ -160,7 +155,7 @@ def _repros(journal: "Journal", target: "Target | None", bot: str, options: Opti
         _, fixture, piece = max(found, key=lambda each: each[2].wall)
         target = Target(fixture=fixture, nth=piece.table - 1, number=piece.number, bot=bot)
     repro = repro_of(journal, target)
-    return [with_history(journal, repro) if options.same else repro]
+    return [with_history(journal, repro) if chosen.same else repro]
 
 
 def parse_target(context: CliContext, journal: Path | None, where: str) -> "tuple[Path, Target]":
@@ -183,24 +178,23 @@ def parse_target(context: CliContext, journal: Path | None, where: str) -> "tupl
 
 def _spec(context: CliContext, word: str, game: str, sources: Mapping[str, str]) -> "Submission":
     """Return the bot that a word means; for games outside a tournament the journal knows where their bots lay."""
-    from host.cli.author import named
+    from host.cli.bot_arguments import find_bots
 
     source = sources.get(word, "")
     if source and Path(source).exists() and not (context.folder / word).exists():
         word = source
-    _game, (submission,) = named(context, (word,), game)
-    chosen: Submission = submission
-    return chosen
+    (submission,) = find_bots(context, (word,), game).submissions
+    return submission
 
 
-def _built(submission: "Submission", repro: "Repro", level: Level, options: Options) -> "Bot":
+def _built(submission: "Submission", repro: "Repro", level: Level, chosen: AskOptions) -> "Bot":
     import trio
 
     from host.inspect.reask import NO_LIMITS
     from host.submissions.build import build
 
     bot = trio.run(build, submission.with_keys(game=repro.game), level)
-    limits = NO_LIMITS if options.no_limits else repro.bot.limits
+    limits = NO_LIMITS if chosen.no_limits else repro.bot.limits
     return bot._replace(limits=limits if level.traits.exact_cpu else limits._replace(clock="wall"))
 
 

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 NOBODY = "no fixture is finished yet, so nobody is ahead"
 
 
-def the_game(name: str) -> Game:
+def find_game(name: str) -> Game:
     """Return a game by name; a wrong one brings the nearest."""
     if name not in GAMES:
         raise click.UsageError(f"{unknown_name('game', name, GAMES)}  (games: {', '.join(GAMES)})")
     return GAMES[name]
 
 
-def level_of(demanded: Level, unsafe: bool) -> Level:
+def level_in_force(demanded: Level, unsafe: bool) -> Level:
     """Return the level in force. Raise Refused (exit code 6) when the machine has less than demanded."""
     from host.sandbox.detect import require_level
 
@@ -41,20 +41,20 @@ def level_of(demanded: Level, unsafe: bool) -> Level:
     return require_level(demanded)
 
 
-def filled(text: str) -> str:
+def wrap_prose(text: str) -> str:
     """Return prose in lines that fit a terminal, and 100 columns."""
     width = min(100, shutil.get_terminal_size((100, 24)).columns)
     return "\n".join(textwrap.fill(line, width, break_long_words=False) for line in text.splitlines())
 
 
-def entrants(tournament: Any, folder: Path, names: tuple[str, ...]) -> list[Entry]:
+def find_entries(tournament: Any, folder: Path, names: tuple[str, ...]) -> list[Entry]:
     """Return the cup's bots, or those that are named, with what is wrong with any of them."""
     entered: list[Entry] = tournament.entries(folder)
     known = {entry.place.stem: entry for entry in entered} | {entry.name: entry for entry in entered}
-    return [the_entry(name, known, tournament) for name in names] if names else entered
+    return [find_entry(name, known, tournament) for name in names] if names else entered
 
 
-def the_entry(name: str, known: dict[str, Entry], tournament: Any) -> Entry:
+def find_entry(name: str, known: dict[str, Entry], tournament: Any) -> Entry:
     """Return the bot of a name; one of croupier's own need not be entered."""
     if name.startswith(SAMPLE_PREFIX):
         place = sample(name, tournament.game)

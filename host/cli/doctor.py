@@ -32,7 +32,7 @@ def version(context: CliContext) -> None:
 def explain(context: CliContext, code: str) -> None:
     """Explain an error code: what it means, why it happens and what to do."""
     from host.base.errors import explanations, lookup
-    from host.cli.common import filled
+    from host.cli.common import wrap_prose
 
     code = code.upper()
     if code not in explanations():
@@ -41,7 +41,7 @@ def explain(context: CliContext, code: str) -> None:
     if context.json:
         print_json("explain", code=code, title=title, text=text)
     else:
-        click.echo(f"{code}  {title}\n\n{filled(text)}")
+        click.echo(f"{code}  {title}\n\n{wrap_prose(text)}")
 
 
 @click.command()

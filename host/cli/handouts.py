@@ -34,4 +34,4 @@ def example(game: Game) -> str:
     return starter_files("example", game, EXAMPLE.name, game.protocol)[EXAMPLE.starter.file].rstrip()
 
 
-CARDS: Mapping[str, Callable[[Game], str]] = {"protocol": protocol, "rules": rules, "example": example}
+HANDOUTS: Mapping[str, Callable[[Game], str]] = {"protocol": protocol, "rules": rules, "example": example}

@@ -2,14 +2,8 @@
 
 from pathlib import Path
 
-import click
-
 from host.base.errors import Problem, UserError
 from host.cli import CliContext
-
-JOURNAL = click.option(
-    "--journal", metavar="FILE", type=click.Path(path_type=Path), help="default: the tournament's, else the last game's"
-)
 
 
 def journals_of(context: CliContext) -> list[Path]:

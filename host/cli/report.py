@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from host.base.errors import Problem, UserError
-from host.cli import CliContext, print_json, print_json_line
-from host.cli.journals import JOURNAL, the_journal
+from host.cli import CliContext, options, print_json, print_json_line
+from host.cli.journals import the_journal
 from host.cli.output import making, write
 
 
@@ -27,7 +27,7 @@ def output_path(context: CliContext, chosen: Path | None, usual: str) -> Path:
 
 
 @click.command()
-@JOURNAL
+@options.JOURNAL
 @click.option("-o", "output", metavar="FILE.html", type=click.Path(path_type=Path), help="default: as the config says")
 @click.option("--replays", type=click.IntRange(0, 200), default=20, show_default=True, help="tables to keep, at most")
 @click.option("--no-names", "blind", is_flag=True, help="bots wear numbers, for judges: no names, authors or hashes")
@@ -57,7 +57,7 @@ def report(
 @click.command()
 @click.argument("form", type=click.Choice(["csv", "jsonl", "playlog", "bundle"]))
 @click.argument("selection", required=False, metavar="[STAGE|TABLE|fault:ID|last]")
-@JOURNAL
+@options.JOURNAL
 @click.option("-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="default: standard output")
 @click.option("--spoilers", is_flag=True, help="also what is still being played: cards, and all that follows from them")
 @click.pass_obj
@@ -132,7 +132,7 @@ def import_(context: CliContext, file: Path, output: Path | None, show: bool) ->
 
 @click.command()
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
-@JOURNAL
+@options.JOURNAL
 @click.option("--bind", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="port 0: any free one")
 @click.option("--spoilers", is_flag=True, help="also cards and replays of what is still being played: for you alone")
 @click.pass_obj

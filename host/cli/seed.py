@@ -63,12 +63,12 @@ def reveal(context: CliContext) -> None:
         print_json("seed", sha256=facts["seed_sha256"], committed=committed_at(facts), seed=value.hex(), matches=good)
     else:
         click.echo(f"seed   {value.hex()}\nsha256 {commitment(value)}")
-        click.echo(f"  {'✓' if good else '✗ not'} the hash of this run's seed, {when(facts)}")
+        click.echo(f"  {'✓' if good else '✗ not'} the hash of this run's seed, {committed_text(facts)}")
         click.echo(f"  check it:  printf {value.hex()} | xxd -r -p | sha256sum")
     raise click.exceptions.Exit(0 if good else 1)
 
 
-def when(facts: Mapping[str, str]) -> str:
+def committed_text(facts: Mapping[str, str]) -> str:
     """Return when a run's seed was fixed, in words."""
     from host.base.format import day
     from host.tournament.tournament_dir import committed_at

@@ -30,11 +30,11 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
 @click.pass_obj
 def new(context: CliContext, folder: Path, game: str, with_samples: bool) -> None:
     """Make a tournament folder, ready to run."""
-    from host.cli.common import the_game
+    from host.cli.common import find_game
     from host.submissions.sample_bots import samples
     from host.tournament.config_template import template
 
-    the_game(game)
+    find_game(game)
     place = context.folder / folder
     if (place / "croupier.toml").exists():
         raise UserError(
@@ -65,7 +65,7 @@ def add(context: CliContext, submissions: tuple[Path, ...], name: str | None, un
     """Take in submissions (a file, a folder, a .zip or .tar): copy, build, start. A refused one leaves nothing behind."""
     import trio
 
-    from host.cli.common import level_of, the_game
+    from host.cli.common import find_game, level_in_force
     from host.submissions.archive import import_submission
     from host.submissions.bot_spec import SAMPLE_PREFIX
     from host.submissions.discovery import expand_patterns, load_submissions
@@ -76,7 +76,7 @@ def add(context: CliContext, submissions: tuple[Path, ...], name: str | None, un
     if name and len(submissions) > 1:
         raise click.UsageError("--as names one submission; there are several")
     tournament = load(context.folder)
-    level = level_of(tournament.level, unsafe)
+    level = level_in_force(tournament.level, unsafe)
     bots = context.folder / "bots"
     new = not bots.exists()
     bots.mkdir(exist_ok=True)
@@ -92,7 +92,7 @@ def add(context: CliContext, submissions: tuple[Path, ...], name: str | None, un
                     [glob.escape(copied.name)], Path(making), tournament.game, tournament.limits
                 )
                 refuse_twins(tournament, context.folder, target, checked.name)
-                (bot,) = trio.run(prepare_bots, [checked], the_game(tournament.game), tournament.limits, level)
+                (bot,) = trio.run(prepare_bots, [checked], find_game(tournament.game), tournament.limits, level)
                 copied.rename(target)
             entry = {"bot": bot.name, "path": str(target), "sha256": bot.sha256, "at": time.time()}
             with (bots / ".submissions.jsonl").open("a") as log:
@@ -132,14 +132,14 @@ def refuse_twins(tournament: "Tournament", folder: Path, target: Path, name: str
 def ls(context: CliContext, names: tuple[str, ...]) -> None:
     """List the bots of a tournament: language, protocol, what is missing for them, what is wrong with them."""
     from host.base.safe_text import escape_control_chars
-    from host.cli.common import entrants
+    from host.cli.common import find_entries
     from host.submissions.build import protocol_of
     from host.submissions.discovery import refuse_broken
     from host.submissions.languages import missing
     from host.tournament.config import load
 
     tournament = load(context.folder)
-    entered = entrants(tournament, context.folder, names)
+    entered = find_entries(tournament, context.folder, names)
     rows = [
         {
             "bot": entry.name,
@@ -177,17 +177,17 @@ def build(context: CliContext, names: tuple[str, ...], force: bool, unsafe: bool
     import trio
 
     from host.base.safe_text import escape_control_chars
-    from host.cli.common import entrants, level_of
+    from host.cli.common import find_entries, level_in_force
     from host.submissions.build import build as build_bot
     from host.submissions.build import log_of
     from host.submissions.discovery import refuse_broken
     from host.tournament.config import load
 
     tournament = load(context.folder)
-    level = level_of(tournament.level, unsafe)
+    level = level_in_force(tournament.level, unsafe)
     problems: list[Problem] = []
     rows, exit_code = [], 0
-    for entry in entrants(tournament, context.folder, names):
+    for entry in find_entries(tournament, context.folder, names):
         started = time.monotonic()
         try:
             refuse_broken([entry])

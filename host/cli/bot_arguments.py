@@ -1,0 +1,78 @@
+"""Finds the bots that a command line names: files, folders, bots of the tournament, and sample:NAME."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from host.cli import CliContext, unknown_name
+from host.cli.common import find_game
+from host.games.engine import Game
+from host.sandbox.limits import Limits
+from host.submissions.bot_spec import SAMPLE_PREFIX, Submission
+from host.submissions.discovery import Entry, disambiguate, load_submission, refuse_broken
+from host.submissions.sample_bots import sample
+
+if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
+    from host.tournament.config import Tournament
+
+
+class GameAndBots(NamedTuple):
+    """Bots that a command line names, and the game that they play."""
+
+    game: Game
+    submissions: list[Submission]
+
+
+def tournament_here(context: CliContext) -> "Tournament | None":
+    """Load the tournament of the current folder; None if there is none. Raise UserError if its config is wrong."""
+    from host.tournament.config import load
+
+    return load(context.folder) if (context.folder / "croupier.toml").exists() else None
+
+
+def find_bots(context: CliContext, names: Sequence[str], game: str | None = None) -> GameAndBots:
+    """Find bots by name, and their game. Raise UsageError for an unknown bot, or if the game is not clear."""
+    if game:
+        find_game(game)
+    tournament = tournament_here(context)
+    submissions = _Finder(context, tournament, game).find_all(names)
+    declared = {each.spec.game for each in submissions if each.spec.game}
+    chosen = game or (declared.pop() if len(declared) == 1 else None) or (tournament.game if tournament else None)
+    if chosen is None:
+        raise click.UsageError("which game? The bots do not declare one: name it with -g GAME")
+    if others := [f"{each.name} plays {each.spec.game}" for each in submissions if each.spec.game not in ("", chosen)]:
+        raise click.UsageError(f"{', '.join(others)}, and this is {chosen}")
+    return GameAndBots(find_game(chosen), disambiguate(submissions))
+
+
+class _Finder:
+    """Finds bots by name. Errors in the tournament's bots are raised only for bots that are named."""
+
+    def __init__(self, context: CliContext, tournament: "Tournament | None", game: str | None) -> None:
+        self._context, self._tournament = context, tournament
+        self._game = game or (tournament.game if tournament else None)
+        self._limits = tournament.limits if tournament else Limits()
+        self._entries: dict[str, Entry] | None = None
+
+    def find_all(self, names: Sequence[str]) -> list[Submission]:
+        return [self._find(name) for name in names]
+
+    def _find(self, name: str) -> Submission:
+        if name.startswith(SAMPLE_PREFIX):
+            folder = sample(name, self._game)
+            return load_submission(folder, self._limits).with_keys(game=folder.parent.name)
+        if (path := self._context.folder / name).exists():
+            return load_submission(path, self._limits)
+        if self._entries is None:
+            tournament = self._tournament
+            entries = tournament.entries(self._context.folder) if tournament else []
+            self._entries = {entry.name: entry for entry in entries}
+        if name in self._entries:
+            entry = self._entries[name]
+            refuse_broken([entry])
+            assert entry.submission is not None  # otherwise refuse_broken has raised
+            return entry.submission
+        message = unknown_name("bot", name, self._entries)
+        syntax = "" if "did you mean" in message else "; a bot is a file, a folder, a name here, or sample:NAME"
+        raise click.UsageError(message + syntax)

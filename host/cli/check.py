@@ -1,0 +1,138 @@
+"""The command `check`: checks that bots build, start and answer correctly."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from host.base.errors import UserError
+from host.cli import CliContext, completion, options, print_result
+
+if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
+    from host.games.engine import Game
+    from host.sandbox.levels import Level
+    from host.submissions.bot_spec import Bot, Submission
+    from host.submissions.check import Line, Report
+    from host.submissions.discovery import Entry
+    from host.tournament.config import Tournament
+
+
+@click.command()
+@click.argument("names", shell_complete=completion.bots, nargs=-1, metavar="BOT...")
+@options.GAME
+@click.option("--all", "check_all", is_flag=True, help="check all bots of the tournament, then again under load")
+@options.UNSAFE
+@click.pass_obj
+def check(context: CliContext, names: tuple[str, ...], game: str | None, check_all: bool, unsafe: bool) -> None:
+    """Check that each bot builds, starts, and answers forty questions in time, readably and the same way twice.
+
+    Illegal moves are reported as notes, not as errors: the rules define their penalty. A bot fails the check if it does
+    not build or start, or if an answer is late, unreadable or missing.
+    """
+    from host.cli.bot_arguments import tournament_here
+    from host.tournament.config import load
+
+    if bool(names) == check_all:
+        raise click.UsageError("--all checks all bots: name none" if names else "name a bot, or use --all")
+    tournament = load(context.folder) if check_all else tournament_here(context)
+    candidates = _all_candidates(context, tournament) if check_all else _candidates(context, names, game)
+    result = check_bots(candidates, tournament, unsafe=unsafe, loaded=check_all)
+    print_result(context, "check", result)
+    raise click.exceptions.Exit(0 if result.accepted else 1)
+
+
+class Candidate(NamedTuple):
+    """A bot to check, and its game; an entry with problems may have no game."""
+
+    name: str
+    entry: "Entry"
+    game: "Game | None"
+
+
+class CheckResult(NamedTuple):
+    """The reports about some bots; `under_load` has a line for each accepted bot if they were checked under load."""
+
+    level: "Level"
+    reports: Sequence["Report"]
+    under_load: Sequence["Line"]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether all bots are accepted."""
+        return all(report.accepted for report in self.reports)
+
+    def json(self) -> dict[str, Any]:
+        """Return the reports as JSON keys."""
+        rows = [report.facts() for report in self.reports]
+        return {"sandbox": self.level, "rows": rows, "under_load": [line._asdict() for line in self.under_load]}
+
+    def text(self) -> Iterator[str]:
+        """Yield the reports as lines."""
+        yield from (report.text() for report in self.reports)
+        if self.under_load:
+            yield "all bots at the same time, on a busy machine"
+            yield from map(str, self.under_load)
+
+
+def check_bots(
+    candidates: Iterator[Candidate], tournament: "Tournament | None", *, unsafe: bool, loaded: bool
+) -> CheckResult:
+    """Check bots one after the other, with the limits and rules of the tournament; then all under load if `loaded`."""
+    import trio
+
+    from host.cli.common import level_in_force
+    from host.sandbox.levels import DEFAULT_LEVEL
+    from host.sandbox.limits import Limits
+    from host.submissions.check import Report, checked
+    from host.submissions.check import loaded as line_under_load
+    from host.submissions.conformance import under_load
+
+    level = level_in_force(tournament.level if tournament else DEFAULT_LEVEL, unsafe)
+    limits = tournament.limits if tournament else Limits()
+    reports: list[Report] = []
+    accepted: list[tuple[Bot, Game]] = []
+    for name, entry, game in candidates:
+        if entry.problems or entry.submission is None or game is None:
+            reports.append(Report(name, "cannot play as it is", "", False, 0.0, (), entry.problems))
+            continue
+        rules = tournament.rules if tournament and tournament.game == game.name else None
+        report, bot = trio.run(checked, entry.submission, game, level, limits, rules, path_of(entry.submission))
+        reports.append(report)
+        accepted += [(bot, game)] if bot is not None and report.accepted else []
+    slowest = trio.run(under_load, accepted, level) if loaded else []
+    lines = [line_under_load(bot, sample) for (bot, _), sample in zip(accepted, slowest, strict=False)]
+    return CheckResult(level, reports, lines)
+
+
+def _all_candidates(context: CliContext, tournament: "Tournament | None") -> Iterator[Candidate]:
+    from host.cli.common import find_game
+
+    assert tournament is not None
+    for entry in tournament.entries(context.folder):
+        yield Candidate(entry.name, entry, find_game(tournament.game))
+
+
+def _candidates(context: CliContext, names: Sequence[str], game: str | None) -> Iterator[Candidate]:
+    """Yield the bots of these names, also broken ones. Raise UserError for a bot that does not exist."""
+    from host.cli.bot_arguments import find_bots
+    from host.submissions.discovery import Entry
+
+    for name in names:
+        try:
+            found = find_bots(context, (name,), game)
+        except UserError as error:
+            if error.exit_code == 2:
+                raise
+            yield Candidate(name, Entry(Path(context.folder / name), None, tuple(error.problems)), None)
+            continue
+        (submission,) = found.submissions
+        yield Candidate(name, Entry(submission.folder, submission), found.game)
+
+
+def path_of(submission: "Submission") -> str:
+    """Return the path of a bot for people: its folder, or its only file."""
+    from host.base.config_file import display_path
+
+    is_folder = submission.manifest or len(submission.files) > 1
+    return display_path(submission.folder if is_folder else submission.folder / submission.files[0])

@@ -1,0 +1,183 @@
+"""The command `errors`: groups the faults of the bots, with evidence."""
+
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from host.base.safe_text import escape_control_chars
+from host.cli import CliContext, completion, print_result, unknown_name
+from host.cli.journals import journals_of
+
+if TYPE_CHECKING:
+    from host.bots.values import Evidence
+    from host.tournament.journal import Journal
+
+MAX_STDERR_LINES = 3  # -v prints all
+MAX_ANSWER_CHARS = 200
+MAX_STDERR_CHARS = 500
+
+
+@click.command()
+@click.argument("bot", shell_complete=completion.bots, required=False)
+@click.option(
+    "--kind", shell_complete=completion.kinds, metavar="KIND", help="only faults of this kind: timeout, illegal …"
+)
+@click.pass_obj
+def errors(context: CliContext, bot: str | None, kind: str | None) -> None:
+    """List the faults by bot and kind: how many, and the evidence of one."""
+    from host.submissions.bot_spec import SAMPLE_PREFIX
+    from host.tournament.journal import reading
+
+    if kind is not None:
+        check_kind(kind)
+    path = journals_of(context)[0]
+    with reading(path) as journal:
+        bots = journal.bots()
+        groups = fault_groups(journal)
+    bot = bot and bot.removeprefix(SAMPLE_PREFIX)
+    if bot is not None and bot not in bots:
+        raise click.UsageError(unknown_name("bot", bot, bots))
+    chosen = [group for group in groups if bot in (None, group.bot) and kind in (None, group.kind)]
+    print_result(context, "errors", FaultReport(journal=path, groups=chosen, verbose=context.verbose))
+
+
+def check_kind(kind: str) -> None:
+    """Raise UsageError if a fault of this kind does not exist."""
+    from protocols.wire import FaultKind
+
+    kinds = [str(each) for each in FaultKind]
+    if kind not in kinds:
+        message = unknown_name("kind of fault", kind, kinds)
+        raise click.UsageError(message if "did you mean" in message else f"{message}; kinds: {', '.join(kinds)}")
+
+
+class RecordedFault(NamedTuple):
+    """The evidence of one fault."""
+
+    id: int
+    decision: str  # TABLE:N
+    evidence: "Evidence"
+
+
+class FaultGroup(NamedTuple):
+    """The faults of one kind of one bot; evidence is recorded for some of them, in the order of play."""
+
+    bot: str
+    kind: str
+    total: int
+    recorded: Sequence[RecordedFault] = ()
+
+    @property
+    def details(self) -> list[str]:
+        """The different details of the recorded faults."""
+        details = dict.fromkeys(escape_control_chars(fault.evidence.detail) for fault in self.recorded)
+        return [detail for detail in details if detail]
+
+    def json(self) -> dict[str, Any]:
+        """Return the group as JSON keys; a group without evidence has only its bot, kind and count."""
+        from host.report.terminal import time_breakdown
+
+        row: dict[str, Any] = {"bot": self.bot, "kind": self.kind, "count": self.total}
+        if not self.recorded:
+            return row
+        first, last = self.recorded[0], self.recorded[-1]
+        piece = first.evidence
+        return row | {
+            "first": first.decision,
+            "fault": first.id,
+            "question": _escaped(piece.question),
+            "answer": _escaped(piece.raw)[:MAX_ANSWER_CHARS],
+            "stderr": _escaped(piece.stderr)[-MAX_STDERR_CHARS:],
+            "milliseconds": _milliseconds(piece.wall),
+            "computed_ms": _milliseconds(piece.cpu),
+            "waited_ms": _milliseconds(piece.waited),
+            "overhead_ms": _milliseconds(piece.overhead),
+            "went": time_breakdown(piece),
+            "ended": escape_control_chars(piece.ended),
+            "details": self.details,
+            "last": last.decision,
+        }
+
+    def text(self, *, verbose: bool) -> Iterator[str]:
+        """Yield the group as lines, with the evidence of its first recorded fault."""
+        details = f"  ({', '.join(self.details)})" if self.details else ""
+        yield f"{escape_control_chars(self.bot)}  {escape_control_chars(self.kind)}  ×{self.total}{details}"
+        if not self.recorded:
+            return
+        row = self.json()
+        first, last = escape_control_chars(row["first"]), escape_control_chars(row["last"])
+        table = escape_control_chars(shlex.quote(row["first"].rpartition(":")[0]))
+        yield f"  first at {first}, last recorded at {last}"
+        yield f"  again    croupier ask fault:{row['fault']}   croupier replay {table}"
+        yield f"  asked    {row['question']}"
+        ended = row["ended"] or "the process kept running"
+        yield f"  wrote    {row['answer']!r}   after {row['milliseconds']} ms; {ended}"
+        if row["went"]:
+            yield f"  time     {row['went']}"
+        for line in row["stderr"].splitlines()[0 if verbose else -MAX_STDERR_LINES :]:
+            yield f"  stderr   {line}"
+
+
+class FaultReport(NamedTuple):
+    """The faults of a journal in groups, the largest group first."""
+
+    journal: Path
+    groups: Sequence[FaultGroup]
+    verbose: bool
+
+    def json(self) -> dict[str, Any]:
+        """Return the groups as JSON keys."""
+        return {"journal": str(self.journal), "rows": [group.json() for group in self.groups]}
+
+    def text(self) -> Iterator[str]:
+        """Yield the groups as lines."""
+        if not self.groups:
+            yield "no faults"
+        for group in self.groups:
+            yield from group.text(verbose=self.verbose)
+
+
+def fault_groups(journal: "Journal") -> list[FaultGroup]:
+    """Return the faults of a journal by bot and kind, the largest group first."""
+    counts = Counter[tuple[str, str]]()
+    for _, record in journal.records():
+        for bot, kinds in record.faults.items():
+            counts.update({(bot, kind): count for kind, count in kinds.items()})
+    recorded = defaultdict[tuple[str, str], list[RecordedFault]](list)
+    for fault in recorded_faults(journal):
+        recorded[fault.evidence.bot, fault.evidence.kind].append(fault)
+    groups = [
+        FaultGroup(bot=bot, kind=kind, total=counts[bot, kind] or 1, recorded=recorded[bot, kind])
+        for bot, kind in dict.fromkeys([*counts, *recorded])
+    ]
+    return sorted(groups, key=lambda group: -group.total)
+
+
+def recorded_faults(journal: "Journal") -> Iterator[RecordedFault]:
+    """Yield the faults whose evidence is recorded, in the order of play."""
+    from host.report.visibility import table_of
+    from host.tournament.stages import stages_of
+
+    stages = {stage.name: stage for stage in stages_of(journal.metadata())}
+    for fault_id, path, piece in sorted(journal.evidence("WHERE fault.kind != 'slowest'"), key=_order_of_play):
+        table = table_of(stages.get(path.split("/")[0]), path, piece.table)
+        yield RecordedFault(id=fault_id, decision=f"{table}:{piece.number}", evidence=piece)
+
+
+def _order_of_play(row: "tuple[int, str, Evidence]") -> tuple[list[tuple[bool, int, str]], int, int]:
+    """Return a sort key: fixture, table, question. Numbers in the path of a fixture are compared as numbers."""
+    _, path, piece = row
+    parts = [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in path.split("/")]
+    return parts, piece.table, piece.number
+
+
+def _escaped(data: bytes) -> str:
+    return escape_control_chars(data.decode(errors="replace"))
+
+
+def _milliseconds(seconds: float) -> float:
+    return round(seconds * 1000, 3)

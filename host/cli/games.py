@@ -1,0 +1,86 @@
+"""The command `games`: lists the games, and prints what participants need to know about one."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import click
+
+from host.cli import CliContext, completion, print_json, print_result
+from host.games.engine import Game
+
+
+@click.command()
+@click.argument("name", shell_complete=completion.games, metavar="[GAME]", required=False)
+@click.option("--protocol", "handout", flag_value="protocol", help="print the parts of the manual for this game")
+@click.option("--rules", "handout", flag_value="rules", help="print the rules of this game")
+@click.option("--example", "handout", flag_value="example", help="print a complete bot in Python")
+@click.pass_obj
+def games(context: CliContext, name: str | None, handout: str | None) -> None:
+    """List the games. With a name, describe that game's questions and answers, with examples."""
+    from host.cli.common import find_game
+    from host.games import GAMES
+
+    if name is None:
+        if handout:
+            raise click.UsageError(f"--{handout} needs a game: croupier games GAME --{handout}")
+        print_result(context, "games", GameList([*GAMES.values()]))
+        return
+    game = find_game(name)
+    if handout:
+        print_handout(context, game, handout)
+    else:
+        print_result(context, "games", GameList([game], complete=True))
+
+
+class GameList(NamedTuple):
+    """Games; `complete` prints everything about them, not just one line each."""
+
+    games: list[Game]
+    complete: bool = False
+
+    def json(self) -> dict[str, Any]:
+        """Return the games as JSON keys."""
+        return {"rows": [game_json(game) for game in self.games]}
+
+    def text(self) -> Iterator[str]:
+        """Yield the games as lines."""
+        from host.cli.common import wrap_prose
+
+        for game in self.games:
+            low, high = game.seats
+            seats = f"{low}-{high} bots" if low != high else f"{low} bots"
+            yield f"{game.name:<10} {game.title}   {seats} · {game.protocol} · presets {', '.join(game.presets)}"
+            if self.complete:
+                facts = game_json(game)
+                yield f"\n{wrap_prose(game.card)}\n\nfields   {' '.join(facts['fields'])}\nanswers  {facts['answers']}"
+                yield "examples"
+                yield from (f"  {example}" for example in facts["examples"])
+                yield f"json     {facts['json_example']}"
+
+
+def game_json(game: Game) -> dict[str, Any]:
+    """Return one game as JSON keys."""
+    from protocols import PROTOCOLS
+
+    return {
+        "game": game.name,
+        "title": game.title,
+        "seats": list(game.seats),
+        "protocol": game.protocol,
+        "presets": list(game.presets),
+        "fields": list(game.view._fields),
+        "answers": game.grammar.expected,
+        "examples": [PROTOCOLS["lines"].ask(view)[0].decode().rstrip() for view in game.examples],
+        "json_example": PROTOCOLS["json"].ask(game.examples[0])[0].decode().rstrip(),
+    }
+
+
+def print_handout(context: CliContext, game: Game, handout: str) -> None:
+    """Print one of the HANDOUTS about a game."""
+    from host.cli.handouts import HANDOUTS
+
+    text = HANDOUTS[handout](game)
+    if context.json:
+        print_json("games", rows=[game_json(game) | {handout: text}])
+    else:
+        click.echo(text)

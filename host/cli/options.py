@@ -1,0 +1,26 @@
+"""Options that several commands have in common."""
+
+from pathlib import Path
+
+import click
+
+from host.cli import completion
+
+GAME = click.option(
+    *("-g", "--game"),
+    shell_complete=completion.games,
+    metavar="GAME",
+    help="default: the game in the bots' bot.toml, or the tournament's",
+)
+SEED = click.option("--seed", help="32 hexadecimal digits, or any text; default: random")
+PRESET = click.option(
+    "--preset", metavar="NAME", help="the game's rules; default: the tournament's, or the game's first preset"
+)
+WORKERS = click.option("--workers", type=click.IntRange(1, 1024), help="worker processes; default: one per core")
+UNSAFE = click.option("--unsafe", is_flag=True, help="play without a sandbox: only for bots you wrote yourself")
+JOURNAL = click.option(
+    *("--journal", "journal"),
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="default: the tournament's, otherwise that of the last croupier play",
+)

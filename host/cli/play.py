@@ -1,0 +1,186 @@
+"""The command `play`: lets bots play some tables outside a tournament."""
+
+import shlex
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from host.cli import CliContext, completion, options, print_json, unknown_name
+
+if TYPE_CHECKING:
+    from host.cli.bot_arguments import GameAndBots
+    from host.tournament.adhoc import AdhocRules
+    from host.tournament.standings import StageStandings
+
+MAX_JOURNALS = 20  # kept of games outside a tournament
+
+
+class PlayOptions(NamedTuple):
+    """The options of `play`."""
+
+    tables: int
+    game: str | None
+    seed: str | None
+    preset: str | None
+    mirror: bool
+    workers: int | None
+    show: bool
+    unsafe: bool
+
+
+@click.command()
+@click.argument("names", shell_complete=completion.bots, nargs=-1, required=True, metavar="BOT...")
+@click.option("-n", "tables", type=click.IntRange(1, 10_000_000), default=100, show_default=True, help="tables to play")
+@options.GAME
+@options.SEED
+@options.PRESET
+@click.option("--mirror", is_flag=True, help="play every deal from every seat, so that luck counts less")
+@options.WORKERS
+@click.option("--show", is_flag=True, help="print the first table")
+@options.UNSAFE
+@click.pass_obj
+def play(context: CliContext, /, names: tuple[str, ...], **values: Any) -> None:
+    """Let bots play against each other, and print the standings with error bars. Faults do not change the exit code."""
+    chosen = PlayOptions(**values)
+    result = play_tables(context, names, chosen)
+    if context.json:
+        print_json("play", **result.json())
+        return
+    if chosen.show:
+        for line in result.first_table():
+            click.echo(line)
+    result.print_text()
+
+
+class PlayResult(NamedTuple):
+    """The standings of bots that have played some tables."""
+
+    rules: "AdhocRules"
+    seed: bytes
+    tables: int
+    seconds: float
+    journal: Path
+    first_fixture: str
+    standings: "StageStandings"
+
+    def json(self) -> dict[str, Any]:
+        """Return the standings as JSON keys."""
+        from host.report.terminal import json_rows
+
+        return {
+            "game": self.rules.game.name,
+            "sandbox": self.rules.level,
+            "seed": self.seed.hex(),
+            "tables": self.tables,
+            "seconds": round(self.seconds, 3),
+            "journal": str(self.journal),
+            "rows": json_rows(self.standings.rows),
+            "sure": self.standings.sure,
+            "advice": [each._asdict() for each in self.standings.advice],
+        }
+
+    def print_text(self) -> None:
+        """Print the standings, and how to list the faults."""
+        from host.base.format import thousands
+        from host.base.safe_text import escape_control_chars
+        from host.report import terminal
+
+        rows, sure, advice = self.standings
+        number = f"{thousands(self.tables)} table{'s' if self.tables > 1 else ''}"
+        head = f"{number} in {self.seconds:.1f} s · level {self.rules.level} · repeat with --seed {self.seed.hex()}"
+        terminal.print_standings(head, rows, sure, advice=advice)
+        for row in rows:
+            if row.faults:
+                kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(row.faults_by_kind.items()))
+                click.echo(f"{escape_control_chars(row.bot)}: {kinds} → croupier errors {shlex.quote(row.bot)}")
+
+    def first_table(self) -> Iterator[str]:
+        """Yield the lines of the first table."""
+        from host.cli.replay_lookup import Place, load_table
+        from host.report.replay import as_text
+
+        table = load_table(Place(self.journal, self.first_fixture, 0))
+        yield from as_text(table.events, table.sitting.bots, table.evidence)
+
+
+def play_tables(context: CliContext, names: tuple[str, ...], chosen: PlayOptions) -> PlayResult:
+    """Play tables between the bots of these names. Raise UsageError if their number does not fit the game."""
+    import trio
+
+    from host.backends.local import processes, usable_cores
+    from host.cli.bot_arguments import find_bots
+    from host.cli.progress import progress_view
+    from host.tournament.adhoc import played
+    from host.tournament.stages.adhoc import Adhoc
+    from host.tournament.standings import stage_standings
+
+    found = find_bots(context, names, chosen.game)
+    _check_seats(found)
+    rules = adhoc_rules(context, found, preset=chosen.preset, seed=chosen.seed, unsafe=chosen.unsafe)
+    journal = adhoc_journal(context)
+    workers = min(chosen.workers or usable_cores(), chosen.tables)
+    stage = Adhoc(tables=chosen.tables, mirror=chosen.mirror)
+    started = time.monotonic()
+    with progress_view("none" if context.json or chosen.tables <= 2 else "auto", quiet=context.quiet) as view:
+        friendly = trio.run(played, rules, stage, journal, processes, workers, view)
+    seconds = time.monotonic() - started
+    standings = stage_standings(stage, {}, friendly.records, friendly.bots)
+    first = min(friendly.records, key=lambda record: int(record.path.rpartition("/")[2]))
+    return PlayResult(
+        rules=rules,
+        seed=friendly.seed,
+        tables=chosen.tables,
+        seconds=seconds,
+        journal=journal,
+        first_fixture=first.path,
+        standings=standings,
+    )
+
+
+def _check_seats(found: "GameAndBots") -> None:
+    low, high = found.game.seats
+    bots = len(found.submissions)
+    if not low <= bots <= high:
+        seats = f"{low} to {high}" if low != high else str(low)
+        named = f"{bots} {'is' if bots == 1 else 'are'} named"
+        raise click.UsageError(f"a table of {found.game.name} seats {seats} bots; {named}")
+
+
+def adhoc_rules(
+    context: CliContext, found: "GameAndBots", *, preset: str | None, seed: str | None, unsafe: bool
+) -> "AdhocRules":
+    """Return the rules, level and limits of a game outside a tournament; those of the tournament here, if there is one."""
+    from host.cli.bot_arguments import tournament_here
+    from host.cli.common import level_in_force
+    from host.sandbox.levels import DEFAULT_LEVEL
+    from host.sandbox.limits import Limits
+    from host.tournament.adhoc import AdhocRules
+
+    tournament, game = tournament_here(context), found.game
+    if preset and preset not in game.presets:
+        message = unknown_name(f"preset of {game.name}", preset, game.presets)
+        raise click.UsageError(f"{message}  (presets: {', '.join(game.presets)})")
+    own = tournament.rules if tournament and tournament.game == game.name else next(iter(game.presets.values()))
+    return AdhocRules(
+        game=game,
+        rules=game.presets[preset] if preset else own,
+        submissions=found.submissions,
+        said=seed,
+        level=level_in_force(tournament.level if tournament else DEFAULT_LEVEL, unsafe),
+        limits=tournament.limits if tournament else Limits(),
+    )
+
+
+def adhoc_journal(context: CliContext) -> Path:
+    """Return the path of a new journal. Outside a tournament, the oldest journals beyond MAX_JOURNALS are deleted."""
+    if (context.folder / "croupier.toml").exists():
+        return context.folder / "run" / "play.sqlite"
+    folder = context.folder / ".croupier"
+    folder.mkdir(exist_ok=True)
+    for old in sorted(folder.glob("play-*.sqlite"))[: -(MAX_JOURNALS - 1)]:
+        for path in folder.glob(old.stem + "*"):
+            path.unlink(missing_ok=True)
+    return folder / f"play-{time.time_ns()}.sqlite"

@@ -1,0 +1,94 @@
+"""The command `replay`: prints a recorded table, or writes a page that plays it."""
+
+import webbrowser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from host.cli import CliContext, completion, print_result, unknown_name
+from host.cli.journals import journals_of
+
+if TYPE_CHECKING:
+    from host.cli.replay_lookup import Place
+    from host.report.table_replays import ReplayedTable
+
+
+@click.command()
+@click.argument("table", default="last")
+@click.option(
+    *("--as", "bot"),
+    shell_complete=completion.bots,
+    metavar="BOT",
+    help="as this bot saw it: its own questions, and everyone's moves",
+)
+@click.option("-o", "output", metavar="FILE.html", type=click.Path(path_type=Path), help="write a page that plays it")
+@click.option("--open", "show", is_flag=True, help="open the page in the browser")
+@click.pass_obj
+def replay(context: CliContext, table: str, bot: str | None, output: Path | None, show: bool) -> None:
+    """Print a recorded table: BOTS/NUMBER, as `standings` and `errors` name it, or `last`."""
+    from host.cli.replay_lookup import as_seen_by, load_table, place_of, split
+
+    place = place_of(journals_of(context), context.folder, split(table)[0])
+    found = load_table(place)
+    seat = None if bot is None else _seat_of(found, bot)
+    if output is not None or show:
+        page = write_page(found, place, seat, output or context.folder / "replay.html")
+        print_result(context, "replay", page)
+        if show:
+            webbrowser.open(page.url)
+        return
+    print_result(context, "replay", TableReplay(found if seat is None else as_seen_by(found, seat)))
+
+
+class TableReplay(NamedTuple):
+    """A recorded table, or what one seat saw of it."""
+
+    table: "ReplayedTable"
+
+    def json(self) -> dict[str, Any]:
+        """Return the table as JSON keys."""
+        events = [{"ev": event, **facts} for event, facts in self.table.events]
+        return {"table": self.table.sitting.path, "events": events}
+
+    def text(self) -> Iterator[str]:
+        """Return the table as lines."""
+        from host.report.replay import as_text
+
+        return iter(as_text(self.table.events, self.table.sitting.bots, self.table.evidence))
+
+
+class ReplayPage(NamedTuple):
+    """A page that plays a table."""
+
+    table: str
+    path: Path
+    url: str
+
+    def json(self) -> dict[str, Any]:
+        """Return the page as JSON keys."""
+        return {"table": self.table, "path": str(self.path), "url": self.url}
+
+    def text(self) -> Iterator[str]:
+        """Yield the address of the page."""
+        yield self.url
+
+
+def write_page(table: "ReplayedTable", place: "Place", seat: int | None, path: Path) -> ReplayPage:
+    """Write a page that plays a table, as one seat saw it if a seat is given."""
+    from host.cli.output import write
+    from host.cli.replay_lookup import page_of
+
+    text, fragment = page_of(place, seat)
+    write(path, text)
+    return ReplayPage(table=table.sitting.path, path=path, url=f"{path.resolve().as_uri()}#{fragment}")
+
+
+def _seat_of(table: "ReplayedTable", bot: str) -> int:
+    from host.submissions.bot_spec import SAMPLE_PREFIX
+
+    bot = bot.removeprefix(SAMPLE_PREFIX)
+    if bot not in table.sitting.bots:
+        raise click.UsageError(unknown_name(f"bot at {table.sitting.path}", bot, table.sitting.bots))
+    return table.sitting.bots.index(bot)

@@ -1,0 +1,116 @@
+"""The command `verify`: recomputes everything from the recorded answers, and compares it with the journal."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from host.cli import CliContext, print_result
+from host.cli.journals import journals_of
+
+if TYPE_CHECKING:
+    from host.inspect.verify import Audit
+
+
+def parse_percent(_context: click.Context, _option: click.Parameter, text: str) -> float:
+    """Return `--sample 1%` as a share of 1."""
+    number = text.strip().removesuffix("%")
+    if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]+)?", number) or not 0 < float(number) <= 100:
+        raise click.BadParameter(f"{text!r} is not a percentage of the tables, for example 1%")
+    return float(number) / 100
+
+
+def parse_seal(_context: click.Context, _option: click.Parameter, text: str) -> str:
+    """Return the hash of `--seal` in lower case."""
+    if text and not re.fullmatch("[0-9a-fA-F]{64}", text):
+        raise click.BadParameter(f"{text!r} is not a seal, which has 64 hexadecimal digits")
+    return text.lower()
+
+
+@click.command()
+@click.option(
+    *("--sample", "share"),
+    default="100%",
+    callback=parse_percent,
+    metavar="PERCENT",
+    help="verify only this share of the tables, drawn at random",
+)
+@click.option(
+    *("--seal", "seal"),
+    default="",
+    callback=parse_seal,
+    metavar="HASH",
+    help="a seal published at the end of a stage: check that nothing before it was removed or changed",
+)
+@click.pass_obj
+def verify(context: CliContext, share: float, seal: str) -> None:
+    """Apply the rules to every recorded answer again, and compare all results; exit code 1 if anything differs.
+
+    Each fixture is sealed with a hash that covers the previous seal. Therefore a published seal covers everything that
+    was played before it.
+    """
+    result = verify_journal(journals_of(context)[0], share, seal)
+    print_result(context, "verify", result)
+    raise click.exceptions.Exit(1 if result.audit.differences else 0)
+
+
+class VerifyResult(NamedTuple):
+    """The differences between a journal and what its answers give."""
+
+    journal: Path
+    facts: Mapping[str, str]
+    audit: "Audit"
+    share: float  # of the tables that were verified, 0 to 1
+    published_seal: str  # empty if none is given
+    last_seal: str
+
+    def json(self) -> dict[str, Any]:
+        """Return the differences as JSON keys."""
+        from host.tournament.tournament_dir import committed_at
+
+        seals: dict[str, Any] = {"seal": self.last_seal or None}
+        if self.published_seal:
+            seals |= {"sealed": self.audit.sealed, "since": self.audit.since}
+        return {
+            "journal": str(self.journal),
+            "tables": self.audit.tables,
+            "differences": self.audit.differences,
+            "seed_sha256": self.facts["seed_sha256"],
+            "committed": committed_at(self.facts),
+            **seals,
+        }
+
+    def text(self) -> Iterator[str]:
+        """Yield the differences as lines."""
+        from host.base.format import thousands
+        from host.cli.seed import committed_text
+
+        tables, differences, sealed, since = self.audit
+        if differences:
+            number = f"{len(differences)} difference{'' if len(differences) == 1 else 's'}"
+            yield f"{number} in {thousands(tables)} tables of {self.journal}; the first: {differences[0]}"
+            return
+        sample = f", drawn at random ({self.share:.3%} of all)" if self.share < 1 else ""
+        yield f"{thousands(tables)} tables of {self.journal}{sample}: every recorded answer gives the recorded score"
+        yield f"sha256 of the seed: {self.facts['seed_sha256']}, {committed_text(self.facts)}"
+        if self.published_seal:
+            later = f"; {thousands(since)} were played later" if since else "; none was played later"
+            yield f"seal {self.published_seal} covers {thousands(sealed)} fixtures{later}"
+
+
+def verify_journal(path: Path, share: float, seal: str) -> VerifyResult:
+    """Verify a journal, or a share of its tables."""
+    from host.inspect.verify import verify
+    from host.tournament.journal import reading
+
+    with reading(path) as journal:
+        return VerifyResult(
+            journal=path,
+            facts=journal.metadata(),
+            audit=verify(journal, share, seal),
+            share=share,
+            published_seal=seal,
+            last_seal=journal.seal(),
+        )
