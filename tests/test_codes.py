@@ -10,7 +10,8 @@ import host
 from host.base.errors import Problem, UserError, explanations, lookup
 from host.cli import MAX_COLUMNS, fit_width
 from host.submissions.discovery import load_submission, load_submissions
-from host.tournament.config import Knockout, load, not_enough_bots
+from host.tournament.config import load, not_enough_bots
+from host.tournament.stages.knockout import Knockout
 
 PROVOKED_ELSEWHERE = frozenset(
     # by a bot that is built or running: the rogues, the languages, check
