@@ -112,6 +112,19 @@ def test_a_journal_away_from_its_game_says_where_to_look(played: Path, tmp_path:
     assert "C018" in done.err and "the game goofspiel is not known here" in done.err
 
 
+# A game is named by its own files alone.
+
+OWN = ("host/games/", "host/report/pages/casino/", "host/submissions/templates/", "host/submissions/sample_bots.py")
+QUOTED = re.compile(rf"""["']({"|".join(GAMES)})["']""")
+
+
+def test_no_file_but_its_own_names_a_game() -> None:
+    files = [path for path in (ROOT / "host").rglob("*") if path.suffix in (".py", ".html", ".js", ".css")]
+    others = [path for path in files if not str(path.relative_to(ROOT)).startswith(OWN)]
+    assert len(others) > 100
+    assert [str(path) for path in others if QUOTED.search(path.read_text())] == []
+
+
 # What a game tells.
 
 TOLD = {

@@ -83,7 +83,7 @@ def _rogue(name: str, told: dict[str, Any], level: Level) -> Rogue:
         (verdict,) if isinstance(verdict, str) else tuple(verdict),
         tuple(told.get("also", ())),
         AMPLE._replace(**limits),
-        told.get("game", "cardshark"),
+        told.get("game", sample_bots.ATTACKED_GAME),
         told.get("protocol", ""),
         told.get("numbers", False),
         told.get("parallel_tables", 1),
@@ -108,8 +108,10 @@ class Verdict(NamedTuple):
 
 async def attacked(level: Level, rogues: Sequence[Rogue]) -> list[Verdict]:
     """Return what becomes of rogues at a level, one after the other."""
-    source = sample_bots.sample(HONEST, "cardshark")
-    honest = (await build(load_submission(source).with_keys(game="cardshark"), level))._replace(limits=AMPLE)
+    source = sample_bots.sample(HONEST, sample_bots.ATTACKED_GAME)
+    honest = (await build(load_submission(source).with_keys(game=sample_bots.ATTACKED_GAME), level))._replace(
+        limits=AMPLE
+    )
     return [await _one(rogue, honest, level) for rogue in rogues]
 
 
@@ -139,10 +141,20 @@ async def _one(rogue: Rogue, honest: Bot, level: Level) -> Verdict:
 
 
 async def _played(bot: Bot, honest: Bot, tables: int, level: Level) -> Record:
-    rules = next(iter(GAMES["cardshark"].presets.values()))._replace(hands=1)
-    setup = WorkerSetup("cardshark", rules, (bot, honest), b"an attack", level)
+    game = sample_bots.ATTACKED_GAME
+    rules = next(iter(GAMES[game].presets.values()))._replace(hands=1)
+    setup = WorkerSetup(game=game, rules=rules, bots=(bot, honest), seed=b"an attack", level=level)
     async with running_monitor() as watcher, contextlib.AsyncExitStack() as stack:
         pool = BotPool(setup, stack, watcher)
         return await pool.play(
-            Job(Fixture("cardshark", rules, "independent", "attack/1", (bot.name, honest.name), tables))
+            Job(
+                Fixture(
+                    game=game,
+                    rules=rules,
+                    plan="independent",
+                    path="attack/1",
+                    bots=(bot.name, honest.name),
+                    tables=tables,
+                )
+            )
         )

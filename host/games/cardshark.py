@@ -237,4 +237,5 @@ GAME = Game(
         "`21 KJA KQKJA3592A 25 145`. Cards are A23456789TJQK; the visible list starts with the dealer's up card and `#`. "
         "Print H (hit), S (stand), D (double, first move only) or B <chips> (bet more and move again)."
     ),
+    chips="tourney",
 )

@@ -1,7 +1,7 @@
 """A game under way: who is asked what, what was answered, and the scores at the end."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from host.games.luck import Shuffler
 from protocols.wire import Answer, Grammar, Move, View
@@ -102,6 +102,9 @@ class Game(NamedTuple):
     edges: Mapping[str, View]  # questions at the edges of the rules, by what is odd about them
     opening: Opening
     card: str  # one paragraph for participants: what is asked, what may be answered
+    chips: Literal["none", "table", "tourney"] = "none"
+    """Whether its scores are chips. `table`: its rules have `chips`, with which every table starts. `tourney`: they have
+    `buy_in` and `stacks` too, so that chips can be carried from table to table."""
     display: Display = Display()
     log: GameLog | None = None
     illegal_codes: Mapping[str, str] = {}  # error codes of illegal moves, by verb, that say more than "illegal"

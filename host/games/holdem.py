@@ -293,6 +293,7 @@ GAME = Game(
         "Cards are joined: rank 23456789TJQKA, suit chds. Players are chips:bet:died, joined by commas. `-` is empty. "
         "Answer with the chips to put in now: the minimum calls, more raises, up to the maximum; 0 folds."
     ),
+    chips="table",
     display=Display(
         chips_by_round=True,
         omitted_events=frozenset({"die", "bet"}),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from host.base.errors import Problem, UserError
+from host.games import holdem, pazaak
 from host.submissions import sample_bots
 from host.submissions.bot_spec import Submission
 from host.submissions.languages import JAVA, LANGUAGES, PYTHON, Command, Kit, Step, java, need, script
@@ -170,7 +171,7 @@ ADAPTERS: Mapping[str, Adapter] = {
     for row in (
         Adapter(
             name="simplepazaak",
-            game="pazaak",
+            game=pazaak.GAME.name,
             language=JAVA.name,
             protocol="lines",
             build=build_simplepazaak,
@@ -190,7 +191,7 @@ ADAPTERS: Mapping[str, Adapter] = {
         ),
         Adapter(
             name="banksalad",
-            game="holdem",
+            game=holdem.GAME.name,
             language=PYTHON.name,
             protocol="lines",
             build=build_banksalad,

@@ -7,6 +7,9 @@ from host.base.errors import Problem, UserError
 from host.games import GAMES
 from host.submissions.bot_spec import SAMPLE_PREFIX
 
+ATTACKED_GAME = "cardshark"
+"""The game of rogues that name no other, and of the honest bot that `croupier doctor --attack` seats beside them."""
+
 
 def folder() -> Path:
     """Return where the sample bots lie: in the installed package, or in the clone beside it."""

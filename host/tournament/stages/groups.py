@@ -292,9 +292,9 @@ def groups(records: Sequence[Record], later: Container[str]) -> tuple[Group, ...
     return tuple(groups)
 
 
-def suits(game: Game, rules: Any) -> bool:
+def suits(game: Game, _rules: Any) -> bool:
     """Return whether three, four and five bots can play a game of chips."""
-    return game.seats[0] <= FEWEST and game.seats[1] >= MOST and "chips" in rules._fields
+    return game.seats[0] <= FEWEST and game.seats[1] >= MOST and game.chips != "none"
 
 
 GROUPS = Kind(

@@ -27,9 +27,9 @@ def due(stage: Tables, blank: Fixture, field: Field, records: Records) -> list[F
     return unplayed([tourney._replace(path=f"{stage.name}/{number}", first=number) for number in numbers], records)
 
 
-def suits(_game: Game, rules: Any) -> bool:
+def suits(game: Game, _rules: Any) -> bool:
     """Return whether a game's chips can go from table to table."""
-    return {"chips", "buy_in", "stacks"} <= set(rules._fields)
+    return game.chips == "tourney"
 
 
 TABLES = Kind(
@@ -44,7 +44,7 @@ TABLES = Kind(
 name     = "tables"
 kind     = "tables"
 tourneys = {tourneys:<19} # each starts again with the same chips; the result is the mean over all
-rounds   = 5                   # of five hands, in every tourney, for every bot
+rounds   = 5                   # tables of each bot in a tourney
 rank_by  = ["chips"]
 """,
     tourneys=True,
