@@ -187,7 +187,7 @@ def _spec(context: CliContext, word: str, game: str, sources: Mapping[str, str])
     return submission
 
 
-def _built(submission: "Submission", repro: "Repro", level: Level, chosen: AskOptions) -> "Bot":
+def _built(submission: "Submission", repro: "Repro", level: "Level", chosen: AskOptions) -> "Bot":
     import trio
 
     from host.inspect.reask import NO_LIMITS
