@@ -29,9 +29,9 @@ from tests.browser.games import SEED
 pytest.importorskip("hypercorn")
 pytest.importorskip("starlette")
 
-SERVE = "import sys, trio; from pathlib import Path; from host.web.server import listening, served; "
-SERVE += "s = listening('127.0.0.1:0'); print(s.getsockname()[1], flush=True); "
-SERVE += "trio.run(served, Path(sys.argv[1]), s, 'spoilers' in sys.argv)"
+SERVE = "import sys, trio; from pathlib import Path; from host.web.server import open_listener, serve_journal; "
+SERVE += "s = open_listener('127.0.0.1:0'); print(s.getsockname()[1], flush=True); "
+SERVE += "trio.run(serve_journal, Path(sys.argv[1]), s, 'spoilers' in sys.argv)"
 
 
 class Server:

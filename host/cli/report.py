@@ -141,7 +141,7 @@ def serve(context: CliContext, folder: Path | None, journal: Path | None, bind: 
     import trio
 
     try:
-        from host.web.server import listening, served
+        from host.web.server import open_listener, serve_journal
     except ImportError as lacking:
         hint = 'pip install "croupier[web]"'
         raise UserError([Problem("S008", "", f"serve needs the extra web: {lacking}", hint=hint)], 6) from lacking
@@ -153,7 +153,7 @@ def serve(context: CliContext, folder: Path | None, journal: Path | None, bind: 
         if journal is not None:
             raise
         path = place.folder / "run" / "run.sqlite"  # a spectator may come before the first table
-    socket = listening(bind)
+    socket = open_listener(bind)
     host, port = socket.getsockname()[:2]
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
     if context.json:
@@ -163,7 +163,7 @@ def serve(context: CliContext, folder: Path | None, journal: Path | None, bind: 
         if spoilers:
             click.echo("  with spoilers: who reads this page sees cards of bots that are still playing", err=True)
     stand_back()
-    trio.run(served, path, socket, spoilers)
+    trio.run(serve_journal, path, socket, spoilers)
 
 
 def stand_back() -> None:

@@ -1,1 +1,1 @@
-"""A run watched live in the browser, read-only."""
+"""Serve a run live to browsers, read-only."""

@@ -1,4 +1,4 @@
-"""A journal watched: the pages and figures of a run as it stands, made anew when something is new, for everybody at once."""
+"""Publish a journal: the page and the API documents of a run, made once for all clients whenever the journal changes."""
 
 import contextlib
 import gzip
@@ -26,10 +26,10 @@ from host.report.timelines import Chips, chips
 from host.report.visibility import all_stages, public_stages
 from host.tournament.journal import VERSION, Journal, decompress_scores, lock_holder, reading
 
-LOOKING = 0.5  # seconds between two looks at the journal's files
-SHARE = 40  # while a run goes on, all we do may take one part in so many of a core: the tournament needs the machine
-SOONEST, LATEST = 1.0, 300.0  # seconds from one edition of a run that goes on to the next, whatever they take
-RUN = (
+POLL_INTERVAL_S = 0.5  # between two checks of the journal's files
+MAX_CPU_SHARE = 1 / 40  # of one core while a tournament runs: the tournament needs the machine
+MIN_SNAPSHOT_INTERVAL_S, MAX_SNAPSHOT_INTERVAL_S = 1.0, 300.0  # between two snapshots while a tournament runs
+RUN_KEYS = (
     "name",
     "game",
     "title",
@@ -43,240 +43,253 @@ RUN = (
     "rules",
     "config",
 )
-FIGURES = ("run", "standings", "pairs", "bots", "faults", "replays")
-REPLAYS, REMEMBERED = 40, 64
-TABLES = 100  # whose events are made at a time
+API_NAMES = ("run", "standings", "pairs", "bots", "faults", "replays")
+MAX_REPLAYS = 40  # offered on the page
+MAX_CACHED_REPLAYS = 64
+TABLES_PER_CHUNK = 100  # of an export of events
 
 
 class CachedResponse(NamedTuple):
-    """What one address shows: packed once for everybody, with a tag by which who has it already knows it again."""
+    """Body of one address, compressed once for all clients, and its ETag."""
 
-    packed: bytes  # gzip
-    tag: str
+    gzipped: bytes
+    etag: str
 
 
 class Snapshot(NamedTuple):
-    """What everybody is shown until something is new."""
+    """Everything that clients are served until the journal changes."""
 
     number: int
     page: CachedResponse
-    api: Mapping[str, Callable[[], CachedResponse]]  # made when somebody asks for it first
-    news: bytes  # one server-sent event
+    api: Mapping[str, Callable[[], CachedResponse]]  # each computed at its first request
+    notification: bytes  # one server-sent event
     state: str
 
 
 class LivePublisher:
-    """Looks at a journal and keeps the latest edition; `changed` is set when there is a newer one."""
+    """Follows a journal and holds the latest snapshot; sets `changed` when it has made a newer one."""
 
     def __init__(self, path: Path, spoilers: bool = False) -> None:
         self.path, self._spoilers = path, spoilers
         self.changed = trio.Event()
-        self._seen: tuple[Any, ...] = ()
-        self._checked: int | None = None  # the inode of the file that has been looked through
-        self._told: RunSummary | None = None
+        self._signature: tuple[tuple[int, int, int], ...] = ()  # of the files that the snapshot was made from
+        self._validated_inode: int | None = None
+        self._summary: RunSummary | None = None  # the last one, which the next one continues
         self._replays: OrderedDict[str, bytes] = OrderedDict()
-        self._stacks: dict[str, Chips | None] = {}
-        self._one_at_a_time, self._figuring = trio.CapacityLimiter(1), trio.CapacityLimiter(1)
-        self.edition = self._made(0)
+        self._chip_charts: dict[str, Chips | None] = {}
+        self._journal_limiter, self._api_limiter = trio.CapacityLimiter(1), trio.CapacityLimiter(1)
+        self.snapshot = self._make_snapshot(0)
 
     async def follow(self) -> None:
-        """Make a new edition whenever the journal has changed, but never spend much of a running tournament's time.
+        """Make a new snapshot whenever the journal has changed, within MAX_CPU_SHARE while a tournament runs.
 
-        What an edition costs is not only its making: everybody who listens fetches it.
+        The cost of a snapshot includes its downloads: every connected client fetches it.
         """
-        made, spent = time.monotonic(), time.process_time()
+        made_at, cpu_before = time.monotonic(), time.process_time()
         while True:
-            await trio.sleep(LOOKING)
-            if self._signature() == self._seen:
+            await trio.sleep(POLL_INTERVAL_S)
+            if self._file_signature() == self._signature:
                 continue
-            rest = min(LATEST, max(SOONEST, SHARE * (time.process_time() - spent)))
-            if time.monotonic() < made + rest and lock_holder(self.path):
+            needed = (time.process_time() - cpu_before) / MAX_CPU_SHARE
+            interval = min(MAX_SNAPSHOT_INTERVAL_S, max(MIN_SNAPSHOT_INTERVAL_S, needed))
+            if time.monotonic() < made_at + interval and lock_holder(self.path):
                 continue
-            made, spent = time.monotonic(), time.process_time()
-            make = partial(self._made, self.edition.number + 1)
-            self.edition = await trio.to_thread.run_sync(make, abandon_on_cancel=True)
+            made_at, cpu_before = time.monotonic(), time.process_time()
+            make = partial(self._make_snapshot, self.snapshot.number + 1)
+            self.snapshot = await trio.to_thread.run_sync(make, abandon_on_cancel=True)
             changed, self.changed = self.changed, trio.Event()
             changed.set()
 
-    async def figures(self, name: str) -> CachedResponse:
-        """Return what an address of the edition's `api` gives."""
-        return await trio.to_thread.run_sync(self.edition.api[name], limiter=self._figuring)
+    async def api_response(self, name: str) -> CachedResponse:
+        """Return the response of one address of the snapshot's `api`."""
+        return await trio.to_thread.run_sync(self.snapshot.api[name], limiter=self._api_limiter)
 
     async def replay(self, name: str) -> bytes:
-        """Return a table of a finished stage, packed for the casino. Raise Refused when it may not or cannot be shown."""
+        """Return a table of a finished stage as JSON for the casino.
+
+        Raise UserError when the table does not exist or is still withheld.
+        """
         if name not in self._replays:
-            made = await trio.to_thread.run_sync(self._replay, name, limiter=self._one_at_a_time)
-            self._replays[name] = made
-            while len(self._replays) > REMEMBERED:
+            replay = await trio.to_thread.run_sync(self._read_replay, name, limiter=self._journal_limiter)
+            self._replays[name] = replay
+            while len(self._replays) > MAX_CACHED_REPLAYS:
                 self._replays.popitem(last=False)
         return self._replays[name]
 
     async def events(self, selection: str | None) -> AsyncIterator[bytes]:
-        """Yield the events of what is meant, as `export jsonl` writes them, without spending much of a run's time.
+        """Yield the events of the selected tables as `export jsonl` writes them, within MAX_CPU_SHARE.
 
-        Raise Refused, before anything is yielded, for what does not exist or may not be shown yet.
+        Raise UserError, before the first chunk, when the selection does not exist or is still withheld.
         """
-        for path, tables in await trio.to_thread.run_sync(self._meant, selection, limiter=self._one_at_a_time):
-            for at in range(0, len(tables), TABLES):
+        selected = await trio.to_thread.run_sync(self._select, selection, limiter=self._journal_limiter)
+        for path, tables in selected:
+            for start in range(0, len(tables), TABLES_PER_CHUNK):
                 started = time.monotonic()
-                some = tables[at : at + TABLES]
-                yield await trio.to_thread.run_sync(self._events, path, some, limiter=self._one_at_a_time)
-                if self.edition.state == "running":
-                    await trio.sleep(SHARE * (time.monotonic() - started))
+                chunk = tables[start : start + TABLES_PER_CHUNK]
+                yield await trio.to_thread.run_sync(self._read_events, path, chunk, limiter=self._journal_limiter)
+                if self.snapshot.state == "running":
+                    await trio.sleep((time.monotonic() - started) / MAX_CPU_SHARE)
 
-    def _signature(self) -> tuple[Any, ...]:
-        files = (self.path, self.path.with_name(self.path.name + "-wal"))
-        status = []
-        for file in files:
+    def _file_signature(self) -> tuple[tuple[int, int, int], ...]:
+        """Return inode, size and modification time of the journal and its write-ahead log."""
+        signature = []
+        for file in (self.path, self.path.with_name(self.path.name + "-wal")):
             with contextlib.suppress(OSError):
-                found = file.stat()
-                status.append((found.st_ino, found.st_size, found.st_mtime_ns))
-        return tuple(status)
+                status = file.stat()
+                signature.append((status.st_ino, status.st_size, status.st_mtime_ns))
+        return tuple(signature)
 
     @contextlib.contextmanager
     def _journal(self) -> Iterator[Journal]:
-        """Open the journal for one look, all of it as of one moment; a file is looked through for damage once only.
+        """Open the journal in one read transaction. Check a file for damage only the first time it is opened.
 
-        Raise Refused for whatever cannot be read: it may be thrown away or replaced while we serve.
+        Raise UserError when it cannot be read: the file may be deleted or replaced while it is being served.
         """
         try:
-            if not self.path.exists() or self.path.stat().st_ino != self._checked:
+            if not self.path.exists() or self.path.stat().st_ino != self._validated_inode:
                 with reading(self.path):
-                    self._checked = self.path.stat().st_ino
+                    self._validated_inode = self.path.stat().st_ino
                     self._forget()
             with contextlib.closing(
                 sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True, timeout=5)
             ) as database:
                 database.execute("BEGIN")
                 if database.execute("PRAGMA user_version").fetchone() != (VERSION,):
-                    with reading(self.path):  # which refuses: another croupier has gone on with it
+                    with reading(self.path):  # raises: another version of croupier has continued this journal
                         pass
                 yield Journal(database, self.path)
-        except (sqlite3.Error, OSError) as failed:
-            raise UserError([Problem("R005", str(self.path), f"cannot be read: {failed}")], 3) from failed
+        except (sqlite3.Error, OSError) as error:
+            raise UserError([Problem("R005", str(self.path), f"cannot be read: {error}")], 3) from error
 
     def _forget(self) -> None:
-        """Forget what an earlier journal in this place has told."""
-        self._told = None
+        """Discard everything cached of an earlier journal at this path."""
+        self._summary = None
         self._replays.clear()
-        self._stacks.clear()
+        self._chip_charts.clear()
 
-    def _made(self, number: int) -> Snapshot:
-        """Return an edition; what keeps us from it stands on the page."""
-        self._seen = self._signature()
+    def _make_snapshot(self, number: int) -> Snapshot:
+        """Return a snapshot of the journal. When the journal cannot be read, the page contains the reason."""
+        self._signature = self._file_signature()
         replays: list[TableRef] = []
-        stacks: list[Chips] = []
-        told, wrong = empty_account(self.path.parent.parent.resolve().name), ""
+        charts: list[Chips] = []
+        summary, error = empty_account(self.path.parent.parent.resolve().name), ""
         try:
             with self._journal() as journal:
-                seed, stages = known_seed(journal), self._stages(journal)
-                told = summarize(journal, seed, stages, self._told)
+                seed, stages = known_seed(journal), self._visible_stages(journal)
+                summary = summarize(journal, seed, stages, self._summary)
                 if seed is not None:
-                    replays = select_replays(journal, stages, REPLAYS)
-                    stacks = self._games(journal, seed, told, replays)
+                    replays = select_replays(journal, stages, MAX_REPLAYS)
+                    charts = self._make_chip_charts(journal, seed, summary, replays)
         except UserError as refused:
             problem = refused.problems[0]
-            wrong = problem.message if problem.code == "R006" else f"{self.path.name} {problem.message}"
-            self._checked = None
-        if self._told and (self._told.seed_sha256, self._told.began) != (told.seed_sha256, told.began):
-            self._forget()  # what has been told was another run's
-        self._told = told
-        page = sheet(render(told, replays, {}, live=True, stacks=stacks, wrong=wrong).encode())
-        api = {f"{name}.json": cache(partial(_figured, name, told, replays)) for name in FIGURES}
-        news = json.dumps({"edition": number, "newest": told.newest, "state": told.state})
-        event = f"event: news\nid: {number}\ndata: {news}\n\n".encode()
-        return Snapshot(number, page, api, event, told.state)
+            error = problem.message if problem.code == "R006" else f"{self.path.name} {problem.message}"
+            self._validated_inode = None
+        if self._summary and (self._summary.seed_sha256, self._summary.began) != (summary.seed_sha256, summary.began):
+            self._forget()  # the cache belongs to another run
+        self._summary = summary
+        page = cached_response(render(summary, replays, {}, live=True, stacks=charts, wrong=error).encode())
+        api = {f"{name}.json": cache(partial(_api_response, name, summary, replays)) for name in API_NAMES}
+        data = json.dumps({"edition": number, "newest": summary.newest, "state": summary.state})
+        notification = f"event: news\nid: {number}\ndata: {data}\n\n".encode()
+        return Snapshot(number, page, api, notification, summary.state)
 
-    def _games(self, journal: Journal, seed: bytes, told: RunSummary, replays: list[TableRef]) -> list[Chips]:
-        """Return how the chips went in one game of each group; what has been played does not change."""
-        groups = {group.name for stage in told.stages for group in stage.groups}
-        if not display_of(told.game).chips_by_round:
+    def _make_chip_charts(
+        self, journal: Journal, seed: bytes, summary: RunSummary, replays: Sequence[TableRef]
+    ) -> list[Chips]:
+        """Return the chips by round of one game per group. Finished tables do not change, so cache them."""
+        if not display_of(summary.game).chips_by_round:
             return []
-        found = {place.name.rpartition("/")[0]: place for place in reversed(replays)}
-        for group in groups & found.keys():
-            name = f"{told.seed_sha256}/{found[group].name}"
-            if name not in self._stacks:
-                (table,) = load(journal, seed, found[group].fixture, [found[group].nth])
-                self._stacks[name] = chips(table)
-        told_of = (self._stacks[f"{told.seed_sha256}/{found[group].name}"] for group in groups & found.keys())
-        return [each for each in told_of if each is not None]
+        groups = {group.name for stage in summary.stages for group in stage.groups}
+        first_tables = {table.name.rpartition("/")[0]: table for table in reversed(replays)}
+        keys = []
+        for group in groups & first_tables.keys():
+            table = first_tables[group]
+            key = f"{summary.seed_sha256}/{table.name}"
+            keys.append(key)
+            if key not in self._chip_charts:
+                (played,) = load(journal, seed, table.fixture, [table.nth])
+                self._chip_charts[key] = chips(played)
+        charts = (self._chip_charts[key] for key in keys)
+        return [chart for chart in charts if chart is not None]
 
-    def _stages(self, journal: Journal) -> set[str]:
+    def _visible_stages(self, journal: Journal) -> set[str]:
         """Return the stages whose tables may be shown."""
         return all_stages(journal) if self._spoilers else public_stages(journal)
 
-    def _replay(self, name: str) -> bytes:
+    def _read_replay(self, name: str) -> bytes:
         with self._journal() as journal:
-            place = find(journal, name)
-            if place is None:
+            table = find(journal, name)
+            if table is None:
                 raise UserError([Problem("R006", name, "there is no such table in this run")], 3)
-            if not any(place.fixture in journal.paths(stage) for stage in self._stages(journal)):
-                raise UserError(
-                    [Problem("R011", name, "this table belongs to a stage that is not over: it is withheld")], 5
-                )
-            return encoded(to_json(next(load(journal, seed_of(journal), place.fixture, [place.nth]))))
+            if not any(table.fixture in journal.paths(stage) for stage in self._visible_stages(journal)):
+                message = "this table belongs to a stage that has not finished, so it is withheld"
+                raise UserError([Problem("R011", name, message)], 5)
+            return encode_json(to_json(next(load(journal, seed_of(journal), table.fixture, [table.nth]))))
 
-    def _meant(self, selection: str | None) -> list[tuple[str, Sequence[int]]]:
-        """Return fixtures and their tables; without a selection everything that may be shown."""
+    def _select(self, selection: str | None) -> list[tuple[str, Sequence[int]]]:
+        """Return the selected fixtures and tables; without a selection, everything that may be shown."""
         with self._journal() as journal:
             seed_of(journal)
-            several = [selection] if selection else [stage for stage in self._stages(journal) if journal.paths(stage)]
-            found = [each for one in several for each in chosen(journal, one, self._spoilers)]
+            visible = [stage for stage in self._visible_stages(journal) if journal.paths(stage)]
+            selections = [selection] if selection else visible
+            found = [each for one in selections for each in chosen(journal, one, self._spoilers)]
             return [
                 (path, range(len(decompress_scores(journal.scores_of(path)[1]))) if tables is None else tables)
                 for _, path, tables in found
             ]
 
-    def _events(self, path: str, tables: Sequence[int]) -> bytes:
+    def _read_events(self, path: str, tables: Sequence[int]) -> bytes:
         with self._journal() as journal:
             return "".join(map(as_lines, load(journal, seed_of(journal), path, tables))).encode()
 
 
-def sheet(body: bytes) -> CachedResponse:
-    """Return a body, packed. Its tag follows from what it says: it holds for a server that has been started anew."""
+def cached_response(body: bytes) -> CachedResponse:
+    """Compress a body. Its ETag is a hash of the content, so it stays valid when the server is restarted."""
     return CachedResponse(gzip.compress(body, 5, mtime=0), f'W/"{hashlib.sha256(body).hexdigest()[:20]}"')
 
 
-def _figured(name: str, told: RunSummary, replays: Sequence[TableRef]) -> CachedResponse:
-    return sheet(encoded(figure(name, told, replays)))
+def _api_response(name: str, summary: RunSummary, replays: Sequence[TableRef]) -> CachedResponse:
+    return cached_response(encode_json(api_document(name, summary, replays)))
 
 
-def encoded(value: Any) -> bytes:
-    """Return JSON."""
+def encode_json(value: Any) -> bytes:
+    """Encode a value as compact JSON."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def figure(name: str, told: RunSummary, replays: Sequence[TableRef]) -> dict[str, Any]:
-    """Return what an address below /api/ gives, one of FIGURES; it names its schema."""
-    stages = [
+def api_document(name: str, summary: RunSummary, replays: Sequence[TableRef]) -> dict[str, Any]:
+    """Return the document of an address below /api/, one of API_NAMES, with the name of its schema."""
+    headings = [
         {"stage": stage.name, "kind": stage.kind, "state": stage.state, "seal": stage.seal or None}
-        for stage in told.stages
+        for stage in summary.stages
     ]
     section: dict[str, Any]
     match name:
         case "run":
-            whole = as_json(told._replace(stages=(), bots=()))
-            section = {key: whole[key] for key in RUN} | {"fixtures": sum(stage.fixtures for stage in told.stages)}
+            run = as_json(summary._replace(stages=(), bots=()))
+            section = {key: run[key] for key in RUN_KEYS} | {
+                "fixtures": sum(stage.fixtures for stage in summary.stages)
+            }
         case "standings":
             section = {
                 "stages": [
-                    about | {"fixtures": stage.fixtures, "rows": json_rows(stage.rows), "sure": list(stage.sure)}
-                    for about, stage in zip(stages, told.stages, strict=True)
+                    heading | {"fixtures": stage.fixtures, "rows": json_rows(stage.rows), "sure": list(stage.sure)}
+                    for heading, stage in zip(headings, summary.stages, strict=True)
                 ]
             }
         case "pairs":
             section = {
                 "stages": [
-                    about | {"by": stage["pairs_by"], "rows": stage["pairs"]}
-                    for about, stage in zip(stages, as_json(told._replace(bots=()))["stages"], strict=True)
+                    heading | {"by": stage["pairs_by"], "rows": stage["pairs"]}
+                    for heading, stage in zip(headings, as_json(summary._replace(bots=()))["stages"], strict=True)
                 ]
             }
         case "bots":
-            section = {"rows": as_json(told._replace(stages=()))["bots"]}
+            section = {"rows": as_json(summary._replace(stages=()))["bots"]}
         case "faults":
-            faulty = [bot._replace(opponents=(), ranks=None) for bot in told.bots if bot.faults]
-            bots = as_json(told._replace(stages=(), bots=tuple(faulty)))["bots"]
+            faulty = [bot._replace(opponents=(), ranks=None) for bot in summary.bots if bot.faults]
+            bots = as_json(summary._replace(stages=(), bots=tuple(faulty)))["bots"]
             section = {"rows": [fault for bot in bots for fault in bot["faults"]]}
         case "replays":
-            section = {"rows": [{"table": place.name, "why": place.why} for place in replays]}
+            section = {"rows": [{"table": table.name, "why": table.why} for table in replays]}
     return {"schema": f"croupier/{name}/1"} | section

@@ -1,4 +1,4 @@
-"""The server: a page, its two scripts, a stream of news and some JSON. It reads a journal and writes nothing."""
+"""HTTP server of the live pages: the page, its assets, a stream of notifications, and JSON. It only reads the journal."""
 
 import gzip
 import os
@@ -23,11 +23,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from host.base.errors import Problem, UserError
 from host.report.page import ASSETS, LIVE_POLICY, asset
-from host.web.live import CachedResponse, LivePublisher, sheet
+from host.web.live import CachedResponse, LivePublisher, cached_response
 
-MOST_LISTENERS = 500
-LEAVING = 2.0  # seconds for everything to end in good order
-HEADERS = {
+MAX_LISTENERS = 500
+EXIT_TIMEOUT_S = 2.0  # for an orderly shutdown
+PING_INTERVAL_S = 15
+SECURITY_HEADERS = {
     "content-security-policy": LIVE_POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -35,87 +36,88 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
 }
-LOCAL = ["localhost", "127.0.0.1", "[::1]"]
-PING_INTERVAL_S = 15
+LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
 
 
-def application(room: LivePublisher, local: bool) -> Starlette:
-    """Return the application; a `local` one answers only to this machine's own names (DNS rebinding)."""
-    listeners = 0
+class LiveSite:
+    """The request handlers. Each returns what the publisher's latest snapshot contains."""
 
-    async def page(request: Request) -> Response:
-        return shown(request, room.edition.page, "text/html; charset=utf-8")
+    def __init__(self, publisher: LivePublisher) -> None:
+        self._publisher = publisher
+        self._listeners = 0
 
-    async def file(request: Request) -> Response:
+    async def page(self, request: Request) -> Response:
+        """Return the page."""
+        return conditional_response(request, self._publisher.snapshot.page, "text/html; charset=utf-8")
+
+    async def asset(self, request: Request) -> Response:
+        """Return a style sheet or script of the page."""
         name = request.path_params["name"]
         if name not in ASSETS:
-            return refusal(404, "there is no such file")
-        return shown(request, packed_asset(name), ASSETS[name])
+            return error_response(404, "there is no such file")
+        return conditional_response(request, cached_asset(name), ASSETS[name])
 
-    async def figures(request: Request) -> Response:
-        name = request.path_params["name"]
-        if name not in room.edition.api:
-            return refusal(
-                404,
-                f"there is no such address; there are {', '.join(room.edition.api)}, replay, events and events.ndjson",
-            )
-        return shown(request, await room.figures(name), "application/json")
+    async def api(self, request: Request) -> Response:
+        """Return one of the JSON documents below /api/."""
+        name, names = request.path_params["name"], self._publisher.snapshot.api
+        if name not in names:
+            known = ", ".join([*names, "replay", "events"])
+            return error_response(404, f"there is no such address; there are {known} and events.ndjson")
+        return conditional_response(request, await self._publisher.api_response(name), "application/json")
 
-    async def replay(request: Request) -> Response:
-        try:
-            return Response(await room.replay(request.query_params.get("table", "")), media_type="application/json")
-        except UserError as refused:
-            return refusal(403 if refused.exit_code == 5 else 404, refused.problems[0].message)
+    async def replay(self, request: Request) -> Response:
+        """Return one table for the casino."""
+        body = await self._publisher.replay(request.query_params.get("table", ""))
+        return Response(body, media_type="application/json")
 
-    async def played(request: Request) -> Response:
-        pieces = room.events(request.query_params.get("of"))
-        try:
-            first = await anext(pieces, b"")
-        except UserError as refused:
-            return refusal(403 if refused.exit_code == 5 else 404, refused.problems[0].message)
-        return StreamingResponse(joined(first, pieces), media_type="application/x-ndjson")
+    async def exported_events(self, request: Request) -> Response:
+        """Return the events of tables, one JSON object per line."""
+        chunks = self._publisher.events(request.query_params.get("of"))
+        first = await anext(chunks, b"")  # raises UserError before the response has begun
+        return StreamingResponse(prepend(first, chunks), media_type="application/x-ndjson")
 
-    async def events(_request: Request) -> Response:
-        if listeners >= MOST_LISTENERS:
-            return refusal(503, "too many are listening")
-        # The class's own watcher for the end of the server needs asyncio and uvicorn: wait_for_shutdown ends us instead.
-        return EventSourceResponse(told(), ping=PING_INTERVAL_S)
+    async def notifications(self, _request: Request) -> Response:
+        """Return a stream of server-sent events, one per snapshot."""
+        if self._listeners >= MAX_LISTENERS:
+            return error_response(503, "too many clients are listening")
+        # sse-starlette detects the end of the server only under asyncio and uvicorn; wait_for_shutdown does it here.
+        return EventSourceResponse(self._notifications(), ping=PING_INTERVAL_S)
 
-    async def told() -> AsyncIterator[bytes]:
-        nonlocal listeners
-        listeners += 1
+    async def _notifications(self) -> AsyncIterator[bytes]:
+        self._listeners += 1
         try:
             yield b"retry: 2000\n\n"
-            number = -1
+            sent = -1
             while True:
-                while room.edition.number == number:
-                    await room.changed.wait()
-                number = room.edition.number
-                yield room.edition.news
+                while self._publisher.snapshot.number == sent:
+                    await self._publisher.changed.wait()
+                sent = self._publisher.snapshot.number
+                yield self._publisher.snapshot.notification
         finally:
-            listeners -= 1
+            self._listeners -= 1
 
+
+def application(publisher: LivePublisher, local: bool) -> Starlette:
+    """Return the application. A `local` one accepts only this machine's own host names, against DNS rebinding."""
+    site = LiveSite(publisher)
     routes = [
-        Route("/", page),
-        Route("/assets/{name}", file),
-        Route("/api/events", events),
-        Route("/api/events.ndjson", played),
-        Route("/api/replay", replay),
-        Route("/api/{name}", figures),
+        Route("/", site.page),
+        Route("/assets/{name}", site.asset),
+        Route("/api/events", site.notifications),
+        Route("/api/events.ndjson", site.exported_events),
+        Route("/api/replay", site.replay),
+        Route("/api/{name}", site.api),
     ]
-    trusted = Middleware(TrustedHostMiddleware, allowed_hosts=LOCAL if local else ["*"], www_redirect=False)
-    return Starlette(routes=routes, middleware=[Middleware(SecurityHeaders), trusted])
-
-
-async def joined(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield what has been read already, then the rest."""
-    yield first
-    async for piece in rest:
-        yield piece
+    hosts = Middleware(TrustedHostMiddleware, allowed_hosts=LOCAL_HOSTS if local else ["*"], www_redirect=False)
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(SecurityHeaders), hosts],
+        exception_handlers={UserError: refuse},
+    )
 
 
 class SecurityHeaders:
-    """Adds HEADERS to every response."""
+    """Middleware that adds SECURITY_HEADERS to every response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -123,97 +125,112 @@ class SecurityHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
 
-        async def with_headers(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                ours = [(key.encode(), value.encode()) for key, value in HEADERS.items()]
-                message["headers"] = [*message.get("headers", []), *ours]
+                added = [(key.encode(), value.encode()) for key, value in SECURITY_HEADERS.items()]
+                message["headers"] = [*message.get("headers", []), *added]
             await send(message)
 
-        await self.app(scope, receive, with_headers)
+        await self.app(scope, receive, send_with_headers)
 
 
-# Not GZipMiddleware and StaticFiles: the first compresses for each client again, and the tags of the second change with
-# the time of a file. Here a body is compressed once for all clients, and its tag outlives the server (docs/watching.md).
-def shown(request: Request, what: CachedResponse, kind: str) -> Response:
-    """Return a sheet, or only that it is still the same as the one that is there already."""
-    headers = {"etag": what.tag, "cache-control": "no-cache", "vary": "accept-encoding"}
+async def prepend(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield a chunk that has been read already, then the rest."""
+    yield first
+    async for chunk in rest:
+        yield chunk
+
+
+# GZipMiddleware would compress again for each client, and the ETags of StaticFiles depend on the time of a file.
+# Here a body is compressed once for all clients, and its ETag survives a restart (docs/watching.md).
+def conditional_response(request: Request, cached: CachedResponse, media_type: str) -> Response:
+    """Return a cached response, or status 304 when the client has it already."""
+    headers = {"etag": cached.etag, "cache-control": "no-cache", "vary": "accept-encoding"}
     known = request.headers.get("if-none-match", "").split(",")
-    if {what.tag, "*"} & {tag.strip() for tag in known}:
+    if {cached.etag, "*"} & {etag.strip() for etag in known}:
         return Response(status_code=304, headers=headers)
     if "gzip" in request.headers.get("accept-encoding", ""):
-        return Response(what.packed, media_type=kind, headers=headers | {"content-encoding": "gzip"})
-    return Response(gzip.decompress(what.packed), media_type=kind, headers=headers)
+        return Response(cached.gzipped, media_type=media_type, headers=headers | {"content-encoding": "gzip"})
+    return Response(gzip.decompress(cached.gzipped), media_type=media_type, headers=headers)
 
 
 @cache
-def packed_asset(name: str) -> CachedResponse:
-    """Return one of our own files as it is sent."""
-    return sheet(asset(name).encode())
+def cached_asset(name: str) -> CachedResponse:
+    """Return a style sheet or script, compressed."""
+    return cached_response(asset(name).encode())
 
 
-def refusal(status: int, words: str) -> Response:
-    """Return why not, as JSON."""
-    return JSONResponse({"message": words}, status_code=status)
+async def refuse(_request: Request, error: Exception) -> Response:
+    """Return a UserError as JSON: 403 for a table that is withheld, 404 for what does not exist."""
+    assert isinstance(error, UserError)
+    return error_response(403 if error.exit_code == 5 else 404, error.problems[0].message)
 
 
-def listening(bind: str) -> socket.socket:
-    """Return a socket that listens at `host:port`. Raise Refused where that is not to be had."""
+def error_response(status: int, message: str) -> Response:
+    """Return an error as JSON."""
+    return JSONResponse({"message": message}, status_code=status)
+
+
+def open_listener(bind: str) -> socket.socket:
+    """Return a socket that listens at `host:port`. Raise UserError when the address is invalid or in use."""
     host, _, port = bind.rpartition(":")
     host = host.strip("[]") or "127.0.0.1"
-    made: socket.socket | None = None
+    listener: socket.socket | None = None
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)[0]
-        made = socket.socket(family, kind)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(address)
-        made.listen(200)
-    except (OSError, ValueError, OverflowError) as failed:
-        if made is not None:
-            made.close()
-        why = failed.strerror if isinstance(failed, OSError) else "it must be HOST:PORT"
-        problem = Problem("U001", f"--bind {bind}", f"cannot listen there: {why}", hint="--bind 127.0.0.1:0")
-        raise UserError([problem], 2) from failed
-    made.setblocking(False)
-    return made
+        listener = socket.socket(family, kind)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(200)
+    except (OSError, ValueError, OverflowError) as error:
+        if listener is not None:
+            listener.close()
+        reason = error.strerror if isinstance(error, OSError) else "it must be HOST:PORT"
+        problem = Problem("U001", f"--bind {bind}", f"cannot listen there: {reason}", hint="--bind 127.0.0.1:0")
+        raise UserError([problem], 2) from error
+    listener.setblocking(False)
+    return listener
 
 
-def is_local(made: socket.socket) -> bool:
-    """Return whether only this machine can reach a socket."""
-    return ip_address(made.getsockname()[0]).is_loopback
+def is_local(listener: socket.socket) -> bool:
+    """Return whether only this machine can reach a listener."""
+    return ip_address(listener.getsockname()[0]).is_loopback
 
 
-async def served(path: Path, made: socket.socket, spoilers: bool = False) -> None:
-    """Serve a journal until ^C or SIGTERM; with `spoilers` also the cards of a stage that is not over."""
+async def serve_journal(path: Path, listener: socket.socket, spoilers: bool = False) -> None:
+    """Serve a journal until ^C or SIGTERM. With `spoilers`, also serve the cards of stages that are still running."""
     config = Config()
-    config.bind = [f"fd://{made.fileno()}"]
+    config.bind = [f"fd://{listener.fileno()}"]
     config.accesslog = None
     config.errorlog = None
     config.include_server_header = False
     config.graceful_timeout = 0.2
     config.shutdown_timeout = 1.0
     config.h11_max_incomplete_size = 16 * 1024
-    told = trio.Event()
+    shutdown = trio.Event()
     async with trio.open_nursery() as nursery:
-        await nursery.start(wait_for_shutdown, told)
-        room = await trio.to_thread.run_sync(LivePublisher, path, spoilers)
-        nursery.start_soon(room.follow)
-        await serve(application(room, is_local(made)), config, shutdown_trigger=told.wait)  # type: ignore[arg-type]
+        await nursery.start(wait_for_shutdown, shutdown)
+        publisher = await trio.to_thread.run_sync(LivePublisher, path, spoilers)
+        nursery.start_soon(publisher.follow)
+        app = application(publisher, is_local(listener))
+        await serve(app, config, shutdown_trigger=shutdown.wait)  # type: ignore[arg-type]
         nursery.cancel_scope.cancel()
 
 
-async def wait_for_shutdown(told: trio.Event, task_status: trio.TaskStatus[None]) -> None:
-    """Set an event at ^C or SIGTERM, and see to it that we end whoever listens."""
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
+async def wait_for_shutdown(shutdown: trio.Event, task_status: trio.TaskStatus[None]) -> None:
+    """Set an event at ^C or SIGTERM, and limit how long open connections can delay the exit."""
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         task_status.started()
-        await anext(received)
-        trio.lowlevel.spawn_system_task(leave)
-        told.set()
+        await anext(signals)
+        trio.lowlevel.spawn_system_task(force_exit)
+        shutdown.set()
 
 
-async def leave() -> None:
-    """End the process if it has not ended by itself: it has nothing to lose.
+async def force_exit() -> None:
+    """End the process after EXIT_TIMEOUT_S if it has not ended by itself. It has written nothing that could be lost.
 
-    Hypercorn shields what it sends from being cancelled: one client that asks for much and reads nothing would keep us.
+    Hypercorn shields its sends from cancellation, so a client that requests much and reads nothing would keep the
+    process running.
     """
-    await trio.sleep(LEAVING)
+    await trio.sleep(EXIT_TIMEOUT_S)
     os._exit(0)
