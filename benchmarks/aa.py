@@ -1,11 +1,11 @@
-"""Two names for one bot: how often standings call them different, over many small cups.
+"""Measure how often the standings of small tournaments wrongly call two equally good bots different.
 
-    python benchmarks/aa.py [--cups 1000]
+    python benchmarks/aa.py [--tournaments 1000]
 
-In every cup one player takes part under two names among others, and plays by chance where it may, so that the two are
-equally good but never play alike. Called different means that `told`, which every command and page asks, finds the order
-of the two certain. It should do so in at most 5 % of the cups. The players are simple functions in this process; plans,
-rules, records, standings and statistics are croupier's own.
+In every tournament, one player takes part under two names and makes random choices, so that the two are equally good but
+never play alike. They count as different if the standings call their order certain. That should happen in at most 5 % of
+the tournaments. The players are simple functions in this process; plans, rules, records, standings and statistics are
+croupier's own.
 """
 
 import argparse
@@ -26,7 +26,7 @@ TWINS = ("one", "other")
 
 
 class Case(NamedTuple):
-    """A kind of small cup: its stage, as croupier.toml would say it, and how many others take part."""
+    """A kind of small tournament: its stage, as in croupier.toml, and the number of other players."""
 
     what: str
     game: str
@@ -50,12 +50,12 @@ CASES = [
 
 
 def wavering(player: Player, luck: Random, other: Player) -> Player:
-    """Return a player that plays now like one, now like another."""
+    """Return a player that plays sometimes like one player, sometimes like another."""
     return lambda view: (player if luck.random() < 0.5 else other)(view)
 
 
 def called_different(case: Case, number: int) -> bool:
-    """Play one cup; return whether its standings are certain which of the twins is the better."""
+    """Play one tournament; return whether its standings call the order of the twins certain."""
     players = list(FIELDS[case.game].values())
     luck = Random(number)
     field = {name: wavering(players[0], luck, players[1]) for name in TWINS}
@@ -74,15 +74,17 @@ def called_different(case: Case, number: int) -> bool:
 
 
 def main() -> None:
-    """Count and print."""
+    """Count false differences and print them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cups", type=int, default=1000)
-    cups = parser.parse_args().cups
-    print(f"{cups} cups of each kind; an order is called one from {100 * SURE:.1f} % on\n")
+    parser.add_argument("--tournaments", type=int, default=1000)
+    tournaments = parser.parse_args().tournaments
+    print(f"{tournaments} tournaments of each kind; an order is called one from {100 * SURE:.1f} % on\n")
     for case in CASES:
-        times = sum(called_different(case, number) for number in range(cups))
-        low, high = wilson(times, cups)
-        print(f"{case.what:<40}{times:>6} cups  {100 * times / cups:5.2f} %   ({100 * low:.1f} … {100 * high:.1f} %)")
+        times = sum(called_different(case, number) for number in range(tournaments))
+        low, high = wilson(times, tournaments)
+        print(
+            f"{case.what:<40}{times:>6} tournaments  {100 * times / tournaments:5.2f} %   ({100 * low:.1f} … {100 * high:.1f} %)"
+        )
 
 
 if __name__ == "__main__":

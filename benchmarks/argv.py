@@ -1,10 +1,10 @@
-"""What a sandbox costs: decisions by fresh processes and over lines at every level, beside no sandbox in the same run.
+"""Measure the cost of a sandbox: decisions over argv and lines at every level, compared with no sandbox in the same run.
 
     python benchmarks/argv.py [--rounds 50] [--hydra 1000] [--flood 60]
 
-The floor of a decision is a bare posix_spawn, a read to the end and a wait, of the same program with the same arguments.
-All contenders take turns, in many short rounds, since machines are shared; read the ratios: of the medians, and of
-everybody's best round, which is what an idle machine would give.
+The lower bound of a decision is a bare posix_spawn, a read to the end and a wait, of the same program with the same
+arguments. All contenders take turns in many short rounds, because machines are shared. Compare the ratios: of the
+medians, and of the best rounds, which approximate an idle machine.
 """
 
 import argparse
@@ -86,7 +86,7 @@ Work = Callable[[], Awaitable[int]]
 
 
 async def measured(contenders: Mapping[str, Work], rounds: int) -> list[Measured]:
-    """Return what everybody's decisions took, one round of each after the other."""
+    """Return the durations of all contenders, which take turns round by round."""
     results = [Measured(name, []) for name in contenders]
     for _ in range(rounds):
         for work, result in zip(contenders.values(), results, strict=True):
@@ -97,7 +97,7 @@ async def measured(contenders: Mapping[str, Work], rounds: int) -> list[Measured
 
 
 async def written(text: str, suffix: str, language: str) -> Bot:
-    """Build a bot from its text."""
+    """Build a bot from its source text."""
     with tempfile.TemporaryDirectory() as folder:
         name = f"Hello{suffix}"
         Path(folder, name).write_text(text)
@@ -111,7 +111,7 @@ async def written(text: str, suffix: str, language: str) -> Bot:
 
 
 def spawned(bot: Bot, times: int) -> Work:
-    """Return the floor: the same program without any host."""
+    """Return the lower bound: the same program without a host."""
 
     async def work() -> int:
         os.chdir(bot.folder)
@@ -142,7 +142,7 @@ def asked(seat: Seat, times: int) -> Work:
 
 
 async def decisions(level: Sequence[str], rounds: int) -> None:
-    """Print what a decision by a fresh process costs, for each language."""
+    """Print the cost of a decision by a new process, for each language."""
     for language, times in A_ROUND.items():
         row = LANGUAGES[language]
         if any(tool(program) is None for program in row.programs):
@@ -169,7 +169,7 @@ def at_best(results: Sequence[Measured]) -> str:
 
 
 async def starts(level: Sequence[str], rounds: int) -> None:
-    """Print how long it takes from nothing to the first answer, and from the last to nothing."""
+    """Print the time from creating a sandbox to the first answer, and from the last answer to its end."""
     bot = await written(LANGUAGES["c"].hello, ".c", "c")
     rows = []
     for name in level:
@@ -187,7 +187,7 @@ async def starts(level: Sequence[str], rounds: int) -> None:
 
 
 async def lines(level: Sequence[str], rounds: int) -> None:
-    """Print what a move over lines costs, one at a time, with a bot that lives on."""
+    """Print the cost of a move over lines, one at a time, by a long-lived bot."""
     bot = (await written(LINES, ".c", "c"))._replace(limits=LIMITS, protocol="lines")
     async with contextlib.AsyncExitStack() as stack:
         watcher = await stack.enter_async_context(running_monitor())
@@ -207,7 +207,7 @@ async def lines(level: Sequence[str], rounds: int) -> None:
 
 
 async def hydra(level: Sequence[str], times: int) -> None:
-    """Print what is left of a bot whose every process lives a millisecond and forks its successor first."""
+    """Print how many processes remain of a bot whose processes live for a millisecond and fork a successor."""
     bot = await written(HYDRA, ".c", "c")
     rows = []
     for name in level:
@@ -225,12 +225,12 @@ async def hydra(level: Sequence[str], times: int) -> None:
 
 
 def alive(sandbox: Sandbox) -> int:
-    """Return how many processes a sandbox holds besides its keeper: orphans fall to it, so none is missed."""
+    """Return the number of processes in a sandbox besides its keeper, which adopts all orphans."""
     return sum(1 for _ in descendants(sandbox.pid))
 
 
 async def deadlines(level: Sequence[str], rounds: int) -> None:
-    """Print how long after its limit a bot that never answers is dead and reaped, beside how late this machine wakes."""
+    """Print the time from the limit until a silent bot is killed and reaped, and this machine's wake-up latency."""
     rows = [("no bot", "a sleep", *spread([await overslept() for _ in range(4 * rounds)]))]
     silent = await written(SILENT, ".c", "c")
     for name in level:
@@ -253,20 +253,20 @@ async def deadlines(level: Sequence[str], rounds: int) -> None:
 
 
 async def overslept() -> float:
-    """Return how late this process wakes up from a short sleep."""
+    """Return the wake-up latency of this process after a short sleep."""
     started = time.perf_counter()
     await trio.sleep(SHORT)
     return time.perf_counter() - started - SHORT
 
 
 def spread(times: Sequence[float]) -> tuple[str, str, str]:
-    """Return the median, the 99th percentile and the worst of some times."""
+    """Return the median, the 99th percentile and the maximum of some times."""
     ordered = sorted(times)
     return duration(median(ordered)), duration(ordered[len(ordered) * 99 // 100]), duration(ordered[-1])
 
 
 async def floods(level: Sequence[str], seconds: float) -> None:
-    """Print how much the host's resident memory grows while eight bots write as fast as they can, on both outputs."""
+    """Print the growth of the host's resident memory while eight bots write to both outputs as fast as possible."""
     flood = await written(FLOOD, ".c", "c")
     rows = []
     for name in level:
@@ -298,7 +298,7 @@ async def floods(level: Sequence[str], seconds: float) -> None:
 
 
 async def asked_often(seat: Seat, times: int) -> None:
-    """Ask a seat many times, whatever it answers."""
+    """Ask a seat many times, and ignore its answers."""
     for number in range(1, times + 1):
         await seat.ask(Batch([Question(number, 1, QUESTION)]))
 

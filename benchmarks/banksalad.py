@@ -1,10 +1,9 @@
-"""The blog's bot of 2018 needs 139 000 evaluations on the turn: what one costs in the adapter, and what all of them do.
+"""Measure `evaluate` of the adapter banksalad: one call, and the 139 000 calls that a bot of a blog of 2018 makes on the turn.
 
     python benchmarks/banksalad.py [--rounds 5] [--level L3]
 
-The first table is `evaluate` of the package that adapter = "banksalad" supplies, in the Python that runs such bots. The
-second is a bot of ours that makes as many calls and as many cards, built and asked by the real host in its sandbox; it
-is answered in time when it takes less than one second.
+The first table shows single calls in the Python that runs such bots. The second table shows a bot that makes as many
+calls and as many cards, built and asked by the real host in its sandbox. It is in time if it takes less than one second.
 """
 
 import argparse
@@ -73,7 +72,7 @@ def bet(my_chips, my_cards, bet_players, betting_players, community_cards, min_b
 
 
 def calls(rounds: int) -> list[Measured]:
-    """Return what one call costs with seven, six and five cards."""
+    """Return the time of one call with seven, six and five cards."""
     results = [Measured(f"evaluate, {cards} cards", []) for cards in (7, 6, 5)]
     with tempfile.TemporaryDirectory() as folder:
         lay(
@@ -89,7 +88,7 @@ def calls(rounds: int) -> list[Measured]:
 
 
 async def turns(rounds: int, level: Level) -> tuple[int, Measured]:
-    """Return how many calls the bot makes on the turn, and what an answer takes."""
+    """Return the number of calls on the turn, and the time of an answer."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "turn.py").write_text(TURN_PY)
         bot = await build(
@@ -112,14 +111,14 @@ async def turns(rounds: int, level: Level) -> tuple[int, Measured]:
                 before = seat.usage().wall
                 (answer,) = await seat.ask(Batch([Question(1, number + 1, TURN)]))
                 made = answer.n
-                if number:  # the first one pays for the start
+                if number:  # the first one includes the start
                     result.seconds.append(seat.usage().wall - before)
         nursery.cancel_scope.cancel()
     return made, result
 
 
 def main() -> None:
-    """Measure, print."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--level", type=Level, default=DEFAULT_LEVEL)

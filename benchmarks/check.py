@@ -1,11 +1,11 @@
-"""How long an author waits: `croupier check` of a first bot in every language, beside its compiler and forty bare starts.
+"""Measure `croupier check` of a starter bot in every language, compared with its compiler and forty bare starts.
 
     python benchmarks/check.py [--rounds 5] [--languages c,java] [--game pazaak]
 
-"first" is the whole command with nothing built before, "again" with the build found in the cache. The floor under both
-is measured in the same rounds, without any sandbox: the interpreter of croupier itself saying its version, then for
-"first" the compiler alone, then forty starts of the built program by argv (over lines: one start and forty answers).
-"of CPU" is what "again" has computed, bots and all, which a busy machine changes less than the clock.
+"first" is the whole command without a cached build, "again" with one. The lower bound is measured in the same rounds,
+without a sandbox: `croupier version`, the compiler alone (for "first"), and forty starts of the built program (over
+lines: one start and forty answers). "of CPU" is the CPU time of "again" including the bots, which depends less on the
+load of the machine.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from rounds import Contender, duration, measured, table
 from host.games import GAMES
 from host.sandbox.levels import UNPROTECTED
 from host.submissions.build import build, steps_of
-from host.submissions.check import QUESTIONS
+from host.submissions.conformance import QUESTIONS
 from host.submissions.discovery import load_submission
 from host.submissions.languages import LANGUAGES, environment, tool
 from host.submissions.scaffold import SPOKEN, starter_files
@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def croupier(*words: object, cache: Path) -> None:
-    """Run a command of croupier's as authors do."""
+    """Run a croupier command like an author."""
     env = os.environ | {"PYTHONPATH": os.pathsep.join([*sys.path[1:], str(ROOT)]), "CROUPIER_CACHE": str(cache)}
     command = [sys.executable, "-P", "-m", "host", *map(str, words)]
     subprocess.run(command, env=env, check=True, stdout=subprocess.DEVNULL)
@@ -101,7 +101,7 @@ def rows(language: str, protocol: str, game: str, rounds: int, place: Path) -> S
 
 
 def main() -> None:
-    """Measure, and print one line a language and protocol."""
+    """Measure, and print one line for each language and protocol."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--languages", default=",".join(LANGUAGES))
@@ -112,7 +112,7 @@ def main() -> None:
         place.chmod(0o755)
         (place / "cache").mkdir()
         os.environ["CROUPIER_CACHE"] = str(place / "cache")
-        croupier("check", "sample:davey", "-g", "cardshark", cache=place / "cache")  # the keeper is built
+        croupier("check", "sample:davey", "-g", "cardshark", cache=place / "cache")  # so that the keeper is built
         lines = [
             rows(language, protocol, said.game, said.rounds, place)
             for language in said.languages.split(",")

@@ -1,11 +1,10 @@
-"""False time-outs on a busy machine, by each clock: a bot computes 60 % of what a move may take, beside spinning processes.
+"""Count false timeouts on a busy machine with each clock: a bot computes 60 % of its limit next to busy processes.
 
     python benchmarks/clock.py [--moves 10000] [--spinners 16] [--move 10] [--only turns]
 
-Promised: none in 10 000 moves by the fair clock, and more than none by the wall's. A host stall is no verdict: the fixture is
-played again. Beside them the price: what a clock costs an exchange that is not brisk, and how soon a bot is stopped whose 32
-threads make its own waits; and what a bot computes that has no question, before it stands still. Control groups (level L4) are
-needed.
+Expected: none in 10 000 moves with the fair clock, some with the wall clock. A host stall is not a timeout: the fixture is
+played again. Also measured: the cost of each clock for a slow answer, how soon a bot is stopped whose 32 threads cause its
+own waits, and how long a bot without a question computes until it is stopped. Needs control groups (level L4).
 """
 
 import argparse
@@ -102,12 +101,12 @@ int main(void)
     return 0;
 }
 """
-PAUSES = 20  # turns of a ponderer's life
+PAUSES = 20  # turns of one process that ponders
 SPIN = "while True: pass"
 
 
 class Played(NamedTuple):
-    """What came of some moves."""
+    """Results of some moves."""
 
     faults: Counter[str]
     stalls: int
@@ -116,11 +115,11 @@ class Played(NamedTuple):
 
 @contextlib.contextmanager
 def spinning(count: int) -> Iterator[None]:
-    """Have processes compute for the length of the block."""
+    """Run busy processes until the block ends."""
     if not count:
         yield
         return
-    # Each in a session of its own: the kernel shares out cores by session, and sixteen in one would be no crowd.
+    # Each has its own session: the kernel divides cores between sessions, and sixteen processes in one would get one share.
     spinners = [subprocess.Popen([sys.executable, "-c", SPIN], start_new_session=True) for _ in range(count)]
     try:
         yield
@@ -131,7 +130,7 @@ def spinning(count: int) -> Iterator[None]:
 
 
 async def made(text: str, limits: Limits) -> Bot:
-    """Build a bot from its text."""
+    """Build a bot from its source text."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "bot.c").write_text(text)
         submission = Submission(
@@ -143,7 +142,7 @@ async def made(text: str, limits: Limits) -> Bot:
 
 
 async def played(bot: Bot, moves: int) -> Played:
-    """Ask a bot for so many moves; who is benched or stalled sits down again."""
+    """Ask a bot for a number of moves; seat it again if it is benched or the host stalls."""
     faults, stalls, walls = Counter[str](), 0, list[float]()
     async with running_monitor() as watcher, sandboxed(Level.L4, Home(Path(bot.folder)), bot.limits) as sandbox:
         while len(walls) < moves:
@@ -162,7 +161,7 @@ async def played(bot: Bot, moves: int) -> Played:
 
 
 async def false_timeouts(moves: int, spinners: int, move: float) -> None:
-    """Print what each clock calls late."""
+    """Print the number of timeouts with each clock."""
     rows = []
     beside = f"beside {spinners} spinning processes on {os.cpu_count()} cores"
     print(f"\nA move of {duration(move)}, {SHARE:.0%} of it computed, {beside}")
@@ -180,7 +179,7 @@ async def false_timeouts(moves: int, spinners: int, move: float) -> None:
 
 
 async def own_waits(spinners: int) -> None:
-    """Print how soon a bot is stopped that makes its own waits."""
+    """Print how soon a bot is stopped that causes its own waits."""
     rows = []
     for clock in CLOCKS:
         limits = Limits(move=0.25, startup=10, cpu=10, clock=clock)
@@ -194,7 +193,7 @@ async def own_waits(spinners: int) -> None:
 
 
 async def cost(moves: int) -> None:
-    """Print what a clock costs an exchange, and a look at the waits."""
+    """Print the cost of each clock for one exchange, and of reading the wait times."""
     rows = []
     bots = {clock: await made(COMPUTES % 0.0, Limits(clock=clock)) for clock in CLOCKS}
     taken: dict[str, list[float]] = {clock: [] for clock in CLOCKS}
@@ -231,7 +230,7 @@ async def cost(moves: int) -> None:
 
 
 async def off_turn(lives: int) -> None:
-    """Print what a bot computes between its answer and standing still, while another thinks; one life after another."""
+    """Print the CPU time of a bot between its answer and being stopped, while another bot is thinking."""
     rows = []
     thinker = await made(COMPUTES % 0.005, Limits(move=10, cpu=10))
     for threads in (1, os.cpu_count() or 1):

@@ -1,9 +1,9 @@
-"""What a cluster costs: Pazaak fixtures on this machine's own workers, on Dask's, and on Dask's in a container.
+"""Measure the cost of a cluster: Pazaak fixtures on local workers, on Dask workers, and on a Dask worker in a container.
 
     python benchmarks/cluster.py [--rounds 5] [--tables 10000] [--level L3]
 
-Machines are shared, so everything stands ready at once and is measured in turn, round by round; medians and ratios are
-printed. The container is left out, and that is said, where no Docker engine answers or nobody has built croupier:all.
+Machines are shared, so all contenders are started first and then take turns, round by round. Prints medians and ratios.
+Without a Docker engine or the image croupier:all, the container is omitted with a message.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def job(number: int, tables: int) -> Job:
 
 @contextlib.contextmanager
 def started(*words: str) -> Iterator[None]:
-    """Have a process as long as the block lasts; its words go nowhere."""
+    """Run a process until the block ends, and discard its output."""
     quiet = subprocess.DEVNULL
     process = subprocess.Popen(words, stdout=quiet, stderr=quiet, env=os.environ | {"PYTHONPATH": str(ROOT)})
     try:
@@ -60,7 +60,7 @@ def dask(program: str, *words: str) -> tuple[str, ...]:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens at."""
+    """Return a free port."""
     with socket.create_server(("", 0)) as free:
         return int(free.getsockname()[1])
 
@@ -72,7 +72,7 @@ ONE = ("--nthreads", "1", "--no-nanny", "--memory-limit", "0", "--local-director
 async def on_dask(
     setup: WorkerSetup, say: object, workers: int, *, container: bool = False
 ) -> AsyncIterator[WorkerPool]:
-    """Play on so many workers of a cluster of its own, each with one thread; in containers if asked."""
+    """Play on a new cluster with a number of workers of one thread each, optionally in containers."""
     port = free_port()
     with contextlib.ExitStack() as stack:
         stack.enter_context(
@@ -84,7 +84,7 @@ async def on_dask(
             else:
                 stack.enter_context(started(*dask("worker", f"tcp://127.0.0.1:{port}", *ONE)))
         async with open_backend(f"tcp://127.0.0.1:{port}", print) as there:
-            await trio.sleep(8)  # all of them are to be there, not only the first
+            await trio.sleep(8)  # wait for all of them
             level = await there.demand(setup.level)
             await there.ready(SPECS, GAME, setup.bots[0].limits, level, lambda _name, _took: None)
             async with there.executor(setup, print, 0) as hands:
@@ -93,7 +93,7 @@ async def on_dask(
 
 
 def gateway() -> str:
-    """Return this machine's address as its containers see it; empty where there is no engine or no image."""
+    """Return this machine's address as its containers see it, or "" without an engine or image."""
     if shutil.which("docker") is None:
         return ""
     if subprocess.run(["docker", "image", "inspect", "croupier:all"], capture_output=True, check=False).returncode:
@@ -103,7 +103,7 @@ def gateway() -> str:
 
 
 def contained(address: str, number: int) -> tuple[str, ...]:
-    """Return the command of a worker in a container, as shut in as compose has it."""
+    """Return the command of a worker in a container, isolated as in docker/compose.yaml."""
     return (
         *("docker", "run", "--rm", "--init", "--name", f"croupier-bench-{os.getpid()}-{number}", "--read-only"),
         *("--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--security-opt", "apparmor=unconfined"),
@@ -113,7 +113,7 @@ def contained(address: str, number: int) -> tuple[str, ...]:
 
 
 async def rate(hands: WorkerPool, fixtures: int, tables: int) -> tuple[float, float]:
-    """Return the tables a second of so many fixtures, and the processor time in µs that croupier took for one."""
+    """Return the tables per second of a number of fixtures, and croupier's CPU time per table in µs."""
     began = time.perf_counter()
     for number in range(fixtures):
         await hands.submit(job(number, tables))
@@ -148,7 +148,7 @@ async def main() -> None:
             for name, (way, workers) in ways.items()
         }
         for hands, workers in standing.values():
-            await rate(hands, workers, 500)  # sandboxes made, bots warm
+            await rate(hands, workers, 500)  # so that sandboxes exist and bots are warm
         for _ in range(asked.rounds):
             floors.append(bare(2000))
             for name, (hands, workers) in standing.items():

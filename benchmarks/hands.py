@@ -1,10 +1,10 @@
-"""What seven cards are worth, a million times: our evaluation beside treys, eval7 and phevaluator on the same hands.
+"""Compare croupier's evaluation of seven cards with treys, eval7 and phevaluator on the same hands.
 
     python benchmarks/hands.py [--hands 50000] [--rounds 5]
 
-Everybody is given the cards in the form of its own, made before the clock runs. `banksalad` is the ranking of 2018 and
-`standard` that of poker; both remember what ranks alone are worth, so `cold` has forgotten it before every round. Who is
-not installed is left out (`pip install 'croupier[bench]'`).
+Each library receives the cards in its own form, prepared before the measurement. `banksalad` is the ranking of 2018,
+`standard` that of poker. Both cache the values of ranks; `cold` clears that cache before every round. Libraries that are
+not installed are omitted (`pip install 'croupier[bench]'`).
 """
 
 import argparse
@@ -18,11 +18,11 @@ from rounds import Contender, measured, shown
 from host.games import hands
 
 Names = Sequence[str]
-"""A hand by the names of its cards: As, Kd …"""
+"""A hand as the names of its cards: As, Kd …"""
 
 
 def each(evaluate: Callable[[Any], Any], dealt: Sequence[Any]) -> Callable[[], int]:
-    """Return work: every hand evaluated."""
+    """Return a function that evaluates every hand."""
 
     def work() -> int:
         for hand in dealt:
@@ -33,7 +33,7 @@ def each(evaluate: Callable[[Any], Any], dealt: Sequence[Any]) -> Callable[[], i
 
 
 def ours(dealt: Sequence[Names]) -> list[Contender]:
-    """Return our rankings."""
+    """Return croupier's rankings."""
     numbers = [[hands.CARDS[name] for name in hand] for hand in dealt]
     return [
         Contender("croupier banksalad", each(hands.banksalad, numbers)),
@@ -44,19 +44,19 @@ def ours(dealt: Sequence[Names]) -> list[Contender]:
 
 
 def eval7(library: Any, dealt: Sequence[Names]) -> Contender:
-    """Return eval7: C, a list of its own cards."""
+    """Return eval7: written in C, with a list of its own cards."""
     return Contender("eval7", each(library.evaluate, [[library.Card(name) for name in hand] for hand in dealt]))
 
 
 def treys(library: Any, dealt: Sequence[Names]) -> Contender:
-    """Return treys: pure Python, own cards and the board apart."""
+    """Return treys: pure Python, with the own cards and the board as separate lists."""
     evaluate = library.Evaluator().evaluate
     split = [([*map(library.Card.new, hand[:2])], [*map(library.Card.new, hand[2:])]) for hand in dealt]
     return Contender("treys", each(lambda hand: evaluate(*hand), split))
 
 
 def phevaluator(library: Any, dealt: Sequence[Names]) -> Contender:
-    """Return phevaluator: C, cards as numbers."""
+    """Return phevaluator: written in C, with cards as numbers."""
     evaluate = library.evaluate_cards
     numbers = [[4 * hands.RANKS.index(name[0]) + "cdhs".index(name[1]) for name in hand] for hand in dealt]
     return Contender("phevaluator", each(lambda hand: evaluate(*hand), numbers))
@@ -66,7 +66,7 @@ LIBRARIES = (treys, eval7, phevaluator)
 
 
 def main() -> None:
-    """Deal, let everybody evaluate, print."""
+    """Deal, evaluate with every library, and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hands", type=int, default=50_000)
     parser.add_argument("--rounds", type=int, default=5)

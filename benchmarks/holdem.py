@@ -1,13 +1,12 @@
-"""Games a second at hold'em, five C bots by lines: by one worker and as `croupier run` plays, beside the bare engine.
+"""Measure hold'em games per second with five C bots over lines: one worker, `croupier run`, and the bare engine.
 
     python benchmarks/holdem.py [--rounds 5] [--level L3] [--games 64]
 
-`croupier run` starts one worker per core, with up to 32 parallel tables in each: that row is what a user gets.
-In the rows above it one worker, in this process, plays one game at a time, then 32 parallel tables. The bots are trivial: they
-call, now and then raise or fold. The bare engine plays the very same games on one core: it is given the answers that were
-recorded, in this process, and so does the rules' whole work and nothing else. Everything is interleaved round by round,
-since machines are shared; medians and ratios are printed, by the clock and by the host's own computing, which other work
-on the machine does not disturb.
+`croupier run` starts one worker per core, with up to 32 parallel tables in each: that row is the speed for users. In the
+rows above it, one worker in this process plays one game at a time, then 32 parallel tables. The bots are trivial: they
+call, and sometimes raise or fold. The bare engine plays the same games on one core with the recorded answers, so it does
+only the work of the rules. All contenders take turns round by round, because machines are shared. Prints medians and
+ratios, by wall clock and by the host's CPU time, which other programs hardly affect.
 """
 
 import argparse
@@ -61,29 +60,29 @@ MANIFEST = 'game = "holdem"\nprotocol = "lines"\nparallel_tables = {most}\n'
 
 
 def fixture(bots: list[Bot], games: int, path: str) -> Fixture:
-    """Return so many games between five bots."""
+    """Return a fixture of games between five bots."""
     return Fixture("holdem", RULES, "independent", f"bench/{path}/1", tuple(bot.name for bot in bots), games)
 
 
 class Spent(NamedTuple):
-    """What games have cost: seconds on the clock, and of this process's own computing."""
+    """The cost of games: seconds of wall clock, and of this process's CPU time."""
 
     wall: float
     cpu: float
 
     @classmethod
     def since(cls, before: "Spent") -> "Spent":
-        """Return what was spent since then."""
+        """Return the cost since another measurement."""
         return cls(time.perf_counter() - before.wall, time.process_time() - before.cpu)
 
     @classmethod
     def now(cls) -> "Spent":
-        """Return what both clocks show."""
+        """Return the current values of both clocks."""
         return cls(time.perf_counter(), time.process_time())
 
 
 def bare(played: Fixture, record: Record) -> Spent:
-    """Return what the engine alone takes for games that have been played."""
+    """Return the cost of recorded games with the engine alone."""
     answers = unpack(record.answers)
     before = Spent.now()
     for sitting, given, scores in zip(table_setups(played, SEED, record.scores), answers, record.scores, strict=True):
@@ -94,7 +93,7 @@ def bare(played: Fixture, record: Record) -> Spent:
 async def measured(
     bots: list[Bot], level: Level, parallel_tables: int, games: int, path: str
 ) -> tuple[Spent, Spent, int]:
-    """Play games; return what they cost us, what they cost the bare engine, and their decisions."""
+    """Play games; return their cost, their cost with the bare engine, and the number of decisions."""
     setup = WorkerSetup("holdem", RULES, tuple(bots), SEED, level, parallel_tables)
     async with contextlib.AsyncExitStack() as stack, trio.open_nursery() as nursery:
         watcher = Monitor()
@@ -112,7 +111,7 @@ async def measured(
 async def measured_by_all(
     bots: list[Bot], level: Level, parallel_tables: int, games: int, path: str
 ) -> tuple[Spent, Spent, int]:
-    """Return the same of a worker a core, each of which plays so many games."""
+    """Return the same for one worker per core."""
     setup = WorkerSetup("holdem", RULES, tuple(bots), SEED, level, parallel_tables)
     async with processes(setup, print, usable_cores()) as workers:
 

@@ -1,11 +1,10 @@
-"""How much luck mirrored deals take out of a result: the same players, as many tables, with and without `mirror`.
+"""Measure how much `mirror` reduces the variance of a result, with the same players and equally many tables.
 
-    python benchmarks/mirror.py [--cups 300]
+    python benchmarks/mirror.py [--tournaments 300]
 
-Each cup plays the same tables twice, once with a deal of its own for every table, once with every deal played from every
-seat. Printed are the variance, over the cups, of what an organiser looks at (the lead of one bot over another), and the
-two means: mirroring must not move them. The players are simple functions in this process; plans, rules and records are
-croupier's own.
+Each tournament plays equally many tables twice: once with a separate deal for every table, once with every deal played from
+every seat. Prints the variance of the lead of one bot over another, and both means, which must not differ. The players
+are simple functions in this process; plans, rules and records are croupier's own.
 """
 
 import argparse
@@ -20,7 +19,7 @@ from host.play.records import Fixture, Record
 
 
 class Case(NamedTuple):
-    """What is played in one cup: fixtures of so many tables, by a plan and by its mirror."""
+    """The fixtures of one tournament, with a plan and with its mirrored plan."""
 
     what: str
     game: str
@@ -41,7 +40,7 @@ CASES = [
 
 
 def lead(case: Case, records: list[Record]) -> float:
-    """Return by how much the second bot is ahead of the first, a table or a tourney."""
+    """Return the lead of the second bot over the first, per table or tourney."""
     if "won" in case.what:
         sums = {bot: sum(each.results[bot].wins for each in records) for bot in case.bots}
         units = sum(each.results[case.bots[0]].tables for each in records)
@@ -54,8 +53,8 @@ def lead(case: Case, records: list[Record]) -> float:
     return (sums[case.bots[1]] - sums[case.bots[0]]) / units
 
 
-def cup(case: Case, plan: str, seed: bytes) -> float:
-    """Play one cup; return the lead."""
+def one_tournament(case: Case, plan: str, seed: bytes) -> float:
+    """Play one tournament; return the lead."""
     rules = next(iter(GAMES[case.game].presets.values()))
     blank = Fixture(case.game, rules, plan, "", case.bots, case.tables)
     paths = [(f"bench/x/{number}", number) for number in range(1, case.fixtures + 1)]
@@ -67,15 +66,17 @@ def cup(case: Case, plan: str, seed: bytes) -> float:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cups", type=int, default=300)
-    cups = parser.parse_args().cups
-    print(f"{cups} cups with and without; the lead of one bot over another\n")
+    parser.add_argument("--tournaments", type=int, default=300)
+    tournaments = parser.parse_args().tournaments
+    print(f"{tournaments} tournaments with and without; the lead of one bot over another\n")
     print(f"{'':<42}{'without':>18}{'mirrored':>18}{'apart':>9}{'variance':>22}")
     for case in CASES:
-        alone, shared = ([cup(case, plan, bytes([n % 256, n // 256])) for n in range(cups)] for plan in case.plans)
+        alone, shared = (
+            [one_tournament(case, plan, bytes([n % 256, n // 256])) for n in range(tournaments)] for plan in case.plans
+        )
         less = variance(alone) / variance(shared)
-        wide = math.exp(1.96 * 2 / math.sqrt(cups - 1))  # of the ratio of two variances of near-normal figures
-        errors = [math.sqrt(variance(values) / cups) for values in (alone, shared)]
+        wide = math.exp(1.96 * 2 / math.sqrt(tournaments - 1))  # of the ratio of two variances of nearly normal values
+        errors = [math.sqrt(variance(values) / tournaments) for values in (alone, shared)]
         apart = (fmean(shared) - fmean(alone)) / math.hypot(*errors)
         means = [f"{fmean(each):.3f} ± {1.96 * error:.3f}" for each, error in zip((alone, shared), errors, strict=True)]
         factor = f"÷ {less:.2f} ({less / wide:.2f} … {less * wide:.2f})"

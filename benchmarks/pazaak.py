@@ -1,12 +1,11 @@
-"""Decisions a second at Pazaak: by one worker and as `croupier run` plays, beside the bare engine in the same run.
+"""Measure Pazaak decisions per second: one worker, `croupier run`, and the bare engine in the same run.
 
     python benchmarks/pazaak.py [--rounds 5] [--level L3] [--part 1]
 
-`croupier run` starts one worker per core with up to 128 parallel tables in each: that row is what a user gets. In the rows above
-it one worker, in this process, plays one table at a time, then 16 and 128 parallel tables. The Python bots do what the C bots do:
-only host and protocol are measured here: they stand from a sum on. So does the bare engine, which plays the same tables
-on one core, with answers worked out in this process. Everything is interleaved round by round, since machines are shared;
-medians and ratios are printed.
+`croupier run` starts one worker per core with up to 128 parallel tables in each: that row is the speed for users. In the
+rows above it, one worker in this process plays one table at a time, then 16 and 128 parallel tables. All bots stand from a
+fixed sum on, because only host and protocol are measured. The bare engine plays the same tables on one core with answers
+computed in this process. All contenders take turns round by round, because machines are shared. Prints medians and ratios.
 """
 
 import argparse
@@ -57,7 +56,7 @@ LIMITS = {"dumb_bold": 19, "dumb_cautious": 16}
 
 
 class Case(NamedTuple):
-    """Who is measured, and how: so many tables to a worker."""
+    """A contender, and the number of tables for each worker."""
 
     bots: str
     parallel_tables: int
@@ -65,7 +64,7 @@ class Case(NamedTuple):
     workers: int = 1
 
     def __str__(self) -> str:
-        """Return its row's name."""
+        """Return the name of its row."""
         workers = "" if self.workers else ", a worker a core"
         return f"{self.bots} bots, {self.parallel_tables} parallel tables{workers}"
 
@@ -82,12 +81,12 @@ CASES = [
 
 
 def fixture(bots: tuple[str, ...], tables: int, nth: int = 0) -> Fixture:
-    """Return so many tables between two bots."""
+    """Return a fixture of tables between two bots."""
     return Fixture("pazaak", RULES, "independent", f"bench/pair{nth or ''}/1", bots, tables)
 
 
 def bare(tables: int) -> float:
-    """Return the decisions a second of the engine alone."""
+    """Return the decisions per second of the engine alone."""
     seats = table_setups(fixture(("one", "two"), tables), SEED, [()] * tables)
     decisions, started = 0, time.perf_counter()
     for sitting in seats:
@@ -99,13 +98,13 @@ def bare(tables: int) -> float:
 
 
 async def played(bots: tuple[Bot, Bot], level: Level, parallel_tables: int, tables: int) -> tuple[float, float]:
-    """Return decisions a second, and the host's own processor time a decision in µs."""
+    """Return the decisions per second, and the host's CPU time per decision in µs."""
     setup = WorkerSetup("pazaak", RULES, bots, SEED, level, parallel_tables)
     async with contextlib.AsyncExitStack() as stack, trio.open_nursery() as nursery:
         watcher = Monitor()
         nursery.start_soon(watcher.run)
         house = BotPool(setup, stack, watcher)
-        await house.play(Job(fixture((bots[0].name, bots[1].name), 100)))  # started, warm
+        await house.play(Job(fixture((bots[0].name, bots[1].name), 100)))  # start and warm up
         started, computed = time.perf_counter(), time.process_time()
         record = await house.play(Job(fixture((bots[0].name, bots[1].name), tables)))
         decisions = sum(usage.questions for usage in record.usage.values())
@@ -114,11 +113,11 @@ async def played(bots: tuple[Bot, Bot], level: Level, parallel_tables: int, tabl
 
 
 async def played_by_all(bots: tuple[Bot, Bot], level: Level, parallel_tables: int, tables: int) -> tuple[float, float]:
-    """Return the same of a worker a core, each of which plays so many tables."""
+    """Return the same for one worker per core."""
     setup, names = WorkerSetup("pazaak", RULES, bots, SEED, level, parallel_tables), (bots[0].name, bots[1].name)
     async with processes(setup, print, A_WORKER_A_CORE) as workers:
         records, started = [], 0.0
-        for size in (100, tables):  # the first are to start and warm everything
+        for size in (100, tables):  # the first fixtures start and warm up everything
             started = time.perf_counter()
             for nth in range(workers.count):
                 await workers.submit(Job(fixture(names, size, nth + 1)))
@@ -129,7 +128,7 @@ async def played_by_all(bots: tuple[Bot, Bot], level: Level, parallel_tables: in
 
 
 async def pairs(level: Level, folder: Path) -> dict[str, tuple[Bot, Bot]]:
-    """Return two bots in each language, built; those in Python are written to the folder."""
+    """Return two built bots in each language; the Python bots are written to the folder."""
     folder.chmod(0o755)
     written = []
     for name, limit in LIMITS.items():

@@ -1,9 +1,9 @@
-"""How soon a report is seen: first paint in Chromium of 28 pairs and 20 replays; the size of twenty long games, or of fifty bots.
+"""Measure the first paint of a report in Chromium (28 pairs, 20 replays), and the size of reports of long games and fifty bots.
 
     python benchmarks/report.py [--rounds 15]
 
-Each round opens an almost empty page first, in the same browser: that is the floor. Targets: a first paint below 1 s, a
-file below 1 MB. It needs the packages chromium and chromium-driver, and selenium.
+Each round first opens an almost empty page in the same browser as a lower bound. Targets: a first paint below 1 s, a file
+below 1 MB. Needs the packages chromium and chromium-driver, and selenium.
 """
 
 import argparse
@@ -27,7 +27,7 @@ EMPTY = "<!doctype html><title>floor</title><p>Nothing.</p>"
 
 
 def league(folder: Path, count: int, tables: int) -> tuple[str, int]:
-    """Return the report of a league of so many bots and tables a pair, twenty replays in it."""
+    """Return the report of a league with twenty replays."""
     path, bots = folder / f"{count}" / "run" / "run.sqlite", tuple(f"bot {number}" for number in range(count))
     games.begin(path, "pazaak", bots)
     games.add(path, games.fixtures("pazaak", "league", bots, tables))
@@ -36,7 +36,7 @@ def league(folder: Path, count: int, tables: int) -> tuple[str, int]:
 
 
 def long_games(folder: Path) -> tuple[str, int]:
-    """Return the report of twenty games of hold'em that last a hundred rounds."""
+    """Return the report of twenty hold'em games of a hundred rounds."""
     path = folder / "long" / "run" / "run.sqlite"
     games.begin(path, "holdem", games.BOTS["holdem"])
     games.add(path, games.fixtures("holdem", "league", games.BOTS["holdem"], 20), games.patient)
@@ -45,7 +45,7 @@ def long_games(folder: Path) -> tuple[str, int]:
 
 
 def painted(driver: Any, page: Path) -> float:
-    """Return the milliseconds until something of a page is seen."""
+    """Return the milliseconds until the first paint of a page."""
     driver.get("about:blank")
     driver.get(page.as_uri())
     while (at := driver.execute_script(PAINTED)) is None:
@@ -54,7 +54,7 @@ def painted(driver: Any, page: Path) -> float:
 
 
 def main() -> None:
-    """Write, open, print."""
+    """Write reports, open them, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=15)
     asked = parser.parse_args()

@@ -1,4 +1,4 @@
-"""What benchmarks on a shared machine need: contenders take turns, round by round, and medians and ratios are told."""
+"""Helpers for benchmarks on a shared machine: contenders take turns round by round; medians and ratios are printed."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Contender(NamedTuple):
-    """Who is measured: `work` does something and returns how many things it has done; what `before` does is not timed."""
+    """A contender. `work` is timed and returns the number of things it has done; `before` is not timed."""
 
     name: str
     work: Callable[[], int]
@@ -15,7 +15,7 @@ class Contender(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """The seconds that one thing took, round by round."""
+    """The seconds per thing in each round."""
 
     name: str
     seconds: list[float]
@@ -27,7 +27,7 @@ class Measured(NamedTuple):
 
 
 def measured(contenders: Sequence[Contender], rounds: int) -> list[Measured]:
-    """Return what everybody's things took: one round of each after the other, so that noise meets all alike."""
+    """Return the durations of all contenders, which take turns so that noise affects them equally."""
     results = [Measured(contender.name, []) for contender in contenders]
     for _ in range(rounds):
         for contender, result in zip(contenders, results, strict=True):
@@ -39,7 +39,7 @@ def measured(contenders: Sequence[Contender], rounds: int) -> list[Measured]:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration with three digits and a fitting unit."""
+    """Return a duration with three digits and a suitable unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
@@ -47,7 +47,7 @@ def duration(seconds: float) -> str:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return rows under their heads: the first column to the left, all others to the right."""
+    """Return a table with headings: the first column left-aligned, the others right-aligned."""
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     lines = [heads, ["─" * width for width in widths], *rows]
     sides = [str.ljust, *[str.rjust] * (len(widths) - 1)]
@@ -57,7 +57,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def shown(results: Sequence[Measured]) -> str:
-    """Return medians, the range of the rounds, and how many times as long as the first everybody took."""
+    """Return medians, the range of the rounds, and the ratio to the first contender."""
     first = results[0].median
     rows = [
         (

@@ -1,9 +1,9 @@
-"""The Pazaak season of 2015: seven bots, every pair, 100 000 tables a pair; time, memory and the size of the journal.
+"""Measure the Pazaak season of 2015 (seven bots, 100 000 tables per pair): time, memory and the size of the journal.
 
     python benchmarks/season.py [--tables 100000] [--workers 2] [--level L3]
 
-It plays the season as `croupier run` does, in a folder of its own, and looks at croupier's processes once a second.
-The bare engine's time for as many decisions, measured in the same run, is the floor.
+Plays the season like `croupier run`, in a temporary folder, and samples croupier's processes once a second. The lower bound
+is the time of the bare engine for equally many decisions, measured in the same run.
 """
 
 import argparse
@@ -34,7 +34,7 @@ workers = {workers}
 
 
 def resident(process: psutil.Process) -> float:
-    """Return the resident memory of croupier's own processes in MiB: the parent and its workers, no bots."""
+    """Return the resident memory of croupier's own processes in MiB: the parent and its workers, without bots."""
     total = 0
     for each in (process, *process.children()):
         try:
@@ -45,7 +45,7 @@ def resident(process: psutil.Process) -> float:
 
 
 def main() -> None:
-    """Play, look, print."""
+    """Play the season, sample, and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", type=int, default=100_000)
     parser.add_argument("--workers", type=int, default=2)

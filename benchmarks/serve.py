@@ -1,20 +1,19 @@
-"""What spectators cost a tournament: its games a second with and without them on `croupier serve`, turn by turn.
+"""Measure the cost of spectators: games per second of a tournament with and without them on `croupier serve`, in turns.
 
     python benchmarks/serve.py [--pairs 50] [--seconds 5] [--clients 50] [--hammered]
 
-A Pazaak league is played all the time, a worker a core, and short turns follow each other: unwatched, watched, watched,
-unwatched, unwatched … so that whatever drifts meets both alike. While a turn is unwatched, serve is stopped (SIGSTOP) and
-its spectators wait with their lines open; a watched turn begins with an edition that is overdue, so that there are more
-of them than in a run watched all the time. wrk holds the streams of news open, as many as there are spectators; at each
-news ab fetches the page for all of them, as their browsers would. --hammered has wrk fetch the page besides, as often as
-it is given.
+A Pazaak league is played continuously with one worker per core. Short turns follow each other: unwatched, watched,
+watched, unwatched, unwatched … so that a drift affects both kinds equally. In an unwatched turn, serve is stopped (SIGSTOP)
+and its spectators wait with open connections. A watched turn begins with an overdue page, so there are more pages than in
+a run that is always watched. wrk keeps one stream of notifications open for each spectator; after each notification, ab
+fetches the page for all of them, like their browsers. With --hammered, wrk also fetches the page as often as possible.
 
-Each watched turn is held against the unwatched one beside it; told is the middle of these pairs, with an interval that is
-right in 95 % of cases (by their signed ranks). The floor holds like against like, in the same turns and by the same rule:
-it is what the machine's noise alone would be called. What is lost counts what the load tools compute, too, which are as
-nice as can be: spectators sit at machines of their own. Shown is a loss below 5 % when the interval ends below it.
+Each watched turn is compared with the adjacent unwatched one. The result is the median of these pairs with a 95 % interval
+(by signed ranks). The lower bound compares turns of the same kind in the same way: it is the machine's noise. The loss
+includes the CPU time of the load tools, which run with the lowest priority; real spectators use machines of their own. A
+loss below 5 % is shown if the interval ends below it.
 
-wrk and ab are programs of the machine: apt install wrk apache2-utils.
+Needs the programs wrk and ab: apt install wrk apache2-utils.
 """
 
 import argparse
@@ -44,12 +43,12 @@ import trio
 from rounds import duration, table
 
 SAMPLES = Path(__file__).parents[1] / "sample_bots" / "pazaak"
-BOTS = 70  # copies of a quick bot: more pairs than all turns together can play
-TABLES = 4000  # of a pair, which is one fixture: under a second
-TARGET = 0.05  # of its games a second
+BOTS = 70  # copies of a fast bot: more pairs than all turns together can play
+TABLES = 4000  # per pair; a pair is one fixture and takes less than a second
+TARGET = 0.05  # share of its games per second
 SURE = 0.95
-FEWEST = 10  # pairs: with fewer their ranks are not yet as good as normal
-PATIENCE = 120.0  # seconds for what takes one on a quiet machine
+FEWEST = 10  # pairs; with fewer, the ranks are not approximately normal
+PATIENCE = 120.0  # seconds for something that takes one second on an idle machine
 TOOLS = {"wrk": "wrk", "ab": "apache2-utils"}
 CONFIG = f"""\
 game = "pazaak"
@@ -63,7 +62,7 @@ tables_per_pair = {TABLES}
 
 
 class Turn(NamedTuple):
-    """From when to when a turn lasted, in seconds since 1970, and the processor seconds that were spent in it."""
+    """Start and end of a turn in seconds since 1970, and the CPU seconds used in it."""
 
     watched: bool
     began: float
@@ -79,7 +78,7 @@ class Turn(NamedTuple):
 
 
 class Told(NamedTuple):
-    """The middle of pairs of turns, and where it lies for sure."""
+    """The median of pairs of turns, and its interval."""
 
     middle: float
     low: float
@@ -90,13 +89,13 @@ class Told(NamedTuple):
 
 
 class Crowd:
-    """Spectators, and what they got."""
+    """Spectators, and what they have received."""
 
     def __init__(self, port: int, clients: int, hammering: bool) -> None:
         self.port, self.clients, self.hammering = port, clients, hammering
         self.news = self.pages = 0
         self.seen = trio.Event()
-        self.fetching = trio.Lock()  # whoever stops serve holds it: a page that is cut off in the middle never comes
+        self.fetching = trio.Lock()  # held while serve is stopped, because an interrupted page would never arrive
 
     async def watch(self) -> None:
         """Watch until cancelled."""
@@ -108,7 +107,7 @@ class Crowd:
             await self._browsers()
 
     async def _browsers(self) -> None:
-        """Fetch the page for everybody as soon as there is news."""
+        """Fetch the page for all spectators after each notification."""
         async with await trio.open_tcp_stream("127.0.0.1", self.port) as stream:
             await stream.send_all(f"GET /api/events HTTP/1.1\r\nhost: 127.0.0.1:{self.port}\r\n\r\n".encode())
             while chunk := await stream.receive_some(65536):
@@ -120,14 +119,14 @@ class Crowd:
                     self.seen.set()
 
     async def _tool(self, path: str, *command: str) -> str:
-        """Let wrk or ab fetch something; return what it tells."""
+        """Run wrk or ab; return its output."""
         whole = [*command, "-H", "Accept-Encoding: gzip", f"http://127.0.0.1:{self.port}{path}"]
         return (await trio.run_process(whole, capture_stdout=True, capture_stderr=True)).stdout.decode()
 
 
 @contextmanager
 def running(command: Sequence[str], **how: int) -> Iterator["subprocess.Popen[str]"]:
-    """Run a process that does not outlive the block, whatever it thinks of SIGTERM and even if it is stopped."""
+    """Run a process until the block ends; kill it even if it ignores SIGTERM or is stopped."""
     with subprocess.Popen(command, text=True, **how) as process:  # type: ignore[call-overload]
         try:
             yield process
@@ -141,7 +140,7 @@ def running(command: Sequence[str], **how: int) -> Iterator["subprocess.Popen[st
 
 
 def ends(journal: Path) -> list[float]:
-    """Return when each fixture was journalled."""
+    """Return the time at which each fixture was journalled."""
     if not journal.exists():
         return []
     with closing(sqlite3.connect(f"{journal.as_uri()}?mode=ro", uri=True, timeout=PATIENCE)) as database:
@@ -149,7 +148,7 @@ def ends(journal: Path) -> list[float]:
 
 
 def league(folder: Path) -> list[str]:
-    """Make a league; return the command that plays it."""
+    """Create a league; return the command that plays it."""
     for number in range(BOTS):
         bot = folder / "bots" / f"bot{number}"
         shutil.copytree(SAMPLES / "dumb_bold", bot)
@@ -160,7 +159,7 @@ def league(folder: Path) -> list[str]:
 
 
 def computed(process: psutil.Process) -> float:
-    """Return the processor seconds of a process and of all that it has started, the dead included."""
+    """Return the CPU seconds of a process and of all its descendants, including those that have ended."""
     spent = 0.0
     for each in [process, *process.children(recursive=True)]:
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -175,7 +174,7 @@ async def turns(
     played, served, us = psutil.Process(run.pid), psutil.Process(server.pid), psutil.Process()
 
     def spent() -> tuple[float, float, float]:
-        serving, here = sum(served.cpu_times()[:2]), sum(us.cpu_times()[:4])  # those who have ended are among ours
+        serving, here = sum(served.cpu_times()[:2]), sum(us.cpu_times()[:4])  # includes ended processes
         tools = sum(computed(each) for each in us.children() if each.pid not in (run.pid, server.pid))
         return computed(played), serving, here + tools
 
@@ -199,7 +198,7 @@ async def turns(
 
 
 async def watched(run: "subprocess.Popen[str]", journal: Path, asked: argparse.Namespace) -> tuple[list[Turn], Crowd]:
-    """Play the turns, with spectators who have settled before the first."""
+    """Play the turns with spectators that are connected before the first one."""
     serve = [sys.executable, "-m", "host", "--json", "serve", "--journal", str(journal), "--bind", "127.0.0.1:0"]
     with running(serve, stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
@@ -218,7 +217,7 @@ async def watched(run: "subprocess.Popen[str]", journal: Path, asked: argparse.N
 
 
 def played(folder: Path, asked: argparse.Namespace) -> tuple[list[Turn], Crowd, list[float]]:
-    """Play the league; return the turns, the spectators, and when each fixture ended."""
+    """Play the league; return the turns, the spectators, and the end of each fixture."""
     journal = folder / "run" / "run.sqlite"
     with running(league(folder), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as run:
         assert run.stderr is not None
@@ -230,7 +229,7 @@ def played(folder: Path, asked: argparse.Namespace) -> tuple[list[Turn], Crowd, 
             time.sleep(0.2)
         found, crowd = trio.run(watched, run, journal, asked)
         until = time.monotonic() + PATIENCE
-        while (at := ends(journal))[-1] < found[-1].ended:  # what was half played when the last turn ended
+        while (at := ends(journal))[-1] < found[-1].ended:  # fixtures in progress when the last turn ended
             if time.monotonic() > until:
                 raise SystemExit("the league stands still: the machine is too busy")
             time.sleep(0.2)
@@ -238,7 +237,7 @@ def played(folder: Path, asked: argparse.Namespace) -> tuple[list[Turn], Crowd, 
 
 
 def games(turn: Turn, at: Sequence[float]) -> float:
-    """Return the games of a turn; a fixture that lies across one of its ends is shared out."""
+    """Return the games of a turn. A fixture that spans two turns is divided between them."""
 
     def until(when: float) -> float:
         nth = bisect_right(at, when)
@@ -250,9 +249,9 @@ def games(turn: Turn, at: Sequence[float]) -> float:
 
 
 def sure(values: Sequence[float]) -> Told:
-    """Return what values are in the middle, and from where to where that is in 95 % of cases (Hodges and Lehmann).
+    """Return the median of values and its 95 % interval (Hodges and Lehmann).
 
-    Any distribution will do that is as wide on both sides; its outliers count little.
+    Valid for any symmetric distribution; outliers have little effect.
     """
     means = sorted((one + two) / 2 for one, two in combinations_with_replacement(values, 2))
     count = len(values)
@@ -262,19 +261,19 @@ def sure(values: Sequence[float]) -> Told:
 
 
 def compared(found: Sequence[Turn], of: Callable[[Turn], float]) -> tuple[Told, Told]:
-    """Return how a figure of watched turns differs from that of the unwatched ones beside them, and the floor."""
+    """Return the difference between watched turns and adjacent unwatched ones, and the lower bound."""
 
     def more(one: Turn, two: Turn) -> float:
         return of(two) / of(one) - 1
 
-    neighbours = list(pairwise(found))  # ABBA: the first, third … of two kinds, the others of one
+    neighbours = list(pairwise(found))  # ABBA: the first, third … pairs have two kinds, the others one
     differ = [more(*sorted(pair, key=lambda turn: turn.watched)) for pair in neighbours[::2]]
     alike = [more(*(pair if nth % 2 else reversed(pair))) for nth, pair in enumerate(neighbours[1::2])]
     return sure(differ), sure(alike)
 
 
 def main() -> None:
-    """Play in turns, print."""
+    """Play in turns and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=50, help="of turns, one watched and one unwatched")
     parser.add_argument("--seconds", type=float, default=5, help="of a turn")

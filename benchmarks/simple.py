@@ -1,4 +1,4 @@
-"""Simple players for benchmarks: functions in this process, played by the real plans and rules into real records."""
+"""Simple players for benchmarks: functions in this process that play with the real plans, rules and records."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -29,7 +29,7 @@ def pazaak(stands_at: int) -> Player:
 
 
 def cardshark(stands_at: int, bets: int = 0) -> Player:
-    """Return a player that hits below a score; on a good first hand it bets so much more."""
+    """Return a player that hits below a score, and bets a fixed amount on a good first hand."""
 
     def player(view: Any) -> Answer:
         if bets and view.stake == 10 and view.score in (10, 11, 20, 21) and view.chips >= bets:
@@ -40,7 +40,7 @@ def cardshark(stands_at: int, bets: int = 0) -> Player:
 
 
 def holdem(daring: float) -> Player:
-    """Return a player that calls what its two cards are worth to it, and raises a little with a pair."""
+    """Return a player that calls up to the value of its two cards, and raises a little with a pair."""
 
     def player(view: Any) -> Answer:
         ranks = sorted("23456789TJQKA".index(view.my_cards[at]) for at in (0, 2))
@@ -54,7 +54,7 @@ def holdem(daring: float) -> Player:
 
 
 def record(fixture: Fixture, players: Mapping[str, Player], seed: bytes) -> Record:
-    """Play a fixture; return what the journal would keep of it."""
+    """Play a fixture; return its record."""
     game, plan = GAMES[fixture.game], PLANS[fixture.plan](fixture, seed)
     played: list[PlayedTable] = []
     now = next(plan, None)
@@ -73,7 +73,7 @@ def record(fixture: Fixture, players: Mapping[str, Player], seed: bytes) -> Reco
 
 
 def send(plan: Any, scores: Sequence[tuple[int, ...]]) -> Any:
-    """Tell a plan what was scored; return what may be played now, None when that is nothing."""
+    """Send scores to a plan; return the tables that may be played now, or None if there are none."""
     try:
         return plan.send(scores)
     except StopIteration:

@@ -1,10 +1,10 @@
-"""Pazaak games a minute that `croupier verify` puts through the rules again, on one core, beside the bare rules.
+"""Measure how many Pazaak games per minute `croupier verify` checks on one core, compared with the bare rules.
 
     python benchmarks/verify.py [--rounds 5] [--tables 10000]
 
-A friendly game of two C bots is played and journalled; then the whole audit (seals, answers, scores, results, faults,
-evidence) and the bare engine, which is given the same answers ready in memory, take turns. Processor time is counted, so
-that a busy machine matters little; medians and their ratio are printed. The floor that is promised: 100 000 a minute.
+Two C bots play games that are journalled. Then the whole verification (seals, answers, scores, results, faults, evidence)
+and the bare engine with the same answers in memory take turns. CPU time is measured, so other programs have little effect.
+Prints medians and their ratio. The target is at least 100 000 games per minute.
 """
 
 import argparse
@@ -34,12 +34,12 @@ GAME = GAMES["pazaak"]
 
 
 def a_minute(tables: int, seconds: float) -> float:
-    """Return tables a minute."""
+    """Return tables per minute."""
     return tables / seconds * 60
 
 
 def audit(journal: Journal) -> float:
-    """Return the games a minute of the whole audit."""
+    """Return the games per minute of the whole verification."""
     began = time.process_time()
     tables, differences, *_ = verify(journal)
     assert not differences
@@ -47,7 +47,7 @@ def audit(journal: Journal) -> float:
 
 
 def bare(fixtures: list[RecordedFixture]) -> float:
-    """Return the games a minute of the rules alone."""
+    """Return the games per minute of the rules alone."""
     tables, began = 0, time.process_time()
     for what in fixtures:
         for sitting, given, scores in zip(what.sittings, what.answers, what.record.scores, strict=True):
@@ -57,7 +57,7 @@ def bare(fixtures: list[RecordedFixture]) -> float:
 
 
 def main() -> None:
-    """Play, then measure by turns."""
+    """Play, then measure in turns."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tables", type=int, default=10_000)

@@ -1,10 +1,9 @@
-"""What a warm start saves: decisions of the same Python bots forked from a ready interpreter, and started cold.
+"""Measure warm starts: decisions of the same Python bots, forked from a ready interpreter and started cold.
 
     python benchmarks/warm.py [--rounds 50]
 
-All contenders take turns, in many short rounds, for machines are shared; beside them the floor, a bare posix_spawn of the
-cold command. Time is told as it passes and as the control group counts it for the bot: on a busy machine the second says
-more.
+All contenders take turns in many short rounds, because machines are shared. The lower bound is a bare posix_spawn of the
+cold command. Prints wall-clock time, and the CPU time of the bot's control group, which is more reliable on a busy machine.
 """
 
 import argparse
@@ -26,7 +25,7 @@ from host.sandbox.levels import DEFAULT_LEVEL
 from host.submissions.bot_spec import Bot, BotSpec, Submission
 from host.submissions.build import build
 
-PROMISED = 6  # times as quick as cold
+PROMISED = 6  # times as fast as cold
 BOTS = {
     "small": 'import sys\n\nprint("H" if int(sys.argv[1]) < 17 else "S")\n',
     "with modules": (
@@ -38,7 +37,7 @@ A_ROUND = 3  # decisions
 
 
 async def bot_of(text: str) -> Bot:
-    """Build a bot that may be started both ways."""
+    """Build a bot that can be started both ways."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "bot.py").write_text(text)
         submission = Submission(
@@ -68,7 +67,7 @@ async def main() -> None:
                     raise SystemExit("a warm start needs Landlock (ABI 6) here")
                 block = open_seat(bot._replace(warm=command), GAME, sandbox, 1, watcher)
                 seats[start] = await stack.enter_async_context(block)
-                await decided(seats[start])  # the interpreter's own start is not in the figures
+                await decided(seats[start])  # the interpreter's own start is not included
             before = {start: seat.usage().cpu for start, seat in seats.items()}
             works = {"bare spawn": spawned(bot, A_ROUND)}
             results = await measured(works | {start: asked(seat) for start, seat in seats.items()}, rounds)
