@@ -20,7 +20,7 @@ import psutil
 import trio
 from rounds import Measured, duration, shown, table
 
-from host.bots.monitor import descendants, running_monitor
+from host.bots.monitor import running_monitor
 from host.bots.seat import BENCHED_AFTER, Seat, open_seat
 from host.bots.values import Batch, Question
 from host.games import GAMES
@@ -28,6 +28,7 @@ from host.sandbox import Home, Sandbox, landlock, sandboxed
 from host.sandbox.detect import detect
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
+from host.sandbox.process_tree import descendants
 from host.submissions.bot_spec import Bot, BotSpec, Submission
 from host.submissions.build import build
 from host.submissions.languages import LANGUAGES, tool
@@ -141,7 +142,7 @@ def asked(seat: Seat, times: int) -> Work:
     return work
 
 
-async def decisions(level: Sequence[str], rounds: int) -> None:
+async def decisions(levels: Sequence[Level], rounds: int) -> None:
     """Print the cost of a decision by a new process, for each language."""
     for language, times in A_ROUND.items():
         row = LANGUAGES[language]
@@ -152,7 +153,7 @@ async def decisions(level: Sequence[str], rounds: int) -> None:
         async with contextlib.AsyncExitStack() as stack:
             watcher = await stack.enter_async_context(running_monitor())
             contenders = {"bare spawn": spawned(bot, times)}
-            for name in level:
+            for name in levels:
                 sandbox = await stack.enter_async_context(sandboxed(name, Home(Path(bot.folder)), LIMITS))
                 seat = await stack.enter_async_context(open_seat(bot, GAME, sandbox, 1, watcher))
                 contenders[name] = asked(seat, times)
@@ -168,11 +169,11 @@ def at_best(results: Sequence[Measured]) -> str:
     return "at best: " + ", ".join(f"{name} {it / best[0][1]:.2f} ({1 / it:.0f}/s)" for name, it in best)
 
 
-async def starts(level: Sequence[str], rounds: int) -> None:
+async def starts(levels: Sequence[Level], rounds: int) -> None:
     """Print the time from creating a sandbox to the first answer, and from the last answer to its end."""
     bot = await written(LANGUAGES["c"].hello, ".c", "c")
     rows = []
-    for name in level:
+    for name in levels:
         up, down = [], []
         for _ in range(rounds):
             started = time.perf_counter()
@@ -186,13 +187,13 @@ async def starts(level: Sequence[str], rounds: int) -> None:
     print(table(("level", "first answer", "at worst", "torn down"), rows))
 
 
-async def lines(level: Sequence[str], rounds: int) -> None:
+async def lines(levels: Sequence[Level], rounds: int) -> None:
     """Print the cost of a move over lines, one at a time, by a long-lived bot."""
     bot = (await written(LINES, ".c", "c"))._replace(limits=LIMITS, protocol="lines")
     async with contextlib.AsyncExitStack() as stack:
         watcher = await stack.enter_async_context(running_monitor())
         contenders = {}
-        for name in (Level.NONE, *level):
+        for name in (Level.NONE, *levels):
             sandbox = await stack.enter_async_context(sandboxed(name, Home(Path(bot.folder)), LIMITS))
             seat = await stack.enter_async_context(open_seat(bot, GAME, sandbox, 1, watcher))
             contenders[name] = asked(seat, 200)
@@ -206,11 +207,11 @@ async def lines(level: Sequence[str], rounds: int) -> None:
     print(f"more than without, in µs: {', '.join(told)}")
 
 
-async def hydra(level: Sequence[str], times: int) -> None:
+async def hydra(levels: Sequence[Level], times: int) -> None:
     """Print how many processes remain of a bot whose processes live for a millisecond and fork a successor."""
     bot = await written(HYDRA, ".c", "c")
     rows = []
-    for name in level:
+    for name in levels:
         survivors, took = 0, []
         async with sandboxed(name, Home(Path(bot.folder)), LIMITS) as sandbox:
             for _ in range(times):
@@ -229,11 +230,11 @@ def alive(sandbox: Sandbox) -> int:
     return sum(1 for _ in descendants(sandbox.pid))
 
 
-async def deadlines(level: Sequence[str], rounds: int) -> None:
+async def deadlines(levels: Sequence[Level], rounds: int) -> None:
     """Print the time from the limit until a silent bot is killed and reaped, and this machine's wake-up latency."""
     rows = [("no bot", "a sleep", *spread([await overslept() for _ in range(4 * rounds)]))]
     silent = await written(SILENT, ".c", "c")
-    for name in level:
+    for name in levels:
         for protocol in ("argv", "lines"):
             late: list[float] = []
             limits = LIMITS._replace(move=SHORT)
@@ -265,11 +266,11 @@ def spread(times: Sequence[float]) -> tuple[str, str, str]:
     return duration(median(ordered)), duration(ordered[len(ordered) * 99 // 100]), duration(ordered[-1])
 
 
-async def floods(level: Sequence[str], seconds: float) -> None:
+async def floods(levels: Sequence[Level], seconds: float) -> None:
     """Print the growth of the host's resident memory while eight bots write to both outputs as fast as possible."""
     flood = await written(FLOOD, ".c", "c")
     rows = []
-    for name in level:
+    for name in levels:
         limits = LIMITS._replace(move=0.05, startup=0.001)
         async with contextlib.AsyncExitStack() as stack:
             watcher = await stack.enter_async_context(running_monitor())

@@ -53,7 +53,7 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=50)
     rounds = parser.parse_args().rounds
-    print(f"level {require_level('L3')} · load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    print(f"level {require_level(DEFAULT_LEVEL)} · load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     for kind, text in BOTS.items():
         bot = await bot_of(text)
         seats: dict[str, Seat] = {}
