@@ -1,6 +1,7 @@
 """The house has floors: imports go down only, and the two lowest know no clock, no process and no chance."""
 
 import ast
+import importlib
 import re
 import sys
 import tomllib
@@ -112,6 +113,11 @@ def test_the_modules_of_the_commands_import_each_other_in_no_circle() -> None:
     modules = {name for name in MODULES if name.startswith("host.cli")}
     used = {name: set(imports(MODULES[name])) & modules for name in modules}
     tuple(TopologicalSorter(used).static_order())
+
+
+def test_every_module_can_be_imported() -> None:
+    for module in MODULES.keys() - {"host.__main__"}:
+        importlib.import_module(module)
 
 
 def test_floors_have_no_strangers() -> None:

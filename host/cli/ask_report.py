@@ -87,10 +87,10 @@ class AskReport(NamedTuple):
 
     def _decision(self, reply: Reply) -> Iterator[str]:
         yield f"  asked    {_question(reply, self.bot)}"
-        for moment in reply.seen.moments:
+        for moment in reply.profile.moments:
             yield f"  {moment.at * 1000:8.1f} ms  {escape_control_chars(moment.words)}"
-        yield f"  {reply.seen.elapsed * 1000:8.1f} ms  {escape_control_chars(reply.now.ended or 'answered')}"
-        went = reply.shares
+        yield f"  {reply.profile.elapsed * 1000:8.1f} ms  {escape_control_chars(reply.now.ended or 'answered')}"
+        went = reply.time_breakdown
         parts = [f"{_ms(went.computing)} CPU", f"{_ms(went.queued)} waiting for a core", f"{_ms(went.asleep)} sleeping"]
         parts += [f"{_ms(went.unseen)} not seen"] if went.unseen > 0.0005 else []
         verdict = f" ← {went.verdict}" if went.verdict else ""
@@ -146,7 +146,7 @@ class Difference(NamedTuple):
 
 
 def _row(round_number: int, reply: Reply, bot: Bot) -> dict[str, Any]:
-    went = reply.shares
+    went = reply.time_breakdown
     return {
         "round": round_number,
         "number": reply.then.number,
@@ -161,7 +161,7 @@ def _row(round_number: int, reply: Reply, bot: Bot) -> dict[str, Any]:
         "stderr": _text(reply.now.stderr),
         "ended": reply.now.ended,
         "moments": [
-            {"ms": round(at * 1000, 3), "what": escape_control_chars(words)} for at, words in reply.seen.moments
+            {"ms": round(at * 1000, 3), "what": escape_control_chars(words)} for at, words in reply.profile.moments
         ],
     }
 

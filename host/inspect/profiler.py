@@ -14,32 +14,25 @@ from host.bots.monitor import unwrap_exception_group
 from host.sandbox import Sandbox
 from host.sandbox.process_tree import descendants
 
-PERIOD = 0.001  # seconds between two samples
-MOST_MOMENTS = 12
+SAMPLE_PERIOD_S = 0.001
+MAX_MOMENTS = 12
+SHORTEST_EXPLAINED_S = 0.001  # of a shorter answer it is not said what took most of the time
 STATES = {"R": "runnable", "S": "sleeping", "D": "waiting for the disk", "T": "stopped", "Z": "ended", "t": "stopped"}
 """What a process is doing, by the letter in /proc/PID/stat."""
 
+VERDICTS = ("computing", "waiting for a core: the machine was busy", "waiting, not computing", "")
+"""What took most of the time, by the fields of a TimeBreakdown."""
+
 
 class Moment(NamedTuple):
-    """Something that was seen, so many seconds after the question."""
+    """Something that the profiler has seen, and when: seconds after the question."""
 
     at: float
     words: str
 
 
-class Profile(NamedTuple):
-    """What was seen during one answer: seconds of processor, of waiting for one, and until when there was a look."""
-
-    cpu: float = 0.0
-    queued: float = 0.0
-    until: float = 0.0
-    elapsed: float = 0.0  # seconds from before the process was there to the end of the answer
-    fresh: bool = True  # whether the process was started for it
-    moments: tuple[Moment, ...] = ()
-
-
 class TimeBreakdown(NamedTuple):
-    """Where the seconds of an answer went; `unseen` is what a process that ended between two looks took with it."""
+    """Where the seconds of an answer went; `unseen` are those after the last sample of a process that has ended."""
 
     computing: float
     queued: float
@@ -48,111 +41,127 @@ class TimeBreakdown(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """What took most of the time, in a few words; empty when nothing stands out or it was too short to tell."""
+        """What took most of the time; empty if nothing did, or if the answer was too short."""
         wall = sum(self)
-        most = max(zip(self, VERDICTS, strict=True))
-        return most[1] if wall > SHORTEST and most[0] > wall / 2 else ""
+        most, words = max(zip(self, VERDICTS, strict=True))
+        return words if wall > SHORTEST_EXPLAINED_S and most > wall / 2 else ""
 
 
-VERDICTS = ("computing", "waiting for a core: the machine was busy", "waiting, not computing", "")
-SHORTEST = 0.001  # seconds of which it is worth saying where they went
+class Profile(NamedTuple):
+    """What the profiler has seen during one answer, in seconds."""
+
+    cpu: float = 0.0
+    queued: float = 0.0  # waiting for a core
+    until: float = 0.0  # the last sample
+    elapsed: float = 0.0  # from before the process was there to the end of the answer
+    fresh: bool = True  # whether the process was started for this answer
+    moments: tuple[Moment, ...] = ()
+
+    def breakdown(self, wall: float, cpu: float) -> TimeBreakdown:
+        """Return where the `wall` seconds of the answer went; `cpu` is what its process is known to have used in all."""
+        computing = min(max(cpu, self.cpu) if self.fresh else self.cpu, wall)
+        queued = min(self.queued, wall - computing)
+        asleep = min(max(self.until - self.cpu - self.queued, 0.0), wall - computing - queued)
+        unseen = wall - computing - queued - asleep
+        return TimeBreakdown(computing=computing, queued=queued, asleep=asleep, unseen=unseen)
 
 
-class _Look(NamedTuple):
-    cpu: int  # nanoseconds
-    queued: int
-    state: str
-    where: str  # in which of the kernel's functions it waits
+class _Sample(NamedTuple):
+    """What a process and its threads have used so far, in nanoseconds, and what it is doing."""
+
+    cpu: int = 0
+    queued: int = 0
+    state: str = ""
+    kernel_function: str = ""  # in which it waits
 
 
 class Profiler:
-    """Looks at everything in a sandbox while it answers."""
+    """Samples all processes of a sandbox while its bot answers."""
 
     def __init__(self, sandbox: Sandbox, process: BotProcess, table: int) -> None:
         self._sandbox, self._process, self._table = sandbox, process, table
-        self._before = dict(self._looks())
+        self._before = self._samples()
         self._last = dict(self._before)
-        self._said = process.stderr_tail(table)
+        self._stderr = process.stderr_tail(table)
         self._began = time.perf_counter()
-        self._states: dict[int, str] = {}
-        self._until = self._elapsed = 0.0
-        self.moments: list[Moment] = []
+        self._doing: dict[int, str] = {}
+        self._until = 0.0
+        self._moments: list[Moment] = []
 
-    def look(self) -> None:
-        """Take one look."""
+    def sample(self) -> None:
+        """Take one sample."""
         now = time.perf_counter() - self._began
-        for pid, look in self._looks():
-            self._last[pid], self._until = look, now
-            words = STATES.get(look.state, look.state) + (f" in {look.where}" if look.where else "")
-            if self._states.get(pid) != words:
-                seen = f"process {pid} {words}" if pid in self._states else f"process {pid} seen, {words}"
-                self._states[pid] = words
-                self._note(now, f"{seen}; {look.cpu / 1e6:.1f} ms CPU, {look.queued / 1e6:.1f} ms waiting for a core")
-        said = self._process.stderr_tail(self._table)
-        if said != self._said:
-            first = said.removeprefix(self._said).decode(errors="replace").strip().partition("\n")[0][:60]
+        for pid, sample in self._samples().items():
+            self._last[pid], self._until = sample, now
+            doing = STATES.get(sample.state, sample.state)
+            doing += f" in {sample.kernel_function}" if sample.kernel_function else ""
+            if self._doing.get(pid) != doing:
+                what = f"process {pid} {doing}" if pid in self._doing else f"process {pid} seen, {doing}"
+                self._doing[pid] = doing
+                used = f"{sample.cpu / 1e6:.1f} ms CPU, {sample.queued / 1e6:.1f} ms waiting for a core"
+                self._note(now, f"{what}; {used}")
+        stderr = self._process.stderr_tail(self._table)
+        if stderr != self._stderr:
+            first = stderr.removeprefix(self._stderr).decode(errors="replace").strip().partition("\n")[0][:60]
             self._note(now, f"standard error: {first!r}")
-            self._said = said
+            self._stderr = stderr
 
-    def end(self) -> None:
-        """Take the last look."""
-        self._elapsed = time.perf_counter() - self._began
-        self.look()
+    def profile(self) -> Profile:
+        """Take the last sample; return the profile. A process that has ended counts up to its own last sample."""
+        elapsed = time.perf_counter() - self._began
+        self.sample()
+        pairs = [(self._before.get(pid, _Sample()), last) for pid, last in self._last.items()]
+        return Profile(
+            cpu=sum(last.cpu - before.cpu for before, last in pairs) / 1e9,
+            queued=sum(last.queued - before.queued for before, last in pairs) / 1e9,
+            until=self._until,
+            elapsed=elapsed,
+            fresh=not self._before,
+            moments=tuple(self._moments),
+        )
 
     def _note(self, at: float, words: str) -> None:
-        if len(self.moments) < MOST_MOMENTS:
-            self.moments.append(Moment(at, words))
+        if len(self._moments) < MAX_MOMENTS:
+            self._moments.append(Moment(at, words))
 
-    def seen(self) -> Profile:
-        """Return what was seen; of a process that has gone, as of its last look."""
-        pairs = [(self._before.get(pid, _Look(0, 0, "", "")), last) for pid, last in self._last.items()]
-        cpu = sum(last.cpu - before.cpu for before, last in pairs) / 1e9
-        queued = sum(last.queued - before.queued for before, last in pairs) / 1e9
-        return Profile(cpu, queued, self._until, self._elapsed, not self._before, tuple(self.moments))
-
-    def _looks(self) -> list[tuple[int, _Look]]:
-        return [(process.pid, look) for process in descendants(self._sandbox.pid) if (look := _look(process))]
+    def _samples(self) -> dict[int, _Sample]:
+        return {
+            process.pid: sample
+            for process in descendants(self._sandbox.pid)
+            if (sample := _sample(process)) is not None
+        }
 
 
-def shares(seen: Profile, wall: float, cpu: float) -> TimeBreakdown:
-    """Return where an answer's seconds went; `cpu` is what its process is known to have computed in all."""
-    computing = min(max(cpu, seen.cpu) if seen.fresh else seen.cpu, wall)
-    queued = min(seen.queued, wall - computing)
-    asleep = min(max(seen.until - seen.cpu - seen.queued, 0.0), wall - computing - queued)
-    return TimeBreakdown(computing, queued, asleep, wall - computing - queued - asleep)
-
-
-def _look(process: psutil.Process) -> _Look | None:
-    """Return what a process and its threads have used so far; None where the kernel does not tell."""
-    place = Path(f"/proc/{process.pid}")
+def _sample(process: psutil.Process) -> _Sample | None:
+    """Return a sample of one process; None if the kernel does not provide it."""
+    proc = Path(f"/proc/{process.pid}")
     cpu = queued = 0
     try:
-        for thread in (place / "task").iterdir():
+        for thread in (proc / "task").iterdir():
             with suppress(OSError):  # it has just ended
                 computed, waited, _slices = (thread / "schedstat").read_text().split()
                 cpu, queued = cpu + int(computed), queued + int(waited)
-        state = (place / "stat").read_text().rpartition(")")[2].split()[0]
+        state = (proc / "stat").read_text().rpartition(")")[2].split()[0]
     except (OSError, ValueError):
         return None
-    where = ""
+    kernel_function = ""
     with suppress(OSError):
-        where = (place / "wchan").read_text().strip("0\n")
-    return _Look(cpu, queued, state, where)
+        kernel_function = (proc / "wchan").read_text().strip("0\n")
+    return _Sample(cpu=cpu, queued=queued, state=state, kernel_function=kernel_function)
 
 
 @asynccontextmanager
-async def looking(sandbox: Sandbox, process: BotProcess, table: int) -> AsyncIterator[Profiler]:
-    """Look for the length of the block, and once more at its end."""
-    eyes = Profiler(sandbox, process, table)
+async def profiling(sandbox: Sandbox, process: BotProcess, table: int) -> AsyncIterator[Profiler]:
+    """Sample for the length of the block."""
+    profiler = Profiler(sandbox, process, table)
 
-    async def look() -> None:
+    async def keep_sampling() -> None:
         while True:
-            eyes.look()
-            await trio.sleep(PERIOD)
+            profiler.sample()
+            await trio.sleep(SAMPLE_PERIOD_S)
 
     with unwrap_exception_group():
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(look)
-            yield eyes
-            eyes.end()
+            nursery.start_soon(keep_sampling)
+            yield profiler
             nursery.cancel_scope.cancel()

@@ -8,17 +8,16 @@ import trio
 
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars
-from host.bots.bot_process import BotProcess
 from host.bots.monitor import Monitor, running_monitor
 from host.bots.seat import open_process
 from host.bots.values import Batch, BatchResult, Outcome
 from host.games import GAMES
-from host.inspect.profiler import Profile, TimeBreakdown, looking, shares
+from host.inspect.profiler import Profile, TimeBreakdown, profiling
 from host.inspect.recorded import Decision
 from host.inspect.repro import Repro
 from host.play.bot_pool import BotPool
 from host.play.records import WorkerSetup
-from host.sandbox import KeeperDied, KeeperOutOfMemory, Sandbox
+from host.sandbox import KeeperDied, KeeperOutOfMemory
 from host.sandbox.levels import Level
 from host.sandbox.limits import GIB, KIB, Limits
 from host.submissions.bot_spec import Bot
@@ -33,7 +32,7 @@ class Reply(NamedTuple):
 
     then: Decision
     now: Outcome
-    seen: Profile
+    profile: Profile
 
     @property
     def same(self) -> bool:
@@ -41,51 +40,50 @@ class Reply(NamedTuple):
         return self.now.answer == self.then.answer
 
     @property
-    def shares(self) -> TimeBreakdown:
+    def time_breakdown(self) -> TimeBreakdown:
         """Where its time went."""
-        return shares(self.seen, self.now.wall, self.now.cpu)
+        return self.profile.breakdown(self.now.wall, self.now.cpu)
 
 
 async def reask(bot: Bot, repro: Repro, level: Level, times: int = 1) -> list[list[Reply]]:
     """Ask a bot, each time from a fresh start; return the replies of each time. Raise Refused if its sandbox fails."""
-    async with running_monitor() as watcher, AsyncExitStack() as stack:
+    async with running_monitor() as monitor, AsyncExitStack() as stack:
         setup = WorkerSetup(game=repro.game, rules=repro.rules, bots=(bot,), seed=b"", level=level)
-        house = BotPool(setup, stack, watcher)
-        return [await _one_round(bot, repro, house, watcher) for _ in range(times)]
+        pool = BotPool(setup, stack, monitor)
+        return [await _one_round(bot, repro, pool, monitor) for _ in range(times)]
 
 
-async def _one_round(bot: Bot, repro: Repro, house: BotPool, watcher: Monitor) -> list[Reply]:
+async def _one_round(bot: Bot, repro: Repro, pool: BotPool, monitor: Monitor) -> list[Reply]:
     replies: list[Reply] = []
     try:
-        sandbox = await house.sandbox(bot, (repro.state or b"")[: bot.limits.state])
-        async with open_process(bot, GAMES[repro.game], sandbox, repro.croupier_seed, watcher, blamed=True) as process:
+        sandbox = await pool.sandbox(bot, (repro.state or b"")[: bot.limits.state])
+        async with open_process(bot, GAMES[repro.game], sandbox, repro.croupier_seed, monitor, blamed=True) as process:
             table = 0
             for nth, decision in enumerate((*repro.before, *repro.asked)):
-                process.send(Batch([decision], ended_tables=[table] if table and decision.table != table else []))
+                batch = Batch([decision], ended_tables=[table] if table and decision.table != table else [])
                 table = decision.table
                 if nth < len(repro.before):
+                    process.send(batch)
                     await process.finish()
                 else:
-                    replies.append(await _watched(decision, process, sandbox))
+                    async with profiling(sandbox, process, table) as profiler:
+                        process.send(batch)
+                        result = await process.finish()
+                        profile = profiler.profile()
+                    replies.append(Reply(decision, _outcome(result, process.stderr_tail(table)), profile))
     except (KeeperDied, KeeperOutOfMemory) as died:
         if len(replies) == len(repro.asked) or not isinstance(died, KeeperOutOfMemory):
             problem = Problem("B017", bot.name, f"its sandbox has failed: {escape_control_chars(str(died))}")
             raise UserError([problem], 6) from died
-        told = Outcome(Fault(FaultKind.MEMORY), ended=str(died))
-        replies.append(Reply(repro.asked[len(replies)], told, Profile()))
-        await house.replace(bot.name)
+        outcome = Outcome(Fault(FaultKind.MEMORY), ended=str(died))
+        replies.append(Reply(repro.asked[len(replies)], outcome, Profile()))
+        await pool.replace(bot.name)
     return replies
 
 
-async def _watched(decision: Decision, process: BotProcess, sandbox: Sandbox) -> Reply:
-    """Wait for the answer to one question and watch the bot meanwhile."""
-    async with looking(sandbox, process, decision.table) as eyes:
-        result = await process.finish()
-    return Reply(decision, result.failed or _answered(result, process.stderr_tail(decision.table)), eyes.seen())
-
-
-def _answered(result: BatchResult, stderr: bytes) -> Outcome:
-    return Outcome(
+def _outcome(result: BatchResult, stderr: bytes) -> Outcome:
+    """Return the outcome of a batch of one question."""
+    return result.failed or Outcome(
         answer=result.answers[0],
         raw=result.raws[0],
         wall=result.walls[0],
