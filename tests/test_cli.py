@@ -423,7 +423,7 @@ def test_doctor_attacks_this_machine_and_says_what_became_of_each_rogue() -> Non
         "includes_shadow": ("✓", "refused when it is built"),
         "reads_the_host": ("✓", "harmless"),
     }
-    assert croupier("doctor", "--attack", "daemon").out.endswith("\n1 of 1 got their verdict\n")
+    assert croupier("doctor", "--attack", "daemon").out.endswith("\n1 of 1 got the expected verdict\n")
     assert croupier("doctor", "--attack", "demon").first == f"{NOTHING} rogue 'demon'; did you mean daemon ?"
     assert croupier("doctor", "daemon").code == 2
 

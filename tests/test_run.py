@@ -156,7 +156,7 @@ def test_a_run_that_is_interrupted_says_how_to_go_on_and_ends_the_same(
         run.process.send_signal(number)
         assert run.wait(SOON)
         assert run.process.returncode == 5
-        assert run.errors.read_text().endswith(f"    go on with:  croupier -C {cup} run\n")
+        assert run.errors.read_text().endswith(f"    continue with:  croupier -C {cup} run\n")
         *_, last = run.events()
         assert last["schema"] == "croupier/standings/1"
         assert last["interrupted"] is True
@@ -178,7 +178,7 @@ def test_a_run_that_is_interrupted_while_its_bots_are_built_can_go_on(tmp_path: 
         run.process.send_signal(signal.SIGINT)
         assert run.wait(SOON)
     assert run.process.returncode == 5
-    assert "go on with:" in run.errors.read_text()
+    assert "continue with:" in run.errors.read_text()
     assert croupier("run", "-C", cup).code == 0
 
 
@@ -186,7 +186,7 @@ def test_stop_after_stops_and_can_go_on(uninterrupted: Result, tmp_path: Path) -
     cup = cup_in(tmp_path / "cup", tourneys=TOURNEYS)
     done = croupier("run", "-C", cup, "--stop-after", "300 ms", "--workers", 1)
     assert done.code == 5
-    assert "go on with:" in done.err
+    assert "continue with:" in done.err
     assert len(played_whole(cup)) < TOURNEYS
     assert croupier("run", "-C", cup).code == 0
     assert result_of(cup) == uninterrupted
@@ -196,7 +196,9 @@ def test_the_command_to_go_on_with_is_the_one_that_was_given(tmp_path: Path) -> 
     cup = cup_in(tmp_path / "a cup", ["davey.c", "cautious.c"], tourneys=50)
     (cup / "croupier.toml").rename(cup / "other.toml")
     done = croupier("run", "other.toml", "--unsafe", "-C", cup, "--stop-after", "100 ms", "--stage", "tables")
-    assert done.err.splitlines()[-1] == f"    go on with:  croupier -C '{cup}' run other.toml --stage tables --unsafe"
+    assert (
+        done.err.splitlines()[-1] == f"    continue with:  croupier -C '{cup}' run other.toml --stage tables --unsafe"
+    )
 
 
 # Killed.

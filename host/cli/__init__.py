@@ -30,7 +30,7 @@ class CommandEntry(NamedTuple):
 GROUPS: Mapping[str, Mapping[str, CommandEntry]] = {
     "Play": {
         "new": CommandEntry("tournament", "create a tournament folder"),
-        "run": CommandEntry("tournament", "play the tournament, or continue it after ^C"),
+        "run": CommandEntry("run", "play the tournament, or continue it after ^C"),
         "play": CommandEntry("play", "let bots play some tables against each other"),
         "compare": CommandEntry("compare", "test whether a new bot is stronger than an old one"),
     },

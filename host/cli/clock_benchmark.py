@@ -1,4 +1,4 @@
-"""What the clocks are worth on this machine: how late croupier notes what a bot has done, and what it adds to a bot's time."""
+"""Measures the clocks of this machine: how late an answer is recorded, and how much time croupier adds to it."""
 
 import os
 import shutil
@@ -13,8 +13,8 @@ from host.sandbox import Home, sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 
-TIMES = 40
-STAMPS = 400
+SAMPLES = 40  # of each time
+STAMPS = 400  # answers that contain the time at which they were written
 STAMPING = """
 import os, time
 while os.read(0, 1):
@@ -22,36 +22,36 @@ while os.read(0, 1):
 """
 
 
-async def measured_clocks(level: Level) -> dict[str, float]:
-    """Return medians in seconds: of what croupier adds to a bot's time, and of its clock's own error."""
+async def measure_clocks(level: Level) -> dict[str, float]:
+    """Return times in seconds: medians of what croupier adds to a bot's time, and of the error of its clock."""
     true = shutil.which("true") or "/bin/true"
     asked, spawned, late = [], [], []
     async with sandboxed(level, Home(Path("/usr/share")), Limits()) as sandbox:
-        for _ in range(TIMES):
+        for _ in range(SAMPLES):
             started = time.perf_counter()
             await sandbox.keeper.ask([true.encode()], {}, Limits(), 1.0)
             asked.append(time.perf_counter() - started)
-    for _ in range(TIMES):
+    for _ in range(SAMPLES):
         started = time.perf_counter()
         os.waitpid(os.posix_spawn(true, [true], {}), 0)
         spawned.append(time.perf_counter() - started)
-    for _ in range(TIMES):
+    for _ in range(SAMPLES):
         started = time.perf_counter()
         await trio.sleep(0.002)
         late.append(time.perf_counter() - started - 0.002)
-    trips, errors = await _answers()
+    trips, errors = await _measure_pipe()
     return {
-        "ask": _share(asked, 0.5),
-        "spawn": _share(spawned, 0.5),
-        "pipe": _share(trips, 0.5),
-        "late": _share(late, 0.99),
-        "error": _share(errors, 0.5),
-        "error_p99": _share(errors, 0.99),
+        "ask": _quantile(asked, 0.5),
+        "spawn": _quantile(spawned, 0.5),
+        "pipe": _quantile(trips, 0.5),
+        "late": _quantile(late, 0.99),
+        "error": _quantile(errors, 0.5),
+        "error_p99": _quantile(errors, 0.99),
     }
 
 
-async def _answers() -> tuple[list[float], list[float]]:
-    """Return how long answers took that say when they were given, and how much later they were noted."""
+async def _measure_pipe() -> tuple[list[float], list[float]]:
+    """Return the round trips of a pipe, and the delays between writing and recording an answer, in seconds."""
     trips, errors = [], []
     command = [sys.executable, "-I", "-S", "-c", STAMPING]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -61,13 +61,13 @@ async def _answers() -> tuple[list[float], list[float]]:
             started = time.monotonic_ns()
             os.write(asks, b"?")
             await trio.lowlevel.wait_readable(answers)
-            given, noted = int(os.read(answers, 100)), time.monotonic_ns()
-            trips.append((noted - started) / 1e9)
-            errors.append((noted - given) / 1e9)
+            written, recorded = int(os.read(answers, 100)), time.monotonic_ns()
+            trips.append((recorded - started) / 1e9)
+            errors.append((recorded - written) / 1e9)
         process.stdin.close()
     return trips, errors
 
 
-def _share(times: list[float], share: float) -> float:
-    """Return the time that so large a share of some times stays below."""
+def _quantile(times: list[float], share: float) -> float:
+    """Return a quantile of some times."""
     return sorted(times)[min(int(len(times) * share), len(times) - 1)]

@@ -1,6 +1,5 @@
 """What several commands need: the game, the level, the bots that are meant, standings on the screen."""
 
-import contextlib
 import shutil
 import textwrap
 from pathlib import Path
@@ -62,15 +61,6 @@ def find_entry(name: str, known: dict[str, Entry], tournament: Any) -> Entry:
     if name not in known:
         raise click.UsageError(unknown_name("bot", name, known))
     return known[name]
-
-
-def compute_standings(context: CliContext, folder: Path, outcome: Any, *, on_one_line: bool = False) -> None:
-    """Print the standings of the last stage that has any; as JSON with how the run ended."""
-    place = folder if folder.is_dir() else folder.parent
-    if on_one_line:
-        context = context._replace(json=True)
-    with contextlib.suppress(UserError) if outcome.interrupted else contextlib.nullcontext():
-        print_standings(context, place, None, interrupted=outcome.interrupted, on_one_line=on_one_line)
 
 
 def the_stage(journal: "Journal", name: str | None) -> "StageConfig":

@@ -2,13 +2,21 @@
 
 import os
 import platform
+from collections.abc import Iterator
 from textwrap import shorten
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 
 from host import __version__
-from host.cli import CliContext, completion, print_json, unknown_name
+from host.cli import CliContext, completion, print_json, print_result, unknown_name
+
+if TYPE_CHECKING:
+    from host.cli.attack import Verdict
+    from host.sandbox.detect import HostCapabilities
+    from host.sandbox.levels import Level
+
+INDENT = " " * 10  # of the lines below a heading
 
 
 @click.command()
@@ -45,98 +53,165 @@ def explain(context: CliContext, code: str) -> None:
 
 
 @click.command()
-@click.option("--attack", is_flag=True, help="play some rogues of the gallery, each beside an honest bot")
+@click.option("--attack", is_flag=True, help="play some rogues (bots that attack the host), each with an honest bot")
 @click.argument("rogues", nargs=-1)
 @click.pass_obj
 def doctor(context: CliContext, attack: bool, rogues: tuple[str, ...]) -> None:
-    """Look at the machine: isolation, clock, toolchains; every lack with its cure. Exit code 6 without a sandbox.
+    """Report what this machine provides: isolation, clocks, languages; and how to install what is missing.
 
-    With --attack also when a rogue did not get its verdict; ROGUES names those to play (sample_bots/rogues).
+    The exit code is 6 if there is no sandbox. With --attack it is also 6 if a rogue did not get its expected verdict;
+    ROGUES are the rogues to play, from sample_bots/rogues.
     """
-    import trio
-
     if attack:
         _attack(context, rogues)
     if rogues:
         raise click.UsageError(f"{rogues[0]}: rogues are played with --attack")
+    report = diagnose_machine()
+    print_result(context, "doctor", report)
+    raise click.exceptions.Exit(0 if report.sandbox.level.traits.isolates else 6)
+
+
+class LanguageSupport(NamedTuple):
+    """A language, and the programs that its bots need and this machine lacks."""
+
+    name: str
+    missing: list[str]
+    package: str  # provides the missing programs
+    compilers: list[str]  # that are installed, of a language with several
+
+
+class Clocks(NamedTuple):
+    """The clocks that bots can be timed with here, and their measured errors in seconds."""
+
+    offered: list[str]
+    measured: dict[str, float]
+
+
+class MachineReport(NamedTuple):
+    """What this machine provides."""
+
+    cores: int
+    memory_bytes: int
+    sandbox: "HostCapabilities"
+    randomizes_pids: bool
+    clocks: Clocks | None  # None without a sandbox
+    languages: list[LanguageSupport]
+
+    def json(self) -> dict[str, Any]:
+        """Return the report as JSON keys."""
+        clocks = self.clocks
+        return {
+            "croupier": __version__,
+            "cores": self.cores,
+            "sandbox": self.sandbox.level,
+            "mechanisms": [mechanism._asdict() for mechanism in self.sandbox.mechanisms],
+            "problems": [problem._asdict() for problem in self.sandbox.reasons],
+            "draws_numbers": self.randomizes_pids,
+            "clocks": clocks and clocks.measured | {"offered": clocks.offered},
+            "languages": {language.name: not language.missing for language in self.languages},
+            "missing": [
+                {"language": language.name, "programs": language.missing, "cure": f"apt install {language.package}"}
+                for language in self.languages
+                if language.missing
+            ],
+        }
+
+    def text(self) -> Iterator[str]:
+        """Yield the report as lines."""
+        system = f"{platform.system()} {platform.release()}"
+        cores = f"{self.cores} core{'s' if self.cores > 1 else ''}"
+        memory = f"{self.memory_bytes / (1 << 30):.0f} GiB"
+        yield f"croupier {__version__} · Python {platform.python_version()} · {system} · {cores} · {memory}"
+        yield from self._isolation()
+        yield from self._clocks()
+        yield from self._languages()
+
+    def _isolation(self) -> Iterator[str]:
+        level, reasons, mechanisms = self.sandbox
+        marks = [f"{'✓' if works else '!'} {f'{name} {words}'.rstrip()}" for name, works, words in mechanisms]
+        yield f"isolation {level:<4}    {'  '.join(marks)}"
+        if not level.traits.isolates:
+            yield f"{INDENT}✗ bots of strangers cannot be run here"
+            yield from map(str, reasons)
+            return
+        yield from (f"{INDENT}{line}" for line in level.traits.lacks)
+        if not self.randomizes_pids:
+            yield f"{INDENT}PIDs are sequential here: an argv bot can infer how often it was started (docs/security.md)"
+        for problem in reasons:
+            yield f"{INDENT}{problem.message}{': ' if problem.evidence else ''}{problem.evidence}"
+            yield f"{INDENT}for a higher level: {problem.hint}"
+
+    def _clocks(self) -> Iterator[str]:
+        from host.base.format import duration
+        from host.sandbox.detect import clock_problem
+
+        if self.clocks is None:
+            return
+        times = {name: duration(seconds) for name, seconds in self.clocks.measured.items()}
+        offered = ", ".join(self.clocks.offered)
+        yield (
+            f"clocks    {offered}: an answer is recorded {times['error']} after it was written "
+            f"(99 of 100: {times['error_p99']}), a deadline {times['late']} late"
+        )
+        yield (
+            f"{INDENT}a fresh /bin/true by argv: {times['ask']}, bare spawn {times['spawn']}; "
+            f"pipe round trip {times['pipe']}"
+        )
+        if (problem := clock_problem("fair", self.sandbox.level)) is not None:
+            yield f"{INDENT}{problem.message}      {problem.hint}"
+
+    def _languages(self) -> Iterator[str]:
+        complete = [language for language in self.languages if not language.missing]
+        names = [
+            f"{language.name} ({', '.join(language.compilers)})" if language.compilers else language.name
+            for language in complete
+        ]
+        yield f"languages {' · '.join(names)}"
+        for language in self.languages:
+            if language.missing:
+                yield f"missing   {language.name}: {', '.join(language.missing)}      apt install {language.package}"
+
+
+def diagnose_machine() -> MachineReport:
+    """Measure what this machine provides; with a sandbox this takes about a second."""
+    import trio
+
     from host.backends.local import usable_cores
-    from host.base.format import duration
-    from host.cli.clock_benchmark import measured_clocks
+    from host.cli.clock_benchmark import measure_clocks
     from host.sandbox.detect import clock_problem, detect, randomizes_pids
     from host.sandbox.limits import CLOCKS
+
+    sandbox = detect()
+    clocks = None
+    if sandbox.level.traits.isolates:
+        offered = [clock for clock in CLOCKS if clock_problem(clock, sandbox.level) is None]
+        clocks = Clocks(offered, trio.run(measure_clocks, sandbox.level))
+    return MachineReport(
+        cores=usable_cores(),
+        memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        sandbox=sandbox,
+        randomizes_pids=randomizes_pids(sandbox.level),
+        clocks=clocks,
+        languages=_languages(),
+    )
+
+
+def _languages() -> list[LanguageSupport]:
     from host.submissions.languages import LANGUAGES, tool
 
-    here = detect()
-    cores = usable_cores()
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
-    languages, missing = {}, []
-    for row in LANGUAGES.values():
-        lacks = [name for name in row.programs if tool(name) is None]
-        languages[row.name] = not lacks
-        if lacks:
-            missing.append({"language": row.name, "programs": lacks, "cure": f"apt install {row.package}"})
-    offered = [clock for clock in CLOCKS if clock_problem(clock, here.level) is None]
-    measured = trio.run(measured_clocks, here.level) if here.level.traits.isolates else None
-    if context.json:
-        print_json(
-            "doctor",
-            croupier=__version__,
-            cores=cores,
-            sandbox=here.level,
-            mechanisms=[mechanism._asdict() for mechanism in here.mechanisms],
-            problems=[problem._asdict() for problem in here.reasons],
-            draws_numbers=randomizes_pids(here.level),
-            clocks=measured and measured | {"offered": offered},
-            languages=languages,
-            missing=missing,
+    return [
+        LanguageSupport(
+            name=row.name,
+            missing=[name for name in row.programs if tool(name) is None],
+            package=row.package,
+            compilers=[name for name in row.compilers if tool(name)],
         )
-        raise click.exceptions.Exit(0 if here.level.traits.isolates else 6)
-
-    click.echo(
-        f"croupier {__version__} · Python {platform.python_version()} · {platform.system()} {platform.release()} · "
-        f"{cores} core{'s' if cores > 1 else ''} · {memory:.0f} GiB"
-    )
-    marks = [
-        f"{'✓' if works else '!'} {' '.join(filter(None, (name, words)))}" for name, works, words in here.mechanisms
+        for row in LANGUAGES.values()
     ]
-    click.echo(f"isolation {here.level:<4}    {'  '.join(marks)}")
-    if not here.level.traits.isolates:
-        click.echo("          ✗ bots of strangers cannot be run here")
-        for problem in here.reasons:
-            click.echo(str(problem))
-    else:
-        for line in here.level.traits.lacks:
-            click.echo(f"          {line}")
-        if not randomizes_pids(here.level):
-            click.echo(
-                "          process numbers are counted on here: an argv bot can tell how many it has had (docs/security.md)"
-            )
-        for problem in here.reasons:
-            click.echo(f"          {problem.message}{': ' if problem.evidence else ''}{problem.evidence}")
-            click.echo(f"          a higher level by: {problem.hint}")
-    if measured:
-        told = {name: duration(seconds) for name, seconds in measured.items()}
-        click.echo(
-            f"clocks    {', '.join(offered)}: an answer is noted {told['error']} after it was given "
-            f"(99 of 100: {told['error_p99']}), a deadline {told['late']}"
-        )
-        click.echo(
-            f"          a fresh /bin/true by argv: {told['ask']}, bare spawn {told['spawn']}; pipe round trip {told['pipe']}"
-        )
-        if (lack := clock_problem("fair", here.level)) is not None:
-            click.echo(f"          {lack.message}      {lack.hint}")
-    compilers = {
-        row.name: f" ({', '.join(filter(tool, row.compilers))})" for row in LANGUAGES.values() if row.compilers
-    }
-    shown = [name + compilers.get(name, "") for name, good in languages.items() if good]
-    click.echo(f"languages {' · '.join(shown)}")
-    for each in missing:
-        click.echo(f"missing   {each['language']}: {', '.join(each['programs'])}      {each['cure']}")
-    raise click.exceptions.Exit(0 if here.level.traits.isolates else 6)
 
 
 def _attack(context: CliContext, names: tuple[str, ...]) -> NoReturn:
-    """Print what becomes of the rogues at this machine's level; exit with 6 when one did not get its verdict."""
+    """Play rogues at this machine's level, print their verdicts, and exit with 6 if one did not get its verdict."""
     import trio
 
     from host.cli.attack import attacked, gallery
@@ -149,17 +224,35 @@ def _attack(context: CliContext, names: tuple[str, ...]) -> NoReturn:
     for name in names:
         if name not in rogues:
             raise click.UsageError(unknown_name("rogue", name, rogues))
-    verdicts = trio.run(attacked, level, [rogues[name] for name in names] or [it for it in rogues.values() if it.short])
-    held = all(verdict.mark != "✗" for verdict in verdicts)
-    if context.json:
-        print_json("attack", sandbox=level, held=held, rows=[verdict._asdict() for verdict in verdicts])
-        raise click.exceptions.Exit(0 if held else 6)
-    wide = max(len(verdict.rogue) for verdict in verdicts)
-    click.echo(f"attack at level {level}, each rogue beside an honest bot")
-    for mark, rogue, tries, got, took in verdicts:
-        click.echo(f"  {mark} {rogue:<{wide}}  {got:<26} {took:5.1f} s   {shorten(tries, 90, placeholder=' …')}")
-    lost, tried = sum(v.mark == "✗" for v in verdicts), sum(v.mark != "!" for v in verdicts)
-    click.echo(
-        f"{tried - lost} of {tried} got their verdict" + ("" if held else ": bots of strangers are not safe here")
-    )
-    raise click.exceptions.Exit(0 if held else 6)
+    chosen = [rogues[name] for name in names] or [rogue for rogue in rogues.values() if rogue.short]
+    report = AttackReport(level, trio.run(attacked, level, chosen))
+    print_result(context, "attack", report)
+    raise click.exceptions.Exit(0 if report.held else 6)
+
+
+class AttackReport(NamedTuple):
+    """The verdicts of some rogues at a level."""
+
+    level: "Level"
+    verdicts: "list[Verdict]"
+
+    @property
+    def held(self) -> bool:
+        """Whether every rogue that was played got its expected verdict."""
+        return all(verdict.mark != "✗" for verdict in self.verdicts)
+
+    def json(self) -> dict[str, Any]:
+        """Return the verdicts as JSON keys."""
+        rows = [verdict._asdict() for verdict in self.verdicts]
+        return {"sandbox": self.level, "held": self.held, "rows": rows}
+
+    def text(self) -> Iterator[str]:
+        """Yield the verdicts as lines."""
+        width = max(len(verdict.rogue) for verdict in self.verdicts)
+        yield f"attack at level {self.level}, each rogue together with an honest bot"
+        for mark, rogue, tries, got, seconds in self.verdicts:
+            yield f"  {mark} {rogue:<{width}}  {got:<26} {seconds:5.1f} s   {shorten(tries, 90, placeholder=' …')}"
+        wrong = sum(verdict.mark == "✗" for verdict in self.verdicts)
+        played = sum(verdict.mark != "!" for verdict in self.verdicts)
+        end = "" if self.held else ": bots of strangers are not safe here"
+        yield f"{played - wrong} of {played} got the expected verdict{end}"

@@ -4,7 +4,6 @@ import contextlib
 import glob
 import json
 import os
-import re
 import shlex
 import tempfile
 import time
@@ -208,88 +207,6 @@ def build(context: CliContext, names: tuple[str, ...], force: bool, unsafe: bool
         print_json("build", sandbox=level, rows=rows)
     if problems:
         raise UserError(problems, exit_code)
-
-
-@click.command()
-@click.argument("config", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--dry-run", is_flag=True, help="say who plays whom and how long it will take, by a short trial; play nothing"
-)
-@click.option("--fresh", is_flag=True, help="throw away what has been played and begin anew")
-@click.option("--stage", shell_complete=completion.stages, metavar="NAME", help="stop after this stage")
-@click.option(
-    "--workers", type=click.IntRange(1, 1024), help="worker processes; default: [run] workers, else one a core"
-)
-@click.option("--cluster", default="", metavar="ADDRESS", help="a Dask scheduler's, tcp://host:8786: its workers play")
-@click.option("--stop-after", metavar="TIME", help='play so long, "10 min" say, and stop, resumably')
-@click.option(
-    "--progress", type=click.Choice(["auto", "live", "plain", "json", "none"]), default="auto", help="how to show it"
-)
-@click.option(
-    "--unsafe", is_flag=True, help="no sandbox at all: only for bots you wrote yourself; recorded in the results"
-)
-@click.pass_obj
-def run(
-    context: CliContext,
-    config: Path | None,
-    dry_run: bool,
-    fresh: bool,
-    stage: str | None,
-    workers: int | None,
-    cluster: str,
-    stop_after: str | None,
-    progress: str,
-    unsafe: bool,
-) -> None:
-    """Play the tournament to its standings. ^C loses nothing that is finished; the same command goes on."""
-    import trio
-
-    from host.backends.backend import open_backend
-    from host.cli.common import compute_standings
-    from host.cli.progress import progress_view
-    from host.sandbox.limits import seconds
-    from host.tournament.config import ADDRESS
-    from host.tournament.runner import run_tournament
-
-    try:
-        until = seconds(stop_after) if stop_after else None
-    except ValueError as wrong:
-        raise click.UsageError(f"--stop-after: {wrong}") from wrong
-    if cluster and not re.fullmatch(ADDRESS, cluster):
-        raise click.UsageError(f"--cluster {cluster} is no address of a scheduler: tcp://host:8786")
-    if cluster and workers:
-        raise click.UsageError("--workers are of this machine, and --cluster has its own")
-    place = context.folder / config if config else context.folder
-    if dry_run:
-        from host.cli.dry_run import print_estimate
-        from host.tournament.estimate import forecast
-
-        with progress_view("none") as watch:
-            found = trio.run(
-                lambda: forecast(place, watch, open_backend, cluster=cluster, workers=workers or 0, unsafe=unsafe)
-            )
-        print_estimate(context, found)
-        return
-    with progress_view("none" if context.json and progress == "auto" else progress, quiet=context.quiet) as watch:
-        outcome = trio.run(
-            lambda: run_tournament(
-                *(place, watch, open_backend),
-                cluster=cluster,
-                fresh=fresh,
-                last=stage,
-                workers=workers or 0,
-                until=until,
-                unsafe=unsafe,
-            )
-        )
-    compute_standings(context, place, outcome, on_one_line=progress == "json")
-    if outcome.interrupted:
-        words = ["croupier", *(["-C", str(context.folder)] if context.folder != Path() else []), "run"]
-        words += [*([str(config)] if config else []), *(["--stage", stage] if stage else [])]
-        words += [*(["--cluster", cluster] if cluster else []), *(["--unsafe"] if unsafe else [])]
-        told = f"    stopped: {outcome.words}; what is finished is saved, standings are valid up to here."
-        click.echo(f"{told}\n    go on with:  {shlex.join(words)}", err=True)
-        raise click.exceptions.Exit(5)
 
 
 @click.command()

@@ -1,0 +1,164 @@
+"""The command `run`: plays a tournament, or estimates how long that takes."""
+
+import contextlib
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from host.base.errors import UserError
+from host.cli import CliContext, completion
+
+if TYPE_CHECKING:  # pydantic and trio take longer to import than most commands take
+    from host.tournament.runner import Outcome
+
+
+class RunOptions(NamedTuple):
+    """The options of `run`."""
+
+    config: Path | None
+    dry_run: bool
+    fresh: bool
+    stage: str | None
+    workers: int | None
+    cluster: str
+    stop_after_s: float | None
+    progress: str
+    unsafe: bool
+
+
+def parse_duration(_context: click.Context, option: click.Parameter, text: str | None) -> float | None:
+    """Return `--stop-after "10 min"` in seconds."""
+    from host.sandbox.limits import seconds
+
+    try:
+        return seconds(text) if text else None
+    except ValueError as error:
+        raise click.UsageError(f"{option.opts[-1]}: {error}") from error
+
+
+@click.command()
+@click.argument("config", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--dry-run", is_flag=True, help="print who plays whom and an estimate of the time, from a short trial; play nothing"
+)
+@click.option("--fresh", is_flag=True, help="delete what has been played, and start again")
+@click.option("--stage", shell_complete=completion.stages, metavar="NAME", help="stop after this stage")
+@click.option(
+    "--workers", type=click.IntRange(1, 1024), help="worker processes; default: [run] workers, or one per core"
+)
+@click.option(
+    "--cluster", default="", metavar="ADDRESS", help="play on the workers of a Dask scheduler: tcp://host:8786"
+)
+@click.option(
+    *("--stop-after", "stop_after_s"),
+    callback=parse_duration,
+    metavar="TIME",
+    help='stop after this long, for example "10 min"; resume with croupier run',
+)
+@click.option(
+    *("--progress", "progress"),
+    type=click.Choice(["auto", "live", "plain", "json", "none"]),
+    default="auto",
+    help="how to print the progress",
+)
+@click.option(
+    "--unsafe",
+    is_flag=True,
+    help="play without a sandbox: only for bots you wrote yourself; recorded in the results",
+)
+@click.pass_obj
+def run(context: CliContext, /, **values: Any) -> None:
+    """Play the tournament and print its standings. After ^C, the same command continues: finished fixtures are saved."""
+    chosen = RunOptions(**values)
+    _check_cluster(chosen)
+    path = context.folder / chosen.config if chosen.config else context.folder
+    if chosen.dry_run:
+        _estimate(context, path, chosen)
+        return
+    outcome = _play(context, path, chosen)
+    _print_standings(context, path, outcome, on_one_line=chosen.progress == "json")
+    if outcome.interrupted:
+        stopped = f"    stopped: {outcome.words}; finished fixtures are saved, and the standings above include them."
+        click.echo(f"{stopped}\n    continue with:  {_same_command(context, chosen)}", err=True)
+        raise click.exceptions.Exit(5)
+
+
+def _check_cluster(chosen: RunOptions) -> None:
+    from host.tournament.config import ADDRESS
+
+    if chosen.cluster and not re.fullmatch(ADDRESS, chosen.cluster):
+        raise click.UsageError(
+            f"--cluster {chosen.cluster} is not the address of a scheduler, for example tcp://host:8786"
+        )
+    if chosen.cluster and chosen.workers:
+        raise click.UsageError("--workers are processes on this machine; --cluster has its own workers")
+
+
+def _estimate(context: CliContext, path: Path, chosen: RunOptions) -> None:
+    import trio
+
+    from host.backends.backend import open_backend
+    from host.cli.dry_run import print_estimate
+    from host.cli.progress import progress_view
+    from host.tournament.estimate import forecast
+
+    workers = chosen.workers or 0
+    with progress_view("none") as view:
+        found = trio.run(
+            lambda: forecast(path, view, open_backend, cluster=chosen.cluster, workers=workers, unsafe=chosen.unsafe)
+        )
+    print_estimate(context, found)
+
+
+def _play(context: CliContext, path: Path, chosen: RunOptions) -> "Outcome":
+    import trio
+
+    from host.backends.backend import open_backend
+    from host.cli.progress import progress_view
+    from host.tournament.runner import run_tournament
+
+    kind = "none" if context.json and chosen.progress == "auto" else chosen.progress
+    with progress_view(kind, quiet=context.quiet) as view:
+        return trio.run(
+            lambda: run_tournament(
+                path,
+                view,
+                open_backend,
+                cluster=chosen.cluster,
+                fresh=chosen.fresh,
+                last=chosen.stage,
+                workers=chosen.workers or 0,
+                until=chosen.stop_after_s,
+                unsafe=chosen.unsafe,
+            )
+        )
+
+
+def _print_standings(context: CliContext, path: Path, outcome: "Outcome", *, on_one_line: bool) -> None:
+    """Print the standings of the last stage played. An interrupted run may have none."""
+    from host.cli.common import print_standings
+
+    folder = path if path.is_dir() else path.parent
+    if on_one_line:
+        context = context._replace(json=True)
+    with contextlib.suppress(UserError) if outcome.interrupted else contextlib.nullcontext():
+        print_standings(context, folder, None, interrupted=outcome.interrupted, on_one_line=on_one_line)
+
+
+def _same_command(context: CliContext, chosen: RunOptions) -> str:
+    words = ["croupier"]
+    if context.folder != Path():
+        words += ["-C", str(context.folder)]
+    words.append("run")
+    if chosen.config:
+        words.append(str(chosen.config))
+    if chosen.stage:
+        words += ["--stage", chosen.stage]
+    if chosen.cluster:
+        words += ["--cluster", chosen.cluster]
+    if chosen.unsafe:
+        words.append("--unsafe")
+    return shlex.join(words)
