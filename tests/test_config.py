@@ -227,7 +227,7 @@ WRONG = [
     (CARDS + '[[stage]]\nkind = "tables"\ntourneys = 0', "error[C009] croupier.toml:4: tourneys = 0 is out of range\n  hint: 1 to 10000000"),
     (CARDS + '[[stage]]\nkind = "tables"\nname = "../x"', 'error[C009] croupier.toml:4: name = "../x" is no name of a stage\n  hint: up to 40 letters, digits, _ and -'),
     (CARDS + '[[stage]]\nkind = "tables"\n[[stage]]\nkind = "tables"', 'error[C009] croupier.toml:4: two stages are called "tables"\n  hint: name = "tables-2"'),
-    (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = ["chips"]', 'error[C008] croupier.toml:4: rank_by: "chips" is no way to rank here\n  hint: one of games, hands'),
+    (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = ["chips"]', 'error[C008] croupier.toml:4: rank_by: "chips" is no way to rank here\n  hint: one of games, hands, elo'),
     (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = []', "error[C009] croupier.toml:4: rank_by = [] ranks nobody\n  hint: leave it out"),
     (CHIPS + '[[stage]]\nkind = "groups"\nadvance = 3\nuntil = 2', "error[C013] croupier.toml:5: until = 2 can not be reached: 3 of each group advance\n  hint: advance = 2"),
 ]  # fmt: skip

@@ -21,6 +21,7 @@ from host.games import GAMES
 from host.play import table_plans
 from host.play.records import Fixture, Record, Result
 from host.report import terminal
+from host.tournament.stages import stages_of
 from host.tournament.stages.groups import Groups
 from host.tournament.standings import Row, by_pair, reordered, standings
 from host.tournament.standings import stage_standings as standings_told
@@ -149,8 +150,10 @@ def test_nothing_played_is_no_reason_to_fail() -> None:
 
 
 def test_an_unknown_measure_is_refused() -> None:
-    with pytest.raises(ValueError, match='"chips" or "advances", not "elo"'):
-        standings(stage_of("round-robin", rank_by=["elo"]), [], {})
+    (stage,) = stages_of({"stages": '[{"kind": "round-robin", "name": "s", "rank_by": ["elo"]}]'})
+    assert stage.rank_by == ("elo",)
+    with pytest.raises(ValueError, match="is no way to rank here"):
+        stages_of({"stages": '[{"kind": "round-robin", "name": "s", "rank_by": ["luck"]}]'})
 
 
 def test_places_won_elsewhere_rank_and_who_has_none_comes_after() -> None:

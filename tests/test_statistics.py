@@ -15,7 +15,7 @@ from host.tournament.statistics import (
     Interval,
     Won,
     _student_quantile,
-    elo,
+    bradley_terry,
     elo_between,
     mean_interval,
     needed,
@@ -218,7 +218,7 @@ def expected(points: dict[str, float], one: str, other: str) -> float:
 @given(fields)
 def test_elo_expects_everybody_to_win_as_often_as_it_has(won: dict[tuple[str, str], float]) -> None:
     """That is what the most likely strengths are: the gradient of the likelihood is zero."""
-    points = {bot: rating.points for bot, rating in elo(won).items()}
+    points = {bot: rating.points for bot, rating in bradley_terry(won).elo.items()}
     for bot in points:
         wins = sum(times for (winner, _), times in won.items() if winner == bot)
         foreseen = sum(
@@ -229,7 +229,7 @@ def test_elo_expects_everybody_to_win_as_often_as_it_has(won: dict[tuple[str, st
 
 @given(fields)
 def test_elo_is_measured_from_the_mean_of_the_field(won: dict[tuple[str, str], float]) -> None:
-    assert math.fsum(rating.points for rating in elo(won).values()) == pytest.approx(0, abs=1e-6)
+    assert math.fsum(rating.points for rating in bradley_terry(won).elo.values()) == pytest.approx(0, abs=1e-6)
 
 
 def test_elo_is_that_of_choix() -> None:
@@ -237,8 +237,8 @@ def test_elo_is_that_of_choix() -> None:
     luck = Random(7)
     won = {(one, other): luck.randrange(1, 30) for one in range(6) for other in range(6) if one != other}
     theirs = choix.opt_pairwise(6, [pair for pair, times in won.items() for _ in range(times)], tol=1e-10)
-    ours = elo({(str(one), str(other)): times for (one, other), times in won.items()})
-    assert [ours[str(bot)].points for bot in range(6)] == pytest.approx(
+    ours = bradley_terry({(str(one), str(other)): times for (one, other), times in won.items()})
+    assert [ours.elo[str(bot)].points for bot in range(6)] == pytest.approx(
         [ELO * (theirs[bot] - fmean(theirs)) for bot in range(6)], abs=0.01
     )
 
@@ -251,7 +251,7 @@ def test_the_error_of_elo_holds_the_truth_19_times_in_20() -> None:
         for one, other in combinations(truth, 2):
             wins = flipped(luck, 60, expected(truth, one, other))
             won |= {(one, other): wins, (other, one): 60 - wins}
-        held += [abs(rating.points - truth[bot]) <= rating.error for bot, rating in elo(won).items()]
+        held += [abs(rating.points - truth[bot]) <= rating.error for bot, rating in bradley_terry(won).elo.items()]
     assert fmean(held) == pytest.approx(0.95, abs=0.02)
 
 
@@ -266,15 +266,15 @@ def test_the_error_of_elo_holds_the_truth_19_times_in_20() -> None:
     ids=["never lost", "two fields", "never met", "one unbeaten"],
 )
 def test_elo_stays_finite_where_nothing_bounds_it(won: dict[tuple[str, str], float]) -> None:
-    assert all(math.isfinite(rating.points) and 0 < rating.error < 2000 for rating in elo(won).values())
+    assert all(math.isfinite(rating.points) and 0 < rating.error < 2000 for rating in bradley_terry(won).elo.values())
 
 
 def test_nobody_has_no_elo() -> None:
-    assert elo({}) == {}
+    assert bradley_terry({}).elo == {}
 
 
 def test_between_two_elo_is_twice_what_it_is_from_their_mean() -> None:
-    pair, field = elo_between(1063, 0, 937), elo({("A", "B"): 1063, ("B", "A"): 937})["A"]
+    pair, field = elo_between(1063, 0, 937), bradley_terry({("A", "B"): 1063, ("B", "A"): 937}).elo["A"]
     assert pair == pytest.approx((2 * field.points, 2 * field.error))
 
 

@@ -9,6 +9,7 @@ from host.base.safe_text import one_line
 from host.report.summary import CHAIN, BotSummary, Spent, Stage
 from host.report.terminal import NONE
 from host.report.timelines import Chips, Duel, Ranks
+from host.tournament.ranking import RANKINGS
 from host.tournament.seat_effects import Effects, LateEffect, SeatRow
 from host.tournament.standings import Pair, Row
 
@@ -18,38 +19,40 @@ def dur(seconds: float | None) -> str:
     return NONE if seconds is None else duration(seconds)
 
 
-def decimals(row: Row) -> int:
-    """Return how many decimals a score is worth."""
-    return 0 if abs(row.score or 0) >= 100 else 1
-
-
 def value(row: Row) -> str:
     """Return what ranks a bot: "60.59 %" or chips."""
-    if row.rate is not None:
-        return f"{100 * row.rate:.2f} %"
-    return NONE if row.score is None else thousands(row.score, decimals(row))
+    return row.ranking.spelled(row.first)
+
+
+def ranked(row: Row, word: str) -> str:
+    """Return what a bot is worth by one of the rankings of its stage, with half of its interval."""
+    ranking, estimate = RANKINGS[word], row.estimates[word]
+    half = ranking.half_width(estimate)
+    return ranking.spelled(estimate) + (f" ± {half}" if half != NONE else "")
+
+
+def ranking_title(word: str) -> str:
+    """Return the title of a ranking's column."""
+    return RANKINGS[word].title
 
 
 def figure(row: Row) -> str:
-    """Return what ranks a bot, in words; in groups places are won by going on, and chips tell more."""
-    if "advances" in row.rank_by and row.score is not None:
-        return f"{thousands(row.score, decimals(row))} chips"
-    return f"{value(row)} won" if row.rate is not None else f"{value(row)} chips"
+    """Return what ranks a bot, in words; or what says more than that."""
+    word = row.ranking.lead or row.ranking.name
+    ranking, estimate = RANKINGS[word], row.estimates.get(word, row.first)
+    return f"{ranking.spelled(estimate)} {ranking.unit}".rstrip()
 
 
 def half(row: Row) -> str:
     """Return half the width of a row's interval."""
-    if row.low is None or row.high is None:
-        return NONE
-    spread = (row.high - row.low) / 2
-    return f"{100 * spread:.2f}" if row.rate is not None else thousands(spread, decimals(row))
+    return row.ranking.half_width(row.first)
 
 
 def margin(row: Row) -> str:
-    """Return a row's interval in words; of groups, how often it was among the first."""
-    if "advances" in row.rank_by and row.wins is not None:
-        return f"among the first in {row.wins:g} of {thousands(row.tables)} {'game' if row.tables == 1 else 'games'}"
-    return "no interval yet" if row.low is None else f"± {half(row)}"
+    """Return a row's interval in words; or what ranks it, if the figure beside it is another."""
+    if row.ranking.lead:
+        return row.ranking.phrase_of(row.first, row.tables)
+    return "no interval yet" if half(row) == NONE else f"± {half(row)}"
 
 
 def difference(effect: LateEffect, unit: str) -> str:
@@ -104,17 +107,12 @@ class Whisker(NamedTuple):
     label: str
 
 
-def score_rate(row: Row) -> float | None:
-    """Return what ranks a bot."""
-    return row.rate if row.rate is not None else row.score
-
-
 def scale(rows: Sequence[Row]) -> Scale:
     """Return the axis for these rows, with round ticks."""
-    values = [each for row in rows for each in (row.low, score_rate(row), row.high) if each is not None and row.tables]
+    values = [each for row in rows for each in (row.low, row.first.figure, row.high) if each is not None and row.tables]
     low, high = min(values, default=0.0), max(values, default=1.0)
     room = (high - low) * 0.04 or abs(high) * 0.1 or 1.0
-    rates = any(row.rate is not None for row in rows)
+    rates = any(row.ranking.percent for row in rows)
     low, high = max(low - room, 0.0) if low >= 0 else low - room, high + room
     high = min(high, 1.0) if rates else high  # no more than all of the games are won
     step = 10 ** math.floor(math.log10(high - low))
@@ -127,7 +125,7 @@ def scale(rows: Sequence[Row]) -> Scale:
 
 def whisker(row: Row, axis: Scale) -> Whisker:
     """Return a row's whisker on an axis."""
-    at = score_rate(row)
+    at = row.first.figure
     if at is None:
         return Whisker(None, None, None, "nothing played yet")
     if row.low is None or row.high is None:
@@ -366,6 +364,8 @@ DRAWN = (
     figure,
     half,
     margin,
+    ranked,
+    ranking_title,
     scale,
     whisker,
     bars,

@@ -327,10 +327,7 @@ def _sentence(name: str, over: bool, stage: Stage | None) -> str:
         return _of_cup(stage, name if what else "")
     if stage.groups:
         return f"{bot} {'wins' if over else 'is ahead in'} {what}{_of_groups(stage, first)}"
-    if first.rate is not None:
-        figure = f"with {100 * first.rate:.1f} % of its games won"
-    else:
-        figure = f"with {first.score or 0:,.0f} chips on average".replace(",", "\u202f")
+    figure = first.ranking.phrase_of(first.first, first.tables)
     certain = one_line(stage.sure[0]) if stage.sure else ""
     where = f"in {what}" if what else ""
     if CHAIN in certain:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from host.base.format import THIN, duration, thousands
 from host.base.safe_text import csv_cell, one_line
 from host.bots.values import Evidence
+from host.tournament.ranking import RANKINGS
 from host.tournament.seat_effects import Seats
 from host.tournament.standings import Advice, Pair, Row
 from host.tournament.statistics import percent
@@ -20,7 +21,7 @@ WIDTH = 100  # columns where there is no terminal to ask
 LONGEST_NAME, LONGEST_TITLE = 24, 12  # columns
 GAP = 2
 SOME = 2  # pairs named of which there is nothing more to say
-INTERNAL = ("rank_by", "mirror")  # of a row: the stage's, and so said elsewhere
+INTERNAL = ("kind", "mirror", "estimates")  # of a row: the stage's, and so said elsewhere
 NONE = "–"
 MORE: Mapping[str, str] = {"tables_per_pair": "tables a pair", "repeat": "games a group"}
 """What a unit of advice is called, where it is not a word."""
@@ -92,13 +93,23 @@ def json_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
     told = []
     for row in rows:
         facts = {key: value for key, value in row._asdict().items() if key not in INTERNAL}
-        told.append(facts | {"score": row.score if row.wins is None else row.rate, "points": row.score})
+        told.append(facts | {"score": row.first.value, "points": row.score} | _own_keys(row))
     return told
+
+
+def _own_keys(row: Row) -> dict[str, float | None]:
+    """Return the values of rankings that have keys of their own: `elo`, `elo_low`, `elo_high`."""
+    return {
+        word + end: value
+        for word, estimate in row.estimates.items()
+        if not RANKINGS[word].in_row
+        for end, value in (("", estimate.value), ("_low", estimate.low), ("_high", estimate.high))
+    }
 
 
 def write_csv(rows: Sequence[Row]) -> None:
     """Write rows to standard output as CSV, the keys of `json_rows` as header."""
-    keys = [key for key in Row._fields if key not in INTERNAL] + ["points"]
+    keys = [key for key in Row._fields if key not in INTERNAL] + ["points", *(_own_keys(rows[0]) if rows else ())]
     told = []
     for row in json_rows(rows):
         kinds = ", ".join(f"{count} {kind}" for kind, count in row["faults_by_kind"].items())
@@ -170,31 +181,23 @@ def _columns(rows: Sequence[Row]) -> list[Column]:
         Column("p99", [_known(row.p99) for row in rows], spare=True),
         Column("CPU/decision", [_known(row.cpu_per_decision) for row in rows], spare=True),
     ]
-    summed = any("hands" in row.rank_by for row in rows)
-    advances = any("advances" in row.rank_by for row in rows)
-    decimals = 0 if summed else 1 if max((abs(row.score or 0) for row in rows), default=0) >= 100 else 2
-    scores = [NONE if row.score is None else thousands(row.score, decimals) for row in rows]
-    if any(row.wins is not None for row in rows):
-        rates = [
-            Column("advanced" if advances else "games won", [thousands(row.wins or 0) for row in rows]),
-            Column("rate", [NONE if row.rate is None else f"{100 * row.rate:.2f} %" for row in rows]),
-            Column("±", [_half(row, 100, 2) for row in rows]),
-        ]
-        worth = [Column("hands won" if summed else "chips" if advances else "score", scores)]
-        if any(row.score_low is not None for row in rows):
-            worth.append(Column("±", [_width_of(row.score_low, row.score_high, 1, decimals) for row in rows]))
-        return [*names, *rates, *worth, *costs]
-    means = [
-        Column("tables", [thousands(row.tables) for row in rows], spare=True),
-        Column("chips", scores),
-        Column("±", [_half(row, 1, decimals) for row in rows]),
-    ]
-    return [*names, *means, *costs]
+    words = list(rows[0].estimates) if rows else []
+    results = [column for nth, word in enumerate(words) for column in _ranked(rows, word, interval=nth == 0)]
+    if not any(RANKINGS[word].counted for word in words):
+        results.insert(0, Column("tables", [thousands(row.tables) for row in rows], spare=True))
+    return [*names, *results, *costs]
 
 
-def _half(row: Row, factor: float, decimals: int) -> str:
-    """Return half the width of a row's interval."""
-    return _width_of(row.low, row.high, factor, decimals)
+def _ranked(rows: Sequence[Row], word: str, *, interval: bool) -> list[Column]:
+    """Return the columns of a ranking; that of its interval if it is asked for, or if there is any."""
+    ranking, estimates = RANKINGS[word], [row.estimates[word] for row in rows]
+    decimals = ranking.decimals_of(estimates)
+    columns = [Column(ranking.title, [ranking.spelled(estimate, decimals) for estimate in estimates])]
+    if ranking.counted:
+        columns.insert(0, Column(ranking.counted, [thousands(row.wins or 0) for row in rows]))
+    if interval or any(estimate.low is not None and estimate.high is not None for estimate in estimates):
+        columns.append(Column("±", [ranking.half_width(estimate, decimals) for estimate in estimates]))
+    return columns
 
 
 def _width_of(low: float | None, high: float | None, factor: float, decimals: int) -> str:

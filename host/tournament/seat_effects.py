@@ -22,10 +22,11 @@ from host.play.match import TableSetup
 from host.play.records import Fixture
 from host.play.table_plans import table_setups
 from host.tournament.journal import Journal, decompress_scores
+from host.tournament.ranking import Units
 from host.tournament.stage_runner import fixture_of
 from host.tournament.stages import kind_of
 from host.tournament.stages.kind import StageConfig
-from host.tournament.standings import Advice, Units, comparisons
+from host.tournament.standings import Advice, comparisons
 from host.tournament.statistics import CONFIDENCE, NORMAL, SURE, mean_interval, needed, ratio_units, sure_ahead
 
 MAX_UNITS = 2_000  # deals of very many tables are joined into about this many

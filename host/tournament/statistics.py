@@ -244,13 +244,29 @@ def elo_between(won: int, drawn: int, lost: int) -> Elo:
     return Elo(ELO * math.log(score / (1 - score)), error)
 
 
-def elo(won: Mapping[tuple[str, str], float]) -> dict[str, Elo]:
+class Ratings(NamedTuple):
+    """The strengths of a field, in Elo above its mean, and what is needed to compare two of its bots."""
+
+    elo: Mapping[str, Elo]
+    covariance: Mapping[tuple[str, str], float]  # of log strengths, up to a constant
+
+    def sure_ahead(self, one: str, other: str) -> float | None:
+        """Return how sure it is, 0 to 1, that one bot is stronger than another; None if one of them is not rated."""
+        if one not in self.elo or other not in self.elo:
+            return None
+        of = self.covariance
+        variance = of[one, one] + of[other, other] - 2 * of[one, other]
+        ahead = (self.elo[one].points - self.elo[other].points) / ELO
+        return NORMAL.cdf(ahead / math.sqrt(variance)) if variance > 0 else 0.5
+
+
+def bradley_terry(won: Mapping[tuple[str, str], float]) -> Ratings:
     """Return every bot's strength above the mean of the field, from `won[A, B]` = tables that A won against B.
 
     A draw is half a win for both. Bradley and Terry's model, P(A beats B) = a / (a + b): the most likely strengths by
     Hunter's MM iteration ("MM algorithms for generalized Bradley-Terry models", 2004), the errors from the Fisher
     information. Where they are not finite (Ford 1957: the field falls into two parts, one of which has never won
-    against the other), everybody is given one drawn table against a bot of average strength.
+    against the other), a weak prior makes them so: each bot has also drawn one table against a bot of average strength.
     """
     bots = list(dict.fromkeys(bot for pair in won for bot in pair))
     number = {bot: nth for nth, bot in enumerate(bots)}
@@ -259,10 +275,14 @@ def elo(won: Mapping[tuple[str, str], float]) -> dict[str, Elo]:
         wins[number[winner]][number[loser]] += times
     anchor = 0.0 if _each_can_reach_all(wins) else 1.0
     strength = _most_likely(wins, anchor)
-    errors = _standard_errors(wins, strength, anchor)
+    covariance = _covariance(wins, strength, anchor)
+    errors = _errors_from_mean(covariance)
     logs = [math.log(worth) for worth in strength]
     mean = math.fsum(logs) / max(1, len(logs))
-    return {bot: Elo(ELO * (logs[nth] - mean), Z * ELO * errors[nth]) for bot, nth in number.items()}
+    return Ratings(
+        {bot: Elo(ELO * (logs[nth] - mean), Z * ELO * errors[nth]) for bot, nth in number.items()},
+        {(one, other): covariance[number[one]][number[other]] for one in bots for other in bots},
+    )
 
 
 def _each_can_reach_all(wins: Sequence[Sequence[float]]) -> bool:
@@ -302,8 +322,8 @@ def _most_likely(wins: Sequence[Sequence[float]], anchor: float) -> list[float]:
     return strength
 
 
-def _standard_errors(wins: Sequence[Sequence[float]], strength: Sequence[float], anchor: float) -> list[float]:
-    """Return the standard error of each log strength above the mean of all."""
+def _covariance(wins: Sequence[Sequence[float]], strength: Sequence[float], anchor: float) -> list[list[float]]:
+    """Return the covariance of the log strengths; without an anchor up to a constant, as only ratios count."""
     size = len(wins)
     information = [[0.0 if anchor else 1 / size] * size for _ in wins]  # without an anchor the mean is held
     for one in range(size):
@@ -315,7 +335,12 @@ def _standard_errors(wins: Sequence[Sequence[float]], strength: Sequence[float],
             information[other][other] += known
             information[one][other] -= known
             information[other][one] -= known
-    covariance = _inverse(information)
+    return _inverse(information)
+
+
+def _errors_from_mean(covariance: Sequence[Sequence[float]]) -> list[float]:
+    """Return the standard error of each log strength above the mean of all."""
+    size = len(covariance)
     means = [math.fsum(row) / size for row in covariance]
     mean = math.fsum(means) / size if size else 0.0
     return [math.sqrt(max(0.0, covariance[one][one] - 2 * means[one] + mean)) for one in range(size)]

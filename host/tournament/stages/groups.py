@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Annotated, Any, Literal, NamedTuple
 
-from host.base.config_file import one_of
 from host.games.engine import Game, Scores
 from host.games.luck import Luck, Shuffler
 from host.play.records import Fixture, Record, Result
@@ -31,6 +30,7 @@ from host.tournament.stages.kind import (
     Size,
     StageConfig,
     contestants,
+    rankings,
     with_plan,
 )
 
@@ -116,7 +116,7 @@ class Groups(StageConfig):
     advance: Few = 2
     repeat: Many = 1
     until: Few = 0  # 0: five, or one where one advances
-    rank_by: tuple[Annotated[str, one_of(lambda: ("advances", "chips"), "way to rank here")], ...] = (
+    rank_by: tuple[Annotated[str, rankings("advances", "chips")], ...] = (
         "advances",
         "chips",
     )

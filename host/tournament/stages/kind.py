@@ -4,7 +4,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
-from host.base.config_file import Flag, integer, matches, one_of
+from host.base.config_file import Flag, ValueType, integer, matches, one_of
 from host.games.engine import Game
 from host.play.records import Fixture, Record
 
@@ -25,7 +25,16 @@ StageName = Annotated[str, matches("[A-Za-z0-9_-]{1,40}", "name of a stage", "up
 BotCount = Annotated[int, integer(1, 10_000)]
 Many = Annotated[int, integer(1, 10_000_000)]
 Few = Annotated[int, integer(1, 1000)]
-Ranked = Annotated[str, one_of(lambda: ("games", "hands", "chips", "advances"), "way to rank")]
+OWN_RANKINGS: list[str] = []
+"""Names of the rankings that organisers have brought: every kind may be ranked by them."""
+
+
+def rankings(*names: str) -> ValueType:
+    """Return what a word of `rank_by` is: one of these rankings, or an organiser's own."""
+    return one_of(lambda: (*names, *OWN_RANKINGS), "way to rank here")
+
+
+Ranked = Annotated[str, rankings("games", "hands", "chips", "advances")]
 
 
 @dataclass(frozen=True)

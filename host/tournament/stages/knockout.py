@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from host.base.config_file import one_of
 from host.play.records import Fixture
 from host.tournament import pairing
 from host.tournament.stages.kind import (
@@ -21,6 +20,7 @@ from host.tournament.stages.kind import (
     Tie,
     blocks,
     contestants,
+    rankings,
     two_can_play,
     unplayed,
     with_plan,
@@ -34,7 +34,7 @@ class Knockout(StageConfig):
     kind: Literal["knockout"] = "knockout"
     set: Many = 100_000
     first_to: Few = 4
-    rank_by: tuple[Annotated[str, one_of(lambda: ("games", "hands"), "way to rank here")], ...] = ("games", "hands")
+    rank_by: tuple[Annotated[str, rankings("games", "hands", "elo")], ...] = ("games", "hands")
     min_bots: BotCount = 8
 
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from host.base.config_file import one_of
 from host.play.records import Fixture, Record
 from host.tournament import pairing
 from host.tournament.stages.kind import (
@@ -16,6 +15,7 @@ from host.tournament.stages.kind import (
     StageConfig,
     blocks,
     contestants,
+    rankings,
     two_can_play,
     unplayed,
     with_plan,
@@ -32,7 +32,7 @@ class RoundRobin(StageConfig):
 
     kind: Literal["round-robin"] = "round-robin"
     tables_per_pair: Many = 100_000
-    rank_by: tuple[Annotated[str, one_of(lambda: ("games", "hands"), "way to rank here")], ...] = ("games", "hands")
+    rank_by: tuple[Annotated[str, rankings("games", "hands", "elo")], ...] = ("games", "hands")
     min_bots: BotCount = 2
 
 

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from host.base.config_file import one_of
 from host.games.engine import Game
 from host.play.records import Fixture
-from host.tournament.stages.kind import Field, Kind, Many, Records, StageConfig, unplayed
+from host.tournament.stages.kind import Field, Kind, Many, Records, StageConfig, rankings, unplayed
 
 
 @dataclass(frozen=True)
@@ -16,7 +15,7 @@ class Tables(StageConfig):
     kind: Literal["tables"] = "tables"
     tourneys: Many = 25
     rounds: Many = 5
-    rank_by: tuple[Annotated[str, one_of(lambda: ("chips",), "way to rank here")], ...] = ("chips",)
+    rank_by: tuple[Annotated[str, rankings("chips")], ...] = ("chips",)
 
 
 def due(stage: Tables, blank: Fixture, field: Field, records: Records) -> list[Fixture]:

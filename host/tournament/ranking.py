@@ -1,0 +1,414 @@
+"""The rankings that `rank_by` may name: what each bot is worth by them, with its 95 % interval.
+
+    games     the share of tables won; Wilson's interval
+    hands     the sum of the scores: the hands won, in Pazaak
+    chips     the mean score: of a whole tourney's end where a fixture is one, of a table elsewhere. Its interval is
+              bootstrapped over whole tourneys, or tables where the records still have their scores, or else fixtures
+    advances  the share of games in which a bot was among those of its group that advance
+    score     the mean score of a table, without an interval: it breaks ties where nothing else is named
+    elo       strength in Elo points above the mean of the field, from tables of two (Bradley and Terry)
+
+Tables that share a deal (`mirror`) are not independent: they are joined into one unit, or the variance of their wins is
+computed from the squares that the records keep.
+
+A rate ranks, not a sum, because all tables of a round robin count alike: a bot that has played more tables so far is not
+ahead for that. Once all bots have played the same number of tables the order is the same.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import inf
+from typing import Any, NamedTuple
+
+from host.base.format import thousands
+from host.play.records import Record, Result
+from host.tournament.stages import kind_of
+from host.tournament.stages.kind import Kind, StageConfig
+from host.tournament.statistics import (
+    Interval,
+    Won,
+    bradley_terry,
+    mean_interval,
+    ratio_units,
+    spread,
+    sure_ahead,
+    sure_by_wins,
+    wilson,
+)
+
+UNKNOWN = "–"
+
+Units = dict[Hashable, float]
+"""Independent results of one bot, by tourney, table or fixture."""
+
+Sure = Callable[[str, str], float | None]
+"""Says how sure it is that one bot is ahead of another; None where nothing tells."""
+
+
+class Estimate(NamedTuple):
+    """What a bot is worth by a ranking, and its 95 % interval; None where it is not known.
+
+    Without a value, one end of the interval is a bound: a bot that has won all its tables is worth at least `low`.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def bound(self) -> str:
+        """Return "≥" or "≤" where only a bound is known."""
+        if self.value is not None:
+            return ""
+        return "≥" if self.low is not None else "≤" if self.high is not None else ""
+
+    @property
+    def figure(self) -> float | None:
+        """Return the value, or the bound."""
+        return self.value if self.value is not None else self.low if self.low is not None else self.high
+
+    @property
+    def merit(self) -> float:
+        """Return what orders bots: those that are at least so good come first."""
+        if self.value is not None:
+            return self.value
+        return inf if self.low is not None else -inf
+
+
+class Results(NamedTuple):
+    """What a ranking is computed from: the records as their stage counts them, in the order of their paths."""
+
+    stage: StageConfig
+    records: Sequence[Record]
+    bots: Sequence[str]  # those that have played
+
+    def of(self, bot: str) -> list[Result]:
+        """Return a bot's results, by fixture."""
+        return [record.results[bot] for record in self.records if bot in record.results]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """A way to rank bots. `estimates` returns what each bot is worth; a bot that is left out has not been ranked."""
+
+    name: str  # the word in `rank_by`
+    title: str  # of its column
+    estimates: Callable[[Results], Mapping[str, Estimate]]
+    compare: Callable[[Results], Sure] | None = None  # None: nothing is said about how sure the order is
+    then: tuple[str, ...] = ()  # the rankings that break ties where `rank_by` has one word
+    points: bool = False  # whether values are what the games themselves count, and so the points of a row
+    percent: bool = False  # whether values are shares, shown in per cent
+    decimals: int | None = None  # of values that are not; None: as many as their size suggests
+    counted: str = ""  # the title of a column of games won, beside the rate: where wins rank
+    unit: str = ""  # what follows a value in a sentence
+    phrase: str = "with {} by {title}"  # how a sentence says what the first bot has reached
+    lead: str = ""  # another ranking whose value says more in a sentence
+    in_row: bool = False  # whether a row's wins, rate, score and points have its values; else it has keys of its own
+
+    def decimals_of(self, estimates: Sequence[Estimate]) -> int:
+        """Return how many decimals the values of a column are shown with."""
+        if self.percent or self.decimals is not None:
+            return 2 if self.percent else self.decimals or 0
+        return 1 if max((abs(estimate.figure or 0) for estimate in estimates), default=0) >= 100 else 2
+
+    def spelled(self, estimate: Estimate, decimals: int | None = None) -> str:
+        """Return a value as people read it: "60.59 %", "1 234.5", "≥ 120"."""
+        figure = estimate.figure
+        if figure is None:
+            return UNKNOWN
+        decimals = self.decimals_of([estimate]) if decimals is None else decimals
+        shown = f"{100 * figure:.{decimals}f} %" if self.percent else thousands(figure, decimals)
+        return f"{estimate.bound} {shown}".lstrip()
+
+    def half_width(self, estimate: Estimate, decimals: int | None = None) -> str:
+        """Return half the width of an interval as people read it."""
+        if estimate.low is None or estimate.high is None:
+            return UNKNOWN
+        decimals = self.decimals_of([estimate]) if decimals is None else decimals
+        return thousands((100 if self.percent else 1) * (estimate.high - estimate.low) / 2, decimals)
+
+    def phrase_of(self, estimate: Estimate, tables: int) -> str:
+        """Return how a sentence says what a bot has reached at so many tables: "with 60.6 % of its games won"."""
+        figure = self.spelled(estimate, 1 if self.percent else 0)
+        return self.phrase.format(figure, title=self.title, tables=thousands(tables))
+
+
+# What rankings are made of.
+
+
+def _rates(results: Results) -> dict[str, Estimate]:
+    """Return the share of tables that each bot has won, or of games in which it has advanced."""
+    found = {}
+    for bot in results.bots:
+        tables, wins = (sum(getattr(result, key) for result in results.of(bot)) for key in ("tables", "wins"))
+        found[bot] = Estimate(wins / tables, *_rate_interval(results.stage, results.records, bot))
+    return found
+
+
+def _sums(results: Results) -> dict[str, Estimate]:
+    return {bot: Estimate(sum(result.score for result in results.of(bot))) for bot in results.bots}
+
+
+def _means(results: Results) -> dict[str, Estimate]:
+    found = {}
+    for bot in results.bots:
+        tables, score = (sum(getattr(result, key) for result in results.of(bot)) for key in ("tables", "score"))
+        found[bot] = Estimate(score / tables)
+    return found
+
+
+def _chips(results: Results) -> dict[str, Estimate]:
+    found = {}
+    for bot in results.bots:
+        units = list(_units(results.stage, results.records, bot).values())
+        found[bot] = Estimate(sum(units) / len(units), *(mean_interval(units) or ()))
+    return found
+
+
+def _elo(results: Results) -> dict[str, Estimate]:
+    """Return each bot's Elo; a bound for one that has won, or lost, all its tables."""
+    won = _won_against(results)
+    ratings = bradley_terry(won)
+    found = {}
+    for bot, (points, error) in ratings.elo.items():
+        best = not any(times for (_, loser), times in won.items() if loser == bot)
+        worst = not any(times for (winner, _), times in won.items() if winner == bot)
+        low, high = None if worst else points - error, None if best else points + error
+        found[bot] = Estimate(None if best or worst else points, low, high)
+    return found
+
+
+def _compare_elo(results: Results) -> Sure:
+    return bradley_terry(_won_against(results)).sure_ahead
+
+
+def _won_against(results: Results) -> dict[tuple[str, str], float]:
+    """Return how many tables each bot has won against each other; a draw is half a win for both.
+
+    Tables that share deals weigh as many as would say as much if they did not.
+    """
+    met: dict[tuple[str, str], list[tuple[Result, Result]]] = {}
+    for record in results.records:
+        if len(record.results) == 2:
+            one, other = sorted(record.results)
+            met.setdefault((one, other), []).append((record.results[one], record.results[other]))
+    won = {}
+    for (one, other), pairs in met.items():
+        ours, theirs = won_in([mine for mine, _ in pairs], 2), won_in([its for _, its in pairs], 2)
+        drawn = (ours.tables - ours.wins - theirs.wins) / 2
+        won[one, other], won[other, one] = (ours.wins + drawn) / ours.spread, (theirs.wins + drawn) / ours.spread
+    return won
+
+
+def _compare_wins(results: Results) -> Sure:
+    """Compare by wins: those against each other, and those against others."""
+    meetings = {bot: _meetings(results.records, bot) for bot in results.bots}
+    return cache(lambda one, other: sure_by_wins(meetings[one], meetings[other]))
+
+
+def _compare_shares(results: Results) -> Sure:
+    return _compare_units(results, {bot: _advances(results.records, bot, results.stage.mirror) for bot in results.bots})
+
+
+def _compare_scores(results: Results) -> Sure:
+    return _compare_units(results, {bot: _units(results.stage, results.records, bot) for bot in results.bots})
+
+
+def _compare_units(results: Results, units: Mapping[str, Units]) -> Sure:
+    """Compare by independent results; only by shared ones where opponents differ from fixture to fixture."""
+    if kind_of(results.stage).comparison == "shared":
+        return cache(lambda one, other: _shared(units[one], units[other]))
+    return cache(lambda one, other: sure_ahead(units[one], units[other]))
+
+
+def _shared(ours: Units, theirs: Units) -> float | None:
+    both = [unit for unit in ours if unit in theirs]
+    return sure_ahead({unit: ours[unit] for unit in both}, {unit: theirs[unit] for unit in both}) if both else None
+
+
+def _rate_interval(stage: StageConfig, records: Sequence[Record], bot: str) -> Interval:
+    """Return the interval of the share of games that a bot has won, or advanced in."""
+    if kind_of(stage).unit == "fixture" and stage.mirror:
+        return _of_deals(records, bot)
+    met = _meetings(records, bot).values()
+    tables, wins = sum(won.tables for won in met), sum(won.wins for won in met)
+    alone = sum(won.wins * (1 - won.wins / won.tables) for won in met)
+    wider = sum(won.spread * won.wins * (1 - won.wins / won.tables) for won in met) / alone if alone else 1.0
+    return wilson(wins / wider, tables / wider)
+
+
+def _of_deals(records: Sequence[Record], bot: str) -> Interval:
+    """Return the interval of the share of its groups' games in which a bot has advanced, where games share deals."""
+    mine = [record for record in records if bot in record.results]
+    deals, wins = dict[Hashable, float](), sum(record.results[bot].wins for record in mine)
+    for record in mine:
+        deals[_deal(record)] = deals.get(_deal(record), 0) + record.results[bot].wins
+    whole = max(1, round(len(mine) / len(deals)))  # games of a deal
+    wider = spread(len(mine), wins, sum(count * count for count in deals.values()), whole)
+    return wilson(wins / wider, len(mine) / wider)
+
+
+def _units(stage: StageConfig, records: Sequence[Record], bot: str) -> Units:
+    """Return what a bot has won or lost in independent units; their mean is its score."""
+    mine = [record for record in records if bot in record.results]
+    kind = kind_of(stage)
+    if kind.unit == "fixture":
+        return _by_deal({record.path: _worth(kind, record.results[bot]) for record in mine}, mine, stage.mirror)
+    if all(record.scores for record in mine):
+        return {unit: worth for record in mine for unit, worth in _tables(record, bot, stage.mirror).items()}
+    results = [record.results[bot] for record in mine]
+    values = ratio_units([result.score for result in results], [result.tables for result in results])
+    return {record.path: value for record, value in zip(mine, values, strict=True)}
+
+
+def _worth(kind: Kind[Any], result: Result) -> int:
+    """Return what a bot has won in a fixture: where chips are carried from table to table, those at the end."""
+    return result.final if kind.tourneys else result.score
+
+
+def _advances(records: Sequence[Record], bot: str, mirror: bool) -> Units:
+    """Return in how much of each game of its groups a bot has advanced."""
+    mine = [record for record in records if bot in record.results]
+    return _by_deal({record.path: record.results[bot].wins for record in mine}, mine, mirror)
+
+
+def _by_deal(values: Units, records: Sequence[Record], mirror: bool) -> Units:
+    """Return values by fixture, or those of fixtures that share a deal joined: as many in a row as there are bots."""
+    if not mirror:
+        return values
+    deals: dict[Hashable, list[float]] = {}
+    for record in records:
+        deals.setdefault(_deal(record), []).append(values[record.path])
+    return _joined(deals)
+
+
+def _deal(record: Record) -> Hashable:
+    """Return which deal a fixture has where as many in a row share one as there are bots."""
+    group, _, number = record.path.rpartition("/")
+    return group, (int(number) - 1) // len(record.results)
+
+
+def _tables(record: Record, bot: str, mirror: bool) -> Units:
+    """Return a bot's score at each table of a fixture, or those that share a deal joined."""
+    scores = _scores(record, bot)
+    if not mirror:
+        return {(record.path, table): score for table, score in enumerate(scores)}
+    group, _, first = record.path.rpartition("/")
+    deals: dict[Hashable, list[float]] = {}
+    for number, score in enumerate(scores, int(first)):
+        deals.setdefault((group, (number - 1) // len(record.results)), []).append(score)
+    return _joined(deals)
+
+
+def _joined(deals: Mapping[Hashable, Sequence[float]]) -> Units:
+    """Return one value a deal, so that their mean is that of all; the last deal may not have been played whole."""
+    parts = deals.values()
+    return dict(zip(deals, ratio_units([sum(part) for part in parts], [len(part) for part in parts]), strict=True))
+
+
+def _scores(record: Record, bot: str) -> list[int]:
+    """Return a bot's score at each table of a fixture played by plan `independent` or `mirrored`.
+
+    There the seats rotate from table to table, and `results` names the bots as they sat at the first.
+    """
+    seats = list(record.results)
+    seat = seats.index(bot)
+    return [scores[(seat - table) % len(seats)] for table, scores in enumerate(record.scores)]
+
+
+def _meetings(records: Sequence[Record], bot: str) -> dict[frozenset[str], Won]:
+    """Return what a bot has won, by whom it met."""
+    met: dict[frozenset[str], list[Result]] = {}
+    for record in records:
+        if (result := record.results.get(bot)) is not None:
+            met.setdefault(frozenset(record.results), []).append(result)
+    return {who: won_in(results, len(who)) for who, results in met.items()}
+
+
+def won_in(results: Sequence[Result], seats: int) -> Won:
+    """Return what a bot has won in fixtures with the same bots, so many of them."""
+    tables, wins = sum(result.tables for result in results), sum(result.wins for result in results)
+    squares = sum(result.squares for result in results)
+    return Won(tables, wins, spread(tables, wins, squares, seats) if squares else 1.0)
+
+
+RANKINGS: dict[str, Ranking] = {
+    "games": Ranking(
+        name="games",
+        title="rate",
+        estimates=_rates,
+        compare=_compare_wins,
+        percent=True,
+        counted="games won",
+        unit="won",
+        phrase="with {} of its games won",
+        in_row=True,
+    ),
+    "hands": Ranking(
+        name="hands",
+        title="hands won",
+        estimates=_sums,
+        compare=_compare_scores,
+        points=True,
+        decimals=0,
+        unit="hands won",
+        phrase="with {} hands won",
+        in_row=True,
+    ),
+    "chips": Ranking(
+        name="chips",
+        title="chips",
+        estimates=_chips,
+        compare=_compare_scores,
+        points=True,
+        unit="chips",
+        phrase="with {} chips on average",
+        in_row=True,
+    ),
+    "advances": Ranking(
+        name="advances",
+        title="rate",
+        estimates=_rates,
+        compare=_compare_shares,
+        then=("chips",),
+        percent=True,
+        counted="advanced",
+        unit="advanced",
+        phrase="among the first in {} of its games",
+        lead="chips",
+        in_row=True,
+    ),
+    "score": Ranking(
+        name="score",
+        title="score",
+        estimates=_means,
+        compare=_compare_scores,
+        points=True,
+        unit="points",
+        phrase="with {} points a table",
+        in_row=True,
+    ),
+    "elo": Ranking(
+        name="elo",
+        title="Elo",
+        estimates=_elo,
+        compare=_compare_elo,
+        then=("games",),
+        decimals=0,
+        unit="Elo",
+        phrase="with {} Elo above the mean of the field",
+    ),
+}
+"""The rankings that `rank_by` may name. An organiser's own are added when a file names them."""
+
+
+def words_of(stage: StageConfig, records: Sequence[Record]) -> tuple[str, ...]:
+    """Return what ranks a stage, the first first: at least what it names, and what breaks ties.
+
+    A stage that names nothing is ranked by games if any have been won, else by chips.
+    """
+    won = any(result.wins for record in records for result in record.results.values())
+    words = stage.rank_by or ("games" if won else "chips",)
+    words += RANKINGS[words[0]].then if len(words) == 1 else ()
+    return words if any(RANKINGS[word].points for word in words) else (*words, "score")
