@@ -29,7 +29,7 @@ from host.sandbox.detect import detect
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.sandbox.process_tree import descendants
-from host.submissions.bot_spec import Bot, BotSpec, Submission
+from host.submissions.bot_spec import BotSpec, BuiltBot, Submission
 from host.submissions.build import build
 from host.submissions.languages import LANGUAGES, tool
 from protocols.wire import Fault, FaultKind
@@ -97,7 +97,7 @@ async def measured(contenders: Mapping[str, Work], rounds: int) -> list[Measured
     return results
 
 
-async def written(text: str, suffix: str, language: str) -> Bot:
+async def written(text: str, suffix: str, language: str) -> BuiltBot:
     """Build a bot from its source text."""
     with tempfile.TemporaryDirectory() as folder:
         name = f"Hello{suffix}"
@@ -111,7 +111,7 @@ async def written(text: str, suffix: str, language: str) -> Bot:
         return await build(submission, detect().level)
 
 
-def spawned(bot: Bot, times: int) -> Work:
+def spawned(bot: BuiltBot, times: int) -> Work:
     """Return the lower bound: the same program without a host."""
 
     async def work() -> int:
@@ -149,7 +149,7 @@ async def decisions(levels: Sequence[Level], rounds: int) -> None:
         if any(tool(program) is None for program in row.programs):
             print(f"{language}: not installed")
             continue
-        bot = (await written(row.hello, row.suffixes[0], language))._replace(limits=LIMITS, protocol="argv")
+        bot = (await written(row.hello, row.suffixes[0], language))._replace(limits=LIMITS).with_keys(protocol="argv")
         async with contextlib.AsyncExitStack() as stack:
             watcher = await stack.enter_async_context(running_monitor())
             contenders = {"bare spawn": spawned(bot, times)}
@@ -238,7 +238,7 @@ async def deadlines(levels: Sequence[Level], rounds: int) -> None:
         for protocol in ("argv", "lines"):
             late: list[float] = []
             limits = LIMITS._replace(move=SHORT)
-            bot = silent._replace(limits=limits, protocol=protocol)
+            bot = silent._replace(limits=limits).with_keys(protocol=protocol)
             async with running_monitor() as watcher, sandboxed(name, Home(Path(bot.folder)), limits) as sandbox:
                 while len(late) < 4 * rounds:
                     async with open_seat(bot, GAME, sandbox, 1, watcher) as seat:
@@ -277,7 +277,7 @@ async def floods(levels: Sequence[Level], seconds: float) -> None:
             boxes = [
                 await stack.enter_async_context(sandboxed(name, Home(Path(flood.folder)), limits)) for _ in range(8)
             ]
-            bots = [flood._replace(limits=limits, protocol="lines" if at % 2 else "argv") for at in range(8)]
+            bots = [flood._replace(limits=limits).with_keys(protocol="lines" if at % 2 else "argv") for at in range(8)]
             questions, sizes = 0, []
             until = time.perf_counter() + seconds
             while time.perf_counter() < until:

@@ -33,7 +33,7 @@ from host.sandbox import Home, sandboxed
 from host.sandbox.detect import detect, require_clock
 from host.sandbox.levels import Level
 from host.sandbox.limits import CLOCKS, PATIENCE, Limits
-from host.submissions.bot_spec import Bot, BotSpec, Submission
+from host.submissions.bot_spec import BotSpec, BuiltBot, Submission
 from host.submissions.build import build
 
 GAME = GAMES["cardshark"]
@@ -129,7 +129,7 @@ def spinning(count: int) -> Iterator[None]:
             spinner.wait()
 
 
-async def made(text: str, limits: Limits) -> Bot:
+async def made(text: str, limits: Limits) -> BuiltBot:
     """Build a bot from its source text."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "bot.c").write_text(text)
@@ -138,10 +138,10 @@ async def made(text: str, limits: Limits) -> Bot:
             Path(folder),
             ("bot.c",),
         )
-        return (await build(submission, detect().level))._replace(limits=limits, protocol="lines")
+        return (await build(submission, detect().level))._replace(limits=limits).with_keys(protocol="lines")
 
 
-async def played(bot: Bot, moves: int) -> Played:
+async def played(bot: BuiltBot, moves: int) -> Played:
     """Ask a bot for a number of moves; seat it again if it is benched or the host stalls."""
     faults, stalls, walls = Counter[str](), 0, list[float]()
     async with running_monitor() as watcher, sandboxed(Level.L4, Home(Path(bot.folder)), bot.limits) as sandbox:

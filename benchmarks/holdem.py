@@ -29,7 +29,7 @@ from host.play.table_plans import table_setups
 from host.play.worker import reduce_gc
 from host.sandbox.detect import require_level
 from host.sandbox.levels import DEFAULT_LEVEL, Level
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
 
@@ -59,7 +59,7 @@ int main(void)
 MANIFEST = 'game = "holdem"\nprotocol = "lines"\nparallel_tables = {most}\n'
 
 
-def fixture(bots: list[Bot], games: int, path: str) -> Fixture:
+def fixture(bots: list[BuiltBot], games: int, path: str) -> Fixture:
     """Return a fixture of games between five bots."""
     return Fixture("holdem", RULES, "independent", f"bench/{path}/1", tuple(bot.name for bot in bots), games)
 
@@ -91,7 +91,7 @@ def bare(played: Fixture, record: Record) -> Spent:
 
 
 async def measured(
-    bots: list[Bot], level: Level, parallel_tables: int, games: int, path: str
+    bots: list[BuiltBot], level: Level, parallel_tables: int, games: int, path: str
 ) -> tuple[Spent, Spent, int]:
     """Play games; return their cost, their cost with the bare engine, and the number of decisions."""
     setup = WorkerSetup("holdem", RULES, tuple(bots), SEED, level, parallel_tables)
@@ -109,7 +109,7 @@ async def measured(
 
 
 async def measured_by_all(
-    bots: list[Bot], level: Level, parallel_tables: int, games: int, path: str
+    bots: list[BuiltBot], level: Level, parallel_tables: int, games: int, path: str
 ) -> tuple[Spent, Spent, int]:
     """Return the same for one worker per core."""
     setup = WorkerSetup("holdem", RULES, tuple(bots), SEED, level, parallel_tables)

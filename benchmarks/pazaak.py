@@ -28,7 +28,7 @@ from host.play.table_plans import table_setups
 from host.play.worker import reduce_gc
 from host.sandbox.detect import require_level
 from host.sandbox.levels import DEFAULT_LEVEL, Level
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
 from host.submissions.sample_bots import sample
@@ -97,7 +97,9 @@ def bare(tables: int) -> float:
     return decisions / (time.perf_counter() - started)
 
 
-async def played(bots: tuple[Bot, Bot], level: Level, parallel_tables: int, tables: int) -> tuple[float, float]:
+async def played(
+    bots: tuple[BuiltBot, BuiltBot], level: Level, parallel_tables: int, tables: int
+) -> tuple[float, float]:
     """Return the decisions per second, and the host's CPU time per decision in µs."""
     setup = WorkerSetup("pazaak", RULES, bots, SEED, level, parallel_tables)
     async with contextlib.AsyncExitStack() as stack, trio.open_nursery() as nursery:
@@ -112,7 +114,9 @@ async def played(bots: tuple[Bot, Bot], level: Level, parallel_tables: int, tabl
     return decisions / (time.perf_counter() - started), (time.process_time() - computed) / decisions * 1e6
 
 
-async def played_by_all(bots: tuple[Bot, Bot], level: Level, parallel_tables: int, tables: int) -> tuple[float, float]:
+async def played_by_all(
+    bots: tuple[BuiltBot, BuiltBot], level: Level, parallel_tables: int, tables: int
+) -> tuple[float, float]:
     """Return the same for one worker per core."""
     setup, names = WorkerSetup("pazaak", RULES, bots, SEED, level, parallel_tables), (bots[0].name, bots[1].name)
     async with processes(setup, print, A_WORKER_A_CORE) as workers:
@@ -127,7 +131,7 @@ async def played_by_all(bots: tuple[Bot, Bot], level: Level, parallel_tables: in
     return decisions / took, sum(record.overhead for record in records) / decisions * 1e6
 
 
-async def pairs(level: Level, folder: Path) -> dict[str, tuple[Bot, Bot]]:
+async def pairs(level: Level, folder: Path) -> dict[str, tuple[BuiltBot, BuiltBot]]:
     """Return two built bots in each language; the Python bots are written to the folder."""
     folder.chmod(0o755)
     written = []

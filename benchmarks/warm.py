@@ -22,7 +22,7 @@ from host.bots.values import Batch, Question
 from host.sandbox import Home, sandboxed
 from host.sandbox.detect import require_level
 from host.sandbox.levels import DEFAULT_LEVEL
-from host.submissions.bot_spec import Bot, BotSpec, Submission
+from host.submissions.bot_spec import BotSpec, BuiltBot, Submission
 from host.submissions.build import build
 
 PROMISED = 6  # times as fast as cold
@@ -36,7 +36,7 @@ BOTS = {
 A_ROUND = 3  # decisions
 
 
-async def bot_of(text: str) -> Bot:
+async def bot_of(text: str) -> BuiltBot:
     """Build a bot that can be started both ways."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "bot.py").write_text(text)

@@ -25,7 +25,7 @@ from host.sandbox.detect import detect
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.sandbox.process_tree import descendants
-from host.submissions.bot_spec import Bot, Submission
+from host.submissions.bot_spec import BuiltBot, Submission
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
 from host.submissions.languages import LANGUAGES
@@ -94,15 +94,15 @@ def written(text: str, suffix: str, folder: Path, name: str = "bot") -> Path:
     return path
 
 
-def built(source: Path, game: str = "cardshark", limits: Limits = AMPLE, **changes: Any) -> Bot:
+def built(source: Path, game: str = "cardshark", limits: Limits = AMPLE, **changes: Any) -> BuiltBot:
     """Build a bot from a lone file or a folder; raise Refused when it does not build."""
     submission = spec_of(source, game, **changes)
     return trio.run(build, submission, level())._replace(limits=limits)
 
 
-def built_all(submissions: Sequence[Submission]) -> dict[str, Bot]:
+def built_all(submissions: Sequence[Submission]) -> dict[str, BuiltBot]:
     """Build many bots, two at a time."""
-    bots: dict[str, Bot] = {}
+    bots: dict[str, BuiltBot] = {}
     two = trio.CapacityLimiter(2)
 
     async def one(submission: Submission) -> None:
@@ -121,14 +121,14 @@ def built_all(submissions: Sequence[Submission]) -> dict[str, Bot]:
 # Play.
 
 
-def fixture_of(game: str, bots: Iterable[Bot], tables: int, path: str = "test/1", **rules: Any) -> Fixture:
+def fixture_of(game: str, bots: Iterable[BuiltBot], tables: int, path: str = "test/1", **rules: Any) -> Fixture:
     """Return a fixture of independent tables under a game's first preset, its numbers changed as told."""
     preset = next(iter(GAMES[game].presets.values()))._replace(**rules)
     return Fixture(game, preset, "independent", path, tuple(bot.name for bot in bots), tables)
 
 
 @asynccontextmanager
-async def opened(game: str, bots: Sequence[Bot], parallel_tables: int = 0) -> AsyncIterator[BotPool]:
+async def opened(game: str, bots: Sequence[BuiltBot], parallel_tables: int = 0) -> AsyncIterator[BotPool]:
     """Open a worker's house in this process, its watcher watching."""
     preset = next(iter(GAMES[game].presets.values()))
     setup = WorkerSetup(game, preset, tuple(bots), SEED, level(), parallel_tables)
@@ -137,7 +137,7 @@ async def opened(game: str, bots: Sequence[Bot], parallel_tables: int = 0) -> As
 
 
 def played(
-    game: str, bots: Sequence[Bot], tables: int, parallel_tables: int = 0, path: str = "test/1", **rules: Any
+    game: str, bots: Sequence[BuiltBot], tables: int, parallel_tables: int = 0, path: str = "test/1", **rules: Any
 ) -> Record:
     """Play one fixture and close the house."""
 
@@ -149,14 +149,14 @@ def played(
 
 
 @asynccontextmanager
-async def seat_of(bot: Bot, game: str = "cardshark", seed: int = 1) -> AsyncIterator[Seat]:
+async def seat_of(bot: BuiltBot, game: str = "cardshark", seed: int = 1) -> AsyncIterator[Seat]:
     """Seat one bot alone, in a sandbox of its own and without a state file."""
     async with seated_in(bot, game, seed) as (seat, _):
         yield seat
 
 
 @asynccontextmanager
-async def seated_in(bot: Bot, game: str = "cardshark", seed: int = 1) -> AsyncIterator[tuple[Seat, Sandbox]]:
+async def seated_in(bot: BuiltBot, game: str = "cardshark", seed: int = 1) -> AsyncIterator[tuple[Seat, Sandbox]]:
     """Seat one bot alone; yield its sandbox too."""
     async with (
         running_monitor() as watcher,

@@ -209,7 +209,7 @@ def come_again(rogues: list[Rogue], folder: Path) -> dict[str, tuple[str, str]]:
         place.mkdir()
         submission = spec_of(rogue.file, rogue.game, **rogue.spec_changes(), limits=rogue.limits)
         company = spec_of(written("import sys\nfor q in sys.stdin: print(0, flush=True)\n", ".py", place, "folds"))
-        others = [company._replace(name=name, protocol="lines") for name in ("folds", "also")]
+        others = [company.with_keys(name=name, protocol="lines") for name in ("folds", "also")]
         others = [other.with_keys(game=rogue.game) for other in others] if rogue.game == "holdem" else []
         rules = {"hands": 1} if rogue.game == "cardshark" else {"rounds": 2}
         tables = max(rogue.tables, 4)

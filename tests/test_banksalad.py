@@ -19,7 +19,7 @@ from host.sandbox import landlock
 from host.sandbox.limits import Limits
 from host.sandbox.process_tree import descendants
 from host.submissions.adapters import adapted, lay
-from host.submissions.bot_spec import Bot, BotSpec, Submission
+from host.submissions.bot_spec import BotSpec, BuiltBot, Submission
 from host.submissions.build import build
 from host.submissions.check import checked
 from host.submissions.discovery import load_submission
@@ -49,12 +49,12 @@ def handed_in(folder: Path, body: str, top: str = "", manifest: str = "") -> Pat
     return folder
 
 
-def built(folder: Path, limits: Limits = house.AMPLE) -> Bot:
+def built(folder: Path, limits: Limits = house.AMPLE) -> BuiltBot:
     """Build a submission, found as croupier finds any bot."""
     return trio.run(build, load_submission(folder), house.level())._replace(limits=limits)
 
 
-def asked(bot: Bot, views: Sequence[View], tables: Sequence[int] = ()) -> tuple[list[Answer], Usage]:
+def asked(bot: BuiltBot, views: Sequence[View], tables: Sequence[int] = ()) -> tuple[list[Answer], Usage]:
     """Ask one question after the other, all at table 1 unless told; return the answers and what they cost."""
 
     async def work() -> tuple[list[Answer], Usage]:
@@ -304,7 +304,7 @@ def test_what_a_module_remembers_lives_for_one_game(tmp_path: Path) -> None:
 
 def test_it_is_at_one_table_at_a_time_whatever_its_manifest_says(tmp_path: Path) -> None:
     bot = built(handed_in(tmp_path, "return 1"))
-    assert (bot.lifetime, bot.parallel_tables, bot.protocol) == ("table", 1, "lines")
+    assert (bot.spec.lifetime, bot.spec.parallel_tables, bot.spec.protocol) == ("table", 1, "lines")
 
 
 # Its start: forked for every game from an interpreter that has the kit, and nothing of the bot.
@@ -386,7 +386,7 @@ def test_no_kit_that_a_bot_has_written_runs_in_the_interpreter(tmp_path: Path) -
     assert asked(bot._replace(warm=()), [FLOP])[0] == [Move("BET", 666)]
 
 
-def made_ready(folder: Path) -> Bot:
+def made_ready(folder: Path) -> BuiltBot:
     """Make a submission ready to play, as before any tournament."""
     return trio.run(prepare_bots, [load_submission(folder)], GAME, house.AMPLE, house.level())[0]
 

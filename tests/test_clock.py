@@ -38,7 +38,7 @@ from host.sandbox.detect import detect
 from host.sandbox.levels import Level
 from host.sandbox.limits import PATIENCE, Limits
 from host.sandbox.process_tree import descendants
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from host.submissions.diagnosis import diagnose
 from host.submissions.discovery import load_submission
 from host.submissions.preflight import prepare_bots
@@ -83,14 +83,14 @@ only_counted = pytest.mark.skipif(
 )
 
 
-def bot_of(source: str, suffix: str, name: str, limits: Limits, protocol: str = "lines") -> Bot:
+def bot_of(source: str, suffix: str, name: str, limits: Limits, protocol: str = "lines") -> BuiltBot:
     """Build a bot that is asked at least twice."""
     folder = CACHE / "clock"
     folder.mkdir(exist_ok=True)
     return built(written(source, suffix, folder, name), limits=limits, protocol=protocol)
 
 
-def alone(bot: Bot, tables: int = 2) -> Record:
+def alone(bot: BuiltBot, tables: int = 2) -> Record:
     """Play one-handed tables with one bot only; a bot that stands is asked once a table."""
     with nothing_left_behind():
         return played("cardshark", [bot], tables, hands=1)

@@ -19,7 +19,7 @@ from host.games import GAMES
 from host.play.bot_pool import BotPool
 from host.play.records import Fixture, Job, Record, WorkerSetup
 from host.sandbox.process_tree import descendants
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from host.tournament.stage_runner import Executor, WorkerPool
 
 FIXTURES = 6
@@ -73,22 +73,24 @@ EXECUTORS: dict[str, tuple[Executor, int]] = {
 
 
 @pytest.fixture(scope="module")
-def bots() -> list[Bot]:
+def bots() -> list[BuiltBot]:
     """Return two quick bots."""
     return [built(SAMPLES / "cardshark" / name) for name in ("davey.c", "cautious.c")]
 
 
-def fixtures(bots: list[Bot]) -> list[Fixture]:
+def fixtures(bots: list[BuiltBot]) -> list[Fixture]:
     """Return something to play."""
     return [fixture_of("cardshark", bots, 2, f"test/{number}") for number in range(1, FIXTURES + 1)]
 
 
-def setup_of(bots: list[Bot]) -> WorkerSetup:
+def setup_of(bots: list[BuiltBot]) -> WorkerSetup:
     """Return what an executor must know."""
     return WorkerSetup("cardshark", GAMES["cardshark"].presets["thread"], tuple(bots), SEED, level())
 
 
-def all_of(executor: Executor, workers: int, bots: list[Bot], lost: Callable[[str], None] = print) -> dict[str, Any]:
+def all_of(
+    executor: Executor, workers: int, bots: list[BuiltBot], lost: Callable[[str], None] = print
+) -> dict[str, Any]:
     """Return what comes of the fixtures, without what no two runs have in common."""
 
     async def play() -> list[Record]:
@@ -106,7 +108,7 @@ def all_of(executor: Executor, workers: int, bots: list[Bot], lost: Callable[[st
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.long] if "cluster" in name else []) for name in EXECUTORS]
 )
-def test_the_same_fixtures_come_out_the_same(name: str, bots: list[Bot]) -> None:
+def test_the_same_fixtures_come_out_the_same(name: str, bots: list[BuiltBot]) -> None:
     executor, workers = EXECUTORS[name]
     assert all_of(executor, workers, bots) == all_of(here, 1, bots)
 
@@ -118,7 +120,7 @@ def words(process: psutil.Process) -> list[str]:
     return []
 
 
-def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again(bots: list[Bot]) -> None:
+def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again(bots: list[BuiltBot]) -> None:
     lost: list[str] = []
 
     async def play() -> list[Record]:
@@ -139,20 +141,20 @@ def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again(bots: list[
     assert lost[0].startswith("a worker is lost; test/")
 
 
-def test_a_worker_that_fails_says_why(bots: list[Bot]) -> None:
+def test_a_worker_that_fails_says_why(bots: list[BuiltBot]) -> None:
     nobody = [bot._replace(folder="/nowhere") for bot in bots]
     with pytest.raises(BaseExceptionGroup) as failure:
         all_of(processes, 1, nobody)
     assert failure.group_contains(WorkerFailed, match="KeeperDied")
 
 
-def test_nothing_lives_on_after_the_block(bots: list[Bot]) -> None:
+def test_nothing_lives_on_after_the_block(bots: list[BuiltBot]) -> None:
     before = {each.pid for each in descendants(os.getpid())}
     all_of(*EXECUTORS["two workers"], bots)
     assert {each.pid for each in descendants(os.getpid())} == before
 
 
-def test_leaving_early_ends_what_is_under_way(bots: list[Bot]) -> None:
+def test_leaving_early_ends_what_is_under_way(bots: list[BuiltBot]) -> None:
     async def play() -> None:
         async with processes(setup_of(bots), print, 2) as hands:
             for fixture in fixtures(bots):

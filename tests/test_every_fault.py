@@ -32,7 +32,7 @@ from host.games import GAMES
 from host.play.records import Job, Record
 from host.sandbox import Home, landlock, sandboxed
 from host.sandbox.detect import randomizes_pids
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from protocols import PROTOCOLS
 from protocols.wire import FaultKind
@@ -63,7 +63,7 @@ PASSES = {"cardshark": "'S'", "pazaak": "'STAND'", "holdem": "0"}
 
 
 @cache
-def control(kind: str, name: str = "control") -> Bot:
+def control(kind: str, name: str = "control") -> BuiltBot:
     """Return an honest bot."""
     folder = CACHE / "controls"
     folder.mkdir(exist_ok=True)
@@ -73,15 +73,15 @@ def control(kind: str, name: str = "control") -> Bot:
     return built(source, name=name)
 
 
-def company(rogue: Rogue, bot: Bot) -> list[Bot]:
+def company(rogue: Rogue, bot: BuiltBot) -> list[BuiltBot]:
     """Return who sits at a rogue's table, the rogue first."""
     if rogue.game == "holdem":
         return [bot, control("holdem", "control"), control("holdem", "another")]
-    twin = [bot._replace(name="twin")] if rogue.twice else []
+    twin = [bot.with_keys(name="twin")] if rogue.twice else []
     return [bot, *twin, control(rogue.beside)]
 
 
-def played_and_left(game: str, bots: list[Bot], tables: int) -> tuple[Record, list[int]]:
+def played_and_left(game: str, bots: list[BuiltBot], tables: int) -> tuple[Record, list[int]]:
     """Play, and return also which processes of the sandboxes live on when the house is closed."""
     rules: dict[str, Any] = {"cardshark": {"hands": 1}, "holdem": {"rounds": 2}}.get(game, {})
 
@@ -128,7 +128,7 @@ def plays(rogue: Rogue, **changes: Any) -> None:
         pytest.skip("PROCESS NUMBERS ARE COUNTED ON HERE")
     bot = built(rogue.file, rogue.game, rogue.limits, **rogue.spec_changes(), **changes)
     assert bool(bot.warm) == bool(changes)
-    bot = bot._replace(tables=rogue.numbers, parallel_tables=rogue.parallel_tables)
+    bot = bot.with_keys(table_ids=rogue.numbers, parallel_tables=rogue.parallel_tables)
     bots = company(rogue, bot)
 
     with nothing_left_behind():
@@ -213,7 +213,7 @@ def test_a_dozen_rogues_get_their_verdicts_in_every_game_over_every_protocol_at_
             protocol="argv",
         )
     ]
-    honest += [honest[0]._replace(name="another")] if game == "holdem" else []
+    honest += [honest[0].with_keys(name="another")] if game == "holdem" else []
     for name, verdict in DOZEN.items():
         rogue = ROGUES_BY_NAME[name]
         limits = rogue.limits._replace(startup=0.0)

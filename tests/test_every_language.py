@@ -8,7 +8,7 @@ from house import AMPLE, answers_of, built, faults_of, played, written
 
 from host.base.errors import UserError
 from host.sandbox.limits import MIB
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from host.submissions.languages import LANGUAGES, Language, tool
 from protocols.wire import Answer, Move
 
@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def answers(bot: Bot, tables: int = 2) -> list[Answer]:
+def answers(bot: BuiltBot, tables: int = 2) -> list[Answer]:
     """Return what a bot answers when it sits at cardshark's table alone."""
     record = played("cardshark", [bot], tables, hands=1)
     assert not faults_of(record, bot.name), record.evidence
@@ -44,7 +44,7 @@ def test_a_rows_hello_program_builds_and_answers(row: Language, folder: Path) ->
 
     bot = built(written(row.hello, suffix, folder, NAMES.get(row.name, "hello")), protocol="argv")
 
-    assert bot.language == row.name
+    assert bot.spec.language == row.name
     assert answers(bot) == [STANDS] * 2
 
 
@@ -52,7 +52,7 @@ def test_a_rows_hello_program_builds_and_answers(row: Language, folder: Path) ->
 def test_every_suffix_of_a_row_is_that_language(row: Language, folder: Path) -> None:
     needs(*row.programs)
     for suffix in row.suffixes[1:]:  # the first is that of the test above
-        assert built(written(row.hello, suffix, folder, NAMES.get(row.name, "hello"))).language == row.name
+        assert built(written(row.hello, suffix, folder, NAMES.get(row.name, "hello"))).spec.language == row.name
 
 
 @pytest.mark.parametrize("compiler", ["ecl", "clisp"])

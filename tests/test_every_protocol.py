@@ -15,7 +15,7 @@ from host.games import GAMES
 from host.games.engine import Game
 from host.games.holdem import Other
 from host.games.holdem import View as HoldemView
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from protocols import PROTOCOLS
 from protocols.wire import KNOWN, Answer, Fault, FaultKind, Move, Protocol, View, spell
 
@@ -306,12 +306,12 @@ def test_a_real_bot_is_asked_in_the_bytes_that_the_protocol_spells(game: Game, p
         assert heard == (protocol.ask(view)[0] if protocol.lives else b"\n".join(protocol.ask(view)) + b"\n")
 
 
-def asked(game: Game, bot: Bot, views: list[View]) -> list[Answer]:
+def asked(game: Game, bot: BuiltBot, views: list[View]) -> list[Answer]:
     """Ask a real bot in its sandbox, one question after the other; return its answers."""
     return [answer for _, answer in heard_by(game, bot, views)]
 
 
-def heard_by(game: Game, bot: Bot, views: list[View]) -> list[tuple[bytes, Answer]]:
+def heard_by(game: Game, bot: BuiltBot, views: list[View]) -> list[tuple[bytes, Answer]]:
     """Return what a bot had written to its standard error by the time of each answer, and the answers."""
 
     async def work() -> list[tuple[bytes, Answer]]:

@@ -41,7 +41,7 @@ from host.sandbox.keeper import Ended, KeeperDied
 from host.sandbox.levels import Level
 from host.sandbox.limits import MIB, Limits
 from host.sandbox.process_tree import descendants
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from host.submissions.languages import LANGUAGES, Language, tool
 from protocols.wire import Answer, Fault, FaultKind, Move
@@ -65,14 +65,16 @@ def test_this_machine_has_a_sandbox() -> None:
 
 
 @cache
-def bot_of(source: str, suffix: str = ".c") -> Bot:
+def bot_of(source: str, suffix: str = ".c") -> BuiltBot:
     """Build a bot from its text, once for all levels."""
     folder = CACHE / "attackers"
     folder.mkdir(exist_ok=True)
     return built(written(source, suffix, folder, f"attacker{abs(hash(source))}"))
 
 
-async def decided(level: Level, bot: Bot, limits: Limits, questions: int = 1) -> tuple[list[Answer], Seat, Sandbox]:
+async def decided(
+    level: Level, bot: BuiltBot, limits: Limits, questions: int = 1
+) -> tuple[list[Answer], Seat, Sandbox]:
     """Seat a bot in a sandbox of a level and ask it."""
     home = Home(Path(bot.folder))
     async with (
@@ -621,7 +623,7 @@ def test_a_bot_that_lives_on_is_held_to_its_computing_exactly() -> None:
                 pass
             print("S", flush=True)
     """
-    bot = bot_of(source, ".py")._replace(protocol="lines")
+    bot = bot_of(source, ".py").with_keys(protocol="lines")
     with nothing_left_behind():
         answers, _, _ = trio.run(decided, Level.L4, bot, AMPLE._replace(cpu=0.79), 2)
 
@@ -638,7 +640,7 @@ def test_usage_of_a_bot_that_lives_on_is_all_that_it_used() -> None:
                 pass
             print("S", flush=True)
     """
-    bot = bot_of(source, ".py")._replace(protocol="lines")
+    bot = bot_of(source, ".py").with_keys(protocol="lines")
     for level in levels():
         answers, seat, _ = trio.run(decided, level, bot, AMPLE, 4)
         assert answers == [STANDS] * 4

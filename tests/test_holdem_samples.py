@@ -13,7 +13,7 @@ from host.games.engine import Table
 from host.games.holdem import GAME, View
 from host.games.luck import Luck
 from host.sandbox.limits import Limits
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
 from host.submissions.sample_bots import samples
@@ -26,7 +26,7 @@ RULES = GAME.presets["banksalad"]._replace(rounds=12)
 
 
 @cache
-def bot(name: str) -> Bot:
+def bot(name: str) -> BuiltBot:
     """Return a sample bot, built."""
     return trio.run(build, load_submission(samples("holdem")[name]), house.level())._replace(limits=house.AMPLE)
 
@@ -89,7 +89,7 @@ def test_every_example_gets_a_legal_answer_within_the_second_of_2018(name: str) 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_question_gets_a_legal_answer_and_none_costs_a_process(name: str) -> None:
-    answers, usage = told(name, QUESTIONS, bot(name).parallel_tables)
+    answers, usage = told(name, QUESTIONS, bot(name).spec.parallel_tables)
     legal = [
         isinstance(answer, Move) and GAME.allows(RULES, view, answer)
         for view, answer in zip(QUESTIONS, answers, strict=True)
@@ -100,12 +100,12 @@ def test_every_question_gets_a_legal_answer_and_none_costs_a_process(name: str) 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "card_score"])
 def test_one_at_a_time_and_a_wave_at_once_the_answers_are_the_same(name: str) -> None:
     questions = QUESTIONS[:160]
-    waves = asked(name, [*questions, *questions], bot(name).parallel_tables)[160:]
-    assert bot(name).parallel_tables == 32 and asked(name, questions, 1) == waves
+    waves = asked(name, [*questions, *questions], bot(name).spec.parallel_tables)[160:]
+    assert bot(name).spec.parallel_tables == 32 and asked(name, questions, 1) == waves
 
 
 def test_card_score_is_a_bot_of_2018() -> None:
-    assert (bot("card_score").lifetime, bot("card_score").parallel_tables) == ("table", 1)
+    assert (bot("card_score").spec.lifetime, bot("card_score").spec.parallel_tables) == ("table", 1)
     assert asked("card_score", QUESTIONS[:80], 1) == asked("card_score", QUESTIONS[:80], 1, seed=2)
 
 

@@ -15,7 +15,7 @@ from host.play.worker import rules_of
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import BotSpec, Submission
-from host.submissions.build import SPELLED_LIMITS, Bot, spelled_spec, spelled_steps
+from host.submissions.build import SPELLED_LIMITS, BuiltBot, spelled_spec, spelled_steps
 from host.submissions.languages import Step
 from host.tournament.stage_runner import bot_metadata, fixture_metadata, fixture_of
 
@@ -97,28 +97,34 @@ def test_the_folder_of_a_build_is_named_by_its_commands() -> None:
 # Between croupier and its workers, and in journals. Every field has a value of its own, so that two that change places
 # are noticed.
 
-BOT = Bot(
-    name="a",
-    language="c",
-    protocol="lines",
+BOT = BuiltBot(
+    spec=BotSpec(
+        name="a",
+        author="An author",
+        language="c",
+        protocol="lines",
+        parallel_tables=16,
+        table_ids=True,
+        lifetime="table",
+        state="memory",
+        state_lifetime="stage",
+    ),
     argv=("./bot",),
     folder="/folder",
     sha256="ff",
     env=(("KEY", "value"),),
     limits=Limits(move=2.0, clock="fair"),
-    parallel_tables=16,
-    table_ids=True,
-    lifetime="table",
-    state="memory",
-    state_lifetime="stage",
-    author="An author",
     warm=("warm",),
 )
 LIMITS_LINE = '[2.0,10.0,1.0,86400.0,536870912,64,4096,1048576,16777216,64,"fair"]'
-BOT_LINE = (
-    f'["a","c","lines",["./bot"],"/folder","ff",[["KEY","value"]],{LIMITS_LINE},16,true,"table","memory","stage",'
-    '"An author",["warm"]]'
+SPEC_LINE = (
+    '{"name":"a","author":"An author","game":"","language":"c","protocol":"lines","sources":[],"entry":"","main":"",'
+    '"run":[],"build":[],"compiler":"","adapter":"","heap":0,"python":"","requires":[],"env":{},"needs":[],'
+    '"parallel_tables":16,"table_ids":true,"lifetime":"table","warm":false,"state":"memory","state_lifetime":"stage",'
+    '"limits":{"move":-1.0,"startup":-1.0,"cpu":-1.0,"cpu_table":-1.0,"memory":-1,"tasks":-1,"output":-1,"state":-1,'
+    '"files":-1,"open_files":-1}}'
 )
+BOT_LINE = f'[{SPEC_LINE},["./bot"],"/folder","ff",[["KEY","value"]],{LIMITS_LINE},["warm"]]'
 SETUP = WorkerSetup(
     game="cardshark",
     rules=GAMES["cardshark"].presets["thread"],

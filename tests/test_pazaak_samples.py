@@ -12,7 +12,7 @@ from test_simplepazaak import asked
 from host.games.engine import Table
 from host.games.luck import Luck
 from host.games.pazaak import GAME, View
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
 from host.submissions.sample_bots import samples
@@ -23,7 +23,7 @@ TABLES = 60
 
 
 @cache
-def bot(name: str) -> Bot:
+def bot(name: str) -> BuiltBot:
     """Return a sample bot, built."""
     return trio.run(build, load_submission(samples("pazaak")[name]), house.level())._replace(limits=house.AMPLE)
 
@@ -71,7 +71,7 @@ def test_one_at_a_time_and_128_at_once_the_answers_are_the_same(name: str) -> No
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_bears_whole_waves(name: str) -> None:
-    assert bot(name).parallel_tables == 128
+    assert bot(name).spec.parallel_tables == 128
 
 
 def test_glaucus_takes_its_chance_from_its_seed() -> None:

@@ -32,29 +32,29 @@ from host.games import GAMES
 from host.play.bot_pool import MAX_HOST_FAILURES, bot_seed
 from host.play.records import Job, Record
 from host.sandbox.process_tree import descendants
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from protocols.wire import Answer, Fault, FaultKind, Move
 
 STAND = Move("S")
 TABLES = 25  # more than a bot is asked when it fails every time
 
-Make = Callable[..., Bot]
+Make = Callable[..., BuiltBot]
 
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
     """Return what builds a bot of this test from a text."""
 
-    def make(text: str, suffix: str = ".py", name: str = "bot", **changes: Any) -> Bot:
+    def make(text: str, suffix: str = ".py", name: str = "bot", **changes: Any) -> BuiltBot:
         table_ids, parallel_tables = changes.pop("table_ids", False), changes.pop("parallel_tables", 1)
         limits, game = changes.pop("limits", AMPLE), changes.pop("game", "cardshark")
         bot = built(written(text, suffix, tmp_path, name), game, limits, **changes)
-        return bot._replace(table_ids=table_ids, parallel_tables=parallel_tables)
+        return bot.with_keys(table_ids=table_ids, parallel_tables=parallel_tables)
 
     return make
 
 
-def alone(bot: Bot, tables: int, path: str = "test/1") -> Record:
+def alone(bot: BuiltBot, tables: int, path: str = "test/1") -> Record:
     """Play one-handed tables with one bot only; a bot that stands is asked once a table."""
     return played("cardshark", [bot], tables, path=path, hands=1)
 
@@ -494,7 +494,7 @@ def test_two_state_files_are_two(make: Make) -> None:
     assert [answer for answer in answers_of(record)[0] if answer == Move("B", 1)] == [Move("B", 1)] * 2
 
 
-def fixtures(bot: Bot, count: int, tables: int) -> list[list[int]]:
+def fixtures(bot: BuiltBot, count: int, tables: int) -> list[list[int]]:
     """Play some fixtures in one house; return the bets of each."""
 
     async def work() -> list[list[int]]:
@@ -525,7 +525,7 @@ TELLS = """
 """
 
 
-def environment_of(bot: Bot, path: str = "test/1") -> dict[str, str]:
+def environment_of(bot: BuiltBot, path: str = "test/1") -> dict[str, str]:
     """Return the environment that a bot finds, from its own last words."""
     (piece, _slowest) = alone(bot, 1, path).evidence
     return dict(line.split("=", 1) for line in piece.stderr.decode().splitlines())
@@ -670,7 +670,7 @@ async def kill_keepers_of(program: str, times: int) -> None:
                 dead.add(keeper)  # its bot dies with it: who asks now may be told of neither
 
 
-def played_with_dying_keepers(bots: list[Bot], times: int) -> Record:
+def played_with_dying_keepers(bots: list[BuiltBot], times: int) -> Record:
     """Play while the first bot's keeper is killed so many times."""
 
     async def work() -> Record:

@@ -15,7 +15,7 @@ from host.bots.values import Batch, Question
 from host.games.pazaak import GAME, View
 from host.sandbox import Home, sandboxed
 from host.sandbox.limits import Limits
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
 from protocols.wire import Answer, Fault, FaultKind, Move
@@ -27,7 +27,7 @@ DECIDES = """
             Collection<Card> yourSideDeck, int opponentSideDeckCount, Action opponentAction, boolean opponentDidPlay)"""
 
 
-async def asked(bot: Bot, views: Sequence[View], at_once: int = 128, seed: int = 1) -> list[Answer]:
+async def asked(bot: BuiltBot, views: Sequence[View], at_once: int = 128, seed: int = 1) -> list[Answer]:
     """Ask one process, in waves; return its answers."""
     questions = [Question(1, number, view) for number, view in enumerate(views, 1)]
     answers: list[Answer] = []
@@ -49,12 +49,12 @@ def handed_in(folder: Path, java: str, manifest: str = "", name: str = "Bot") ->
     return folder
 
 
-def built(folder: Path, limits: Limits = house.AMPLE) -> Bot:
+def built(folder: Path, limits: Limits = house.AMPLE) -> BuiltBot:
     """Build a submission, found as croupier finds any bot."""
     return trio.run(build, load_submission(folder), house.level())._replace(limits=limits)
 
 
-def answers(bot: Bot, views: Sequence[View] = EXAMPLES, at_once: int = 128) -> list[Answer]:
+def answers(bot: BuiltBot, views: Sequence[View] = EXAMPLES, at_once: int = 128) -> list[Answer]:
     """Return a bot's answers."""
     return trio.run(asked, bot, views, at_once)
 
@@ -84,7 +84,7 @@ SITUATIONS = {
 
 
 @pytest.fixture(scope="module")
-def moody(tmp_path_factory: pytest.TempPathFactory) -> Bot:
+def moody(tmp_path_factory: pytest.TempPathFactory) -> BuiltBot:
     """Build a class that takes player one's hand wins for the number of a situation."""
     cases = "\n".join(f"case {number}: {body} break;" for number, body in enumerate(SITUATIONS.values()))
     java = f"""
@@ -178,12 +178,12 @@ def test_a_get_response_may_return_its_move(tmp_path: Path) -> None:
     assert answers(built(handed_in(tmp_path, java)), EXAMPLES[2:5]) == [Move("PLAY", 2), STAND, STAND]
 
 
-def test_no_action_is_stand_and_a_play_without_a_card_is_a_play_of_none(moody: Bot) -> None:
+def test_no_action_is_stand_and_a_play_without_a_card_is_a_play_of_none(moody: BuiltBot) -> None:
     views = in_situation("no action, or a play without a card", [EXAMPLES[3], EXAMPLES[2]])
     assert answers(moody, views) == [STAND, Move("PLAY", 0)]
 
 
-def test_an_action_outlasts_the_turn_but_not_the_hand(moody: Bot) -> None:
+def test_an_action_outlasts_the_turn_but_not_the_hand(moody: BuiltBot) -> None:
     hands = [(8, 7), (8, 7, 1), (9,)]
     views = [EXAMPLES[1]._replace(your_hand=hand) for hand in hands]
     assert answers(moody, in_situation("an action at the first chance only", views)) == [
@@ -193,7 +193,7 @@ def test_an_action_outlasts_the_turn_but_not_the_hand(moody: Bot) -> None:
     ]
 
 
-def test_cards_are_equal_by_value_and_lists_are_the_bots_own(moody: Bot) -> None:
+def test_cards_are_equal_by_value_and_lists_are_the_bots_own(moody: BuiltBot) -> None:
     assert answers(moody, in_situation("lists taken apart", EXAMPLES[:1] * 2)) == [Move("PLAY", 5)] * 2
 
 
@@ -244,20 +244,20 @@ def test_a_class_without_get_response_gets_the_compilers_words_and_ours(tmp_path
     )
 
 
-def test_what_is_printed_is_no_answer_and_no_fault(moody: Bot) -> None:
+def test_what_is_printed_is_no_answer_and_no_fault(moody: BuiltBot) -> None:
     assert answers(moody, in_situation("prints", EXAMPLES)) == [STAND] * len(EXAMPLES)
 
 
-def test_a_bot_cannot_read_the_next_question(moody: Bot) -> None:
+def test_a_bot_cannot_read_the_next_question(moody: BuiltBot) -> None:
     assert answers(moody, in_situation("reads", EXAMPLES)) == [Move("END")] * len(EXAMPLES)
 
 
-def test_an_exception_is_a_fault_and_its_object_lives_on(moody: Bot) -> None:
+def test_an_exception_is_a_fault_and_its_object_lives_on(moody: BuiltBot) -> None:
     thrown = Fault(FaultKind.EXCEPTION, "ArithmeticException")
     assert answers(moody, in_situation("throws", EXAMPLES[:3])) == [Move("PLAY", 1), thrown, Move("PLAY", 3)]
 
 
-def test_a_bot_that_hangs_or_exits_does_so_at_that_question_however_many_are_asked_at_once(moody: Bot) -> None:
+def test_a_bot_that_hangs_or_exits_does_so_at_that_question_however_many_are_asked_at_once(moody: BuiltBot) -> None:
     bot = moody._replace(limits=house.AMPLE._replace(move=1.5))
     told = answers(bot, in_situation("hangs or exits", EXAMPLES))
     at = [EXAMPLES[number].your_hand for number, answer in enumerate(told) if answer != STAND]

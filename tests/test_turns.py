@@ -12,7 +12,7 @@ from host.bots.values import Batch, Question
 from host.games import GAMES
 from host.sandbox import Home, Sandbox, sandboxed
 from host.sandbox.process_tree import descendants
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from protocols.wire import Fault, FaultKind, Move
 
 GAME = GAMES["cardshark"]
@@ -54,7 +54,7 @@ ENOUGH = 0.5  # seconds of computing that tell who ponders for a second from who
 pytestmark = pytest.mark.skipif(not level().traits.isolates, reason="NO SANDBOX HERE")
 
 
-def bot_of(source: str, suffix: str, name: str) -> Bot:
+def bot_of(source: str, suffix: str, name: str) -> BuiltBot:
     """Build a bot that lives on."""
     folder = CACHE / "turns"
     folder.mkdir(exist_ok=True)

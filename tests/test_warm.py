@@ -21,7 +21,7 @@ from host.sandbox.detect import detect
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.sandbox.process_tree import descendants
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from host.submissions.check import checked
 from host.submissions.discovery import load_submission
@@ -51,7 +51,7 @@ def folder_of(source: str, **files: str) -> Path:
 
 
 def asked(
-    level: Level, bot: Bot, questions: int = 3, limits: Limits = AMPLE
+    level: Level, bot: BuiltBot, questions: int = 3, limits: Limits = AMPLE
 ) -> tuple[list[Answer], Sequence[Evidence], int]:
     """Ask a bot; return its answers, the evidence and how many words its interpreter's command has, 0 when it is cold."""
 
@@ -436,8 +436,8 @@ def test_the_first_questions_seed_is_not_the_seconds_fixtures() -> None:
     async def work() -> list[list[list[Answer]]]:
         from house import answers_of as all_answers
 
-        async with opened("cardshark", [bot, bot._replace(name="other")]) as house:
-            names = [bot, bot._replace(name="other")]
+        async with opened("cardshark", [bot, bot.with_keys(name="other")]) as house:
+            names = [bot, bot.with_keys(name="other")]
             return [
                 all_answers(await house.play(Job(fixture_of("cardshark", names, 1, path, hands=1))))
                 for path in ("a/1", "a/2")

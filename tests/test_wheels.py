@@ -17,7 +17,7 @@ from command import croupier
 
 from host.base.errors import UserError
 from host.submissions import requirements
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
 
@@ -78,7 +78,7 @@ def guest(place: Path, requires: str, package: str = LIMITS, **more: str) -> Pat
     return folder
 
 
-def built(folder: Path) -> Bot:
+def built(folder: Path) -> BuiltBot:
     """Return a bot, built."""
     return trio.run(build, load_submission(folder), house.level())
 

@@ -33,7 +33,7 @@ from host.play.records import WorkerSetup, encode
 from host.sandbox.levels import UNPROTECTED, Level
 from host.sandbox.limits import Limits
 from host.submissions import requirements
-from host.submissions.bot_spec import Bot, Submission
+from host.submissions.bot_spec import BuiltBot, Submission
 from host.submissions.build import File, files_of
 from host.tournament.stage_runner import Backend
 
@@ -350,7 +350,7 @@ class Cluster:
         granted: Limits,
         level: Level,
         told: Callable[[str, float], None],
-    ) -> list[Bot]:
+    ) -> list[BuiltBot]:
         """Have every machine build and start the bots; return them as the first one made them.
 
         A machine that lacks what a bot needs is refused; what is wrong with a bot is Refused as on one machine.

@@ -15,7 +15,7 @@ from host.games import GAMES
 from host.play.custom_games import GameOrigin, reload_game
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
-from host.submissions.bot_spec import Bot, Submission
+from host.submissions.bot_spec import BuiltBot, Submission
 from host.submissions.preflight import prepare_bots
 
 
@@ -32,7 +32,7 @@ class PrepareRequest(NamedTuple):
 class PrepareResult(NamedTuple):
     """How making bots ready has ended: the bots, or everything that is wrong."""
 
-    bots: tuple[Bot, ...] = ()
+    bots: tuple[BuiltBot, ...] = ()
     problems: tuple[Problem, ...] = ()
     exit_code: int = 0
     origin: GameOrigin = GameOrigin()  # where the game is found there

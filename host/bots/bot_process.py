@@ -10,14 +10,14 @@ from host.bots.monitor import MonitoredSandbox
 from host.bots.stderr_log import StderrLog
 from host.bots.values import Batch, BatchResult, ProcessTotals
 from host.sandbox import Sandbox
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from protocols.wire import Grammar
 
 
 class BotContext(NamedTuple):
     """What the processes of a bot are started and measured with."""
 
-    bot: Bot
+    bot: BuiltBot
     grammar: Grammar
     argv: Sequence[bytes]
     env: Mapping[str, str]

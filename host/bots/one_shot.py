@@ -24,7 +24,7 @@ class OneShot:
     def __init__(self, context: BotContext) -> None:
         self._context, self._policy = context, context.policy
         self._limits, self._sandbox, self._monitored = context.bot.limits, context.sandbox, context.monitored
-        self._protocol = PROTOCOLS[context.bot.protocol]
+        self._protocol = PROTOCOLS[context.bot.spec.protocol]
         self._budget = TableBudget(self._limits.cpu_table)
         self.totals, self.stderr_log = ProcessTotals(), StderrLog()
         self._questions: Sequence[HasQuestion] = ()

@@ -73,8 +73,8 @@ class PersistentProcess:
 
     def __init__(self, context: BotContext) -> None:
         bot = context.bot
-        self._context, self._monitored, self._protocol = context, context.monitored, PROTOCOLS[bot.protocol]
-        self._reader = LineReader(self._protocol, context.grammar, bot.limits.output, table_ids=bot.table_ids)
+        self._context, self._monitored, self._protocol = context, context.monitored, PROTOCOLS[bot.spec.protocol]
+        self._reader = LineReader(self._protocol, context.grammar, bot.limits.output, table_ids=bot.spec.table_ids)
         self._timer = AnswerTimer(context.policy, bot.limits.move)
         self._allowance = StartupAllowance(bot.limits.startup, bot.limits.move)
         self._budget = TableBudget(bot.limits.cpu_table)
@@ -110,7 +110,7 @@ class PersistentProcess:
         self._questions, pipes, bot = batch.questions, self._pipes, self._context.bot
         if pipes is None or not batch.questions or self._allowance.is_open:
             return None
-        if bot.lifetime == "table" or self._budget.is_limited or self._has_early_output():
+        if bot.spec.lifetime == "table" or self._budget.is_limited or self._has_early_output():
             return None
         self._write_questions()
         return None if pipes.unsent or pipes.output >= MAX_SELECTABLE else self
@@ -133,7 +133,7 @@ class PersistentProcess:
         tables = [question.table for question in self._questions]
         if self._budget.begin(max(tables), self.totals.cpu) <= 0:
             return OVERSPENT
-        if self._context.bot.lifetime == "table" and tables[0] != self._table:
+        if self._context.bot.spec.lifetime == "table" and tables[0] != self._table:
             await self.shut_down(ORDERLY_EXIT_S)
             self._table = tables[0]
         if self._pipes is None:
@@ -181,7 +181,7 @@ class PersistentProcess:
         self._usage_before = self._monitored.total() if questions[0].table <= TIMED_TABLES else None
         lines = self._protocol.lines([question.view for question in questions])
         numbers: Sequence[int] = range(len(questions))
-        if bot.table_ids:
+        if bot.spec.table_ids:
             numbers = [self._table_ids.number(question.table) for question in questions]
             lines = self._table_ids.lines(numbers, lines)
         self._state.expect(numbers)

@@ -29,7 +29,7 @@ from host.bots.values import (
 )
 from host.games.engine import Game
 from host.sandbox import KeeperDied, KeeperOutOfMemory, Sandbox
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind
 
@@ -47,12 +47,12 @@ SPIN_S, POLLS_WITHOUT_SPIN = (
 class Seat:
     """A bot at the tables of one fixture: counts its faults, keeps the evidence, and benches it after too many."""
 
-    def __init__(self, bot: Bot, process: BotProcess | None, *, blamed: bool = False) -> None:
+    def __init__(self, bot: BuiltBot, process: BotProcess | None, *, blamed: bool = False) -> None:
         """Without a process the bot is benched. If a blamed bot's keeper dies, that is a crash of the bot."""
         self.bot, self.benched = bot, process is None
         self.has_lost_sandbox = False  # because of its bot
         self._process, self._blamed = process, blamed
-        self._lines = PROTOCOLS[bot.protocol].lines
+        self._lines = PROTOCOLS[bot.spec.protocol].lines
         self._questions: Sequence[HasQuestion] = ()
         self._grave = 0  # faults that count towards benching
         self.faults: Counter[str] = Counter()
@@ -294,7 +294,7 @@ def _poll(processes: Sequence[PolledProcess]) -> None:
 
 @contextlib.asynccontextmanager
 async def open_seat(
-    bot: Bot, game: Game, sandbox: Sandbox | None, seed: int, watcher: Monitor, *, blamed: bool = False
+    bot: BuiltBot, game: Game, sandbox: Sandbox | None, seed: int, watcher: Monitor, *, blamed: bool = False
 ) -> AsyncIterator[Seat]:
     """Seat a bot for one fixture in its sandbox; leaving the block ends it and all it has started.
 
@@ -309,7 +309,7 @@ async def open_seat(
 
 @contextlib.asynccontextmanager
 async def open_process(
-    bot: Bot, game: Game, sandbox: Sandbox, seed: int, watcher: Monitor, *, blamed: bool = False
+    bot: BuiltBot, game: Game, sandbox: Sandbox, seed: int, watcher: Monitor, *, blamed: bool = False
 ) -> AsyncIterator[BotProcess]:
     """Open what asks a bot in its sandbox, without counting its faults; leaving the block ends all it has started.
 
@@ -328,7 +328,7 @@ async def open_process(
                     policy=DeadlinePolicy(bot.limits, sandbox, charged=blamed),
                     nursery=nursery,
                 )
-                process = PersistentProcess(context) if PROTOCOLS[bot.protocol].lives else OneShot(context)
+                process = PersistentProcess(context) if PROTOCOLS[bot.spec.protocol].lives else OneShot(context)
                 patience = 0.0
                 try:
                     yield process

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from host.base import paths
 from host.sandbox import Home, Sandbox, sandboxed
 from host.sandbox.levels import Level
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 
 
 class BotSandbox(NamedTuple):
@@ -33,17 +33,17 @@ class BotSandbox(NamedTuple):
 
 
 @contextlib.asynccontextmanager
-async def bot_sandbox(bot: Bot, level: Level) -> AsyncIterator[BotSandbox]:
+async def bot_sandbox(bot: BuiltBot, level: Level) -> AsyncIterator[BotSandbox]:
     """Make a bot's sandbox, its state file empty; both are gone when the block is left. Raise as `sandboxed` does."""
     with contextlib.ExitStack() as files:
         place, descriptor, limits = None, -1, bot.limits
-        if bot.state and limits.state:
+        if bot.spec.state and limits.state:
             limits = limits._replace(files=min(limits.files, limits.state))  # the kernel has one for every file
             descriptor, name = tempfile.mkstemp(dir=_states())
             files.callback(os.unlink, name)
             files.callback(os.close, descriptor)
             place = Path(name)
-        async with sandboxed(level, Home(Path(bot.folder), state=place, state_name=bot.state), limits) as sandbox:
+        async with sandboxed(level, Home(Path(bot.folder), state=place, state_name=bot.spec.state), limits) as sandbox:
             made = BotSandbox(sandbox, descriptor)
             made.write_state()
             yield made

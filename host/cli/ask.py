@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from host.cli.ask_report import AskReport, Difference
     from host.inspect.repro import Repro, Target
     from host.sandbox.levels import Level
-    from host.submissions.bot_spec import Bot, Submission
+    from host.submissions.bot_spec import BuiltBot, Submission
     from host.tournament.journal import Journal
 
 LATEST = 1000  # questions over which two bots are compared
@@ -187,7 +187,7 @@ def _spec(context: CliContext, word: str, game: str, sources: Mapping[str, str])
     return submission
 
 
-def _built(submission: "Submission", repro: "Repro", level: "Level", chosen: AskOptions) -> "Bot":
+def _built(submission: "Submission", repro: "Repro", level: "Level", chosen: AskOptions) -> "BuiltBot":
     import trio
 
     from host.inspect.reask import NO_LIMITS

@@ -10,7 +10,7 @@ from host.inspect.reask import Reply, differences
 from host.inspect.repro import Repro
 from host.report.replay import spelled
 from host.sandbox.levels import Level
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from protocols import PROTOCOLS
 
 MAX_DIFFERENCES = 20  # lines; --json lists all
@@ -21,7 +21,7 @@ class AskReport(NamedTuple):
     """The replies of a bot to recorded questions; it may have been asked several times."""
 
     repro: Repro
-    bot: Bot
+    bot: BuiltBot
     level: Level
     rounds: Sequence[Sequence[Reply]]
     limited: bool = True
@@ -108,7 +108,7 @@ class Difference(NamedTuple):
     """Where two bots answer the same recorded questions differently."""
 
     place: str  # the bot that was asked then
-    bots: Sequence[Bot]
+    bots: Sequence[BuiltBot]
     mine: Sequence[Reply]
     theirs: Sequence[Reply]
 
@@ -145,7 +145,7 @@ class Difference(NamedTuple):
         return one, f"{other}#2" if other == one else other
 
 
-def _row(round_number: int, reply: Reply, bot: Bot) -> dict[str, Any]:
+def _row(round_number: int, reply: Reply, bot: BuiltBot) -> dict[str, Any]:
     went = reply.time_breakdown
     return {
         "round": round_number,
@@ -185,8 +185,8 @@ def _repetition(rounds: Sequence[Sequence[Reply]]) -> Iterator[str]:
     yield f"  time     median {_ms(middle)}, {_ms(walls[0])} to {_ms(walls[-1])}; 95th percentile {_ms(late)}"
 
 
-def _question(reply: Reply, bot: Bot) -> str:
-    return escape_control_chars(PROTOCOLS[bot.protocol].lines((reply.then.view,)).decode().rstrip("\n"))
+def _question(reply: Reply, bot: BuiltBot) -> str:
+    return escape_control_chars(PROTOCOLS[bot.spec.protocol].lines((reply.then.view,)).decode().rstrip("\n"))
 
 
 def _wrote(raw: bytes) -> str:

@@ -17,7 +17,7 @@ from host.sandbox.detect import randomizes_pids
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits, seconds, size
 from host.submissions import sample_bots
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
 from protocols.wire import Move
@@ -115,7 +115,7 @@ async def attacked(level: Level, rogues: Sequence[Rogue]) -> list[Verdict]:
     return [await _one(rogue, honest, level) for rogue in rogues]
 
 
-async def _one(rogue: Rogue, honest: Bot, level: Level) -> Verdict:
+async def _one(rogue: Rogue, honest: BuiltBot, level: Level) -> Verdict:
     began = time.monotonic()
 
     def so(mark: str, got: str) -> Verdict:
@@ -140,7 +140,7 @@ async def _one(rogue: Rogue, honest: Bot, level: Level) -> Verdict:
     return so("✓" if well else "✗", ", ".join(sorted(faults)) or "harmless")
 
 
-async def _played(bot: Bot, honest: Bot, tables: int, level: Level) -> Record:
+async def _played(bot: BuiltBot, honest: BuiltBot, tables: int, level: Level) -> Record:
     game = sample_bots.ATTACKED_GAME
     rules = next(iter(GAMES[game].presets.values()))._replace(hands=1)
     setup = WorkerSetup(game=game, rules=rules, bots=(bot, honest), seed=b"an attack", level=level)

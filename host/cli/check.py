@@ -12,7 +12,7 @@ from host.cli import CliContext, completion, options, print_result
 if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
     from host.games.engine import Game
     from host.sandbox.levels import Level
-    from host.submissions.bot_spec import Bot, Submission
+    from host.submissions.bot_spec import BuiltBot, Submission
     from host.submissions.check import Line, Report
     from host.submissions.discovery import Entry
     from host.tournament.config import Tournament
@@ -91,7 +91,7 @@ def check_bots(
     level = level_in_force(tournament.level if tournament else DEFAULT_LEVEL, unsafe)
     limits = tournament.limits if tournament else Limits()
     reports: list[Report] = []
-    accepted: list[tuple[Bot, Game]] = []
+    accepted: list[tuple[BuiltBot, Game]] = []
     for name, entry, game in candidates:
         if entry.problems or entry.submission is None or game is None:
             reports.append(Report(name, "cannot play as it is", "", False, 0.0, (), entry.problems))

@@ -198,9 +198,9 @@ def build(context: CliContext, names: tuple[str, ...], force: bool, unsafe: bool
             exit_code = max(exit_code, refused.exit_code)
             continue
         took = time.monotonic() - started
-        rows.append({"bot": bot.name, "language": bot.language, "sha256": bot.sha256, "seconds": round(took, 3)})
+        rows.append({"bot": bot.name, "language": bot.spec.language, "sha256": bot.sha256, "seconds": round(took, 3)})
         if not context.json:
-            click.echo(f"  ✓ {escape_control_chars(bot.name):<24} {bot.language:<8} {took:.2f} s")
+            click.echo(f"  ✓ {escape_control_chars(bot.name):<24} {bot.spec.language:<8} {took:.2f} s")
             if context.verbose and log_of(bot.sha256).exists():
                 click.echo(log_of(bot.sha256).read_text())
     if context.json and not problems:

@@ -20,7 +20,7 @@ from host.play.records import WorkerSetup
 from host.sandbox import KeeperDied, KeeperOutOfMemory
 from host.sandbox.levels import Level
 from host.sandbox.limits import GIB, KIB, Limits
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from protocols.wire import Fault, FaultKind
 
 NO_LIMITS = Limits(move=60, startup=60, cpu=60, memory=8 * GIB, tasks=1024, output=64 * KIB)
@@ -45,7 +45,7 @@ class Reply(NamedTuple):
         return self.profile.breakdown(self.now.wall, self.now.cpu)
 
 
-async def reask(bot: Bot, repro: Repro, level: Level, times: int = 1) -> list[list[Reply]]:
+async def reask(bot: BuiltBot, repro: Repro, level: Level, times: int = 1) -> list[list[Reply]]:
     """Ask a bot, each time from a fresh start; return the replies of each time. Raise Refused if its sandbox fails."""
     async with running_monitor() as monitor, AsyncExitStack() as stack:
         setup = WorkerSetup(game=repro.game, rules=repro.rules, bots=(bot,), seed=b"", level=level)
@@ -53,7 +53,7 @@ async def reask(bot: Bot, repro: Repro, level: Level, times: int = 1) -> list[li
         return [await _one_round(bot, repro, pool, monitor) for _ in range(times)]
 
 
-async def _one_round(bot: Bot, repro: Repro, pool: BotPool, monitor: Monitor) -> list[Reply]:
+async def _one_round(bot: BuiltBot, repro: Repro, pool: BotPool, monitor: Monitor) -> list[Reply]:
     replies: list[Reply] = []
     try:
         sandbox = await pool.sandbox(bot, (repro.state or b"")[: bot.limits.state])
@@ -97,7 +97,7 @@ def differences(one: Sequence[Reply], other: Sequence[Reply]) -> list[tuple[Repl
     return [(mine, theirs) for mine, theirs in zip(one, other, strict=True) if mine.now.answer != theirs.now.answer]
 
 
-def asked_by_both(bots: Sequence[Bot], repros: Sequence[Repro], level: Level) -> tuple[list[Reply], list[Reply]]:
+def asked_by_both(bots: Sequence[BuiltBot], repros: Sequence[Repro], level: Level) -> tuple[list[Reply], list[Reply]]:
     """Return the replies of two bots to the same questions."""
 
     async def work() -> tuple[list[Reply], list[Reply]]:

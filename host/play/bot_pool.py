@@ -18,7 +18,7 @@ from host.play.records import Job, Record, WorkerSetup
 from host.play.results import recorded
 from host.play.table_plans import PLANS
 from host.sandbox import Sandbox
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 
 MAX_HOST_FAILURES = 3
 """Times a keeper may die, or the machine stall, under one bot of a fixture. The last of them is its bot's own crash or
@@ -68,7 +68,7 @@ class BotPool:
         self._stack, self._watcher = stack, watcher
         self._made: dict[str, tuple[BotSandbox, contextlib.AsyncExitStack]] = {}
 
-    async def sandbox(self, bot: Bot, state: bytes = b"") -> Sandbox:
+    async def sandbox(self, bot: BuiltBot, state: bytes = b"") -> Sandbox:
         """Return the bot's sandbox, and write its state file. Raise HostFailure if there can be no sandbox."""
         if bot.name not in self._made:
             own = await self._stack.enter_async_context(contextlib.AsyncExitStack())
@@ -96,14 +96,14 @@ class BotPool:
             for name in job.fixture.bots:
                 bot = self._bots[name]
                 if name in attempts.sequential:
-                    bot = bot._replace(parallel_tables=1)
+                    bot = bot.with_keys(parallel_tables=1)
                 sandbox = None if name in job.benched else await self._sandbox_of(bot, dict(job.states).get(name, b""))
                 seed = bot_seed(self.setup.seed, name, job.fixture.path)
                 block = open_seat(bot, self.game, sandbox, seed, self._watcher, blamed=name in attempts.blamed)
                 seats[name] = await stack.enter_async_context(block)
             yield seats
 
-    async def _sandbox_of(self, bot: Bot, state: bytes) -> Sandbox:
+    async def _sandbox_of(self, bot: BuiltBot, state: bytes) -> Sandbox:
         try:
             return await self.sandbox(bot, state)
         except HostFailure as failure:

@@ -11,7 +11,7 @@ from host.bots.seat import Seat, ask_all
 from host.bots.values import Batch, IllegalMove, Question
 from host.games.engine import Game, Request, Scores, Table
 from host.games.luck import Deal, Luck, Shuffler
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from protocols.wire import Answer, View
 
 MAX_PARALLEL_TABLES = 128
@@ -67,9 +67,9 @@ def usable_parallelism(seats: Iterable[Seat], most: int) -> int:
     return min((max_open_tables(seat.bot) for seat in seats if not seat.benched), default=most)
 
 
-def max_open_tables(bot: Bot) -> int:
+def max_open_tables(bot: BuiltBot) -> int:
     """Return how many tables one bot can bear: one where tables would meet in its process or its state file."""
-    return 1 if bot.lifetime == "table" or bot.state else bot.parallel_tables
+    return 1 if bot.spec.lifetime == "table" or bot.spec.state else bot.spec.parallel_tables
 
 
 async def play(

@@ -10,7 +10,7 @@ from host.bots.values import Evidence, Timing, Usage
 from host.games.engine import Scores
 from host.play.custom_games import GameOrigin, reload_game
 from host.sandbox.levels import Level
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from protocols.wire import Answer, Fault, FaultKind, Move
 
 
@@ -95,7 +95,7 @@ class WorkerSetup(NamedTuple):
 
     game: str
     rules: Any
-    bots: tuple[Bot, ...]
+    bots: tuple[BuiltBot, ...]
     seed: bytes
     level: Level
     parallel_tables: int = 0  # most tables at once; 0 = croupier's own default

@@ -256,24 +256,25 @@ class Submission(NamedTuple):
         return self._replace(spec=replace(self.spec, **keys))
 
 
-class Bot(NamedTuple):
+class BuiltBot(NamedTuple):
     """A bot that can be asked: plain values, the same on every machine that has the folder."""
 
-    name: str
-    language: str
-    protocol: str
+    spec: BotSpec  # its protocol is never empty here
     argv: tuple[str, ...]
     folder: str  # on the host, read-only for the bot
     sha256: str  # of everything it is made from
     env: tuple[tuple[str, str], ...] = ()
     limits: Limits = Limits()
-    parallel_tables: int = 1
-    table_ids: bool = False
-    lifetime: str = "fixture"
-    state: str = ""
-    state_lifetime: str = "fixture"
-    author: str = ""
     warm: tuple[str, ...] = ()  # the command of the interpreter that forks it for every start; empty = each is cold
+
+    @property
+    def name(self) -> str:
+        """The bot's name."""
+        return self.spec.name
+
+    def with_keys(self, **keys: Any) -> "BuiltBot":
+        """Return the bot with other values for some keys of its bot.toml."""
+        return self._replace(spec=replace(self.spec, **keys))
 
     @property
     def kept(self) -> int:

@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ from host.sandbox.levels import Level
 from host.sandbox.limits import GIB, KIB, MIB, Limits
 from host.submissions import requirements
 from host.submissions.adapters import ADAPTERS, adapted, advice, default_command, lay
-from host.submissions.bot_spec import Bot, BotSpec, Submission
+from host.submissions.bot_spec import BotSpec, BuiltBot, Submission
 from host.submissions.languages import ANY, LANGUAGES, Step, environment, missing, need, own_build, tool
 from protocols import argv as argv_protocol
 from protocols.wire import FaultKind
@@ -184,7 +184,7 @@ def format_step(step: Step) -> str:
     return " ".join([Path(step.command[0]).name, *step.command[1:]])
 
 
-async def build(submission: Submission, level: Level, *, force: bool = False) -> Bot:
+async def build(submission: Submission, level: Level, *, force: bool = False) -> BuiltBot:
     """Return the bot, built inside a sandbox of this level, or found built already.
 
     Raise Refused: exit code 6 when a toolchain is missing, 4 when it does not build, with the compiler's words, 3 when
@@ -236,25 +236,13 @@ async def build(submission: Submission, level: Level, *, force: bool = False) ->
     kind = ADAPTERS[submission.spec.adapter] if submission.spec.adapter else language
     argv = (ANY if submission.spec.run else kind).run(submission, files)
     env = environment(argv) | requirements.environment(submission) | dict(submission.spec.env)
-    return Bot(
-        *(
-            submission.name,
-            submission.spec.language,
-            protocol_of(submission),
-            argv,
-            str(built),
-            sha256,
-            tuple(env.items()),
-            submission.limits,
-        ),
-        *(
-            submission.spec.parallel_tables,
-            submission.spec.table_ids,
-            submission.spec.lifetime,
-            submission.spec.state,
-            submission.spec.state_lifetime,
-            submission.spec.author,
-        ),
+    return BuiltBot(
+        spec=replace(submission.spec, protocol=protocol_of(submission)),
+        argv=argv,
+        folder=str(built),
+        sha256=sha256,
+        env=tuple(env.items()),
+        limits=submission.limits,
         warm=warm_start(submission),
     )
 

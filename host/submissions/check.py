@@ -12,7 +12,7 @@ from host.games.engine import Game
 from host.sandbox.levels import Level
 from host.sandbox.limits import MIB, Limits
 from host.submissions.adapters import adapted
-from host.submissions.bot_spec import Bot, Submission, spelled_limit
+from host.submissions.bot_spec import BuiltBot, Submission, spelled_limit
 from host.submissions.build import build, format_step, reason_not_warm, steps_of
 from host.submissions.conformance import ConformanceResult, Sample, run_conformance
 from host.submissions.diagnosis import REFUSED, hint_of_refusal, milliseconds
@@ -71,14 +71,14 @@ class Report(NamedTuple):
 
 async def checked(
     submission: Submission, game: Game, level: Level, granted: Limits, rules: Any = None, place: str = ""
-) -> tuple[Report, Bot | None]:
+) -> tuple[Report, BuiltBot | None]:
     """Return what a bot makes of its exam, and the bot if it builds; never raise for what a bot does."""
     began = time.monotonic()
     about = f"{submission.spec.language} · {submission.spec.protocol or game.protocol} · {game.name}"
     lines: list[Line] = []
-    bot: Bot | None = None
+    bot: BuiltBot | None = None
 
-    def report(*problems: Problem) -> tuple[Report, Bot | None]:
+    def report(*problems: Problem) -> tuple[Report, BuiltBot | None]:
         seconds = time.monotonic() - began
         return Report(submission.name, about, place, not problems, seconds, tuple(lines), problems), bot
 
@@ -122,7 +122,7 @@ async def checked(
     return report()
 
 
-def loaded(bot: Bot, asked: Sample | None) -> Line:
+def loaded(bot: BuiltBot, asked: Sample | None) -> Line:
     """Return what is said of a bot's slowest answer on a busy machine."""
     cure = "near its limit: let it think for less, or a busy machine may be too slow for it"
     if asked is None or isinstance(asked.answer, Fault):
@@ -134,9 +134,9 @@ def loaded(bot: Bot, asked: Sample | None) -> Line:
 # What the report says.
 
 
-def told(bot: Bot, game: Game, rules: Any, course: ConformanceResult, level: Level) -> Iterator[Line]:
+def told(bot: BuiltBot, game: Game, rules: Any, course: ConformanceResult, level: Level) -> Iterator[Line]:
     """Yield the lines of a report."""
-    lives = PROTOCOLS[bot.protocol].lives
+    lives = PROTOCOLS[bot.spec.protocol].lives
     if not course.asked or course.usage is None:
         yield Line("✗", "starts", "and is silent")
         return
@@ -210,7 +210,7 @@ def _repeatable(course: ConformanceResult) -> Line:
     return Line("!", "repeatable", words, cure)
 
 
-def _limits(bot: Bot, slowest: float, memory: int) -> Line:
+def _limits(bot: BuiltBot, slowest: float, memory: int) -> Line:
     limits = bot.limits
     near = []
     if slowest > NEAR * limits.move:

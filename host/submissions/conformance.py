@@ -17,7 +17,7 @@ from host.bots.values import Batch, Evidence, Question, Usage
 from host.games.engine import Game, Table
 from host.games.luck import Luck
 from host.sandbox.levels import Level
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from host.submissions.diagnosis import diagnose, first_of_each
 from host.submissions.protocol_probe import ProbeResult, detect_protocol, unflushed
 from protocols import PROTOCOLS
@@ -121,7 +121,7 @@ class ConformanceResult(NamedTuple):
 class TestBench(NamedTuple):
     """Where one bot is examined."""
 
-    bot: Bot
+    bot: BuiltBot
     game: Game
     rules: Any
     home: BotSandbox
@@ -165,7 +165,7 @@ class TestBench(NamedTuple):
         return problem
 
 
-async def run_conformance(bot: Bot, game: Game, rules: Any, level: Level) -> ConformanceResult:
+async def run_conformance(bot: BuiltBot, game: Game, rules: Any, level: Level) -> ConformanceResult:
     """Put a bot through its exam. Raise HostFailure when no sandbox holds it, or the machine is too busy."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
@@ -179,10 +179,10 @@ async def run_conformance(bot: Bot, game: Game, rules: Any, level: Level) -> Con
 
 async def _examined(room: TestBench) -> ConformanceResult:
     bot, exam = room.bot, None
-    if PROTOCOLS[bot.protocol].lives:  # is it slow to start, or does its answer wait in a buffer?
+    if PROTOCOLS[bot.spec.protocol].lives:  # is it slow to start, or does its answer wait in a buffer?
         exam = await room.exam(patience=bot.limits.move)
         if exam is None and (heard := await room.missing_flush()):
-            asked = PROTOCOLS[bot.protocol].ask(room.game.examples[0])[0].rstrip()
+            asked = PROTOCOLS[bot.spec.protocol].ask(room.game.examples[0])[0].rstrip()
             piece = Evidence(bot.name, 1, 1, FaultKind.TIMEOUT, "", asked, heard.line, b"", bot.limits.move, 0.0, "")
             return ConformanceResult(problems=(diagnose(bot, room.game, piece, "B020"),))
     exam = exam or await room.exam()
@@ -195,19 +195,19 @@ async def _examined(room: TestBench) -> ConformanceResult:
     )
 
 
-async def under_load(exams: Sequence[tuple[Bot, Game]], level: Level) -> list[Sample | None]:
+async def under_load(exams: Sequence[tuple[BuiltBot, Game]], level: Level) -> list[Sample | None]:
     """Return the slowest answers of bots that all think at the same time, beside as many busy processes as cores.
 
     What comes of it is no verdict: on a machine so busy nobody would hold a cup. None says that there was no answer.
     """
     slowest: dict[int, Sample] = {}
 
-    async def one(number: int, bot: Bot, game: Game, watcher: Monitor) -> None:
+    async def one(number: int, bot: BuiltBot, game: Game, watcher: Monitor) -> None:
         async with bot_sandbox(bot, level) as home, open_seat(bot, game, home.sandbox, 1, watcher) as seat:
             exam = Conformance(seat)
             with suppress(HostFailure):
                 await exam.edges(game)
-                slowest[number] = ConformanceResult(tuple(exam.asked)).slowest(PROTOCOLS[bot.protocol].lives)
+                slowest[number] = ConformanceResult(tuple(exam.asked)).slowest(PROTOCOLS[bot.spec.protocol].lives)
 
     async with running_monitor() as watcher, trio.open_nursery() as busy:
         for _ in os.sched_getaffinity(0):

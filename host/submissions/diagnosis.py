@@ -9,7 +9,7 @@ from host.base.errors import Problem
 from host.base.safe_text import escape_control_chars
 from host.bots.values import Evidence
 from host.games.engine import Game
-from host.submissions.bot_spec import Bot, spelled_limit
+from host.submissions.bot_spec import BuiltBot, spelled_limit
 from host.submissions.languages import LANGUAGES
 from protocols.wire import FaultKind
 
@@ -62,7 +62,7 @@ LONGEST = 200  # characters of an answer that are shown
 LAST_LINES = 5  # of standard error
 
 
-def diagnose(bot: Bot, game: Game, piece: Evidence, code: str = "") -> Problem:
+def diagnose(bot: BuiltBot, game: Game, piece: Evidence, code: str = "") -> Problem:
     """Return the explanation of a fault; `code` is set if the caller already knows the cause."""
     stderr = escape_control_chars(piece.stderr.decode(errors="replace"))
     code = code or code_of(piece)
@@ -87,7 +87,7 @@ def code_of(piece: Evidence) -> str:
     return CODES.get(piece.kind, "B030")
 
 
-def hint_of(code: str, bot: Bot, game: Game, piece: Evidence) -> str:
+def hint_of(code: str, bot: BuiltBot, game: Game, piece: Evidence) -> str:
     """Return the suggested fix."""
     expected = f"expected  {game.grammar.expected}"
     if code in SYMPTOMS:
@@ -102,11 +102,15 @@ def hint_of(code: str, bot: Bot, game: Game, piece: Evidence) -> str:
     return HINTS.get(code, expected)
 
 
-def hint_of_refusal(bot: Bot, words: bytes) -> str:
+def hint_of_refusal(bot: BuiltBot, words: bytes) -> str:
     """Return the suggested fix for a denied operation; `words` is what the bot printed."""
     if not WROTE.search(words.decode(errors="replace")):
         return HINTS["B037"]
-    kept = f"{bot.state}, its state file" if bot.state else 'the file that  state = "memory.bin"  in its bot.toml names'
+    kept = (
+        f"{bot.spec.state}, its state file"
+        if bot.spec.state
+        else 'the file that  state = "memory.bin"  in its bot.toml names'
+    )
     return f"a bot's folder is read-only; it may keep one file: {kept}"
 
 
@@ -126,11 +130,11 @@ def last_line(piece: Evidence) -> str:
     return lines[-1][:LONGEST] if lines else ""
 
 
-def _any(_bot: Bot, _game: Game, piece: Evidence) -> str:
+def _any(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
     return f"{piece.kind} after {milliseconds(piece.wall)}: {piece.ended or 'the process lives'}"
 
 
-def _late(_bot: Bot, _game: Game, piece: Evidence) -> str:
+def _late(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
     was = "it was waiting, not computing"
     if piece.waited > piece.wall / 2:
         was = f"it waited for a processor for {milliseconds(piece.waited)}: the machine was busy"
@@ -139,17 +143,17 @@ def _late(_bot: Bot, _game: Game, piece: Evidence) -> str:
     return f"no answer after {milliseconds(piece.wall)} (CPU used {milliseconds(piece.cpu)}: {was})"
 
 
-def _crashed(_bot: Bot, _game: Game, piece: Evidence) -> str:
+def _crashed(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
     number = int(re.sub(r"\D", "", piece.ended))
     return f"crashed: {piece.ended} ({(signal.strsignal(number) or 'of no name').lower()})"
 
 
-def _exited(_bot: Bot, _game: Game, piece: Evidence) -> str:
+def _exited(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
     last = last_line(piece)
     return f"{piece.ended} without an answer" + (f":  {last}" if last else "")
 
 
-def _refused(_bot: Bot, _game: Game, piece: Evidence) -> str:
+def _refused(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
     return f"the sandbox refused it something, and it {piece.ended or 'gave no answer'}:  {last_line(piece)}"
 
 
@@ -160,7 +164,7 @@ def _gave_up(code: str, piece: Evidence) -> str:
     return SYMPTOMS[code].message(piece, line.strip()[:LONGEST])
 
 
-MESSAGES: Mapping[str, Callable[[Bot, Game, Evidence], str]] = {
+MESSAGES: Mapping[str, Callable[[BuiltBot, Game, Evidence], str]] = {
     "B018": lambda _bot, _game, piece: f"cannot be started: {piece.detail}",
     "B020": lambda _bot, _game, piece: (
         f"answered only after its input was closed: it does not flush (nothing came for {milliseconds(piece.wall)})"

@@ -16,7 +16,7 @@ from host.base.errors import Problem
 from host.base.safe_text import one_line
 from host.bots.values import Evidence
 from host.sandbox.limits import MIB
-from host.submissions.bot_spec import Bot, Submission
+from host.submissions.bot_spec import BuiltBot, Submission
 from host.submissions.file_tree import LARGEST_FILE, FileTree
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Symptom(NamedTuple):
     code: str
     pattern: re.Pattern[str]
     message: Callable[[Evidence, str], str]  # from the fault, and the line that matches the pattern
-    hint: Callable[[Bot], str]
+    hint: Callable[[BuiltBot], str]
     at_start: bool = True  # whether a bot with this symptom can never start
 
 
@@ -166,7 +166,7 @@ def run_java(submission: Submission, files: frozenset[str]) -> Command:
     return java(submission, *(["-XX:SharedArchiveFile=bot.jsa"] if "bot.jsa" in files else []))
 
 
-def mains(bot: Bot) -> list[str]:
+def mains(bot: BuiltBot) -> list[str]:
     """Return the classes of a built Java bot that have a main method."""
     folder = Path(bot.folder) / "classes"
     return sorted(
@@ -176,7 +176,7 @@ def mains(bot: Bot) -> list[str]:
     )
 
 
-def main_hint(bot: Bot) -> str:
+def main_hint(bot: BuiltBot) -> str:
     """Return the line of bot.toml that names the main class, or the classes to choose from."""
     found = mains(bot)
     return f'main = "{found[0]}"' if len(found) == 1 else f"a class with a main: {', '.join(found) or 'there is none'}"

@@ -17,7 +17,7 @@ from host.games.engine import Game
 from host.sandbox.detect import require_clock
 from host.sandbox.levels import Level
 from host.sandbox.limits import A_DAY, Limits
-from host.submissions.bot_spec import Bot, Submission
+from host.submissions.bot_spec import BuiltBot, Submission
 from host.submissions.build import build
 from host.submissions.diagnosis import SYMPTOMS, code_of, diagnose
 from protocols import PROTOCOLS
@@ -36,7 +36,7 @@ async def prepare_bots(
     level: Level,
     told: Callable[[str, float], None] = lambda _name, _seconds: None,
     warn: Callable[[str], None] | None = None,
-) -> list[Bot]:
+) -> list[BuiltBot]:
     """Return the bots, built and seen to start, as many at once as there are cores.
 
     Raise Refused with everything that is wrong with any of them, or with their clock. `told` hears of each how long it has taken.
@@ -44,7 +44,7 @@ async def prepare_bots(
     whatever it is asked is let through with a warning: among friends that is a result like any other.
     """
     require_clock(granted.clock, level)
-    bots: dict[int, Bot] = {}
+    bots: dict[int, BuiltBot] = {}
     refusals: dict[int, UserError] = {}
     cores = trio.CapacityLimiter(len(os.sched_getaffinity(0)))
 
@@ -89,7 +89,7 @@ async def _asked(seat: Seat, question: Question) -> Answer:
     return answer
 
 
-async def warm_mismatch(bot: Bot, game: Game, level: Level) -> Problem | None:
+async def warm_mismatch(bot: BuiltBot, game: Game, level: Level) -> Problem | None:
     """Return what is wrong with a bot whose answers warm are not its answers cold; None when they are the same.
 
     Of one that does not answer the same twice cold, nothing can be compared but whether it answers.
@@ -102,7 +102,9 @@ async def warm_mismatch(bot: Bot, game: Game, level: Level) -> Problem | None:
             until = time.monotonic() + patience
             async with open_seat(bot._replace(warm=command), game, home.sandbox, 1, watcher) as seat:
                 for number, view in enumerate(views, 1):
-                    table = number if bot.lifetime == "fixture" else min(number, 2)  # who lives for one starts twice
+                    table = (
+                        number if bot.spec.lifetime == "fixture" else min(number, 2)
+                    )  # who lives for one starts twice
                     said.append(await _asked(seat, Question(table, number, view)))
                     if time.monotonic() > until:
                         break
@@ -116,7 +118,7 @@ async def warm_mismatch(bot: Bot, game: Game, level: Level) -> Problem | None:
             return None
     for view, before, now in zip(views, cold, warm, strict=True):
         if before != now:
-            asked = b" ".join(PROTOCOLS[bot.protocol].ask(view)).decode().strip()
+            asked = b" ".join(PROTOCOLS[bot.spec.protocol].ask(view)).decode().strip()
             told = f"asked: {asked}\ncold: {_said(before)}\nwarm: {_said(now)}"
             message = "answers otherwise when it is forked from a warm interpreter"
             return Problem(
@@ -131,7 +133,7 @@ def _said(answer: Answer) -> str:
     )
 
 
-async def startup_problem(bot: Bot, game: Game, level: Level) -> Problem | None:
+async def startup_problem(bot: BuiltBot, game: Game, level: Level) -> Problem | None:
     """Return what keeps a bot from playing at all: it cannot be started, or ends without a word whatever it is asked.
 
     A bot that is slow, wrong or unreadable may play: the rules say what that costs.

@@ -12,7 +12,7 @@ import trio
 from host.bots.monitor import Monitor
 from host.games.engine import Game
 from host.sandbox import Sandbox
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from protocols import PROTOCOLS
 from protocols.wire import Move, View
 
@@ -28,21 +28,21 @@ class ProbeResult(NamedTuple):
     after: float
 
 
-async def unflushed(bot: Bot, sandbox: Sandbox, watcher: Monitor, view: View) -> ProbeResult | None:
+async def unflushed(bot: BuiltBot, sandbox: Sandbox, watcher: Monitor, view: View) -> ProbeResult | None:
     """Return what a bot answers as soon as its input is closed; None when that makes no difference.
 
     It has been silent for the time of one move: who takes half as long, and no more, was not computing all that time.
     """
-    (question,) = PROTOCOLS[bot.protocol].ask(view)
-    if bot.table_ids:
-        question = PROTOCOLS[bot.protocol].number(1, question)
+    (question,) = PROTOCOLS[bot.spec.protocol].ask(view)
+    if bot.spec.table_ids:
+        question = PROTOCOLS[bot.spec.protocol].number(1, question)
     heard = await _heard(bot, sandbox, watcher, (), question)
     return heard if heard.whole and heard.after < bot.limits.move / 2 else None
 
 
-async def detect_protocol(bot: Bot, game: Game, sandbox: Sandbox, watcher: Monitor, view: View) -> str:
+async def detect_protocol(bot: BuiltBot, game: Game, sandbox: Sandbox, watcher: Monitor, view: View) -> str:
     """Return the protocol by which a bot, silent by its own, makes a move, and not without its question; else empty."""
-    other = OTHER.get(bot.protocol, "")
+    other = OTHER.get(bot.spec.protocol, "")
     if not other:
         return ""
     words = PROTOCOLS["argv"].ask(view)
@@ -53,7 +53,9 @@ async def detect_protocol(bot: Bot, game: Game, sandbox: Sandbox, watcher: Monit
     return other if moves == [True, False] else ""
 
 
-async def _heard(bot: Bot, sandbox: Sandbox, watcher: Monitor, words: Sequence[bytes], typed: bytes) -> ProbeResult:
+async def _heard(
+    bot: BuiltBot, sandbox: Sandbox, watcher: Monitor, words: Sequence[bytes], typed: bytes
+) -> ProbeResult:
     """Return the first line of a bot that is started with these arguments, all of its input typed at once."""
     began, output = time.perf_counter(), b""
     with ExitStack() as stack, watcher.watching(sandbox, bot.limits.memory) as watched:

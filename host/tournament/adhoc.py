@@ -16,7 +16,7 @@ from host.play.custom_games import origin
 from host.play.records import Fixture, Record, WorkerSetup
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
-from host.submissions.bot_spec import Bot, Submission
+from host.submissions.bot_spec import BuiltBot, Submission
 from host.submissions.preflight import prepare_bots
 from host.tournament.journal import Journal, writing
 from host.tournament.runner import Observer
@@ -61,7 +61,7 @@ class AdhocRules(NamedTuple):
 class AdhocSession(NamedTuple):
     """Friends at their tables: who they are, what deals to them, where it is written down, and who carries the work."""
 
-    bots: list[Bot]
+    bots: list[BuiltBot]
     seed: bytes
     journal: Journal
     hands: WorkerPool
@@ -88,7 +88,9 @@ async def adhoc_session(
         for bot, submission in zip(bots, submissions, strict=True):
             lone = len(submission.files) == 1 and not submission.manifest
             source = submission.folder / submission.files[0] if lone else submission.folder
-            journal.add_bot(bot.name, bot.sha256, bot.language, bot_metadata(bot) | {"source": str(source.resolve())})
+            journal.add_bot(
+                bot.name, bot.sha256, bot.spec.language, bot_metadata(bot) | {"source": str(source.resolve())}
+            )
         setup = WorkerSetup(game.name, terms.rules, tuple(bots), seed, terms.level, origin=origin(game.name))
         async with executor(setup, watch.say, workers) as hands:
             yield AdhocSession(bots, seed, journal, hands, Fixture(game.name, terms.rules, "", "", (), 0))

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.play.records import Record
-from host.submissions.bot_spec import Bot
+from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import log_of
 
 LARGEST = 64 << 10  # bytes of one log
@@ -35,7 +35,7 @@ class Logs:
             told = "".join(f"── {table}\n{_text(said)}\n" for table, said in pieces)
             self._write(("stderr", f"{file_name(bot)}.log"), told)
 
-    def built(self, bots: Sequence[Bot]) -> None:
+    def built(self, bots: Sequence[BuiltBot]) -> None:
         """Keep the logs of the builds that were made on this machine."""
         for bot in bots:
             with suppress(OSError):

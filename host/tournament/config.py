@@ -33,7 +33,7 @@ from host.play.custom_games import load_game, origin
 from host.play.records import WorkerSetup
 from host.sandbox.levels import DEFAULT_LEVEL, STRONGEST_FIRST, Level
 from host.sandbox.limits import CLOCKS, Limits
-from host.submissions.bot_spec import Bot, GameName, RequestedLimits, Submission
+from host.submissions.bot_spec import BuiltBot, GameName, RequestedLimits, Submission
 from host.submissions.discovery import Entry, discover, expand_patterns, load_submissions
 from host.submissions.languages import languages_with
 from host.tournament.stages import KINDS
@@ -157,7 +157,7 @@ class Tournament(NamedTuple):
     path: Path  # of croupier.toml
     warnings: tuple[Problem, ...]
 
-    def setup(self, bots: Sequence[Bot], seed: bytes, level: Level) -> WorkerSetup:
+    def setup(self, bots: Sequence[BuiltBot], seed: bytes, level: Level) -> WorkerSetup:
         """Return what a worker must know to play it."""
         where = origin(self.game)
         return WorkerSetup(self.game, self.rules, tuple(bots), seed, level, self.parallel_tables, self.pondering, where)

@@ -18,7 +18,7 @@ from host.base.errors import Problem, UserError
 from host.games import GAMES
 from host.play.records import Fixture, WorkerSetup
 from host.sandbox.levels import UNPROTECTED, Level
-from host.submissions.bot_spec import Bot, Submission
+from host.submissions.bot_spec import BuiltBot, Submission
 from host.tournament import config as cups
 from host.tournament.bot_logs import Logs
 from host.tournament.config_diff import canonical, difference
@@ -216,7 +216,9 @@ def slow_preparation_reporter(say: Callable[[str], None]) -> Callable[[str, floa
     return lambda name, took: say(f"ready  {name}  {took:.1f} s") if took > WONDER else None
 
 
-def open_run(journal: Journal, folder: Folder, tournament: cups.Tournament, bots: list[Bot], level: Level) -> bytes:
+def open_run(
+    journal: Journal, folder: Folder, tournament: cups.Tournament, bots: list[BuiltBot], level: Level
+) -> bytes:
     """Write down what the run is and who plays, or see that it is still what was written; return its seed."""
     check_unchanged(journal, tournament, bots, level)
     if tournament.seed == "random" and not journal.paths():
@@ -288,7 +290,7 @@ async def signals(stop: Stop, say: Callable[[str], None], task_status: Any = tri
             stop.scope.cancel()
 
 
-def check_unchanged(journal: Journal, tournament: cups.Tournament, bots: list[Bot], level: Level) -> None:
+def check_unchanged(journal: Journal, tournament: cups.Tournament, bots: list[BuiltBot], level: Level) -> None:
     """Raise Refused when what has been played was played under another config, by other bots, or less protected."""
     facts, before = journal.metadata(), journal.bots()
     if "config" not in facts or not journal.paths():
@@ -315,7 +317,7 @@ def check_unchanged(journal: Journal, tournament: cups.Tournament, bots: list[Bo
         raise UserError(problems, 3)
 
 
-def record_run(journal: Journal, tournament: cups.Tournament, bots: list[Bot], level: Level, seed: bytes) -> None:
+def record_run(journal: Journal, tournament: cups.Tournament, bots: list[BuiltBot], level: Level, seed: bytes) -> None:
     """Write down what the run is, and who plays."""
     journal.set_metadata(
         {
@@ -336,4 +338,4 @@ def record_run(journal: Journal, tournament: cups.Tournament, bots: list[Bot], l
         journal.remove_bot(name)
     kept = journal.bots() if journal.paths() else {}  # what has been played was played by these
     for bot in (bot for bot in bots if bot.name not in kept):
-        journal.add_bot(bot.name, bot.sha256, bot.language, bot_metadata(bot))
+        journal.add_bot(bot.name, bot.sha256, bot.spec.language, bot_metadata(bot))

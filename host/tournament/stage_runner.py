@@ -12,7 +12,7 @@ from host.play.custom_games import game_by_name
 from host.play.records import Fixture, Job, Record, WorkerSetup
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
-from host.submissions.bot_spec import Bot, Submission
+from host.submissions.bot_spec import BuiltBot, Submission
 from host.tournament.journal import Journal
 from host.tournament.stages import kind_of
 from host.tournament.stages.kind import Field, StageConfig
@@ -57,7 +57,7 @@ class BotPreparer(Protocol):
         level: Level,
         told: Callable[[str, float], None],
         /,
-    ) -> list[Bot]:
+    ) -> list[BuiltBot]:
         """Return the bots, built and seen to start; raise Refused with everything that is wrong with any of them."""
         ...
 
@@ -139,16 +139,16 @@ def serialize_stateful(fixtures: Iterable[Fixture], lasting: Collection[str]) ->
         taken |= theirs
 
 
-def bot_metadata(bot: Bot) -> dict[str, Any]:
+def bot_metadata(bot: BuiltBot) -> dict[str, Any]:
     """Return what the journal stores of a bot beside its hash: its author, and how it was asked."""
     return {
-        "author": bot.author,
-        "protocol": bot.protocol,
-        "parallel_tables": bot.parallel_tables,
-        "table_ids": bot.table_ids,
-        "lifetime": bot.lifetime,
-        "state": bot.state,
-        "state_lifetime": bot.state_lifetime,
+        "author": bot.spec.author,
+        "protocol": bot.spec.protocol,
+        "parallel_tables": bot.spec.parallel_tables,
+        "table_ids": bot.spec.table_ids,
+        "lifetime": bot.spec.lifetime,
+        "state": bot.spec.state,
+        "state_lifetime": bot.spec.state_lifetime,
         "limits": bot.limits._asdict(),
     }
 
