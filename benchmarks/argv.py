@@ -24,8 +24,10 @@ from host.bots.monitor import running_monitor
 from host.bots.seat import BENCHED_AFTER, Seat, open_seat
 from host.bots.values import Batch, Question
 from host.games import GAMES
-from host.sandbox import Home, Sandbox, landlock, sandboxed
+from host.sandbox import landlock
+from host.sandbox.bubblewrap import Home
 from host.sandbox.detect import detect
+from host.sandbox.launch import Sandbox, sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.sandbox.process_tree import descendants

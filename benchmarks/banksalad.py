@@ -20,8 +20,9 @@ from host.bots.seat import open_seat
 from host.bots.values import Batch, Question
 from host.games import GAMES
 from host.games.holdem import view_of
-from host.sandbox import Home, sandboxed
+from host.sandbox.bubblewrap import Home
 from host.sandbox.detect import require_level
+from host.sandbox.launch import sandboxed
 from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.sandbox.limits import Limits
 from host.submissions.adapters import adapted, lay

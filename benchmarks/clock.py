@@ -29,8 +29,9 @@ from host.bots.monitor import running_monitor
 from host.bots.seat import open_seat
 from host.bots.values import Batch, Question
 from host.games import GAMES
-from host.sandbox import Home, sandboxed
+from host.sandbox.bubblewrap import Home
 from host.sandbox.detect import detect, require_clock
+from host.sandbox.launch import sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import CLOCKS, PATIENCE, Limits
 from host.submissions.bot_spec import BotSpec, BuiltBot, Submission

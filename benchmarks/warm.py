@@ -19,8 +19,9 @@ from rounds import shown, table
 from host.bots.monitor import running_monitor
 from host.bots.seat import Seat, open_seat
 from host.bots.values import Batch, Question
-from host.sandbox import Home, sandboxed
+from host.sandbox.bubblewrap import Home
 from host.sandbox.detect import require_level
+from host.sandbox.launch import sandboxed
 from host.sandbox.levels import DEFAULT_LEVEL
 from host.submissions.bot_spec import BotSpec, BuiltBot, Submission
 from host.submissions.build import build

@@ -20,8 +20,10 @@ from host.bots.seat import Seat, open_seat
 from host.games import GAMES
 from host.play.bot_pool import BotPool
 from host.play.records import Fixture, Job, Record, WorkerSetup, unpack
-from host.sandbox import Home, Sandbox, cgroup, landlock, sandboxed, users
+from host.sandbox import cgroup, landlock, users
+from host.sandbox.bubblewrap import Home
 from host.sandbox.detect import detect
+from host.sandbox.launch import Sandbox, sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.sandbox.process_tree import descendants

@@ -33,8 +33,9 @@ from host.bots.values import Batch, Evidence, Question
 from host.games import GAMES
 from host.play.records import Job, Record
 from host.report.terminal import time_breakdown
-from host.sandbox import Home, sandboxed
+from host.sandbox.bubblewrap import Home
 from host.sandbox.detect import detect
+from host.sandbox.launch import sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import PATIENCE, Limits
 from host.sandbox.process_tree import descendants

@@ -30,8 +30,10 @@ from host.base.safe_text import escape_control_chars
 from host.cli.attack import BROKEN_OUT, Rogue, gallery
 from host.games import GAMES
 from host.play.records import Job, Record
-from host.sandbox import Home, landlock, sandboxed
+from host.sandbox import landlock
+from host.sandbox.bubblewrap import Home
 from host.sandbox.detect import randomizes_pids
+from host.sandbox.launch import sandboxed
 from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from protocols import PROTOCOLS

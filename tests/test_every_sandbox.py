@@ -35,9 +35,11 @@ from host.bots.monitor import running_monitor
 from host.bots.seat import Seat, open_seat
 from host.bots.values import Batch, Question
 from host.games import GAMES
-from host.sandbox import Home, Sandbox, cgroup, sandboxed
+from host.sandbox import cgroup
+from host.sandbox.bubblewrap import Home
 from host.sandbox.detect import detect, randomizes_pids, require_level
 from host.sandbox.keeper import Ended, KeeperDied
+from host.sandbox.launch import Sandbox, sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import MIB, Limits
 from host.sandbox.process_tree import descendants
@@ -868,7 +870,8 @@ def test_whoever_is_killed_takes_its_sandboxes_along(level: Level, last: str) ->
 import os, trio
 from pathlib import Path
 from host.sandbox.limits import Limits
-from host.sandbox import Home, sandboxed
+from host.sandbox.bubblewrap import Home
+from host.sandbox.launch import sandboxed
 from host.sandbox.levels import Level
 async def main():
     async with sandboxed(Level({str(level)!r}), Home(Path({str(empty())!r})), Limits()) as sandbox:

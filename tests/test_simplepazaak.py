@@ -13,7 +13,8 @@ from host.bots.monitor import running_monitor
 from host.bots.seat import open_seat
 from host.bots.values import Batch, Question
 from host.games.pazaak import GAME, View
-from host.sandbox import Home, sandboxed
+from host.sandbox.bubblewrap import Home
+from host.sandbox.launch import sandboxed
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build

@@ -10,7 +10,8 @@ from host.bots.monitor import Monitor
 from host.bots.seat import Seat, open_seat
 from host.bots.values import Batch, Question
 from host.games import GAMES
-from host.sandbox import Home, Sandbox, sandboxed
+from host.sandbox.bubblewrap import Home
+from host.sandbox.launch import Sandbox, sandboxed
 from host.sandbox.process_tree import descendants
 from host.submissions.bot_spec import BuiltBot
 from protocols.wire import Fault, FaultKind, Move

@@ -16,8 +16,11 @@ from host.bots.seat import open_seat
 from host.bots.values import Batch, Evidence, Question
 from host.games import GAMES
 from host.play.records import Job
-from host.sandbox import Home, Keeper, Sandbox, landlock, sandboxed
+from host.sandbox import landlock
+from host.sandbox.bubblewrap import Home
 from host.sandbox.detect import detect
+from host.sandbox.keeper import Keeper
+from host.sandbox.launch import Sandbox, sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.sandbox.process_tree import descendants

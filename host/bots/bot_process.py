@@ -9,7 +9,7 @@ from host.bots.deadline import DeadlinePolicy
 from host.bots.monitor import MonitoredSandbox
 from host.bots.stderr_log import StderrLog
 from host.bots.values import Batch, BatchResult, ProcessTotals
-from host.sandbox import Sandbox
+from host.sandbox.launch import Sandbox
 from host.submissions.bot_spec import BuiltBot
 from protocols.wire import Grammar
 

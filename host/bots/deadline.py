@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from host.base.errors import HostFailure
-from host.sandbox import Sandbox
+from host.sandbox.launch import Sandbox
 from host.sandbox.limits import PATIENCE, Limits
 from host.sandbox.process_tree import descendants
 

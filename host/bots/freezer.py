@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import trio
 
-from host.sandbox import Keeper
+from host.sandbox.keeper import Keeper
 
 OFF_TURN = 0.0005  # seconds without a question after which a bot is stopped until the next
 MONOTONIC, FLAGS = 1, os.O_NONBLOCK | os.O_CLOEXEC  # of timerfd_create(2)

@@ -12,8 +12,8 @@ import psutil
 import trio
 
 from host.bots.freezer import Freezer, FreezeState
-from host.sandbox import Sandbox
 from host.sandbox.cgroup import Group
+from host.sandbox.launch import Sandbox
 from host.sandbox.process_tree import cpu_seconds as _computed
 from host.sandbox.process_tree import descendants
 from protocols.wire import FaultKind

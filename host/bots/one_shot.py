@@ -9,8 +9,7 @@ from host.bots.bot_process import BotContext
 from host.bots.deadline import STALLED, HostStall
 from host.bots.stderr_log import StderrLog
 from host.bots.values import OVERSPENT, Batch, BatchResult, HasQuestion, Outcome, ProcessTotals
-from host.sandbox import Ended
-from host.sandbox.keeper import FLOODED, OVER_CPU, Overdue
+from host.sandbox.keeper import FLOODED, OVER_CPU, Ended, Overdue
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind
 

@@ -15,7 +15,7 @@ from host.bots.bot_process import BotContext
 from host.bots.deadline import AnswerTimer
 from host.bots.stderr_log import CHUNK, StderrLog, StderrPipe
 from host.bots.values import EVIDENCE, OVERSPENT, TIMED_TABLES, Batch, BatchResult, HasQuestion, Outcome, ProcessTotals
-from host.sandbox import Ended
+from host.sandbox.keeper import Ended
 from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind
 

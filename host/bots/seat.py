@@ -28,7 +28,8 @@ from host.bots.values import (
     Usage,
 )
 from host.games.engine import Game
-from host.sandbox import KeeperDied, KeeperOutOfMemory, Sandbox
+from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
+from host.sandbox.launch import Sandbox
 from host.submissions.bot_spec import BuiltBot
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from host.base import paths
-from host.sandbox import Home, Sandbox, sandboxed
+from host.sandbox.bubblewrap import Home
+from host.sandbox.launch import Sandbox, sandboxed
 from host.sandbox.levels import Level
 from host.submissions.bot_spec import BuiltBot
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import trio
 
-from host.sandbox import Home, sandboxed
+from host.sandbox.bubblewrap import Home
+from host.sandbox.launch import sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 

@@ -11,7 +11,7 @@ import trio
 
 from host.bots.bot_process import BotProcess
 from host.bots.monitor import unwrap_exception_group
-from host.sandbox import Sandbox
+from host.sandbox.launch import Sandbox
 from host.sandbox.process_tree import descendants
 
 SAMPLE_PERIOD_S = 0.001

@@ -17,7 +17,7 @@ from host.play.match import MAX_PARALLEL_TABLES, PlayedTable, play
 from host.play.records import Job, Record, WorkerSetup
 from host.play.results import recorded
 from host.play.table_plans import PLANS
-from host.sandbox import Sandbox
+from host.sandbox.launch import Sandbox
 from host.submissions.bot_spec import BuiltBot
 
 MAX_HOST_FAILURES = 3

@@ -21,7 +21,9 @@ from host.base.errors import WHOLE_LOG, Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.bots.monitor import running_monitor
 from host.games import GAMES
-from host.sandbox import Ended, Home, sandboxed
+from host.sandbox.bubblewrap import Home
+from host.sandbox.keeper import Ended
+from host.sandbox.launch import sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import GIB, KIB, MIB, Limits
 from host.submissions import requirements

@@ -11,7 +11,7 @@ import trio
 
 from host.bots.monitor import Monitor
 from host.games.engine import Game
-from host.sandbox import Sandbox
+from host.sandbox.launch import Sandbox
 from host.submissions.bot_spec import BuiltBot
 from protocols import PROTOCOLS
 from protocols.wire import Move, View
