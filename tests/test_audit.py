@@ -103,7 +103,7 @@ def test_a_fixture_that_was_taken_out_or_moved_is_missed(played: Path, tmp_path:
             database.execute(f"DELETE FROM {table} WHERE {column} = 2")
     (difference,) = audit_of(copied).differences
     with reading(played) as book:
-        assert difference.startswith(f"{book.paths()[2]}: what is kept of it, or of what came before, is not what ")
+        assert difference.startswith(f"{book.paths()[2]}: it, or a fixture before it, was changed")
 
 
 # What is cut off at the end leaves a journal whole; only a seal that was published tells that it was longer.
@@ -124,7 +124,7 @@ def test_what_was_cut_off_at_the_end_is_missed_by_the_seal_that_was_published(pl
         without_the_last(database)
     assert not audit_of(copied).differences
     (difference,) = audit_of(copied, published=published).differences
-    assert difference.startswith(f"of the {fixtures - 1} fixtures here none has the seal {published}: ")
+    assert difference.startswith(f"none of the {fixtures - 1} fixtures has the seal {published}: ")
 
 
 def test_what_was_changed_and_sealed_anew_is_missed_by_the_seal_that_was_published(
@@ -158,7 +158,7 @@ def test_a_stage_that_is_over_says_its_seal_wherever_it_is_shown(tmp_path: Path)
     assert seal in (cup / "report.html").read_text()
     assert "publish its seal" not in croupier("run", "-C", cup, "--progress", "plain").out
     verified = croupier("verify", "-C", cup, "--seal", seal.upper())
-    assert (verified.code, f"sealed by {seal}" in verified.out) == (0, True)
+    assert (verified.code, f"seal {seal} covers" in verified.out) == (0, True)
     assert croupier("verify", "-C", cup, "--seal", "0" * 64).code == 1
     assert croupier("verify", "-C", cup, "--seal", "5be1").code == 2
 
@@ -172,7 +172,7 @@ def test_places_that_were_written_down_are_those_of_the_records(tmp_path: Path) 
         turned = json.dumps(json.loads(order)[::-1])
         database.execute("UPDATE run SET value = ? WHERE key = 'order tables'", (turned,))
     verified = croupier("verify", "-C", cup)
-    assert (verified.code, "tables: its places were written down as" in verified.out) == (1, True)
+    assert (verified.code, "tables: its recorded places are" in verified.out) == (1, True)
 
 
 # Who changes a record and seals it anew is found by the rules.
@@ -240,12 +240,15 @@ CHANGES: dict[str, tuple[Callable[[sqlite3.Connection], object], str]] = {
         summary(lambda told: told[1]["davey"].__setitem__(2, 9999)),
         "/1: the results of davey are not those ",
     ),
-    "a fault": (summary(lambda told: told[2]["crashes"].__setitem__("crash", 1)), "/1: 1 times crash of crashes was "),
-    "no fault": (summary(lambda told: told[2].pop("overbets")), "/1: 0 times illegal of overbets was recorded"),
+    "a fault": (
+        summary(lambda told: told[2]["crashes"].__setitem__("crash", 1)),
+        "/1: crash of crashes was recorded 1 times",
+    ),
+    "no fault": (summary(lambda told: told[2].pop("overbets")), "/1: illegal of overbets was recorded 0 times"),
     "questions": (summary(lambda told: told[3]["davey"].__setitem__(0, 1)), "/1: "),
-    "its path": (summary(lambda told: told.__setitem__(0, "play/other/1")), "/1: play/other/1 was recorded"),
-    "evidence of another": (evidence(0, "davey"), ": its evidence is davey's, and crashes was asked"),
-    "evidence of a move": (evidence(3, "timeout"), ": its evidence is timeout, and the answer is crash"),
+    "its path": (summary(lambda told: told.__setitem__(0, "play/other/1")), "/1: the record is that of play/other/1"),
+    "evidence of another": (evidence(0, "davey"), ": its evidence is of davey, but crashes was asked"),
+    "evidence of a move": (evidence(3, "timeout"), ": its evidence is of the kind timeout, but the answer is crash"),
     "another question": (evidence(5, b"21 A K 10 200"), ": its evidence is of another question"),
     "a question too far": (evidence(2, 999), ": its evidence is of a question that was not asked"),
     "a table too far": (evidence(1, 999), "/1: evidence of a table 999"),
@@ -275,7 +278,7 @@ def test_verify_says_the_first_difference_and_ends_with_1(played: Path, tmp_path
     copied.rename(tmp_path / ".croupier" / "play-1.sqlite")
     done = croupier("verify", "-C", tmp_path)
     assert done.code == 1
-    assert ": (" in done.out.split("; the first: ")[1]
+    assert ": the recorded scores are (" in done.out.split("; the first: ")[1]
     told = croupier("verify", "-C", tmp_path, "--json").json
     assert len(told["differences"]) == 2  # the rules', and the seal's
 

@@ -159,7 +159,7 @@ def _repros(journal: "Journal", target: "Target | None", bot: str, chosen: AskOp
 
 
 def parse_target(context: CliContext, journal: Path | None, where: str) -> "tuple[Path, Target]":
-    """Return the journal and the questions meant by `fault:ID` or TABLE[:N]. Raise UsageError or Refused otherwise."""
+    """Return the journal and the questions meant by `fault:ID` or TABLE[:N]. Raise UsageError or UserError otherwise."""
     from host.cli.replay_lookup import place_of, split
     from host.inspect.repro import Target
     from host.tournament.journal import reading

@@ -7,7 +7,7 @@ from host.cli import CliContext
 
 
 def journals_of(context: CliContext) -> list[Path]:
-    """Return the journals of a folder, the one written last first. Raise Refused when there is none."""
+    """Return the journals of a folder, the one written last first. Raise UserError when there is none."""
     found = [path for path in (_of_tournament(context), *_of_friendly_games(context)) if path.exists()]
     if not found:
         raise _nothing_played(context)
@@ -17,7 +17,7 @@ def journals_of(context: CliContext) -> list[Path]:
 def the_journal(context: CliContext, chosen: Path | None) -> Path:
     """Return the chosen journal, else the tournament's, else that of the last game outside one.
 
-    The tournament's need not exist yet. Raise Refused when there is neither a tournament nor a game.
+    The tournament's need not exist yet. Raise UserError when there is neither a tournament nor a game.
     """
     if chosen is not None:
         return context.folder / chosen

@@ -10,7 +10,7 @@ from host.base.errors import Problem, UserError
 
 @contextlib.contextmanager
 def making(path: Path) -> Iterator[TextIO]:
-    """Open a file for writing; it appears whole or not at all. Raise Refused if it cannot be written."""
+    """Open a file for writing; it appears whole or not at all. Raise UserError if it cannot be written."""
     unfinished = path.with_name(f".{path.name}.making")
     try:
         with unfinished.open("w", newline="\n") as file:

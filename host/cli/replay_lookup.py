@@ -31,7 +31,7 @@ def split(name: str) -> tuple[str, int]:
 def place_of(journals: Sequence[Path], folder: Path, name: str) -> Place:
     """Return where a table of this name lies, or the last one played; its bots may be named in any order.
 
-    Raise UsageError when there is no such table, Refused when nothing has been played.
+    Raise UsageError if there is no such table, UserError if nothing has been played.
     """
     played = False
     name = _in_order(name)

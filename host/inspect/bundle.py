@@ -86,7 +86,7 @@ def packed(repro: Repro) -> bytes:
 
 
 def unpacked(path: Path) -> Repro:
-    """Return the repro of a bundle. Raise Refused if the file is not a bundle."""
+    """Return the repro of a bundle. Raise UserError if the file is not a bundle."""
     try:
         with gzip.open(path) as file:
             text = file.read(MAX_UNPACKED_BYTES + 1)

@@ -46,7 +46,7 @@ class Reply(NamedTuple):
 
 
 async def reask(bot: BuiltBot, repro: Repro, level: Level, times: int = 1) -> list[list[Reply]]:
-    """Ask a bot, each time from a fresh start; return the replies of each time. Raise Refused if its sandbox fails."""
+    """Ask a bot, each time from a fresh start; return the replies of each time. Raise UserError if its sandbox fails."""
     async with running_monitor() as monitor, AsyncExitStack() as stack:
         setup = WorkerSetup(game=repro.game, rules=repro.rules, bots=(bot,), seed=b"", level=level)
         pool = BotPool(setup, stack, monitor)

@@ -39,7 +39,7 @@ def known_seed(journal: Journal) -> bytes | None:
 
 
 def seed_of(journal: Journal) -> bytes:
-    """Return a run's seed. Raise Refused (exit code 3) if it cannot be read, (exit code 1) if it is damaged."""
+    """Return a run's seed. Raise UserError (exit code 3) if it cannot be read, (exit code 1) if it is damaged."""
     try:
         seed = known_seed(journal)
     except ValueError as damaged:
@@ -118,14 +118,14 @@ class RecordedFixture:
 
     @cached_property
     def answers(self) -> tuple[tuple[Answer, ...], ...]:
-        """The answers of all tables. Raise Refused (exit code 1) if they are damaged."""
+        """The answers of all tables. Raise UserError (exit code 1) if they are damaged."""
         try:
             return tuple(map(tuple, unpack(self.record.answers)))
         except ValueError as damaged:
             raise does_not_fit(self.journal, damaged) from damaged
 
     def table(self, nth: int) -> RecordedTable:
-        """Return the nth table, from 0; -1 is the last. Raise Refused (exit code 1) if its answers are missing."""
+        """Return the nth table, from 0; -1 is the last. Raise UserError (exit code 1) if its answers are missing."""
         at = nth % len(self.sittings)
         try:
             answers, scores = self.answers[at], self.record.scores[at]
@@ -142,7 +142,7 @@ class RecordedFixture:
 
     @contextlib.contextmanager
     def refusing_misfits(self) -> Iterator[None]:
-        """Raise Refused (exit code 1) if the block finds that the answers do not fit the rules."""
+        """Raise UserError (exit code 1) if the block finds that the answers do not fit the rules."""
         try:
             yield
         except AnswersDoNotFit as differs:
@@ -157,7 +157,7 @@ class RecordedFixture:
 
 
 def load_fixture(journal: Journal, seed: bytes, path: str) -> RecordedFixture:
-    """Return a recorded fixture. Raise Refused if it has not been played, or if the journal does not fit the rules."""
+    """Return a recorded fixture. Raise UserError if it has not been played, or if the journal does not fit the rules."""
     try:
         whole = journal.full_record(path)
         if whole is None:

@@ -79,7 +79,7 @@ def recorded_bot(journal: Journal, name: str) -> RecordedBot:
 
 
 def repro_of(journal: Journal, target: Target) -> Repro:
-    """Return the questions that are meant, alone. Raise Refused if there are none, or if the journal cannot be read."""
+    """Return the questions that are meant, alone. Raise UserError if there are none, or if the journal cannot be read."""
     recorded = load_fixture(journal, seed_of(journal), target.fixture)
     table = recorded.table(target.nth)
     bots = table.sitting.bots

@@ -24,30 +24,30 @@ BENCHED = Fault(FaultKind.BENCHED)
 
 
 class Audit(NamedTuple):
-    """What an audit has found: tables replayed, and every difference, where it is in front."""
+    """The result of verifying a journal: how many tables were played again, and all differences, first one first."""
 
     tables: int
     differences: list[str]
-    sealed: int = 0  # fixtures up to the one whose seal was published
-    since: int = 0  # fixtures after it
+    sealed: int = 0  # fixtures up to the one with the published seal
+    since: int = 0  # fixtures after that one
 
 
 def verify(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
-    """Return what of a journal differs from what its answers give, the first difference first.
+    """Play the recorded answers through the rules again; return where the journal differs from the outcome.
 
-    With a `share` below 1 only so many of the tables, drawn at random, go through the rules. A seal that was `published`
-    must be a fixture's: a journal that was cut off, or sealed anew, has none such. Raise Refused when the journal cannot
-    be read, or its seed.
+    With a `share` below 1 only that share of the tables, drawn at random, is played. The `published` seal must be the
+    seal of a fixture: a journal that was cut off, or changed and sealed again, does not have it. Raise UserError if the
+    journal or its seed cannot be read.
     """
     tables, differences = 0, list[str]()
     try:
         protocols = {name: about["protocol"] for name, about in journal.bots().items()}
     except (ValueError, LookupError, TypeError) as damaged:
-        return Audit(0, [f"what is kept of the bots is damaged: {damaged}"])
+        return Audit(0, [f"the table of bots is damaged: {damaged}"])
     seals = list(journal.seals())
     if published and published not in [seal.sha256 for seal in seals]:
-        told = f"of the {len(seals)} fixtures here none has the seal {published}"
-        differences.append(f"{told}: what was played was cut off, or changed and sealed anew")
+        none = f"none of the {len(seals)} fixtures has the seal {published}"
+        differences.append(f"{none}: the journal was cut off, or changed and sealed again")
     for path, _, sound in seals:
         try:
             replayed, found = replay(load_fixture(journal, seed_of(journal), path), protocols, share)
@@ -58,15 +58,15 @@ def verify(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
         tables += replayed
         differences += found
         if not sound:
-            differences.append(f"{path}: what is kept of it, or of what came before, is not what was written")
+            differences.append(f"{path}: it, or a fixture before it, was changed after it was recorded")
     if not differences:
         differences += wrong_places(journal)
     sealed = next((nth for nth, seal in enumerate(seals, 1) if seal.sha256 == published), 0)
-    return Audit(tables, differences, sealed, len(seals) - sealed)
+    return Audit(tables=tables, differences=differences, sealed=sealed, since=len(seals) - sealed)
 
 
 def wrong_places(journal: Journal) -> Iterator[str]:
-    """Yield where the places that a run has written down are not those that its records give, stage by stage."""
+    """Yield each difference between the recorded places of a stage and those that follow from its records."""
     facts, bots = journal.metadata(), journal.bots()
     config = json.loads(facts.get("config", "{}"))
     left: list[str] = []
@@ -76,13 +76,13 @@ def wrong_places(journal: Journal) -> Iterator[str]:
             return
         order = json.loads(facts.get(f"field {name}", "[]"))
         if order != left and (left or sorted(order) != sorted(bots)):
-            yield f"{name}: {_named(order)} were written down to play it, and not {_named(left or sorted(bots))}"
+            yield f"{name}: its recorded bots are {_named(order)}, they should be {_named(left or sorted(bots))}"
         records = {record.path: record for _, record in journal.records(name)}
         field = Field(order, seed_of(journal), config.get("run", {}).get("stop_early", False))
         places, left = outcome(stage, field, records, bots)
         kept = json.loads(facts.get(f"order {name}", "[]"))
         if kept != places:
-            yield f"{name}: its places were written down as {_named(kept)}, its records give {_named(places)}"
+            yield f"{name}: its recorded places are {_named(kept)}, its records give {_named(places)}"
 
 
 def _named(bots: Sequence[str]) -> str:
@@ -93,9 +93,9 @@ def replay(recorded: RecordedFixture, protocols: Mapping[str, str], share: float
     """Return how many tables of a fixture were played again, and what differs; `protocols` are those of its bots."""
     fixture, record = recorded.fixture, recorded.record
     if record.path != fixture.path:
-        return 0, [f"{fixture.path}: {record.path} was recorded"]
+        return 0, [f"{fixture.path}: the record is that of {record.path}"]
     if not len(recorded.answers) == len(recorded.sittings) == len(record.scores):
-        return 0, [f"{record.path}: {len(recorded.answers)} tables of answers for {len(record.scores)} of scores"]
+        return 0, [f"{record.path}: answers of {len(recorded.answers)} tables, but scores of {len(record.scores)}"]
     differences: list[str] = []
     faults: Counter[tuple[str, str]] = Counter()
     kept: dict[int, list[Evidence]] = defaultdict(list)
@@ -111,7 +111,7 @@ def replay(recorded: RecordedFixture, protocols: Mapping[str, str], share: float
             differences.append(f"{sitting.path}: {over}")
             continue
         if again.scores != scores:
-            differences.append(f"{sitting.path}: {scores} was recorded, the answers give {again.scores}")
+            differences.append(f"{sitting.path}: the recorded scores are {scores}, the answers give {again.scores}")
         elif again.illegal or nth in kept or any(type(answer) is Fault for answer in given):
             asked = [(sitting.bots[decision.seat], decision) for decision in table.decisions()]
             wrongs = {decision.number: kind for _, decision in asked if (kind := _fault(decision))}
@@ -143,18 +143,18 @@ def _unlike(
         return "of a question that was not asked"
     bot, decision = asked[piece.number - 1]
     if piece.bot != bot:
-        return f"{piece.bot}'s, and {bot} was asked"
+        return f"of {piece.bot}, but {bot} was asked"
     if bot not in protocols:
-        return f"{bot}'s, who is not entered"
+        return f"of {bot}, which is not in the journal"
     if piece.question != PROTOCOLS[protocols[bot]].lines((decision.view,)).rstrip(b"\n"):
         return "of another question"
     if piece.kind != "slowest" and piece.kind != wrongs.get(piece.number):
-        return f"{piece.kind}, and the answer is {wrongs.get(piece.number) or 'none'}"
+        return f"of the kind {piece.kind}, but the answer is {wrongs.get(piece.number) or 'no fault'}"
     return ""
 
 
 def _sums(recorded: RecordedFixture, faults: Counter[tuple[str, str]] | None) -> Iterator[str]:
-    """Yield which sums of a fixture are not those of its tables; faults where all tables went through the rules."""
+    """Yield which sums of a fixture differ from its tables; sums of faults only if all tables were played again."""
     record, path = recorded.record, recorded.record.path
     tables = [
         match.PlayedTable(sitting, tuple(scores), ())
@@ -170,7 +170,10 @@ def _sums(recorded: RecordedFixture, faults: Counter[tuple[str, str]] | None) ->
     answered = sum(map(len, recorded.answers)) - benched
     questions = sum(usage.questions for usage in record.usage.values())
     if questions != answered:
-        yield f"{path}: {questions} questions were recorded, and {answered} answered"
-    told = Counter({(bot, kind): count for bot, kinds in record.faults.items() for kind, count in kinds.items()})
-    for bot, kind in sorted((told - faults) + (faults - told)) if faults is not None else ():
-        yield f"{path}: {told[bot, kind]} times {kind} of {bot} was recorded, the answers give {(faults or told)[bot, kind]}"
+        yield f"{path}: {questions} questions were recorded, but {answered} answers"
+    recorded_faults = Counter(
+        {(bot, kind): count for bot, kinds in record.faults.items() for kind, count in kinds.items()}
+    )
+    for bot, kind in sorted((recorded_faults - faults) + (faults - recorded_faults)) if faults is not None else ():
+        given = (faults or recorded_faults)[bot, kind]
+        yield f"{path}: {kind} of {bot} was recorded {recorded_faults[bot, kind]} times, the answers give {given}"

@@ -41,7 +41,7 @@ def refusal(game: str, what: str) -> UserError:
 
 @contextlib.contextmanager
 def blaming_game(game: str, path: str) -> Iterator[None]:
-    """Run a game's code; raise Refused (exit code 3) for whatever an organiser's own raises."""
+    """Run a game's code; raise UserError (exit code 3) for whatever an organiser's own raises."""
     try:
         yield
     except (UserError, AnswersDoNotFit):
@@ -65,7 +65,7 @@ def guarded(game: str, path: str, steps: Iterator[Step]) -> Iterator[Step]:
 
 
 def told(game: str, path: str, event: str, facts: Mapping[str, Any], seats: int) -> dict[str, Any]:
-    """Return the facts of one event of an organiser's game as pages may show them; raise Refused for what none can."""
+    """Return the facts of one event of an organiser's game as pages may show them; raise UserError for what none can."""
     if not NAME.fullmatch(str(event)) or event in RESERVED:
         raise refusal(game, f"an event of {path} is called {one_line(str(event))[:40]!r}, and none may be")
     return {
@@ -85,7 +85,7 @@ def _fact(game: str, where: str, name: str, fact: Any, seats: int) -> Any:
 
 
 def json_value(game: str, where: str, value: Any, depth: int = 0) -> Any:
-    """Return a value as JSON and every browser have it, its texts harmless; raise Refused where there is no such thing."""
+    """Return a value as JSON and every browser have it, its texts harmless; raise UserError where there is no such thing."""
     if value is None or isinstance(value, (bool, Move, Fault)):
         return value
     if isinstance(value, str) and len(value) <= LONGEST:
@@ -102,13 +102,13 @@ def json_value(game: str, where: str, value: Any, depth: int = 0) -> Any:
 
 
 def asked(game: str, path: str, seat: object, seats: int) -> None:
-    """Raise Refused if an organiser's game asks a seat that is not at the table."""
+    """Raise UserError if an organiser's game asks a seat that is not at the table."""
     if type(seat) is not int or not 0 <= seat < seats:
         raise refusal(game, f"it asks seat {_shortly(seat)} of {path}: they are 0 to {seats - 1}")
 
 
 def scored(game: str, path: str, scores: Any, seats: int) -> None:
-    """Raise Refused where an organiser's game ends with anything but a number a seat."""
+    """Raise UserError where an organiser's game ends with anything but a number a seat."""
     numbers = isinstance(scores, Sequence) and all(type(score) in (int, float) for score in scores)
     if not numbers or len(scores) != seats:
         raise refusal(game, f"it ends {path} with {_shortly(scores)}: scores are a number a seat, here {seats}")

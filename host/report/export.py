@@ -22,7 +22,7 @@ COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won")
 def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[tuple[str, str, list[int] | None]]:
     """Yield stage, fixture and tables (all without any) of what is meant: everything, a stage, a table or `last`.
 
-    Raise Refused for what does not exist, and for a stage under way: its cards are nobody's business yet.
+    Raise UserError for what does not exist, and for a stage under way: its cards are nobody's business yet.
     """
     stages = [stage.name for stage in stages_of(journal.metadata())]
     meant = stages if selection is None else [stage for stage in stages if stage == selection]
@@ -53,7 +53,7 @@ def still_running(stage: str) -> UserError:
 
 
 def refuse_secrets(journal: Journal, fixture: str) -> None:
-    """Raise Refused when a fixture's stage is under way; friendly games have no stage, and no secrets."""
+    """Raise UserError when a fixture's stage is under way; friendly games have no stage, and no secrets."""
     shown = public_stages(journal)
     for stage in stages_of(journal.metadata()):
         if stage.name not in shown and fixture in journal.paths(stage.name):

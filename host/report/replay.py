@@ -34,7 +34,7 @@ def spelled(answer: Answer) -> str:
 def events(recorded: RecordedTable) -> Iterator[Event]:
     """Yield what happened at a table, in order: the game's own events, `ask` and `answer`.
 
-    Raise AnswersDoNotFit if the journal and the rules disagree. Raise Refused (exit code 3) if an organiser's own game
+    Raise AnswersDoNotFit if the journal and the rules disagree. Raise UserError (exit code 3) if an organiser's own game
     raises an exception, or has events that cannot be displayed.
     """
     told: list[Event] = []

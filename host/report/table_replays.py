@@ -108,7 +108,7 @@ def find(journal: Journal, name: str) -> TableRef | None:
 
 
 def load(journal: Journal, seed: bytes, fixture: str, wanted: Sequence[int] | None = None) -> Iterator[ReplayedTable]:
-    """Yield tables of a fixture (all without `wanted`), played again. Raise Refused when the journal does not fit."""
+    """Yield tables of a fixture (all without `wanted`), played again. Raise UserError when the journal does not fit."""
     recorded = load_fixture(journal, seed, fixture)
     times = journal.times(fixture)
     try:
