@@ -69,8 +69,8 @@ WRONG = [
     ("play", 2, "error[U001] BOT... is missing"),
     ("new x", 2, "error[U001] --game is missing"),
     ("new x -g cardshrk", 2, f"{NOTHING} game 'cardshrk'; did you mean cardshark ?  (games: {', '.join(GAMES)})"),
-    ("new {cup} -g pazaak", 2, "error[C016] {cup}/croupier.toml: is there already"),
-    ("new /proc/none -g pazaak", 2, "error[U001] /proc/none cannot be made: No such file or directory"),
+    ("new {cup} -g pazaak", 2, "error[C016] {cup}/croupier.toml: already exists"),
+    ("new /proc/none -g pazaak", 2, "error[U001] /proc/none cannot be created: No such file or directory"),
     ("games poker", 2, f"{NOTHING} game 'poker'  (games: {', '.join(GAMES)})"),
     ("explain B0100", 2, f"{NOTHING} code 'B0100'; did you mean B010 ?"),
     ("-C nowhere run", 2, "error[U001] -C nowhere: no such folder"),
@@ -420,7 +420,7 @@ def test_doctor_attacks_this_machine_and_says_what_became_of_each_rogue() -> Non
     got = {row["rogue"]: (row["mark"], row["got"]) for row in done.json["rows"]}
     assert got == {
         "escapes": ("✓", "unreadable"),
-        "includes_shadow": ("✓", "refused when it is built"),
+        "includes_shadow": ("✓", "refused by the build"),
         "reads_the_host": ("✓", "harmless"),
     }
     assert croupier("doctor", "--attack", "daemon").out.endswith("\n1 of 1 got the expected verdict\n")
@@ -437,7 +437,7 @@ def test_this_machine_withstands_the_short_form_of_the_gallery() -> None:
 
 def test_an_attack_that_succeeds_is_told() -> None:
     (verdict,) = trio.run(attacked, UNPROTECTED, [gallery(UNPROTECTED)["counts_the_others"]])
-    assert (verdict.mark, verdict.got) == ("✗", "has broken out")
+    assert (verdict.mark, verdict.got) == ("✗", "broke out")
 
 
 def test_unsafe_is_loud_and_recorded(tmp_path: Path) -> None:

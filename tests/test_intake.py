@@ -126,7 +126,7 @@ def test_a_good_submission_is_taken_in_and_plays(submission: Callable[[Path], Pa
     with untouched(desk):
         done = croupier("add", handed_in, "-C", cup)
     assert done.code == 0, done.err
-    assert done.out.startswith(f"mine: taken in as {cup}/bots/mine")
+    assert done.out.startswith(f"added mine as {cup}/bots/mine")
     assert (cup / "bots" / ".submissions.jsonl").read_text().startswith('{"bot": "mine", ')
     assert sorted(path.name for path in (cup / "bots").iterdir())[1:] in (
         ["cautious.c", "mine"],
@@ -164,7 +164,7 @@ def test_a_bot_that_nobody_will_call_is_said_so(cup: Path, desk: Path) -> None:
     config.write_text(config.read_text().replace('"bots/*"', '"bots/cautious.c"'))
     done = croupier("add", a_file(desk), "-C", cup)
     assert done.code == 0
-    assert done.err == f"WARNING  {cup}/bots/mine.c does not play: `bots` in {config} does not name it\n"
+    assert done.err == f"WARNING  {cup}/bots/mine.c does not play: `bots` in {config} does not include it\n"
 
 
 # What is refused.
@@ -403,7 +403,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "a bot's name that is taken": (
         lambda desk: manifested(desk, 'name = "cautious"\n'),
-        'C003] {cup}/bots/mine: a bot called "cautious" is there already: {cup}/bots/cautious.c',
+        'C003] {cup}/bots/mine: a bot called "cautious" already exists: {cup}/bots/cautious.c',
     ),
 }
 

@@ -86,7 +86,7 @@ def test_what_config_shows_is_a_config_that_means_the_same(cup: Path, tmp_path: 
 
 def test_config_check_says_what_is_wrong_or_that_nothing_is(cup: Path, tmp_path: Path) -> None:
     done = croupier("config", "check", "-C", cup)
-    assert (done.code, done.out) == (*(0, f"{cup}/croupier.toml is right: Cup of tests, cardshark, 2 bots, 1 stage\n"),)
+    assert (done.code, done.out) == (*(0, f"{cup}/croupier.toml is valid: Cup of tests, cardshark, 2 bots, 1 stage\n"),)
     (tmp_path / "croupier.toml").write_text('game = "cardshark"\n[limits]\nmemroy = 1\n')
     done = croupier("config", "check", "-C", tmp_path)
     assert (done.code, done.first[:12]) == (3, "error[C001] ")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from host.submissions.bot_spec import BuiltBot, Submission
     from host.tournament.journal import Journal
 
-LATEST = 1000  # questions over which two bots are compared
+MAX_COMPARED_QUESTIONS = 1000  # of two bots; the latest ones
 BUNDLE = ".bundle"
 FAULT = re.compile(r"fault:([0-9]{1,18})")
 FAULTY = "WHERE fault.kind != 'slowest'"
@@ -31,7 +31,7 @@ class AskOptions(NamedTuple):
     same: bool
     repeat: int
     other: str | None
-    place: str | None
+    asked_bot: str | None
     no_limits: bool
     unsafe: bool
     journal: Path | None
@@ -45,7 +45,7 @@ class Wanted(NamedTuple):
 
 
 class Questions(NamedTuple):
-    """Which questions are asked, and where the bots that played lay, as far as the journal knows it."""
+    """The questions to ask, and the paths of the bots that played, if the journal has them."""
 
     repros: list["Repro"]
     sources: Mapping[str, str] = {}
@@ -59,9 +59,9 @@ class Questions(NamedTuple):
     "--repeat", type=click.IntRange(1, 10_000), default=1, metavar="N", help="ask N times, from a fresh start"
 )
 @click.option("--diff", "other", metavar="OTHER", help="ask this bot too; without a table: the last 1 000 questions")
-@click.option("--as", "place", metavar="NAME", help="ask what this bot was asked; default: the bot itself")
+@click.option("--as", "asked_bot", metavar="NAME", help="ask what this bot was asked; default: the bot itself")
 @click.option("--no-limits", is_flag=True, help="allow a minute for each answer, and 8 GiB")
-@click.option("--unsafe", is_flag=True, help="no sandbox at all: only for bots you wrote yourself")
+@click.option("--unsafe", is_flag=True, help="play without a sandbox: only for bots you wrote yourself")
 @options.JOURNAL
 @click.pass_obj
 def ask(context: CliContext, /, words: tuple[str, ...], **values: Any) -> None:
@@ -73,7 +73,7 @@ def ask(context: CliContext, /, words: tuple[str, ...], **values: Any) -> None:
 
 
 def _asked(context: CliContext, words: tuple[str, ...], chosen: AskOptions) -> "AskReport | Difference":
-    """Ask what is meant; return what came of it."""
+    """Ask the questions that the words name; return the replies."""
     import trio
 
     from host.cli.ask_report import AskReport, Difference
@@ -81,7 +81,7 @@ def _asked(context: CliContext, words: tuple[str, ...], chosen: AskOptions) -> "
     from host.inspect.reask import asked_by_both, reask
     from host.sandbox.levels import DEFAULT_LEVEL
 
-    wanted = _parted(context, words, chosen)
+    wanted = _parse_words(context, words, chosen)
     questions = _questions(context, wanted, chosen)
     repro = questions.repros[0]
     level = level_in_force(DEFAULT_LEVEL, chosen.unsafe)
@@ -94,8 +94,8 @@ def _asked(context: CliContext, words: tuple[str, ...], chosen: AskOptions) -> "
     return AskReport(repro=repro, bot=bots[0], level=level, rounds=rounds, limited=not chosen.no_limits)
 
 
-def _parted(context: CliContext, words: tuple[str, ...], chosen: AskOptions) -> Wanted:
-    """Return which bot and which question the words of the command mean."""
+def _parse_words(context: CliContext, words: tuple[str, ...], chosen: AskOptions) -> Wanted:
+    """Return the bot and the question that the words of the command name."""
     if len(words) == 2 and chosen.worst:
         raise click.UsageError(f"either --worst or {words[1]}")
     if len(words) == 2:
@@ -114,7 +114,7 @@ def _is_file(context: CliContext, where: str) -> bool:
 
 
 def _questions(context: CliContext, wanted: Wanted, chosen: AskOptions) -> Questions:
-    """Return what is meant: out of a bundle, or out of a journal."""
+    """Return the questions, from a bundle or from a journal."""
     from host.inspect.bundle import unpacked
     from host.tournament.journal import reading
 
@@ -125,14 +125,14 @@ def _questions(context: CliContext, wanted: Wanted, chosen: AskOptions) -> Quest
         path, target = parse_target(context, chosen.journal, wanted.where)
     with reading(path) as journal:
         sources = {name: str(about.get("source", "")) for name, about in journal.bots().items()}
-        if chosen.place is not None and chosen.place not in sources:
-            raise click.UsageError(unknown_name("bot", chosen.place, sources))
+        if chosen.asked_bot is not None and chosen.asked_bot not in sources:
+            raise click.UsageError(unknown_name("bot", chosen.asked_bot, sources))
         own = wanted.bot
         if own is not None and own not in sources:
             own = _spec(context, own, journal.metadata()["game"], sources).name
-        place = chosen.place or (own if own in sources else None) or ""
+        place = chosen.asked_bot or (own if own in sources else None) or ""
         if target is not None:
-            target = target._replace(bot=chosen.place or target.bot or ("" if target.number else place))
+            target = target._replace(bot=chosen.asked_bot or target.bot or ("" if target.number else place))
             if not (target.bot or target.number):
                 names = ", ".join(sources)
                 raise click.UsageError(f"{own} did not play: --as NAME says whose questions it is asked ({names})")
@@ -147,7 +147,7 @@ def _repros(journal: "Journal", target: "Target | None", bot: str, chosen: AskOp
     from host.inspect.repro import Target, latest, repro_of, with_history
 
     if target is None and not chosen.worst:
-        return latest(journal, bot, LATEST)
+        return latest(journal, bot, MAX_COMPARED_QUESTIONS)
     if target is None:
         found = list(journal.evidence("WHERE fault.kind = 'slowest' AND bot = ?", (bot,)))
         if not found:
@@ -160,7 +160,7 @@ def _repros(journal: "Journal", target: "Target | None", bot: str, chosen: AskOp
 
 def parse_target(context: CliContext, journal: Path | None, where: str) -> "tuple[Path, Target]":
     """Return the journal and the questions meant by `fault:ID` or TABLE[:N]. Raise UsageError or UserError otherwise."""
-    from host.cli.replay_lookup import place_of, split
+    from host.cli.replay_lookup import find_table, split
     from host.inspect.repro import Target
     from host.tournament.journal import reading
 
@@ -168,8 +168,8 @@ def parse_target(context: CliContext, journal: Path | None, where: str) -> "tupl
     match = FAULT.fullmatch(where)
     if match is None:
         table, number = split(where)
-        place = place_of(journals, context.folder, table)
-        return place.journal, Target(fixture=place.fixture, nth=place.nth, number=number)
+        location = find_table(journals, context.folder, table)
+        return location.journal, Target(fixture=location.fixture, nth=location.nth, number=number)
     with reading(journals[0]) as book:
         for _, path, piece in book.evidence("WHERE fault.id = ?", (int(match[1]),)):
             return journals[0], Target(fixture=path, nth=piece.table - 1, number=piece.number, bot=piece.bot)
@@ -177,7 +177,7 @@ def parse_target(context: CliContext, journal: Path | None, where: str) -> "tupl
 
 
 def _spec(context: CliContext, word: str, game: str, sources: Mapping[str, str]) -> "Submission":
-    """Return the bot that a word means; for games outside a tournament the journal knows where their bots lay."""
+    """Return the bot that a word names. For games outside a tournament, the journal has the paths of the bots."""
     from host.cli.bot_arguments import find_bots
 
     source = sources.get(word, "")
@@ -199,7 +199,7 @@ def _built(submission: "Submission", repro: "Repro", level: "Level", chosen: Ask
 
 
 class Export(NamedTuple):
-    """Which question becomes a bundle, and where that is written."""
+    """The question to bundle, and the file to write."""
 
     journal: Path | None
     where: str | None  # fault:ID, TABLE (its first fault), TABLE:N, or the last fault
@@ -223,7 +223,7 @@ def bundled(context: CliContext, export: Export) -> tuple[Path, int]:
             piece = next((piece for piece in pieces if piece.table == target.nth + 1), None)
             if piece is None:
                 where = export.where
-                raise click.UsageError(f"nothing went wrong at {where}; {where}:N names any question of it")
+                raise click.UsageError(f"table {where} has no fault; {where}:N names any of its questions")
             target = target._replace(number=piece.number, bot=piece.bot)
         repro = with_history(journal, repro_of(journal, target))
     output = export.output or context.folder / f"{repro.table.replace('/', '-')}-{target.number}{BUNDLE}"
@@ -232,7 +232,7 @@ def bundled(context: CliContext, export: Export) -> tuple[Path, int]:
 
 
 def _fault_or(context: CliContext, export: Export) -> str:
-    """Return which question is meant; without one, the last fault of the journal."""
+    """Return the question to bundle: by default the last fault of the journal."""
     from host.tournament.journal import reading
 
     if export.where not in (None, "last"):
@@ -241,5 +241,5 @@ def _fault_or(context: CliContext, export: Export) -> str:
     with reading(path) as journal:
         numbers = [number for number, _, _ in journal.evidence(FAULTY)]
     if not numbers:
-        raise click.UsageError(f"nothing went wrong in {path}; TABLE:N names any question")
+        raise click.UsageError(f"{path} has no faults; TABLE:N names any question")
     return f"fault:{numbers[-1]}"

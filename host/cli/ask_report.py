@@ -1,4 +1,4 @@
-"""What `croupier ask` prints: the replies of one bot, or where two bots differ."""
+"""The results of `croupier ask`: the replies of one bot, or the differences between two."""
 
 import statistics
 from collections import Counter

@@ -1,10 +1,10 @@
-"""`croupier doctor --attack`: a few rogues of the gallery, really played here beside an honest bot, and what becomes of them."""
+"""`croupier doctor --attack`: plays rogues, each with an honest bot, and checks their verdicts."""
 
 import contextlib
 import re
 import time
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,14 +23,14 @@ from host.submissions.discovery import load_submission
 from protocols.wire import Move
 
 AMPLE = Limits(move=10, startup=10, cpu=10)
-"""Limits that no rogue is meant to reach but the one that it is held to, however loaded the machine is."""
+"""Limits that no rogue reaches, even on a loaded machine, except those that its row of the gallery lowers."""
 
 BROKEN_OUT = Move("B", 666)
 HONEST = "lim17"
 
 
 class Rogue(NamedTuple):
-    """A line of the gallery."""
+    """A rogue: a bot that attacks the host, with its expected verdicts at one level."""
 
     name: str
     file: Path
@@ -49,55 +49,55 @@ class Rogue(NamedTuple):
     needs_numbers: bool
 
     def spec_changes(self) -> dict[str, Any]:
-        """Return what the gallery says about a bot that has no manifest to say it."""
+        """Return the keys of bot.toml that the gallery sets for this rogue."""
         return {"name": self.name} | ({"protocol": self.protocol} if self.protocol else {})
 
     @property
     def tries(self) -> str:
-        """What it tries, as its source says it."""
+        """What the rogue tries: the first sentence of its source."""
         sources = [self.file] if self.file.is_file() else sorted(self.file.iterdir())
         head = next(text for text in (source.read_text()[:600] for source in sources) if "Verdict:" in text)
-        told = re.sub(r"^#!.*\n", "", head).partition("Verdict:")[0]
-        return re.sub(r"\s*(\n \*|\n//|\n#|\n|^/\*|^//|^#)\s*", " ", told).strip().partition(". ")[0].rstrip(".")
+        comment = re.sub(r"^#!.*\n", "", head).partition("Verdict:")[0]
+        return re.sub(r"\s*(\n \*|\n//|\n#|\n|^/\*|^//|^#)\s*", " ", comment).strip().partition(". ")[0].rstrip(".")
 
 
 def folder() -> Path:
-    """Return where the rogues are."""
+    """Return the folder of the rogues."""
     return sample_bots.folder() / "rogues"
 
 
 def gallery(level: Level) -> dict[str, Rogue]:
-    """Return all rogues by name, with their verdicts at a level."""
-    told = tomllib.loads((folder() / "gallery.toml").read_text())
-    return {name: _rogue(name, told[name], level) for name in told}
+    """Return all rogues by name, with their expected verdicts at a level."""
+    rows = tomllib.loads((folder() / "gallery.toml").read_text())
+    return {name: _rogue(name, row, level) for name, row in rows.items()}
 
 
-def _rogue(name: str, told: dict[str, Any], level: Level) -> Rogue:
-    verdict = told.get(level, told["verdict"])
+def _rogue(name: str, row: Mapping[str, Any], level: Level) -> Rogue:
+    verdict = row.get(level, row["verdict"])
     limits: dict[str, Any] = {
-        key: (size if "iB" in value else seconds)(value) for key, value in told.get("limits", {}).items()
+        key: (size if "iB" in value else seconds)(value) for key, value in row.get("limits", {}).items()
     }
     return Rogue(
-        name,
-        folder() / told["file"],
-        (verdict,) if isinstance(verdict, str) else tuple(verdict),
-        tuple(told.get("also", ())),
-        AMPLE._replace(**limits),
-        told.get("game", sample_bots.ATTACKED_GAME),
-        told.get("protocol", ""),
-        told.get("numbers", False),
-        told.get("parallel_tables", 1),
-        told.get("tables", 2),
-        told.get("beside", "quick"),
-        told.get("twice", False),
-        told.get("long", False),
-        told.get("short", False),
-        told.get("needs_numbers", False),
+        name=name,
+        file=folder() / row["file"],
+        verdict=(verdict,) if isinstance(verdict, str) else tuple(verdict),
+        also=tuple(row.get("also", ())),
+        limits=AMPLE._replace(**limits),
+        game=row.get("game", sample_bots.ATTACKED_GAME),
+        protocol=row.get("protocol", ""),
+        numbers=row.get("numbers", False),
+        parallel_tables=row.get("parallel_tables", 1),
+        tables=row.get("tables", 2),
+        beside=row.get("beside", "quick"),
+        twice=row.get("twice", False),
+        long=row.get("long", False),
+        short=row.get("short", False),
+        needs_numbers=row.get("needs_numbers", False),
     )
 
 
 class Verdict(NamedTuple):
-    """What became of one rogue: as it should (✓), not tried here (!), or not (✗)."""
+    """The outcome of one rogue: as expected (✓), not played here (!), or not as expected (✗)."""
 
     mark: str
     rogue: str
@@ -107,7 +107,7 @@ class Verdict(NamedTuple):
 
 
 async def attacked(level: Level, rogues: Sequence[Rogue]) -> list[Verdict]:
-    """Return what becomes of rogues at a level, one after the other."""
+    """Play rogues at a level, one after the other; return their verdicts."""
     source = sample_bots.sample(HONEST, sample_bots.ATTACKED_GAME)
     honest = (await build(load_submission(source).with_keys(game=sample_bots.ATTACKED_GAME), level))._replace(
         limits=AMPLE
@@ -116,28 +116,28 @@ async def attacked(level: Level, rogues: Sequence[Rogue]) -> list[Verdict]:
 
 
 async def _one(rogue: Rogue, honest: BuiltBot, level: Level) -> Verdict:
-    began = time.monotonic()
+    started = time.monotonic()
 
-    def so(mark: str, got: str) -> Verdict:
-        return Verdict(mark, rogue.name, rogue.tries, got, time.monotonic() - began)
+    def verdict(mark: str, got: str) -> Verdict:
+        return Verdict(mark, rogue.name, rogue.tries, got, time.monotonic() - started)
 
     if rogue.needs_numbers and not randomizes_pids(level):
-        return so("!", "not tried: process numbers are counted on here (croupier doctor)")
+        return verdict("!", "not played: PIDs are sequential here (croupier doctor)")
     try:
         submission = load_submission(rogue.file).with_keys(game=rogue.game, **rogue.spec_changes())
         bot = await build(submission, level, force="refused" in rogue.verdict)
     except UserError as refused:
         if refused.exit_code == 6:
-            return so("!", f"not tried: {refused.problems[0].message}")
-        return so("✓" if "refused" in rogue.verdict else "✗", "refused when it is built")
+            return verdict("!", f"not played: {refused.problems[0].message}")
+        return verdict("✓" if "refused" in rogue.verdict else "✗", "refused by the build")
     record = await _played(bot._replace(limits=rogue.limits), honest, rogue.tables, level)
     faults = set(record.faults.get(rogue.name, {}))
     if any(BROKEN_OUT in table for table in unpack(record.answers)):
-        return so("✗", "has broken out")
+        return verdict("✗", "broke out")
     if record.faults.get(honest.name) or record.replayed:
-        return so("✗", "has disturbed the honest bot")
-    well = faults <= {*rogue.verdict, *rogue.also} if faults else "harmless" in rogue.verdict
-    return so("✓" if well else "✗", ", ".join(sorted(faults)) or "harmless")
+        return verdict("✗", "disturbed the honest bot")
+    expected = faults <= {*rogue.verdict, *rogue.also} if faults else "harmless" in rogue.verdict
+    return verdict("✓" if expected else "✗", ", ".join(sorted(faults)) or "harmless")
 
 
 async def _played(bot: BuiltBot, honest: BuiltBot, tables: int, level: Level) -> Record:

@@ -1,4 +1,4 @@
-"""What several commands need: the game, the level, the bots that are meant, standings on the screen."""
+"""Shared by several commands: find a game, a bot or a stage; choose the level; print standings."""
 
 import shutil
 import textwrap
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from host.base.errors import Problem, UserError
-from host.cli import CliContext, print_json, print_json_line, unknown_name
+from host.cli import MAX_COLUMNS, CliContext, print_json, print_json_line, unknown_name
 from host.games import GAMES
 from host.games.engine import Game
 from host.sandbox.levels import UNPROTECTED, Level
@@ -17,21 +17,23 @@ from host.submissions.discovery import Entry, load_submission
 from host.submissions.sample_bots import sample
 
 if TYPE_CHECKING:
+    from host.play.records import Record
+    from host.tournament.config import Tournament
     from host.tournament.journal import Journal
     from host.tournament.stages.kind import StageConfig
 
-NOBODY = "no fixture is finished yet, so nobody is ahead"
+NO_STANDINGS = "no fixture is finished yet, so there are no standings"
 
 
 def find_game(name: str) -> Game:
-    """Return a game by name; a wrong one brings the nearest."""
+    """Return a game by name. Raise UsageError for an unknown name, with the most similar one."""
     if name not in GAMES:
         raise click.UsageError(f"{unknown_name('game', name, GAMES)}  (games: {', '.join(GAMES)})")
     return GAMES[name]
 
 
 def level_in_force(demanded: Level, unsafe: bool) -> Level:
-    """Return the level in force. Raise Refused (exit code 6) when the machine has less than demanded."""
+    """Return the level to play at. Raise UserError (exit code 6) if the machine cannot provide the demanded level."""
     from host.sandbox.detect import require_level
 
     if unsafe or not demanded.traits.isolates:
@@ -41,30 +43,30 @@ def level_in_force(demanded: Level, unsafe: bool) -> Level:
 
 
 def wrap_prose(text: str) -> str:
-    """Return prose in lines that fit a terminal, and 100 columns."""
-    width = min(100, shutil.get_terminal_size((100, 24)).columns)
+    """Wrap prose at the width of the terminal, at most MAX_COLUMNS."""
+    width = min(MAX_COLUMNS, shutil.get_terminal_size((MAX_COLUMNS, 24)).columns)
     return "\n".join(textwrap.fill(line, width, break_long_words=False) for line in text.splitlines())
 
 
-def find_entries(tournament: Any, folder: Path, names: tuple[str, ...]) -> list[Entry]:
-    """Return the cup's bots, or those that are named, with what is wrong with any of them."""
-    entered: list[Entry] = tournament.entries(folder)
-    known = {entry.place.stem: entry for entry in entered} | {entry.name: entry for entry in entered}
-    return [find_entry(name, known, tournament) for name in names] if names else entered
+def find_entries(tournament: "Tournament", folder: Path, names: tuple[str, ...]) -> list[Entry]:
+    """Return the bots of a tournament, or those of these names, with their problems."""
+    entries = tournament.entries(folder)
+    known = {entry.place.stem: entry for entry in entries} | {entry.name: entry for entry in entries}
+    return [find_entry(name, known, tournament) for name in names] if names else entries
 
 
-def find_entry(name: str, known: dict[str, Entry], tournament: Any) -> Entry:
-    """Return the bot of a name; one of croupier's own need not be entered."""
+def find_entry(name: str, known: dict[str, Entry], tournament: "Tournament") -> Entry:
+    """Return the bot of a name. Sample bots do not have to be in the tournament."""
     if name.startswith(SAMPLE_PREFIX):
-        place = sample(name, tournament.game)
-        return Entry(place, load_submission(place, tournament.limits))
+        path = sample(name, tournament.game)
+        return Entry(path, load_submission(path, tournament.limits))
     if name not in known:
         raise click.UsageError(unknown_name("bot", name, known))
     return known[name]
 
 
-def the_stage(journal: "Journal", name: str | None) -> "StageConfig":
-    """Return a stage by name, or the last in which anything has been played. Raise Refused when nothing is known."""
+def find_stage(journal: "Journal", name: str | None) -> "StageConfig":
+    """Return a stage by name, or the last stage with results. Raise UserError if the journal has no stages."""
     from host.tournament.stages import stages_of
 
     stages = stages_of(journal.metadata())
@@ -78,36 +80,36 @@ def the_stage(journal: "Journal", name: str | None) -> "StageConfig":
     return next((stage for stage in reversed(wanted) if journal.paths(stage.name)), wanted[0])
 
 
-class Standing(NamedTuple):
-    """A stage as its standings are told: what was played, by whom, and the facts that come with them as JSON."""
+class StageResults(NamedTuple):
+    """The records of a stage, and what the journal says about its run."""
 
     stage: "StageConfig"
     facts: dict[str, str]
     bots: dict[str, dict[str, Any]]
-    records: list[Any]
-    told: dict[str, Any]
+    records: list["Record"]
+    facts_json: dict[str, Any]  # about the run and the stage
 
     @property
-    def head(self) -> str:
-        """One line of what this is about."""
-        some = f"{len(self.records)} fixture{'' if len(self.records) == 1 else 's'}"
+    def title(self) -> str:
+        """The run, the stage, and their state in one line."""
+        fixtures = f"{len(self.records)} fixture{'' if len(self.records) == 1 else 's'}"
         return (
-            f"{self.facts['name']} · {self.stage.name} · {some} · level {self.facts['level']} · "
+            f"{self.facts['name']} · {self.stage.name} · {fixtures} · level {self.facts['level']} · "
             f"seed sha256 {self.facts['seed_sha256'][:8]}… · {self.facts['state']}"
         )
 
 
-def standing(journal: Any, name: str | None, *, interrupted: bool = False) -> Standing:
-    """Return a stage; by default the last in which anything has been played."""
+def load_results(journal: "Journal", name: str | None, *, interrupted: bool = False) -> StageResults:
+    """Return the results of a stage, by default of the last stage with results."""
     from host.inspect.recorded import known_seed
     from host.play.records import count_replays
     from host.tournament.tournament_dir import committed_at
 
-    stage = the_stage(journal, name)
+    stage = find_stage(journal, name)
     facts, bots = journal.metadata(), journal.bots()
-    seed = known_seed(journal)  # None where it is not the one whose hash the run began with
+    seed = known_seed(journal)  # None if its hash is not the one in the journal
     records = [record for _, record in journal.records(stage.name)]
-    told = {
+    facts_json = {
         "run": facts["name"],
         "game": facts["game"],
         "sandbox": facts["level"],
@@ -121,37 +123,37 @@ def standing(journal: Any, name: str | None, *, interrupted: bool = False) -> St
         "fixtures": len(records),
         **count_replays(records)._asdict(),
     }
-    return Standing(stage, facts, bots, records, told)
+    return StageResults(stage, facts, bots, records, facts_json)
 
 
 def print_standings(
     context: CliContext,
-    place: Path,
+    folder: Path,
     stage_name: str | None,
     *,
     as_csv: bool = False,
     interrupted: bool = False,
     on_one_line: bool = False,
 ) -> None:
-    """Print a stage's standings; by default those of the last stage in which anything has been played."""
+    """Print the standings of a stage, by default of the last stage with results."""
     from host.base.safe_text import one_line
     from host.report import terminal
     from host.tournament.journal import reading
     from host.tournament.standings import stage_standings
     from host.tournament.tournament_dir import Folder
 
-    with reading(Folder(place).journal) as journal:
-        now = standing(journal, stage_name, interrupted=interrupted)
-    rows, sure, advice = stage_standings(now.stage, now.facts, now.records, now.bots)
+    with reading(Folder(folder).journal) as journal:
+        results = load_results(journal, stage_name, interrupted=interrupted)
+    rows, sure, advice = stage_standings(results.stage, results.facts, results.records, results.bots)
     if as_csv:
         terminal.write_csv(rows)
     elif context.json:
         show = print_json_line if on_one_line else print_json
         advised = [each._asdict() for each in advice]
-        show("standings", **now.told, rows=terminal.json_rows(rows), sure=sure, advice=advised)
-    elif now.records:
-        terminal.print_standings(now.head, rows, sure, advice=advice)
+        show("standings", **results.facts_json, rows=terminal.json_rows(rows), sure=sure, advice=advised)
+    elif results.records:
+        terminal.print_standings(results.title, rows, sure, advice=advice)
         for line in terminal.details(rows, advice) if context.verbose else ():
             click.echo(line)
     else:
-        click.echo(f"{one_line(now.head)}\n{NOBODY}")
+        click.echo(f"{one_line(results.title)}\n{NO_STANDINGS}")

@@ -1,4 +1,4 @@
-"""What the shell offers behind a command: bots, stages, games, codes, kinds of fault. Nothing heavy is imported for it.
+"""Completes bots, stages, games, error codes and kinds of fault in a shell, without importing anything heavy.
 
 Each function is the `shell_complete` of a parameter.
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def bots(ctx: click.Context, _param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-    """Return the bots of the tournament here, by the names of their files and folders, and all samples; else files."""
+    """Complete bots of the tournament (by file and folder) and sample bots; if none matches, let the shell complete files."""
     from click.shell_completion import CompletionItem
 
     from host.games import GAMES
@@ -26,55 +26,55 @@ def bots(ctx: click.Context, _param: click.Parameter, incomplete: str) -> "list[
     game = _config(ctx).get("game")
     for each in [game] if isinstance(game, str) else GAMES:
         names += [f"sample:{name}" for name in sorted(samples(each))]
-    found = [CompletionItem(name) for name in _beginning(incomplete, names)]
+    found = [CompletionItem(name) for name in _matching(incomplete, names)]
     return found or [CompletionItem(incomplete, type="file")]
 
 
 def stages(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the stages of the tournament here."""
+    """Complete stages of the tournament."""
     tables = _config(ctx).get("stage", [])
     names = [str(stage.get("name", stage.get("kind", ""))) for stage in tables if isinstance(stage, dict)]
-    return _beginning(incomplete, names)
+    return _matching(incomplete, names)
 
 
 def games(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the games."""
+    """Complete games."""
     from host.games import GAMES
 
-    return _beginning(incomplete, GAMES)
+    return _matching(incomplete, GAMES)
 
 
 def languages(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Return the languages of starter bots."""
     templates = Path(__file__).parents[1] / "submissions" / "templates"
-    return _beginning(incomplete, sorted(path.stem for path in templates.glob("*.jinja")))
+    return _matching(incomplete, sorted(path.stem for path in templates.glob("*.jinja")))
 
 
 def codes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the codes that can be explained."""
+    """Complete error codes."""
     from host.base.errors import explanations
 
-    return _beginning(incomplete, explanations())
+    return _matching(incomplete, explanations())
 
 
 def kinds(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the kinds of fault."""
+    """Complete kinds of fault."""
     from protocols.wire import FaultKind
 
-    return _beginning(incomplete, map(str, FaultKind))
+    return _matching(incomplete, map(str, FaultKind))
 
 
-def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
+def _matching(incomplete: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
 def _folder(ctx: click.Context) -> Path:
-    """Return the folder that the command line names."""
+    """Return the folder of the command line."""
     return Path(str(ctx.find_root().params.get("folder") or "."))
 
 
 def _config(ctx: click.Context) -> dict[str, Any]:
-    """Return the croupier.toml here as it stands; nothing where it cannot be read."""
+    """Return the content of croupier.toml; {} if it cannot be read."""
     try:
         return tomllib.loads((_folder(ctx) / "croupier.toml").read_text())
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Commands about settings: completion for a shell, and what croupier.toml says."""
+"""The commands `completion` and `config`."""
 
 import json
 from typing import Any
@@ -13,16 +13,16 @@ from host.cli import CliContext, group, print_json
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_obj
 def completion(context: CliContext, shell: str) -> None:
-    """Print the completion for a shell: eval "$(croupier completion bash)" in ~/.bashrc, say."""
+    """Print the completion script for a shell. In ~/.bashrc: eval "$(croupier completion bash)"."""
     from click.shell_completion import get_completion_class
 
-    known = get_completion_class(shell)
-    assert known is not None
+    completer = get_completion_class(shell)
+    assert completer is not None
     try:
-        script = known(group, {}, "croupier", "_CROUPIER_COMPLETE").source()
-    except (OSError, RuntimeError) as failed:  # click asks bash itself for its version
-        problem = Problem("S005", shell, f"completion needs it: {failed}", hint=f"apt install {shell}")
-        raise UserError([problem], 6) from failed
+        script = completer(group, {}, "croupier", "_CROUPIER_COMPLETE").source()
+    except (OSError, RuntimeError) as error:  # click runs bash to find its version
+        problem = Problem("S005", shell, f"completion needs {shell}: {error}", hint=f"apt install {shell}")
+        raise UserError([problem], 6) from error
     if context.json:
         print_json("completion", shell=shell, script=script)
     else:
@@ -33,7 +33,7 @@ def completion(context: CliContext, shell: str) -> None:
 @click.argument("what", type=click.Choice(["show", "schema", "check"]), default="show")
 @click.pass_obj
 def config(context: CliContext, what: str) -> None:
-    """Show what croupier.toml means with everything it leaves out, or its JSON schema, or whether it is right."""
+    """Print croupier.toml with all default values (show), its JSON schema (schema), or whether it is valid (check)."""
     if what == "schema":
         from pydantic import TypeAdapter
 
@@ -62,24 +62,24 @@ def config(context: CliContext, what: str) -> None:
         for warning in tournament.warnings:
             click.echo("WARNING  " + str(warning).removeprefix("error"), err=True)
         count = f"{len(tournament.stages)} stage{'' if len(tournament.stages) == 1 else 's'}"
-        click.echo(f"{tournament.path} is right: {tournament.name}, {tournament.game}, {len(bots)} bots, {count}")
+        click.echo(f"{tournament.path} is valid: {tournament.name}, {tournament.game}, {len(bots)} bots, {count}")
         return
     for line in describe_setting(settings):
         click.echo(line)
 
 
 def describe_setting(settings: dict[str, Any]) -> list[str]:
-    """Return settings as croupier.toml would say them; keys first that stand above every table."""
+    """Return settings as lines of a croupier.toml. The keys outside of tables come first."""
     from host.base.config_file import to_toml
 
-    lines = [f"{key} = {to_toml(value)}" for key, value in settings.items() if not tabular(value)]
+    lines = [f"{key} = {to_toml(value)}" for key, value in settings.items() if not is_table(value)]
     for key, value in settings.items():
-        for table in value if isinstance(value, list) and tabular(value) else [value] if tabular(value) else []:
+        for table in value if isinstance(value, list) and is_table(value) else [value] if is_table(value) else []:
             lines += ["", f"[[{key}]]" if isinstance(value, list) else f"[{key}]"]
             lines += [f"{inner} = {to_toml(each)}" for inner, each in table.items()]
     return lines
 
 
-def tabular(value: Any) -> bool:
-    """Return whether a setting is a table, or several."""
+def is_table(value: Any) -> bool:
+    """Return whether a setting is a table or an array of tables."""
     return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))

@@ -1,4 +1,4 @@
-"""What a run will do, for people and for programs."""
+"""Prints what a run will play, and how long it will take."""
 
 from collections.abc import Iterator
 
@@ -10,11 +10,11 @@ from host.cli import CliContext, print_json
 from host.cli.progress import duration
 from host.tournament.estimate import Forecast, StageEstimate
 
-SHOWN_MEETINGS = 8  # of a stage; -v shows all
+MAX_MEETINGS = 8  # lines of a stage; -v prints all
 
 
 def print_estimate(context: CliContext, forecast: Forecast) -> None:
-    """Print who plays whom, how many tables, and how long it will take."""
+    """Print who plays whom, the number of tables, and the estimated time."""
     if context.json:
         print_json(
             "dry-run",
@@ -31,7 +31,7 @@ def print_estimate(context: CliContext, forecast: Forecast) -> None:
     click.echo(f"{one_line(forecast.name)} · {forecast.game} · level {forecast.level}")
     for stage in forecast.stages:
         click.echo(f"  {stage.stage:<14} {stage.kind:<12} {amount(stage)}")
-        for line in who(stage, len(stage.meetings) if context.verbose else SHOWN_MEETINGS):
+        for line in who(stage, len(stage.meetings) if context.verbose else MAX_MEETINGS):
             click.echo(f"    {line}")
     click.echo(how_long(forecast))
 
@@ -51,9 +51,9 @@ def facts(stage: StageEstimate) -> dict[str, object]:
 
 
 def amount(stage: StageEstimate) -> str:
-    """Return how much of a stage is left."""
+    """Return how much of a stage has not been played yet."""
     if not stage.fixtures:
-        return "nothing is left to play"
+        return "nothing left to play"
     bounds = "" if stage.bounds == "exactly" else f"{stage.bounds} "
     if stage.tourneys:
         rounds = stage.tables // stage.fixtures
@@ -64,22 +64,22 @@ def amount(stage: StageEstimate) -> str:
 
 
 def who(stage: StageEstimate, most: int) -> Iterator[str]:
-    """Yield who meets whom, where that is known."""
+    """Yield who plays whom, as far as it is known."""
     if stage.tourneys or not stage.fixtures:
         return
     for meeting in stage.meetings[:most]:
         bots = " – ".join(escape_control_chars(bot) for bot in meeting.bots)
         yield f"{bots}   {thousands(meeting.tables)} table{'s' if meeting.tables > 1 else ''}"
     if len(stage.meetings) > most:
-        yield f"… and {len(stage.meetings) - most} more meetings: -v shows them"
+        yield f"… and {len(stage.meetings) - most} more meetings: -v prints them"
     if not stage.meetings:
-        yield "the seed, or an earlier stage, decides who meets whom"
+        yield "the seed or an earlier stage decides who plays whom"
     elif sum(meeting.fixtures for meeting in stage.meetings) < stage.fixtures and stage.bounds != "at most":
-        yield "… the results of these decide who meets next"
+        yield "… their results decide the next meetings"
 
 
 def how_long(forecast: Forecast) -> str:
-    """Return how long the run will take, and how that was measured."""
+    """Return the estimated time of the run, and how it was measured."""
     cost = forecast.cost
     if cost is None:
         return "everything has been played: croupier standings"

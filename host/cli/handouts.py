@@ -1,4 +1,4 @@
-"""What is handed to participants: a game's protocol, its rules, a bot to begin with. All of it is told elsewhere, once."""
+"""Builds handouts for participants from the manual, the pages of the games, and the starter bots."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -12,16 +12,16 @@ from host.submissions.scaffold import starter_files
 
 
 def protocol(game: Game) -> str:
-    """Return the bot author's manual as it concerns one game: the grammar of others and links to the clone left out."""
+    """Return the bot author's manual for one game, without the answers of other games and without links into the clone."""
     manual = Path(protocols.__file__).with_name("README.md").read_text()
     others = "|".join(re.escape(name) for name in GAMES if name != game.name)
     manual = re.sub(rf"^\| (?:{others}) answer \|.*\n", "", manual, flags=re.MULTILINE)
-    kept = [part for part in manual.split("\n\n") if "](../" not in part]
-    return "\n\n".join(kept).rstrip()
+    parts = [part for part in manual.split("\n\n") if "](../" not in part]
+    return "\n\n".join(parts).rstrip()
 
 
 def rules(game: Game) -> str:
-    """Return the page of a game's rules; of a game that an organiser brings, what it says of itself."""
+    """Return the page of a game's rules; for a custom game, its own description."""
     host = Path(__file__).parents[1]
     for folder in (host / "data" / "games", host.parent / "docs" / "games"):  # installed, or in a clone
         if (page := folder / f"{game.name}.md").exists():
@@ -30,7 +30,7 @@ def rules(game: Game) -> str:
 
 
 def example(game: Game) -> str:
-    """Return a whole bot in Python, as `croupier init` writes it."""
+    """Return a complete bot in Python, as `croupier init` writes it."""
     return starter_files("example", game, EXAMPLE.name, game.protocol)[EXAMPLE.starter.file].rstrip()
 
 

@@ -99,10 +99,10 @@ class PlayResult(NamedTuple):
 
     def first_table(self) -> Iterator[str]:
         """Yield the lines of the first table."""
-        from host.cli.replay_lookup import Place, load_table
+        from host.cli.replay_lookup import TableLocation, load_table
         from host.report.replay import as_text
 
-        table = load_table(Place(self.journal, self.first_fixture, 0))
+        table = load_table(TableLocation(self.journal, self.first_fixture, 0))
         yield from as_text(table.events, table.sitting.bots, table.evidence)
 
 

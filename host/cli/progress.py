@@ -1,6 +1,6 @@
-"""A run shown while it goes on: a live view on a terminal, plain lines elsewhere, or events for programs.
+"""Prints the progress of a run: a live view on a terminal, plain lines in a pipe, or events for programs.
 
-It draws in the parent process, never where bots are played: a frame would stall their loop.
+It runs in the parent process, not in the workers, because drawing a frame would delay the bots.
 """
 
 import contextlib
@@ -19,38 +19,40 @@ from host.tournament.stage_runner import Progress
 
 if TYPE_CHECKING:  # rich costs more to import than most commands take
     from rich.console import Group
+    from rich.live import Live as Screen
     from rich.table import Table
 
-EVERY = 10.0  # seconds at most between two plain lines
-SELDOM = 1.0  # seconds at least between them
-SOON = 2.0  # seconds in which nobody needs to be told anything
-FRAMES = 5  # a second, at most
+MAX_LINE_INTERVAL_S = 10.0  # between two plain lines
+MIN_LINE_INTERVAL_S = 1.0
+SILENT_START_S = 2.0  # of a stage, in which no line is printed
+FRAMES_PER_S = 5
 
 
 class Plain:
-    """One line per percent, at most one a second and at least one in ten; nothing about what is over at once."""
+    """Prints a line for each percent, at most every second and at least every ten. Short stages print nothing."""
 
     def __init__(self) -> None:
-        self._stage, self._percent, self._told, self._began = "", -1, 0.0, time.monotonic()
+        self._stage, self._percent, self._printed_at, self._began = "", -1, 0.0, time.monotonic()
         self._at_start = 0
 
     def say(self, text: str) -> None:
-        """Show one line; a warning must not be lost in a pipe."""
+        """Print one line; warnings go to standard error."""
         click.echo(text, err=text.startswith("WARNING"))
 
     def progress(self, progress: Progress) -> None:
-        """Show how far a stage is, when that is news."""
+        """Print the progress of a stage if it is time for a line."""
         percent = 100 * progress.done // progress.known if progress.known else 100
         now = time.monotonic()
         if progress.stage != self._stage:
             self._stage, self._percent, self._began, self._at_start = progress.stage, -1, now, progress.done
-        if now - self._began < SOON or now - self._told < (EVERY if percent == self._percent else SELDOM):
+        interval = MAX_LINE_INTERVAL_S if percent == self._percent else MIN_LINE_INTERVAL_S
+        if now - self._began < SILENT_START_S or now - self._printed_at < interval:
             return
-        self._percent, self._told = percent, now
-        click.echo(how_far(progress) + ("" if progress.more else self.left(progress)))
+        self._percent, self._printed_at = percent, now
+        click.echo(progress_text(progress) + ("" if progress.more else self.left(progress)))
 
     def left(self, progress: Progress) -> str:
-        """Return how long it will take, once that can be said."""
+        """Return the estimated time left; "" if too little has been played."""
         played, seconds = progress.done - self._at_start, time.monotonic() - self._began
         if played < 2 or progress.done >= progress.known:
             return ""
@@ -58,27 +60,27 @@ class Plain:
 
 
 class Quiet(Plain):
-    """Says nothing but warnings."""
+    """Prints only warnings."""
 
     def say(self, text: str) -> None:
-        """Show warnings only."""
+        """Print a warning; ignore any other line."""
         if text.startswith("WARNING"):
             click.echo(text, err=True)
 
     def progress(self, progress: Progress) -> None:
-        """Show nothing."""
+        """Print nothing."""
 
 
 class Events(Plain):
-    """One JSON object a line."""
+    """Prints one JSON object per line."""
 
     def say(self, text: str) -> None:
-        """Tell one line."""
+        """Print a line as an event."""
         click.echo(json.dumps({"v": 1, "ev": "say", "text": text}))
 
     def progress(self, progress: Progress) -> None:
-        """Tell every fixture."""
-        told: dict[str, Any] = {
+        """Print a finished fixture as an event."""
+        event: dict[str, Any] = {
             "v": 1,
             "ev": "progress",
             "stage": progress.stage,
@@ -87,8 +89,8 @@ class Events(Plain):
         }
         if progress.record is not None:
             finals = {bot: result.final for bot, result in progress.record.results.items()}
-            told |= {"fixture": progress.record.path, "finals": finals, "faults": progress.record.faults}
-        click.echo(json.dumps(told))
+            event |= {"fixture": progress.record.path, "finals": finals, "faults": progress.record.faults}
+        click.echo(json.dumps(event))
 
 
 class Tally:
@@ -104,7 +106,7 @@ class Tally:
         self.stalls: list[str] = []
 
     def add(self, progress: Progress) -> None:
-        """Count one finished fixture; a new stage begins with empty scores."""
+        """Count one finished fixture; a new stage starts with empty scores."""
         if self.latest is None or progress.stage != self.latest.stage:
             self.scores, self.faults = {}, {}
         self.latest = progress
@@ -112,9 +114,9 @@ class Tally:
         record = progress.record
         if record is None:
             return
-        twice = count_replays([record])
-        self.replayed += twice.replayed
-        self.stalls += twice.stalls
+        replays = count_replays([record])
+        self.replayed += replays.replayed
+        self.stalls += replays.stalls
         for bot, result in record.results.items():
             self.scores.setdefault(bot, []).append(result.wins or result.final)
         for bot, kinds in record.faults.items():
@@ -126,9 +128,9 @@ class Tally:
 
 
 def frame(head: Iterable[str], tally: Tally, time_left: str = "", foot: str = "") -> "Group":
-    """Build what `status` prints once and what a live view draws again and again.
+    """Build one frame: lines about the run, the progress of the newest stage, its bots by mean score, and a last line.
 
-    From above: lines about the run, how far the newest stage is, its bots in the order of their means, and a last line.
+    `status` prints one frame, a live view draws many.
     """
     from rich.console import Group
     from rich.padding import Padding
@@ -139,7 +141,11 @@ def frame(head: Iterable[str], tally: Tally, time_left: str = "", foot: str = ""
     if progress := tally.latest:
         under_way = progress.more and progress.done < progress.known
         bar = ProgressBar(total=progress.known or 1, completed=progress.done, width=60, pulse=under_way)
-        parts += [Text(how_far(progress) + time_left), Padding(bar), _standings(tally)]  # a bare bar ends no line
+        parts += [
+            Text(progress_text(progress) + time_left),
+            Padding(bar),
+            _standings(tally),
+        ]  # a bar alone does not end its line
     if last := "   ".join(filter(None, [tally.last_fault, foot])):
         parts.append(Text(last, style="dim"))
     return Group(*parts)
@@ -166,27 +172,27 @@ def _standings(tally: Tally) -> "Table":
 
 
 class Live(Plain):
-    """Draws frames on a terminal, at most FRAMES a second."""
+    """Draws frames on a terminal, at most FRAMES_PER_S."""
 
-    def __init__(self, live: Any, stop: str, head: Callable[[Tally], Iterable[str]], tally: Tally) -> None:
+    def __init__(self, screen: "Screen", stop: str, head: Callable[[Tally], Iterable[str]], tally: Tally) -> None:
         super().__init__()
-        self._live, self._stop, self._head, self._tally = live, stop, head, tally
+        self._screen, self._stop, self._head, self._tally = screen, stop, head, tally
 
     def say(self, text: str) -> None:
         """Print one line above the frame."""
-        self._live.console.print(escape_control_chars(text), markup=False, highlight=False)
+        self._screen.console.print(escape_control_chars(text), markup=False, highlight=False)
 
     def progress(self, progress: Progress) -> None:
-        """Count a finished fixture, and draw unless a frame has just been drawn."""
+        """Count a finished fixture, and draw a frame if it is time."""
         if progress.stage != self._stage:
             self._stage, self._began, self._at_start = progress.stage, time.monotonic(), progress.done
         self._tally.add(progress)
         now = time.monotonic()
-        if now - self._told >= 1 / FRAMES or progress.done == progress.known:
-            self._told = now
+        if now - self._printed_at >= 1 / FRAMES_PER_S or progress.done == progress.known:
+            self._printed_at = now
             left = "" if progress.more else self.left(progress)
             drawn = frame(self._head(self._tally), self._tally, left, f"[^C] {self._stop}")
-            self._live.update(drawn, refresh=True)
+            self._screen.update(drawn, refresh=True)
 
 
 @contextlib.contextmanager
@@ -198,9 +204,9 @@ def progress_view(
     head: Callable[[Tally], Iterable[str]] = lambda _tally: (),
     tally: Tally | None = None,
 ) -> Iterator[Plain]:
-    """Show a run as asked: auto is live on a terminal, and plain lines elsewhere.
+    """Print a run with a view of this kind; `auto` is live on a terminal, and plain lines elsewhere.
 
-    `stop` says what ^C does, `head` returns the first lines of a live frame, `tally` is what has been counted before.
+    `stop` says what ^C does, `head` returns the first lines of a live frame, `tally` has what was counted before.
     """
     if kind == "auto":
         kind = "none" if quiet else "live" if sys.stdout.isatty() else "plain"
@@ -213,8 +219,8 @@ def progress_view(
         yield Live(screen, stop, head, tally or Tally())
 
 
-def how_far(progress: Progress) -> str:
-    """Return how far a stage is, as far as that can be known."""
+def progress_text(progress: Progress) -> str:
+    """Return the progress of a stage; in percent if the number of its fixtures is known."""
     if progress.more:
         return f"{progress.stage}  {progress.done} fixtures, {progress.known - progress.done} due"
     percent = 100 * progress.done // progress.known if progress.known else 100
@@ -222,7 +228,7 @@ def how_far(progress: Progress) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time with its unit, never 0."""
+    """Return a time of at least 1 s with its unit."""
     if seconds < 90:
         return f"{max(seconds, 1):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -11,7 +11,7 @@ from host.cli import CliContext, completion, print_result, unknown_name
 from host.cli.journals import journals_of
 
 if TYPE_CHECKING:
-    from host.cli.replay_lookup import Place
+    from host.cli.replay_lookup import TableLocation
     from host.report.table_replays import ReplayedTable
 
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 @click.pass_obj
 def replay(context: CliContext, table: str, bot: str | None, output: Path | None, show: bool) -> None:
     """Print a recorded table: BOTS/NUMBER, as `standings` and `errors` name it, or `last`."""
-    from host.cli.replay_lookup import as_seen_by, load_table, place_of, split
+    from host.cli.replay_lookup import as_seen_by, find_table, load_table, split
 
-    place = place_of(journals_of(context), context.folder, split(table)[0])
-    found = load_table(place)
+    location = find_table(journals_of(context), context.folder, split(table)[0])
+    found = load_table(location)
     seat = None if bot is None else _seat_of(found, bot)
     if output is not None or show:
-        page = write_page(found, place, seat, output or context.folder / "replay.html")
+        page = write_page(found, location, seat, output or context.folder / "replay.html")
         print_result(context, "replay", page)
         if show:
             webbrowser.open(page.url)
@@ -75,12 +75,12 @@ class ReplayPage(NamedTuple):
         yield self.url
 
 
-def write_page(table: "ReplayedTable", place: "Place", seat: int | None, path: Path) -> ReplayPage:
+def write_page(table: "ReplayedTable", location: "TableLocation", seat: int | None, path: Path) -> ReplayPage:
     """Write a page that plays a table, as one seat saw it if a seat is given."""
     from host.cli.output import write
     from host.cli.replay_lookup import page_of
 
-    text, fragment = page_of(place, seat)
+    text, fragment = page_of(location, seat)
     write(path, text)
     return ReplayPage(table=table.sitting.path, path=path, url=f"{path.resolve().as_uri()}#{fragment}")
 

@@ -14,8 +14,8 @@ from host.report.table_replays import ReplayedTable, load
 from host.tournament.journal import reading
 
 
-class Place(NamedTuple):
-    """Where a table lies: its journal, its fixture, and its number there from 0; -1 is the last."""
+class TableLocation(NamedTuple):
+    """The position of a table: its journal, its fixture, and its number in the fixture from 0; -1 is the last."""
 
     journal: Path
     fixture: str
@@ -23,63 +23,63 @@ class Place(NamedTuple):
 
 
 def split(name: str) -> tuple[str, int]:
-    """Return a table's name and the question behind it, `league/A+B/7:12`; 0 if there is none."""
+    """Split `league/A+B/7:12` into the name of the table and the number of the question; 0 if there is none."""
     table, colon, number = name.rpartition(":")
     return (table, int(number)) if colon and number.isascii() and number.isdecimal() else (name, 0)
 
 
-def place_of(journals: Sequence[Path], folder: Path, name: str) -> Place:
-    """Return where a table of this name lies, or the last one played; its bots may be named in any order.
+def find_table(journals: Sequence[Path], folder: Path, name: str) -> TableLocation:
+    """Find a table by name, or the `last` one played. The bots in the name may be in any order.
 
-    Raise UsageError if there is no such table, UserError if nothing has been played.
+    Raise UsageError for an unknown table, UserError if nothing has been played.
     """
-    played = False
+    any_played = False
     name = _in_order(name)
     for path in journals:
         with reading(path) as journal:
             paths = journal.paths()
-            played = played or bool(paths)
+            any_played = any_played or bool(paths)
             if name == "last":
                 if paths:
-                    return Place(path, paths[-1], -1)
+                    return TableLocation(path, paths[-1], -1)
                 continue
             for fixture in _candidates(paths, name):
                 for nth, sitting in enumerate(load_fixture(journal, seed_of(journal), fixture).sittings):
                     if sitting.path == name or sitting.path.endswith("/" + name):
-                        return Place(path, fixture, nth)
-    if not played:
+                        return TableLocation(path, fixture, nth)
+    if not any_played:
         raise UserError([Problem("R006", str(folder), "nothing has been played here yet", hint="croupier run")], 3)
     raise click.UsageError(f"there is no table {name!r}; `croupier errors` and `croupier replay last` name some")
 
 
 def _in_order(name: str) -> str:
-    """Return a table's name with its contestants as seed paths have them: sorted."""
+    """Return the name of a table with its bots sorted, as in the paths of fixtures."""
     return "/".join("+".join(sorted(part.split("+"))) for part in name.split("/"))
 
 
 def _candidates(paths: Sequence[str], name: str) -> list[str]:
-    """Return the fixtures in which a table of this name may have been played: its own group's."""
+    """Return the fixtures that may contain a table of this name: those of its group."""
     group = name.rpartition("/")[0]
     return [path for path in paths if group and (path.endswith(group) or path.rpartition("/")[0].endswith(group))]
 
 
-def load_table(place: Place) -> ReplayedTable:
-    """Return the table at a place, played again."""
-    with reading(place.journal) as journal:
-        (table,) = load(journal, seed_of(journal), place.fixture, [place.nth])
+def load_table(location: TableLocation) -> ReplayedTable:
+    """Load a table and play it again."""
+    with reading(location.journal) as journal:
+        (table,) = load(journal, seed_of(journal), location.fixture, [location.nth])
     return table
 
 
 def as_seen_by(table: ReplayedTable, seat: int) -> ReplayedTable:
-    """Return a table as one seat has seen it."""
+    """Return what one seat saw of a table."""
     own = [piece for piece in table.evidence if piece.bot == table.sitting.bots[seat]]
     return table._replace(events=list(seen_by(table.events, seat)), evidence=own)
 
 
-def page_of(place: Place, seat: int | None) -> tuple[str, str]:
-    """Return a page that plays a table, and the end of the address that opens it, as seen from a seat if one is given."""
+def page_of(location: TableLocation, seat: int | None) -> tuple[str, str]:
+    """Return a page that plays a table, and the fragment of its address; `seat` selects whose view it shows."""
     from host.report.html_file import page_of_table
 
-    with reading(place.journal) as journal:
-        text, name = page_of_table(journal, seed_of(journal), place.fixture, place.nth)
+    with reading(location.journal) as journal:
+        text, name = page_of_table(journal, seed_of(journal), location.fixture, location.nth)
     return text, f"r={quote(name, safe='')}" + ("" if seat is None else f"&as={seat}")

@@ -1,4 +1,4 @@
-"""Commands of whoever watches: report, serve, export, import."""
+"""The commands `report`, `serve`, `export` and `import`."""
 
 import contextlib
 import os
@@ -10,38 +10,42 @@ import click
 
 from host.base.errors import Problem, UserError
 from host.cli import CliContext, options, print_json, print_json_line
-from host.cli.journals import the_journal
-from host.cli.output import making, write
+from host.cli.journals import journal_of
+from host.cli.output import whole_file, write
 
 
 def output_path(context: CliContext, chosen: Path | None, usual: str) -> Path:
-    """Return where a file goes: as said, from where we are, or under its usual name in the folder."""
+    """Return the chosen path, otherwise the one in croupier.toml, otherwise the usual name in the folder."""
     if chosen is not None:
         return chosen
     if (context.folder / "croupier.toml").exists():
         from host.tournament.config import load
 
-        with contextlib.suppress(UserError):  # a report can be made of what was played whatever the config has become
+        with contextlib.suppress(UserError):  # the journal can be reported even if croupier.toml is invalid
             usual = load(context.folder).html or usual
     return context.folder / usual
 
 
 @click.command()
 @options.JOURNAL
-@click.option("-o", "output", metavar="FILE.html", type=click.Path(path_type=Path), help="default: as the config says")
-@click.option("--replays", type=click.IntRange(0, 200), default=20, show_default=True, help="tables to keep, at most")
-@click.option("--no-names", "blind", is_flag=True, help="bots wear numbers, for judges: no names, authors or hashes")
-@click.option("--open", "show", is_flag=True, help="show it in the browser")
+@click.option(
+    "-o", "output", metavar="FILE.html", type=click.Path(path_type=Path), help="default: [report] html, or report.html"
+)
+@click.option("--replays", type=click.IntRange(0, 200), default=20, show_default=True, help="maximum number of replays")
+@click.option(
+    "--no-names", "blind", is_flag=True, help="replace names, authors and hashes of bots by numbers, for judges"
+)
+@click.option("--open", "show", is_flag=True, help="open it in the browser")
 @click.pass_obj
 def report(
     context: CliContext, journal: Path | None, output: Path | None, replays: int, blind: bool, show: bool
 ) -> None:
-    """Write the whole run as one HTML file: result, standings, pairs, bots, faults, replays. It needs no network."""
+    """Write the run as one HTML file: result, standings, pairs, bots, faults, replays. It needs no network."""
     from host.report.anonymize import REAL_NAMES, numbered
     from host.report.html_file import report_of
     from host.tournament.journal import reading
 
-    with reading(the_journal(context, journal)) as book:
+    with reading(journal_of(context, journal)) as book:
         text, kept = report_of(book, replays, numbered(book) if blind else REAL_NAMES)
     path = output_path(context, output, "report.html")
     write(path, text)
@@ -59,14 +63,14 @@ def report(
 @click.argument("selection", required=False, metavar="[STAGE|TABLE|fault:ID|last]")
 @options.JOURNAL
 @click.option("-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="default: standard output")
-@click.option("--spoilers", is_flag=True, help="also what is still being played: cards, and all that follows from them")
+@click.option("--spoilers", is_flag=True, help="include stages that are still running: their cards and results")
 @click.pass_obj
 def export(
     context: CliContext, form: str, selection: str | None, journal: Path | None, output: Path | None, spoilers: bool
 ) -> None:
-    """Write what has been played for other programs: a row a seat, an event a line, or the play.log of 2018.
+    """Export results for other programs: csv (one row per seat), jsonl (one event per line) or playlog (format of 2018).
 
-    A bundle is one faulty decision with all that led to it; `croupier ask FILE` plays it on another machine.
+    A bundle contains one faulty decision and what led to it; `croupier ask FILE` repeats it on another machine.
     """
     import sys
 
@@ -86,8 +90,8 @@ def export(
             )
         return
     with contextlib.ExitStack() as stack:
-        book = stack.enter_context(reading(the_journal(context, journal)))
-        file = sys.stdout if output is None else stack.enter_context(making(output))
+        book = stack.enter_context(reading(journal_of(context, journal)))
+        file = sys.stdout if output is None else stack.enter_context(whole_file(output))
         if form == "playlog":
             file.write(one_playlog(book, selection or "last", spoilers))
             count = 1
@@ -104,18 +108,18 @@ def export(
 
 @click.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("-o", "output", metavar="FILE.html", type=click.Path(path_type=Path), help="default: beside the file")
-@click.option("--open", "show", is_flag=True, help="show it in the browser")
+@click.option("-o", "output", metavar="FILE.html", type=click.Path(path_type=Path), help="default: next to the file")
+@click.option("--open", "show", is_flag=True, help="open it in the browser")
 @click.pass_obj
 def import_(context: CliContext, file: Path, output: Path | None, show: bool) -> None:
-    """Take in a play.log, croupier's or one of 2018, and write a page that shows the game."""
+    """Convert a play.log, of croupier or of 2018, to a page that shows the game."""
     from host.report.export import told_playlog
     from host.report.html_file import casino_of
 
     try:
         text = file.read_text()
     except (OSError, UnicodeDecodeError) as failed:
-        what = failed.strerror if isinstance(failed, OSError) else "is no text"
+        what = failed.strerror if isinstance(failed, OSError) else "is not a text"
         raise UserError([Problem("R013", str(file), f"cannot be read: {what}")], 2) from failed
     told = told_playlog(text, str(file))
     path = output or file.with_name(f"{file.name.removesuffix('.log').removesuffix('.play')}.html")
@@ -133,11 +137,13 @@ def import_(context: CliContext, file: Path, output: Path | None, show: bool) ->
 @click.command()
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 @options.JOURNAL
-@click.option("--bind", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="port 0: any free one")
-@click.option("--spoilers", is_flag=True, help="also cards and replays of what is still being played: for you alone")
+@click.option(
+    "--bind", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="port 0 chooses a free port"
+)
+@click.option("--spoilers", is_flag=True, help="include cards and replays of running stages; for the organiser only")
 @click.pass_obj
 def serve(context: CliContext, folder: Path | None, journal: Path | None, bind: str, spoilers: bool) -> None:
-    """Show a run live in the browser: read-only, in a process of its own, cards withheld while a stage runs."""
+    """Show a run live in the browser, read-only. Cards are hidden while their stage runs."""
     import trio
 
     try:
@@ -148,11 +154,11 @@ def serve(context: CliContext, folder: Path | None, journal: Path | None, bind: 
 
     place = context._replace(folder=context.folder / folder) if folder else context
     try:
-        path = the_journal(place, journal)
+        path = journal_of(place, journal)
     except UserError:
         if journal is not None:
             raise
-        path = place.folder / "run" / "run.sqlite"  # a spectator may come before the first table
+        path = place.folder / "run" / "run.sqlite"  # spectators may come before the first table
     socket = open_listener(bind)
     host, port = socket.getsockname()[:2]
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
@@ -161,20 +167,20 @@ def serve(context: CliContext, folder: Path | None, journal: Path | None, bind: 
     else:
         click.echo(f"{path} at {url}   (^C stops it; the tournament goes on)")
         if spoilers:
-            click.echo("  with spoilers: who reads this page sees cards of bots that are still playing", err=True)
-    stand_back()
+            click.echo("  with spoilers: readers of this page see the cards of bots that are still playing", err=True)
+    lower_priority()
     trio.run(serve_journal, path, socket, spoilers)
 
 
-def stand_back() -> None:
-    """Let whoever plays here have the processor first, and never push them aside at waking up: bots have deadlines."""
+def lower_priority() -> None:
+    """Give processes that play on this machine priority over this one: their bots have deadlines."""
     os.setpriority(os.PRIO_PROCESS, 0, 19)
-    with contextlib.suppress(OSError):  # a container may not allow it, and being nice is most of it
+    with contextlib.suppress(OSError):  # containers may forbid it; the nice value is the larger part
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 def __getattr__(name: str) -> click.Command:
-    """Return the command that Python does not let us name as people do."""
+    """Return the command `import`, which cannot be the name of a function."""
     if name == "import":
         return import_
     raise AttributeError(name)

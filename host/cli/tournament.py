@@ -1,4 +1,4 @@
-"""Commands of the organiser: new, add, ls, build, run, standings."""
+"""The commands `new`, `add`, `ls`, `build` and `standings`."""
 
 import contextlib
 import glob
@@ -23,45 +23,48 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
-    "-g", "--game", shell_complete=completion.games, required=True, metavar="GAME", help="see  croupier games"
+    "-g", "--game", shell_complete=completion.games, required=True, metavar="GAME", help="`croupier games` lists them"
 )
-@click.option("--with-samples", is_flag=True, help="let the sample bots play")
+@click.option("--with-samples", is_flag=True, help="add the sample bots of the game")
 @click.pass_obj
 def new(context: CliContext, folder: Path, game: str, with_samples: bool) -> None:
-    """Make a tournament folder, ready to run."""
+    """Create a tournament folder."""
     from host.cli.common import find_game
     from host.submissions.sample_bots import samples
     from host.tournament.config_template import template
 
     find_game(game)
-    place = context.folder / folder
-    if (place / "croupier.toml").exists():
+    path = context.folder / folder
+    if (path / "croupier.toml").exists():
         raise UserError(
-            [Problem("C016", str(place / "croupier.toml"), "is there already", hint="choose another folder")], 2
+            [Problem("C016", str(path / "croupier.toml"), "already exists", hint="choose another folder")], 2
         )
     names = sorted(samples(game)) if with_samples else []
     try:
-        (place / "bots").mkdir(parents=True, exist_ok=True)
-        (place / "croupier.toml").write_text(template(game, with_samples, names))
+        (path / "bots").mkdir(parents=True, exist_ok=True)
+        (path / "croupier.toml").write_text(template(game, with_samples, names))
     except OSError as failed:
-        raise click.UsageError(f"{place} cannot be made: {failed.strerror}") from failed
+        raise click.UsageError(f"{path} cannot be created: {failed.strerror}") from failed
     if context.json:
-        print_json("new", folder=str(place), game=game, samples=names)
+        print_json("new", folder=str(path), game=game, samples=names)
     else:
         click.echo(
-            f"{place}: a {game} tournament" + (f" with {len(names)} sample bots" if names else ", bots go into bots/")
+            f"{path}: a {game} tournament" + (f" with {len(names)} sample bots" if names else ", bots go into bots/")
         )
-        here = f"  croupier -C {shlex.quote(str(place))}"
+        here = f"  croupier -C {shlex.quote(str(path))}"
         click.echo(f"{here} run" if names else f"{here} add FILE…\n{here} run")
 
 
 @click.command()
 @click.argument("submissions", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--as", "name", metavar="NAME", help="call it so (one submission only)")
-@click.option("--unsafe", is_flag=True, help="build and start it without a sandbox")
+@click.option("--as", "name", metavar="NAME", help="the name of the bot (for one submission only)")
+@click.option("--unsafe", is_flag=True, help="build and start the bot without a sandbox")
 @click.pass_obj
 def add(context: CliContext, submissions: tuple[Path, ...], name: str | None, unsafe: bool) -> None:
-    """Take in submissions (a file, a folder, a .zip or .tar): copy, build, start. A refused one leaves nothing behind."""
+    """Add submissions (a file, a folder, a .zip or .tar) to the tournament: copy, build and start them.
+
+    A submission that does not build or start is not added.
+    """
     import trio
 
     from host.cli.common import find_game, level_in_force
@@ -73,7 +76,7 @@ def add(context: CliContext, submissions: tuple[Path, ...], name: str | None, un
     from host.tournament.config import load
 
     if name and len(submissions) > 1:
-        raise click.UsageError("--as names one submission; there are several")
+        raise click.UsageError("--as names a single submission; several are given")
     tournament = load(context.folder)
     level = level_in_force(tournament.level, unsafe)
     bots = context.folder / "bots"
@@ -84,13 +87,13 @@ def add(context: CliContext, submissions: tuple[Path, ...], name: str | None, un
         for submission in submissions:
             with tempfile.TemporaryDirectory(dir=bots, prefix=".taking-") as making:
                 ours = str(submission).startswith(SAMPLE_PREFIX)
-                place = sample(str(submission), tournament.game) if ours else context.folder / submission
-                copied = import_submission(place, Path(making), name)
+                path = sample(str(submission), tournament.game) if ours else context.folder / submission
+                copied = import_submission(path, Path(making), name)
                 target = bots / copied.name
                 (checked,) = load_submissions(
                     [glob.escape(copied.name)], Path(making), tournament.game, tournament.limits
                 )
-                refuse_twins(tournament, context.folder, target, checked.name)
+                refuse_duplicate(tournament, context.folder, target, checked.name)
                 (bot,) = trio.run(prepare_bots, [checked], find_game(tournament.game), tournament.limits, level)
                 copied.rename(target)
             entry = {"bot": bot.name, "path": str(target), "sha256": bot.sha256, "at": time.time()}
@@ -99,9 +102,11 @@ def add(context: CliContext, submissions: tuple[Path, ...], name: str | None, un
             plays = target.absolute() in expand_patterns(tournament.bots, context.folder, tournament.game)
             taken.append(entry | {"plays": plays})
             if not context.json:
-                click.echo(f"{bot.name}: taken in as {target}  sha256 {bot.sha256[:16]}…")
+                click.echo(f"added {bot.name} as {target}  sha256 {bot.sha256[:16]}…")
             if not plays:
-                click.echo(f"WARNING  {target} does not play: `bots` in {tournament.path} does not name it", err=True)
+                click.echo(
+                    f"WARNING  {target} does not play: `bots` in {tournament.path} does not include it", err=True
+                )
     finally:
         if new and not taken:
             bots.rmdir()
@@ -109,27 +114,27 @@ def add(context: CliContext, submissions: tuple[Path, ...], name: str | None, un
         print_json("add", sandbox=level, rows=taken)
 
 
-def refuse_twins(tournament: "Tournament", folder: Path, target: Path, name: str) -> None:
-    """Raise Refused when there is a file, or a bot, of this name already."""
+def refuse_duplicate(tournament: "Tournament", folder: Path, target: Path, name: str) -> None:
+    """Raise UserError if a file or a bot of this name already exists."""
     from host.submissions.discovery import expand_patterns, load_submission
 
     if os.path.lexists(target):
-        hint = "add it --as another name, or remove the old one"
-        raise UserError([Problem("C016", str(target), "is there already", hint=hint)], 3)
-    twins = []
-    for place in expand_patterns(tournament.bots, folder, tournament.game):
-        with contextlib.suppress(UserError):  # whatever is wrong with others is told when they are to play
-            twins += [place] if load_submission(place).name == name else []
-    if twins:
-        told = f'a bot called "{name}" is there already: {twins[0]}'
-        raise UserError([Problem("C003", str(target), told, hint="name = … in bot.toml")], 3)
+        hint = "use --as NAME, or remove the old one"
+        raise UserError([Problem("C016", str(target), "already exists", hint=hint)], 3)
+    duplicates = []
+    for path in expand_patterns(tournament.bots, folder, tournament.game):
+        with contextlib.suppress(UserError):  # the problems of other bots are reported when they play
+            duplicates += [path] if load_submission(path).name == name else []
+    if duplicates:
+        message = f'a bot called "{name}" already exists: {duplicates[0]}'
+        raise UserError([Problem("C003", str(target), message, hint="name = … in bot.toml")], 3)
 
 
 @click.command()
 @click.argument("names", shell_complete=completion.bots, nargs=-1)
 @click.pass_obj
 def ls(context: CliContext, names: tuple[str, ...]) -> None:
-    """List the bots of a tournament: language, protocol, what is missing for them, what is wrong with them."""
+    """List the bots of the tournament: language, protocol, missing programs, problems."""
     from host.base.safe_text import escape_control_chars
     from host.cli.common import find_entries
     from host.submissions.build import protocol_of
@@ -160,19 +165,19 @@ def ls(context: CliContext, names: tuple[str, ...]) -> None:
     for row in rows:
         lack = f"   ✗ missing {', '.join(row['missing'])}" if row["missing"] else ""
         lack += f"   ✗ {', '.join(row['problems'])}" if row["problems"] else ""
-        place = f"   {escape_control_chars(str(row['path']))}" if context.verbose else ""
+        path = f"   {escape_control_chars(str(row['path']))}" if context.verbose else ""
         about = f"{escape_control_chars(str(row['bot'])):<24} {row['language']:<8} {row['protocol']:<6}"
-        click.echo(f"{about}{place}{lack}".rstrip())
+        click.echo(f"{about}{path}{lack}".rstrip())
     refuse_broken(entered)
 
 
 @click.command()
 @click.argument("names", shell_complete=completion.bots, nargs=-1)
-@click.option("--force", is_flag=True, help="build again what is built")
+@click.option("--force", is_flag=True, help="build all bots again")
 @click.option("--unsafe", is_flag=True, help="build without a sandbox")
 @click.pass_obj
 def build(context: CliContext, names: tuple[str, ...], force: bool, unsafe: bool) -> None:
-    """Build bots, inside the sandbox; what is built already is not built again."""
+    """Build the bots that are not built yet, in a sandbox."""
     import trio
 
     from host.base.safe_text import escape_control_chars
@@ -191,7 +196,7 @@ def build(context: CliContext, names: tuple[str, ...], force: bool, unsafe: bool
         try:
             refuse_broken([entry])
             submission = entry.submission
-            assert submission is not None  # or something is wrong with it
+            assert submission is not None  # otherwise refuse_broken has raised
             bot = trio.run(partial(build_bot, submission.with_keys(game=tournament.game), level, force=force))
         except UserError as refused:
             problems += refused.problems
@@ -211,11 +216,13 @@ def build(context: CliContext, names: tuple[str, ...], force: bool, unsafe: bool
 
 @click.command()
 @click.argument("stage", shell_complete=completion.stages, required=False)
-@click.option("--by", type=click.Choice(["bot", "pair", "seat"]), default="bot", help="by what")
-@click.option("--csv", "as_csv", is_flag=True, help="comma-separated values")
+@click.option(
+    "--by", type=click.Choice(["bot", "pair", "seat"]), default="bot", help="one row per bot, pair of bots, or seat"
+)
+@click.option("--csv", "as_csv", is_flag=True, help="print comma-separated values")
 @click.pass_obj
 def standings(context: CliContext, stage: str | None, by: str, as_csv: bool) -> None:
-    """Print the standings with error bars and how sure the order is; or every pair, or what each seat is worth."""
+    """Print the standings with error bars, or the results of each pair, or the advantage of each seat."""
     if by == "bot":
         from host.cli.common import print_standings
 

@@ -1,4 +1,4 @@
-"""A run seen from another terminal: `status` prints one frame, `watch` draws frames until the run ends. Both only read."""
+"""The commands `status`, which prints one frame about a run, and `watch`, which draws frames until it ends."""
 
 import time
 from collections import Counter
@@ -13,8 +13,8 @@ import click
 from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
 from host.cli import CliContext, print_json
-from host.cli.common import print_standings, the_stage
-from host.cli.progress import FRAMES, Tally, frame, progress_view
+from host.cli.common import find_stage, print_standings
+from host.cli.progress import FRAMES_PER_S, Tally, frame, progress_view
 from host.play.records import count_replays
 from host.tournament.journal import Journal, lock_holder, reading
 from host.tournament.stage_runner import Progress
@@ -25,16 +25,16 @@ from host.tournament.tournament_dir import Folder
 @click.command()
 @click.pass_obj
 def status(context: CliContext) -> None:
-    """Print how far a run is: one frame of what `watch` draws. It only reads."""
+    """Print the progress of a run: one frame of `croupier watch`."""
     with reading(Folder(context.folder).journal) as journal:
-        the_stage(journal, None)
+        find_stage(journal, None)
         if context.json:
             facts = journal.metadata()
             rows = stage_rows(journal, {name: len(journal.paths(name)) for name, _ in states(facts)})
-            twice = count_replays(record for _, record in journal.records())
+            replays = count_replays(record for _, record in journal.records())
             about = {key: facts[key] for key in ("name", "game", "state", "seed_sha256")}
             about |= {"sandbox": facts["level"], "by": lock_holder(journal.path)}
-            print_json("status", **about, rows=[row._asdict() for row in rows], **twice._asdict())
+            print_json("status", **about, rows=[row._asdict() for row in rows], **replays._asdict())
             return
         from rich.console import Console
 
@@ -45,12 +45,12 @@ def status(context: CliContext) -> None:
 @click.command()
 @click.pass_obj
 def watch(context: CliContext) -> None:
-    """Show a run from another terminal until it ends: live, or as plain lines in a pipe. ^C leaves the run alone.
+    """Follow a run from another terminal until it ends: live, or as plain lines in a pipe. ^C does not stop the run.
 
-    Exit code 5 when the run has been interrupted, as its own is.
+    The exit code is 5 if the run was interrupted.
     """
     with reading(Folder(context.folder).journal) as journal:
-        the_stage(journal, None)
+        find_stage(journal, None)
         how = "json" if context.json else "auto"
         over = frozenset(name for name, state in states(journal.metadata()) if state == "finished")
         tally = tally_of(journal, over)
@@ -64,7 +64,7 @@ def watch(context: CliContext) -> None:
 
 
 class StageRow(NamedTuple):
-    """How far one stage is."""
+    """The progress of one stage."""
 
     stage: str
     kind: str
@@ -75,7 +75,7 @@ class StageRow(NamedTuple):
 
 
 def stage_rows(journal: Journal, done: Mapping[str, int]) -> list[StageRow]:
-    """Return how far each stage is; `done` counts the finished fixtures by stage."""
+    """Return the progress of each stage; `done` has the finished fixtures of each stage."""
     facts = journal.metadata()
     rows = []
     for stage in stages_of(facts):
@@ -83,13 +83,13 @@ def stage_rows(journal: Journal, done: Mapping[str, int]) -> list[StageRow]:
         state = facts.get(f"stage {name}", "waiting")
         seal = journal.seal(name) if state == "finished" else None
         known = int(facts.get(f"known {name}", 0))
-        shown_state = state.replace("running", facts["state"])
-        rows.append(StageRow(name, stage.kind, done.get(name, 0), known, shown_state, seal))
+        stage_state = state.replace("running", facts["state"])
+        rows.append(StageRow(name, stage.kind, done.get(name, 0), known, stage_state, seal))
     return rows
 
 
 def run_lines(journal: Journal, tally: Tally) -> Iterator[str]:
-    """Yield the lines about a whole run: where it is played, each stage with its seal, and what was played again."""
+    """Yield lines about a run: the process that plays it, each stage with its seal, and the replayed fixtures."""
     facts, by = journal.metadata(), lock_holder(journal.path)
     yield one_line(" · ".join([facts["name"], facts["game"], f"level {facts['level']}", facts["state"]])) + (
         f" by {by}" if by else ""
@@ -101,13 +101,13 @@ def run_lines(journal: Journal, tally: Tally) -> Iterator[str]:
             yield f"    to publish: seal {row.seal}"
     if tally.replayed:
         times = f"{tally.replayed} times, {len(tally.stalls)} of them because the machine stalled"
-        yield f"  played again, for no fault of a bot: {times}"
+        yield f"  replayed, without a fault of a bot: {times}"
         for stall in tally.stalls[-3:]:
             yield f"    {one_line(stall)}"
 
 
 def tally_of(journal: Journal, wanted: Container[str]) -> Tally:
-    """Count the finished fixtures of the stages that are wanted."""
+    """Count the finished fixtures of the wanted stages."""
     tally, facts = Tally(), journal.metadata()
     for name, state in states(facts):
         if name in wanted:
@@ -121,17 +121,17 @@ def tally_of(journal: Journal, wanted: Container[str]) -> Tally:
 
 
 def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
-    """Yield each finished fixture of all stages but those that are over, until the run ends or stops.
+    """Yield each finished fixture of the stages that are not over, until the run ends or stops.
 
-    Raise Refused when the journal is removed or replaced in the meantime.
+    Raise UserError if the journal is removed or replaced.
     """
-    file = _file(journal.path)
+    inode = _inode(journal.path)
     done, newest = Counter[str](), Counter[str]()
     seen: set[str] = set()
     running = True
     while running:
         facts = journal.metadata()
-        running = facts["state"] == "running"  # asked first: what is journalled last is still read
+        running = facts["state"] == "running"  # read first, so that the last records are still read below
         more = {stage.name: kind_of(stage).places is not None for stage in stages_of(facts)}
         for name, state in states(facts):
             if name not in over and state != "waiting":
@@ -143,19 +143,20 @@ def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
                     yield Progress(name, done[name], known, record, more[name])
                 seen.add(name)
         if running:
-            time.sleep(1 / FRAMES)
-        if _file(journal.path) != file:
+            time.sleep(1 / FRAMES_PER_S)
+        if _inode(journal.path) != inode:
             hint = "croupier watch"
             raise UserError(
-                [Problem("R006", str(journal.path), "what was played is gone: the run began anew", hint=hint)], 5
+                [Problem("R006", str(journal.path), "the journal was replaced: the run was started again", hint=hint)],
+                5,
             )
 
 
 def states(facts: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return how far each stage is, in their order: waiting, running or finished."""
+    """Return the name and state of each stage in order: waiting, running or finished."""
     return [(stage.name, facts.get(f"stage {stage.name}", "waiting")) for stage in stages_of(facts)]
 
 
-def _file(path: Path) -> int:
-    """Return which file it is; 0 where there is none."""
+def _inode(path: Path) -> int:
+    """Return the inode of a file; 0 if it does not exist."""
     return path.stat().st_ino if path.exists() else 0
