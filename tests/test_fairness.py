@@ -75,7 +75,7 @@ def test_a_seed_is_not_revealed_before_the_cup_is_over(cup: Path) -> None:
     (cup / "croupier.toml").write_text(config.replace("[limits]", more))
     assert croupier("run", "--stage", "tables", "-C", cup).code == 0
     done = croupier("seed", "reveal", "-C", cup)
-    assert done.code == 5 and done.first.startswith("error[R011] Cup of tests: the seed stays secret")
+    assert done.code == 5 and done.first.startswith("error[R011] Cup of tests: the seed is secret")
     assert croupier("standings", "-C", cup, "--json").json["seed"] is None
 
 

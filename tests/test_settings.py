@@ -39,7 +39,7 @@ def test_a_shell_nobody_knows_is_told() -> None:
 
 
 COMPLETED = [
-    ("sta", ["status", "standings"]),
+    ("sta", ["standings", "status"]),
     ("explain S00", [code for code in explanations() if code.startswith("S00")]),
     ("check -g pa", ["pazaak"]),
     ("games ho", ["holdem"]),

@@ -4,6 +4,9 @@ import os
 import platform
 from pathlib import Path
 
+SAMPLE_PREFIX = "sample:"
+"""Starts the name of a sample bot wherever a path of a bot may stand."""
+
 SANDBOX_UID = 61_750
 """The ordinary uid that croupier, when it is root, starts what is foreign as: it is nobody's, so it owns nothing.
 

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from host.base.paths import SAMPLE_PREFIX
 from host.cli import CliContext, unknown_name
 from host.cli.common import find_game
 from host.games.engine import Game
 from host.sandbox.limits import Limits
-from host.submissions.bot_spec import SAMPLE_PREFIX, Submission
+from host.submissions.bot_spec import Submission
 from host.submissions.discovery import Entry, disambiguate, load_submission, refuse_broken
 from host.submissions.sample_bots import sample
 

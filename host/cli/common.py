@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from host.base.errors import Problem, UserError
+from host.base.paths import SAMPLE_PREFIX
 from host.cli import MAX_COLUMNS, CliContext, print_json, print_json_line, unknown_name
 from host.games import GAMES
 from host.games.engine import Game
 from host.sandbox.levels import UNPROTECTED, Level
-from host.submissions.bot_spec import SAMPLE_PREFIX
 from host.submissions.discovery import Entry, load_submission
 from host.submissions.sample_bots import sample
 

@@ -29,7 +29,7 @@ MAX_STDERR_CHARS = 500
 @click.pass_obj
 def errors(context: CliContext, bot: str | None, kind: str | None) -> None:
     """List the faults by bot and kind: how many, and the evidence of one."""
-    from host.submissions.bot_spec import SAMPLE_PREFIX
+    from host.base.paths import SAMPLE_PREFIX
     from host.tournament.journal import reading
 
     if kind is not None:

@@ -86,7 +86,7 @@ def write_page(table: "ReplayedTable", location: "TableLocation", seat: int | No
 
 
 def _seat_of(table: "ReplayedTable", bot: str) -> int:
-    from host.submissions.bot_spec import SAMPLE_PREFIX
+    from host.base.paths import SAMPLE_PREFIX
 
     bot = bot.removeprefix(SAMPLE_PREFIX)
     if bot not in table.sitting.bots:

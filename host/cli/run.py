@@ -24,19 +24,9 @@ class RunOptions(NamedTuple):
     stage: str | None
     workers: int | None
     cluster: str
-    stop_after_s: float | None
+    stop_after: str | None
     progress: str
     unsafe: bool
-
-
-def parse_duration(_context: click.Context, option: click.Parameter, text: str | None) -> float | None:
-    """Return `--stop-after "10 min"` in seconds."""
-    from host.sandbox.limits import seconds
-
-    try:
-        return seconds(text) if text else None
-    except ValueError as error:
-        raise click.UsageError(f"{option.opts[-1]}: {error}") from error
 
 
 @click.command()
@@ -53,8 +43,7 @@ def parse_duration(_context: click.Context, option: click.Parameter, text: str |
     "--cluster", default="", metavar="ADDRESS", help="play on the workers of a Dask scheduler: tcp://host:8786"
 )
 @click.option(
-    *("--stop-after", "stop_after_s"),
-    callback=parse_duration,
+    "--stop-after",
     metavar="TIME",
     help='stop after this long, for example "10 min"; resume with croupier run',
 )
@@ -97,6 +86,15 @@ def _check_cluster(chosen: RunOptions) -> None:
         raise click.UsageError("--workers are processes on this machine; --cluster has its own workers")
 
 
+def _seconds(stop_after: str | None) -> float | None:
+    from host.sandbox.limits import seconds
+
+    try:
+        return seconds(stop_after) if stop_after else None
+    except ValueError as error:
+        raise click.UsageError(f"--stop-after: {error}") from error
+
+
 def _estimate(context: CliContext, path: Path, chosen: RunOptions) -> None:
     import trio
 
@@ -120,6 +118,7 @@ def _play(context: CliContext, path: Path, chosen: RunOptions) -> "Outcome":
     from host.cli.progress import progress_view
     from host.tournament.runner import run_tournament
 
+    until = _seconds(chosen.stop_after)
     kind = "none" if context.json and chosen.progress == "auto" else chosen.progress
     with progress_view(kind, quiet=context.quiet) as view:
         return trio.run(
@@ -131,7 +130,7 @@ def _play(context: CliContext, path: Path, chosen: RunOptions) -> "Outcome":
                 fresh=chosen.fresh,
                 last=chosen.stage,
                 workers=chosen.workers or 0,
-                until=chosen.stop_after_s,
+                until=until,
                 unsafe=chosen.unsafe,
             )
         )

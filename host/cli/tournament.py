@@ -67,9 +67,9 @@ def add(context: CliContext, submissions: tuple[Path, ...], name: str | None, un
     """
     import trio
 
+    from host.base.paths import SAMPLE_PREFIX
     from host.cli.common import find_game, level_in_force
     from host.submissions.archive import import_submission
-    from host.submissions.bot_spec import SAMPLE_PREFIX
     from host.submissions.discovery import expand_patterns, load_submissions
     from host.submissions.preflight import prepare_bots
     from host.submissions.sample_bots import sample

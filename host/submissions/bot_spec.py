@@ -20,13 +20,12 @@ from host.base.config_file import (
     to_toml,
 )
 from host.base.errors import Problem
+from host.base.paths import SAMPLE_PREFIX
 from host.games import GAMES
 from host.sandbox.limits import BYTES, SECONDS, Limits, seconds, size
 from protocols import PROTOCOLS
 
 MANIFEST = "bot.toml"
-SAMPLE_PREFIX = "sample:"
-"""Begins the name of a sample bot where the name of a bot or a path is expected."""
 
 LONGEST_NAME = 40
 LONGEST_AMOUNT = 40  # characters of a number with its unit

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from host.base.config_file import closest_match, to_toml
 from host.base.errors import Problem, UserError
+from host.base.paths import SAMPLE_PREFIX
 from host.games import GAMES
-from host.submissions.bot_spec import SAMPLE_PREFIX
 
 ATTACKED_GAME = "cardshark"
 """The game of rogues that name no other, and of the honest bot that `croupier doctor --attack` seats beside them."""
