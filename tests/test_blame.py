@@ -1,6 +1,5 @@
 """Which fault a missing answer is, how long a start may take, and what processor time is left."""
 
-import errno
 from math import inf
 
 import pytest
@@ -11,10 +10,10 @@ from host.sandbox.limits import Limits
 from protocols.wire import ADAPTER_TIMEOUT, Fault, FaultKind
 
 UNREADABLE = Fault(FaultKind.UNREADABLE)
-ALL = Ending(UNREADABLE, FaultKind.CPU, errno.ENOEXEC, 1, True, True, True, True, True)
+ALL = Ending(UNREADABLE, FaultKind.CPU, "Exec format error", 1, True, True, True, True, True)
 GRAVEST_FIRST = [
     ({}, Fault(FaultKind.START, "Exec format error")),
-    ({"start_error": 0}, Fault(FaultKind.CPU)),
+    ({"start_error": ""}, Fault(FaultKind.CPU)),
     ({"limit": None}, Fault(FaultKind.MEMORY)),
     ({"oom_kills": 0}, Fault(FaultKind.FLOOD)),
     ({"flooded": False}, Fault(FaultKind.TIMEOUT)),

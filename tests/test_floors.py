@@ -30,7 +30,7 @@ FLOORS = [
 ]
 """From the bottom up. Who lives on one floor does not know each other; a package is known by its name."""
 
-PURE = ("protocols", "host.games")
+PURE = ("protocols", "host.games", "host.bots.batch_state", "host.bots.allowance", "host.bots.blame")
 HARMLESS = frozenset({
     "bisect", "collections", "dataclasses", "enum", "functools", "hashlib", "hmac", "itertools", "json", "math",
     "operator", "re", "string", "struct", "typing",

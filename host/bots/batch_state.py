@@ -89,7 +89,8 @@ class LineReader:
 
     def __init__(self, protocol: Protocol, grammar: Grammar, max_bytes: int, *, table_ids: bool) -> None:
         self.max_bytes = max_bytes + TABLE_NUMBER_BYTES
-        self._protocol, self._grammar, self._table_ids = protocol, grammar, table_ids
+        self.table_ids = table_ids
+        self._protocol, self._grammar = protocol, grammar
         self._moves: dict[bytes, Move] = {}
 
     def remembered(self, lines: Sequence[bytes]) -> list[Answer] | None:
@@ -104,14 +105,14 @@ class LineReader:
         if len(line) > self.max_bytes:
             return Input.TOO_LONG, FLOOD
         text = line
-        if self._table_ids:
+        if self.table_ids:
             number, text = self._protocol.split_table_number(line)
             if number != table:
                 return Input.WRONG_TABLE, WRONG_TABLE
         answer = self._protocol.receive(self._grammar, text)
         if isinstance(answer, Fault):
             return (Input.UNREADABLE if answer.ends_process else Input.ANSWERS), answer
-        if not self._table_ids and len(self._moves) < MAX_REMEMBERED_LINES:
+        if not self.table_ids and len(self._moves) < MAX_REMEMBERED_LINES:
             self._moves[line] = answer
         return Input.ANSWERS, answer
 

@@ -1,6 +1,5 @@
 """Which fault a missing answer is: what was found, how the process ended and which limit it passed give a Fault. Pure."""
 
-import os
 from typing import NamedTuple
 
 from protocols.wire import Fault, FaultKind
@@ -11,7 +10,7 @@ class Ending(NamedTuple):
 
     found: Fault | None = None  # what was wrong with its output; Fault(EXIT) if that only ended
     limit: FaultKind | None = None  # the limit for which the monitor has killed it
-    start_error: int = 0  # errno
+    start_error: str = ""  # why it could not be started
     oom_kills: int = 0  # processes that the kernel has killed for their group's memory
     flooded: bool = False
     late: bool = False
@@ -29,7 +28,7 @@ def fault_of(ending: Ending) -> Fault:
     """Return the fault of a process that has not answered: of all that applies the gravest, which stands first."""
     found = ending.found or Fault(FaultKind.EXIT)
     causes: tuple[tuple[object, Fault], ...] = (
-        (ending.start_error, Fault(FaultKind.START, os.strerror(ending.start_error))),
+        (ending.start_error, Fault(FaultKind.START, ending.start_error)),
         (ending.limit, Fault(ending.limit or FaultKind.CPU)),
         (ending.oom_kills, Fault(FaultKind.MEMORY)),
         (ending.flooded, Fault(FaultKind.FLOOD)),

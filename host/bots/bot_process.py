@@ -52,8 +52,12 @@ class PolledProcess(Protocol):
 class BotProcess(Protocol):
     """How a seat asks its bot: by one process for all questions, or by one for each."""
 
-    totals: ProcessTotals
     stderr_log: StderrLog
+
+    @property
+    def totals(self) -> ProcessTotals:
+        """What all processes have used so far."""
+        ...
 
     def send(self, batch: Batch) -> PolledProcess | None:
         """Take the next batch. Return a process that has it already; None if `finish` must start or prepare one."""

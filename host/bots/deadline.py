@@ -2,7 +2,9 @@
 
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from enum import Enum, auto
 from pathlib import Path
 
 from host.base.errors import HostFailure
@@ -116,17 +118,25 @@ class DeadlinePolicy:
         return self._waits or RunQueueWaits(0)
 
 
+class Look(Enum):
+    """What to do with an answer that has not been read yet."""
+
+    READ = auto()  # something is there, and may have come in time
+    WAIT = auto()
+    LATE = auto()
+
+
 class AnswerTimer:
     """When the answer that is due must be there, and whether one that is late may still come.
 
     The deadline of an answer counts from its question, or from the answer before where several were asked at once.
     """
 
-    def __init__(self, clock: DeadlinePolicy, move: float) -> None:
-        self._clock, self._move = clock, move
-        self.asked = self._last = self._deadline = (
-            0.0  # when the batch was sent, the last answer came, the next must come
-        )
+    def __init__(self, policy: DeadlinePolicy, move: float) -> None:
+        self._policy, self._move = policy, move
+        self.asked = 0.0  # when the batch was sent
+        self._last = 0.0  # when the last answer came
+        self._deadline = 0.0  # when the next must come
         self._granted = 0.0  # seconds for the answer that is due
         self._marked = False  # whether waits for a processor are counted for it
         self._unread = False  # whether its deadline was over before anybody looked
@@ -135,19 +145,19 @@ class AnswerTimer:
     @property
     def waited(self) -> float:
         """Seconds for a processor, read when a deadline was missed last."""
-        return self._clock.waited
+        return self._policy.waited
 
     def start(self, granted: float) -> None:
         """Start with a batch; its first answer is granted some seconds."""
         self.asked = self._last = time.perf_counter()
         self._granted = granted
-        self._deadline = self.asked + granted * self._clock.stretch
+        self._deadline = self.asked + granted * self._policy.stretch
 
     def answered(self, now: float) -> float:
         """Note that answers have come; return the seconds since the question, or the answer before."""
         wall, self._last = now - self._last, now
         self._granted = self._move
-        self._deadline = now + self._granted * self._clock.stretch
+        self._deadline = now + self._granted * self._policy.stretch
         self._marked = False
         return wall
 
@@ -157,35 +167,32 @@ class AnswerTimer:
         self._marked = False
 
     def seconds_to_look(self) -> float:
-        """Return the seconds until `is_over` must be asked."""
-        now, mark = time.perf_counter(), self._last + self._clock.marks_after
+        """Return the seconds until `look` must be called."""
+        now, mark = time.perf_counter(), self._last + self._policy.marks_after
         if not self._marked and now >= mark:
             self._marked = True
-            self._clock.start_counting()
+            self._policy.start_counting()
         until = self._deadline if self._marked else min(mark, self._deadline)
         return max(until - now, 0)
 
-    def is_over(self) -> bool:
-        """Return whether the deadline has passed, and note how long ago."""
-        late = time.perf_counter() - self._deadline
-        if late >= 0:
-            self.overhead = late
-        return late >= 0
+    def look(self, has_output: Callable[[], bool], computed: Callable[[], float]) -> Look:
+        """Decide what to do with an answer that has not come by now; `computed` is the bot's processor time for it.
 
-    @property
-    def is_doubtful(self) -> bool:
-        """Whether what has come by now may have come in time: a host that wakes this late was stalled itself."""
-        return self._unread or self.overhead > self._clock.doubt
-
-    def extend(self, computed: float) -> bool:
-        """Put the deadline off by what the clock still grants; return whether it grants anything.
-
-        Raise HostStall where the machine was busy and the bot, which has computed some seconds, was not.
+        Raise HostStall if the machine was busy and the bot was not.
         """
         now = time.perf_counter()
-        left = self._clock.extension(self._granted, now - self._last, self.overhead, computed)
+        if now < self._deadline:
+            return Look.WAIT
+        self.overhead = now - self._deadline
+        # A host that wakes this late was stalled itself: what is there by now may have come in time.
+        doubtful = self._unread or self.overhead > self._policy.doubt
+        if doubtful and has_output():
+            return Look.READ
+        left = self._policy.extension(self._granted, now - self._last, self.overhead, computed())
+        if not left and not (doubtful and has_output()):
+            return Look.LATE
         self._deadline = now + left
-        return left > 0
+        return Look.WAIT
 
 
 class RunQueueWaits:

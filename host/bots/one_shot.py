@@ -1,5 +1,6 @@
 """A bot whose program is started again for each question."""
 
+import os
 import time
 from collections.abc import Sequence
 
@@ -7,6 +8,7 @@ from host.bots.allowance import TableBudget
 from host.bots.blame import Ending, fault_of
 from host.bots.bot_process import BotContext
 from host.bots.deadline import STALLED, HostStall
+from host.bots.process_control import ProcessControl
 from host.bots.stderr_log import StderrLog
 from host.bots.values import OVERSPENT, Batch, BatchResult, HasQuestion, Outcome, ProcessTotals
 from host.sandbox.keeper import FLOODED, OVER_CPU, Ended, Overdue
@@ -25,12 +27,17 @@ class OneShot:
         self._limits, self._sandbox, self._monitored = context.bot.limits, context.sandbox, context.monitored
         self._protocol = PROTOCOLS[context.bot.spec.protocol]
         self._budget = TableBudget(self._limits.cpu_table)
-        self.totals, self.stderr_log = ProcessTotals(), StderrLog()
+        self._control, self.stderr_log = ProcessControl(context), StderrLog()
         self._questions: Sequence[HasQuestion] = ()
         self._stderr: dict[int, bytes] = {}  # of the last batch, by table
         self._allowed = 0.0  # seconds of processor time for the question
         self._late = False  # whether the host has cut the question short
         self._waited = 0.0
+
+    @property
+    def totals(self) -> ProcessTotals:
+        """What all processes have used so far."""
+        return self._control.totals
 
     def send(self, batch: Batch) -> None:
         """Take the next batch: there is no process yet that could have it."""
@@ -43,7 +50,8 @@ class OneShot:
         for question in self._questions:
             outcome = await self._ask(question)
             self._stderr[question.table] = outcome.stderr
-            self.stderr_log.append(question.table, outcome.stderr)
+            self.stderr_log.table = question.table
+            self.stderr_log.append(outcome.stderr)
             if isinstance(outcome.answer, Fault):
                 return result._replace(failed=outcome)
             result.answers.append(outcome.answer)
@@ -52,16 +60,11 @@ class OneShot:
             result.cpus.append(outcome.cpu)
         return result
 
-    async def _reap(self) -> None:
-        """Wait until all killed processes have gone, and count what they used. A verdict does not wait for that."""
-        late = await self._sandbox.keeper.reap()
-        self.totals = self.totals._replace(cpu=self.totals.cpu + late)
-
     async def _ask(self, question: HasQuestion) -> Outcome:
-        await self._reap()
+        await self._control.reap()
         words = self._protocol.ask(question.view)
         self._monitored.new_process()
-        self._allowed = min(self._limits.computing, self._budget.begin(question.table, self.totals.cpu))
+        self._allowed = min(self._limits.computing, self._budget.begin(question.table, self._control.totals.cpu))
         if self._allowed <= 0:
             return OVERSPENT
         self._monitored.set_cpu_budget(self._allowed)
@@ -80,13 +83,7 @@ class OneShot:
             ended = ended._replace(cpu=ended.cpu + await keeper.reap())
         took = time.perf_counter() - asked
         self._monitored.final_check(0.0)  # what it has used in all comes with its end
-        memory = max(self.totals.memory, ended.memory, self._monitored.peak)
-        self.totals = self.totals._replace(
-            cpu=self.totals.cpu + ended.cpu,
-            memory=memory,
-            starts=self.totals.starts + 1,
-            waited=self.totals.waited + self._waited,
-        )
+        self._control.count(ended, starts=1, waited=self._waited)
         answer = self._judge(ended)
         return Outcome(
             answer,
@@ -122,7 +119,7 @@ class OneShot:
         """Return the answer of a process, or its gravest fault. Raise HostStall if the machine was too busy."""
         ending = Ending(
             limit=self._monitored.limit_exceeded,
-            start_error=ended.error,
+            start_error=os.strerror(ended.error) if ended.error else "",
             oom_kills=ended.killed,
             flooded=bool(ended.flags & FLOODED),
             late=ended.timed_out or (self._late and ended.stopped),
@@ -145,5 +142,5 @@ class OneShot:
 
     async def shut_down(self, _patience: float) -> None:
         """End the fixture: nothing of it is left running."""
-        await self._reap()
+        await self._control.reap()
         self._policy.forget()

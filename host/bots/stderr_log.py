@@ -12,23 +12,24 @@ CHUNK, LARGEST_PIPE = 1 << 16, 1 << 20
 
 
 class StderrLog:
-    """The last bytes that were said, in pieces by table; what comes is bounded at once."""
+    """The last bytes that a bot has written, in pieces by table; what comes is bounded at once."""
 
     def __init__(self) -> None:
+        self.table = 1  # the one that the bot was asked about last
         self._pieces = deque[tuple[int, bytes]]()
         self._size = 0
 
-    def append(self, table: int, said: bytes) -> None:
-        """Take what was said at a table, or was still to be heard when it was asked about that one."""
-        if not said:
+    def append(self, piece: bytes) -> None:
+        """Take what was written at the table, or was still to be read when the bot was asked about it."""
+        if not piece:
             return
-        if self._pieces and self._pieces[-1][0] == table:
+        if self._pieces and self._pieces[-1][0] == self.table:
             before = self._pieces.pop()[1]
             self._size -= len(before)
-            said = before + said
-        said = said[-LARGEST:]
-        self._pieces.append((table, said))
-        self._size += len(said)
+            piece = before + piece
+        piece = piece[-LARGEST:]
+        self._pieces.append((self.table, piece))
+        self._size += len(piece)
         while self._size > LARGEST:
             self._size -= len(self._pieces.popleft()[1])
 
@@ -41,10 +42,9 @@ class StderrLog:
 class StderrPipe:
     """The standard error of one process: always drained into the log, so that no process waits for a reader."""
 
-    def __init__(self, log: StderrLog, descriptor: int, table: int) -> None:
-        self._log, self._descriptor = log, descriptor
+    def __init__(self, log: StderrLog, descriptor: int) -> None:
+        self.log, self._descriptor = log, descriptor
         self._tail = bytearray()
-        self.table = table  # the one the bot was asked about last
 
     async def drain_to_end(self) -> None:
         """Drain it until all who could write to it have ended; then close it."""
@@ -72,5 +72,5 @@ class StderrPipe:
             return None
         self._tail += piece
         del self._tail[:-EVIDENCE]
-        self._log.append(self.table, piece)
+        self.log.append(piece)
         return piece

@@ -1,0 +1,104 @@
+"""One process that answers many questions: the host's ends of its pipes, and what is due from it."""
+
+import os
+import select
+from collections.abc import Sequence
+
+import trio
+
+from host.bots.batch_state import NO_ANSWERS, Answered, BatchState, LineReader, State, TableIds, Violation
+from host.bots.stderr_log import CHUNK, StderrLog, StderrPipe
+from host.bots.values import HasQuestion
+from protocols.wire import Fault, FaultKind, Protocol
+
+
+class ChildProcess:
+    """The host's side of one process; none of its pipes blocks."""
+
+    def __init__(self, protocol: Protocol, reader: LineReader, log: StderrLog) -> None:
+        reads, self._input = os.pipe()
+        self.output, writes = os.pipe()
+        stderr, complains = os.pipe()
+        for own in (self._input, self.output, stderr):
+            os.set_blocking(own, False)
+        self.inherited = (reads, writes, complains)  # by the process
+        self.is_open = True
+        self.stderr = StderrPipe(log, stderr)
+        self.table_ids = TableIds(protocol)
+        self.violation: Violation | None = None  # of the batch, or of the time since the last one
+        self.unsent = b""  # what of the questions has not fitted into the pipe
+        self._protocol, self._uses_table_ids = protocol, reader.table_ids
+        self._state = BatchState(reader)
+        self._poll = select.poll()
+        self._poll.register(self.output, select.POLLIN)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether answers are due."""
+        return self._state.state is State.WAITING
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether all questions are answered, without a fault."""
+        return self._state.state is State.IDLE
+
+    def has_output(self) -> bool:
+        """Return whether there is something to read, which may be the end."""
+        return bool(self._poll.poll(0))
+
+    def has_early_output(self) -> bool:
+        """Return whether the process has written before it was asked."""
+        if self.violation is None and self.has_output():
+            self.read()
+        return self.violation is not None
+
+    def ask(self, questions: Sequence[HasQuestion]) -> None:
+        """Write questions, as many as fit."""
+        lines = self._protocol.lines([question.view for question in questions])
+        numbers: Sequence[int] = range(len(questions))
+        if self._uses_table_ids:
+            numbers = [self.table_ids.number(question.table) for question in questions]
+            lines = self.table_ids.lines(numbers, lines)
+        self._state.expect(numbers)
+        self.stderr.log.table = questions[0].table
+        self._write(lines)
+
+    async def write_on(self) -> None:
+        """Write what has not fitted."""
+        while self.unsent:
+            await trio.lowlevel.wait_writable(self._input)
+            self._write(self.unsent)
+
+    def _write(self, data: bytes) -> None:
+        try:
+            self.unsent = data[os.write(self._input, data) :]
+        except BlockingIOError:
+            self.unsent = data
+        except BrokenPipeError:
+            self.unsent = b""  # a process that has closed its input is judged by its output
+
+    def read(self) -> Answered:
+        """Read what there is; return the answers, and note a violation."""
+        try:
+            data = os.read(self.output, CHUNK)
+        except BlockingIOError:
+            return NO_ANSWERS
+        answered, self.violation = self._state.receive(data)
+        return answered
+
+    def fail(self, kind: FaultKind, raw: bytes | None = None) -> None:
+        """Note a violation that its output does not show; without raw bytes it is about the line that has begun."""
+        self.violation = Violation(Fault(kind), self._state.rest if raw is None else raw)
+
+    def close_input(self) -> None:
+        """Close the process's input: it is to end."""
+        if self._input >= 0:
+            os.close(self._input)
+            self._input = -1
+
+    def close(self) -> None:
+        """Close its input and its output; its standard error ends by itself."""
+        if self.is_open:
+            self.is_open = False
+            self.close_input()
+            os.close(self.output)

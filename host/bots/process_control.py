@@ -1,0 +1,74 @@
+"""Starts and kills the processes of one bot in its sandbox, and counts what they use."""
+
+import os
+
+from host.bots.bot_process import BotContext
+from host.bots.child_process import ChildProcess
+from host.bots.values import ProcessTotals
+from host.sandbox.keeper import Ended
+
+
+class ProcessControl:
+    """The processes of one bot; `totals` is what all of them have used."""
+
+    def __init__(self, context: BotContext) -> None:
+        self._context = context
+        self.totals = ProcessTotals()
+
+    async def start(self, inherited: tuple[int, int, int]) -> int:
+        """Start a process on three descriptors, and close them here; return 0 or the errno that says why not."""
+        self._context.monitored.new_process()
+        keeper, limits = self._context.sandbox.keeper, self._context.bot.limits
+        try:
+            started = await keeper.start(self._context.argv, self._context.env, limits, inherited)
+        finally:
+            for descriptor in inherited:
+                os.close(descriptor)
+        self.totals = self.totals._replace(starts=self.totals.starts + 1)
+        return started.error
+
+    async def kill(self, child: ChildProcess, patience: float) -> Ended:
+        """Kill a process and all it has started; return how it ended. It has so many seconds to exit by itself."""
+        self._end_turn()
+        try:
+            return await self._kill_all(patience)
+        finally:
+            child.close()
+
+    async def shut_down(self, child: ChildProcess, patience: float) -> None:
+        """Close the input of an idle process, and kill it if it does not exit; read all that it has written."""
+        self._end_turn()
+        child.close_input()
+        try:
+            await self._kill_all(patience)
+            await self.reap()
+            child.stderr.tail()  # into the log
+            child.has_early_output()
+        finally:
+            child.close()
+
+    def _end_turn(self) -> None:
+        """Let a frozen process go on, and count what it has waited and its pauses: it is about to end."""
+        turn = self._context.monitored.turn
+        turn.thaw()  # a dead process must not be frozen as one without a question
+        waited = self.totals.waited + self._context.policy.total_wait()
+        self.totals = self.totals._replace(waited=waited, pauses=turn.pauses, pondered=turn.cpu_off_turn)
+
+    async def _kill_all(self, patience: float) -> Ended:
+        ended = await self._context.sandbox.keeper.kill_all(patience)
+        self.count(ended)
+        return ended
+
+    def count(self, ended: Ended, *, starts: int = 0, waited: float = 0.0) -> None:
+        """Count what a process has used that has ended, and what else is known of it."""
+        self.totals = self.totals._replace(
+            cpu=self.totals.cpu + ended.cpu,
+            memory=max(self.totals.memory, ended.memory, self._context.monitored.peak),
+            starts=self.totals.starts + starts,
+            waited=self.totals.waited + waited,
+        )
+
+    async def reap(self) -> None:
+        """Wait until all killed processes have gone, and count what they used. A verdict does not wait for that."""
+        late = await self._context.sandbox.keeper.reap()
+        self.totals = self.totals._replace(cpu=self.totals.cpu + late)
