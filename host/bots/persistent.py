@@ -221,4 +221,4 @@ class PersistentProcess:
 
     def _raise_if_ambiguous(self, child: ChildProcess) -> None:
         if child.violation is not None and child.violation.ambiguous:
-            raise AmbiguousAnswers(self._context.bot.spec.name)
+            raise AmbiguousAnswers(self._context.bot.name)
