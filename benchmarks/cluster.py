@@ -24,7 +24,7 @@ import trio
 from pazaak import GAME, RULES, SEED, bare
 
 from host.backends.backend import open_backend
-from host.backends.local import processes
+from host.backends.local import local_workers
 from host.play.records import Fixture, Job, WorkerSetup
 from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.submissions.discovery import load_submission
@@ -131,8 +131,8 @@ async def main() -> None:
     bots = await prepare_bots(SPECS, GAME, SPECS[0].limits, asked.level)
     setup = WorkerSetup("pazaak", RULES, tuple(bots), SEED, asked.level)
     ways = {
-        "native, one worker": (processes, 1),
-        "native, two workers": (processes, 2),
+        "native, one worker": (local_workers, 1),
+        "native, two workers": (local_workers, 2),
         "Dask, one worker": (on_dask, 1),
         "Dask, two workers": (on_dask, 2),
     }

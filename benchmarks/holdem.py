@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import trio
 
-from host.backends.local import processes, usable_cores
+from host.backends.local import local_workers, usable_cores
 from host.bots.monitor import Monitor
 from host.games import GAMES
 from host.games.engine import Table
@@ -113,7 +113,7 @@ async def measured_by_all(
 ) -> tuple[Spent, Spent, int]:
     """Return the same for one worker per core."""
     setup = WorkerSetup("holdem", RULES, tuple(bots), SEED, level, parallel_tables)
-    async with processes(setup, print, usable_cores()) as workers:
+    async with local_workers(setup, print, usable_cores()) as workers:
 
         async def play(fixtures: list[Fixture]) -> dict[str, Record]:
             for each in fixtures:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import trio
 
-from host.backends.local import processes, usable_cores
+from host.backends.local import local_workers, usable_cores
 from host.bots.monitor import Monitor
 from host.games import GAMES
 from host.games.engine import Table
@@ -119,7 +119,7 @@ async def played_by_all(
 ) -> tuple[float, float]:
     """Return the same for one worker per core."""
     setup, names = WorkerSetup("pazaak", RULES, bots, SEED, level, parallel_tables), (bots[0].name, bots[1].name)
-    async with processes(setup, print, A_WORKER_A_CORE) as workers:
+    async with local_workers(setup, print, A_WORKER_A_CORE) as workers:
         records, started = [], 0.0
         for size in (100, tables):  # the first fixtures start and warm up everything
             started = time.perf_counter()

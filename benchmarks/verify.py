@@ -15,7 +15,7 @@ from statistics import median
 
 import trio
 
-from host.backends.local import processes, usable_cores
+from host.backends.local import local_workers, usable_cores
 from host.cli.progress import Quiet
 from host.games import GAMES
 from host.games.engine import Table
@@ -68,7 +68,7 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "play.sqlite"
-        trio.run(adhoc.played, terms, Adhoc(tables=said.tables), place, processes, usable_cores(), Quiet())
+        trio.run(adhoc.played, terms, Adhoc(tables=said.tables), place, local_workers, usable_cores(), Quiet())
         with reading(place) as journal:
             fixtures = [load_fixture(journal, seed_of(journal), path) for path in journal.paths()]
             answers = sum(len(given) for what in fixtures for given in what.answers)

@@ -13,7 +13,7 @@ from command import croupier
 from house import ROGUES, level, spec_of, written
 from test_every_fault import PLAYERS, Rogue
 
-from host.backends.local import processes
+from host.backends.local import local_workers
 from host.base.errors import UserError
 from host.cli.progress import Quiet
 from host.games import GAMES
@@ -38,7 +38,7 @@ def journal_of(submissions: list[Submission], tables: int, folder: Path, limits:
     chosen = next(iter(game.presets.values()))._replace(**rules)
     place = folder / "play.sqlite"
     terms = AdhocRules(game, chosen, submissions, "again", level(), limits)
-    trio.run(played, terms, Adhoc(tables=tables), place, processes, 1, Quiet())
+    trio.run(played, terms, Adhoc(tables=tables), place, local_workers, 1, Quiet())
     return place
 
 

@@ -120,9 +120,8 @@ def test_ctrl_c_sends_all_bots_home_and_the_same_command_goes_on(native: Path, t
 
 @pytest.mark.long
 def test_an_organiser_who_has_gone_leaves_no_bot_behind(tmp_path: Path) -> None:
-    impatient = (
-        "import host.backends.dask_worker as r; r.LEASE = 6; from distributed.cli.dask_worker import main; main()"
-    )
+    impatient = "import host.backends.dask_worker as r; r.HEARTBEAT_TIMEOUT_S = 6; "
+    impatient += "from distributed.cli.dask_worker import main; main()"
     with machines() as standing:
         words = [standing.address, "--name", "alice", "--no-nanny", "--no-dashboard", "--nthreads", "1"]
         words += ["--local-directory", str(tmp_path)]
@@ -149,7 +148,7 @@ def unready(address: str) -> list[Problem]:
     """Return what an impatient organiser is told before anything else."""
 
     async def demand() -> None:
-        async with cluster(address, print, patience=0.3) as venue:
+        async with cluster(address, print, reconnect_timeout=0.3) as venue:
             await venue.demand(DEFAULT_LEVEL)
 
     with pytest.raises(BaseExceptionGroup) as raised:

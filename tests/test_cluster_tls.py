@@ -11,7 +11,7 @@ from command import Done, croupier_process, cup_in, environment
 from machines import LOOPBACK, Machines, certificates, machines
 from test_cluster import outcome
 
-from host.backends.dask import in_the_clear
+from host.backends.dask_problems import in_the_clear
 
 OPENSSL = shutil.which("openssl") is not None
 needs_openssl = pytest.mark.skipif(not OPENSSL, reason="NOT INSTALLED: openssl; TLS is not tested")

@@ -14,7 +14,7 @@ from house import AMPLE, SAMPLES, SEED, built, fixture_of, level, opened, spec_o
 from machines import machines
 
 from host.backends.backend import open_backend
-from host.backends.local import WorkerFailed, processes
+from host.backends.local import WorkerFailed, local_workers
 from host.games import GAMES
 from host.play.bot_pool import BotPool
 from host.play.records import Fixture, Job, Record, WorkerSetup
@@ -65,9 +65,9 @@ async def on_a_cluster(setup: WorkerSetup, lost: Callable[[str], None], workers:
 
 EXECUTORS: dict[str, tuple[Executor, int]] = {
     "here": (here, 1),
-    "one worker": (processes, 1),
-    "two workers": (processes, 2),
-    "a worker a core": (processes, 0),
+    "one worker": (local_workers, 1),
+    "two workers": (local_workers, 2),
+    "a worker a core": (local_workers, 0),
     "a cluster of two": (on_a_cluster, 2),
 }
 
@@ -124,7 +124,7 @@ def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again(bots: list[
     lost: list[str] = []
 
     async def play() -> list[Record]:
-        async with processes(setup_of(bots), lost.append, 1) as hands:
+        async with local_workers(setup_of(bots), lost.append, 1) as hands:
             for fixture in fixtures(bots):
                 await hands.submit(Job(fixture))
             first = await hands.next_result()
@@ -144,7 +144,7 @@ def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again(bots: list[
 def test_a_worker_that_fails_says_why(bots: list[BuiltBot]) -> None:
     nobody = [bot._replace(folder="/nowhere") for bot in bots]
     with pytest.raises(BaseExceptionGroup) as failure:
-        all_of(processes, 1, nobody)
+        all_of(local_workers, 1, nobody)
     assert failure.group_contains(WorkerFailed, match="KeeperDied")
 
 
@@ -156,7 +156,7 @@ def test_nothing_lives_on_after_the_block(bots: list[BuiltBot]) -> None:
 
 def test_leaving_early_ends_what_is_under_way(bots: list[BuiltBot]) -> None:
     async def play() -> None:
-        async with processes(setup_of(bots), print, 2) as hands:
+        async with local_workers(setup_of(bots), print, 2) as hands:
             for fixture in fixtures(bots):
                 await hands.submit(Job(fixture._replace(tables=1000)))
             await trio.testing.wait_all_tasks_blocked()

@@ -1,1 +1,1 @@
-"""Where fixtures are played: local workers, Dask."""
+"""Backends play fixtures: workers on this machine, or the machines of a Dask cluster."""

@@ -1,9 +1,9 @@
-"""Where cups are played: on this machine, or on the machines of a cluster."""
+"""Selects the backend of a tournament: this machine, or the machines of a cluster."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from host.backends.local import processes
+from host.backends.local import local_workers
 from host.base.errors import Problem, UserError
 from host.sandbox.detect import require_level
 from host.sandbox.levels import Level
@@ -12,20 +12,20 @@ from host.tournament.stage_runner import Backend
 
 
 async def require_local(level: Level) -> Level:
-    """Return the strongest level of this machine. Raise Refused (exit code 6) when that is less than demanded."""
+    """Return the strongest level of this machine. Raise UserError (exit code 6) when it is below the required one."""
     return require_level(level)
 
 
 @asynccontextmanager
-async def open_backend(address: str, say: Callable[[str], None]) -> AsyncIterator[Backend]:
-    """Open the venue of an address: the cluster of a Dask scheduler, or this machine where it is empty."""
+async def open_backend(address: str, report: Callable[[str], None]) -> AsyncIterator[Backend]:
+    """Open the backend at the address of a Dask scheduler, or this machine's if the address is empty."""
     if not address:
-        yield Backend(require_local, prepare_bots, processes)
+        yield Backend(require_local, prepare_bots, local_workers)
         return
     try:
         from host.backends.dask import cluster
     except ModuleNotFoundError as missing:
-        told = f"a cluster needs the Python package {missing.name}, which is not installed"
-        raise UserError([Problem("S008", "", told, hint="pip install 'croupier[cluster]'")], 6) from missing
-    async with cluster(address, say) as found:
-        yield found
+        message = f"a cluster needs the Python package {missing.name}, which is not installed"
+        raise UserError([Problem("S008", "", message, hint="pip install 'croupier[cluster]'")], 6) from missing
+    async with cluster(address, report) as backend:
+        yield backend

@@ -1,8 +1,8 @@
-"""What a Dask worker does for a tournament: it builds the bots in its own sandbox and keeps `python -m host.play.worker` at play.
+"""Functions that Dask calls on its workers: store files, prepare bots, and play fixtures in `python -m host.play.worker`.
 
-Everything here runs inside Dask's worker process, in the threads of its tasks. A sandbox dies with the thread that
-started it, so bots that play are started by a process of their own; that ends with its standard input, and so with
-this process, however it ends.
+Everything here runs in Dask's worker process, in the threads of its tasks. A sandbox dies with the thread that started
+it, so a process of its own starts the bots. That process ends when its standard input is closed, and therefore
+with this process, however this one ends.
 """
 
 import atexit
@@ -23,8 +23,8 @@ from distributed import get_worker
 import host
 import protocols
 from host import __version__
-from host.backends.local import start
-from host.backends.prepare_bots import PrepareRequest, PrepareResult, spelled
+from host.backends.local import WORKER_EXIT_TIMEOUT_S, start_module
+from host.backends.prepare_bots import PrepareRequest, PrepareResult, encode_request
 from host.play.records import encode
 from host.sandbox.detect import detect
 from host.sandbox.levels import Level
@@ -33,74 +33,75 @@ from host.submissions.build import File, copy_files
 from host.submissions.languages import missing
 from host.submissions.requirements import WheelTarget, target_of
 
-LEASE = 60.0
-"""Seconds without a word from whoever runs a tournament after which its bots are sent home: it has gone."""
+HEARTBEAT_TIMEOUT_S = 60.0
+"""Without a heartbeat for so long, the run has ended without stopping its bots, and this machine ends them."""
 
 
-class Look(NamedTuple):
-    """What a machine is, as far as a tournament cares."""
+class MachineInfo(NamedTuple):
+    """Properties of a machine that decide whether it can take part."""
 
     build_id: str
     level: Level
-    reasons: str  # why it is not a stronger one
+    reasons: str  # why it does not have a stronger level
 
 
 @cache
 def build_id() -> str:
-    """Return which croupier this is: its version, and a hash of the source that plays."""
-    known = hashlib.sha256()
+    """Return the version of croupier and a hash of its source."""
+    digest = hashlib.sha256()
     for package in (host, protocols):
         root = Path(package.__path__[0])
         for path in sorted([*root.rglob("*.py"), *root.rglob("*.c")]):
             if "data" not in path.relative_to(root).parts:
-                known.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes() + b"\0")
-    return f"{__version__} ({known.hexdigest()[:8]})"
+                digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes() + b"\0")
+    return f"{__version__} ({digest.hexdigest()[:8]})"
 
 
-def look() -> Look:
-    """Look at this machine."""
-    here = detect()
-    return Look(build_id(), here.level, "\n".join(map(str, here.reasons)))
+def inspect_machine() -> MachineInfo:
+    """Return the properties of this machine."""
+    sandbox = detect()
+    return MachineInfo(build_id(), sandbox.level, "\n".join(map(str, sandbox.reasons)))
 
 
-# What travels, travels as files, once, and is known by its hash: bots, the wheels they require, an organiser's own game.
+# Bots, their wheels and an organiser's own game are sent to a machine as files, once, and are identified by their hash.
+# Not UploadDirectory: it would send everything to every machine again.
 
 
-def packed(files: Sequence[File]) -> str:
-    """Return the hash that files are known by."""
+def hash_files(files: Sequence[File]) -> str:
+    """Return the hash that identifies files."""
     return hashlib.sha256(encode(files)).hexdigest()
 
 
 def file_cache() -> Path:
-    """Return where things that have travelled lie. Dask removes it with its worker, or after one that was killed."""
+    """Return the folder of received files. Dask removes it with its worker, or when it finds that the worker was killed."""
     folder = Path(get_worker().local_directory) / "croupier"
     folder.mkdir(exist_ok=True)
     return folder
 
 
 def missing_files(hashes: Sequence[str]) -> list[str]:
-    """Return what has not come here yet."""
+    """Return the hashes of files that this machine has not received yet."""
     return [sha256 for sha256 in hashes if not (file_cache() / sha256).is_dir()]
 
 
 def store_files(files: tuple[File, ...]) -> None:
-    """Keep what has come, under its hash."""
-    place = file_cache() / packed(files)
+    """Store files under their hash."""
+    folder = file_cache() / hash_files(files)
     with tempfile.TemporaryDirectory(dir=file_cache(), prefix="making-") as making:
         whole = Path(making) / "whole"
         whole.mkdir()
         copy_files(files, whole)
-        with contextlib.suppress(OSError):  # it has come twice at once
-            whole.rename(place)
+        with contextlib.suppress(OSError):  # two tasks have stored them at the same time
+            whole.rename(folder)
 
 
-def suits(submissions: Sequence[Submission]) -> list[WheelTarget | None]:
-    """Return which wheels suit bots here; None for one that cannot play here anyway."""
+def wheel_targets(submissions: Sequence[Submission]) -> list[WheelTarget | None]:
+    """Return which wheels each bot needs on this machine; None for a bot that cannot run here."""
     return [None if missing(submission) else target_of(submission) for submission in submissions]
 
 
-def ready(order: PrepareRequest) -> PrepareResult:
-    """Have bots built and started, in a process of its own; the order's folders are hashes of what has come here.
+def ready(request: PrepareRequest) -> PrepareResult:
+    """Build and start bots in a process of its own. The folders in the request are hashes of stored files.
 
     Raise OSError when that process has died.
     """
@@ -109,127 +110,131 @@ def ready(order: PrepareRequest) -> PrepareResult:
             folder=file_cache() / submission.folder,
             wheels=file_cache() / submission.wheels if submission.wheels else None,
         )
-        for submission in order.submissions
+        for submission in request.submissions
     )
-    brought = order.origin
-    if brought.first:
-        brought = brought._replace(folder=str(file_cache() / brought.folder))
-    with start("host.backends.prepare_bots") as process:
+    game = request.origin
+    if game.first:
+        game = game._replace(folder=str(file_cache() / game.folder))
+    with start_module("host.backends.prepare_bots") as process:
         assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(spelled(order._replace(submissions=submissions, origin=brought)))
+        process.stdin.write(encode_request(request._replace(submissions=submissions, origin=game)))
         process.stdin.flush()
-        told = process.stdout.read()
-    if not told:
-        raise OSError(f"whoever made the bots ready has ended with code {process.returncode}")
-    return msgspec.json.decode(told, type=PrepareResult)
+        result = process.stdout.read()
+    if not result:
+        raise OSError(f"the process that prepares the bots has ended with code {process.returncode}")
+    return msgspec.json.decode(result, type=PrepareResult)
 
 
-# Play.
+# Playing.
 
 
-class _Players:
-    """The workers that play one tournament here; each is asked by one thread at a time."""
+class _LocalPool:
+    """Worker processes that play one tournament on this machine; each is used by one thread at a time."""
 
-    def __init__(self, first: bytes) -> None:
-        self._first = first
+    def __init__(self, encoded_setup: bytes) -> None:
+        self._encoded_setup = encoded_setup
         self._idle: list[subprocess.Popen[bytes]] = []
         self._all: list[subprocess.Popen[bytes]] = []
         self._lock = threading.Lock()
-        self._over = threading.Event()
-        self.heard = time.monotonic()
-        threading.Thread(target=self._expire, daemon=True).start()
+        self._stopped = threading.Event()
+        self.last_heartbeat = time.monotonic()
+        threading.Thread(target=self._stop_when_abandoned, daemon=True).start()
 
     def play(self, job: bytes) -> bytes | None:
-        """Have a job played; return nothing when its worker dies, None when all have been sent home."""
-        player = self._one()
-        if player is None:
+        """Play a job. Return b"" when its worker dies, and None when the pool has been stopped."""
+        worker = self._take_worker()
+        if worker is None:
             return None
-        assert player.stdin is not None and player.stdout is not None
+        assert worker.stdin is not None and worker.stdout is not None
         reply = b""
-        with contextlib.suppress(OSError, ValueError):  # it has died, or been sent home: seen in its silence
-            player.stdin.write(job + b"\n")
-            player.stdin.flush()
-            reply = player.stdout.readline()
+        with contextlib.suppress(OSError, ValueError):  # it has died or was stopped, so the reply stays incomplete
+            worker.stdin.write(job + b"\n")
+            worker.stdin.flush()
+            reply = worker.stdout.readline()
         if not reply.endswith(b"\n"):
-            _ended([player])
+            _end([worker])
             return b""
         with self._lock:
-            self._idle.append(player)
+            self._idle.append(worker)
         return reply
 
     @property
-    def over(self) -> bool:
-        """Whether all have been sent home."""
-        return self._over.is_set()
+    def stopped(self) -> bool:
+        """Whether the pool has been stopped."""
+        return self._stopped.is_set()
 
-    def _one(self) -> subprocess.Popen[bytes] | None:
+    def _take_worker(self) -> subprocess.Popen[bytes] | None:
         with self._lock:
-            if self._over.is_set():
+            if self._stopped.is_set():
                 return None
             if self._idle:
                 return self._idle.pop()
-            player = start("host.play.worker")
-            self._all.append(player)
-        assert player.stdin is not None
+            worker = start_module("host.play.worker")
+            self._all.append(worker)
+        assert worker.stdin is not None
         with contextlib.suppress(OSError):
-            player.stdin.write(self._first + b"\n")
-        return player
+            worker.stdin.write(self._encoded_setup + b"\n")
+        return worker
 
     def stop(self) -> None:
-        """End every worker, and with them their bots."""
+        """End every worker and its bots."""
         with self._lock:
-            self._over.set()
-        _ended(self._all)
+            self._stopped.set()
+        _end(self._all)
 
-    def _expire(self) -> None:
-        while not self._over.wait(1.0):
-            if time.monotonic() - self.heard > LEASE:
+    def _stop_when_abandoned(self) -> None:
+        while not self._stopped.wait(1.0):
+            if time.monotonic() - self.last_heartbeat > HEARTBEAT_TIMEOUT_S:
                 self.stop()
 
 
-def _ended(players: Sequence[subprocess.Popen[bytes]]) -> None:
-    """End workers in good order: by the end of their input, and by force where that is not heard."""
-    for player in players:
-        assert player.stdin is not None
+def _end(workers: Sequence[subprocess.Popen[bytes]]) -> None:
+    """Close the input of workers, and kill those that do not end within WORKER_EXIT_TIMEOUT_S."""
+    for worker in workers:
+        assert worker.stdin is not None
         with contextlib.suppress(OSError, ValueError):
-            player.stdin.close()
-    for player in players:
+            worker.stdin.close()
+    for worker in workers:
         try:
-            player.wait(2)
+            worker.wait(WORKER_EXIT_TIMEOUT_S)
         except subprocess.TimeoutExpired:
-            player.kill()
-            player.wait()
+            worker.kill()
+            worker.wait()
 
 
-_playing: dict[str, _Players] = {}
+_pools: dict[str, _LocalPool] = {}  # by tournament
 
 
 @atexit.register
-def _all_dismissed() -> None:
-    for players in _playing.values():
-        players.stop()
+def _stop_all() -> None:
+    for pool in _pools.values():
+        pool.stop()
 
 
-def begin(tournament: str, setup: bytes) -> None:
-    """Be ready to play a tournament, whose setup is spelled as for every worker."""
-    if tournament not in _playing or _playing[tournament].over:
-        _playing[tournament] = _Players(setup)
+# Not a WorkerPlugin for begin, heartbeat and stop: the setup differs from machine to machine, the scheduler keeps a
+# plugin after its run was killed and would start it on new workers, and no teardown is called for a run that was killed.
+
+
+def begin(tournament: str, encoded_setup: bytes) -> None:
+    """Prepare to play a tournament with this setup."""
+    if tournament not in _pools or _pools[tournament].stopped:
+        _pools[tournament] = _LocalPool(encoded_setup)
 
 
 def play(tournament: str, job: bytes) -> bytes | None:
-    """Play a job of a tournament; return its record, nothing when its worker has died, None when there is no such one."""
-    players = _playing.get(tournament)
-    return players.play(job) if players else None
+    """Play a job. Return its record, b"" when its worker has died, and None when the tournament is not played here."""
+    pool = _pools.get(tournament)
+    return pool.play(job) if pool else None
 
 
 def heartbeat(tournament: str) -> None:
-    """Take note that whoever runs a tournament is still there."""
-    if tournament in _playing:
-        _playing[tournament].heard = time.monotonic()
+    """Note that the run of a tournament is still connected."""
+    if tournament in _pools:
+        _pools[tournament].last_heartbeat = time.monotonic()
 
 
 def stop(tournament: str) -> None:
-    """End a tournament here; it does not wait for what that takes."""
-    players = _playing.pop(tournament, None)
-    if players:
-        threading.Thread(target=players.stop).start()
+    """End a tournament on this machine, without waiting until its bots have ended."""
+    pool = _pools.pop(tournament, None)
+    if pool:
+        threading.Thread(target=pool.stop).start()

@@ -1,4 +1,4 @@
-"""N workers on this machine, each a process of its own, fed one fixture at a time."""
+"""Backend on this machine: N worker processes, each playing one fixture at a time."""
 
 import contextlib
 import os
@@ -13,25 +13,27 @@ import trio
 
 from host.play.records import Job, Record, WorkerSetup, encode
 
-LOST_AFTER = 10
-"""Times one fixture may lose its worker before it stops the run: it is our fault, and looks like one."""
+MAX_LOST_WORKERS = 10
+"""Workers that one fixture may lose. After that the run stops, because the cause must be a defect of croupier."""
+
+WORKER_EXIT_TIMEOUT_S = 2.0
 
 
 class WorkerFailed(Exception):
-    """Raised when a worker says that croupier itself has failed, or dies again and again over one fixture."""
+    """Raised when a worker reports a failure of croupier, or when one fixture has lost MAX_LOST_WORKERS workers."""
 
 
 def usable_cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
-Ask = Callable[[bytes], Awaitable[bytes]]
-"""Has a worker play a job; returns its reply, or nothing when the worker is lost."""
+PlayJob = Callable[[bytes], Awaitable[bytes]]
+"""Sends an encoded job to a worker and returns the encoded record, or b"" when the worker is lost."""
 
 
-class Queue:
-    """Hands made of workers that each take the next job when they have played the last one."""
+class FixtureQueue:
+    """Fixtures for the workers of one run; each worker takes the next one when it has finished the last one."""
 
     def __init__(self, on_lost: Callable[[str], None], words: str, count: int) -> None:
         self.words, self.count = words, count
@@ -40,64 +42,69 @@ class Queue:
         self._done, self._records = trio.open_memory_channel[Record](0)
 
     async def submit(self, job: Job) -> None:
-        """Hand over one fixture."""
+        """Add one fixture."""
         await self._put.send(job)
 
     async def next_result(self) -> Record:
         """Return the next record, whichever fixture ends first."""
         return await self._records.receive()
 
-    async def employ(self, worker: str, ask: Ask) -> None:
-        """Keep a worker at work until it is lost; its fixture then goes to the next. Raise WorkerFailed."""
+    async def feed(self, worker: str, play: PlayJob) -> None:
+        """Send one fixture after another to a worker until it is lost, and then requeue the fixture it was playing.
+
+        Raise WorkerFailed when the worker reports a failure, or when the fixture has lost too many workers.
+        """
         while True:
             job = await self._jobs.receive()
-            reply = await ask(encode(job))
+            reply = await play(encode(job))
             if not reply:
                 break
-            await self._done.send(_read(reply))
+            await self._done.send(_decode_record(reply))
         path = job.fixture.path
         self._lost[path] += 1
-        if self._lost[path] >= LOST_AFTER:
-            raise WorkerFailed(f"{LOST_AFTER} workers in a row have died while playing {path}")
+        if self._lost[path] >= MAX_LOST_WORKERS:
+            raise WorkerFailed(f"{MAX_LOST_WORKERS} workers in a row have died while playing {path}")
         self._on_lost(f"{worker} is lost; {path} is played again")
         self._put.send_nowait(job)
 
 
 @contextlib.asynccontextmanager
-async def processes(setup: WorkerSetup, on_lost: Callable[[str], None], workers: int) -> AsyncIterator[Queue]:
-    """Start workers, 0 for one a core; leaving the block ends them and every bot.
+async def local_workers(
+    setup: WorkerSetup, on_lost: Callable[[str], None], workers: int
+) -> AsyncIterator[FixtureQueue]:
+    """Start workers, one per core if `workers` is 0. Leaving the block ends them and every bot.
 
     Raise WorkerFailed when croupier itself fails.
     """
     workers = workers or usable_cores()
-    hands = Queue(on_lost, f"{workers} worker{'s' if workers > 1 else ''}", workers)
-    first = encode(setup)
+    queue = FixtureQueue(on_lost, f"{workers} worker{'s' if workers > 1 else ''}", workers)
+    encoded_setup = encode(setup)
 
-    async def tend() -> None:
-        """Keep one worker alive and at work."""
+    async def keep_running() -> None:
+        """Run one worker, and start another whenever it is lost."""
         while True:
-            async with _worker(first) as ask:
-                await hands.employ("a worker", ask)
+            async with _worker(encoded_setup) as play:
+                await queue.feed("a worker", play)
 
     async with trio.open_nursery() as nursery:
         for _ in range(workers):
-            nursery.start_soon(tend)
-        yield hands
+            nursery.start_soon(keep_running)
+        yield queue
         nursery.cancel_scope.cancel()
 
 
-def _read(reply: bytes) -> Record:
+def _decode_record(reply: bytes) -> Record:
     try:
         return msgspec.json.decode(reply, type=Record)
-    except msgspec.ValidationError as no_record:
-        told = msgspec.json.decode(reply)
-        if isinstance(told, dict) and "failed" in told:
-            raise WorkerFailed(told["failed"]) from no_record
+    except msgspec.ValidationError as invalid:
+        message = msgspec.json.decode(reply)
+        if isinstance(message, dict) and "failed" in message:
+            raise WorkerFailed(message["failed"]) from invalid
         raise
 
 
-def start(module: str) -> subprocess.Popen[bytes]:
-    """Start a module in a session of its own: ^C reaches it through us, as the end of its input."""
+def start_module(module: str) -> subprocess.Popen[bytes]:
+    """Start a Python module in its own session. ^C does not reach it; it ends when its standard input is closed."""
     root = str(Path(__file__).parents[2])
     return subprocess.Popen(
         [sys.executable, "-P", "-m", module],
@@ -109,20 +116,20 @@ def start(module: str) -> subprocess.Popen[bytes]:
 
 
 @contextlib.asynccontextmanager
-async def _worker(first: bytes) -> AsyncIterator[Ask]:
-    """Start one worker, and tell it the setup."""
-    process = start("host.play.worker")
+async def _worker(encoded_setup: bytes) -> AsyncIterator[PlayJob]:
+    """Start one worker and send it the setup."""
+    process = start_module("host.play.worker")
     assert process.stdin is not None and process.stdout is not None
     stdin = trio.lowlevel.FdStream(os.dup(process.stdin.fileno()))
     stdout = trio.lowlevel.FdStream(os.dup(process.stdout.fileno()))
     process.stdin.close()
     process.stdout.close()
 
-    async def tell(line: bytes) -> None:
-        with contextlib.suppress(trio.BrokenResourceError):  # a dead worker is seen at the end of its output
+    async def send_line(line: bytes) -> None:
+        with contextlib.suppress(trio.BrokenResourceError):  # the worker has died: its output ends as well
             await stdin.send_all(line + b"\n")
 
-    async def replies() -> AsyncGenerator[bytes, None]:
+    async def output_lines() -> AsyncGenerator[bytes, None]:
         rest = b""
         async for chunk in stdout:
             *lines, rest = (rest + chunk).split(b"\n")
@@ -130,18 +137,18 @@ async def _worker(first: bytes) -> AsyncIterator[Ask]:
                 yield line
 
     try:
-        async with contextlib.aclosing(replies()) as told:
+        async with contextlib.aclosing(output_lines()) as replies:
 
-            async def ask(line: bytes) -> bytes:
-                await tell(line)
-                return await anext(told, b"")
+            async def play(job: bytes) -> bytes:
+                await send_line(job)
+                return await anext(replies, b"")
 
-            await tell(first)
-            yield ask
+            await send_line(encoded_setup)
+            yield play
     finally:
         with trio.CancelScope(shield=True):
             await stdin.aclose()
-            with trio.move_on_after(2):
+            with trio.move_on_after(WORKER_EXIT_TIMEOUT_S):
                 while process.poll() is None:
                     await trio.sleep(0.002)
             if process.poll() is None:

@@ -1,7 +1,8 @@
-"""`python -m host.backends.prepare_bots`: bots made ready for a machine of a cluster, in a process that forgets their game.
+"""`python -m host.backends.prepare_bots`: build and start bots on a machine of a cluster, in a process of its own.
 
-A machine plays one tournament after another, and each may bring another game of the same name. Standard input brings
-the order, one line; its end is the end of everything.
+A machine plays one tournament after another, and each may bring its own game of the same name. Therefore the game is
+imported in a process that ends with the request. Standard input contains the request, one line. When standard input is
+closed, the process ends.
 """
 
 import sys
@@ -20,53 +21,53 @@ from host.submissions.preflight import prepare_bots
 
 
 class PrepareRequest(NamedTuple):
-    """Which bots are wanted, for what."""
+    """The bots to prepare, with their game, limits and level."""
 
     submissions: tuple[Submission, ...]
     game: str
-    origin: GameOrigin  # of a game that is brought
+    origin: GameOrigin  # of the organiser's own game
     granted: Limits
     level: Level
 
 
 class PrepareResult(NamedTuple):
-    """How making bots ready has ended: the bots, or everything that is wrong."""
+    """The prepared bots, or every problem that prevents it."""
 
     bots: tuple[BuiltBot, ...] = ()
     problems: tuple[Problem, ...] = ()
     exit_code: int = 0
-    origin: GameOrigin = GameOrigin()  # where the game is found there
+    origin: GameOrigin = GameOrigin()  # where this machine finds the game
 
 
-def spelled(order: PrepareRequest) -> bytes:
-    """Return an order as one line."""
-    return msgspec.json.encode(order, enc_hook=str) + b"\n"
+def encode_request(request: PrepareRequest) -> bytes:
+    """Return a request as one line."""
+    return msgspec.json.encode(request, enc_hook=str) + b"\n"
 
 
-async def made(order: PrepareRequest) -> PrepareResult:
+async def prepare(request: PrepareRequest) -> PrepareResult:
     """Build and start the bots."""
     try:
-        if order.origin.said:
-            reload_game(order.origin)
-        bots = await prepare_bots(order.submissions, GAMES[order.game], order.granted, order.level)
-        return PrepareResult(tuple(bots), origin=order.origin)
+        if request.origin.said:
+            reload_game(request.origin)
+        bots = await prepare_bots(request.submissions, GAMES[request.game], request.granted, request.level)
+        return PrepareResult(tuple(bots), origin=request.origin)
     except UserError as refused:
         return PrepareResult((), tuple(refused.problems), refused.exit_code)
 
 
 async def main() -> None:
-    """Carry out the order, as long as whoever gave it is there."""
-    order = msgspec.json.decode(
-        sys.stdin.buffer.readline(), type=PrepareRequest, dec_hook=lambda kind, said: kind(said)
+    """Answer the request. Stop early when standard input is closed."""
+    request = msgspec.json.decode(
+        sys.stdin.buffer.readline(), type=PrepareRequest, dec_hook=lambda kind, value: kind(value)
     )
     async with trio.open_nursery() as nursery:
 
-        async def work() -> None:
-            sys.stdout.buffer.write(msgspec.json.encode(await made(order)))
+        async def answer() -> None:
+            sys.stdout.buffer.write(msgspec.json.encode(await prepare(request)))
             nursery.cancel_scope.cancel()
 
-        nursery.start_soon(work)
-        await trio.lowlevel.wait_readable(0)  # nothing more can come but the end
+        nursery.start_soon(answer)
+        await trio.lowlevel.wait_readable(0)  # only the end of the input can follow
         nursery.cancel_scope.cancel()
 
 

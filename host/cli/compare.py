@@ -157,7 +157,7 @@ def run_compare(context: CliContext, new: str, old: str, chosen: CompareOptions)
     """Play the two bots against each other; return None if ^C came before the first result."""
     import trio
 
-    from host.backends.local import processes, usable_cores
+    from host.backends.local import local_workers, usable_cores
     from host.cli.bot_arguments import find_bots
     from host.cli.play import adhoc_journal, adhoc_rules
     from host.cli.progress import Quiet
@@ -175,7 +175,7 @@ def run_compare(context: CliContext, new: str, old: str, chosen: CompareOptions)
     async def work() -> bool:
         async with (
             interruptible(view.say) as stop,
-            adhoc_session(rules, journal, processes, chosen.workers or usable_cores(), view) as session,
+            adhoc_session(rules, journal, local_workers, chosen.workers or usable_cores(), view) as session,
         ):
             seeds.append(session.seed.hex())
             _warn_of_same_program(found, new, old)

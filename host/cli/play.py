@@ -110,7 +110,7 @@ def play_tables(context: CliContext, names: tuple[str, ...], chosen: PlayOptions
     """Play tables between the bots of these names. Raise UsageError if their number does not fit the game."""
     import trio
 
-    from host.backends.local import processes, usable_cores
+    from host.backends.local import local_workers, usable_cores
     from host.cli.bot_arguments import find_bots
     from host.cli.progress import progress_view
     from host.tournament.adhoc import played
@@ -125,7 +125,7 @@ def play_tables(context: CliContext, names: tuple[str, ...], chosen: PlayOptions
     stage = Adhoc(tables=chosen.tables, mirror=chosen.mirror)
     started = time.monotonic()
     with progress_view("none" if context.json or chosen.tables <= 2 else "auto", quiet=context.quiet) as view:
-        friendly = trio.run(played, rules, stage, journal, processes, workers, view)
+        friendly = trio.run(played, rules, stage, journal, local_workers, workers, view)
     seconds = time.monotonic() - started
     standings = stage_standings(stage, {}, friendly.records, friendly.bots)
     first = min(friendly.records, key=lambda record: int(record.path.rpartition("/")[2]))
