@@ -399,7 +399,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     "a wrong manifest": (lambda desk: manifested(desk, "nmae = 1\n"), "C001] "),
     "a name that is taken": (
         lambda desk: written(desk / "cautious.c", DAVEY),
-        "C016] {cup}/bots/cautious.c: is there ",
+        "C016] {cup}/bots/cautious.c: already exists",
     ),
     "a bot's name that is taken": (
         lambda desk: manifested(desk, 'name = "cautious"\n'),

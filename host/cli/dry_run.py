@@ -23,26 +23,26 @@ def print_estimate(context: CliContext, forecast: Forecast) -> None:
             sandbox=forecast.level,
             workers=forecast.workers,
             seconds=round(forecast.seconds, 3),
-            at_least=least(forecast),
+            at_least=is_lower_bound(forecast),
             trial=forecast.cost._asdict() if forecast.cost else None,
-            rows=[facts(stage) for stage in forecast.stages],
+            rows=[stage_json(stage) for stage in forecast.stages],
         )
         return
     click.echo(f"{one_line(forecast.name)} · {forecast.game} · level {forecast.level}")
     for stage in forecast.stages:
-        click.echo(f"  {stage.stage:<14} {stage.kind:<12} {amount(stage)}")
-        for line in who(stage, len(stage.meetings) if context.verbose else MAX_MEETINGS):
+        click.echo(f"  {stage.stage:<14} {stage.kind:<12} {amount_text(stage)}")
+        for line in meeting_lines(stage, len(stage.meetings) if context.verbose else MAX_MEETINGS):
             click.echo(f"    {line}")
-    click.echo(how_long(forecast))
+    click.echo(time_text(forecast))
 
 
-def least(forecast: Forecast) -> bool:
+def is_lower_bound(forecast: Forecast) -> bool:
     """Return whether the run may take longer than the estimate."""
     enough = forecast.cost is None or forecast.cost.enough
     return not enough or any(stage.bounds == "at least" for stage in forecast.stages)
 
 
-def facts(stage: StageEstimate) -> dict[str, object]:
+def stage_json(stage: StageEstimate) -> dict[str, object]:
     """Return a stage as JSON has it; `tables` is null where a fixture is a whole tourney."""
     row = stage._asdict() | {"meetings": [meeting._asdict() for meeting in stage.meetings]}
     if row.pop("tourneys"):
@@ -50,7 +50,7 @@ def facts(stage: StageEstimate) -> dict[str, object]:
     return row
 
 
-def amount(stage: StageEstimate) -> str:
+def amount_text(stage: StageEstimate) -> str:
     """Return how much of a stage has not been played yet."""
     if not stage.fixtures:
         return "nothing left to play"
@@ -63,7 +63,7 @@ def amount(stage: StageEstimate) -> str:
     return f"{bounds}{some} in {many}, {stage.bots} bots"
 
 
-def who(stage: StageEstimate, most: int) -> Iterator[str]:
+def meeting_lines(stage: StageEstimate, most: int) -> Iterator[str]:
     """Yield who plays whom, as far as it is known."""
     if stage.tourneys or not stage.fixtures:
         return
@@ -78,12 +78,12 @@ def who(stage: StageEstimate, most: int) -> Iterator[str]:
         yield "… their results decide the next meetings"
 
 
-def how_long(forecast: Forecast) -> str:
+def time_text(forecast: Forecast) -> str:
     """Return the estimated time of the run, and how it was measured."""
     cost = forecast.cost
     if cost is None:
         return "everything has been played: croupier standings"
-    about = "at least" if least(forecast) else "about"
+    about = "at least" if is_lower_bound(forecast) else "about"
     workers = f"{forecast.workers} worker{'s' if forecast.workers > 1 else ''}"
     tried = f"on trial, {cost.tables} tables took {cost.seconds:.1f} s with {workers}"
     return f"it will take {about} {duration(forecast.seconds)}; {tried}"

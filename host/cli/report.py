@@ -121,14 +121,16 @@ def import_(context: CliContext, file: Path, output: Path | None, show: bool) ->
     except (OSError, UnicodeDecodeError) as failed:
         what = failed.strerror if isinstance(failed, OSError) else "is not a text"
         raise UserError([Problem("R013", str(file), f"cannot be read: {what}")], 2) from failed
-    told = told_playlog(text, str(file))
+    summary = told_playlog(text, str(file))
     path = output or file.with_name(f"{file.name.removesuffix('.log').removesuffix('.play')}.html")
     write(path, casino_of(file.name, text))
     if context.json:
-        print_json("import", path=str(path), **told._asdict())
+        print_json("import", path=str(path), **summary._asdict())
     else:
-        left = ", ".join(f"{name} {chips}" for name, chips in told.left.items())
-        click.echo(f"{file}: {told.rounds} rounds, {len(told.players)} players, {told.faults} faults; left: {left}")
+        left = ", ".join(f"{name} {chips}" for name, chips in summary.left.items())
+        click.echo(
+            f"{file}: {summary.rounds} rounds, {len(summary.players)} players, {summary.faults} faults; left: {left}"
+        )
         click.echo(f"  {path}")
     if show:
         webbrowser.open(path.resolve().as_uri())
