@@ -144,9 +144,11 @@ def group(ctx: click.Context, folder: str, as_json: bool, quiet: bool, verbose: 
     if not path.is_dir() and ctx.invoked_subcommand != "new":
         raise click.UsageError(f"-C {folder}: no such folder")
     if (config := path / "croupier.toml").exists():
-        from host.play.custom_games import register_from_config
+        from host.play import custom_games
+        from host.tournament import custom_stages
 
-        register_from_config(config)
+        custom_games.register_from_config(config)
+        custom_stages.register_from_config(config)
     ctx.obj = CliContext(path, as_json, quiet, verbose)
     if ctx.invoked_subcommand is None:
         from host.cli.overview import overview

@@ -18,6 +18,35 @@ OURS = frozenset({"host", "protocols", "__main__"})
 """Modules that belong to no game, though a clone of croupier may hold a tournament too."""
 
 
+class CustomName(NamedTuple):
+    """A value of an organiser's own code, as croupier.toml names it: `key = "package.module:NAME"`."""
+
+    key: str
+    said: str
+    where: str = ""  # file and line
+
+    def refused(self, why: str, hint: str) -> UserError:
+        """Return the refusal of a value that cannot be used."""
+        return UserError([Problem("C018", self.where, f'{self.key} = "{self.said}" {why}', hint=hint)], 3)
+
+
+def import_value(named: CustomName, folder: str, *, first: bool = False) -> object:
+    """Return the value that a name stands for. Modules are looked for where Python looks, then in the folder.
+
+    With `first` the folder is searched before all others. Raise UserError (exit code 3) if there is no such value.
+    """
+    sys.path.insert(0 if first else len(sys.path), folder)
+    try:
+        found: object = pkgutil.resolve_name(named.said)
+    except (ImportError, SyntaxError, AttributeError, NameError, TypeError, ValueError) as failed:
+        module = named.said.partition(":")[0].replace(".", "/")
+        hint = f"{module}.py beside croupier.toml, or a package that is installed"
+        raise named.refused(f"cannot be imported: {failed}", hint) from failed
+    finally:
+        sys.path.remove(folder)
+    return found
+
+
 class GameOrigin(NamedTuple):
     """Where a game comes from; empty for croupier's own."""
 
@@ -60,22 +89,14 @@ def load_game(said: str, folder: Path, where: str = "") -> Game:
 
 def reload_game(known: GameOrigin, where: str = "") -> Game:
     """Return a game that another process has brought; raise Refused as `bring` does."""
-    said = known.said
-    sys.path.insert(0 if known.first else len(sys.path), known.folder)
-    try:
-        game = pkgutil.resolve_name(said)
-    except (ImportError, SyntaxError, AttributeError, NameError, TypeError, ValueError) as failed:
-        module = said.partition(":")[0].replace(".", "/")
-        hint = f"{module}.py beside croupier.toml, or a package that is installed"
-        raise _refused(where, said, f"cannot be imported: {failed}", hint) from failed
-    finally:
-        sys.path.remove(known.folder)
+    named = CustomName("game", known.said, where)
+    game = import_value(named, known.folder, first=known.first)
     if not isinstance(game, Game):
-        raise _refused(where, said, f"is no Game but {type(game).__name__}", "see docs/adding-a-game.md")
+        raise named.refused(f"is no Game but {type(game).__name__}", "see docs/adding-a-game.md")
     if not re.fullmatch("[a-z][a-z0-9_]{0,30}", game.name):
-        raise _refused(where, said, f"is called {game.name!r}", "small letters, digits and _ make a game's name")
+        raise named.refused(f"is called {game.name!r}", "small letters, digits and _ make a game's name")
     if GAMES.setdefault(game.name, game) is not game:
-        raise _refused(where, said, f"is called {game.name}, as another game is", "give it a name of its own")
+        raise named.refused(f"is called {game.name}, as another game is", "give it a name of its own")
     _origins[game.name] = known
     return game
 
@@ -101,7 +122,3 @@ def register_from_config(config: Path) -> None:
             load_game(line["said"], config.parent)
     except (OSError, UnicodeDecodeError, UserError):
         return
-
-
-def _refused(where: str, said: str, why: str, hint: str) -> UserError:
-    return UserError([Problem("C018", where, f'game = "{said}" {why}', hint=hint)], 3)

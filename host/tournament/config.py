@@ -36,6 +36,7 @@ from host.sandbox.limits import CLOCKS, Limits
 from host.submissions.bot_spec import BuiltBot, GameName, RequestedLimits, Submission
 from host.submissions.discovery import Entry, discover, expand_patterns, load_submissions
 from host.submissions.languages import languages_with
+from host.tournament.custom_stages import load_named_in
 from host.tournament.stages import KINDS
 from host.tournament.stages.kind import FORBID, ImpossibleStageError, StageConfig
 
@@ -188,6 +189,7 @@ def load(place: Path) -> Tournament:
     toml = read(path)
     if ":" in str(toml.data.get("game")):
         toml.data["game"] = load_game(str(toml.data["game"]), path.parent, toml.where("game")).name
+    load_named_in(toml, path.parent)
     try:
         said = load_model(toml, config_model())
     except UserError as refused:

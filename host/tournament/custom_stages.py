@@ -1,0 +1,86 @@
+"""Stage kinds and rankings that organisers bring: `kind = "package.module:KIND"`, `rank_by = ["package.module:RANKING"]`.
+
+The code is trusted as croupier is: only the tournament's own file can name it.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from host.base.config_file import Toml
+from host.base.errors import UserError
+from host.play.custom_games import CustomName, import_value
+
+STAGE = re.compile(r"""^\s*kind\s*=\s*["']([\w.]+:\w+)["']""", re.MULTILINE)
+RANKED = re.compile(r"^\s*rank_by\s*=\s*\[([^\]]*)\]", re.MULTILINE)
+QUOTED = re.compile(r"""["']([\w.]+:\w+)["']""")
+
+
+def load_kind(named: CustomName, folder: Path) -> str:
+    """Register the stage kind that a name stands for; return its own name. Raise UserError if it cannot be used."""
+    from host.tournament.stages import KINDS
+    from host.tournament.stages.kind import Kind
+
+    kind = import_value(named, str(folder.absolute()))
+    if not isinstance(kind, Kind):
+        raise named.refused(f"is no Kind but {type(kind).__name__}", "see docs/adding-a-stage.md")
+    if not re.fullmatch("[a-z][a-z0-9-]{0,30}", kind.name) or kind.config().kind != kind.name:
+        hint = f'small letters, digits and -, and its config says kind: Literal["{kind.name}"] = "{kind.name}"'
+        raise named.refused(f"is called {kind.name!r}, and its config {kind.config().kind!r}", hint)
+    if KINDS.setdefault(kind.name, kind) is not kind:
+        raise named.refused(f"is called {kind.name}, as another kind is", "give it a name of its own")
+    return kind.name
+
+
+def load_ranking(named: CustomName, folder: Path) -> str:
+    """Register the ranking that a name stands for; return its own name. Raise UserError if it cannot be used."""
+    from host.tournament.ranking import RANKINGS, Ranking
+    from host.tournament.stages.kind import OWN_RANKINGS
+
+    ranking = import_value(named, str(folder.absolute()))
+    if not isinstance(ranking, Ranking):
+        raise named.refused(f"is no Ranking but {type(ranking).__name__}", "see docs/adding-a-stage.md")
+    if not re.fullmatch("[a-z][a-z0-9_]{0,30}", ranking.name):
+        raise named.refused(f"is called {ranking.name!r}", "small letters, digits and _ make a ranking's name")
+    if RANKINGS.setdefault(ranking.name, ranking) is not ranking:
+        raise named.refused(f"is called {ranking.name}, as another ranking is", "give it a name of its own")
+    if ranking.name not in OWN_RANKINGS:
+        OWN_RANKINGS.append(ranking.name)
+    return ranking.name
+
+
+def load_named_in(toml: Toml, folder: Path) -> None:
+    """Register what the stages of a file name, and put the names of its kinds and rankings in their places."""
+    stages = toml.data.get("stage")
+    for number, stage in enumerate(stages if isinstance(stages, list) else ()):
+        if isinstance(stage, dict):
+            _load_stage(stage, toml, number, folder)
+
+
+def _load_stage(stage: dict[str, Any], toml: Toml, number: int, folder: Path) -> None:
+    if ":" in str(stage.get("kind")):
+        named = CustomName("kind", str(stage["kind"]), toml.where("stage", number, "kind"))
+        stage["kind"] = load_kind(named, folder)
+    words = stage.get("rank_by")
+    if isinstance(words, list):
+        where = toml.where("stage", number, "rank_by")
+        stage["rank_by"] = [
+            load_ranking(CustomName("rank_by", word, where), folder) if isinstance(word, str) and ":" in word else word
+            for word in words
+        ]
+
+
+def register_from_config(config: Path) -> None:
+    """Register the kinds and rankings that a tournament's file names, so that its journal can be read.
+
+    Errors are ignored here: loading the tournament reports them.
+    """
+    try:
+        text = config.read_text()
+        for said in STAGE.findall(text):
+            load_kind(CustomName("kind", said), config.parent)
+        for words in RANKED.findall(text):
+            for said in QUOTED.findall(words):
+                load_ranking(CustomName("rank_by", said), config.parent)
+    except (OSError, UnicodeDecodeError, UserError):
+        return

@@ -1,0 +1,173 @@
+"""docs/adding-a-stage.md as it is written: its kind of stage and its ranking work wherever croupier's own do."""
+
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from command import CROUPIER, MEASURED, ROOT, croupier, croupier_process, environment
+
+from host.tournament.ranking import RANKINGS
+from host.tournament.stages import KINDS
+from host.tournament.stages.kind import OWN_RANKINGS
+
+PAGE = (ROOT / "docs" / "adding-a-stage.md").read_text()
+FILE = re.compile(r"^```\w+ (?P<name>\S+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def laid_out(place: Path) -> Path:
+    """Write the page's files into a folder; what stands in several blocks belongs together."""
+    files: dict[str, list[str]] = {}
+    for block in FILE.finditer(PAGE):
+        files.setdefault(block["name"], []).append(block["text"])
+    assert {"swiss.py", "croupier.toml"} == set(files)
+    place.mkdir(parents=True)
+    for name, texts in files.items():
+        (place / name).write_text("\n\n".join(texts))
+    return place
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forgotten() -> Iterator[None]:
+    """Forget the kind and the ranking when all is done."""
+    yield
+    KINDS.pop("swiss", None)
+    RANKINGS.pop("buchholz", None)
+    OWN_RANKINGS.clear()
+    sys.modules.pop("swiss", None)
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the page's tournament, played."""
+    folder = laid_out(tmp_path_factory.mktemp("played") / "sunday")
+    done = croupier_process("-C", folder, "run", "--progress", "none")
+    assert done.code == 0, done.err
+    return folder
+
+
+def test_the_page_is_played_as_it_is_written(tmp_path: Path) -> None:
+    folder = laid_out(tmp_path / "sunday")
+    for words in PAGE.split("```console\n")[1].split("```")[0].splitlines():
+        done = croupier_process("-C", folder, *words.removeprefix("$ croupier ").split())
+        assert done.code == 0, done.err
+        if words == "$ croupier run --dry-run":
+            assert "swiss" in done.out and "at most 180 tables in 6 fixtures" in done.out
+        if words == "$ croupier standings":
+            assert "Buchholz" in done.out and "games won" in done.out
+
+
+def test_every_bot_meets_every_other_in_three_rounds_of_four(played: Path) -> None:
+    pairs = croupier("-C", played, "standings", "--by", "pair", "--json").json["rows"]
+    assert len(pairs) == 12 and {pair["tables"] for pair in pairs} == {30}
+    rows = croupier("-C", played, "standings", "--json").json["rows"]
+    assert sum(row["wins"] for row in rows) == 180
+    assert {row["bot"]: row["buchholz"] for row in rows} == {row["bot"]: 180 - row["wins"] for row in rows}
+
+
+def test_an_interrupted_stage_is_resumed_and_ends_the_same(tmp_path: Path) -> None:
+    halting, whole = (laid_out(tmp_path / name) for name in ("halting", "whole"))
+    for folder in (halting, whole):
+        config = folder / "croupier.toml"
+        config.write_text(config.read_text().replace("tables   = 30", "tables   = 1000"))
+    codes, seconds = list[int](), 1
+    while not codes or codes[-1] == 5:
+        stop_after = ("--stop-after", f"{seconds} s", "--workers", 2)
+        codes.append(croupier_process("-C", halting, "run", "--progress", "none", *stop_after).code)
+        status = croupier("-C", halting, "status", "--json").json
+        assert (status["rows"][0]["kind"], status["state"]) == (
+            "swiss",
+            "finished" if codes[-1] == 0 else "interrupted",
+        )
+        seconds *= 2
+    assert len(codes) > 1 and codes[-1] == 0
+    assert croupier_process("-C", whole, "run", "--progress", "none", "--workers", 1).code == 0
+    assert measured(halting) == measured(whole)
+
+
+def measured(folder: Path) -> list[dict[str, object]]:
+    """Return the rows of a tournament's standings without what two runs never have in common."""
+    rows = croupier("-C", folder, "standings", "--json").json["rows"]
+    return [{key: value for key, value in row.items() if key not in MEASURED} for row in rows]
+
+
+def test_what_was_played_is_reported_exported_and_verified(played: Path) -> None:
+    assert croupier("-C", played, "report").code == 0
+    page = (played / "report.html").read_text()
+    assert '<th scope="col" class="r">Buchholz</th>' in page and "swiss · finished · 180 tables" in page
+    out = played / "out.csv"
+    assert croupier("-C", played, "export", "csv", "-o", out).code == 0
+    assert len(out.read_text().splitlines()) == 1 + 2 * 180 and ",swiss/1/" in out.read_text()
+    assert croupier("-C", played, "verify").code == 0
+    assert croupier("-C", played, "replay", "last").code == 0
+    assert "buchholz" in croupier("-C", played, "standings", "--csv").out.splitlines()[0].split(",")
+
+
+def test_it_is_served(played: Path) -> None:
+    pytest.importorskip("hypercorn")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [*CROUPIER, "-C", str(played), "serve", "--bind", f"127.0.0.1:{port}"]
+    with subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL) as process:
+        try:
+            page = fetched(f"http://127.0.0.1:{port}/")
+            rows = fetched(f"http://127.0.0.1:{port}/api/standings.json")
+        finally:
+            process.terminate()
+    assert "Buchholz" in page and "swiss" in page and '"buchholz"' in rows
+
+
+def fetched(url: str) -> str:
+    """Return what a server answers, as soon as it does."""
+    until = time.monotonic() + 60
+    while True:
+        try:
+            with urllib.request.urlopen(url, timeout=60) as answer:
+                return str(answer.read().decode())
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
+
+
+def test_a_journal_away_from_its_kind_says_where_to_look(played: Path, tmp_path: Path) -> None:
+    shutil.copytree(played / "run", tmp_path / "elsewhere" / "run")
+    done = croupier_process("-C", tmp_path / "elsewhere", "standings")
+    assert done.code == 3
+    assert "C018" in done.err and "the stage kind swiss is not known here" in done.err
+
+
+WRONG = {
+    "no module": ('kind     = "swss:SWISS"', 'kind = "swss:SWISS" cannot be imported'),
+    "no kind": ('kind     = "swiss:BUCHHOLZ"', 'kind = "swiss:BUCHHOLZ" is no Kind but Ranking'),
+    "another's name": ('kind     = "other:GROUPS"', 'kind = "other:GROUPS" is called groups, as another kind is'),
+    "two names": ('kind     = "other:ODD"', "is called 'odd', and its config 'swiss'"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_name_that_stands_for_no_kind_is_refused(case: str, tmp_path: Path) -> None:
+    now, why = WRONG[case]
+    folder = laid_out(tmp_path / "sunday")
+    other = "from dataclasses import replace\nfrom swiss import SWISS\nODD = replace(SWISS, name='odd')\n"
+    other += "from host.tournament.stages.groups import Groups, GROUPS as OURS\nGROUPS = replace(OURS, needs='')\n"
+    (folder / "other.py").write_text(other)
+    config = (folder / "croupier.toml").read_text().replace('kind     = "swiss:SWISS"', now)
+    (folder / "croupier.toml").write_text(config)
+    done = croupier_process("-C", folder, "run")
+    assert (done.code, "error[C018]" in done.err, why in done.err) == (3, True, True), done.err
+
+
+def test_a_name_that_stands_for_no_ranking_is_refused(tmp_path: Path) -> None:
+    folder = laid_out(tmp_path / "sunday")
+    config = (folder / "croupier.toml").read_text().replace("swiss:BUCHHOLZ", "swiss:SWISS")
+    (folder / "croupier.toml").write_text(config)
+    done = croupier_process("-C", folder, "run")
+    assert done.code == 3 and 'croupier.toml:9: rank_by = "swiss:SWISS" is no Ranking but Kind' in done.err
