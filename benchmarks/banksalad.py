@@ -25,7 +25,7 @@ from host.sandbox.detect import require_level
 from host.sandbox.launch import sandboxed
 from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.sandbox.limits import Limits
-from host.submissions.adapters import adapted, lay
+from host.submissions.adapters import adapted, add_kit
 from host.submissions.bot_spec import BotSpec, Submission
 from host.submissions.build import build
 from host.submissions.languages import need
@@ -76,7 +76,7 @@ def calls(rounds: int) -> list[Measured]:
     """Return the time of one call with seven, six and five cards."""
     results = [Measured(f"evaluate, {cards} cards", []) for cards in (7, 6, 5)]
     with tempfile.TemporaryDirectory() as folder:
-        lay(
+        add_kit(
             adapted(Submission(BotSpec(name="calls", language="python", adapter="banksalad"), Path(folder), ())),
             Path(folder),
         )

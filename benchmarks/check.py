@@ -25,10 +25,10 @@ from rounds import Contender, duration, measured, table
 from host.games import GAMES
 from host.sandbox.levels import UNPROTECTED
 from host.submissions.build import build, steps_of
-from host.submissions.conformance import QUESTIONS
+from host.submissions.conformance import MAX_QUESTIONS
 from host.submissions.discovery import load_submission
 from host.submissions.languages import LANGUAGES, environment, tool
-from host.submissions.scaffold import SPOKEN, starter_files
+from host.submissions.scaffold import STARTER_PROTOCOLS, starter_files
 from protocols import PROTOCOLS
 
 ROOT = Path(__file__).parents[1]
@@ -51,7 +51,7 @@ def rows(language: str, protocol: str, game: str, rounds: int, place: Path) -> S
     submission = load_submission(folder)
     bot = trio.run(build, submission, UNPROTECTED)
     bare = shutil.copytree(bot.folder, place / f"{folder.name} bare")
-    views = [GAMES[game].examples[n % len(GAMES[game].examples)] for n in range(QUESTIONS)]
+    views = [GAMES[game].examples[n % len(GAMES[game].examples)] for n in range(MAX_QUESTIONS)]
     env = environment(bot.argv) | {"CROUPIER_SEED": "1"}
 
     def version() -> int:
@@ -117,7 +117,7 @@ def main() -> None:
             rows(language, protocol, said.game, said.rounds, place)
             for language in said.languages.split(",")
             if all(map(tool, LANGUAGES[language].programs))
-            for protocol in SPOKEN
+            for protocol in STARTER_PROTOCOLS
         ]
     print(
         table(

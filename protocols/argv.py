@@ -32,7 +32,7 @@ def receive(grammar: Grammar, output: bytes) -> Answer:
 
 PROTOCOL = Protocol(
     "argv",
-    lives=False,
+    persistent=False,
     ask=ask,
     lines=encode_views,
     receive=receive,

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from protocols.wire import (
-    LONGEST_LINE,
+    MAX_LINE_BYTES,
     PRINTABLE,
     Answer,
     Fault,
@@ -18,13 +18,13 @@ from protocols.wire import (
 )
 
 
-def named(value: object) -> object:
+def to_json_value(value: object) -> object:
     """Return a value as JSON shows it: a NamedTuple is an object, any other tuple a list."""
     if isinstance(value, tuple):
         fields = getattr(value, "_fields", None)
         if fields is not None:
-            return dict(zip(fields, map(named, value), strict=True))
-        return [named(item) for item in value]
+            return dict(zip(fields, map(to_json_value, value), strict=True))
+        return [to_json_value(item) for item in value]
     return value
 
 
@@ -35,7 +35,7 @@ def ask(view: View) -> list[bytes]:
 
 def lines(views: Iterable[View]) -> bytes:
     """Return questions as JSON, a line each."""
-    return b"".join(json.dumps(named(view), separators=(",", ":")).encode() + b"\n" for view in views)
+    return b"".join(json.dumps(to_json_value(view), separators=(",", ":")).encode() + b"\n" for view in views)
 
 
 def reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def receive(grammar: Grammar, line: bytes) -> Answer:
     """Return what one line says: its member "move" is a text in the game's words, or a whole number."""
     line = without_line_end(line)
-    if len(line) > LONGEST_LINE:
+    if len(line) > MAX_LINE_BYTES:
         return Fault(FaultKind.FLOOD)
     if not PRINTABLE.fullmatch(line):
         return Fault(FaultKind.UNREADABLE)
@@ -85,7 +85,7 @@ def over(table: int) -> bytes:
 
 PROTOCOL = Protocol(
     "json",
-    lives=True,
+    persistent=True,
     ask=ask,
     lines=lines,
     receive=receive,

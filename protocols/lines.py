@@ -26,7 +26,7 @@ def receive(grammar: Grammar, line: bytes) -> Answer:
 
 PROTOCOL = Protocol(
     "lines",
-    lives=True,
+    persistent=True,
     ask=ask,
     lines=encode_views,
     receive=receive,

@@ -7,8 +7,8 @@ from functools import lru_cache
 from operator import call
 from typing import Any, NamedTuple, get_args, get_origin
 
-LONGEST_LINE = 4096  # bytes, of a question and of an answer alike, line end not counted
-KNOWN = 1 << 15
+MAX_LINE_BYTES = 4096  # bytes, of a question and of an answer alike, line end not counted
+MAX_CACHED_SPELLINGS = 1 << 15
 """Values whose spelling is remembered. With 4096 a fifth of Pazaak's questions held a hand that had been forgotten; this many
 leave the processor's cache, but those that come often do not."""
 
@@ -77,7 +77,7 @@ class Protocol(NamedTuple):
     """One way to talk: `ask` spells a view, `receive` reads the bytes of one answer, its line end taken off."""
 
     name: str
-    lives: bool  # whether one process answers many questions
+    persistent: bool  # whether one process answers many questions
     ask: Callable[[View], list[bytes]]  # the question's words: an argument each, or one whole line
     lines: Callable[[Iterable[View]], bytes]  # questions as text, a line each
     receive: Callable[[Grammar, bytes], Answer]
@@ -97,7 +97,7 @@ class _SpellingCache(dict[object, str]):
 
     def __missing__(self, value: object) -> str:
         said = self._spelled(value)
-        if len(self) >= KNOWN:
+        if len(self) >= MAX_CACHED_SPELLINGS:
             self.clear()
         self[value] = said
         return said
@@ -105,7 +105,10 @@ class _SpellingCache(dict[object, str]):
 
 def _field(value: object) -> str:
     if isinstance(value, tuple):  # a hand of cards: of what is not remembered, nearly all
-        return ",".join([_structs[each] if isinstance(each, tuple) else _fields[each] for each in value]) or "-"
+        return (
+            ",".join([_struct_spellings[each] if isinstance(each, tuple) else _field_spellings[each] for each in value])
+            or "-"
+        )
     if value is None or value == "":
         return "-"
     if isinstance(value, int):
@@ -115,8 +118,8 @@ def _field(value: object) -> str:
     raise TypeError(f"a view holds numbers, texts, truths, None and tuples of these, not {value!r}")
 
 
-_fields = _SpellingCache(_field)
-_structs = _SpellingCache(lambda value: ":".join(map(_word, value)))
+_field_spellings = _SpellingCache(_field)
+_struct_spellings = _SpellingCache(lambda value: ":".join(map(_spell_field, value)))
 """NamedTuples apart: they are spelled otherwise than their equals, plain tuples."""
 
 
@@ -126,57 +129,57 @@ def spell(value: object) -> str:
     Lists are joined by commas, the fields of a NamedTuple in one by colons. Raise TypeError for what no view may hold.
     """
     if isinstance(value, tuple) and type(value) is not tuple:
-        return _structs[value]
-    return _fields[value]
+        return _struct_spellings[value]
+    return _field_spellings[value]
 
 
-_word: Callable[[object], str] = _fields.__getitem__
-_struct: Callable[[object], str] = _structs.__getitem__
+_spell_field: Callable[[object], str] = _field_spellings.__getitem__
+_spell_struct: Callable[[object], str] = _struct_spellings.__getitem__
 
 
-def _text(value: str) -> str:
+def _spell_text(value: str) -> str:
     return value or "-"
 
 
-def _list_of_structs(value: Iterable[object]) -> str:
-    return ",".join(map(_struct, value)) or "-"
+def _spell_structs(value: Iterable[object]) -> str:
+    return ",".join(map(_spell_struct, value)) or "-"
 
 
-def _way(hint: object) -> Callable[[Any], str]:
+def _speller_of(hint: object) -> Callable[[Any], str]:
     """Return how to spell a field of this type: from memory, unless that takes longer than to spell it.
 
     A text is its own spelling. A list of NamedTuples seldom comes again, and hashing it is dear; its members do.
     """
     if hint is str:
-        return _text
+        return _spell_text
     if get_origin(hint) is tuple and all(each is ... or hasattr(each, "_fields") for each in get_args(hint)):
-        return _list_of_structs
-    return _word
+        return _spell_structs
+    return _spell_field
 
 
-class _Ways(dict[type[View], tuple[Callable[[Any], str], ...]]):
+class _FieldSpellers(dict[type[View], tuple[Callable[[Any], str], ...]]):
     """How to spell the fields of each kind of view; empty where all of them are remembered."""
 
     def __missing__(self, kind: type[View]) -> tuple[Callable[[Any], str], ...]:
         hints = getattr(kind, "__annotations__", {})
-        ways = tuple([_way(hints.get(name)) for name in getattr(kind, "_fields", ())])
-        self[kind] = ways if any(way is not _word for way in ways) else ()
+        ways = tuple([_speller_of(hints.get(name)) for name in getattr(kind, "_fields", ())])
+        self[kind] = ways if any(way is not _spell_field for way in ways) else ()
         return self[kind]
 
 
-_ways = _Ways()
+_field_spellers = _FieldSpellers()
 
 
 def encode_views(views: Iterable[View]) -> bytes:
     """Return questions as text, a line each: their fields, split by one blank."""
-    word, ways_of = _word, _ways.__getitem__
+    word, ways_of = _spell_field, _field_spellers.__getitem__
     lines = [" ".join(map(call, ways, view) if (ways := ways_of(type(view))) else map(word, view)) for view in views]
     lines.append("")  # the last line has its end, too
     return "\n".join(lines).encode()
 
 
 PRINTABLE = re.compile(rb"[\x20-\x7E]*")
-REPORTED = re.compile(r"! ?([A-Za-z_][A-Za-z0-9_.]{0,99})")
+REPORTED_FAULT = re.compile(r"! ?([A-Za-z_][A-Za-z0-9_.]{0,99})")
 
 
 @lru_cache(maxsize=8192)
@@ -185,12 +188,12 @@ def read_move(grammar: Grammar, line: bytes) -> Answer:
 
     `! TimeoutError` and `! ClassName` are how an adapter reports what happened inside a function of its bot.
     """
-    if len(line) > LONGEST_LINE:
+    if len(line) > MAX_LINE_BYTES:
         return Fault(FaultKind.FLOOD)
     if not PRINTABLE.fullmatch(line):
         return Fault(FaultKind.UNREADABLE)
     text = line.decode("ascii").strip(" ")
-    if reported := REPORTED.fullmatch(text):
+    if reported := REPORTED_FAULT.fullmatch(text):
         name = reported[1]
         return Fault(FaultKind.TIMEOUT if name == "TimeoutError" else FaultKind.EXCEPTION, name)
     match = grammar.pattern.fullmatch(text)
@@ -201,7 +204,7 @@ def read_move(grammar: Grammar, line: bytes) -> Answer:
     return Move(verb, int(said["n"]) if said.get("n") else 0)
 
 
-NUMBERED = re.compile(rb"([1-9][0-9]{0,11}) (.*)", re.DOTALL)
+NUMBERED_LINE = re.compile(rb"([1-9][0-9]{0,11}) (.*)", re.DOTALL)
 
 
 def number(table: int, line: bytes) -> bytes:
@@ -211,7 +214,7 @@ def number(table: int, line: bytes) -> bytes:
 
 def split_table_number(line: bytes) -> tuple[int, bytes]:
     """Return an answer line's table and the rest of it; table 0 when it names none."""
-    match = NUMBERED.fullmatch(line)
+    match = NUMBERED_LINE.fullmatch(line)
     return (int(match[1]), match[2]) if match else (0, line)
 
 

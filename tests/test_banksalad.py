@@ -18,10 +18,10 @@ from host.games.holdem import GAME, View
 from host.sandbox import landlock
 from host.sandbox.limits import Limits
 from host.sandbox.process_tree import descendants
-from host.submissions.adapters import adapted, lay
+from host.submissions.adapters import adapted, add_kit
 from host.submissions.bot_spec import BotSpec, BuiltBot, Submission
 from host.submissions.build import build
-from host.submissions.check import checked
+from host.submissions.check import check_bot
 from host.submissions.discovery import load_submission
 from host.submissions.languages import need
 from host.submissions.preflight import prepare_bots
@@ -76,7 +76,7 @@ def answers(folder: Path, body: str, views: Sequence[View] = (FLOP, FLOP), top: 
 
 def in_the_kit(folder: Path, code: str, given: str = "") -> str:
     """Return what a program prints that runs where the kit lies, in the Python that runs such bots."""
-    lay(adapted(Submission(BotSpec(name="kit", language="python", adapter="banksalad"), folder, ())), folder)
+    add_kit(adapted(Submission(BotSpec(name="kit", language="python", adapter="banksalad"), folder, ())), folder)
     command = [need("python3"), "-B", "-c", textwrap.dedent(code)]
     return subprocess.run(command, cwd=folder, input=given, check=True, capture_output=True, text=True).stdout
 
@@ -395,7 +395,7 @@ def test_who_answers_otherwise_warm_starts_cold_and_check_says_so(tmp_path: Path
     if not WARM:
         pytest.skip(COLD)
     folder = handed_in(tmp_path, "return 1 + ('ctypes' in sys.modules)", "import sys")
-    report, bot = trio.run(checked, load_submission(folder), GAME, house.level(), house.AMPLE)
+    report, bot = trio.run(check_bot, load_submission(folder), GAME, house.level(), house.AMPLE)
     assert made_ready(folder).warm == ()
     assert report.accepted and bot and bot.warm == ()
     assert "answers otherwise than cold, so it starts cold" in report.text()

@@ -13,18 +13,18 @@ from test_every_language import needs
 from host.bots.values import Batch, Question
 from host.games import GAMES
 from host.submissions.languages import LANGUAGES
-from host.submissions.scaffold import SPOKEN, starter_files
+from host.submissions.scaffold import STARTER_PROTOCOLS, starter_files
 from protocols import PROTOCOLS
 from protocols.wire import Answer, read_move, spell
 
-GAME_BY_TURNS = dict(zip(LANGUAGES, list(product(GAMES, reversed(SPOKEN))), strict=True))
+GAME_BY_TURNS = dict(zip(LANGUAGES, list(product(GAMES, reversed(STARTER_PROTOCOLS))), strict=True))
 """What each language is tried with when time is short; every game and protocol gets its turn."""
 
 EVERY = [
     pytest.param(
         *each, id="-".join(each), marks=[] if GAME_BY_TURNS[each[0]] == tuple(each[1:]) else [pytest.mark.long]
     )
-    for each in product(LANGUAGES, GAMES, SPOKEN)
+    for each in product(LANGUAGES, GAMES, STARTER_PROTOCOLS)
 ]
 
 
@@ -45,7 +45,7 @@ def test_a_first_bot_is_accepted_and_plays_its_opening(language: str, game: str,
         async with seat_of(bot, game) as seat:
             return [(await seat.ask(Batch([Question(n, 1, view)])))[0] for n, view in enumerate(views, 1)]
 
-    opening = [read_move(GAMES[game].grammar, GAMES[game].opening.says(view).encode()) for view in views]
+    opening = [read_move(GAMES[game].grammar, GAMES[game].opening.answer_to(view).encode()) for view in views]
     assert run(answers) == opening
 
 

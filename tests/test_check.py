@@ -16,7 +16,7 @@ from test_manifest import lay
 
 from host.base.errors import explanations
 from host.games import GAMES
-from host.submissions.check import checked as checked_alone
+from host.submissions.check import check_bot as checked_alone
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from host.base.config_file import LARGEST, Key, closest_match, parsed, read
+from host.base.config_file import MAX_FILE_BYTES, Key, closest_match, parse, read
 from host.base.errors import UserError
 from host.base.safe_text import one_line
 from host.games import GAMES
@@ -71,7 +71,7 @@ def every_key(value: Any, path: Key = ()) -> Iterator[Key]:
 
 
 def test_every_key_has_a_line() -> None:
-    lines = parsed(EVERY_SYNTAX.encode(), "x").lines
+    lines = parse(EVERY_SYNTAX.encode(), "x").lines
     assert set(lines) == set(every_key(tomllib.loads(EVERY_SYNTAX)))
 
 
@@ -98,15 +98,15 @@ def test_every_key_has_a_line() -> None:
     ],
 )
 def test_a_key_stands_in_its_line(key: Key, line: int) -> None:
-    assert parsed(EVERY_SYNTAX.encode(), "x").where(*key) == f"x:{line}"
+    assert parse(EVERY_SYNTAX.encode(), "x").where(*key) == f"x:{line}"
 
 
 def test_windows_line_ends_count_as_one() -> None:
-    assert parsed(b"a = 1\r\n\r\nb = 2\r\n", "x").where("b") == "x:3"
+    assert parse(b"a = 1\r\n\r\nb = 2\r\n", "x").where("b") == "x:3"
 
 
 def test_a_missing_key_is_placed_at_its_table() -> None:
-    assert parsed(b"\n[limits]\n", "x").where("limits", "move") == "x:2"
+    assert parse(b"\n[limits]\n", "x").where("limits", "move") == "x:2"
 
 
 NO_TOML = [
@@ -129,7 +129,7 @@ NO_TOML = [
 @pytest.mark.parametrize(("content", "message"), NO_TOML)
 def test_what_is_no_toml_is_refused_with_its_line(content: bytes, message: str | None) -> None:
     with pytest.raises(UserError) as refused:
-        parsed(content, "f")
+        parse(content, "f")
     assert refused.value.exit_code == 3
     assert "\x1b" not in str(refused.value)
     if message is not None:
@@ -137,7 +137,7 @@ def test_what_is_no_toml_is_refused_with_its_line(content: bytes, message: str |
 
 
 def test_a_file_is_read_up_to_a_bound(tmp_path: Path) -> None:
-    (tmp_path / "big.toml").write_bytes(b"#" * (LARGEST + 1))
+    (tmp_path / "big.toml").write_bytes(b"#" * (MAX_FILE_BYTES + 1))
     with pytest.raises(UserError, match="is larger than 64 KiB"):
         read(tmp_path / "big.toml")
 

@@ -17,7 +17,7 @@ from host.games.holdem import Other
 from host.games.holdem import View as HoldemView
 from host.submissions.bot_spec import BuiltBot
 from protocols import PROTOCOLS
-from protocols.wire import KNOWN, Answer, Fault, FaultKind, Move, Protocol, View, spell
+from protocols.wire import MAX_CACHED_SPELLINGS, Answer, Fault, FaultKind, Move, Protocol, View, spell
 
 LONGEST = 4096
 
@@ -36,14 +36,14 @@ REPORT = re.compile(rb" *! ?[A-Za-z_][A-Za-z0-9_.]{0,99} *")
 
 PAIRS = [(game, protocol) for game in GAMES.values() for protocol in PROTOCOLS.values()]
 COMBINED = [pytest.param(*pair, id=f"{pair[0].name}-{pair[1].name}") for pair in PAIRS]
-LIVING = [pytest.param(*pair, id=f"{pair[0].name}-{pair[1].name}") for pair in PAIRS if pair[1].lives]
+LIVING = [pytest.param(*pair, id=f"{pair[0].name}-{pair[1].name}") for pair in PAIRS if pair[1].persistent]
 SPEAKING = pytest.mark.parametrize(("game", "protocol"), COMBINED)
 
 
 def fields_of(protocol: Protocol, view: View) -> list[bytes]:
     """Return what a question says, field by field."""
     asked = protocol.ask(view)
-    if not protocol.lives:
+    if not protocol.persistent:
         return asked
     (line,) = asked
     assert line.endswith(b"\n") and line.count(b"\n") == 1
@@ -94,7 +94,7 @@ def test_lists_of_players_are_said_alike_by_argv_and_lines_whether_they_were_sai
 
 
 def test_a_hand_is_said_alike_however_many_others_were_said_before() -> None:
-    hands = [(number, number % 7, 3) for number in range(KNOWN + 10)]
+    hands = [(number, number % 7, 3) for number in range(MAX_CACHED_SPELLINGS + 10)]
     said = [f"{first},{second},3" for first, second, _ in hands]
     assert [spell(hand) for hand in hands] == said
     assert [spell(hand) for hand in hands[:10]] == said[:10]
@@ -161,7 +161,7 @@ def test_a_second_line_is_no_part_of_an_answer(game: Game, protocol: Protocol) -
     for trailing in (b"\n\n", b"\n" + line, b"\r\n\r\n", b"\n\0", b"\n "):
         answer = protocol.receive(game.grammar, line + trailing)
         assert isinstance(answer, Fault)
-        assert answer.kind in ({FaultKind.EXTRA} if not protocol.lives else {FaultKind.UNREADABLE})
+        assert answer.kind in ({FaultKind.EXTRA} if not protocol.persistent else {FaultKind.UNREADABLE})
 
 
 @SPEAKING
@@ -303,7 +303,7 @@ def test_a_real_bot_is_asked_in_the_bytes_that_the_protocol_spells(game: Game, p
     bot = built(written(ECHOES, ".py", folder, "echoes"), game.name, protocol=protocol.name)
 
     for view, (heard, _) in zip(game.examples[:3], heard_by(game, bot, list(game.examples[:3])), strict=True):
-        assert heard == (protocol.ask(view)[0] if protocol.lives else b"\n".join(protocol.ask(view)) + b"\n")
+        assert heard == (protocol.ask(view)[0] if protocol.persistent else b"\n".join(protocol.ask(view)) + b"\n")
 
 
 def asked(game: Game, bot: BuiltBot, views: list[View]) -> list[Answer]:

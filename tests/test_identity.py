@@ -15,7 +15,7 @@ from host.play.worker import rules_of
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import BotSpec, Submission
-from host.submissions.build import SPELLED_LIMITS, BuiltBot, spelled_spec, spelled_steps
+from host.submissions.build import HASHED_LIMITS, BuiltBot, hashed_spec, hashed_steps
 from host.submissions.languages import Step
 from host.tournament.stage_runner import bot_metadata, fixture_metadata, fixture_of
 
@@ -78,18 +78,18 @@ def test_the_sha256_covers_each_field_of_a_spec_but_where_it_lies_and_its_limits
         manifest="/somewhere/bot.toml",
         wheels=Path("/wheels"),
     )
-    assert spelled_spec(submission) == (
+    assert hashed_spec(submission) == (
         "Spec(name='a', folder=PosixPath('.'), files=('b.py', 'c.py'), language='python', author='d', game='pazaak', "
         "protocol='lines', sources=('b.py',), entry='c.py', main='Main', run=('e', 'f'), build=('make',), compiler='ecl', "
         "adapter='banksalad', heap=1048576, python='3.11', requires=('numpy==1',), env=(('KEY', 'value'),), "
         "needs=('awk',), abreast=16, tables=True, lifetime='table', warm=True, state='memory', state_lifetime='stage', "
-        f"limits={SPELLED_LIMITS}, manifest='', wheels=None)"
+        f"limits={HASHED_LIMITS}, manifest='', wheels=None)"
     )
 
 
 def test_the_folder_of_a_build_is_named_by_its_commands() -> None:
     steps = [Step(("cc", "a.c")), Step(("jar", "x"), optional=True)]
-    assert spelled_steps(steps) == (
+    assert hashed_steps(steps) == (
         "[Step(command=('cc', 'a.c'), optional=False), Step(command=('jar', 'x'), optional=True)]"
     )
 

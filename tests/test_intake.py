@@ -15,7 +15,7 @@ from command import Done, croupier, cup_in
 from house import SAMPLES
 
 from host.sandbox.limits import MIB
-from host.submissions.file_tree import LARGEST_FILE, LARGEST_FOLDER, MOST_FILES
+from host.submissions.file_tree import MAX_FILE_BYTES, MAX_FILES, MAX_FOLDER_BYTES
 
 DAVEY = (SAMPLES / "cardshark" / "davey.c").read_bytes()
 SCRIPT = b"#!/bin/sh\necho S\n"
@@ -260,8 +260,8 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     "a FIFO": (lambda desk: fifo(desk / "mine"), "B016] {desk}/mine: is a FIFO;"),
     "a device": (lambda _desk: Path("/dev/null"), "B016] /dev/null: is a device;"),
     "a file too large": (
-        lambda desk: large(desk / "mine.c", LARGEST_FILE + 1),
-        f"B016] {{desk}}/mine.c: is larger than {LARGEST_FILE // MIB} MiB",
+        lambda desk: large(desk / "mine.c", MAX_FILE_BYTES + 1),
+        f"B016] {{desk}}/mine.c: is larger than {MAX_FILE_BYTES // MIB} MiB",
     ),
     "a name with a line end": (lambda desk: written(desk / "mi\nne.c", DAVEY), "B016] {desk}/mi\\n"),
     "a name with a slash": (lambda desk: written(desk / "mi#ne.c", DAVEY), "B016] {desk}/mi#ne.c: its name has a "),
@@ -286,16 +286,16 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "a socket in a folder": (lambda desk: inside(desk, listening), "B016] socket: is a socket"),
     "a large file in a folder": (
-        lambda desk: inside(desk, lambda folder: large(folder / "data", LARGEST_FILE + 1)),
-        f"B016] data: is larger than {LARGEST_FILE // MIB} MiB",
+        lambda desk: inside(desk, lambda folder: large(folder / "data", MAX_FILE_BYTES + 1)),
+        f"B016] data: is larger than {MAX_FILE_BYTES // MIB} MiB",
     ),
     "large files in a folder": (
-        lambda desk: inside(desk, lambda folder: [large(folder / str(n), LARGEST_FILE) for n in range(5)]),
-        f"B016] 4: makes it more than {MOST_FILES} files or {LARGEST_FOLDER // MIB} MiB",
+        lambda desk: inside(desk, lambda folder: [large(folder / str(n), MAX_FILE_BYTES) for n in range(5)]),
+        f"B016] 4: makes it more than {MAX_FILES} files or {MAX_FOLDER_BYTES // MIB} MiB",
     ),
     "many files in a folder": (
-        lambda desk: inside(desk, lambda folder: [large(folder / f"{n:04}", 0) for n in range(MOST_FILES)]),
-        f"B016] davey.c: makes it more than {MOST_FILES} files or {LARGEST_FOLDER // MIB} MiB",
+        lambda desk: inside(desk, lambda folder: [large(folder / f"{n:04}", 0) for n in range(MAX_FILES)]),
+        f"B016] davey.c: makes it more than {MAX_FILES} files or {MAX_FOLDER_BYTES // MIB} MiB",
     ),
     "an odd name in a folder": (
         lambda desk: inside(desk, lambda folder: written(folder / "da\nta", b"")),
@@ -316,12 +316,12 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "a link in a zip": (lambda desk: device_zip(desk / "mine.zip"), "B016] passwd: is a link"),
     "a bomb in a zip": (
-        lambda desk: zipped(desk / "mine.zip", {"davey.c": bytes(LARGEST_FILE + 1)}),
-        f"B016] davey.c: is larger than {LARGEST_FILE // MIB} MiB",
+        lambda desk: zipped(desk / "mine.zip", {"davey.c": bytes(MAX_FILE_BYTES + 1)}),
+        f"B016] davey.c: is larger than {MAX_FILE_BYTES // MIB} MiB",
     ),
     "many bombs in a zip": (
-        lambda desk: zipped(desk / "mine.zip", {f"{n}.c": bytes(LARGEST_FILE) for n in range(5)}),
-        f"B016] 4.c: makes it more than {MOST_FILES} files or {LARGEST_FOLDER // MIB} MiB",
+        lambda desk: zipped(desk / "mine.zip", {f"{n}.c": bytes(MAX_FILE_BYTES) for n in range(5)}),
+        f"B016] 4.c: makes it more than {MAX_FILES} files or {MAX_FOLDER_BYTES // MIB} MiB",
     ),
     "a zip that lies": (lambda desk: lying_zip(desk / "mine.zip"), "B016] {desk}/mine.zip: cannot be unpacked: "),
     "an encrypted zip": (lambda desk: locked_zip(desk / "mine.zip"), "B016] {desk}/mine.zip: cannot be unpacked: "),
@@ -331,8 +331,8 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "no zip": (lambda desk: written(desk / "mine.zip", b"PK"), "B016] {desk}/mine.zip: cannot be unpacked: "),
     "many files in a zip": (
-        lambda desk: zipped(desk / "mine.zip", {f"{n}.txt": b"" for n in range(MOST_FILES + 1)}),
-        f"B016] {MOST_FILES}.txt: makes it more than {MOST_FILES} files or {LARGEST_FOLDER // MIB} MiB",
+        lambda desk: zipped(desk / "mine.zip", {f"{n}.txt": b"" for n in range(MAX_FILES + 1)}),
+        f"B016] {MAX_FILES}.txt: makes it more than {MAX_FILES} files or {MAX_FOLDER_BYTES // MIB} MiB",
     ),
     "a file and a folder in a zip": (
         lambda desk: zipped(desk / "mine.zip", {"x": b"", "x/y": b""}),
@@ -371,8 +371,8 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
         "B016] ../x: leads out of its folder",
     ),
     "a bomb in a tar": (
-        lambda desk: tarred(desk / "mine.tar.gz", {f"{n}.c": bytes(LARGEST_FILE) for n in range(5)}),
-        f"B016] {{desk}}/mine.tar.gz: unpacks to more than {LARGEST_FOLDER // MIB} MiB",
+        lambda desk: tarred(desk / "mine.tar.gz", {f"{n}.c": bytes(MAX_FILE_BYTES) for n in range(5)}),
+        f"B016] {{desk}}/mine.tar.gz: unpacks to more than {MAX_FOLDER_BYTES // MIB} MiB",
     ),
     "a twin in a tar": (
         lambda desk: joined(desk / "mine.tar"),

@@ -374,7 +374,7 @@ def test_a_manifest_that_is_a_link_is_not_read(here: Path) -> None:
 
 
 def test_a_folder_is_looked_at_up_to_a_bound(here: Path) -> None:
-    lay({f"mine/{number}.txt": "" for number in range(file_tree.MOST_FILES + 1)})
+    lay({f"mine/{number}.txt": "" for number in range(file_tree.MAX_FILES + 1)})
     assert str(refusal("mine")).startswith("error[B016] mine: has more than 1000 files")
 
 

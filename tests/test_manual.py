@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from host.games import GAMES
 from protocols import PROTOCOLS
-from protocols.wire import LONGEST_LINE, FaultKind, Move, read_move
+from protocols.wire import MAX_LINE_BYTES, FaultKind, Move, read_move
 
 MANUAL = (Path(__file__).parent.parent / "protocols" / "README.md").read_text()
 PATTERNS = {
@@ -29,7 +29,7 @@ def test_the_table_names_every_game() -> None:
 @given(text=st.text(SPOKEN, max_size=12) | st.from_regex(re.compile("|".join(p.pattern for p in PATTERNS.values()))))
 def test_a_game_understands_just_what_its_row_says(name: str, text: str) -> None:
     line = text.encode()
-    if len(line) > LONGEST_LINE or not PATTERNS["answer line"].fullmatch(text + "\n"):
+    if len(line) > MAX_LINE_BYTES or not PATTERNS["answer line"].fullmatch(text + "\n"):
         return
     understood = isinstance(read_move(GAMES[name].grammar, line), Move)
     assert understood == bool(PATTERNS[f"{name} answer"].fullmatch(text))
@@ -47,7 +47,7 @@ def test_every_question_is_a_question_line(name: str) -> None:
     for view in GAMES[name].examples:
         (line,) = PROTOCOLS["lines"].ask(view)
         assert PATTERNS["question line"].fullmatch(line.decode()), line
-        assert len(line) <= LONGEST_LINE + 1
+        assert len(line) <= MAX_LINE_BYTES + 1
         assert all(PATTERNS["field"].fullmatch(word.decode()) for word in PROTOCOLS["argv"].ask(view))
 
 

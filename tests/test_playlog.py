@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from host.games.engine import Table
 from host.games.holdem import GAME, Rules
-from host.games.holdem_playlog import Death, Look, Watcher, death, read_playlog, written
+from host.games.holdem_playlog import Death, Look, Watcher, death, read_playlog, to_text
 from host.games.luck import Luck
 from protocols.wire import Answer, Fault, FaultKind, Move
 
@@ -80,7 +80,7 @@ def test_a_game_under_way_ends_before_the_open_question() -> None:
 
 
 def test_what_is_read_is_written_again_as_it_was() -> None:
-    assert written(read_playlog(LOG)) == LOG
+    assert to_text(read_playlog(LOG)) == LOG
 
 
 def test_deaths_are_read_too() -> None:

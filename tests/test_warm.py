@@ -26,7 +26,7 @@ from host.sandbox.limits import Limits
 from host.sandbox.process_tree import descendants
 from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
-from host.submissions.check import checked
+from host.submissions.check import check_bot
 from host.submissions.discovery import load_submission
 from host.submissions.preflight import prepare_bots
 from host.tournament.config import load
@@ -414,7 +414,7 @@ def test_a_bot_that_hides_the_library_is_started_cold_and_check_says_so(level: L
     folder = folder_of("import json, heapq\nprint(json.answer)\n", json="answer = 'S'\n", ctypes="print('B 666')\n")
     bot = built(folder)
 
-    report, _ = trio.run(checked, load_submission(folder), GAME, level, AMPLE)
+    report, _ = trio.run(check_bot, load_submission(folder), GAME, level, AMPLE)
 
     answers, _, warm = asked(level, bot)
     assert (answers, warm) == ([STANDS] * 3, 0)
@@ -459,7 +459,7 @@ def test_warm_answers_that_are_not_the_cold_ones_are_refused() -> None:
 
     assert [problem.code for problem in refused.value.problems] == ["B039"]
     assert refused.value.problems[0].evidence.endswith("\ncold: S 0\nwarm: H 0")
-    report, _ = trio.run(checked, submission, GAME, WARM[-1], AMPLE)
+    report, _ = trio.run(check_bot, submission, GAME, WARM[-1], AMPLE)
     assert not report.accepted and report.problems[0].code == "B039"
 
 
@@ -481,7 +481,7 @@ def test_a_tournament_may_have_all_its_bots_warm_whose_language_has_a_warm_start
 
 @only_warm
 def test_check_says_that_a_bot_is_the_same_warm() -> None:
-    report, bot = trio.run(checked, load_submission(folder_of("print('S')\n")), GAME, WARM[-1], AMPLE)
+    report, bot = trio.run(check_bot, load_submission(folder_of("print('S')\n")), GAME, WARM[-1], AMPLE)
 
     assert report.accepted and bot and bot.warm
     assert "answers as it does cold" in report.text()

@@ -17,11 +17,11 @@ from typing import Annotated, Any, NamedTuple, TypeVar, Union, cast, get_args, g
 from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
 
-LARGEST = 64 * 1024  # bytes of a configuration or manifest
-MANY_PARTS = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){50}""")
+MAX_FILE_BYTES = 64 * 1024  # bytes of a configuration or manifest
+DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){50}""")
 """The start of a key that nobody means; what it takes to read one grows with the square of its parts."""
 
-LONGEST_SLIP = 200  # characters of a line in which a slip is looked for: what that costs grows likewise
+MAX_HINT_LINE_CHARS = 200  # characters of a line in which a slip is looked for: what that costs grows likewise
 
 Key = tuple[str | int, ...]
 T = TypeVar("T")
@@ -97,13 +97,13 @@ def _read(path: Path, flags: int) -> Toml:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise UserError([Problem("C011", name, "cannot be read: it is no regular file")], 3)
-        content = file.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise UserError([Problem("C005", name, f"is larger than {LARGEST // 1024} KiB")], 3)
-    return parsed(content, name)
+        content = file.read(MAX_FILE_BYTES + 1)
+    if len(content) > MAX_FILE_BYTES:
+        raise UserError([Problem("C005", name, f"is larger than {MAX_FILE_BYTES // 1024} KiB")], 3)
+    return parse(content, name)
 
 
-def parsed(content: bytes, name: str) -> Toml:
+def parse(content: bytes, name: str) -> Toml:
     """Return what the bytes of a TOML file say; raise Refused with the line where they say nothing."""
     try:
         text = content.decode()
@@ -115,7 +115,7 @@ def parsed(content: bytes, name: str) -> Toml:
             [Problem("C005", f"{name}:1", "starts with a byte order mark", hint=f"sed -i '1s/^.//' {name}")], 3
         )
     text = text.replace("\r\n", "\n")
-    if MANY_PARTS.search(text):
+    if DEEP_KEY.search(text):
         raise UserError([Problem("C005", name, "is nested too deeply")], 3)
     try:
         data = tomllib.loads(text)
@@ -123,20 +123,20 @@ def parsed(content: bytes, name: str) -> Toml:
     except RecursionError:
         raise UserError([Problem("C005", name, "is nested too deeply")], 3) from None
     except ValueError as error:  # TOMLDecodeError, or a number of more digits than Python reads
-        raise UserError([_no_toml(text, name, str(error))], 3) from None
+        raise UserError([_syntax_error(text, name, str(error))], 3) from None
 
 
 UNQUOTED = re.compile(r"\s*([A-Za-z0-9_-]+)\s*=\s*([^\"'\[{\s][^\"'#]*?)\s*(?:#.*)?")
 
 
-def _no_toml(text: str, name: str, error: str) -> Problem:
+def _syntax_error(text: str, name: str, error: str) -> Problem:
     said = re.fullmatch(r"(.*?) \(at (?:line (\d+), column \d+|end of document)\)", error, re.DOTALL)
     if said is None:
         return Problem("C005", name, f"is not TOML: {one_line(error)}")
     lines = text.splitlines() or [""]
     number = int(said[2]) if said[2] else len(lines)
     line = lines[min(number, len(lines)) - 1]
-    unquoted = UNQUOTED.fullmatch(line) if len(line) <= LONGEST_SLIP else None
+    unquoted = UNQUOTED.fullmatch(line) if len(line) <= MAX_HINT_LINE_CHARS else None
     if unquoted and unquoted[2].replace(".", "").isdecimal():
         unquoted = None  # a number may stand so
     hint = f'texts stand in quotes: {one_line(unquoted[1])} = "{one_line(unquoted[2])}"' if unquoted else ""
@@ -387,11 +387,11 @@ def _problem(toml: Toml, model: type, error: Any) -> Problem:
         case "unexpected_keyword_argument":
             return unknown_key(where, key, _fields(table), _tables_of_keys(model))
         case "missing" | "missing_argument":
-            return Problem("C007", where, f"{_place(key[:-1])} has no {key[-1]}".strip(), hint=f"{key[-1]} = …")
+            return Problem("C007", where, f"{_table_header(key[:-1])} has no {key[-1]}".strip(), hint=f"{key[-1]} = …")
         case "union_tag_not_found":
             name = error["ctx"]["discriminator"].strip("'")
             return Problem(
-                "C007", where, f"{_place(key)} has no {name}", hint=f"one of {', '.join(_tags(table, name))}"
+                "C007", where, f"{_table_header(key)} has no {name}", hint=f"one of {', '.join(_tags(table, name))}"
             )
         case "union_tag_invalid":
             name, tag = error["ctx"]["discriminator"].strip("'"), str(error["ctx"]["tag"])
@@ -423,7 +423,7 @@ def unknown_key(where: str, key: Key, known: Collection[str], homes: Mapping[str
     hint = new_name if new_name in known else closest_match(word, known)
     if not hint and word in homes:
         hint = f"{word} belongs {homes[word]}"
-    inside = f" in {_place(key[:-1])}" if key[:-1] else ""
+    inside = f" in {_table_header(key[:-1])}" if key[:-1] else ""
     return Problem("C001", where, f"unknown key {to_toml(word)}{inside}", hint=hint or "known: " + ", ".join(known))
 
 
@@ -433,7 +433,7 @@ def _key_value(key: Key, value: object) -> str:
     return f"{one_line(str(key[-1]))} = {to_toml(value)}"
 
 
-def _place(key: Key) -> str:
+def _table_header(key: Key) -> str:
     """Return a table's header, "" for the top of a file."""
     names = ".".join(one_line(str(part)) for part in key if isinstance(part, str))
     if not names:
@@ -441,7 +441,7 @@ def _place(key: Key) -> str:
     return f"[[{names}]]" if isinstance(key[-1], int) else f"[{names}]"
 
 
-def _bare(kind: Any) -> Any:
+def _without_annotated(kind: Any) -> Any:
     return get_args(kind)[0] if get_origin(kind) is Annotated else kind
 
 
@@ -450,7 +450,7 @@ def _resolve_loc(model: Any, loc: Key) -> tuple[Key, Any]:
     at, around = model, model
     path: list[str | int] = []
     for part in loc:
-        at = _bare(at)
+        at = _without_annotated(at)
         if get_origin(at) in (Union, UnionType):
             at = next((one for one in get_args(at) if part in _tags(one, "kind")), at)
             around = at
@@ -461,14 +461,18 @@ def _resolve_loc(model: Any, loc: Key) -> tuple[Key, Any]:
             at = get_type_hints(at, include_extras=True).get(str(part), Any)
         else:
             at = next(iter(get_args(at)), Any)
-    at = _bare(at)
+    at = _without_annotated(at)
     return tuple(path), at if get_origin(at) in (Union, UnionType) else around
 
 
 def _tags(kind: Any, name: str) -> list[str]:
     """Return the words that tell the members of a union apart."""
     members = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-    return [str(word) for one in members for word in get_args(_bare(get_type_hints(one, include_extras=True)[name]))]
+    return [
+        str(word)
+        for one in members
+        for word in get_args(_without_annotated(get_type_hints(one, include_extras=True)[name]))
+    ]
 
 
 def _fields(table: Any) -> list[str]:

@@ -6,10 +6,10 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-WHOLE_LOG = "\nthe whole log: "
+LOG_PREFIX = "\nthe whole log: "
 
 
-ENTRY = re.compile(r"^### ([A-Z]\d{3}) (.+)\n\n((?:(?!#).*\n)+)", re.MULTILINE)
+ERROR_ENTRY = re.compile(r"^### ([A-Z]\d{3}) (.+)\n\n((?:(?!#).*\n)+)", re.MULTILINE)
 """An entry of docs/errors.md: a heading with code and title, then the text."""
 
 
@@ -26,7 +26,9 @@ def explanations() -> Mapping[str, Explanation]:
     host = Path(__file__).parents[1]
     installed = host / "data" / "errors.md"
     page = installed if installed.exists() else host.parent / "docs" / "errors.md"
-    return {code: Explanation(title, " ".join(text.split())) for code, title, text in ENTRY.findall(page.read_text())}
+    return {
+        code: Explanation(title, " ".join(text.split())) for code, title, text in ERROR_ENTRY.findall(page.read_text())
+    }
 
 
 def lookup(code: str) -> Explanation:
@@ -47,10 +49,10 @@ class Problem(NamedTuple):
     hint: str = ""
     log: str = ""
 
-    def naming_log(self, path: Path) -> "Problem":
+    def with_log_path(self, path: Path) -> "Problem":
         """Return the same with its log elsewhere."""
-        before, _, _ = self.evidence.rpartition(WHOLE_LOG)
-        return self._replace(evidence=f"{before}{WHOLE_LOG}{path}")
+        before, _, _ = self.evidence.rpartition(LOG_PREFIX)
+        return self._replace(evidence=f"{before}{LOG_PREFIX}{path}")
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""

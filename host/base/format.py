@@ -2,12 +2,12 @@
 
 import time
 
-THIN = "\u202f"  # a space between thousands at which no line is broken
+THIN_SPACE = "\u202f"  # a space between thousands at which no line is broken
 
 
 def thousands(number: float, decimals: int = 0) -> str:
     """Return a number with thin spaces between thousands: "1 063"."""
-    return f"{number:,.{decimals}f}".replace(",", THIN)
+    return f"{number:,.{decimals}f}".replace(",", THIN_SPACE)
 
 
 def duration(seconds: float) -> str:

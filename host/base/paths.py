@@ -13,7 +13,7 @@ SANDBOX_UID = 61_750
 Each sandbox has one of those that follow (sandboxes/users.py)."""
 
 
-def machine() -> str:
+def describe_machine() -> str:
     """Return what this machine is: its system, cores and memory, and the Python that croupier runs on."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
     cores = len(os.sched_getaffinity(0))
@@ -26,7 +26,7 @@ def sandbox_user() -> tuple[int, int]:
     return (SANDBOX_UID, SANDBOX_UID) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
 
 
-def cache() -> Path:
+def cache_dir() -> Path:
     """Return the cache folder, made if need be: CROUPIER_CACHE, else the system's or the user's own."""
     if chosen := os.environ.get("CROUPIER_CACHE"):
         folder = Path(chosen)

@@ -316,7 +316,7 @@ async def open_process(
 
     A blamed bot that is late is late even if the machine is busy. Raise AmbiguousAnswers as `shut_down` does.
     """
-    sandbox.keeper.warm = bot.kept if sandbox.warms else 0
+    sandbox.keeper.warm = bot.warm_words if sandbox.warms else 0
     with unwrap_exception_group():
         async with trio.open_nursery() as nursery:
             with watcher.watching(sandbox, bot.limits.memory) as monitored:
@@ -329,7 +329,7 @@ async def open_process(
                     policy=DeadlinePolicy(bot.limits, sandbox, charged=blamed),
                     nursery=nursery,
                 )
-                process = PersistentProcess(context) if PROTOCOLS[bot.spec.protocol].lives else OneShot(context)
+                process = PersistentProcess(context) if PROTOCOLS[bot.spec.protocol].persistent else OneShot(context)
                 patience = 0.0
                 try:
                     yield process

@@ -51,6 +51,6 @@ async def bot_sandbox(bot: BuiltBot, level: Level) -> AsyncIterator[BotSandbox]:
 
 
 def _states() -> Path:
-    folder = paths.cache() / "states"
+    folder = paths.cache_dir() / "states"
     folder.mkdir(exist_ok=True)
     return folder

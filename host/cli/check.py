@@ -64,7 +64,7 @@ class CheckResult(NamedTuple):
 
     def json(self) -> dict[str, Any]:
         """Return the reports as JSON keys."""
-        rows = [report.facts() for report in self.reports]
+        rows = [report.to_json() for report in self.reports]
         return {"sandbox": self.level, "rows": rows, "under_load": [line._asdict() for line in self.under_load]}
 
     def text(self) -> Iterator[str]:
@@ -84,8 +84,8 @@ def check_bots(
     from host.cli.common import level_in_force
     from host.sandbox.levels import DEFAULT_LEVEL
     from host.sandbox.limits import Limits
-    from host.submissions.check import Report, checked
-    from host.submissions.check import loaded as line_under_load
+    from host.submissions.check import Report, check_bot
+    from host.submissions.check import load_line as line_under_load
     from host.submissions.conformance import under_load
 
     level = level_in_force(tournament.level if tournament else DEFAULT_LEVEL, unsafe)
@@ -97,7 +97,7 @@ def check_bots(
             reports.append(Report(name, "cannot play as it is", "", False, 0.0, (), entry.problems))
             continue
         rules = tournament.rules if tournament and tournament.game == game.name else None
-        report, bot = trio.run(checked, entry.submission, game, level, limits, rules, path_of(entry.submission))
+        report, bot = trio.run(check_bot, entry.submission, game, level, limits, rules, path_of(entry.submission))
         reports.append(report)
         accepted += [(bot, game)] if bot is not None and report.accepted else []
     slowest = trio.run(under_load, accepted, level) if loaded else []

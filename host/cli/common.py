@@ -51,7 +51,7 @@ def wrap_prose(text: str) -> str:
 def find_entries(tournament: "Tournament", folder: Path, names: tuple[str, ...]) -> list[Entry]:
     """Return the bots of a tournament, or those of these names, with their problems."""
     entries = tournament.entries(folder)
-    known = {entry.place.stem: entry for entry in entries} | {entry.name: entry for entry in entries}
+    known = {entry.path.stem: entry for entry in entries} | {entry.name: entry for entry in entries}
     return [find_entry(name, known, tournament) for name in names] if names else entries
 
 

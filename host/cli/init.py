@@ -97,10 +97,12 @@ def _check_language(language: str) -> None:
 
 def _write_starter(folder: Path, game: "Game", language: str, protocol: str | None) -> None:
     from host.base.config_file import InvalidValue
-    from host.submissions.scaffold import SPOKEN, starter_files
+    from host.submissions.scaffold import STARTER_PROTOCOLS, starter_files
 
-    if protocol not in (None, *SPOKEN):
-        raise click.UsageError(f"a starter bot speaks {' or '.join(SPOKEN)}; protocols/README.md shows the others")
+    if protocol not in (None, *STARTER_PROTOCOLS):
+        raise click.UsageError(
+            f"a starter bot speaks {' or '.join(STARTER_PROTOCOLS)}; protocols/README.md shows the others"
+        )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         hint = "choose another folder, or an empty one"
         raise UserError([Problem("C016", str(folder), "already exists, and is not empty", hint=hint)], 2)

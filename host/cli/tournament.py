@@ -149,7 +149,7 @@ def ls(context: CliContext, names: tuple[str, ...]) -> None:
             "bot": entry.name,
             "language": submission.spec.language if submission else "",
             "protocol": protocol_of(submission.with_keys(game=tournament.game)) if submission else "",
-            "path": str(entry.place),
+            "path": str(entry.path),
             "author": submission.spec.author if submission else "",
             "missing": missing(submission) if submission else [],
             "problems": [problem.code for problem in entry.problems],
@@ -183,7 +183,7 @@ def build(context: CliContext, names: tuple[str, ...], force: bool, unsafe: bool
     from host.base.safe_text import escape_control_chars
     from host.cli.common import find_entries, level_in_force
     from host.submissions.build import build as build_bot
-    from host.submissions.build import log_of
+    from host.submissions.build import build_log
     from host.submissions.discovery import refuse_broken
     from host.tournament.config import load
 
@@ -206,8 +206,8 @@ def build(context: CliContext, names: tuple[str, ...], force: bool, unsafe: bool
         rows.append({"bot": bot.name, "language": bot.spec.language, "sha256": bot.sha256, "seconds": round(took, 3)})
         if not context.json:
             click.echo(f"  ✓ {escape_control_chars(bot.name):<24} {bot.spec.language:<8} {took:.2f} s")
-            if context.verbose and log_of(bot.sha256).exists():
-                click.echo(log_of(bot.sha256).read_text())
+            if context.verbose and build_log(bot.sha256).exists():
+                click.echo(build_log(bot.sha256).read_text())
     if context.json and not problems:
         print_json("build", sandbox=level, rows=rows)
     if problems:

@@ -12,7 +12,7 @@ from host.games.engine import Play, Request, Tell
 from host.games.luck import Shuffler
 from protocols.wire import Answer, Fault, FaultKind, Move, View
 
-GOAL, DEALER_STANDS, SOLVENT_ABOVE = 21, 17, 10
+GOAL, DEALER_STANDS, SOLVENT_ABOVE_CHIPS = 21, 17, 10
 DECK = "a23456789tjqk" * 4
 POINTS = {"a": 1, "t": 10, "j": 10, "q": 10, "k": 10} | {str(n): n for n in range(2, 10)}
 
@@ -89,7 +89,7 @@ def play_hand(
         if player.solvent:
             player.chips -= buy_in
             player.stake = buy_in
-            player.solvent = player.chips > SOLVENT_ABOVE
+            player.solvent = player.chips > SOLVENT_ABOVE_CHIPS
     dealer = shoe.draw() + shoe.draw()
     shown = ""
     dealt_in = [player for player in players if player.solvent]

@@ -11,7 +11,7 @@ Tell = Callable[..., None] | None
 """Where a game tells what happens to whoever watches: `tell("deal", seat=0, card="K")`; None when nobody does."""
 
 
-new = tuple.__new__
+new_tuple = tuple.__new__
 """Makes a NamedTuple of all its fields in order: its own constructor is a function of Python's, and takes twice as long."""
 
 
@@ -36,7 +36,7 @@ class Opening(NamedTuple):
     below: str  # a move as bots write it, or the field whose number is the move
     otherwise: str
 
-    def says(self, view: View) -> str:
+    def answer_to(self, view: View) -> str:
         """Return its answer to a question."""
         value = getattr(view, self.field)
         said = self.below if (sum(value) if isinstance(value, tuple) else value) < self.limit else self.otherwise
@@ -121,7 +121,7 @@ class Table:
     `request` is the open question, None when the game is over; then `scores` holds one number a seat.
     """
 
-    __slots__ = ("_allows", "_go_on", "answers", "game", "illegal", "request", "rules", "scores")
+    __slots__ = ("_allows", "_send", "answers", "game", "illegal", "request", "rules", "scores")
 
     def __init__(
         self, game: Game, rules: Any, luck: Shuffler, answers: Iterable[Answer] = (), tell: Tell = None
@@ -132,7 +132,7 @@ class Table:
         self.request: Request | None = None
         self.scores: Scores | None = None
         play = game.play(rules, luck, tell)
-        self._allows, self._go_on = game.allows, play.send
+        self._allows, self._send = game.allows, play.send
         try:
             self.request = next(play)
         except StopIteration as over:
@@ -153,7 +153,7 @@ class Table:
             self.illegal.append(len(self.answers))
         self.answers.append(answer)
         try:
-            self.request = self._go_on(answer)
+            self.request = self._send(answer)
         except StopIteration as over:
             self.request, self.scores = None, over.value
         return fair

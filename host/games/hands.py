@@ -19,7 +19,7 @@ from itertools import pairwise
 HIGH_CARD, PAIR, TWO_PAIRS, THREE, STRAIGHT, FLUSH, FULL_HOUSE, FOUR, STRAIGHT_FLUSH, ROYAL_FLUSH = range(1, 11)
 RANKS, SUITS = "23456789TJQKA", "chds"
 ACE = 14
-MOST = 7  # cards that the counters below can count, duplicates too
+MAX_COUNTED_CARDS = 7  # cards that the counters below can count, duplicates too
 
 Worth = tuple[int, int]
 
@@ -48,7 +48,7 @@ def rank_of(counts: int) -> int:
 
 def banksalad(cards: Sequence[int]) -> Worth:
     """Return what cards are worth by the 2018 engine; raise IndexError, as it did, when there are none."""
-    if len(cards) > MOST:
+    if len(cards) > MAX_COUNTED_CARDS:
         return by_the_book(cards)
     counts = sum(cards)
     flush = counts + PLUS_THREE & FIVE_SUITED

@@ -20,16 +20,16 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from host.games import hands
-from host.games.engine import Display, Game, Opening, Play, Request, Scores, Tell, new
+from host.games.engine import Display, Game, Opening, Play, Request, Scores, Tell, new_tuple
 from host.games.holdem_playlog import PLAYLOG
 from host.games.luck import Shuffler
 from protocols.wire import Answer, Fault, Grammar, Move
 from protocols.wire import View as AnyView
 
 DECK = tuple(hands.CARDS)
-BOARD = (0, 3, 1, 1)  # the cards that open each street
-LEAST_BET = 1  # there is no free check
-GO_ON = 2  # a game ends with so many players left
+CARDS_PER_STREET = (0, 3, 1, 1)  # the cards that open each street
+MIN_BET = 1  # there is no free check
+PLAYERS_AT_END = 2  # a game ends with so many players left
 RANKINGS: Mapping[str, Callable[[Sequence[int]], hands.Worth]] = {
     "banksalad": hands.banksalad,
     "standard": hands.standard,
@@ -76,23 +76,23 @@ class Player:
         self.seat, self.chips = seat, chips
         self.cards, self.bet, self.died = "", 0, False
         self.last = 0  # the round after which it was out
-        self.shown = new(Other, (chips, 0, False))
+        self.shown = new_tuple(Other, (chips, 0, False))
 
     def put_in(self, chips: int) -> None:
         """Bet chips."""
         self.chips -= chips
         self.bet += chips
-        self.shown = new(Other, (self.chips, self.bet, False))
+        self.shown = new_tuple(Other, (self.chips, self.bet, False))
 
     def die(self) -> None:
         """Lose the round and what was put in."""
         self.died = True
-        self.shown = new(Other, (self.chips, self.bet, True))
+        self.shown = new_tuple(Other, (self.chips, self.bet, True))
 
     def next_street(self) -> None:
         """Forget the bet: it is in the pot."""
         self.bet = 0
-        self.shown = new(Other, (self.chips, 0, self.died))
+        self.shown = new_tuple(Other, (self.chips, 0, self.died))
 
 
 def allows(rules: Rules, view: AnyView, move: Move) -> bool:
@@ -109,13 +109,13 @@ def bet(players: list[Player], pot: int, board: str, tell: Tell) -> Generator[Re
         if player.died:
             done.append(player)
             continue
-        low = max(level, LEAST_BET) - player.bet
+        low = max(level, MIN_BET) - player.bet
         high = max(low, min([p.chips for p in players if not p.died]))
         others = tuple([p.shown for p in done]), tuple([p.shown for p in todo])
         if tell:
             tell("ask", seat=player.seat, min=low, max=high)
-        view = new(View, (player.chips, player.cards, *others, board, low, high, pot))
-        answer = yield new(Request, (player.seat, view))
+        view = new_tuple(View, (player.chips, player.cards, *others, board, low, high, pot))
+        answer = yield new_tuple(Request, (player.seat, view))
         match answer:
             case Move("BET", n) if low <= n <= high:
                 player.put_in(n)
@@ -174,7 +174,7 @@ def play_round(
             if tell:
                 tell("deal", seat=player.seat, card=card)
     pot, board, all_in = 0, "", False
-    for cards in BOARD:
+    for cards in CARDS_PER_STREET:
         for player in players:
             player.next_street()
         for _ in range(cards):
@@ -204,7 +204,7 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
     while True:
         players = [everybody[seat] for seat in luck.shuffled([player.seat for player in left])]
         seats, before = [player.seat for player in players], [player.chips for player in players]
-        if len(players) <= GO_ON or number > rules.rounds:
+        if len(players) <= PLAYERS_AT_END or number > rules.rounds:
             break
         if tell:
             tell("round.start", round=number, seats=seats, chips=before, ante=rules.ante)

@@ -72,7 +72,7 @@ class Watcher:
 
     def text(self) -> str:
         """Return what the engine had written by now. Of a game under way, that ends before the open question."""
-        return written(self.lines)
+        return to_text(self.lines)
 
     def tell(self, event: str, **facts: Any) -> None:
         """Follow one event of a game of hold'em."""
@@ -125,12 +125,12 @@ def death(name: str, answer: Answer, low: int, high: int) -> str:
     return f"{name} tried to bet, but something went wrong ({answer.kind.capitalize()})!"
 
 
-def written(lines: Iterable[Line]) -> str:
+def to_text(lines: Iterable[Line]) -> str:
     """Return looks and deaths as a file."""
-    return "".join(f"{line}\n" for line, _ in groupby(map(spelled, lines)))
+    return "".join(f"{line}\n" for line, _ in groupby(map(to_line, lines)))
 
 
-def spelled(line: Line) -> str:
+def to_line(line: Line) -> str:
     """Return one line of the file, its end not included."""
     if isinstance(line, Death):
         return ERROR + line.text
@@ -150,7 +150,7 @@ def read_playlog(text: str) -> list[Line]:
     read = [_read(number, line.removesuffix("\r")) for number, line in enumerate(lines, 1)]
     if torn:
         raise ValueError(f"line {len(lines) + 1} of the play.log is torn: it has no end")
-    if not read or not _over(read[-1]):
+    if not read or not _is_final_look(read[-1]):
         raise ValueError(f"line {len(lines) + 1} of the play.log is missing: a game ends with a look without cards")
     return read
 
@@ -164,12 +164,12 @@ def _read(number: int, line: str) -> Line:
         look = _look(json.loads(line.removeprefix(INFO)))
     except (ValueError, RecursionError) as wrong:
         raise ValueError(f"line {number} of the play.log is torn or foreign: {wrong}") from wrong
-    if spelled(look) != line:
+    if to_line(look) != line:
         raise ValueError(f"line {number} of the play.log is not as the 2018 engine wrote it")
     return look
 
 
-def _over(line: Line) -> bool:
+def _is_final_look(line: Line) -> bool:
     """Return whether this is the look at a game that is over."""
     return isinstance(line, Look) and not any(player.cards for player in line.players)
 

@@ -22,7 +22,7 @@ from collections.abc import Generator, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from host.games.engine import Display, Game, Opening, Play, Request, Scores, Tell, new
+from host.games.engine import Display, Game, Opening, Play, Request, Scores, Tell, new_tuple
 from host.games.luck import Shuffler
 from protocols.wire import Answer, Fault, Grammar, Move
 from protocols.wire import View as AnyView
@@ -95,7 +95,7 @@ def allows(rules: Rules, view: AnyView, move: Move) -> bool:
     return move.verb in ("END", "STAND")
 
 
-def how_it_ended(one: Player, two: Player) -> str | None:
+def ending_of(one: Player, two: Player) -> str | None:
     """Return why a hand is over, asked before each turn pair; None when it goes on."""
     if one.total > GOAL or two.total > GOAL:
         return "both bust" if one.total > GOAL and two.total > GOAL else "bust"
@@ -123,7 +123,7 @@ def play_hand(
     """Play one hand; return how it ended."""
     one.start_hand()
     two.start_hand()
-    while not (ending := how_it_ended(one, two)):
+    while not (ending := ending_of(one, two)):
         for me, other in ((one, two), (two, one)):
             if me.action == "STAND":
                 continue
@@ -144,8 +144,8 @@ def play_hand(
                 other.action,
                 other.did_play,
             )
-            view = new(View, fields)
-            answer = yield new(Request, (me.seat, view))
+            view = new_tuple(View, fields)
+            answer = yield new_tuple(Request, (me.seat, view))
             if answer == END:
                 me.action = "END"
                 continue

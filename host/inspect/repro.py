@@ -35,7 +35,7 @@ class RecordedBot(NamedTuple):
     @property
     def remembers(self) -> bool:
         """Whether an earlier question can change its answer."""
-        return PROTOCOLS[self.protocol].lives or bool(self.state)
+        return PROTOCOLS[self.protocol].persistent or bool(self.state)
 
     @property
     def one_at_a_time(self) -> bool:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from host.base.format import THIN, duration, thousands
+from host.base.format import THIN_SPACE, duration, thousands
 from host.base.safe_text import csv_cell, one_line
 from host.bots.values import Evidence
 from host.tournament.ranking import RANKINGS
@@ -231,7 +231,9 @@ def _console() -> "Console":
 
 def _print(console: "Console", line: str) -> None:
     """Print a line; a terminal breaks what is too long."""
-    console.print(THIN.join(map(one_line, line.split(THIN))), soft_wrap=True)  # harmless would spell out a thin space
+    console.print(
+        THIN_SPACE.join(map(one_line, line.split(THIN_SPACE))), soft_wrap=True
+    )  # harmless would spell out a thin space
 
 
 def _print_table(console: "Console", columns: Sequence[Column]) -> None:

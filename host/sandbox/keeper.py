@@ -104,7 +104,7 @@ def binary() -> Path:
     because the user of a sandbox may be unable to read the folder of the installation.
     Raise Refused (exit code 6) when there is neither a shipped keeper nor a C compiler that works.
     """
-    folder = paths.cache() / "keeper"
+    folder = paths.cache_dir() / "keeper"
     name = keeper_build.file_name()
     target, shipped = folder / name, keeper_build.SHIPPED_FOLDER / name
     if target.exists():

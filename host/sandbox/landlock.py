@@ -84,7 +84,7 @@ def _libc() -> ctypes.CDLL:
 @contextlib.contextmanager
 def make_ruleset(home: Home, user: tuple[int, int]) -> Iterator[Room]:
     """Make one sandbox's room for the length of the block; raise OSError when the kernel refuses."""
-    store = paths.cache() / "rooms"
+    store = paths.cache_dir() / "rooms"
     store.mkdir(exist_ok=True)
     own = Path(tempfile.mkdtemp(dir=store))
     try:

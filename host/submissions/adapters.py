@@ -70,7 +70,7 @@ def sources(row: Adapter) -> dict[str, Path]:
     return found | {name: HOST / ours for name, ours in row.extra}
 
 
-def lay(submission: Submission, staged: Path) -> None:
+def add_kit(submission: Submission, staged: Path) -> None:
     """Copy the kit of a bot's adapter next to its own files; raise UserError if one exists already."""
     row, conflicts = ADAPTERS[submission.spec.adapter], []
     for name, source in sorted(sources(row).items()):

@@ -21,8 +21,8 @@ from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.sandbox.limits import GIB, MIB
 from host.submissions.bot_spec import bot_name
-from host.submissions.build import bounded
-from host.submissions.file_tree import LARGEST_FILE, LARGEST_FOLDER, LEFT_OUT, MOST_FILES
+from host.submissions.build import read_bounded
+from host.submissions.file_tree import IGNORED_NAMES, MAX_FILE_BYTES, MAX_FILES, MAX_FOLDER_BYTES
 
 UNPACKERS: Mapping[str, Callable[[Path], Any] | None] = {
     ".zip": None,
@@ -57,17 +57,17 @@ def import_submission(submission: Path, target: Path, name: str | None) -> Path:
     elif not stat.S_ISREG(status.st_mode):
         raise refusal(submission, f"is {archive_kind(status.st_mode)}; submissions are files, folders and archives")
     elif archive:
-        if status.st_size > LARGEST_FOLDER:
-            raise refusal(submission, f"is larger than {LARGEST_FOLDER // MIB} MiB")
+        if status.st_size > MAX_FOLDER_BYTES:
+            raise refusal(submission, f"is larger than {MAX_FOLDER_BYTES // MIB} MiB")
         copy = target / _called(submission, full[: -len(archive)] if name is None else name)
         files = _from_tar(submission, opened) if (opened := UNPACKERS[archive]) else _from_zip(submission)
         _in_child_process(submission, lambda: _write(copy, files))
         _strip_wrapper_dir(copy)
     else:
         copy = target / f"{_called(submission, submission.stem if name is None else name)}{submission.suffix}"
-        if status.st_size > LARGEST_FILE:
-            raise refusal(submission, f"is larger than {LARGEST_FILE // MIB} MiB")
-        copy.write_bytes(bounded(os.open(submission, os.O_RDONLY | os.O_NOFOLLOW)))
+        if status.st_size > MAX_FILE_BYTES:
+            raise refusal(submission, f"is larger than {MAX_FILE_BYTES // MIB} MiB")
+        copy.write_bytes(read_bounded(os.open(submission, os.O_RDONLY | os.O_NOFOLLOW)))
         copy.chmod(0o755 if status.st_mode & 0o111 else 0o644)
     return copy
 
@@ -125,18 +125,18 @@ File = tuple[str, bytes, bool]
 def _from_folder(folder: Path) -> Iterator[File]:
     for place, folders, names, at in os.fwalk(folder, follow_symlinks=False):
         inside = Path(place).relative_to(folder)
-        folders[:] = [name for name in folders if name not in LEFT_OUT]
+        folders[:] = [name for name in folders if name not in IGNORED_NAMES]
         for name in sorted(folders):
             if stat.S_ISLNK(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
                 raise refusal(inside / name, "is a link")
-        for name in sorted(set(names) - LEFT_OUT):
+        for name in sorted(set(names) - IGNORED_NAMES):
             status = os.stat(name, dir_fd=at, follow_symlinks=False)
             if not stat.S_ISREG(status.st_mode):
                 raise refusal(inside / name, f"is {archive_kind(status.st_mode)}")
-            if status.st_size > LARGEST_FILE:
-                raise refusal(inside / name, f"is larger than {LARGEST_FILE // MIB} MiB")
+            if status.st_size > MAX_FILE_BYTES:
+                raise refusal(inside / name, f"is larger than {MAX_FILE_BYTES // MIB} MiB")
             descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at)
-            yield str(inside / name), bounded(descriptor), bool(status.st_mode & 0o111)
+            yield str(inside / name), read_bounded(descriptor), bool(status.st_mode & 0o111)
 
 
 def _from_zip(path: Path) -> Iterator[File]:
@@ -148,10 +148,10 @@ def _from_zip(path: Path) -> Iterator[File]:
                     continue
                 if stat.S_IFMT(mode) and not stat.S_ISREG(mode):
                     raise refusal(entry.filename, f"is {archive_kind(mode)}")
-                if entry.file_size > LARGEST_FILE:
-                    raise refusal(entry.filename, f"is larger than {LARGEST_FILE // MIB} MiB")
+                if entry.file_size > MAX_FILE_BYTES:
+                    raise refusal(entry.filename, f"is larger than {MAX_FILE_BYTES // MIB} MiB")
                 with archive.open(entry) as file:  # the stated size can be wrong: read no more than allowed
-                    yield entry.filename, file.read(LARGEST_FILE + 1), bool(mode & 0o111)
+                    yield entry.filename, file.read(MAX_FILE_BYTES + 1), bool(mode & 0o111)
     except BROKEN as broken:
         raise refusal(path, f"cannot be unpacked: {escape_control_chars(str(broken))[:200]}") from broken
 
@@ -168,28 +168,28 @@ def _from_tar(path: Path, opened: Callable[[Path], Any]) -> Iterator[File]:
                     file = archive.extractfile(entry) if entry.isreg() else None
                     if file is None:
                         raise refusal(entry.name, "is a link or a device")
-                    if entry.size > LARGEST_FILE:
-                        raise refusal(entry.name, f"is larger than {LARGEST_FILE // MIB} MiB")
-                    yield entry.name, file.read(LARGEST_FILE + 1), bool(entry.mode & 0o111)
+                    if entry.size > MAX_FILE_BYTES:
+                        raise refusal(entry.name, f"is larger than {MAX_FILE_BYTES // MIB} MiB")
+                    yield entry.name, file.read(MAX_FILE_BYTES + 1), bool(entry.mode & 0o111)
     except BROKEN as broken:
         raise refusal(path, f"cannot be unpacked: {escape_control_chars(str(broken))[:200]}") from broken
 
 
 def _extract(path: Path, opened: Callable[[Path], Any], plain: IO[bytes]) -> None:
     """Decompress a tar up to a limit before it is read: its headers too can state any size."""
-    room = LARGEST_FOLDER + MOST_FILES * 4096
+    room = MAX_FOLDER_BYTES + MAX_FILES * 4096
     with opened(path) as packed:
         while chunk := packed.read(MIB):
             room -= len(chunk)
             if room < 0:
-                raise refusal(path, f"unpacks to more than {LARGEST_FOLDER // MIB} MiB")
+                raise refusal(path, f"unpacks to more than {MAX_FOLDER_BYTES // MIB} MiB")
             plain.write(chunk)
     plain.seek(0)
 
 
 def _left_out(name: str) -> bool:
     """Return whether a file was left by a tool and is not part of a bot."""
-    return bool({*PurePosixPath(name).parts} & {*LEFT_OUT, "__MACOSX"})
+    return bool({*PurePosixPath(name).parts} & {*IGNORED_NAMES, "__MACOSX"})
 
 
 def _write(copy: Path, files: Iterator[File]) -> None:
@@ -203,8 +203,8 @@ def _write(copy: Path, files: Iterator[File]) -> None:
             raise refusal(name, "leads out of its folder")
         if not name.isprintable():
             raise refusal(name, "has a character in its name that cannot be printed")
-        if count > MOST_FILES or total > LARGEST_FOLDER or len(content) > LARGEST_FILE:
-            raise refusal(name, f"makes it more than {MOST_FILES} files or {LARGEST_FOLDER // MIB} MiB")
+        if count > MAX_FILES or total > MAX_FOLDER_BYTES or len(content) > MAX_FILE_BYTES:
+            raise refusal(name, f"makes it more than {MAX_FILES} files or {MAX_FOLDER_BYTES // MIB} MiB")
         target = copy / path
         try:
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -27,8 +27,8 @@ from protocols import PROTOCOLS
 
 MANIFEST = "bot.toml"
 
-LONGEST_NAME = 40
-LONGEST_AMOUNT = 40  # characters of a number with its unit
+MAX_NAME_CHARS = 40
+MAX_AMOUNT_CHARS = 40  # characters of a number with its unit
 
 
 def amount_of(
@@ -40,7 +40,7 @@ def amount_of(
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise InvalidValue("C006", "is no number with a unit", f'"1 {usual[0]}"')
         text = str(value).strip()
-        if len(text) > LONGEST_AMOUNT:
+        if len(text) > MAX_AMOUNT_CHARS:
             raise InvalidValue("C006", "is no number with a unit", f'"1 {usual[0]}"')
         if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
             smaller = float(text) * step
@@ -79,7 +79,7 @@ SizeOrNone = Annotated[int, ValueType(_bytes_or_none, {"type": ["string", "integ
 Count = Annotated[int, integer(1, 4096)]
 
 
-def spelled_limit(value: float) -> str:
+def format_limit(value: float) -> str:
     """Return a limit as a file says it: a duration when it is a float, a size or number when it is an int."""
     if isinstance(value, float):
         return f"{value * 1000:g} ms" if value < 1 else f"{value:g} s"
@@ -87,7 +87,7 @@ def spelled_limit(value: float) -> str:
     return f"{value // BYTES[unit]} {unit}"
 
 
-COUNTED = ("tasks", "open_files", "clock")
+UNITLESS_LIMITS = ("tasks", "open_files", "clock")
 """The limits that have no unit."""
 
 
@@ -110,9 +110,9 @@ class RequestedLimits:
 
     def with_defaults(self, usual: Limits) -> Limits:
         """Return the limits, with the usual ones where this table is silent."""
-        return usual._replace(**self.said())
+        return usual._replace(**self.given())
 
-    def said(self) -> dict[str, Any]:
+    def given(self) -> dict[str, Any]:
         """Return what the table says."""
         return {each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) != -1}
 
@@ -120,8 +120,8 @@ class RequestedLimits:
 def bot_name(value: Any) -> str:
     """Return the name of a bot; raise InvalidValue for one that could be mistaken for a path, an option or a sample."""
     name = plain_string(value)
-    if len(name) > LONGEST_NAME:
-        raise InvalidValue("C009", f"is longer than {LONGEST_NAME} characters")
+    if len(name) > MAX_NAME_CHARS:
+        raise InvalidValue("C009", f"is longer than {MAX_NAME_CHARS} characters")
     if name != name.strip():
         raise InvalidValue("C009", "begins or ends with a blank")
     if "/" in name or "#" in name:
@@ -192,7 +192,7 @@ class BotSpec:
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
-    name: Annotated[str, ValueType(bot_name, {"type": "string", "maxLength": LONGEST_NAME})] = ""
+    name: Annotated[str, ValueType(bot_name, {"type": "string", "maxLength": MAX_NAME_CHARS})] = ""
     author: Text = ""
     game: GameName = ""
     language: Text = ""  # a row of LANGUAGES
@@ -221,17 +221,17 @@ class BotSpec:
 def limits_exceeded(spec: BotSpec, granted: Limits, toml: Toml) -> list[Problem]:
     """Return what a bot asks for beyond what it is granted."""
     problems = []
-    for key, asked in spec.limits.said().items():
+    for key, asked in spec.limits.given().items():
         most = getattr(granted, key)
         if asked > most:
-            least = str(most) if key in COUNTED else f'"{spelled_limit(most)}"'
+            least = str(most) if key in UNITLESS_LIMITS else f'"{format_limit(most)}"'
             message = f"{key} = {to_toml(toml.data['limits'][key])} is more than the {least.strip(chr(34))} granted"
             hint = f"{key} = {least} or less; more is the organiser's to give, to everybody"
             problems.append(Problem("C014", toml.where("limits", key), message, hint=hint))
     memory = spec.limits.with_defaults(granted).memory
     if spec.heap > memory:
-        message = f"heap = {to_toml(toml.data['heap'])} is more than the memory limit of {spelled_limit(memory)}"
-        problems.append(Problem("C013", toml.where("heap"), message, hint=f'heap = "{spelled_limit(memory // 4)}"'))
+        message = f"heap = {to_toml(toml.data['heap'])} is more than the memory limit of {format_limit(memory)}"
+        problems.append(Problem("C013", toml.where("heap"), message, hint=f'heap = "{format_limit(memory // 4)}"'))
     return problems
 
 
@@ -276,7 +276,7 @@ class BuiltBot(NamedTuple):
         return self._replace(spec=replace(self.spec, **keys))
 
     @property
-    def kept(self) -> int:
+    def warm_words(self) -> int:
         """How many words of its command are those of the interpreter that is kept and forks it; 0 = each start is cold."""
         return len(self.warm)
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import trio
 
 from host.base import paths
-from host.base.errors import WHOLE_LOG, Problem, UserError
+from host.base.errors import LOG_PREFIX, Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.bots.monitor import running_monitor
 from host.games import GAMES
@@ -27,28 +27,28 @@ from host.sandbox.launch import sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import GIB, KIB, MIB, Limits
 from host.submissions import requirements
-from host.submissions.adapters import ADAPTERS, adapted, advice, default_command, lay
+from host.submissions.adapters import ADAPTERS, adapted, add_kit, advice, default_command
 from host.submissions.bot_spec import BotSpec, BuiltBot, Submission
 from host.submissions.languages import ANY, LANGUAGES, Step, environment, missing, need, own_build, tool
 from protocols import argv as argv_protocol
 from protocols.wire import FaultKind
 
-BUILDING = Limits(
+BUILD_LIMITS = Limits(
     move=120, cpu=120, memory=2 * GIB, tasks=256, output=32 * KIB, files=256 * MIB, open_files=1024, state=0
 )
-ARCHIVING = 20.0  # seconds for a step that may fail
-MOST_FILES, LARGEST_FILE, LARGEST_FOLDER = 10_000, 64 * MIB, 256 * MIB
-DEEPEST = 40  # folders in folders
-ELF = b"\x7fELF"
-HOW = {
-    FaultKind.MEMORY: f"took more than {BUILDING.memory // GIB} GiB of memory",
+OPTIONAL_STEP_TIMEOUT_S = 20.0  # seconds for a step that may fail
+MAX_FILES, MAX_FILE_BYTES, MAX_FOLDER_BYTES = 10_000, 64 * MIB, 256 * MIB
+MAX_FOLDER_DEPTH = 40  # folders in folders
+ELF_MAGIC = b"\x7fELF"
+LIMIT_MESSAGES = {
+    FaultKind.MEMORY: f"took more than {BUILD_LIMITS.memory // GIB} GiB of memory",
     FaultKind.FLOOD: "left far too many files, too large, too deep or in folders that cannot be looked into, or a full disk",
 }
-LONGEST_PATH = 2000  # bytes
-SCRATCH = 512 * MIB
-SPARED = GIB  # bytes of the disk that no build may take; half of what there is, where that is less
-WORDS_SHOWN = 30  # lines of a compiler
-LOG_KEPT = 64 << 10  # characters that go with what is wrong
+MAX_PATH_BYTES = 2000  # bytes
+SCRATCH_BYTES = 512 * MIB
+RESERVED_DISK_BYTES = GIB  # bytes of the disk that no build may take; half of what there is, where that is less
+COMPILER_LINES_SHOWN = 30  # lines of a compiler
+MAX_LOG_CHARS = 64 << 10  # characters that go with what is wrong
 
 
 def copy(source: Path, target: Path) -> None:
@@ -60,7 +60,7 @@ def copy(source: Path, target: Path) -> None:
     total = count = 0
     for folder, _folders, names, at in os.fwalk(source, follow_symlinks=False):
         inside = Path(folder).relative_to(source)
-        if len(inside.parts) > DEEPEST or len(os.fsencode(inside)) > LONGEST_PATH:
+        if len(inside.parts) > MAX_FOLDER_DEPTH or len(os.fsencode(inside)) > MAX_PATH_BYTES:
             raise UserError([Problem("B016", escape_control_chars(str(inside)[:80]), "lies too deep")], 4)
         place = target / inside
         place.mkdir(exist_ok=True)
@@ -74,23 +74,23 @@ def copy(source: Path, target: Path) -> None:
                 os.close(descriptor)
                 continue
             total, count = total + status.st_size, count + 1
-            if status.st_size > LARGEST_FILE or total > LARGEST_FOLDER or count > MOST_FILES:
+            if status.st_size > MAX_FILE_BYTES or total > MAX_FOLDER_BYTES or count > MAX_FILES:
                 os.close(descriptor)
                 raise UserError([Problem("B016", escape_control_chars(name), "too large, or too many files")], 4)
             copied = place / name
-            content = bounded(descriptor)
+            content = read_bounded(descriptor)
             with copied.open("xb") as written:
                 written.write(content)
             # a linker may not set modes by name where only Landlock stands between a build and its user's files
-            copied.chmod(0o755 if status.st_mode & 0o100 or content.startswith(ELF) else 0o644)
+            copied.chmod(0o755 if status.st_mode & 0o100 or content.startswith(ELF_MAGIC) else 0o644)
             # a class-data archive knows its jar by the time it was written
             os.utime(copied, ns=(status.st_mtime_ns, status.st_mtime_ns))
 
 
-def bounded(descriptor: int) -> bytes:
+def read_bounded(descriptor: int) -> bytes:
     """Return a file's content, at most the largest allowed: it may grow while it is read."""
     with os.fdopen(descriptor, "rb") as file:
-        return file.read(LARGEST_FILE)
+        return file.read(MAX_FILE_BYTES)
 
 
 def fingerprint(folder: Path) -> Iterator[bytes]:
@@ -110,7 +110,7 @@ def fingerprint(folder: Path) -> Iterator[bytes]:
 # the first version and stay as they are when a class or a key gets another name. A key that was added later appears only
 # where it has another value than its default.
 
-SPELLED_LIMITS = (
+HASHED_LIMITS = (
     "Limits(move=1.0, startup=10.0, cpu=1.0, cpu_table=86400.0, memory=536870912, tasks=64, output=4096, "
     "state=1048576, files=16777216, open_files=64, clock='wall')"
 )
@@ -127,7 +127,7 @@ FIRST_NAMES = {"parallel_tables": "abreast", "table_ids": "tables"}
 """What keys of the first version were called then, where they have another name today."""
 
 
-def spelled_spec(submission: Submission) -> str:
+def hashed_spec(submission: Submission) -> str:
     """Return the text of a submission that its bot's sha256 covers: without its folder, its limits and its wheels."""
     spec = submission.spec
     head = {"name": spec.name, "folder": Path(), "files": submission.files, "language": spec.language}
@@ -137,10 +137,10 @@ def spelled_spec(submission: Submission) -> str:
     added = {each.name: getattr(spec, each.name) for each in fields(spec) if each.name not in first}
     unset = BotSpec()
     later = "".join(f", {name}={value!r}" for name, value in added.items() if value != getattr(unset, name))
-    return f"Spec({words}, limits={SPELLED_LIMITS}, manifest='', wheels=None{later})"
+    return f"Spec({words}, limits={HASHED_LIMITS}, manifest='', wheels=None{later})"
 
 
-def spelled_steps(steps: Iterable[Step]) -> str:
+def hashed_steps(steps: Iterable[Step]) -> str:
     """Return the text of a build's steps that names the folder of what it makes."""
     words = (f"Step(command={step.command!r}, optional={step.optional!r})" for step in steps)
     return f"[{', '.join(words)}]"
@@ -201,34 +201,34 @@ async def build(submission: Submission, level: Level, *, force: bool = False) ->
         )
         raise UserError([problem], 6)
     steps = steps_of(submission)
-    store = paths.cache() / "bots"
+    store = paths.cache_dir() / "bots"
     store.mkdir(exist_ok=True)
-    async with _workshop(store) as workshop:
+    async with _build_folder(store) as workshop:
         staged = workshop / "staged"
         staged.mkdir()
         copy_files(files_of(submission), staged)
         if submission.spec.adapter:
-            lay(submission, staged)
+            add_kit(submission, staged)
         if submission.spec.requires:
             requirements.stage(
                 submission.wheels or await requirements.download(submission, requirements.target_of(submission)), staged
             )
-        what = hashlib.sha256(spelled_spec(submission).encode())
+        what = hashlib.sha256(hashed_spec(submission).encode())
         for part in fingerprint(staged):
             what.update(part)
         sha256 = what.hexdigest()  # the same on every machine; what comes of it is this machine's
-        made_by = hashlib.sha256(f"({sha256!r}, {spelled_steps(steps)}, {_versions(steps)!r})".encode())
+        made_by = hashlib.sha256(f"({sha256!r}, {hashed_steps(steps)}, {_versions(steps)!r})".encode())
         built = store / made_by.hexdigest()[:32]
         if force and built.exists():
             shutil.rmtree(built)
         if not built.exists():
             if steps:
-                await _run(submission, steps, log_of(sha256), staged, level)
+                await _run(submission, steps, build_log(sha256), staged, level)
             finished = workshop / "finished"
             finished.mkdir()
             copy(staged, finished)
             if submission.spec.state:
-                _lay_state(finished / submission.spec.state)
+                _create_state_file(finished / submission.spec.state)
             try:
                 finished.rename(built)
             except OSError:
@@ -250,7 +250,7 @@ async def build(submission: Submission, level: Level, *, force: bool = False) ->
 
 
 @asynccontextmanager
-async def _workshop(store: Path) -> AsyncIterator[Path]:
+async def _build_folder(store: Path) -> AsyncIterator[Path]:
     """Have a folder to build in, and remove those of croupiers that were killed while they built.
 
     Who works in one holds its lock. `rm` empties them: a guest may have dug deeper than Python can follow.
@@ -306,7 +306,7 @@ def _try_lock(folder: Path) -> Iterator[bool]:
         os.close(descriptor)
 
 
-def _lay_state(place: Path) -> None:
+def _create_state_file(place: Path) -> None:
     """Make the file that a state file is mounted on."""
     if place.is_dir():
         raise UserError(
@@ -331,7 +331,7 @@ def files_of(submission: Submission) -> Iterator[File]:
         if not stat.S_ISREG(mode):
             os.close(descriptor)
             raise UserError([Problem("B016", escape_control_chars(name), "is no regular file")], 4)
-        yield File(name, bool(mode & 0o111), bounded(descriptor))
+        yield File(name, bool(mode & 0o111), read_bounded(descriptor))
 
 
 def copy_files(files: Iterable[File], folder: Path) -> None:
@@ -355,35 +355,36 @@ def _versions(steps: list[Step]) -> list[str]:
     return versions
 
 
-def log_of(sha256: str) -> Path:
+def build_log(sha256: str) -> Path:
     """Return where the log of a build is kept, whether it went well or not."""
-    return paths.cache() / "bots" / f"{sha256[:32]}.log"
+    return paths.cache_dir() / "bots" / f"{sha256[:32]}.log"
 
 
 async def _run(submission: Submission, steps: list[Step], log: Path, staged: Path, level: Level) -> None:
     """Run the steps of a build. Write all their output to its log; raise Refused with the first error."""
     log.write_text("")
-    home = Home(staged, writable=True, scratch=SCRATCH)
+    home = Home(staged, writable=True, scratch=SCRATCH_BYTES)
     env = environment(
         tuple(map(need, LANGUAGES[submission.spec.language].programs[:1]))
     )  # its commands may call a JDK's tools
     env |= requirements.environment(submission)
-    async with running_monitor() as watcher, sandboxed(level, home, BUILDING) as sandbox:
+    async with running_monitor() as watcher, sandboxed(level, home, BUILD_LIMITS) as sandbox:
         folders = [staged, *([Path(sandbox.tmp)] if sandbox.tmp else [])]
-        least = min(SPARED, _disk_free(staged) // 2)  # a file that is written but has no name any more is in no folder
+        # The free space is checked too: a file that is open but already removed is in no folder.
+        min_free = min(RESERVED_DISK_BYTES, _disk_free(staged) // 2)
 
         def too_much() -> bool:
-            return any(map(exceeds_quota, folders)) or _disk_free(staged) < least
+            return any(map(exceeds_quota, folders)) or _disk_free(staged) < min_free
 
-        with watcher.watching(sandbox, BUILDING.memory, too_much) as watched:
+        with watcher.watching(sandbox, BUILD_LIMITS.memory, too_much) as watched:
             for step in steps:
                 started = time.monotonic()
                 watched.new_process()
                 ended = await sandbox.keeper.ask(
                     [word.encode() for word in step.command],
                     env | environment(step.command),
-                    BUILDING,
-                    ARCHIVING if step.optional else BUILDING.move,
+                    BUILD_LIMITS,
+                    OPTIONAL_STEP_TIMEOUT_S if step.optional else BUILD_LIMITS.move,
                 )
                 took = time.monotonic() - started
                 with log.open("a") as words:
@@ -394,7 +395,7 @@ async def _run(submission: Submission, steps: list[Step], log: Path, staged: Pat
                 if watched.limit_exceeded is None and (well or step.optional):
                     continue
                 how = (
-                    HOW[watched.limit_exceeded]
+                    LIMIT_MESSAGES[watched.limit_exceeded]
                     if watched.limit_exceeded
                     else "took too long"
                     if ended.timed_out
@@ -419,7 +420,7 @@ def exceeds_quota(folder: Path) -> bool:
             with suppress(OSError):
                 total += os.stat(name, dir_fd=at, follow_symlinks=False).st_blocks * 512
         depth = len(Path(place).parts) - len(folder.parts)
-        if total > 2 * LARGEST_FOLDER or count > MOST_FILES or depth > DEEPEST:
+        if total > 2 * MAX_FOLDER_BYTES or count > MAX_FILES or depth > MAX_FOLDER_DEPTH:
             return True
     return any(isinstance(error, PermissionError) for error in failed)
 
@@ -432,12 +433,12 @@ def _build_error(submission: Submission, step: Step, ended: Ended, how: str, too
     words = _compiler_output(ended)
     lines = [line[:300] for line in words.splitlines() if line.strip()]
     first = next((n for n, line in enumerate(lines) if re.search(r"\berror\b", line, re.IGNORECASE)), 0)
-    shown = "\n".join(lines[first : first + WORDS_SHOWN]) or "(the compiler said nothing)"
+    shown = "\n".join(lines[first : first + COMPILER_LINES_SHOWN]) or "(the compiler said nothing)"
     return Problem(
         "B010",
         submission.name,
         f"does not build  ({format_step(step)[:160]}; {how}, {took:.1f} s)",
-        f"{shown}{WHOLE_LOG}{log}",
+        f"{shown}{LOG_PREFIX}{log}",
         advice(submission, words) or "mend the first error first: the others may follow from it",
-        log.read_text(errors="replace")[-LOG_KEPT:],
+        log.read_text(errors="replace")[-MAX_LOG_CHARS:],
     )

@@ -12,16 +12,16 @@ from host.games.engine import Game
 from host.sandbox.levels import Level
 from host.sandbox.limits import MIB, Limits
 from host.submissions.adapters import adapted
-from host.submissions.bot_spec import BuiltBot, Submission, spelled_limit
+from host.submissions.bot_spec import BuiltBot, Submission, format_limit
 from host.submissions.build import build, format_step, reason_not_warm, steps_of
 from host.submissions.conformance import ConformanceResult, Sample, run_conformance
-from host.submissions.diagnosis import REFUSED, hint_of_refusal, milliseconds
+from host.submissions.diagnosis import ACCESS_DENIED, hint_of_denied_access, milliseconds
 from host.submissions.preflight import warm_mismatch
 from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind, Move
 
-NEAR = 0.5  # of a limit: a slower or busier machine may then be too much
-WIDTH = 76  # of what a line says
+WARNING_SHARE = 0.5  # of a limit: a slower or busier machine may then be too much
+MAX_LINE_CHARS = 76  # of what a line says
 
 
 class Line(NamedTuple):
@@ -48,7 +48,7 @@ class Report(NamedTuple):
     lines: tuple[Line, ...]
     problems: tuple[Problem, ...] = ()
 
-    def facts(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the report for programs."""
         lines, problems = [line._asdict() for line in self.lines], [problem._asdict() for problem in self.problems]
         return self._asdict() | {"lines": lines, "problems": problems}
@@ -69,7 +69,7 @@ class Report(NamedTuple):
         return "\n".join([*shown, f"{words}{noted} · {self.seconds:.1f} s"])
 
 
-async def checked(
+async def check_bot(
     submission: Submission, game: Game, level: Level, granted: Limits, rules: Any = None, place: str = ""
 ) -> tuple[Report, BuiltBot | None]:
     """Return what a bot makes of its exam, and the bot if it builds; never raise for what a bot does."""
@@ -104,7 +104,7 @@ async def checked(
                 hint="croupier doctor",
             )
         )
-    lines += told(bot, game, rules, course, level)
+    lines += report_lines(bot, game, rules, course, level)
     if not adapted(submission).spec.warm or course.problems:
         return report(*course.problems)
     if not bot.warm:
@@ -122,40 +122,42 @@ async def checked(
     return report()
 
 
-def loaded(bot: BuiltBot, asked: Sample | None) -> Line:
+def load_line(bot: BuiltBot, asked: Sample | None) -> Line:
     """Return what is said of a bot's slowest answer on a busy machine."""
     cure = "near its limit: let it think for less, or a busy machine may be too slow for it"
     if asked is None or isinstance(asked.answer, Fault):
         return Line("!", bot.name, "no answer in time", cure)
     words = f"slowest {milliseconds(asked.wall)} of {bot.limits.move:g} s"
-    return Line("!", bot.name, words, cure) if asked.wall > NEAR * bot.limits.move else Line("✓", bot.name, words)
+    return (
+        Line("!", bot.name, words, cure) if asked.wall > WARNING_SHARE * bot.limits.move else Line("✓", bot.name, words)
+    )
 
 
 # What the report says.
 
 
-def told(bot: BuiltBot, game: Game, rules: Any, course: ConformanceResult, level: Level) -> Iterator[Line]:
+def report_lines(bot: BuiltBot, game: Game, rules: Any, course: ConformanceResult, level: Level) -> Iterator[Line]:
     """Yield the lines of a report."""
-    lives = PROTOCOLS[bot.spec.protocol].lives
-    if not course.asked or course.usage is None:
+    lives = PROTOCOLS[bot.spec.protocol].persistent
+    if not course.samples or course.usage is None:
         yield Line("✗", "starts", "and is silent")
         return
-    start = course.asked[0].wall if lives else median(asked.wall for asked in course.asked)
+    start = course.samples[0].wall if lives else median(asked.wall for asked in course.samples)
     started = FaultKind.START not in course.fatal
     yield Line("✓" if started else "✗", "starts", milliseconds(start) + ("" if lives else ", for every question anew"))
     yield from _answers(course)
     yield from _edges(game, course)
     yield from _illegal(game, rules, course)
-    if course.again:
+    if course.repeated:
         yield _repeatable(course)
     yield _limits(bot, course.slowest(lives).wall, course.usage.memory)
-    complaint = REFUSED.search(escape_control_chars(course.stderr.decode(errors="replace")))
+    complaint = ACCESS_DENIED.search(escape_control_chars(course.stderr.decode(errors="replace")))
     if complaint:
         yield Line(
             "!",
             "sandbox",
             f"level {level}; it complains: {complaint[0]}    note B037",
-            hint_of_refusal(bot, course.stderr),
+            hint_of_denied_access(bot, course.stderr),
         )
     elif not level.traits.isolates:
         yield Line(
@@ -166,23 +168,23 @@ def told(bot: BuiltBot, game: Game, rules: Any, course: ConformanceResult, level
 
 
 def _answers(course: ConformanceResult) -> Iterator[Line]:
-    moves = Counter(asked.answer.verb for asked in course.asked if isinstance(asked.answer, Move))
+    moves = Counter(asked.answer.verb for asked in course.samples if isinstance(asked.answer, Move))
     many = "  ".join(f"{verb} {count}" for verb, count in moves.most_common())
     mark = "✗" if course.fatal else "✓"
-    yield Line(mark, f"{len(course.asked)} questions", f"{moves.total()} answers: {many}" if moves else "no answer")
-    faults = Counter(asked.answer.kind for asked in course.asked if isinstance(asked.answer, Fault))
+    yield Line(mark, f"{len(course.samples)} questions", f"{moves.total()} answers: {many}" if moves else "no answer")
+    faults = Counter(asked.answer.kind for asked in course.samples if isinstance(asked.answer, Fault))
     for kind, count in faults.items():
-        first = next(asked for asked in course.asked if isinstance(asked.answer, Fault) and asked.answer.kind == kind)
+        first = next(asked for asked in course.samples if isinstance(asked.answer, Fault) and asked.answer.kind == kind)
         at = f", first at: {first.edge}" if first.edge else ""
         cure = "" if kind in course.fatal else "the rules say what it costs"
-        yield Line("✗" if kind in course.fatal else "!", str(kind), f"{count} of {len(course.asked)}{at}", cure)
+        yield Line("✗" if kind in course.fatal else "!", str(kind), f"{count} of {len(course.samples)}{at}", cure)
 
 
 def _edges(game: Game, course: ConformanceResult) -> Iterator[Line]:
-    passed = [asked.edge for asked in course.asked if asked.edge and isinstance(asked.answer, Move)]
+    passed = [asked.edge for asked in course.samples if asked.edge and isinstance(asked.answer, Move)]
     mark = "✓" if len(passed) == len(game.edges) else "✗" if course.fatal else "!"
     words = f"{len(passed)} of {len(game.edges)}: "
-    while passed and len(words) + len(passed[0]) < WIDTH:
+    while passed and len(words) + len(passed[0]) < MAX_LINE_CHARS:
         words += passed.pop(0) + " · "
     yield Line(mark, "edge cases", words.rstrip(" :·") + (" …" if passed else ""))
 
@@ -190,18 +192,18 @@ def _edges(game: Game, course: ConformanceResult) -> Iterator[Line]:
 def _illegal(game: Game, rules: Any, course: ConformanceResult) -> Iterator[Line]:
     illegal = [
         asked
-        for asked in course.asked
+        for asked in course.samples
         if isinstance(asked.answer, Move) and not game.allows(rules, asked.question.view, asked.answer)
     ]
     if illegal and isinstance(move := illegal[0].answer, Move):
         question = PROTOCOLS["lines"].ask(illegal[0].question.view)[0].decode().strip()
         code = game.illegal_codes.get(move.verb, "B026")
-        words = f"{len(illegal)} of {len(course.asked)} moves; the rules say what it costs    note {code}"
+        words = f"{len(illegal)} of {len(course.samples)} moves; the rules say what it costs    note {code}"
         yield Line("!", "illegal", words, f"{move} to  {question}")
 
 
 def _repeatable(course: ConformanceResult) -> Line:
-    pairs = list(zip(course.asked, course.again, strict=False))
+    pairs = list(zip(course.samples, course.repeated, strict=False))
     differ = [first for first, second in pairs if first.answer != second.answer]
     words = f"{len(pairs) - len(differ)} of {len(pairs)} the same twice"
     if not differ:
@@ -213,10 +215,10 @@ def _repeatable(course: ConformanceResult) -> Line:
 def _limits(bot: BuiltBot, slowest: float, memory: int) -> Line:
     limits = bot.limits
     near = []
-    if slowest > NEAR * limits.move:
+    if slowest > WARNING_SHARE * limits.move:
         near.append("a slower or busier machine may be too slow for it: croupier check --all tries one under load")
-    if memory > NEAR * limits.memory:
+    if memory > WARNING_SHARE * limits.memory:
         near.append("heap in bot.toml bounds Java and SBCL; other programs must hold less")
     words = f"slowest {milliseconds(slowest)} of {limits.move:g} s"
-    words += f" · {memory / MIB:.1f} MiB of {spelled_limit(limits.memory)}"
+    words += f" · {memory / MIB:.1f} MiB of {format_limit(limits.memory)}"
     return Line("!" if near else "✓", "limits", words, " · ".join(near))

@@ -19,19 +19,19 @@ from host.games.luck import Luck
 from host.sandbox.levels import Level
 from host.submissions.bot_spec import BuiltBot
 from host.submissions.diagnosis import diagnose, first_of_each
-from host.submissions.protocol_probe import ProbeResult, detect_protocol, unflushed
+from host.submissions.protocol_probe import ProbeResult, answer_after_end_of_input, detect_protocol
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind, Move, read_move
 
-QUESTIONS = 40
-REPEATED = 20  # of them, asked once more of a fresh process
-GIVEN_UP_AFTER = 5  # faults for which it is not accepted
-ATTEMPTS = 3  # when the machine was stalled, or a sandbox died
+MAX_QUESTIONS = 40
+REPEATED_QUESTIONS = 20  # of them, asked once more of a fresh process
+MAX_FATAL_FAULTS = 5  # faults for which it is not accepted
+MAX_ATTEMPTS = 3  # when the machine was stalled, or a sandbox died
 SEED = b"the tables of croupier check"
-TOLERATED = frozenset({FaultKind.ILLEGAL, FaultKind.EXCEPTION})
+TOLERATED_FAULTS = frozenset({FaultKind.ILLEGAL, FaultKind.EXCEPTION})
 """What is a note and no refusal: the rules say what an illegal move costs, an adapter's exception leaves its process."""
 
-SILENT = frozenset({"B031", "B034", "B035"})
+SILENT_CODES = frozenset({"B031", "B034", "B035"})
 """The codes of a bot that may be waiting to be asked another way."""
 
 
@@ -49,33 +49,35 @@ class Conformance:
 
     def __init__(self, seat: Seat) -> None:
         self.seat = seat
-        self.asked: list[Sample] = []
+        self.samples: list[Sample] = []
         self.stderr = b""  # the last that it has written there
 
     async def ask(self, question: Question, edge: str = "") -> Answer:
         """Return the answer to one question; a table before it is over."""
-        last = self.asked[-1].question.table if self.asked else question.table
+        last = self.samples[-1].question.table if self.samples else question.table
         before = self.seat.usage().wall
         (answer,) = await self.seat.ask(Batch([question], ended_tables=[last] if last != question.table else []))
         self.stderr = self.seat.stderr_tail(question.table) or self.stderr
-        self.asked.append(Sample(edge, question, answer, self.seat.usage().wall - before))
+        self.samples.append(Sample(edge, question, answer, self.seat.usage().wall - before))
         return answer
 
     @property
-    def moves(self) -> bool:
+    def has_moved(self) -> bool:
         """Whether it has made any move."""
-        return any(isinstance(asked.answer, Move) for asked in self.asked)
+        return any(isinstance(asked.answer, Move) for asked in self.samples)
 
     @property
     def fatal(self) -> Counter[FaultKind]:
         """The faults for which a bot is not accepted, counted."""
-        answers = [asked.answer for asked in self.asked]
-        return Counter(answer.kind for answer in answers if isinstance(answer, Fault) and answer.kind not in TOLERATED)
+        answers = [asked.answer for asked in self.samples]
+        return Counter(
+            answer.kind for answer in answers if isinstance(answer, Fault) and answer.kind not in TOLERATED_FAULTS
+        )
 
     @property
     def stop_early(self) -> bool:
         """Whether it is not worth asking on."""
-        return self.fatal.total() >= GIVEN_UP_AFTER
+        return self.fatal.total() >= MAX_FATAL_FAULTS
 
     async def first(self, game: Game) -> None:
         """Ask the first question."""
@@ -85,7 +87,7 @@ class Conformance:
     async def edges(self, game: Game) -> None:
         """Ask what is left of the edges of the rules."""
         for number, (edge, view) in enumerate(game.edges.items(), 1):
-            if number > len(self.asked) and not self.stop_early:
+            if number > len(self.samples) and not self.stop_early:
                 await self.ask(Question(number, 1, view), edge)
 
     async def tables(self, game: Game, rules: Any) -> None:
@@ -93,21 +95,21 @@ class Conformance:
         for number in range(len(game.edges) + 1, 1000):
             table, count = Table(game, rules, Luck(SEED, str(number))), 0
             while table.request:
-                if len(self.asked) >= QUESTIONS or self.stop_early:
+                if len(self.samples) >= MAX_QUESTIONS or self.stop_early:
                     return
                 seat, view = table.request
                 if seat == number % rules.seats:
                     count += 1
                     table.answer(await self.ask(Question(number, count, view)))
                 else:
-                    table.answer(read_move(game.grammar, game.opening.says(view).encode()))
+                    table.answer(read_move(game.grammar, game.opening.answer_to(view).encode()))
 
 
 class ConformanceResult(NamedTuple):
     """What an exam has brought: the answers, those of the second time, the price, and what was seen of faults."""
 
-    asked: tuple[Sample, ...] = ()
-    again: tuple[Sample, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    repeated: tuple[Sample, ...] = ()
     fatal: frozenset[FaultKind] = frozenset()
     usage: Usage | None = None
     stderr: bytes = b""
@@ -115,7 +117,7 @@ class ConformanceResult(NamedTuple):
 
     def slowest(self, lives: bool) -> Sample:
         """Return the slowest answer, but for the first of a bot that lives on: that had a start in it."""
-        return max(self.asked[lives:] or self.asked, key=lambda asked: asked.wall)
+        return max(self.samples[lives:] or self.samples, key=lambda asked: asked.wall)
 
 
 class TestBench(NamedTuple):
@@ -127,7 +129,7 @@ class TestBench(NamedTuple):
     home: BotSandbox
     watcher: Monitor
 
-    async def exam(self, patience: float = float("inf")) -> Conformance | None:
+    async def run(self, patience: float = float("inf")) -> Conformance | None:
         """Seat the bot and ask it everything; None when its first answer takes longer than so many seconds."""
         self.home.write_state()
         async with open_seat(self.bot, self.game, self.home.sandbox, 1, self.watcher) as seat:
@@ -140,23 +142,23 @@ class TestBench(NamedTuple):
             await exam.tables(self.game, self.rules)
         return exam
 
-    async def again(self, before: Sequence[Sample]) -> tuple[Sample, ...]:
+    async def repeat(self, before: Sequence[Sample]) -> tuple[Sample, ...]:
         """Ask a fresh process of the same CROUPIER_SEED the same questions in the same order."""
         self.home.write_state()
         async with open_seat(self.bot, self.game, self.home.sandbox, 1, self.watcher) as seat:
             exam = Conformance(seat)
             for asked in before:
                 await exam.ask(asked.question)
-        return tuple(exam.asked)
+        return tuple(exam.samples)
 
     async def missing_flush(self) -> ProbeResult | None:
         """Return what a silent bot says as soon as its input is closed; None when that makes no difference."""
-        return await unflushed(self.bot, self.home.sandbox, self.watcher, self.game.examples[0])
+        return await answer_after_end_of_input(self.bot, self.home.sandbox, self.watcher, self.game.examples[0])
 
     async def problem(self, piece: Evidence, silent: bool) -> Problem:
         """Return what a fault is; a bot that has made no move is asked by another protocol first."""
         problem = diagnose(self.bot, self.game, piece)
-        if not (silent and problem.code in SILENT):
+        if not (silent and problem.code in SILENT_CODES):
             return problem
         other = await detect_protocol(self.bot, self.game, self.home.sandbox, self.watcher, self.game.examples[0])
         if other:
@@ -167,31 +169,31 @@ class TestBench(NamedTuple):
 
 async def run_conformance(bot: BuiltBot, game: Game, rules: Any, level: Level) -> ConformanceResult:
     """Put a bot through its exam. Raise HostFailure when no sandbox holds it, or the machine is too busy."""
-    for attempt in range(1, ATTEMPTS + 1):
+    for attempt in range(1, MAX_ATTEMPTS + 1):
         try:
             async with running_monitor() as watcher, bot_sandbox(bot, level) as home:
-                return await _examined(TestBench(bot, game, rules, home, watcher))
+                return await _run_on(TestBench(bot, game, rules, home, watcher))
         except HostFailure:
-            if attempt == ATTEMPTS:
+            if attempt == MAX_ATTEMPTS:
                 raise
     raise AssertionError("the last attempt returns or raises")
 
 
-async def _examined(room: TestBench) -> ConformanceResult:
+async def _run_on(room: TestBench) -> ConformanceResult:
     bot, exam = room.bot, None
-    if PROTOCOLS[bot.spec.protocol].lives:  # is it slow to start, or does its answer wait in a buffer?
-        exam = await room.exam(patience=bot.limits.move)
+    if PROTOCOLS[bot.spec.protocol].persistent:  # is it slow to start, or does its answer wait in a buffer?
+        exam = await room.run(patience=bot.limits.move)
         if exam is None and (heard := await room.missing_flush()):
             asked = PROTOCOLS[bot.spec.protocol].ask(room.game.examples[0])[0].rstrip()
             piece = Evidence(bot.name, 1, 1, FaultKind.TIMEOUT, "", asked, heard.line, b"", bot.limits.move, 0.0, "")
             return ConformanceResult(problems=(diagnose(bot, room.game, piece, "B020"),))
-    exam = exam or await room.exam()
+    exam = exam or await room.run()
     assert exam is not None  # patience without end
-    again = await room.again(exam.asked[:REPEATED]) if not exam.fatal else ()
+    again = await room.repeat(exam.samples[:REPEATED_QUESTIONS]) if not exam.fatal else ()
     pieces = first_of_each(exam.seat.evidence, exam.fatal)
-    problems = [await room.problem(piece, not exam.moves) for piece in pieces]
+    problems = [await room.problem(piece, not exam.has_moved) for piece in pieces]
     return ConformanceResult(
-        *(tuple(exam.asked), again, frozenset(exam.fatal), exam.seat.usage(), exam.stderr, tuple(problems)),
+        *(tuple(exam.samples), again, frozenset(exam.fatal), exam.seat.usage(), exam.stderr, tuple(problems)),
     )
 
 
@@ -207,7 +209,9 @@ async def under_load(exams: Sequence[tuple[BuiltBot, Game]], level: Level) -> li
             exam = Conformance(seat)
             with suppress(HostFailure):
                 await exam.edges(game)
-                slowest[number] = ConformanceResult(tuple(exam.asked)).slowest(PROTOCOLS[bot.spec.protocol].lives)
+                slowest[number] = ConformanceResult(tuple(exam.samples)).slowest(
+                    PROTOCOLS[bot.spec.protocol].persistent
+                )
 
     async with running_monitor() as watcher, trio.open_nursery() as busy:
         for _ in os.sched_getaffinity(0):

@@ -9,7 +9,7 @@ from host.base.errors import Problem
 from host.base.safe_text import escape_control_chars
 from host.bots.values import Evidence
 from host.games.engine import Game
-from host.submissions.bot_spec import BuiltBot, spelled_limit
+from host.submissions.bot_spec import BuiltBot, format_limit
 from host.submissions.languages import LANGUAGES
 from protocols.wire import FaultKind
 
@@ -25,21 +25,25 @@ CODES: Mapping[str, str] = {
     FaultKind.EARLY: "B024",
     FaultKind.START: "B018",
 }
-REFUSED = re.compile(
+ACCESS_DENIED = re.compile(
     r"PermissionError|Operation not permitted|Permission denied|Read-only file system|Network is unreachable"
     r"|name resolution|Name or service not known|SocketException|UnknownHostException"
     r"|No such file or directory: '/(?!bot/|tmp/)[^']*'"
 )
 """What programs print when the sandbox denies an operation."""
 
-WROTE = re.compile(r"Read-only file system|Permission denied: '(?!/)")
+WRITE_DENIED = re.compile(r"Read-only file system|Permission denied: '(?!/)")
 """What they print when they may not write into their own folder; the second message comes with Landlock."""
 
 SYMPTOMS = {symptom.code: symptom for row in LANGUAGES.values() for symptom in row.symptoms}
-SAID: Mapping[str, re.Pattern[str]] = {code: symptom.pattern for code, symptom in SYMPTOMS.items()} | {"B037": REFUSED}
+OUTPUT_PATTERNS: Mapping[str, re.Pattern[str]] = {code: symptom.pattern for code, symptom in SYMPTOMS.items()} | {
+    "B037": ACCESS_DENIED
+}
 """What a runtime prints before it gives up, by error code."""
 
-GIVEN_UP = frozenset({FaultKind.CRASH, FaultKind.EXIT, FaultKind.EXTRA, FaultKind.UNREADABLE, FaultKind.TIMEOUT})
+EXPLAINED_FAULTS = frozenset(
+    {FaultKind.CRASH, FaultKind.EXIT, FaultKind.EXTRA, FaultKind.UNREADABLE, FaultKind.TIMEOUT}
+)
 """The faults that a runtime may have explained in its output."""
 
 FLUSHES = " · ".join(row.flush for row in LANGUAGES.values() if row.flush)
@@ -58,8 +62,8 @@ HINTS = {
     "B037": "bots have no network and see only their folder: what it needs must lie there",
     "B038": "an answer is one short line; remarks belong to stderr",
 }
-LONGEST = 200  # characters of an answer that are shown
-LAST_LINES = 5  # of standard error
+MAX_SHOWN_CHARS = 200  # characters of an answer that are shown
+STDERR_LINES_SHOWN = 5  # of standard error
 
 
 def diagnose(bot: BuiltBot, game: Game, piece: Evidence, code: str = "") -> Problem:
@@ -68,9 +72,9 @@ def diagnose(bot: BuiltBot, game: Game, piece: Evidence, code: str = "") -> Prob
     code = code or code_of(piece)
     shown = [f"asked: {escape_control_chars(piece.question.decode(errors='replace'))}"]
     if piece.raw:
-        shown.append(f"wrote: {stderr_text(piece)!r}")
-    shown += [f"stderr: {line[:LONGEST]}" for line in stderr.splitlines()[-LAST_LINES:] if line.strip()]
-    message = _gave_up(code, piece) if code in SYMPTOMS else MESSAGES.get(code, _any)(bot, game, piece)
+        shown.append(f"wrote: {output_text(piece)!r}")
+    shown += [f"stderr: {line[:MAX_SHOWN_CHARS]}" for line in stderr.splitlines()[-STDERR_LINES_SHOWN:] if line.strip()]
+    message = _runtime_message(code, piece) if code in SYMPTOMS else MESSAGES.get(code, _any)(bot, game, piece)
     return Problem(code, bot.name, message, "\n".join(shown), hint_of(code, bot, game, piece))
 
 
@@ -81,9 +85,9 @@ def code_of(piece: Evidence) -> str:
     if piece.kind == FaultKind.CRASH and "signal" not in piece.ended:
         piece = piece._replace(kind=FaultKind.EXIT)  # it exited by itself, with an error
     words = (piece.stderr + piece.raw).decode(errors="replace")
-    if piece.kind in GIVEN_UP:
+    if piece.kind in EXPLAINED_FAULTS:
         usual = CODES[piece.kind]
-        return next((code for code, pattern in SAID.items() if pattern.search(words)), usual)
+        return next((code for code, pattern in OUTPUT_PATTERNS.items() if pattern.search(words)), usual)
     return CODES.get(piece.kind, "B030")
 
 
@@ -93,18 +97,18 @@ def hint_of(code: str, bot: BuiltBot, game: Game, piece: Evidence) -> str:
     if code in SYMPTOMS:
         return SYMPTOMS[code].hint(bot)
     if code == "B037":
-        return hint_of_refusal(bot, piece.stderr + piece.raw)
+        return hint_of_denied_access(bot, piece.stderr + piece.raw)
     if code == "B023":
         words = re.findall(r"[A-Z]+", game.grammar.expected)
-        word = re.sub(r"\W.*", "", stderr_text(piece).strip()).upper()
+        word = re.sub(r"\W.*", "", output_text(piece).strip()).upper()
         near = get_close_matches(word, words, 1, 0.5) or [each for each in words if word and word.startswith(each)]
         return f"{near[0]}  ({expected})" if near else expected
     return HINTS.get(code, expected)
 
 
-def hint_of_refusal(bot: BuiltBot, words: bytes) -> str:
+def hint_of_denied_access(bot: BuiltBot, words: bytes) -> str:
     """Return the suggested fix for a denied operation; `words` is what the bot printed."""
-    if not WROTE.search(words.decode(errors="replace")):
+    if not WRITE_DENIED.search(words.decode(errors="replace")):
         return HINTS["B037"]
     kept = (
         f"{bot.spec.state}, its state file"
@@ -114,9 +118,9 @@ def hint_of_refusal(bot: BuiltBot, words: bytes) -> str:
     return f"a bot's folder is read-only; it may keep one file: {kept}"
 
 
-def stderr_text(piece: Evidence) -> str:
+def output_text(piece: Evidence) -> str:
     """Return the start of the bot's output."""
-    return escape_control_chars(piece.raw.decode(errors="replace"))[:LONGEST]
+    return escape_control_chars(piece.raw.decode(errors="replace"))[:MAX_SHOWN_CHARS]
 
 
 def milliseconds(seconds: float) -> str:
@@ -127,14 +131,14 @@ def milliseconds(seconds: float) -> str:
 def last_line(piece: Evidence) -> str:
     """Return the last line of standard error."""
     lines = escape_control_chars(piece.stderr.decode(errors="replace")).strip().splitlines()
-    return lines[-1][:LONGEST] if lines else ""
+    return lines[-1][:MAX_SHOWN_CHARS] if lines else ""
 
 
 def _any(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
     return f"{piece.kind} after {milliseconds(piece.wall)}: {piece.ended or 'the process lives'}"
 
 
-def _late(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
+def _timed_out(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
     was = "it was waiting, not computing"
     if piece.waited > piece.wall / 2:
         was = f"it waited for a processor for {milliseconds(piece.waited)}: the machine was busy"
@@ -153,15 +157,15 @@ def _exited(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
     return f"{piece.ended} without an answer" + (f":  {last}" if last else "")
 
 
-def _refused(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
+def _access_denied(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
     return f"the sandbox refused it something, and it {piece.ended or 'gave no answer'}:  {last_line(piece)}"
 
 
-def _gave_up(code: str, piece: Evidence) -> str:
+def _runtime_message(code: str, piece: Evidence) -> str:
     """Return what a runtime's own output says about a fault."""
     lines = escape_control_chars((piece.stderr + piece.raw).decode(errors="replace")).splitlines()
     line = next((line for line in lines if SYMPTOMS[code].pattern.search(line)), "")
-    return SYMPTOMS[code].message(piece, line.strip()[:LONGEST])
+    return SYMPTOMS[code].message(piece, line.strip()[:MAX_SHOWN_CHARS])
 
 
 MESSAGES: Mapping[str, Callable[[BuiltBot, Game, Evidence], str]] = {
@@ -172,24 +176,24 @@ MESSAGES: Mapping[str, Callable[[BuiltBot, Game, Evidence], str]] = {
     "B021": lambda _bot, game, _piece: (
         f"waits for input, but {game.name} sends its question as arguments: it answers when the question is typed"
     ),
-    "B022": lambda _bot, _game, piece: f"wrote more than its answer:  {stderr_text(piece)!r}",
-    "B023": lambda _bot, game, piece: f"{stderr_text(piece).rstrip()!r} is no move; a move is {game.grammar.expected}",
-    "B024": lambda _bot, _game, piece: f"wrote {stderr_text(piece)!r} before it was asked",
+    "B022": lambda _bot, _game, piece: f"wrote more than its answer:  {output_text(piece)!r}",
+    "B023": lambda _bot, game, piece: f"{output_text(piece).rstrip()!r} is no move; a move is {game.grammar.expected}",
+    "B024": lambda _bot, _game, piece: f"wrote {output_text(piece)!r} before it was asked",
     "B025": lambda _bot, _game, piece: (
-        f"wrote {stderr_text(piece)!r} and no line end: {milliseconds(piece.wall)} were over"
+        f"wrote {output_text(piece)!r} and no line end: {milliseconds(piece.wall)} were over"
     ),
-    "B031": _late,
+    "B031": _timed_out,
     "B032": lambda bot, _game, piece: (
         f"{milliseconds(piece.cpu or bot.limits.cpu)} of CPU for one move, {milliseconds(bot.limits.cpu)} are allowed: "
         "too slow, not stuck"
     ),
     "B033": lambda bot, _game, _piece: (
-        f"more than {spelled_limit(bot.limits.memory)} of memory: it was killed for that, it did not crash by itself"
+        f"more than {format_limit(bot.limits.memory)} of memory: it was killed for that, it did not crash by itself"
     ),
     "B034": _crashed,
     "B035": _exited,
-    "B037": _refused,
-    "B038": lambda bot, _game, _piece: f"more than {spelled_limit(bot.limits.output)} for one move: cut, and killed",
+    "B037": _access_denied,
+    "B038": lambda bot, _game, _piece: f"more than {format_limit(bot.limits.output)} for one move: cut, and killed",
 }
 
 

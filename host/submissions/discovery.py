@@ -59,7 +59,7 @@ def load_submission(path: Path, granted: Limits = DEFAULT_LIMITS) -> Submission:
 class Entry(NamedTuple):
     """A bot that has been entered: what it is, or what is wrong with it."""
 
-    place: Path
+    path: Path
     submission: Submission | None
     problems: tuple[Problem, ...] = ()
 
@@ -68,16 +68,16 @@ class Entry(NamedTuple):
         """What it is called, as far as anybody can tell."""
         if self.submission:
             return self.submission.name
-        return self.place.name if self.place.is_dir() else self.place.stem
+        return self.path.name if self.path.is_dir() else self.path.stem
 
 
 def discover(patterns: Sequence[str], base: Path, game: str = "", granted: Limits = DEFAULT_LIMITS) -> list[Entry]:
     """Return what patterns mean, each once, in the order of the patterns, with whatever is wrong with any of them."""
-    found = [_entered(place, game, granted) for place in expand_patterns(patterns, base, game)]
+    found = [_load_entry(place, game, granted) for place in expand_patterns(patterns, base, game)]
     for name, count in Counter(entry.submission.name for entry in found if entry.submission).items():
         if count > 1:
             twins = [entry for entry in found if entry.submission and entry.submission.name == name]
-            at = ", ".join(_place(twin.submission) for twin in twins if twin.submission)
+            at = ", ".join(_location(twin.submission) for twin in twins if twin.submission)
             told = f"{count_word(count)} bots are called {to_toml(name)}: {at}"
             problem = Problem("C003", "", told, hint="name = … in bot.toml")
             found = [
@@ -86,7 +86,7 @@ def discover(patterns: Sequence[str], base: Path, game: str = "", granted: Limit
     return found
 
 
-def _entered(place: Path, game: str, granted: Limits) -> Entry:
+def _load_entry(place: Path, game: str, granted: Limits) -> Entry:
     try:
         submission = load_submission(place, granted)
     except UserError as refused:
@@ -171,7 +171,7 @@ def disambiguate(submissions: Sequence[Submission]) -> list[Submission]:
     return apart
 
 
-def _place(submission: Submission) -> str:
+def _location(submission: Submission) -> str:
     return display_path(
         submission.folder
         if submission.manifest or len(submission.files) != 1
@@ -379,14 +379,18 @@ def _missing(contents: FileTree, spec: BotSpec, toml: Toml) -> list[Problem]:
     named += [(("entry",), spec.entry)] if spec.entry else []  # type: ignore[list-item]
     return [
         Problem(
-            "B008", toml.where(*key), f"{key[0]}: no file {to_toml(name)}", contents.listing(), _meant(name, contents)
+            "B008",
+            toml.where(*key),
+            f"{key[0]}: no file {to_toml(name)}",
+            contents.listing(),
+            _similar_name(name, contents),
         )
         for key, name in named
         if name not in contents.modes
     ]
 
 
-def _meant(name: str, contents: FileTree) -> str:
+def _similar_name(name: str, contents: FileTree) -> str:
     near = closest_match(name, contents.names)
     return f'did you mean "{near}"?' if near else "paths are relative to the folder of bot.toml"
 

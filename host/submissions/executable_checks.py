@@ -37,7 +37,7 @@ def program_problems(contents: FileTree, name: str) -> list[Problem]:
     return problems
 
 
-VISIBLE = ("/usr/", "/bin/", "/sbin/", "/lib")
+VISIBLE_FOLDERS = ("/usr/", "/bin/", "/sbin/", "/lib")
 """The folders of programs that a sandbox can see."""
 
 
@@ -67,7 +67,7 @@ def _shebang_problems(contents: FileTree, name: str, line: str) -> list[Problem]
         if (row := _interpreted_by(asked[0])) and tool(row.programs[0]):
             hint = f'this system has {row.programs[0]} only; change line 1, or language = "{row.name}" in bot.toml'
         return [Problem("B007", f"{where}:1", message, shown_line, hint)]
-    if interpreter.startswith(VISIBLE) and Path(interpreter).exists():
+    if interpreter.startswith(VISIBLE_FOLDERS) and Path(interpreter).exists():
         return []
     if not interpreter.startswith("/") and str(PurePosixPath(interpreter)) in contents.modes:
         return []

@@ -10,8 +10,8 @@ from host.base.safe_text import one_line
 from host.sandbox.limits import MIB
 from host.submissions.bot_spec import unsafe_name
 
-MOST_FILES, LARGEST_FILE, LARGEST_FOLDER, DEEPEST = 1000, 16 * MIB, 64 * MIB, 20
-LEFT_OUT = frozenset((".git", ".hg", ".svn", ".idea", ".vscode", ".DS_Store", "__pycache__", ".mypy_cache"))
+MAX_FILES, MAX_FILE_BYTES, MAX_FOLDER_BYTES, MAX_FOLDER_DEPTH = 1000, 16 * MIB, 64 * MIB, 20
+IGNORED_NAMES = frozenset((".git", ".hg", ".svn", ".idea", ".vscode", ".DS_Store", "__pycache__", ".mypy_cache"))
 """What tools leave in a folder: no part of a bot."""
 
 SPECIAL = {
@@ -21,7 +21,7 @@ SPECIAL = {
     stat.S_IFBLK: "is a device",
     stat.S_IFCHR: "is a device",
 }
-TAKEN = "a bot is made of regular files: no links, no devices, no odd names"
+ALLOWED_FILES_HINT = "a bot is made of regular files: no links, no devices, no odd names"
 
 
 class FileTree:
@@ -31,22 +31,22 @@ class FileTree:
         self.folder = folder
         self.modes: dict[str, int] = {}
         self.problems: list[Problem] = []
-        self._room, self._left = LARGEST_FOLDER, MOST_FILES
+        self._bytes_left, self._entries_left = MAX_FOLDER_BYTES, MAX_FILES
         try:
-            self._look(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC), "", 0)
+            self._scan(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC), "", 0)
         except OSError as error:
             self._refuse("", f"cannot be looked at: {error.strerror}")
         self.names = tuple(sorted(self.modes))
 
-    def _look(self, at: int, inside: str, depth: int) -> None:
+    def _scan(self, at: int, inside: str, depth: int) -> None:
         folders = []
         try:
             with os.scandir(at) as entries:
                 for entry in entries:
-                    if entry.name in LEFT_OUT:
+                    if entry.name in IGNORED_NAMES:
                         continue
-                    self._left -= 1
-                    if self._left < 0 or len(self.problems) >= 20:
+                    self._entries_left -= 1
+                    if self._entries_left < 0 or len(self.problems) >= 20:
                         break
                     status = os.stat(entry.name, dir_fd=at, follow_symlinks=False)
                     path = inside + entry.name
@@ -55,33 +55,33 @@ class FileTree:
                     elif stat.S_ISDIR(status.st_mode):
                         folders.append(entry.name)
                     else:
-                        self._file(path, status)
+                        self._add_file(path, status)
             for name in folders:
-                if depth == DEEPEST:
-                    self._refuse(inside + name, f"is more than {DEEPEST} folders deep")
-                elif self._left >= 0:
+                if depth == MAX_FOLDER_DEPTH:
+                    self._refuse(inside + name, f"is more than {MAX_FOLDER_DEPTH} folders deep")
+                elif self._entries_left >= 0:
                     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-                    self._look(os.open(name, flags, dir_fd=at), f"{inside}{name}/", depth + 1)
+                    self._scan(os.open(name, flags, dir_fd=at), f"{inside}{name}/", depth + 1)
         except OSError as error:
             self._refuse(inside, f"cannot be looked at: {error.strerror}")
         finally:
             os.close(at)
-        if depth == 0 and self._left < 0:
-            self._refuse("", f"has more than {MOST_FILES} files")
+        if depth == 0 and self._entries_left < 0:
+            self._refuse("", f"has more than {MAX_FILES} files")
 
-    def _file(self, path: str, status: os.stat_result) -> None:
+    def _add_file(self, path: str, status: os.stat_result) -> None:
         if not stat.S_ISREG(status.st_mode):
             self._refuse(path, SPECIAL.get(stat.S_IFMT(status.st_mode), "is no regular file"))
-        elif status.st_size > LARGEST_FILE:
-            self._refuse(path, f"is larger than {LARGEST_FILE // MIB} MiB")
-        elif status.st_size > self._room:
-            self._refuse(path, f"makes the folder larger than {LARGEST_FOLDER // MIB} MiB")
+        elif status.st_size > MAX_FILE_BYTES:
+            self._refuse(path, f"is larger than {MAX_FILE_BYTES // MIB} MiB")
+        elif status.st_size > self._bytes_left:
+            self._refuse(path, f"makes the folder larger than {MAX_FOLDER_BYTES // MIB} MiB")
         else:
-            self._room -= status.st_size
+            self._bytes_left -= status.st_size
             self.modes[path] = status.st_mode
 
     def _refuse(self, path: str, why: str) -> None:
-        self.problems.append(Problem("B016", self.where(path), why, hint=TAKEN))
+        self.problems.append(Problem("B016", self.where(path), why, hint=ALLOWED_FILES_HINT))
 
     def where(self, path: str) -> str:
         """Return a file's name for messages."""
@@ -106,9 +106,9 @@ class SingleFile(FileTree):
     """A bot that is one file: its folder may have others, which are not its own."""
 
     def __init__(self, path: Path, status: os.stat_result) -> None:
-        self.folder, self.modes, self.problems, self._room = path.parent, {}, [], LARGEST_FOLDER
+        self.folder, self.modes, self.problems, self._bytes_left = path.parent, {}, [], MAX_FOLDER_BYTES
         if unsafe_name(path.name):
             self._refuse(path.name, "has a name that no file of a bot may have")
         else:
-            self._file(path.name, status)
+            self._add_file(path.name, status)
         self.names = tuple(self.modes)

@@ -17,7 +17,7 @@ from host.base.safe_text import one_line
 from host.bots.values import Evidence
 from host.sandbox.limits import MIB
 from host.submissions.bot_spec import BuiltBot, Submission
-from host.submissions.file_tree import LARGEST_FILE, FileTree
+from host.submissions.file_tree import MAX_FILE_BYTES, FileTree
 
 if TYPE_CHECKING:
     from host.submissions.bot_spec import BotSpec
@@ -308,7 +308,7 @@ def python_problems(contents: FileTree, name: str, manifest: "BotSpec") -> list[
     try:
         done = subprocess.run(
             [program, "-I", "-S", "-B", "-c", COMPILED],
-            input=contents.start_of(name, LARGEST_FILE),
+            input=contents.start_of(name, MAX_FILE_BYTES),
             capture_output=True,
             cwd="/",
             env={},

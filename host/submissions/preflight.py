@@ -23,10 +23,10 @@ from host.submissions.diagnosis import SYMPTOMS, code_of, diagnose
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind, View
 
-HOPELESS = frozenset({FaultKind.START, FaultKind.CRASH, FaultKind.EXIT})
-COMPARED = 2.0  # seconds of cold answers that the warm ones are compared with
-ENDS, DIFFERS = "B035", "B039"
-NEVER_STARTS = [code for code, symptom in SYMPTOMS.items() if symptom.at_start]
+ENDED_FAULTS = frozenset({FaultKind.START, FaultKind.CRASH, FaultKind.EXIT})
+COMPARISON_TIME_S = 2.0  # seconds of cold answers that the warm ones are compared with
+ENDS_CODE, DIFFERS_CODE = "B035", "B039"
+NEVER_STARTS_CODES = [code for code, symptom in SYMPTOMS.items() if symptom.at_start]
 
 
 async def prepare_bots(
@@ -55,7 +55,7 @@ async def prepare_bots(
                 bot = await build(submission.with_keys(game=game.name), level)
                 bots[number] = bot = bot._replace(limits=granted.at_most(submission.limits))
                 if problem := await startup_problem(bot._replace(warm=()), game, level):
-                    if warn is None or problem.code != ENDS:
+                    if warn is None or problem.code != ENDS_CODE:
                         raise UserError([problem], 4)
                     warn(f"WARNING  {problem.where}: {problem.message}")
                 if bot.warm and (problem := await warm_mismatch(bot, game, level)):
@@ -75,12 +75,12 @@ async def prepare_bots(
     return [bots[number] for number in range(len(submissions))]
 
 
-def hopeless(answer: Answer) -> bool:
+def ended_early(answer: Answer) -> bool:
     """Return whether a bot ended instead of answering."""
-    return isinstance(answer, Fault) and answer.kind in HOPELESS
+    return isinstance(answer, Fault) and answer.kind in ENDED_FAULTS
 
 
-async def _asked(seat: Seat, question: Question) -> Answer:
+async def _ask(seat: Seat, question: Question) -> Answer:
     """Return the answer to one question; if the machine was too busy for any clock, a time-out."""
     try:
         (answer,) = await seat.ask(Batch([question]))
@@ -105,13 +105,13 @@ async def warm_mismatch(bot: BuiltBot, game: Game, level: Level) -> Problem | No
                     table = (
                         number if bot.spec.lifetime == "fixture" else min(number, 2)
                     )  # who lives for one starts twice
-                    said.append(await _asked(seat, Question(table, number, view)))
+                    said.append(await _ask(seat, Question(table, number, view)))
                     if time.monotonic() > until:
                         break
             return said
 
         views = [*game.edges.values()]
-        cold = await answers((), views, COMPARED)
+        cold = await answers((), views, COMPARISON_TIME_S)
         del views[len(cold) :]
         warm = await answers(bot.warm, views, A_DAY)
         if cold != warm and cold != await answers((), views, A_DAY) and [*map(type, cold)] == [*map(type, warm)]:
@@ -119,15 +119,15 @@ async def warm_mismatch(bot: BuiltBot, game: Game, level: Level) -> Problem | No
     for view, before, now in zip(views, cold, warm, strict=True):
         if before != now:
             asked = b" ".join(PROTOCOLS[bot.spec.protocol].ask(view)).decode().strip()
-            told = f"asked: {asked}\ncold: {_said(before)}\nwarm: {_said(now)}"
+            told = f"asked: {asked}\ncold: {_describe(before)}\nwarm: {_describe(now)}"
             message = "answers otherwise when it is forked from a warm interpreter"
             return Problem(
-                DIFFERS, bot.name, message, told, "take `warm = true` out of its bot.toml, or of croupier.toml"
+                DIFFERS_CODE, bot.name, message, told, "take `warm = true` out of its bot.toml, or of croupier.toml"
             )
     return None
 
 
-def _said(answer: Answer) -> str:
+def _describe(answer: Answer) -> str:
     return escape_control_chars(
         f"{answer.kind} {answer.detail}" if isinstance(answer, Fault) else f"{answer.verb} {answer.n}"
     )
@@ -149,8 +149,8 @@ async def startup_problem(bot: BuiltBot, game: Game, level: Level) -> Problem | 
                 open_seat(bot, game, home.sandbox, 1, watcher) as seat,
             ):
                 for number, view in enumerate(game.examples[1:3], 1):
-                    answers.append(await _asked(seat, Question(number, 1, view)))
-                    if not hopeless(answers[-1]):
+                    answers.append(await _ask(seat, Question(number, 1, view)))
+                    if not ended_early(answers[-1]):
                         break
             nursery.cancel_scope.cancel()
     except* HostFailure as died:
@@ -159,13 +159,13 @@ async def startup_problem(bot: BuiltBot, game: Game, level: Level) -> Problem | 
         )
     if lost is not None:
         return lost
-    if not hopeless(answers[-1]):
+    if not ended_early(answers[-1]):
         return None
     piece = seat.evidence[0]
     stderr = escape_control_chars(piece.stderr.decode(errors="replace")).strip()
     said = f"asked: {escape_control_chars(piece.question.decode())}" + (f"\n{stderr}" if stderr else "")
-    if code_of(piece) in NEVER_STARTS:
+    if code_of(piece) in NEVER_STARTS_CODES:
         return diagnose(bot, game, piece)
     if piece.kind == FaultKind.START:
         return Problem("B018", bot.name, f"cannot be started: {piece.detail}", f"command: {' '.join(bot.argv)[:200]}")
-    return Problem(ENDS, bot.name, f"{piece.ended} without an answer, whatever it is asked", said)
+    return Problem(ENDS_CODE, bot.name, f"{piece.ended} without an answer, whatever it is asked", said)

@@ -16,8 +16,8 @@ from host.submissions.bot_spec import BuiltBot
 from protocols import PROTOCOLS
 from protocols.wire import Move, View
 
-OTHER = {"argv": "lines", "lines": "argv"}
-CHUNK = 1 << 16
+OTHER_PROTOCOL = {"argv": "lines", "lines": "argv"}
+CHUNK_BYTES = 1 << 16
 
 
 class ProbeResult(NamedTuple):
@@ -28,7 +28,9 @@ class ProbeResult(NamedTuple):
     after: float
 
 
-async def unflushed(bot: BuiltBot, sandbox: Sandbox, watcher: Monitor, view: View) -> ProbeResult | None:
+async def answer_after_end_of_input(
+    bot: BuiltBot, sandbox: Sandbox, watcher: Monitor, view: View
+) -> ProbeResult | None:
     """Return what a bot answers as soon as its input is closed; None when that makes no difference.
 
     It has been silent for the time of one move: who takes half as long, and no more, was not computing all that time.
@@ -36,24 +38,24 @@ async def unflushed(bot: BuiltBot, sandbox: Sandbox, watcher: Monitor, view: Vie
     (question,) = PROTOCOLS[bot.spec.protocol].ask(view)
     if bot.spec.table_ids:
         question = PROTOCOLS[bot.spec.protocol].number(1, question)
-    heard = await _heard(bot, sandbox, watcher, (), question)
+    heard = await _first_line(bot, sandbox, watcher, (), question)
     return heard if heard.whole and heard.after < bot.limits.move / 2 else None
 
 
 async def detect_protocol(bot: BuiltBot, game: Game, sandbox: Sandbox, watcher: Monitor, view: View) -> str:
     """Return the protocol by which a bot, silent by its own, makes a move, and not without its question; else empty."""
-    other = OTHER.get(bot.spec.protocol, "")
+    other = OTHER_PROTOCOL.get(bot.spec.protocol, "")
     if not other:
         return ""
     words = PROTOCOLS["argv"].ask(view)
     typed = PROTOCOLS["lines"].ask(view)[0]
     asked, unasked = ((words, typed), (words, b"")) if other == "lines" else ((words, b""), ((), b""))
-    told = [await _heard(bot, sandbox, watcher, *each) for each in (asked, unasked)]
+    told = [await _first_line(bot, sandbox, watcher, *each) for each in (asked, unasked)]
     moves = [isinstance(PROTOCOLS[other].receive(game.grammar, heard.line), Move) for heard in told]
     return other if moves == [True, False] else ""
 
 
-async def _heard(
+async def _first_line(
     bot: BuiltBot, sandbox: Sandbox, watcher: Monitor, words: Sequence[bytes], typed: bytes
 ) -> ProbeResult:
     """Return the first line of a bot that is started with these arguments, all of its input typed at once."""
@@ -71,9 +73,9 @@ async def _heard(
         await sandbox.keeper.start([*argv, *words], env, bot.limits, stdio)
         writes.close()
         with trio.move_on_after(bot.limits.move):
-            while b"\n" not in output and len(output) < CHUNK:
+            while b"\n" not in output and len(output) < CHUNK_BYTES:
                 await trio.lowlevel.wait_readable(listens.fileno())
-                if not (heard := listens.read(CHUNK)):
+                if not (heard := listens.read(CHUNK_BYTES)):
                     break
                 output += heard
         after = time.perf_counter() - began

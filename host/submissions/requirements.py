@@ -59,7 +59,7 @@ async def download(submission: Submission, suits: WheelTarget) -> Path:
     Raise UserError: exit code 4 if the index has no suitable wheels, 6 if the download takes too long.
     """
     what = json.dumps([sorted(submission.spec.requires), *suits])
-    store = paths.cache() / WHEELS
+    store = paths.cache_dir() / WHEELS
     store.mkdir(exist_ok=True)
     kept = store / hashlib.sha256(what.encode()).hexdigest()[:32]
     if kept.exists():

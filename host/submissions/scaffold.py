@@ -11,7 +11,7 @@ from host.submissions.bot_spec import MANIFEST, bot_name, unsafe_name
 from host.submissions.languages import LANGUAGES, Language
 from protocols.wire import spell
 
-SPOKEN = ("argv", "lines")
+STARTER_PROTOCOLS = ("argv", "lines")
 """The protocols of starter bots. JSON needs a library in most languages."""
 
 FIELD_KINDS = {int: "number", bool: "number", tuple[int, ...]: "numbers"}

@@ -83,7 +83,7 @@ async def adhoc_session(
 
     with writing(place, fresh=forget) as journal:
         facts = {"game": game.name, "name": "friendly", "level": terms.level, "state": "finished"}
-        facts |= {"version": __version__, "machine": paths.machine(), "began": str(time.time())}
+        facts |= {"version": __version__, "machine": paths.describe_machine(), "began": str(time.time())}
         journal.set_metadata(facts | {"seed": seed.hex(), "seed_sha256": commitment(seed), "stages": "[]"})
         for bot, submission in zip(bots, submissions, strict=True):
             lone = len(submission.files) == 1 and not submission.manifest

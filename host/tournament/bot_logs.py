@@ -16,7 +16,7 @@ from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.play.records import Record
 from host.submissions.bot_spec import BuiltBot
-from host.submissions.build import log_of
+from host.submissions.build import build_log
 
 LARGEST = 64 << 10  # bytes of one log
 LONGEST = 200  # of a file's name
@@ -39,7 +39,7 @@ class Logs:
         """Keep the logs of the builds that were made on this machine."""
         for bot in bots:
             with suppress(OSError):
-                told = log_of(bot.sha256).read_text(errors="replace")
+                told = build_log(bot.sha256).read_text(errors="replace")
                 self._write(("build", file_name(bot.name), "build.log"), told, anew=True)
 
     def refused(self, refused: UserError) -> UserError:
@@ -51,7 +51,7 @@ class Logs:
         place = ("build", file_name(problem.where), "build.log")
         if not self._write(place, problem.log, anew=True):
             return problem
-        return problem.naming_log(self._run.joinpath(*place))
+        return problem.with_log_path(self._run.joinpath(*place))
 
     def _write(self, place: Sequence[str], text: str, *, anew: bool = False) -> bool:
         """Add text to a log, or begin it anew; return whether that was possible."""

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from host.base.config_file import to_toml
-from host.submissions.bot_spec import COUNTED, spelled_limit
+from host.submissions.bot_spec import UNITLESS_LIMITS, format_limit
 from host.tournament.config import Tournament
 
 
@@ -18,7 +18,8 @@ def canonical(tournament: Tournament) -> dict[str, Any]:
         | {key: _plain(value) for key, value in tournament.rules._asdict().items()},
         "stage": [{key: _plain(value) for key, value in asdict(stage).items()} for stage in tournament.stages],
         "limits": {
-            key: value if key in COUNTED else spelled_limit(value) for key, value in tournament.limits._asdict().items()
+            key: value if key in UNITLESS_LIMITS else format_limit(value)
+            for key, value in tournament.limits._asdict().items()
         },
         "sandbox": {"pondering": tournament.pondering},
         "run": {"stop_early": tournament.stop_early},

@@ -330,7 +330,7 @@ def record_run(journal: Journal, tournament: cups.Tournament, bots: list[BuiltBo
             "stages": stages_to_json(*tournament.stages),
             "parallel_tables": str(tournament.parallel_tables),
             "version": __version__,
-            "machine": paths.machine(),
+            "machine": paths.describe_machine(),
             "began": journal.metadata().get("began", str(time.time())),
         }
     )

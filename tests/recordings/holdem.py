@@ -10,7 +10,7 @@ from typing import Any
 from host.games import hands
 from host.games.engine import Table
 from host.games.holdem import GAME, Other, Player, View, chips, scores
-from host.games.holdem_playlog import Watcher, death, read_playlog, written
+from host.games.holdem_playlog import Watcher, death, read_playlog, to_text
 from host.games.luck import Stacked
 from host.tournament.stages.groups import ADVANCE, going_on, groups_of, placing
 from protocols.lines import PROTOCOL
@@ -114,7 +114,7 @@ def check_game(game: Line) -> None:
     ended = [final.get(name, 0) for name in watched.names]
     same("chips by the scores", list(chips(watched.table.scores or ())), ended)
     same("play_log_raw_lines", len(watched.log.lines), game["play_log_raw_lines"])
-    log = written(watched.log.lines)
+    log = to_text(watched.log.lines)
     same("play_log_lines", log.count("\n"), game["play_log_lines"])
     same("play_log_sha256", hashlib.sha256(log.encode()).hexdigest(), game["play_log_sha256"])
 
@@ -181,11 +181,11 @@ def PLAYLOGS(folder: Path) -> int:
         for round_ in games[name]["rounds"]:
             for step in round_["steps"]:
                 watched.table.answer(answered(step["ans"]))
-        ours = written(watched.log.lines).encode()
+        ours = to_text(watched.log.lines).encode()
         for number, (mine, its) in enumerate(zip(ours.split(b"\n"), recorded.split(b"\n"), strict=False), 1):
             same(f"{path}: line {number}", mine, its)
         same(f"{path}: bytes", len(ours), len(recorded))
-        same(f"{path}: read back", written(read_playlog(recorded.decode())).encode(), recorded)
+        same(f"{path}: read back", to_text(read_playlog(recorded.decode())).encode(), recorded)
     return len(logs)
 
 
