@@ -1,4 +1,4 @@
-"""What is said between the host and a bot: three protocols, pure and without I/O; README.md is the manual."""
+"""Define the three protocols between the host and a bot: pure functions without I/O. README.md is the manual."""
 
 from collections.abc import Mapping
 

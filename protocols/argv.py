@@ -1,4 +1,4 @@
-"""A fresh process for every question: the fields are its arguments, its standard output is the answer."""
+"""Implements argv: a new process for each question. The fields are its arguments; its standard output is the answer."""
 
 from protocols.wire import (
     Answer,
@@ -23,7 +23,7 @@ def ask(view: View) -> list[bytes]:
 
 
 def receive(grammar: Grammar, output: bytes) -> Answer:
-    """Return what a process's whole output says; its one line may lack the line end."""
+    """Parse the whole output of a process. It must be one line; the line end may be missing."""
     line = without_line_end(output)
     if b"\n" in line:
         return Fault(FaultKind.EXTRA)

@@ -1,4 +1,4 @@
-"""One long life, one JSON object a line: the fields go by their names, the answer is `{"move": "B 15"}`."""
+"""Implements json: one process for many questions, one JSON object per line. An answer is `{"move": "B 15"}`."""
 
 import json
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ from protocols.wire import (
 
 
 def to_json_value(value: object) -> object:
-    """Return a value as JSON shows it: a NamedTuple is an object, any other tuple a list."""
+    """Convert a value for JSON: a NamedTuple becomes an object, any other tuple a list."""
     if isinstance(value, tuple):
         fields = getattr(value, "_fields", None)
         if fields is not None:
@@ -29,25 +29,25 @@ def to_json_value(value: object) -> object:
 
 
 def ask(view: View) -> list[bytes]:
-    """Return the question's one line."""
+    """Return the question as one line."""
     return [lines((view,))]
 
 
 def lines(views: Iterable[View]) -> bytes:
-    """Return questions as JSON, a line each."""
+    """Return questions as JSON, one line each."""
     return b"".join(json.dumps(to_json_value(view), separators=(",", ":")).encode() + b"\n" for view in views)
 
 
 def reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; raise ValueError when a key stands in it twice."""
-    told = dict(pairs)
-    if len(told) != len(pairs):
-        raise ValueError("a key stands twice")
-    return told
+    """Return an object; raise ValueError if a key occurs twice."""
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("a key occurs twice")
+    return members
 
 
 def receive(grammar: Grammar, line: bytes) -> Answer:
-    """Return what one line says: its member "move" is a text in the game's words, or a whole number."""
+    """Parse one answer line. Its member "move" is a string in the game's grammar, or an integer."""
     line = without_line_end(line)
     if len(line) > MAX_LINE_BYTES:
         return Fault(FaultKind.FLOOD)
@@ -65,12 +65,12 @@ def receive(grammar: Grammar, line: bytes) -> Answer:
 
 
 def number(table: int, line: bytes) -> bytes:
-    """Return a question with the member "table" in front."""
+    """Return a question line with "table" as its first member."""
     return b'{"table":%d,%b' % (table, line[1:])
 
 
 def split_table_number(line: bytes) -> tuple[int, bytes]:
-    """Return an answer's member "table", 0 when it has none, and the whole line."""
+    """Return the member "table" of an answer, or 0 if it has none, and the whole line."""
     try:
         table = json.loads(line)["table"]
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -79,7 +79,7 @@ def split_table_number(line: bytes) -> tuple[int, bytes]:
 
 
 def over(table: int) -> bytes:
-    """Return the line that ends a table; it wants no answer."""
+    """Return the line that reports the end of a table. The bot does not answer it."""
     return b'{"over":%d}\n' % table
 
 

@@ -1,4 +1,4 @@
-"""One long life, one line asked, one line answered: the fields of a question are split by one blank."""
+"""Implements lines: one process for many questions. It reads and writes one line per question; spaces separate the fields."""
 
 from protocols.wire import (
     Answer,
@@ -15,12 +15,12 @@ from protocols.wire import (
 
 
 def ask(view: View) -> list[bytes]:
-    """Return the question's one line."""
+    """Return the question as one line."""
     return [encode_views((view,))]
 
 
 def receive(grammar: Grammar, line: bytes) -> Answer:
-    """Return what one line says, its line end on or off."""
+    """Parse one answer line, with or without its line end."""
     return read_move(grammar, without_line_end(line))
 
 

@@ -1,4 +1,4 @@
-"""The words of every game: moves, faults, views, how a value is spelled and how a move is read."""
+"""Defines moves, faults and views, writes the fields of a question, and parses the line of an answer."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -7,100 +7,99 @@ from functools import lru_cache
 from operator import call
 from typing import Any, NamedTuple, get_args, get_origin
 
-MAX_LINE_BYTES = 4096  # bytes, of a question and of an answer alike, line end not counted
+MAX_LINE_BYTES = 4096  # of a question or an answer, without the line end
+
+# With 4096, a fifth of Pazaak's questions had a hand that was no longer in the cache. This many do not fit into the
+# processor's cache, but the frequent ones stay in it.
 MAX_CACHED_SPELLINGS = 1 << 15
-"""Values whose spelling is remembered. With 4096 a fifth of Pazaak's questions held a hand that had been forgotten; this many
-leave the processor's cache, but those that come often do not."""
 
 
 class Move(NamedTuple):
-    """What a bot does: `Move("B", 15)` is said `B 15`."""
+    """A move of a bot: `Move("B", 15)` is written `B 15`."""
 
     verb: str
     n: int = 0
 
     def __str__(self) -> str:
-        """Return it as it is said."""
+        """Return the move as a bot writes it."""
         return f"{self.verb} {self.n}" if self.n else self.verb
 
 
 class FaultKind(StrEnum):
-    """The ways to fail to answer; each has a rogue in `sample_bots/rogues` that commits it."""
+    """The ways in which a bot fails to answer. `sample_bots/rogues` has a bot for each."""
 
     TIMEOUT = "timeout"  # no whole answer within the wall-clock limit
-    CPU = "cpu"  # more processor time than a move may take
-    MEMORY = "memory"  # more memory than the bot may have
-    FLOOD = "flood"  # more output than a move may have
-    CRASH = "crash"  # killed by a signal, or exit with an error, and no answer
-    EXIT = "exit"  # ended in good order without an answer
+    CPU = "cpu"  # more processor time than the limit of a move
+    MEMORY = "memory"  # more memory than the bot's limit
+    FLOOD = "flood"  # more output than the limit of a move
+    CRASH = "crash"  # killed by a signal, or exited with an error, without an answer
+    EXIT = "exit"  # exited with status 0 without an answer
     START = "start"  # could not be started
-    UNREADABLE = "unreadable"  # an answer that the grammar of the game does not know
+    UNREADABLE = "unreadable"  # an answer that does not match the game's grammar
     EXTRA = "extra"  # more than one line for one question
-    EARLY = "early"  # spoke before it was asked
-    EXCEPTION = "exception"  # reported by an adapter: `! ClassName`, the process lives
+    EARLY = "early"  # wrote before it was asked
+    EXCEPTION = "exception"  # reported by an adapter as `! ClassName`; the process keeps running
     ILLEGAL = "illegal"  # a well-formed move that the rules do not allow here
-    BENCHED = "benched"  # not asked any more after too many of the above
+    BENCHED = "benched"  # not asked, after too many of the faults above
 
 
 class Fault(NamedTuple):
-    """A bot's failure to answer, as the rules see it: the evidence is kept by the record."""
+    """A bot's failure to answer, as the rules receive it. The record stores the evidence."""
 
     kind: FaultKind
     detail: str = ""  # what a rule may need to know, for example "ZeroDivisionError"
 
     @property
     def ends_process(self) -> bool:
-        """Whether the process that answered so is killed. If an adapter has reported the fault, the process goes on."""
+        """Whether the bot's process is killed. After a fault that an adapter has reported, the process keeps running."""
         return self.kind is not FaultKind.EXCEPTION and self != ADAPTER_TIMEOUT
 
 
-ADAPTER_TIMEOUT = Fault(FaultKind.TIMEOUT, "TimeoutError")
-"""The fault that an adapter reports by `! TimeoutError`."""
+ADAPTER_TIMEOUT = Fault(FaultKind.TIMEOUT, "TimeoutError")  # an adapter reports it as `! TimeoutError`
 
 Answer = Move | Fault
 View = tuple[Any, ...]
-"""What a seat is shown: a NamedTuple of plain values, in the order of its line.
+"""The question to a seat: a NamedTuple of plain values, in the order in which the line has them.
 
-Its fields are int, str, bool, None, and tuples of these or of NamedTuples of these; no plain tuple holds another.
+A field is an int, str, bool or None, or a tuple of these or of NamedTuples of these. A plain tuple contains no plain tuple.
 """
 
 
 class Grammar(NamedTuple):
-    """How a game's moves are written: `pattern` matches a trimmed answer whole and names the groups `verb` and `n`."""
+    """How bots write a game's moves. `pattern` matches a whole trimmed answer; its groups are `verb` and `n`."""
 
     pattern: re.Pattern[str]
-    expected: str  # for people: "H, S, D or B <chips>"
-    verb: str = ""  # the verb of a game whose moves are bare numbers
+    expected: str  # for messages: "H, S, D or B <chips>"
+    verb: str = ""  # the verb of a game whose moves are only numbers
 
 
 class Protocol(NamedTuple):
-    """One way to talk: `ask` spells a view, `receive` reads the bytes of one answer, its line end taken off."""
+    """A protocol as a set of pure functions: `ask` writes a view as bytes, `receive` parses the bytes of one answer."""
 
     name: str
     persistent: bool  # whether one process answers many questions
-    ask: Callable[[View], list[bytes]]  # the question's words: an argument each, or one whole line
-    lines: Callable[[Iterable[View]], bytes]  # questions as text, a line each
+    ask: Callable[[View], list[bytes]]  # the question: its arguments, or one whole line
+    lines: Callable[[Iterable[View]], bytes]  # questions as text, one line each
     receive: Callable[[Grammar, bytes], Answer]
-    number: Callable[[int, bytes], bytes]  # a question line with its table's number in front
-    split_table_number: Callable[
-        [bytes], tuple[int, bytes]
-    ]  # an answer line's table, 0 when it names none, and the rest of it
-    over: Callable[[int], bytes]  # the line that ends a table and wants no answer
+    number: Callable[[int, bytes], bytes]  # adds the table's number to a question line
+    # Returns the table number of an answer line (0 if there is none) and the rest of the line.
+    split_table_number: Callable[[bytes], tuple[int, bytes]]
+    over: Callable[[int], bytes]  # the line that reports the end of a table; the bot does not answer it
 
 
 class _SpellingCache(dict[object, str]):
-    """How values are spelled: the same few come again and again, some hundred thousand times a second."""
+    """A cache of written values: the same few values occur some hundred thousand times a second."""
 
-    def __init__(self, spelled: Callable[[Any], str]) -> None:
+    def __init__(self, function: Callable[[Any], str]) -> None:
         super().__init__()
-        self._spelled = spelled
+        self._function = function
 
     def __missing__(self, value: object) -> str:
-        said = self._spelled(value)
+        text = self._function(value)
         if len(self) >= MAX_CACHED_SPELLINGS:
             self.clear()
-        self[value] = said
-        return said
+        self[value] = text
+        return text
 
 
 def _field(value: object) -> str:
@@ -115,18 +114,18 @@ def _field(value: object) -> str:
         return str(int(value))
     if isinstance(value, str):
         return value
-    raise TypeError(f"a view holds numbers, texts, truths, None and tuples of these, not {value!r}")
+    raise TypeError(f"a view holds int, str, bool, None and tuples of these, not {value!r}")
 
 
 _field_spellings = _SpellingCache(_field)
 _struct_spellings = _SpellingCache(lambda value: ":".join(map(_spell_field, value)))
-"""NamedTuples apart: they are spelled otherwise than their equals, plain tuples."""
+# NamedTuples have their own cache: they equal plain tuples but are written differently.
 
 
 def spell(value: object) -> str:
-    """Return one field of a question; an empty one is `-`, so no field is ever missing.
+    """Return one field of a question as text. An empty field is `-`, so a line always has all its fields.
 
-    Lists are joined by commas, the fields of a NamedTuple in one by colons. Raise TypeError for what no view may hold.
+    The items of a list are joined by commas, the fields of a NamedTuple by colons. Raise TypeError for any other type.
     """
     if isinstance(value, tuple) and type(value) is not tuple:
         return _struct_spellings[value]
@@ -146,9 +145,9 @@ def _spell_structs(value: Iterable[object]) -> str:
 
 
 def _speller_of(hint: object) -> Callable[[Any], str]:
-    """Return how to spell a field of this type: from memory, unless that takes longer than to spell it.
+    """Return the function that writes a field of this type: from the cache, unless that takes longer than writing it.
 
-    A text is its own spelling. A list of NamedTuples seldom comes again, and hashing it is dear; its members do.
+    A string needs no cache. A list of NamedTuples seldom repeats and is slow to hash, but its members repeat.
     """
     if hint is str:
         return _spell_text
@@ -158,12 +157,12 @@ def _speller_of(hint: object) -> Callable[[Any], str]:
 
 
 class _FieldSpellers(dict[type[View], tuple[Callable[[Any], str], ...]]):
-    """How to spell the fields of each kind of view; empty where all of them are remembered."""
+    """The functions that write the fields of each type of view; empty if the cache writes all of them."""
 
     def __missing__(self, kind: type[View]) -> tuple[Callable[[Any], str], ...]:
         hints = getattr(kind, "__annotations__", {})
-        ways = tuple([_speller_of(hints.get(name)) for name in getattr(kind, "_fields", ())])
-        self[kind] = ways if any(way is not _spell_field for way in ways) else ()
+        spellers = tuple([_speller_of(hints.get(name)) for name in getattr(kind, "_fields", ())])
+        self[kind] = spellers if any(each is not _spell_field for each in spellers) else ()
         return self[kind]
 
 
@@ -171,10 +170,13 @@ _field_spellers = _FieldSpellers()
 
 
 def encode_views(views: Iterable[View]) -> bytes:
-    """Return questions as text, a line each: their fields, split by one blank."""
-    word, ways_of = _spell_field, _field_spellers.__getitem__
-    lines = [" ".join(map(call, ways, view) if (ways := ways_of(type(view))) else map(word, view)) for view in views]
-    lines.append("")  # the last line has its end, too
+    """Return questions as text, one line each: their fields, separated by one space."""
+    spell_one, spellers_of = _spell_field, _field_spellers.__getitem__
+    lines = [
+        " ".join(map(call, spellers, view) if (spellers := spellers_of(type(view))) else map(spell_one, view))
+        for view in views
+    ]
+    lines.append("")  # ends the last line
     return "\n".join(lines).encode()
 
 
@@ -184,9 +186,9 @@ REPORTED_FAULT = re.compile(r"! ?([A-Za-z_][A-Za-z0-9_.]{0,99})")
 
 @lru_cache(maxsize=8192)
 def read_move(grammar: Grammar, line: bytes) -> Answer:
-    """Return the move that one answer line says, or the fault that it is.
+    """Parse one answer line into a move or a fault.
 
-    `! TimeoutError` and `! ClassName` are how an adapter reports what happened inside a function of its bot.
+    An adapter writes `! TimeoutError` or `! ClassName` to report an exception inside a function of its bot.
     """
     if len(line) > MAX_LINE_BYTES:
         return Fault(FaultKind.FLOOD)
@@ -199,30 +201,30 @@ def read_move(grammar: Grammar, line: bytes) -> Answer:
     match = grammar.pattern.fullmatch(text)
     if match is None:
         return Fault(FaultKind.UNREADABLE)
-    said = match.groupdict()
-    verb = (said.get("verb") or grammar.verb).partition(" ")[0].upper()
-    return Move(verb, int(said["n"]) if said.get("n") else 0)
+    groups = match.groupdict()
+    verb = (groups.get("verb") or grammar.verb).partition(" ")[0].upper()
+    return Move(verb, int(groups["n"]) if groups.get("n") else 0)
 
 
 NUMBERED_LINE = re.compile(rb"([1-9][0-9]{0,11}) (.*)", re.DOTALL)
 
 
 def number(table: int, line: bytes) -> bytes:
-    """Return a question line with its table's number in front."""
+    """Return a question line that starts with its table's number."""
     return b"%d %b" % (table, line)
 
 
 def split_table_number(line: bytes) -> tuple[int, bytes]:
-    """Return an answer line's table and the rest of it; table 0 when it names none."""
+    """Return the table number of an answer line, or 0 if it has none, and the rest of the line."""
     match = NUMBERED_LINE.fullmatch(line)
     return (int(match[1]), match[2]) if match else (0, line)
 
 
 def over(table: int) -> bytes:
-    """Return the line that ends a table; it wants no answer."""
+    """Return the line that reports the end of a table. The bot does not answer it."""
     return b"over %d\n" % table
 
 
 def without_line_end(line: bytes) -> bytes:
-    """Return a line without its LF and the one CR that may stand before it."""
+    """Return a line without its LF, and without a CR before it."""
     return line.removesuffix(b"\n").removesuffix(b"\r")
