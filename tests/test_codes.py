@@ -159,14 +159,14 @@ error[C004] stage "" needs 8 bots, 0 are ready
     "C005": '''\
 error[C005] croupier.toml:1: is not TOML: Invalid value
   game = cardshark
-  hint: texts stand in quotes: game = "cardshark"''',
+  hint: write strings in quotes: game = "cardshark"''',
     "C006": """\
-error[C006] croupier.toml:2: bots = 3 is no list""",
+error[C006] croupier.toml:2: bots = 3 is not a list""",
     "C007": """\
 error[C007] croupier.toml: the file has no game
   hint: game = …""",
     "C008": """\
-error[C008] croupier.toml:1: game = "chess" is no game
+error[C008] croupier.toml:1: game = "chess" is not a game
   hint: one of cardshark, pazaak, holdem""",
     "C009": """\
 error[C009] croupier.toml:3: workers = 0 is out of range

@@ -110,8 +110,8 @@ def test_a_missing_key_is_placed_at_its_table() -> None:
 
 
 NO_TOML = [
-    (b"game = cardshark\n", 'error[C005] f:1: is not TOML: Invalid value\n  game = cardshark\n  hint: texts stand in quotes: game = "cardshark"'),
-    (b'a = 1\nmove = 1 s # x\n', 'error[C005] f:2: is not TOML: Expected newline or end of document after a statement\n  move = 1 s # x\n  hint: texts stand in quotes: move = "1 s"'),
+    (b"game = cardshark\n", 'error[C005] f:1: is not TOML: Invalid value\n  game = cardshark\n  hint: write strings in quotes: game = "cardshark"'),
+    (b'a = 1\nmove = 1 s # x\n', 'error[C005] f:2: is not TOML: Expected newline or end of document after a statement\n  move = 1 s # x\n  hint: write strings in quotes: move = "1 s"'),
     (b'a = "1\n', 'error[C005] f:1: is not TOML: Illegal character \'\\n\'\n  a = "1'),
     (b"a = 1\na = 2\n", "error[C005] f:2: is not TOML: Cannot overwrite a value\n  a = 2"),
     (b"a = [1,\n", "error[C005] f:1: is not TOML: Invalid value\n  a = [1,"),
@@ -147,7 +147,7 @@ def test_a_config_may_be_a_link_but_no_device(tmp_path: Path) -> None:
     (tmp_path / "link.toml").symlink_to("real.toml")
     (tmp_path / "zero.toml").symlink_to("/dev/zero")
     assert read(tmp_path / "link.toml").data == {"game": "pazaak"}
-    with pytest.raises(UserError, match="is no regular file"):
+    with pytest.raises(UserError, match="is not a regular file"):
         read(tmp_path / "zero.toml")
 
 
@@ -172,17 +172,17 @@ CARDS, PAIRS, CHIPS = 'game = "cardshark"\n', 'game = "pazaak"\n', 'game = "hold
 WRONG = [
     # top
     ("", "error[C007] croupier.toml: the file has no game\n  hint: game = …"),
-    ('game = "blackjack"', 'error[C008] croupier.toml:1: game = "blackjack" is no game\n  hint: one of cardshark, pazaak, holdem'),
-    ('game = "Pazak"', 'error[C008] croupier.toml:1: game = "Pazak" is no game\n  hint: pazaak'),
-    (CARDS + "seed = 2026", 'error[C006] croupier.toml:2: seed = 2026 is no text\n  hint: "random", or "2026" for practice'),
+    ('game = "blackjack"', 'error[C008] croupier.toml:1: game = "blackjack" is not a game\n  hint: one of cardshark, pazaak, holdem'),
+    ('game = "Pazak"', 'error[C008] croupier.toml:1: game = "Pazak" is not a game\n  hint: pazaak'),
+    (CARDS + "seed = 2026", 'error[C006] croupier.toml:2: seed = 2026 is not a string\n  hint: "random", or "2026" for practice'),
     (CARDS + 'seed = ""', 'error[C009] croupier.toml:2: seed = "" is empty'),
     (CARDS + 'name = "a\\u001b[2J"', 'error[C009] croupier.toml:2: name = "a\\u001b[2J" has a character that cannot be printed'),
-    (CARDS + 'bots = "bots/*"', 'error[C006] croupier.toml:2: bots = "bots/*" is no list\n  hint: bots = ["bots/*"]'),
-    (CARDS + "bots = [\n  'bots/*',\n  3,\n]", 'error[C006] croupier.toml:4: bots: 3 is no text\n  hint: "3"'),
+    (CARDS + 'bots = "bots/*"', 'error[C006] croupier.toml:2: bots = "bots/*" is not a list\n  hint: bots = ["bots/*"]'),
+    (CARDS + "bots = [\n  'bots/*',\n  3,\n]", 'error[C006] croupier.toml:4: bots: 3 is not a string\n  hint: "3"'),
     (CARDS + 'bots = ["bots/nestr"]', 'error[C012] croupier.toml:2: "bots/nestr" is no bot\n  hint: bots/nestor'),
     (CARDS + 'bots = ["x", "bots/*"]', 'error[C012] croupier.toml:2: "x" is no bot\n  hint: nothing of that name is in .'),
     (CARDS + 'bots = [\n"sample:lim71"]', 'error[C012] croupier.toml:3: there is no sample bot of cardshark called "lim71"\n  hint: sample:lim17'),
-    (CARDS + "limits = 3", "error[C006] croupier.toml:2: limits = 3 is no table\n  hint: [limits] on a line of its own, its keys below"),
+    (CARDS + "limits = 3", "error[C006] croupier.toml:2: limits = 3 is not a table\n  hint: write [limits] on a line of its own, and its keys below it"),
     (CARDS + 'memory = "1 MiB"', 'error[C001] croupier.toml:2: unknown key "memory"\n  hint: memory belongs in [limits]'),
     (CARDS + "bost = []", 'error[C001] croupier.toml:2: unknown key "bost"\n  hint: bots'),
     # limits
@@ -198,36 +198,36 @@ WRONG = [
     (CARDS + '[limits]\nmemory = 64', 'error[C002] croupier.toml:3: memory = 64  has no unit\n  hint: "64 MiB" or "65536 KiB"'),
     (CARDS + '[limits]\nmemory = "' + "9" * 50 + ' GiB"', None),
     (CARDS + "[limits]\ntasks = 0", "error[C009] croupier.toml:3: tasks = 0 is out of range\n  hint: 1 to 4096"),
-    (CARDS + '[limits]\ntasks = "64"', 'error[C006] croupier.toml:3: tasks = "64" is no whole number\n  hint: 64'),
-    (CARDS + "[limits]\ntasks = 6.5", "error[C006] croupier.toml:3: tasks = 6.5 is no whole number"),
-    (CARDS + "[limits]\ntasks = true", "error[C006] croupier.toml:3: tasks = true is no whole number"),
+    (CARDS + '[limits]\ntasks = "64"', 'error[C006] croupier.toml:3: tasks = "64" is not a whole number\n  hint: 64'),
+    (CARDS + "[limits]\ntasks = 6.5", "error[C006] croupier.toml:3: tasks = 6.5 is not a whole number"),
+    (CARDS + "[limits]\ntasks = true", "error[C006] croupier.toml:3: tasks = true is not a whole number"),
     # sandbox, run, report
-    (CARDS + '[sandbox]\nlevel = "L5"', 'error[C008] croupier.toml:3: level = "L5" is no level of isolation\n  hint: one of L4, L3, L2, none'),
-    (CARDS + '[run]\nworkers = "all"', 'error[C008] croupier.toml:3: workers = "all" is no number of workers\n  hint: "auto", or a number'),
+    (CARDS + '[sandbox]\nlevel = "L5"', 'error[C008] croupier.toml:3: level = "L5" is not a level of isolation\n  hint: one of L4, L3, L2, none'),
+    (CARDS + '[run]\nworkers = "all"', 'error[C008] croupier.toml:3: workers = "all" is not a number of workers\n  hint: "auto", or a number'),
     (CARDS + "[run]\nworkers = 0", "error[C009] croupier.toml:3: workers = 0 is out of range\n  hint: 1 to 1024"),
     (CARDS + '[run]\nstop_early = "yes"', 'error[C006] croupier.toml:3: stop_early = "yes" is neither true nor false'),
-    (CARDS + "[report]\nhtml = 1", 'error[C006] croupier.toml:3: html = 1 is no text\n  hint: "1"'),
+    (CARDS + "[report]\nhtml = 1", 'error[C006] croupier.toml:3: html = 1 is not a string\n  hint: "1"'),
     # rules
-    (CARDS + '[rules]\npreset = "thred"', 'error[C008] croupier.toml:3: preset = "thred" is no preset of cardshark\n  hint: thread'),
-    (CARDS + "[rules]\npreset = 1", "error[C008] croupier.toml:3: preset = 1 is no preset of cardshark\n  hint: one of thread, engine2011"),
+    (CARDS + '[rules]\npreset = "thred"', 'error[C008] croupier.toml:3: preset = "thred" is not a preset of cardshark\n  hint: thread'),
+    (CARDS + "[rules]\npreset = 1", "error[C008] croupier.toml:3: preset = 1 is not a preset of cardshark\n  hint: one of thread, engine2011"),
     (CARDS + "[rules]\nchip = 100", 'error[C001] croupier.toml:3: unknown key "chip" in [rules]\n  hint: chips'),
     (CARDS + "[rules]\nstacks = [1]", None),
     (CARDS + "[rules]\nbots = []", None),
-    (CARDS + '[rules]\nchips = "200"', 'error[C006] croupier.toml:3: chips = "200" is no whole number\n  hint: 200'),
+    (CARDS + '[rules]\nchips = "200"', 'error[C006] croupier.toml:3: chips = "200" is not a whole number\n  hint: 200'),
     (CARDS + "[rules]\nseats = 5", "error[C009] croupier.toml:3: seats = 5 is out of range\n  hint: 1 to 4"),
-    (CHIPS + '[rules]\nranking = "standart"', 'error[C008] croupier.toml:3: ranking = "standart" is no ranking\n  hint: standard'),
+    (CHIPS + '[rules]\nranking = "standart"', 'error[C008] croupier.toml:3: ranking = "standart" is not a ranking\n  hint: standard'),
     (PAIRS + "[rules]\nstands_at_goal = 1", "error[C006] croupier.toml:3: stands_at_goal = 1 is neither true nor false"),
     # stages
-    (CARDS + '[[stage]]\nkind = "tabels"', 'error[C008] croupier.toml:3: kind = "tabels" is no kind of stage\n  hint: tables'),
+    (CARDS + '[[stage]]\nkind = "tabels"', 'error[C008] croupier.toml:3: kind = "tabels" is not a kind of stage\n  hint: tables'),
     (CARDS + '[[stage]]\nname = "x"', "error[C007] croupier.toml:2: [[stage]] has no kind\n  hint: one of tables, round-robin, knockout, groups"),
-    (CARDS + '[stage]\nkind = "tables"', 'error[C006] croupier.toml:2: stage = { kind = "tables" } is no list\n  hint: [[stage]]'),
+    (CARDS + '[stage]\nkind = "tables"', 'error[C006] croupier.toml:2: stage = { kind = "tables" } is not a list\n  hint: [[stage]]'),
     (CARDS + '[[stage]]\nkind = "knockout"', 'error[C013] croupier.toml:3: kind = "knockout" needs a game that two can play and one can win, and cardshark is none\n  hint: for cardshark: tables'),
     (PAIRS + '[[stage]]\nkind = "tables"', 'error[C013] croupier.toml:3: kind = "tables" needs a game whose chips go from table to table, and pazaak is none\n  hint: for pazaak: round-robin, knockout'),
     (CARDS + '[[stage]]\nkind = "tables"\ntorneys = 3', 'error[C001] croupier.toml:4: unknown key "torneys" in [[stage]]\n  hint: tourneys'),
     (CARDS + '[[stage]]\nkind = "tables"\ntourneys = 0', "error[C009] croupier.toml:4: tourneys = 0 is out of range\n  hint: 1 to 10000000"),
-    (CARDS + '[[stage]]\nkind = "tables"\nname = "../x"', 'error[C009] croupier.toml:4: name = "../x" is no name of a stage\n  hint: up to 40 letters, digits, _ and -'),
+    (CARDS + '[[stage]]\nkind = "tables"\nname = "../x"', 'error[C009] croupier.toml:4: name = "../x" is not a name of a stage\n  hint: up to 40 letters, digits, _ and -'),
     (CARDS + '[[stage]]\nkind = "tables"\n[[stage]]\nkind = "tables"', 'error[C009] croupier.toml:4: two stages are called "tables"\n  hint: name = "tables-2"'),
-    (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = ["chips"]', 'error[C008] croupier.toml:4: rank_by: "chips" is no way to rank here\n  hint: one of games, hands, elo'),
+    (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = ["chips"]', 'error[C008] croupier.toml:4: rank_by: "chips" is not a way to rank here\n  hint: one of games, hands, elo'),
     (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = []', "error[C009] croupier.toml:4: rank_by = [] ranks nobody\n  hint: leave it out"),
     (CHIPS + '[[stage]]\nkind = "groups"\nadvance = 3\nuntil = 2', "error[C013] croupier.toml:5: until = 2 can not be reached: 3 of each group advance\n  hint: advance = 2"),
 ]  # fmt: skip

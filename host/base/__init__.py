@@ -1,1 +1,1 @@
-"""Shared by all packages: errors, paths, configuration files, safe text."""
+"""Provides what all packages share: errors, paths, configuration files, safe text."""

@@ -1,4 +1,4 @@
-"""A TOML file that knows the line of every key, and says all that is wrong with it at once."""
+"""Reads TOML files with the line of every key, checks them against a model, and reports all errors at once."""
 
 import dataclasses
 import difflib
@@ -15,30 +15,33 @@ from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from host.base.errors import Problem, UserError
+from host.base.format import with_article
 from host.base.safe_text import one_line
 
-MAX_FILE_BYTES = 64 * 1024  # bytes of a configuration or manifest
-DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){50}""")
-"""The start of a key that nobody means; what it takes to read one grows with the square of its parts."""
+MAX_FILE_BYTES = 64 * 1024
 
-MAX_HINT_LINE_CHARS = 200  # characters of a line in which a slip is looked for: what that costs grows likewise
+# The start of a key with more than 50 parts. The time to read a key grows with the square of the number of its parts.
+DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){50}""")
+
+# Longer lines are not searched for a missing quote: the time grows with the square of the length.
+MAX_HINT_LINE_CHARS = 200
 
 Key = tuple[str | int, ...]
 T = TypeVar("T")
 
 
-# What people are shown.
+# Text for messages.
 
 
 def display_path(path: Path) -> str:
-    """Return a path for a message: relative to the current folder where it lies in it."""
+    """Return a path for a message: relative to the current folder if it is inside it."""
     absolute = Path(os.path.abspath(path))  # noqa: PTH100 - Path.resolve would follow links
-    here = Path.cwd()
-    return one_line(str(absolute.relative_to(here) if absolute.is_relative_to(here) else path))
+    current = Path.cwd()
+    return one_line(str(absolute.relative_to(current) if absolute.is_relative_to(current) else path))
 
 
 def to_toml(value: object) -> str:
-    """Return a value as TOML writes it, cut where it is long."""
+    """Return a value as TOML, cut to 60 characters."""
     match value:
         case bool():
             text = "true" if value else "false"
@@ -54,36 +57,36 @@ def to_toml(value: object) -> str:
 
 
 def closest_match(word: str, words: Iterable[str]) -> str:
-    """Return the word that was probably meant; empty when none comes close."""
-    lower = {known.lower(): known for known in words}
-    found = difflib.get_close_matches(word.lower(), lower, 1, 0.6)
-    return lower[found[0]] if found else ""
+    """Return the most similar of the words, without regard to case; "" if none is similar."""
+    by_lower_case = {each.lower(): each for each in words}
+    matches = difflib.get_close_matches(word.lower(), by_lower_case, 1, 0.6)
+    return by_lower_case[matches[0]] if matches else ""
 
 
-# Reading, and where each key stands.
+# Reading a file, and the line of each key.
 
 
 class Toml(NamedTuple):
-    """A file that has been read: its name for messages, its values, and the line of every key."""
+    """A TOML file that has been read: its name for messages, its values, and the line of every key."""
 
     name: str
     data: dict[str, Any]
     lines: Mapping[Key, int]
 
     def where(self, *key: str | int) -> str:
-        """Return `croupier.toml:14`: the line of a key, else of the table it is missing from, else the file alone."""
+        """Return `croupier.toml:14`: the line of a key. If the key is missing, use its table; else only the file name."""
         while key and key not in self.lines:
             key = key[:-1]
         return f"{self.name}:{self.lines[key]}" if key else self.name
 
 
 def read(path: Path) -> Toml:
-    """Read a file, through links too; raise Refused when it is missing, too large or no TOML."""
+    """Read a file; links are followed. Raise UserError (exit code 3) if it is missing, too large or not TOML."""
     return _read(path, 0)
 
 
 def read_untrusted(path: Path) -> Toml:
-    """Read a file that a guest wrote: as `read`, but never through a link."""
+    """Read a file that a stranger wrote: as `read`, but do not follow a link."""
     return _read(path, os.O_NOFOLLOW)
 
 
@@ -96,7 +99,7 @@ def _read(path: Path, flags: int) -> Toml:
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise UserError([Problem("C011", name, "cannot be read: it is no regular file")], 3)
+            raise UserError([Problem("C011", name, "cannot be read: it is not a regular file")], 3)
         content = file.read(MAX_FILE_BYTES + 1)
     if len(content) > MAX_FILE_BYTES:
         raise UserError([Problem("C005", name, f"is larger than {MAX_FILE_BYTES // 1024} KiB")], 3)
@@ -104,7 +107,7 @@ def _read(path: Path, flags: int) -> Toml:
 
 
 def parse(content: bytes, name: str) -> Toml:
-    """Return what the bytes of a TOML file say; raise Refused with the line where they say nothing."""
+    """Parse the bytes of a TOML file. Raise UserError (exit code 3) with the line of the first error."""
     try:
         text = content.decode()
     except UnicodeDecodeError as error:
@@ -122,7 +125,7 @@ def parse(content: bytes, name: str) -> Toml:
         return Toml(name, data, _Scanner(text).lines())
     except RecursionError:
         raise UserError([Problem("C005", name, "is nested too deeply")], 3) from None
-    except ValueError as error:  # TOMLDecodeError, or a number of more digits than Python reads
+    except ValueError as error:  # TOMLDecodeError, or a number with more digits than Python accepts
         raise UserError([_syntax_error(text, name, str(error))], 3) from None
 
 
@@ -130,22 +133,22 @@ UNQUOTED = re.compile(r"\s*([A-Za-z0-9_-]+)\s*=\s*([^\"'\[{\s][^\"'#]*?)\s*(?:#.
 
 
 def _syntax_error(text: str, name: str, error: str) -> Problem:
-    said = re.fullmatch(r"(.*?) \(at (?:line (\d+), column \d+|end of document)\)", error, re.DOTALL)
-    if said is None:
+    match = re.fullmatch(r"(.*?) \(at (?:line (\d+), column \d+|end of document)\)", error, re.DOTALL)
+    if match is None:
         return Problem("C005", name, f"is not TOML: {one_line(error)}")
     lines = text.splitlines() or [""]
-    number = int(said[2]) if said[2] else len(lines)
+    number = int(match[2]) if match[2] else len(lines)
     line = lines[min(number, len(lines)) - 1]
     unquoted = UNQUOTED.fullmatch(line) if len(line) <= MAX_HINT_LINE_CHARS else None
     if unquoted and unquoted[2].replace(".", "").isdecimal():
-        unquoted = None  # a number may stand so
-    hint = f'texts stand in quotes: {one_line(unquoted[1])} = "{one_line(unquoted[2])}"' if unquoted else ""
+        unquoted = None  # a number needs no quotes
+    hint = f'write strings in quotes: {one_line(unquoted[1])} = "{one_line(unquoted[2])}"' if unquoted else ""
     evidence = one_line(line.strip())[:80]
-    return Problem("C005", f"{name}:{number}", f"is not TOML: {one_line(said[1])}", evidence, hint)
+    return Problem("C005", f"{name}:{number}", f"is not TOML: {one_line(match[1])}", evidence, hint)
 
 
 class _Scanner:
-    """Finds where the keys of a valid TOML text stand: tomllib, which has read it before, does not tell."""
+    """Finds the lines of all keys in a valid TOML text. tomllib, which has parsed the text before, does not report them."""
 
     BLANK = re.compile(r"(?:[ \t\n]+|#[^\n]*)*")
     SPACE = re.compile(r"[ \t]*")
@@ -153,13 +156,13 @@ class _Scanner:
     TEXT = re.compile(
         r'"""(?:[^\\]|\\.)*?"""(?:"{0,2})' r"|'''.*?'''(?:'{0,2})" r'|"(?:[^"\\]|\\.)*"' r"|'[^']*'", re.DOTALL
     )
-    OTHER = re.compile(r"[^,\]}#\n]+")  # numbers, dates (which may hold a blank), true and false
+    OTHER = re.compile(r"[^,\]}#\n]+")  # numbers, dates (which may contain a space), true and false
 
     def __init__(self, text: str) -> None:
         self._text, self._at = text, 0
         self._ends = [found.start() for found in re.finditer("\n", text)]
         self._found: dict[Key, int] = {}
-        self._tables: dict[Key, int] = {}  # how many tables an array of tables has so far
+        self._tables: dict[Key, int] = {}  # the number of tables so far in each array of tables
 
     def lines(self) -> dict[Key, int]:
         """Return the line of every key, table and element."""
@@ -184,7 +187,7 @@ class _Scanner:
                 self._pair(table)
 
     def _in_arrays(self, keys: Key, *, last: bool = False) -> Key:
-        """Return a header's path: a name that is an array of tables means its newest table."""
+        """Return the path of a header. The name of an array of tables means its last table."""
         path: Key = ()
         for at, key in enumerate(keys):
             path = (*path, key)
@@ -198,17 +201,17 @@ class _Scanner:
             self._found.setdefault(path[:length], line)
         return path
 
-    def _skip(self, what: re.Pattern[str]) -> str:
-        found = what.match(self._text, self._at)
-        if found is None:
+    def _skip(self, pattern: re.Pattern[str]) -> str:
+        match = pattern.match(self._text, self._at)
+        if match is None:
             return ""
-        self._at = found.end()
-        return found[0]
+        self._at = match.end()
+        return match[0]
 
-    def _next(self, sign: str) -> bool:
-        if not self._text.startswith(sign, self._at):
+    def _next(self, token: str) -> bool:
+        if not self._text.startswith(token, self._at):
             return False
-        self._at += len(sign)
+        self._at += len(token)
         return True
 
     def _key(self) -> Key:
@@ -244,18 +247,18 @@ class _Scanner:
             self._skip(self.OTHER)
 
     def _inside(self, end: str) -> bool:
-        """Go to the next element; return False behind the last."""
+        """Go to the next element; return False after the last one."""
         self._skip(self.BLANK)
         if self._next(","):
             self._skip(self.BLANK)
         return not self._next(end)
 
 
-# What a value may be.
+# Types of values.
 
 
 class InvalidValue(ValueError):
-    """Raised by a check: `message` goes on where `key = value` ends, "has no unit" say."""
+    """Raised by a check of a value. `message` follows `key = value` in the error, for example "has no unit"."""
 
     def __init__(self, code: str, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -263,10 +266,10 @@ class InvalidValue(ValueError):
 
 
 class ValueType(NamedTuple):
-    """How a value is written: `check` returns what a raw one means or raises Wrong, `schema` says it to machines.
+    """The type of a value in a file: `check` converts a raw value or raises InvalidValue; `schema` is its JSON schema.
 
-    It stands in `Annotated[int, whole(1, 9)]`. Models are dataclasses, so pydantic, which takes 80 ms to import, is
-    there only when a file is read.
+    It is used in `Annotated[int, integer(1, 9)]`. Models are dataclasses, so that pydantic, which takes 80 ms to import,
+    is imported only when a file is read.
     """
 
     check: Callable[[Any], Any]
@@ -281,22 +284,22 @@ class ValueType(NamedTuple):
         return dict(self.schema)
 
 
-def integer(least: int, most: int) -> ValueType:
-    """Return what a whole number within bounds is."""
+def integer(minimum: int, maximum: int) -> ValueType:
+    """Return the type of an integer within bounds."""
 
     def check(value: Any) -> int:
         if type(value) is not int:
             number = isinstance(value, str) and value.replace("_", "").isdecimal()
-            raise InvalidValue("C006", "is no whole number", value if number else "")
-        if not least <= value <= most:
-            raise InvalidValue("C009", "is out of range", f"{least} to {most}")
+            raise InvalidValue("C006", "is not a whole number", value if number else "")
+        if not minimum <= value <= maximum:
+            raise InvalidValue("C009", "is out of range", f"{minimum} to {maximum}")
         return value
 
-    return ValueType(check, {"type": "integer", "minimum": least, "maximum": most})
+    return ValueType(check, {"type": "integer", "minimum": minimum, "maximum": maximum})
 
 
 def flag(value: Any) -> bool:
-    """Return true or false; raise Wrong for anything else."""
+    """Return a bool; raise InvalidValue for any other value."""
     if type(value) is not bool:
         word = str(value).lower()
         raise InvalidValue("C006", "is neither true nor false", word if word in ("true", "false") else "")
@@ -307,9 +310,9 @@ Flag = Annotated[bool, ValueType(flag, {"type": "boolean"})]
 
 
 def plain_string(value: Any) -> str:
-    """Return a text of one line without control characters; raise Wrong for anything else."""
+    """Return a string of one line without control characters; raise InvalidValue for any other value."""
     if not isinstance(value, str):
-        raise InvalidValue("C006", "is no text", f'"{value}"' if isinstance(value, int | float) else "")
+        raise InvalidValue("C006", "is not a string", f'"{value}"' if isinstance(value, int | float) else "")
     if not value.strip():
         raise InvalidValue("C009", "is empty")
     if not value.isprintable():
@@ -322,34 +325,35 @@ def plain_string(value: Any) -> str:
 Text = Annotated[str, ValueType(plain_string, {"type": "string"})]
 
 
-def matches(pattern: str, what: str, hint: str = "") -> ValueType:
-    """Return what a text of one form is; `what` goes on after "is no"."""
+def matches(pattern: str, noun: str, hint: str = "") -> ValueType:
+    """Return the type of a string that matches a pattern; the error message names it by the noun."""
 
     def check(value: Any) -> str:
         if not re.fullmatch(pattern, plain_string(value)):
-            raise InvalidValue("C009", f"is no {what}", hint)
+            raise InvalidValue("C009", f"is not {with_article(noun)}", hint)
         return str(value)
 
     return ValueType(check, {"type": "string", "pattern": f"^(?:{pattern})$"})
 
 
-def one_of(choices: Callable[[], Iterable[str]], what: str) -> ValueType:
-    """Return what one of some words is; `choices` is asked only when a file is read."""
+def one_of(choices: Callable[[], Iterable[str]], noun: str) -> ValueType:
+    """Return the type of a string that is one of the choices; `choices` is called only when a file is read."""
 
     def check(value: Any) -> str:
-        known = list(choices())
-        if plain_string(value) not in known:
-            raise InvalidValue("C008", f"is no {what}", closest_match(value, known) or "one of " + ", ".join(known))
+        words = list(choices())
+        if plain_string(value) not in words:
+            hint = closest_match(value, words) or "one of " + ", ".join(words)
+            raise InvalidValue("C008", f"is not {with_article(noun)}", hint)
         return str(value)
 
     return ValueType(check, {"type": "string"})
 
 
-# A whole file against a model.
+# Checking a whole file against a model.
 
 
 def load_model(source: Path | Toml, model: type[T]) -> T:
-    """Return what a file says as a value of the model, a dataclass; raise Refused with everything wrong in it."""
+    """Return a file as a value of the model, a dataclass. Raise UserError (exit code 3) with all problems of the file."""
     from pydantic import ValidationError
 
     toml = read(source) if isinstance(source, Path) else source
@@ -361,7 +365,7 @@ def load_model(source: Path | Toml, model: type[T]) -> T:
 
 @cache
 def _reader(model: Any) -> Any:
-    """Return pydantic's reader of a model, which takes longer to make than most files to read."""
+    """Return pydantic's reader of a model. Creating one takes longer than reading most files."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(model)
@@ -395,36 +399,35 @@ def _problem(toml: Toml, model: type, error: Any) -> Problem:
             )
         case "union_tag_invalid":
             name, tag = error["ctx"]["discriminator"].strip("'"), str(error["ctx"]["tag"])
-            known = _tags(table, name)
-            hint = closest_match(tag, known) or "one of " + ", ".join(known)
+            tags = _tags(table, name)
+            hint = closest_match(tag, tags) or "one of " + ", ".join(tags)
             return Problem(
-                "C008", toml.where(*key, name), f"{name} = {to_toml(tag)} is no {name} of {key[0]}", hint=hint
+                "C008", toml.where(*key, name), f"{name} = {to_toml(tag)} is not a {name} of {key[0]}", hint=hint
             )
         case "dataclass_type" | "dict_type":
-            hint = f"[{key[-1]}] on a line of its own, its keys below"
-            return Problem("C006", where, f"{_key_value(key, value)} is no table", hint=hint)
+            hint = f"write [{key[-1]}] on a line of its own, and its keys below it"
+            return Problem("C006", where, f"{_key_value(key, value)} is not a table", hint=hint)
         case "tuple_type":
             hint = f"{key[-1]} = [{to_toml(value)}]" if isinstance(value, str) else ""
             if isinstance(value, dict):
                 hint = f"[[{key[-1]}]]"
-            return Problem("C006", where, f"{_key_value(key, value)} is no list", hint=hint)
+            return Problem("C006", where, f"{_key_value(key, value)} is not a list", hint=hint)
         case _:
             return Problem("C006", where, f"{_key_value(key, value)}: {error['msg']}")
 
 
-RENAMED_KEYS = {"abreast": "parallel_tables", "tables": "table_ids"}
-"""Keys of earlier versions, with their names of today."""
+RENAMED_KEYS = {"abreast": "parallel_tables", "tables": "table_ids"}  # keys of earlier versions, with their new names
 
 
-def unknown_key(where: str, key: Key, known: Collection[str], homes: Mapping[str, str]) -> Problem:
-    """Return the problem of a key that nobody reads; `homes` says which tables know keys of other places."""
+def unknown_key(where: str, key: Key, keys: Collection[str], tables: Mapping[str, str]) -> Problem:
+    """Return the problem of an unknown key. `keys` are valid here; `tables` maps other keys to the place of each."""
     word = str(key[-1])
     new_name = RENAMED_KEYS.get(word, "")
-    hint = new_name if new_name in known else closest_match(word, known)
-    if not hint and word in homes:
-        hint = f"{word} belongs {homes[word]}"
+    hint = new_name if new_name in keys else closest_match(word, keys)
+    if not hint and word in tables:
+        hint = f"{word} belongs {tables[word]}"
     inside = f" in {_table_header(key[:-1])}" if key[:-1] else ""
-    return Problem("C001", where, f"unknown key {to_toml(word)}{inside}", hint=hint or "known: " + ", ".join(known))
+    return Problem("C001", where, f"unknown key {to_toml(word)}{inside}", hint=hint or "known: " + ", ".join(keys))
 
 
 def _key_value(key: Key, value: object) -> str:
@@ -434,7 +437,7 @@ def _key_value(key: Key, value: object) -> str:
 
 
 def _table_header(key: Key) -> str:
-    """Return a table's header, "" for the top of a file."""
+    """Return the header of a table for messages; "the file" for the top of a file."""
     names = ".".join(one_line(str(part)) for part in key if isinstance(part, str))
     if not names:
         return "the file"
@@ -446,7 +449,7 @@ def _without_annotated(kind: Any) -> Any:
 
 
 def _resolve_loc(model: Any, loc: Key) -> tuple[Key, Any]:
-    """Return the key that pydantic's place means, and the type of what is there (of its table for the last name)."""
+    """Return the key that pydantic's location means, and the type of its table, or of the union that it is."""
     at, around = model, model
     path: list[str | int] = []
     for part in loc:
@@ -466,7 +469,7 @@ def _resolve_loc(model: Any, loc: Key) -> tuple[Key, Any]:
 
 
 def _tags(kind: Any, name: str) -> list[str]:
-    """Return the words that tell the members of a union apart."""
+    """Return the tags that distinguish the members of a union."""
     members = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     return [
         str(word)
@@ -480,9 +483,9 @@ def _fields(table: Any) -> list[str]:
 
 
 def _tables_of_keys(model: Any) -> dict[str, str]:
-    """Return where the keys of a file belong that stand in the wrong place."""
-    homes: dict[str, str] = {}
+    """Return the place of each key of a model, for hints about keys in the wrong place."""
+    tables: dict[str, str] = {}
     for name, kind in get_type_hints(model).items():
         if dataclasses.is_dataclass(kind):
-            homes |= dict.fromkeys(_fields(kind), f"in [{name}]")
-    return homes | dict.fromkeys(_fields(model), "at the top of the file, above the first [table]")
+            tables |= dict.fromkeys(_fields(kind), f"in [{name}]")
+    return tables | dict.fromkeys(_fields(model), "at the top of the file, above the first [table]")

@@ -1,4 +1,4 @@
-"""Errors as users see them: a code, the message, the evidence and a hint; docs/errors.md explains each code."""
+"""Defines errors as users see them: code, message, evidence and hint. docs/errors.md explains each code."""
 
 import re
 from collections.abc import Mapping
@@ -8,13 +8,12 @@ from typing import NamedTuple
 
 LOG_PREFIX = "\nthe whole log: "
 
-
+# An entry of docs/errors.md: a heading with code and title, then the text.
 ERROR_ENTRY = re.compile(r"^### ([A-Z]\d{3}) (.+)\n\n((?:(?!#).*\n)+)", re.MULTILINE)
-"""An entry of docs/errors.md: a heading with code and title, then the text."""
 
 
 class Explanation(NamedTuple):
-    """An entry of docs/errors.md: one line, and a few sentences on the cause and the cure."""
+    """An entry of docs/errors.md: a title, and a few sentences on the cause and the fix."""
 
     title: str
     text: str
@@ -32,14 +31,14 @@ def explanations() -> Mapping[str, Explanation]:
 
 
 def lookup(code: str) -> Explanation:
-    """Return the explanation of an error code; raise KeyError if there is none."""
+    """Return the explanation of an error code. Raise KeyError if the code does not exist."""
     return explanations()[code]
 
 
 class Problem(NamedTuple):
-    """One finding. `where` is `croupier.toml:14`, a path or a bot's name; `evidence` may have several lines.
+    """An error. `where` is `croupier.toml:14`, a path or a bot's name; `evidence` may have several lines.
 
-    `log` is all that a compiler has said, where there is such; the evidence ends with where that can be read.
+    `log` is the whole output of a compiler, if one ran. The last line of the evidence then names the log file.
     """
 
     code: str
@@ -50,24 +49,23 @@ class Problem(NamedTuple):
     log: str = ""
 
     def with_log_path(self, path: Path) -> "Problem":
-        """Return the same with its log elsewhere."""
-        before, _, _ = self.evidence.rpartition(LOG_PREFIX)
-        return self._replace(evidence=f"{before}{LOG_PREFIX}{path}")
+        """Return the problem with another path of its log file."""
+        evidence, _, _ = self.evidence.rpartition(LOG_PREFIX)
+        return self._replace(evidence=f"{evidence}{LOG_PREFIX}{path}")
 
     def __str__(self) -> str:
-        place = f"{self.where}: " if self.where else ""
-        text = f"error[{self.code}] {place}{self.message}".replace(
-            "\n", r"\n"
-        )  # a stranger's file may be called anything
+        where = f"{self.where}: " if self.where else ""
+        # The name of a stranger's file can contain any character, for example a line break.
+        text = f"error[{self.code}] {where}{self.message}".replace("\n", r"\n")
         text += "".join(f"\n  {line}" for line in self.evidence.splitlines())
         return f"{text}\n  hint: {self.hint}" if self.hint else text
 
 
 class UserError(Exception):
-    """Raised when croupier will not go on: everything that is wrong, all at once, and the exit code it means.
+    """Raised when the user must change something before croupier can continue: all problems at once, and an exit code.
 
-    Exit codes: 2 wrong use · 3 config or manifest wrong · 4 a bot does not build or start · 5 incomplete, can go on ·
-    6 the machine lacks what the config demands.
+    Exit codes: 2 wrong usage · 3 wrong croupier.toml or bot.toml · 4 a bot does not build or start · 5 incomplete, can be
+    resumed · 6 the machine does not have what the configuration requires.
     """
 
     def __init__(self, problems: list[Problem], exit_code: int) -> None:
@@ -76,15 +74,15 @@ class UserError(Exception):
 
 
 class HostFailure(Exception):
-    """Raised when croupier or the machine has failed and no bot is to blame: the fixture is played again."""
+    """Raised when croupier or the machine has failed and no bot is to blame. The fixture is played again."""
 
-    bot = ""  # that was asked or prepared then
-    table = 0  # in its fixture
+    bot = ""  # the bot that was being asked or prepared
+    table = 0  # its table number in the fixture
 
 
 class AmbiguousAnswers(Exception):
-    """Raised when nobody can tell which question a line answers: the fixture is played again, one table at a time."""
+    """Raised when it is unclear which question a line answers. The fixture is played again, one table at a time."""
 
     def __init__(self, bot: str) -> None:
-        super().__init__(f"{bot} has written more lines than questions while it was asked several at once")
+        super().__init__(f"{bot} wrote more lines than it was asked questions at once")
         self.bot = bot

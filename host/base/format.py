@@ -2,7 +2,7 @@
 
 import time
 
-THIN_SPACE = "\u202f"  # a space between thousands at which no line is broken
+THIN_SPACE = "\u202f"  # between thousands; a line is not broken at it
 
 
 def thousands(number: float, decimals: int = 0) -> str:
@@ -11,7 +11,7 @@ def thousands(number: float, decimals: int = 0) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration in the unit that suits it; a duration that is not zero is never printed as 0."""
+    """Return a duration, given in seconds, in a suitable unit. A short duration is "<0.1 µs", never 0."""
     for size, unit in ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s")):
         amount = seconds / size
         if amount < 0.05:
@@ -26,3 +26,8 @@ def duration(seconds: float) -> str:
 def day(seconds: float) -> str:
     """Return a time in seconds since 1970 as a date and a time of day in UTC."""
     return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
+
+
+def with_article(noun: str) -> str:
+    """Return a noun with its article: "a game", "an adapter"."""
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"

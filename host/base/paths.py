@@ -1,20 +1,18 @@
-"""Where croupier works: on which machine, as whom, and where it keeps what it can make again (the keeper, built bots)."""
+"""Describes where croupier runs: the machine, the user, and the cache folder (compiled keeper, built bots)."""
 
 import os
 import platform
 from pathlib import Path
 
-SAMPLE_PREFIX = "sample:"
-"""Starts the name of a sample bot wherever a path of a bot may stand."""
+SAMPLE_PREFIX = "sample:"  # before the name of a sample bot, where the path of a bot is expected
 
+# If croupier runs as root, it starts foreign programs with this uid. No account has it, so it owns no files.
+# Each sandbox has one of the uids after it (host/sandbox/users.py).
 SANDBOX_UID = 61_750
-"""The ordinary uid that croupier, when it is root, starts what is foreign as: it is nobody's, so it owns nothing.
-
-Each sandbox has one of those that follow (sandboxes/users.py)."""
 
 
 def describe_machine() -> str:
-    """Return what this machine is: its system, cores and memory, and the Python that croupier runs on."""
+    """Return a line about this machine: its system, cores and memory, and the Python that runs croupier."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
     cores = len(os.sched_getaffinity(0))
     system = f"{platform.system()} {platform.release()}, {platform.machine()}"
@@ -22,14 +20,14 @@ def describe_machine() -> str:
 
 
 def sandbox_user() -> tuple[int, int]:
-    """Return the uid and gid for what is foreign: one's own, or an ordinary one for root."""
+    """Return the uid and gid for foreign programs: those of the current user, or SANDBOX_UID if it is root."""
     return (SANDBOX_UID, SANDBOX_UID) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
 
 
 def cache_dir() -> Path:
-    """Return the cache folder, made if need be: CROUPIER_CACHE, else the system's or the user's own."""
-    if chosen := os.environ.get("CROUPIER_CACHE"):
-        folder = Path(chosen)
+    """Return the cache folder; create it if it does not exist. It is CROUPIER_CACHE, else the system's or the user's."""
+    if from_environment := os.environ.get("CROUPIER_CACHE"):
+        folder = Path(from_environment)
     elif os.geteuid() == 0:
         folder = Path("/var/cache/croupier")
     else:

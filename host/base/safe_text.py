@@ -1,6 +1,6 @@
-"""Escapes text from bots and their authors, so that terminals, logs, pages and spreadsheets can show it safely.
+"""Escapes text from bots and their authors, so that terminals, logs, pages and spreadsheets can display it safely.
 
-Text from a stranger passes through one of these functions before it is printed or stored for people.
+Every text from a stranger passes through one of these functions before it is printed, or stored for people to read.
 """
 
 
@@ -10,10 +10,10 @@ def escape_control_chars(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the text in one line: control characters and line breaks are escaped."""
+    """Return the text in one line, with control characters and line breaks escaped."""
     return escape_control_chars(text).replace("\n", r"\n")
 
 
 def csv_cell(text: str) -> str:
-    """Return the text for a spreadsheet, in one line; a leading quote keeps `=…` from being run as a formula."""
+    """Return the text in one line for a spreadsheet. A leading quote prevents it from running `=…` as a formula."""
     return f"'{one_line(text)}" if text.startswith(("=", "+", "-", "@", "\t")) else one_line(text)

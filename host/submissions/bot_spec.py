@@ -161,7 +161,7 @@ def environment(value: Any) -> dict[str, str]:
         if SET_BY_CROUPIER.fullmatch(name):
             raise InvalidValue("C009", f"sets {name}, which is croupier's to set", "leave it out")
         if not isinstance(text, str):
-            raise InvalidValue("C006", f"sets {name} to what is no text", f'{name} = "{to_toml(text)}"')
+            raise InvalidValue("C006", f"sets {name} to a value that is not a string", f'{name} = "{to_toml(text)}"')
         if "\0" in text or len(text) > 4096:
             raise InvalidValue("C009", f"sets {name} to what no variable can hold")
     if len(value) > 64:

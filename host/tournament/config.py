@@ -50,13 +50,13 @@ def _workers(value: Any) -> int:
     if value == "auto":
         return 0
     if isinstance(value, str):
-        raise InvalidValue("C008", "is no number of workers", '"auto", or a number')
+        raise InvalidValue("C008", "is not a number of workers", '"auto", or a number')
     return int(integer(1, 1024).check(value))
 
 
 def _seed(value: Any) -> str:
     if not isinstance(value, str):
-        raise InvalidValue("C006", "is no text", f'"random", or "{to_toml(value)}" for practice')
+        raise InvalidValue("C006", "is not a string", f'"random", or "{to_toml(value)}" for practice')
     return plain_string(value)
 
 
@@ -253,7 +253,7 @@ def _rules(game: Game, toml: Toml, said: Mapping[str, Any], problems: list[Probl
     preset = said.get("preset", next(iter(game.presets)))
     if not isinstance(preset, str) or preset not in game.presets:
         hint = closest_match(str(preset), game.presets) or f"one of {', '.join(game.presets)}"
-        message = f"preset = {to_toml(preset)} is no preset of {game.name}"
+        message = f"preset = {to_toml(preset)} is not a preset of {game.name}"
         problems.append(Problem("C008", toml.where("rules", "preset"), message, hint=hint))
         preset = next(iter(game.presets))
     rules = game.presets[preset]
