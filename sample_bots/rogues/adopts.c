@@ -1,5 +1,5 @@
-/* Becomes the parent of its orphans, asks for signals at every death, and forks from whatever reaches it, in sessions of
- * their own. Verdict: harmless; all of the family dies between two questions. */
+/* Adopts its orphans, requests a signal at every death, and forks in every signal handler, in new sessions.
+ * Verdict: harmless; all its processes are killed between two questions. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>

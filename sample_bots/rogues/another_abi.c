@@ -1,5 +1,5 @@
-/* Calls the kernel as a 32-bit program does, past a filter that knows one table of calls only.
- * Verdict: crash, the filter kills it; on other machines than x86-64 harmless. */
+/* Uses the system calls of 32-bit programs, to bypass a filter that knows only one table of calls.
+ * Verdict: crash, the filter kills it; harmless on machines other than x86-64. */
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>

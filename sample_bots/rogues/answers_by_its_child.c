@@ -1,4 +1,4 @@
-/* Leaves the answer to a child apart from it and is gone before that speaks. Verdict: exit; with the bot all of it has ended. */
+/* Exits before a child in another session prints the answer. Verdict: exit; the child is killed when the bot ends. */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* Over lines: gives a thousand answers before any question. Verdict: extra, or early where it was slower than the host. */
+/* Over lines: prints a thousand answers before any question. Verdict: extra, or early if it is slower than the host. */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-/* Over lines: answers its first question 200 ms after the limit of 300 ms, in the hope that the answer is taken for the
- * next one's. Verdict: timeout; nobody hears of the late answer. */
+/* Over lines: answers its first question 200 ms after the limit of 300 ms, so that the answer might count for the next
+ * question. Verdict: timeout; the late answer is discarded. */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,2 +1,2 @@
-# Writes a number in digits that int() of Python would read. Verdict: unreadable.
+# Writes a number in Arabic digits, which Python's int() would accept. Verdict: unreadable.
 print("B ١٠")

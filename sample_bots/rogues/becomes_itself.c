@@ -1,4 +1,4 @@
-/* Becomes itself anew, over and over, in place of an answer. Verdict: cpu or timeout; it is one process all the time. */
+/* Executes itself again and again instead of answering. Verdict: cpu or timeout; it remains the same process. */
 #include <unistd.h>
 
 int main(int words, char **argv)

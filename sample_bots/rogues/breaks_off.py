@@ -1,4 +1,4 @@
-# Over lines: writes half an answer and goes. Verdict: exit; half an answer is none.
+# Over lines: writes half an answer and exits. Verdict: exit; half an answer does not count.
 import sys
 
 sys.stdin.readline()

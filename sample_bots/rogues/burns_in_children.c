@@ -1,4 +1,4 @@
-/* Computes in short-lived children that nobody waits for, so that no rusage shows it. Verdict: timeout at the latest. */
+/* Computes in short-lived children without waiting for them, so that rusage omits them. Verdict: timeout at the latest. */
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>

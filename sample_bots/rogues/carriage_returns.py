@@ -1,2 +1,2 @@
-# Hides a second answer behind a carriage return, where str.splitlines() cuts. Verdict: unreadable.
+# Hides a second answer after a carriage return, where str.splitlines() splits. Verdict: unreadable.
 print("S\rH")

@@ -1,5 +1,5 @@
-/* Has the kernel forget the files of the system, so that others, who start from them, start late; and lets its pages be merged
- * with others' like pages, which tells who has such. Verdict: harmless, it is not let. */
+/* Evicts system files from the page cache, so that other bots start slowly; and enables the merging of equal pages, which
+ * would reveal the pages of others. Verdict: harmless, both are denied. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>

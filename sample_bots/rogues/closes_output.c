@@ -1,4 +1,4 @@
-/* Answers, closes all it has and lives on. Verdict: harmless; it lives for 50 ms more. */
+/* Answers, closes all its descriptors and keeps running. Verdict: harmless; it is killed after 50 ms. */
 #include <unistd.h>
 
 int main(void)

@@ -1,4 +1,4 @@
-/* Computes for ever. Verdict: cpu, long before its time is up. */
+/* Computes forever. Verdict: cpu, long before its time limit. */
 int main(void)
 {
     for (volatile unsigned long n = 0;; n++) {}

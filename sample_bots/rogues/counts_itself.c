@@ -1,6 +1,6 @@
-/* Learns from its process number how many processes it has had before: they are numbered one after the other, from 2,
- * which itself tells nothing: it is the first in every sandbox.
- * Verdict: harmless, it has any number. */
+/* Infers from its process number how often it was started, if process numbers are sequential. Number 2 reveals nothing,
+ * because it is the first one in every sandbox.
+ * Verdict: harmless, its process number is random. */
 #include <stdio.h>
 #include <unistd.h>
 

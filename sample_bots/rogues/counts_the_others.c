@@ -1,5 +1,5 @@
-/* Over lines, as two bots of one author: one could tell the other by how full the disk is, and where things are mounted.
- * Verdict: harmless, neither is told. */
+/* Over lines, as two bots of one author: they could detect each other by the free disk space and the mounted file systems.
+ * Verdict: harmless, both are hidden. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-/* Writes where it may not. Verdict: crash. */
+/* Writes to an invalid address. Verdict: crash. */
 int main(void)
 {
     *(volatile int *)8 = 1;

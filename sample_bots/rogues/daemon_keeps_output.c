@@ -1,4 +1,4 @@
-/* Leaves a daemon behind that holds its standard output open, and answers. Verdict: harmless; its exit is its end. */
+/* Answers, and leaves a daemon behind that keeps its standard output open. Verdict: harmless; the bot ends when it exits. */
 #include <stdio.h>
 #include <unistd.h>
 

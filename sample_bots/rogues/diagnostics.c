@@ -1,4 +1,4 @@
-/* Makes the compiler complain ten thousand times. Verdict: refused at the build; thirty lines are shown. */
+/* Makes the compiler print ten thousand messages. Verdict: refused at the build; thirty lines are shown. */
 #define TEN(x) x x x x x x x x x x
 #define MANY(x) TEN(TEN(TEN(TEN(x))))
 int main(void)

@@ -1,4 +1,4 @@
-# Calls the host's own services, a name server and the Internet. Verdict: harmless, there is no network.
+# Connects to services of the host, a name server and the Internet. Verdict: harmless, there is no network.
 import socket
 import sys
 

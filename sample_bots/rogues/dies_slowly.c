@@ -1,5 +1,5 @@
-/* Has a million mappings in sixty processes: when all are killed, the kernel takes a second to bury them. Verdict: timeout,
- * or memory where the kernel's own counts, before they are buried; and the next process finds none of them there. */
+/* Has a million mappings in sixty processes: after they are killed, the kernel needs a second to free them. Verdict: timeout,
+ * or memory if kernel memory is counted, before they are freed; and the next process finds none of them. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* Digs folders into folders, a thousand deep and some closed to everybody. Verdict: harmless; /tmp is empty each time. */
+/* Nests a thousand folders, some without permissions. Verdict: harmless; /tmp is empty each time. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Over lines: an answer of forty bytes, one every 100 ms, so that something always comes. Verdict: timeout. */
+/* Over lines: writes an answer of forty bytes, one byte every 100 ms, so that it is never silent. Verdict: timeout. */
 #include <stdio.h>
 #include <unistd.h>
 

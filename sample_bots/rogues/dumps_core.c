@@ -1,4 +1,4 @@
-/* Dies with a core, for which some machines start a program as root. Verdict: crash; nobody is told of this one. */
+/* Dies with a core dump, for which some machines start a program as root. Verdict: crash; no such program is started. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-/* Eight children of 40 MiB each: every one below a limit per process. Verdict: memory. */
+/* Starts eight children of 40 MiB each, all below a limit per process. Verdict: memory. */
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* Asks for sockets that hold megabytes, and fills them: kernel memory that is no process's. Verdict: harmless. */
+/* Requests socket buffers of megabytes and fills them: kernel memory that belongs to no process. Verdict: harmless. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/socket.h>

@@ -1,2 +1,2 @@
-# Hides a second answer behind FS, where str.splitlines() cuts. Verdict: unreadable.
+# Hides a second answer after FS, where str.splitlines() splits. Verdict: unreadable.
 print("S\x1cH")

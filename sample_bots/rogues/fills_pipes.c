@@ -1,4 +1,4 @@
-/* Fills as many pipes and sockets as it may have: kernel memory that is nobody's. Verdict: harmless. */
+/* Fills as many pipes and sockets as it may have: kernel memory that belongs to no process. Verdict: harmless. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Writes without end and without a line end. Verdict: flood, and nobody holds what it wrote. */
+/* Writes endlessly without a line end. Verdict: flood, and its output is not stored. */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* Over lines: writes without end and without a line end. Verdict: flood. */
+/* Over lines: writes endlessly without a line end. Verdict: flood. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* Forks for ever, and so does every child. Verdict: timeout; the machine does not notice. */
+/* Forks forever, and so does every child. Verdict: timeout; the machine is not affected. */
 #include <unistd.h>
 
 int main(void)

@@ -1,5 +1,5 @@
-/* Answers, and a moment later again, before anybody has asked. Verdict: early; extra where the host is slow to read.
- * The moment is shorter than croupier waits before it stops a bot that has no question. */
+/* Answers, and soon afterwards again, before the next question. Verdict: early; extra if the host reads slowly.
+ * The pause is shorter than croupier's delay before it stops a bot without a question. */
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* Waits in the kernel for a vforked child that ignores every signal it can. Verdict: timeout. */
+/* Waits in the kernel for a child made by vfork that ignores all possible signals. Verdict: timeout. */
 #include <signal.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* Takes memory and makes itself unreadable to whoever looks from outside. Verdict: memory. */
+/* Allocates memory and makes itself unreadable for other processes. Verdict: memory. */
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* Takes memory and writes to all of it, a mebibyte at a time, then sits on it. Verdict: memory. */
+/* Allocates memory, one mebibyte at a time, writes to all of it, and keeps it. Verdict: memory. */
 #include <stdlib.h>
 #include <unistd.h>
 

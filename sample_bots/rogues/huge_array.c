@@ -1,4 +1,4 @@
-/* Makes the compiler write a program of 1.5 GB. Verdict: refused at the build. */
+/* Makes the compiler produce a program of 1.5 GB. Verdict: refused at the build. */
 char big[1500000000] = {1};
 
 int main(int words, char **arguments)

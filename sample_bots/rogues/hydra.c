@@ -1,4 +1,4 @@
-/* Every process of it lives for a millisecond and forks its successor first. Verdict: harmless; no head is left. */
+/* Each of its processes forks a successor and lives for a millisecond. Verdict: harmless; no process is left. */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* Has the assembler put another's file into the program. Verdict: refused; there is no such file where it is built. */
+/* Lets the assembler include a file of others in the program. Verdict: refused; the file does not exist where it is built. */
 #include <stdio.h>
 
 __asm__(".data\n.global secret\nsecret: .incbin \"/etc/shadow\"\n.byte 0\n");

@@ -1,4 +1,4 @@
-/* Lets the compiler quote other people's files. Verdict: refused at the build; its words have nothing of them. */
+/* Lets the compiler quote files of others. Verdict: refused at the build; the compiler's output contains nothing of them. */
 #include "/etc/shadow"
 #include "/etc/passwd"
 #include "/proc/1/environ"

@@ -1,2 +1,2 @@
-/* Lets the compiler wait for somebody to type. Verdict: refused at the build. */
+/* Lets the compiler wait for keyboard input. Verdict: refused at the build. */
 #include "/dev/stdin"

@@ -1,2 +1,2 @@
-/* Lets the compiler read for ever. Verdict: refused at the build, before the machine's memory is full. */
+/* Lets the compiler read forever. Verdict: refused at the build, before the machine's memory is full. */
 #include "/dev/zero"

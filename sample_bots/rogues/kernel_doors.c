@@ -1,4 +1,4 @@
-/* Knocks at the kernel's wide doors: bpf, perf, io_uring, userfaultfd, keys, modules and more. Verdict: harmless. */
+/* Tries powerful kernel interfaces: bpf, perf, io_uring, userfaultfd, keys, modules and more. Verdict: harmless. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Its first thread ends, others compute on: what is left has no leader to look at. Verdict: cpu. */
+/* Its first thread ends while others keep computing, so the process has no leader to measure. Verdict: cpu. */
 #include <pthread.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-# Looks at its keeper: reads it, runs it, and speaks to the descriptors it may have inherited. Verdict: harmless.
+# Examines its keeper: reads it, runs it, and writes to descriptors that it may have inherited. Verdict: harmless.
 import os
 import subprocess
 

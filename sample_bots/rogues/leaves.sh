@@ -1,3 +1,3 @@
 #!/bin/sh
-# Leaves in good order and says nothing. Verdict: exit.
+# Exits with status 0 without an answer. Verdict: exit.
 exit 0

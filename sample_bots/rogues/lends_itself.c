@@ -1,5 +1,5 @@
-/* Makes programs that run as their owner, which is whoever croupier runs as: a friend on the machine would start them.
- * Verdict: harmless, for no file gets such a mode. */
+/* Creates set-user-id programs, which another user of the machine could start to get the permissions of croupier's user.
+ * Verdict: harmless, no file gets such a mode. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>

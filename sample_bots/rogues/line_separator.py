@@ -1,2 +1,2 @@
-# Hides a second answer behind LINE SEPARATOR, where str.splitlines() cuts. Verdict: unreadable.
+# Hides a second answer after LINE SEPARATOR, where str.splitlines() splits. Verdict: unreadable.
 print("S\u2028H")

@@ -1,4 +1,4 @@
-/* Makes links, pipes, sockets and devices, and reaches out of its folder through them. Verdict: harmless. */
+/* Creates links, pipes, sockets and devices to reach files outside its folder. Verdict: harmless. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>

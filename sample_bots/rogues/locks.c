@@ -1,4 +1,4 @@
-/* Locks files that every sandbox sees, in every way and with bits set that only the kernel ignores: a lock crosses all
+/* Locks files that every sandbox sees, in all ways and also with bits set that the kernel ignores: locks cross all
  * namespaces. Verdict: harmless, nothing is locked. */
 #define _GNU_SOURCE
 #include <fcntl.h>

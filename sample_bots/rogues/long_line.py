@@ -1,2 +1,2 @@
-# Puts its answer on a line longer than a line may be. Verdict: flood.
+# Puts its answer on a line that is too long. Verdict: flood.
 print("S" + " " * 4096)

@@ -1,2 +1,2 @@
-# Puts its answer on the longest line there may be. Verdict: harmless.
+# Puts its answer on the longest line that is allowed. Verdict: harmless.
 print("S" + " " * 4095)

@@ -1,5 +1,5 @@
-/* Looks for others' files while it is compiled, and remembers in its program what is there. Verdict: harmless, nothing is;
- * refused where Landlock alone keeps it out, for its compiler stops at the first. */
+/* Looks for files of others during its build, and stores the result in its program. Verdict: harmless, it finds none;
+ * refused where only Landlock isolates it, because its compiler stops at the first one. */
 #include <stdio.h>
 
 #if __has_include("/etc/shadow") || __has_include("/etc/passwd") || __has_include("/root/.bashrc") \

@@ -1,5 +1,5 @@
-/* Sends its own output and a socket through that very socket, so that both live on in a letter to themselves when every
- * process is dead. Verdict: harmless; nobody waits for the end of such an output. */
+/* Sends its output and a socket through that same socket, so that both stay open in an undelivered message after every
+ * process has ended. Verdict: harmless; croupier does not wait for the end of that output. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Makes as many files as it can: a KiB of the kernel's memory each. Verdict: memory; harmless where it has no /tmp. */
+/* Creates as many files as it can; each uses a KiB of kernel memory. Verdict: memory; harmless where it has no /tmp. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,2 +1,2 @@
-# Answers with HTML, a spreadsheet's formula, a path and a fake line of a log. Verdict: unreadable; evidence is text.
+# Answers with HTML, a spreadsheet formula, a path and a fake log line. Verdict: unreadable; evidence is shown as text.
 print("<script>alert(1)</script> =cmd|'/c calc'!A1 ../../etc/passwd  marks: S")

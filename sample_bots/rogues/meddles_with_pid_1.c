@@ -1,4 +1,4 @@
-/* Lowers the limits, the priority and the cores of PID 1, so that the next start fails by somebody else's fault.
+/* Lowers the limits, the priority and the cores of PID 1, so that the next start fails and another is blamed.
  * Verdict: harmless, every time. */
 #define _GNU_SOURCE
 #include <sched.h>

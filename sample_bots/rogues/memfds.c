@@ -1,4 +1,4 @@
-/* Keeps memory in two hundred files without a name, which no limit of memory counts. Verdict: harmless, it gets none. */
+/* Stores data in two hundred anonymous files, which a memory limit might miss. Verdict: harmless, it gets none. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>

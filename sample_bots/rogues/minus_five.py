@@ -1,4 +1,4 @@
-# Hold'em over lines: bets -5 chips, to be paid by the pot. Verdict: illegal.
+# Hold'em over lines: bets -5 chips, to take chips from the pot. Verdict: illegal.
 import sys
 
 for question in sys.stdin:

@@ -1,4 +1,4 @@
-/* Mounts, unmounts and changes roots, by old calls and new. Verdict: harmless. */
+/* Mounts, unmounts and changes its root, with old and new system calls. Verdict: harmless. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <sys/mount.h>

@@ -1,2 +1,2 @@
-;;;; Says HIT! instead of H. Verdict: unreadable.
+;;;; Answers HIT! instead of H. Verdict: unreadable.
 (format t "HIT!~%")

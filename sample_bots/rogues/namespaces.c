@@ -1,4 +1,4 @@
-/* Makes and joins namespaces by every call there is. Verdict: harmless, none is made. */
+/* Creates and joins namespaces with all system calls that can. Verdict: harmless, none is created. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>

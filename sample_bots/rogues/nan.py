@@ -1,2 +1,2 @@
-# Bets what is no number, which compares as false with every limit. Verdict: unreadable.
+# Bets NaN, which compares as false with every limit. Verdict: unreadable.
 print("B nan")

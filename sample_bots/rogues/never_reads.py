@@ -1,4 +1,4 @@
-# Over lines: sleeps before its first read, and for ever. Verdict: timeout.
+# Over lines: sleeps forever before its first read. Verdict: timeout.
 import time
 
 time.sleep(3600)

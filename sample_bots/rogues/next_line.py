@@ -1,2 +1,2 @@
-# Hides a second answer behind NEL, where str.splitlines() cuts. Verdict: unreadable.
+# Hides a second answer after NEL, where str.splitlines() splits. Verdict: unreadable.
 print("S\x85H")

@@ -1,4 +1,4 @@
-/* Makes its descriptors non-blocking, appending and asynchronous, and the host their owner. Verdict: harmless. */
+/* Makes its descriptors non-blocking, appending and asynchronous, with the host as their owner. Verdict: harmless. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>

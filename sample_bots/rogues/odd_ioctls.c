@@ -1,5 +1,5 @@
-/* Asks file systems, devices and sockets for what reading and writing cannot do: clones, places on the disk, keys, flags,
- * time stamps. Verdict: harmless, only what terminals answer is answered. */
+/* Uses ioctls of file systems, devices and sockets: clones, positions on the disk, keys, flags, time stamps.
+ * Verdict: harmless, only ioctls of terminals are allowed. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>

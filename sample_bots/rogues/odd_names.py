@@ -1,4 +1,4 @@
-# Makes files whose names have line ends, escape codes, dashes and no encoding. Verdict: harmless.
+# Creates files whose names have line ends, escape codes, dashes and invalid UTF-8. Verdict: harmless.
 import contextlib
 import os
 

@@ -1,4 +1,4 @@
-/* Bets what it does not have. Verdict: illegal. */
+/* Bets more chips than it has. Verdict: illegal. */
 #include <stdio.h>
 
 int main(void)

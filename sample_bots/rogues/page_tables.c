@@ -1,4 +1,4 @@
-/* Reads one byte of every 2 MiB of a vast room: no page of it is its own, but each has a table in the kernel's memory.
+/* Reads one byte in every 2 MiB of a huge mapping: it owns no page of it, but each needs a page table in kernel memory.
  * Verdict: memory. */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Reads one byte of every 2 MiB in many processes, none of which is vast: their tables are, together. Verdict: memory. */
+/* Reads one byte in every 2 MiB in many processes: each page table is small, but together they are huge. Verdict: memory. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-# Plants modules, programs and libraries wherever a tool of the host might find them. Verdict: harmless.
+# Writes modules, programs and libraries everywhere that a tool of the host might find them. Verdict: harmless.
 import pathlib
 import sys
 

@@ -1,4 +1,4 @@
-/* Opens queues, semaphores and shared memory of System V and POSIX. Verdict: harmless, there are none. */
+/* Opens queues, semaphores and shared memory of System V and POSIX. Verdict: harmless, all are denied. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>

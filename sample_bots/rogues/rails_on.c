@@ -1,4 +1,4 @@
-/* Over lines: complains ten megabytes on its standard error at every question, but answers well. Verdict: harmless. */
+/* Over lines: writes ten megabytes to standard error at every question, but answers correctly. Verdict: harmless. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

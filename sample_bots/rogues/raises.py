@@ -1,3 +1,3 @@
-# Ends with a traceback instead of an answer. Verdict: crash; the traceback is kept as evidence.
+# Ends with a traceback instead of an answer. Verdict: crash; the traceback is stored as evidence.
 hand = {}
 print("S" if hand["ace"] else "H")

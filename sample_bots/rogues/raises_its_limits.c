@@ -1,4 +1,4 @@
-/* Raises its own limits, priority and class. Verdict: harmless, nothing can be raised. */
+/* Raises its own limits, priority and scheduling class. Verdict: harmless, nothing can be raised. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-/* Opens every kind of socket there is and lists the network's interfaces. Verdict: harmless, only local ones open. */
+/* Opens every kind of socket and lists the network interfaces. Verdict: harmless, only local sockets can be opened. */
 #include <net/if.h>
 #include <stdio.h>
 #include <sys/ioctl.h>

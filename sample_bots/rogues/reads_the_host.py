@@ -1,4 +1,4 @@
-# Reads what is none of its business: accounts, other people's files, processes, the kernel. Verdict: harmless.
+# Reads accounts, files of others, information on processes, and kernel files. Verdict: harmless.
 import os
 import sys
 

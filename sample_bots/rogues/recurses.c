@@ -1,4 +1,4 @@
-/* Calls itself for ever. Verdict: crash. */
+/* Calls itself forever. Verdict: crash. */
 #include <string.h>
 
 static int deeper(int n)

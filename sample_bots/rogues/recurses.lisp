@@ -1,3 +1,3 @@
-;;;; Calls itself until the control stack is full. Verdict: crash, or flood where SBCL tells its whole stack first.
+;;;; Calls itself until the control stack is full. Verdict: crash, or flood if SBCL prints its whole stack first.
 (defun deeper (n) (1+ (deeper (1+ n))))
 (format t "~a~%" (deeper 0))

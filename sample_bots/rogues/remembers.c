@@ -1,5 +1,5 @@
-/* Leaves itself marks that its next process would find: in /tmp's own times, mode and attributes, in the flags of its
- * standard descriptors, in files. Verdict: harmless; every process starts in the same world. */
+/* Leaves marks that its next process could find: in the times, mode and attributes of /tmp, in the flags of its standard
+ * descriptors, in files. Verdict: harmless; every process starts in the same environment. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,2 +1,2 @@
-# Reports an exception as an adapter does, and lives on. Verdict: exception, its process is not touched.
+# Reports an exception like an adapter, and keeps running. Verdict: exception, its process is not killed.
 print("! ZeroDivisionError")

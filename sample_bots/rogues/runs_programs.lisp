@@ -1,4 +1,4 @@
-;;;; Runs a shell, calls the C library, and reads what is not its own. Verdict: harmless, nothing is there to read.
+;;;; Runs a shell, calls the C library, and reads files of others. Verdict: harmless, there is nothing to read.
 (defun readable (path)
   (ignore-errors (with-open-file (file path) (read-line file))))
 

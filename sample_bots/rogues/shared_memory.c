@@ -1,4 +1,4 @@
-/* Takes shared anonymous memory, which RLIMIT_DATA does not count. Verdict: memory. */
+/* Allocates shared anonymous memory, which RLIMIT_DATA does not count. Verdict: memory. */
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>

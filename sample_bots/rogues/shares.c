@@ -1,4 +1,4 @@
-/* No rogue: eight processes share what one has; counted eight times it would be too much. Verdict: harmless. */
+/* Not a rogue: eight processes share memory that would exceed the limit if counted eight times. Verdict: harmless. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

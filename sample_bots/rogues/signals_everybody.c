@@ -1,4 +1,4 @@
-/* Sends every signal to PID 1, its parent, its group and everybody. Verdict: harmless, nobody minds. */
+/* Sends every signal to PID 1, its parent, its group and all processes. Verdict: harmless, they have no effect. */
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-# Thinks for an hour about every move. Verdict: timeout.
+# Sleeps for an hour before every move. Verdict: timeout.
 import time
 
 time.sleep(3600)

@@ -1,5 +1,5 @@
-/* Shares a room in a thousand pieces with its children: all together have more than they may, if shared pages count each time,
- * and to count them once takes the host long; so does to bury them. Verdict: timeout, and nobody else is held up. */
+/* Shares a thousand mappings with its children: their total exceeds the limit if shared pages are counted repeatedly, and
+ * counting or freeing them takes the host a long time. Verdict: timeout, and no other bot is delayed. */
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-/* Fills as many sockets as it may have in as many processes as it may have: kernel memory that is no process's.
+/* Fills as many sockets as it may have in as many processes as it may have: kernel memory that belongs to no process.
  * Verdict: memory. */
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* Makes a file of a terabyte. Verdict: crash, by SIGXFSZ; harmless where it has no /tmp. */
+/* Creates a file of a terabyte. Verdict: crash, by SIGXFSZ; harmless where it has no /tmp. */
 #define _FILE_OFFSET_BITS 64
 #include <fcntl.h>
 #include <stdio.h>

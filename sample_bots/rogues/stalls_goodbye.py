@@ -1,4 +1,4 @@
-# Over lines: answers well, but does not end when its input does, and ignores every signal it can. Verdict: harmless.
+# Over lines: answers correctly, but does not end with its input, and ignores all possible signals. Verdict: harmless.
 import signal
 import sys
 import time

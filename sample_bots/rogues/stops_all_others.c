@@ -1,5 +1,5 @@
-/* Stops every process it can reach, its keeper too, and itself last, when it has answered. Verdict: harmless; the next
- * question finds nobody stopped. */
+/* Stops every process that it can reach, including its keeper, and itself after its answer. Verdict: harmless; at the next
+ * question no process is stopped. */
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>

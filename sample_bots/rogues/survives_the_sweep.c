@@ -1,4 +1,4 @@
-/* Leaves folders in /tmp that are hard to remove: named as a sweeper might rename them, not empty, and /tmp itself closed.
+/* Leaves folders in /tmp that are hard to remove: named like a cleaner might rename them, not empty, in a read-only /tmp.
  * Verdict: harmless; /tmp is empty each time. */
 #include <dirent.h>
 #include <fcntl.h>

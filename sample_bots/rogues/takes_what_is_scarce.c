@@ -1,5 +1,5 @@
-/* Takes what the whole machine has but so much of: contexts of asynchronous I/O, huge pages, locked memory, queued
- * signals, the other half of its core; and has all disks written. Verdict: harmless, it gets none. */
+/* Takes resources that are limited for the whole machine: contexts of asynchronous I/O, huge pages, locked memory, queued
+ * signals, the other half of its core; and syncs all disks. Verdict: harmless, it gets none. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>

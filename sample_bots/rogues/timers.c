@@ -1,4 +1,4 @@
-/* Sets every timer and tries to set every clock. Verdict: harmless, no clock is set. */
+/* Sets all timers and tries to set all clocks. Verdict: harmless, no clock is set. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>

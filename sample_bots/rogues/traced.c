@@ -1,4 +1,4 @@
-/* Makes its parent its tracer and stops, so that waiting for it tells of a stop. Verdict: harmless, it is not traced. */
+/* Makes its parent its tracer and stops, so that wait() would report a stop. Verdict: harmless, it is not traced. */
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ptrace.h>

@@ -1,4 +1,4 @@
-/* Over lines: closes its input and output at once and lives on. Verdict: exit, after 50 ms and not after its limit. */
+/* Over lines: closes its input and output at once and keeps running. Verdict: exit, after 50 ms and not after its limit. */
 #include <unistd.h>
 
 int main(void)

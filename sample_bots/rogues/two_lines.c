@@ -1,4 +1,4 @@
-/* Over lines: two lines for every question, so that all later answers would be shifted by one. Verdict: extra. */
+/* Over lines: prints two lines for every question, so that all later answers would be shifted by one. Verdict: extra. */
 #include <stdio.h>
 
 int main(void)

@@ -1,4 +1,4 @@
-/* Pushes characters into the host's terminal. Verdict: harmless, it has none. */
+/* Inserts characters into the host's terminal. Verdict: harmless, it has no terminal. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/ioctl.h>

@@ -1,2 +1,2 @@
-# Writes a number as Python would read it. Verdict: unreadable.
+# Writes a number with underscores, which Python would accept. Verdict: unreadable.
 print("B 1_0")

@@ -1,4 +1,4 @@
-# Over lines: writes an answer without its end and waits. Verdict: timeout; the end of the line is the end of the answer.
+# Over lines: writes an answer without a line end and waits. Verdict: timeout; an answer ends with the line end.
 import sys
 
 for _ in sys.stdin:

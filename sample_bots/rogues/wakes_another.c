@@ -1,6 +1,6 @@
-/* Over lines: has one process send SIGCONT to another, by every call that sends signals, by a child's death or a parent's, or
- * by leaving stopped processes without a group to go to: thus two that think off turn would keep each other awake.
- * Verdict: harmless, none is let. */
+/* Over lines: one process sends SIGCONT to another, with all calls that send signals, through the death of a child or a
+ * parent, or by orphaning a stopped process group. Two such processes could keep each other running between questions.
+ * Verdict: harmless, all are denied. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>

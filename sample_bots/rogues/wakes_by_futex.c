@@ -1,5 +1,5 @@
-/* Over lines, as two bots of one author: wakes whoever waits at a file that every sandbox can map, and asks which pages of
- * it have been read. Verdict: harmless, no call of that kind is answered. */
+/* Over lines, as two bots of one author: wakes waiters at a file that every sandbox can map, and queries which of its pages
+ * were read. Verdict: harmless, all such calls are denied. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/futex.h>

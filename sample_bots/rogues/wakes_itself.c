@@ -1,4 +1,4 @@
-/* Over lines: sets timers that would send it SIGCONT, to think while it is stopped off turn. Verdict: harmless, none is set. */
+/* Over lines: sets timers that would send it SIGCONT, to compute while it should be stopped. Verdict: harmless, none is set. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>

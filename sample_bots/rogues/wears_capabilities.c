@@ -1,4 +1,4 @@
-/* Looks for any capability that its keeper may have left it, and tries what they would allow. Verdict: harmless, it has none. */
+/* Looks for capabilities inherited from its keeper, and tries what they would allow. Verdict: harmless, it has none. */
 #define _GNU_SOURCE
 #include <linux/capability.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Over lines, as two bots of one author: each leaves marks where the other could see them while both live: times of
- * devices, sockets without a file, signals, files. Verdict: harmless, they never meet. */
+/* Over lines, as two bots of one author: each leaves marks that the other could see while both are running: times of
+ * devices, abstract sockets, signals, files. Verdict: harmless, neither sees a mark. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>

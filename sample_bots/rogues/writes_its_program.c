@@ -1,4 +1,4 @@
-/* Changes, replaces, links and removes its own program, for its next turn. Verdict: harmless, its folder is read-only. */
+/* Changes, replaces, links and removes its own program for its next start. Verdict: harmless, its folder is read-only. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-# Over lines with table numbers: answers for a table that it was not asked about. Verdict: unreadable.
+# Over lines with table numbers: answers for a table that was not asked. Verdict: unreadable.
 import sys
 
 for question in sys.stdin:

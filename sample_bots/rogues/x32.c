@@ -1,4 +1,4 @@
-/* Makes namespaces by the numbers of the x32 interface. Verdict: crash, the filter kills it; elsewhere harmless. */
+/* Creates namespaces with the call numbers of the x32 interface. Verdict: crash, the filter kills it; elsewhere harmless. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-/* Leaves two hundred children unburied. Verdict: harmless; there are never more than its tasks. */
+/* Leaves two hundred zombie children. Verdict: harmless; there are never more than its limit on tasks. */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Plays what its annotation processor found while it was compiled. Verdict: harmless, nothing was found.
+// Plays the result that its annotation processor found while it was compiled. Verdict: harmless, nothing was found.
 public final class Bot {
     @Deprecated
     public static void main(String[] arguments) {

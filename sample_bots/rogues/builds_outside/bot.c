@@ -1,4 +1,4 @@
-/* Looks for what its Makefile planted. */
+/* Looks for the files that its Makefile tried to write. */
 #include <stdio.h>
 #include <unistd.h>
 

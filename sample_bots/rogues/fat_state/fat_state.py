@@ -1,4 +1,4 @@
-# Writes 4 MB into a state file that may have one, and makes it a terabyte of nothing. Verdict: harmless, it is cut.
+# Writes 4 MB into a state file limited to one, and extends it to a sparse terabyte. Verdict: harmless, it is truncated.
 import os
 import signal
 

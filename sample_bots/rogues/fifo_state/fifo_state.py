@@ -1,4 +1,4 @@
-# Puts a FIFO, a link or another file in the place of its state file. Verdict: harmless, the place is taken.
+# Replaces its state file with a FIFO, a link or another file. Verdict: harmless, it cannot be replaced.
 import os
 
 done = []

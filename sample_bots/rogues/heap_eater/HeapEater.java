@@ -1,4 +1,4 @@
-// Fills its heap until the virtual machine gives up. Verdict: crash, of OutOfMemoryError.
+// Fills its heap until the virtual machine gives up. Verdict: crash, with an OutOfMemoryError.
 import java.util.ArrayList;
 import java.util.List;
 

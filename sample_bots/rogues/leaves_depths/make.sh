@@ -1,5 +1,5 @@
 #!/bin/sh
-# Leaves folders in folders, three thousand deep. Verdict: refused at the build, and nothing is left of it.
+# Leaves three thousand nested folders. Verdict: refused at the build, and all of them are deleted.
 for n in 1 2 3 4 5 6; do
     path=""
     for depth in $(seq 500); do path=$path/d; done

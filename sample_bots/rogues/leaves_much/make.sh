@@ -1,3 +1,3 @@
 #!/bin/sh
-# Leaves more files than a bot may have. Verdict: refused at the build, and nothing is left of it.
+# Leaves more files than a bot may have. Verdict: refused at the build, and all of them are deleted.
 for n in $(seq 15000); do : > file$n; done

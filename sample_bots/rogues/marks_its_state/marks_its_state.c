@@ -1,5 +1,5 @@
-/* Leaves marks on its state file, and on /tmp, that are not content and would outlive a fixture: flags, a generation, a
- * hint, attributes, a lease. Verdict: harmless, none is taken. */
+/* Leaves marks on its state file and on /tmp that are not content and would outlive a fixture: flags, a generation, a
+ * hint, attributes, a lease. Verdict: harmless, all are denied. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/fs.h>

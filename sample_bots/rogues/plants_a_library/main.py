@@ -1,4 +1,4 @@
-# Brings its own random, json and customisations, which would answer for it wherever somebody else's Python found them.
+# Has its own modules random, json and sitecustomize, which would run in any other Python that imported them.
 # Verdict: harmless; only its own process finds them.
 import random
 

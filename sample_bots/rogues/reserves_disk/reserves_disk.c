@@ -1,4 +1,4 @@
-/* Reserves disk beyond the end of its state file, where no limit of a file's size holds. Verdict: harmless, it gets none. */
+/* Reserves disk space beyond the end of its state file, where file size limits do not apply. Verdict: harmless, it gets none. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-// Starts a shell and a process apart from Java, and never ends by itself. Verdict: harmless.
+// Starts a shell and a separate process from Java, and never ends by itself. Verdict: harmless.
 import java.io.IOException;
 
 final class Spawner {

@@ -1,3 +1,3 @@
 #!/bin/sh
-# Is started with more words than anybody has room for, so that who starts it may die of it. Verdict: start.
+# Has more arguments than fit into memory buffers, so that the keeper might crash when starting it. Verdict: start.
 echo S
