@@ -1,4 +1,4 @@
-"""The rules of the games, pure: no clock, no process, no chance but luck.py's."""
+"""Implements the rules of the games: pure functions, with no clock, no process, and no randomness except luck.py's."""
 
 from host.games import cardshark, holdem, pazaak
 from host.games.engine import Game

@@ -1,4 +1,4 @@
-"""Blackjack for programs that are started anew for every move: the CardShark game of the 2011 King of the Hill.
+"""Implements blackjack for programs that are started for each move: CardShark, the King of the Hill of 2011.
 
 Sources: the thread "Blackjack KotH" (codegolf.stackexchange.com/questions/2698) and its author's engine. The preset
 `thread` plays the documented game; `engine2011` what the engine really did (cardshark2011.py). Where the thread is
@@ -80,14 +80,14 @@ class Player:
 
 
 class Shoe:
-    """One shuffled deck that lasts for a round; a new one is opened when it is empty, and nobody is told."""
+    """One shuffled deck for a round. When it is empty, a new one is opened; bots do not learn of it."""
 
     def __init__(self, luck: Shuffler) -> None:
         self._luck = luck
         self._cards: Iterator[str] = iter(())
 
     def start_hand(self) -> None:
-        """Go on with what is left: as it lies, or as all tables of a shared deal have it."""
+        """Continue with the rest of the deck: in its order, or in the order of a deal that several tables share."""
         self._cards = self._luck.rest(self._cards)
 
     def draw(self) -> str:
@@ -100,7 +100,7 @@ class Shoe:
 
 
 def allows(rules: Rules, view: AnyView, move: Move) -> bool:
-    """Return whether a move is legal; one that is not is a forced stand."""
+    """Return whether a move is legal. An illegal move is a forced stand."""
     if rules.engine == "engine2011":
         return cardshark2011.allows(rules.buy_in, view, move)
     _score, hand, _visible, stake, chips = view
@@ -115,7 +115,7 @@ def allows(rules: Rules, view: AnyView, move: Move) -> bool:
 
 
 def play_hand(rules: Rules, players: list[Player], shoe: Shoe, tell: Tell) -> Generator[Request, Answer, None]:
-    """Play one hand among those who paid the buy-in."""
+    """Play one hand among the players who can pay the buy-in."""
     dealer, shown = "", ""
     for player in players:
         player.hand, player.stake, player.stands = "", 0, False

@@ -1,4 +1,4 @@
-"""A game under way: who is asked what, what was answered, and the scores at the end."""
+"""Defines what a game is, and plays one table of it: requests, answers and final scores."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
@@ -8,15 +8,15 @@ from protocols.wire import Answer, Grammar, Move, View
 
 Scores = tuple[int, ...]
 Tell = Callable[..., None] | None
-"""Where a game tells what happens to whoever watches: `tell("deal", seat=0, card="K")`; None when nobody does."""
+"""Receives the events of a table: `tell("deal", seat=0, card="K")`. None if no one watches the table."""
 
 
 new_tuple = tuple.__new__
-"""Makes a NamedTuple of all its fields in order: its own constructor is a function of Python's, and takes twice as long."""
+"""Creates a NamedTuple from all its fields in order. It takes half the time of the NamedTuple's own constructor."""
 
 
 class Request(NamedTuple):
-    """The question a table waits on: this seat, shown this."""
+    """The question that a table waits for: a seat and its view."""
 
     seat: int
     view: View
@@ -26,9 +26,9 @@ Play = Generator[Request, Answer, Scores]
 
 
 class Opening(NamedTuple):
-    """A first bot in one line, legal wherever it is asked: one move below a limit, another from there on.
+    """The simplest bot of a game: one move below a limit, another at or above it. Both are always legal.
 
-    Templates begin with it, and `check` seats it beside a bot. What is compared is a field, or the sum of a list.
+    The starter bots play it, and `check` seats it next to a bot. It compares a field with the limit, or the sum of a list.
     """
 
     field: str
@@ -44,7 +44,7 @@ class Opening(NamedTuple):
 
 
 class Display(NamedTuple):
-    """How pages show a game's tables, beside the picture in report/pages/casino/NAME.js."""
+    """How pages display a game's tables, in addition to the picture in report/pages/casino/NAME.js."""
 
     score: str = "points"  # what the scores of a table count
     chips_by_round: bool = (
@@ -67,7 +67,7 @@ class LogWatcher(Protocol):
 
 
 class LogSummary(NamedTuple):
-    """What a log of one game says, in short."""
+    """Summary of the log of one game."""
 
     rounds: int
     players: tuple[str, ...]
@@ -84,7 +84,7 @@ class GameLog(NamedTuple):
 
 
 class Game(NamedTuple):
-    """A kind of game: everything the rest of croupier knows about it.
+    """A game: everything that the rest of croupier knows about it.
 
     `presets` maps names to values of the game's Rules, a NamedTuple with at least `seats`, the bots at one table.
     """
@@ -92,14 +92,14 @@ class Game(NamedTuple):
     name: str
     title: str
     seats: tuple[int, int]  # fewest and most bots at a table
-    protocol: str  # what its bots speak when they do not say
+    protocol: str  # of bots that do not set one
     presets: Mapping[str, Any]  # the first is the default
     grammar: Grammar
     play: Callable[[Any, Shuffler, Tell], Play]  # (rules, luck, tell)
     allows: Callable[[Any, View, Move], bool]  # (rules, view, move)
     winners: Callable[[Scores], tuple[int, ...]] | None  # the seats that won; None where a game has no winners
     view: type[Any]  # the NamedTuple that a seat is shown
-    edges: Mapping[str, View]  # questions at the edges of the rules, by what is odd about them
+    edges: Mapping[str, View]  # questions at the edges of the rules, each by a name that describes it
     opening: Opening
     card: str  # one paragraph for participants: what is asked, what may be answered
     chips: Literal["none", "table", "tourney"] = "none"
@@ -116,9 +116,9 @@ class Game(NamedTuple):
 
 
 class Table:
-    """One playing of a game, from the deal to the scores; seed and answers are its whole state.
+    """One game from the deal to the scores. Its seed and its answers are its whole state.
 
-    `request` is the open question, None when the game is over; then `scores` holds one number a seat.
+    `request` is the open question, or None when the game is over. Then `scores` has one number per seat.
     """
 
     __slots__ = ("_allows", "_send", "answers", "game", "illegal", "request", "rules", "scores")
@@ -128,7 +128,7 @@ class Table:
     ) -> None:
         self.game, self.rules = game, rules
         self.answers: list[Answer] = []
-        self.illegal: list[int] = []  # which answers were well-formed moves that the rules do not allow
+        self.illegal: list[int] = []  # the indices of answers that were well-formed but illegal moves
         self.request: Request | None = None
         self.scores: Scores | None = None
         play = game.play(rules, luck, tell)
@@ -141,13 +141,13 @@ class Table:
             self.answer(answer)
 
     def answer(self, answer: Answer) -> bool:
-        """Go on with an answer to the open question; return whether it is none that the rules forbid.
+        """Answer the open question; return False if the answer is an illegal move.
 
-        Raise ValueError when no question is open.
+        Raise ValueError if no question is open.
         """
         request = self.request
         if request is None:
-            raise ValueError("the game is over: nobody was asked")
+            raise ValueError("the game is over: no question is open")
         fair = type(answer) is not Move or self._allows(self.rules, request.view, answer)
         if not fair:
             self.illegal.append(len(self.answers))

@@ -1,4 +1,4 @@
-"""All the chance there is in a game: a shuffle, from a seed."""
+"""Provides all randomness of a game: shuffles that follow from a seed."""
 
 import hashlib
 import hmac
@@ -10,33 +10,33 @@ T = TypeVar("T")
 
 
 class Shuffler(Protocol):
-    """Whatever deals: `Luck` in play, given decks in a test or a replay of somebody else's recording."""
+    """Shuffles decks: `Luck` in play, or `Stacked` decks in a test or in a replay of a foreign recording."""
 
     def shuffled(self, cards: Iterable[T]) -> Iterator[T]:
         """Return the cards one by one, in an order decided as they are drawn."""
         ...
 
     def rest(self, cards: Iterator[T]) -> Iterator[T]:
-        """Return what is left of a shuffled deck as it goes on after a hand."""
+        """Return the rest of a shuffled deck, for the next hand."""
         ...
 
 
 def derive(root: bytes, path: str) -> bytes:
-    """Return the 32 bytes that belong to a path; nobody without the root can compute another's."""
+    """Return the 32 bytes of a path (HMAC-SHA256). They cannot be computed without the root."""
     return hmac.digest(root, path.encode(), hashlib.sha256)
 
 
 class Luck:
-    """The luck of one table: the same root and path give the same cards on every machine and Python.
+    """The randomness of one table: the same root and path give the same cards on every machine and Python version.
 
-    It draws through `Random.random()` only, the one stream Python promises never to change.
+    It uses only `Random.random()`, whose sequence Python promises not to change.
     """
 
     def __init__(self, root: bytes, path: str) -> None:
         self._random = Random(int.from_bytes(derive(root, path))).random
 
     def shuffled(self, cards: Iterable[T]) -> Iterator[T]:
-        """Return the cards one by one, in random order; what nobody draws costs nothing."""
+        """Yield the cards in random order. Cards that are not drawn take no time."""
         deck, random = list(cards), self._random
         for left in range(len(deck), 0, -1):
             drawn = int(random() * left)
@@ -44,16 +44,16 @@ class Luck:
             deck[drawn] = deck[left - 1]
 
     def rest(self, cards: Iterator[T]) -> Iterator[T]:
-        """Return the rest as it lies."""
+        """Return the rest in its order."""
         return cards
 
 
 class Deal:
-    """The luck that several tables share: every shuffle is the same at all of them, whatever was drawn before it.
+    """The randomness that several tables share: each shuffle is the same at all of them, whatever was drawn before.
 
-    Each shuffle has a stream of its own, for a bot that draws one card more must not change the next hand's deck. For
-    the same reason what is left of a deck is shuffled again after a hand: nobody has seen it, so it is as random as it
-    was, but the same cards come again in the same order wherever they have not been drawn.
+    Each shuffle has its own random stream, so that a bot that draws one card more does not change the next hand's deck.
+    For the same reason the rest of a deck is shuffled again after a hand. No bot has seen these cards, so they stay
+    random; at all tables, the cards that are not drawn yet come in the same order.
     """
 
     def __init__(self, root: bytes, path: str) -> None:
@@ -72,7 +72,7 @@ class Deal:
         return self._drawn(cast(list[T], self._deck), self._left, self._next())
 
     def _next(self) -> Luck:
-        """Return the luck of the next shuffle."""
+        """Return the randomness of the next shuffle."""
         self._shuffles += 1
         return Luck(self._root, f"{self._path}/shuffle {self._shuffles}")
 
@@ -86,18 +86,18 @@ class Deal:
 
 
 class Stacked:
-    """Luck with nothing left to chance: each shuffle brings the next of the given decks."""
+    """Returns given decks instead of random ones, one for each shuffle."""
 
     def __init__(self, decks: Iterable[Iterable[object]]) -> None:
         self._decks = iter(decks)
 
     def shuffled(self, cards: Iterable[T]) -> Iterator[T]:
-        """Return the next given deck, whatever the cards; raise IndexError when there is none."""
+        """Return the next given deck, whatever the cards are. Raise IndexError if no deck is left."""
         deck = next(self._decks, None)
         if deck is None:
             raise IndexError("no deck is left in this stack")
         return iter(deck)  # type: ignore[arg-type]  # the stack holds the game's own cards
 
     def rest(self, cards: Iterator[T]) -> Iterator[T]:
-        """Return the rest as it was given."""
+        """Return the rest in the given order."""
         return cards

@@ -1,4 +1,4 @@
-"""Two hands race to twenty without going above it: Simple Pazaak, the King of the Hill of 2015.
+"""Implements Simple Pazaak, the King of the Hill of 2015: the hand that is closer to twenty wins, if not above it.
 
 Sources: the thread "Simple Pazaak KotH" (codegolf.stackexchange.com/questions/51731) and its author's Java controller.
 The preset `thread` plays the published rules, `controller2015` what the controller really did: it differs in PZ-DECK,
@@ -46,7 +46,7 @@ class Rules(NamedTuple):
 
 
 class View(NamedTuple):
-    """What a bot is told: `0 0 1 8 - 1,2,4,5 4 - 0`."""
+    """The question to a bot, on its line `0 0 1 8 - 1,2,4,5 4 - 0`."""
 
     wins_one: int  # hand wins of player one, whoever asks
     wins_two: int
@@ -69,7 +69,7 @@ class Player:
         self.start_hand()
 
     def start_hand(self) -> None:
-        """Hold no cards and have done nothing yet."""
+        """Reset the cards and the last action."""
         self.hand: tuple[int, ...] = ()
         self.total = 0
         self.action: str | None = None
@@ -96,7 +96,7 @@ def allows(rules: Rules, view: AnyView, move: Move) -> bool:
 
 
 def ending_of(one: Player, two: Player) -> str | None:
-    """Return why a hand is over, asked before each turn pair; None when it goes on."""
+    """Return why a hand is over, or None if it continues. Call it before each pair of turns."""
     if one.total > GOAL or two.total > GOAL:
         return "both bust" if one.total > GOAL and two.total > GOAL else "bust"
     if one.action == "STAND" and two.action == "STAND":
@@ -109,7 +109,7 @@ def ending_of(one: Player, two: Player) -> str | None:
 
 
 def winner_of(one: Player, two: Player) -> Player | None:
-    """Return who won a hand that is over: the higher total up to 20; None when nobody did."""
+    """Return the winner of a finished hand: the higher total up to 20. Return None for a tie."""
     points_one = one.total if one.total <= GOAL else 0
     points_two = two.total if two.total <= GOAL else 0
     if points_one == points_two:
