@@ -1,1 +1,1 @@
-"""From a submitted folder to a program that can be asked."""
+"""Turns a submitted folder into a program that can be asked."""

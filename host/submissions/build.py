@@ -1,4 +1,4 @@
-"""From what an author handed in to a program that can be asked: copied safely, built in a sandbox, known by its hash."""
+"""Builds submissions: copies them safely, compiles them in a sandbox, identifies them by hash."""
 
 import fcntl
 import hashlib
@@ -52,10 +52,10 @@ MAX_LOG_CHARS = 64 << 10  # characters that go with what is wrong
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copy a folder's regular files, following no link; raise Refused for what is too much.
+    """Copy the regular files of a folder. Raise UserError (exit code 4) if there are too many, or if one is too large.
 
-    Guests may have written the source: every file is opened once, without following, and looked at through its
-    descriptor. Whatever is no regular file or folder is left behind.
+    Strangers may have written the source, so each file is opened once, without following links, and examined through
+    its descriptor. Anything that is not a regular file or folder is skipped.
     """
     total = count = 0
     for folder, _folders, names, at in os.fwalk(source, follow_symlinks=False):
@@ -94,7 +94,7 @@ def read_bounded(descriptor: int) -> bytes:
 
 
 def fingerprint(folder: Path) -> Iterator[bytes]:
-    """Yield what makes a folder this folder: names, modes and contents, in one order."""
+    """Yield the names, modes and contents of a folder's files, in a fixed order, for a hash."""
     for place, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
@@ -187,10 +187,10 @@ def format_step(step: Step) -> str:
 
 
 async def build(submission: Submission, level: Level, *, force: bool = False) -> BuiltBot:
-    """Return the bot, built inside a sandbox of this level, or found built already.
+    """Build the bot in a sandbox of this level, or return it from the cache.
 
-    Raise Refused: exit code 6 when a toolchain is missing, 4 when it does not build, with the compiler's words, 3 when
-    its manifest and its adapter do not agree.
+    Raise UserError: exit code 6 if a toolchain is missing, 4 if it does not build (with the compiler's output), 3 if
+    its bot.toml contradicts its adapter.
     """
     submission = adapted(submission)
     language = LANGUAGES[submission.spec.language]
@@ -251,9 +251,9 @@ async def build(submission: Submission, level: Level, *, force: bool = False) ->
 
 @asynccontextmanager
 async def _build_folder(store: Path) -> AsyncIterator[Path]:
-    """Have a folder to build in, and remove those of croupiers that were killed while they built.
+    """Create a folder to build in, and remove the build folders of croupier processes that were killed.
 
-    Who works in one holds its lock. `rm` empties them: a guest may have dug deeper than Python can follow.
+    The process that uses a folder holds its lock. `rm` removes them: a build may nest folders too deep for Python.
     """
     with ExitStack() as held:
         with _locked(store / ".lock"):
@@ -280,7 +280,7 @@ async def _remove(folders: list[Path]) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock that everybody takes for a moment only."""
+    """Hold a lock that each process takes only for a moment."""
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -288,7 +288,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _try_lock(folder: Path) -> Iterator[bool]:
-    """Hold a folder's lock, and say so, unless somebody does."""
+    """Try to lock a folder; yield whether it succeeded."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -307,7 +307,7 @@ def _try_lock(folder: Path) -> Iterator[bool]:
 
 
 def _create_state_file(place: Path) -> None:
-    """Make the file that a state file is mounted on."""
+    """Create the file on which the state file is mounted."""
     if place.is_dir():
         raise UserError(
             [Problem("B016", escape_control_chars(place.name), "is its state file, and its build makes it a folder")], 4
@@ -346,7 +346,7 @@ def copy_files(files: Iterable[File], folder: Path) -> None:
 
 
 def _versions(steps: list[Step]) -> list[str]:
-    """Return what tells one toolchain from the next: the real path, size and time of every program that builds."""
+    """Return what identifies the toolchain: the real path, size and modification time of each program of the build."""
     versions = []
     for step in steps:
         path = Path(tool(step.command[0]) or step.command[0]).resolve()
@@ -356,12 +356,12 @@ def _versions(steps: list[Step]) -> list[str]:
 
 
 def build_log(sha256: str) -> Path:
-    """Return where the log of a build is kept, whether it went well or not."""
+    """Return the path of the log of a build, successful or not."""
     return paths.cache_dir() / "bots" / f"{sha256[:32]}.log"
 
 
 async def _run(submission: Submission, steps: list[Step], log: Path, staged: Path, level: Level) -> None:
-    """Run the steps of a build. Write all their output to its log; raise Refused with the first error."""
+    """Run the steps of a build and write their output to its log. Raise UserError (exit code 4) with the first error."""
     log.write_text("")
     home = Home(staged, writable=True, scratch=SCRATCH_BYTES)
     env = environment(
@@ -411,7 +411,7 @@ def _disk_free(folder: Path) -> int:
 
 
 def exceeds_quota(folder: Path) -> bool:
-    """Return whether a folder that is being filled has far more in it than anybody may hand in, or hides what it has."""
+    """Return whether a folder exceeds the limits of a build by far, or has subfolders that cannot be read."""
     total = count = 0
     failed: list[OSError] = []
     for place, folders, names, at in os.fwalk(folder, onerror=failed.append, follow_symlinks=False):

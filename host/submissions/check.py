@@ -1,4 +1,4 @@
-"""Is a bot accepted, and if not, why not: built, started, examined, and a report in which every finding has its cure."""
+"""Checks a bot: builds it, starts it, asks it questions, and reports each finding with a suggested fix."""
 
 import time
 from collections import Counter
@@ -38,7 +38,7 @@ class Line(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What was found out about one bot."""
+    """The findings of `check` about one bot."""
 
     bot: str
     about: str
@@ -72,7 +72,7 @@ class Report(NamedTuple):
 async def check_bot(
     submission: Submission, game: Game, level: Level, granted: Limits, rules: Any = None, place: str = ""
 ) -> tuple[Report, BuiltBot | None]:
-    """Return what a bot makes of its exam, and the bot if it builds; never raise for what a bot does."""
+    """Check a bot. Return the report, and the built bot if it builds. Never raise for what a bot does."""
     began = time.monotonic()
     about = f"{submission.spec.language} · {submission.spec.protocol or game.protocol} · {game.name}"
     lines: list[Line] = []
@@ -123,7 +123,7 @@ async def check_bot(
 
 
 def load_line(bot: BuiltBot, asked: Sample | None) -> Line:
-    """Return what is said of a bot's slowest answer on a busy machine."""
+    """Return the line of the report about a bot's slowest answer on a busy machine."""
     cure = "near its limit: let it think for less, or a busy machine may be too slow for it"
     if asked is None or isinstance(asked.answer, Fault):
         return Line("!", bot.name, "no answer in time", cure)

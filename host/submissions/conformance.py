@@ -1,4 +1,4 @@
-"""The exam of `check`: the edges of the rules, some tables, the beginning once more, and other ways to ask a silent bot."""
+"""Asks a bot the questions of `check`: edge cases, some tables, the first questions again, other protocols if it is silent."""
 
 import os
 from collections import Counter
@@ -36,7 +36,7 @@ SILENT_CODES = frozenset({"B031", "B034", "B035"})
 
 
 class Sample(NamedTuple):
-    """One question of an exam, what is odd about it, and what came of it."""
+    """One question, the name of its edge case ("" at a table), the answer, and the time in seconds."""
 
     edge: str
     question: Question
@@ -45,7 +45,7 @@ class Sample(NamedTuple):
 
 
 class Conformance:
-    """Asks one seat, and takes note of everything."""
+    """Asks one seat and records every answer."""
 
     def __init__(self, seat: Seat) -> None:
         self.seat = seat
@@ -53,7 +53,7 @@ class Conformance:
         self.stderr = b""  # the last that it has written there
 
     async def ask(self, question: Question, edge: str = "") -> Answer:
-        """Return the answer to one question; a table before it is over."""
+        """Ask one question and return the answer. A question of another table ends the table before it."""
         last = self.samples[-1].question.table if self.samples else question.table
         before = self.seat.usage().wall
         (answer,) = await self.seat.ask(Batch([question], ended_tables=[last] if last != question.table else []))
@@ -63,7 +63,7 @@ class Conformance:
 
     @property
     def has_moved(self) -> bool:
-        """Whether it has made any move."""
+        """Whether the bot has made a move."""
         return any(isinstance(asked.answer, Move) for asked in self.samples)
 
     @property
@@ -76,7 +76,7 @@ class Conformance:
 
     @property
     def stop_early(self) -> bool:
-        """Whether it is not worth asking on."""
+        """Whether the bot has too many fatal faults to continue."""
         return self.fatal.total() >= MAX_FATAL_FAULTS
 
     async def first(self, game: Game) -> None:
@@ -106,7 +106,7 @@ class Conformance:
 
 
 class ConformanceResult(NamedTuple):
-    """What an exam has brought: the answers, those of the second time, the price, and what was seen of faults."""
+    """Result of all questions: the samples, the repeated samples, the fatal faults, usage, and problems."""
 
     samples: tuple[Sample, ...] = ()
     repeated: tuple[Sample, ...] = ()
@@ -116,12 +116,12 @@ class ConformanceResult(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
     def slowest(self, lives: bool) -> Sample:
-        """Return the slowest answer, but for the first of a bot that lives on: that had a start in it."""
+        """Return the slowest answer. For a persistent bot, skip the first: it includes the start of the process."""
         return max(self.samples[lives:] or self.samples, key=lambda asked: asked.wall)
 
 
 class TestBench(NamedTuple):
-    """Where one bot is examined."""
+    """The sandbox, the game and the monitor for the check of one bot."""
 
     bot: BuiltBot
     game: Game
@@ -168,7 +168,7 @@ class TestBench(NamedTuple):
 
 
 async def run_conformance(bot: BuiltBot, game: Game, rules: Any, level: Level) -> ConformanceResult:
-    """Put a bot through its exam. Raise HostFailure when no sandbox holds it, or the machine is too busy."""
+    """Ask a bot all questions. Raise HostFailure if a sandbox cannot be created or the machine is too busy."""
     for attempt in range(1, MAX_ATTEMPTS + 1):
         try:
             async with running_monitor() as watcher, bot_sandbox(bot, level) as home:
@@ -198,9 +198,9 @@ async def _run_on(room: TestBench) -> ConformanceResult:
 
 
 async def under_load(exams: Sequence[tuple[BuiltBot, Game]], level: Level) -> list[Sample | None]:
-    """Return the slowest answers of bots that all think at the same time, beside as many busy processes as cores.
+    """Ask all bots at the same time, next to one busy process per core; return the slowest answer of each.
 
-    What comes of it is no verdict: on a machine so busy nobody would hold a cup. None says that there was no answer.
+    The result is not a verdict: no tournament runs on such a busy machine. None means that there was no answer.
     """
     slowest: dict[int, Sample] = {}
 

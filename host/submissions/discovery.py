@@ -1,4 +1,4 @@
-"""Bots as their authors handed them in, found: a folder with bot.toml, or a lone file."""
+"""Finds submitted bots: a folder with bot.toml, or a single file."""
 
 import glob
 import os
@@ -36,9 +36,9 @@ MAX_PROBLEMS_SHOWN = 20  # of one bot.toml; a stranger can write thousands
 
 
 def load_submission(path: Path, granted: Limits = DEFAULT_LIMITS) -> Submission:
-    """Return the bot that a file or folder is, its limits at most those granted.
+    """Return the bot in a file or folder, with limits of at most those granted.
 
-    Raise Refused with everything that is wrong: exit code 2 when nothing is there, 3 for its bot.toml, 4 for its files.
+    Raise UserError with all problems: exit code 2 if the path does not exist, 3 for its bot.toml, 4 for its files.
     """
     path = Path(os.path.abspath(path))  # noqa: PTH100 - Path.resolve would follow links
     try:
@@ -57,7 +57,7 @@ def load_submission(path: Path, granted: Limits = DEFAULT_LIMITS) -> Submission:
 
 
 class Entry(NamedTuple):
-    """A bot that has been entered: what it is, or what is wrong with it."""
+    """A bot of the tournament: its submission, or the problems that prevent loading it."""
 
     path: Path
     submission: Submission | None
@@ -65,14 +65,14 @@ class Entry(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What it is called, as far as anybody can tell."""
+        """The bot's name; the name of its file or folder if the submission cannot be loaded."""
         if self.submission:
             return self.submission.name
         return self.path.name if self.path.is_dir() else self.path.stem
 
 
 def discover(patterns: Sequence[str], base: Path, game: str = "", granted: Limits = DEFAULT_LIMITS) -> list[Entry]:
-    """Return what patterns mean, each once, in the order of the patterns, with whatever is wrong with any of them."""
+    """Return the bots that match the patterns, each once, in the order of the patterns, with their problems."""
     found = [_load_entry(place, game, granted) for place in expand_patterns(patterns, base, game)]
     for name, count in Counter(entry.submission.name for entry in found if entry.submission).items():
         if count > 1:
@@ -100,14 +100,14 @@ def _load_entry(place: Path, game: str, granted: Limits) -> Entry:
 
 
 def refuse_broken(entered: Sequence[Entry]) -> None:
-    """Raise Refused with everything that is wrong, each once."""
+    """Raise UserError with all problems, each once."""
     _refuse_if(list(dict.fromkeys(problem for entry in entered for problem in entry.problems)))
 
 
 def load_submissions(
     patterns: Sequence[str], base: Path, game: str = "", granted: Limits = DEFAULT_LIMITS
 ) -> list[Submission]:
-    """Return the bots that patterns mean, each once, in the order of the patterns; raise Refused with every problem."""
+    """Return the bots that match the patterns, each once, in their order. Raise UserError with all problems."""
     found = discover(patterns, base, game, granted)
     refuse_broken(found)
     return [entry.submission for entry in found if entry.submission]
@@ -121,7 +121,7 @@ def count_word(count: int) -> str:
 def expand_patterns(patterns: Sequence[str], base: Path, game: str = "") -> list[Path]:
     """Return the files and folders that patterns mean, each once: globs from `base`, and `sample:NAME`.
 
-    Hidden files and READMEs are no bots. Raise Refused for a name that means nothing; a pattern may mean nothing.
+    Hidden files and READMEs are not bots. Raise UserError for a name that does not exist; a glob may match nothing.
     """
     found: dict[Path, None] = {}
     problems = []
@@ -161,7 +161,7 @@ def _matches(pattern: str, base: Path, game: str) -> list[Path]:
 
 
 def disambiguate(submissions: Sequence[Submission]) -> list[Submission]:
-    """Return the bots with names of their own: the second of one name is called `name#2`."""
+    """Return the bots with different names: the second bot with the same name becomes `name#2`."""
     seen: Counter[str] = Counter()
     apart = []
     for submission in submissions:
@@ -327,7 +327,7 @@ def contradictions(spec: BotSpec, language: str, toml: Toml) -> list[Problem]:
     return problems
 
 
-# What a folder does not say.
+# Keys that bot.toml does not set.
 
 
 def _of_language(contents: FileTree, row: Language) -> list[str]:
@@ -414,7 +414,7 @@ def _run_problems(contents: FileTree, spec: BotSpec, entry: str, toml: Toml) -> 
 
 
 def _how_to_run(first: str, contents: FileTree) -> str:
-    """Return what the author of a `run` that names nothing probably wants to write."""
+    """Return what the author of a `run` with a missing file probably meant."""
     mine, wanted = [name for name in contents.names if name != MANIFEST], PurePosixPath(first).name
     stems = [name for name in mine if PurePosixPath(name).stem.lower() == wanted.lower()]
     if near := stems[0] if stems else closest_match(wanted, mine):

@@ -1,4 +1,4 @@
-"""What lies in a bot's folder, looked at without following or opening anything special."""
+"""Lists the files of a bot's folder without following links or opening special files."""
 
 import os
 import stat
@@ -12,7 +12,7 @@ from host.submissions.bot_spec import unsafe_name
 
 MAX_FILES, MAX_FILE_BYTES, MAX_FOLDER_BYTES, MAX_FOLDER_DEPTH = 1000, 16 * MIB, 64 * MIB, 20
 IGNORED_NAMES = frozenset((".git", ".hg", ".svn", ".idea", ".vscode", ".DS_Store", "__pycache__", ".mypy_cache"))
-"""What tools leave in a folder: no part of a bot."""
+"""Files that tools leave behind; they are not part of a bot."""
 
 SPECIAL = {
     stat.S_IFLNK: "is a link",
@@ -25,7 +25,7 @@ ALLOWED_FILES_HINT = "a bot is made of regular files: no links, no devices, no o
 
 
 class FileTree:
-    """The regular files of a folder and their modes, looked at without following or opening anything special."""
+    """The regular files of a folder and their modes. Links are not followed and special files are not opened."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -88,7 +88,7 @@ class FileTree:
         return display_path(self.folder / path)
 
     def start_of(self, path: str, most: int = 4096) -> bytes:
-        """Return the first bytes of one of the files; none when it has gone, or become a link."""
+        """Return the first bytes of a file; b"" if it has been removed or replaced by a link."""
         try:
             descriptor = os.open(self.folder / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
@@ -103,7 +103,7 @@ class FileTree:
 
 
 class SingleFile(FileTree):
-    """A bot that is one file: its folder may have others, which are not its own."""
+    """A bot that is a single file. Other files in its folder do not belong to it."""
 
     def __init__(self, path: Path, status: os.stat_result) -> None:
         self.folder, self.modes, self.problems, self._bytes_left = path.parent, {}, [], MAX_FOLDER_BYTES

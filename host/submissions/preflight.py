@@ -1,4 +1,4 @@
-"""Before the first table: every bot built, started and asked once, so that one that cannot play is never a result."""
+"""Builds, starts and asks every bot before the first table, so that a bot that cannot play never becomes a result."""
 
 import os
 import time
@@ -37,11 +37,11 @@ async def prepare_bots(
     told: Callable[[str, float], None] = lambda _name, _seconds: None,
     warn: Callable[[str], None] | None = None,
 ) -> list[BuiltBot]:
-    """Return the bots, built and seen to start, as many at once as there are cores.
+    """Build and start the bots, one per core at a time, and return them in order.
 
-    Raise Refused with everything that is wrong with any of them, or with their clock. `told` hears of each how long it has taken.
-    `granted` are the tournament's limits; a bot may have asked for less. With `warn`, one that does start but ends
-    whatever it is asked is let through with a warning: among friends that is a result like any other.
+    Raise UserError with the problems of all bots, or of their clock. `granted` are the tournament's limits; a bot may
+    ask for less. `told` is called with each bot's name and the seconds it took. With `warn`, a bot that starts but exits
+    whatever it is asked is accepted with a warning: in a practice game that is a result like any other.
     """
     require_clock(granted.clock, level)
     bots: dict[int, BuiltBot] = {}
@@ -90,9 +90,9 @@ async def _ask(seat: Seat, question: Question) -> Answer:
 
 
 async def warm_mismatch(bot: BuiltBot, game: Game, level: Level) -> Problem | None:
-    """Return what is wrong with a bot whose answers warm are not its answers cold; None when they are the same.
+    """Return the problem of a bot whose answers differ after a warm start; None if they are the same as after a cold one.
 
-    Of one that does not answer the same twice cold, nothing can be compared but whether it answers.
+    If the answers after two cold starts differ, only whether the bot answers is compared.
     """
     async with running_monitor() as watcher, bot_sandbox(bot, level) as home:
 
@@ -134,9 +134,9 @@ def _describe(answer: Answer) -> str:
 
 
 async def startup_problem(bot: BuiltBot, game: Game, level: Level) -> Problem | None:
-    """Return what keeps a bot from playing at all: it cannot be started, or ends without a word whatever it is asked.
+    """Return why a bot cannot play at all: it cannot be started, or it exits without an answer to any question.
 
-    A bot that is slow, wrong or unreadable may play: the rules say what that costs.
+    A bot that is slow, or whose answers are wrong or unreadable, may play: the rules say what that costs.
     """
     watcher = Monitor()
     answers: list[Answer] = []

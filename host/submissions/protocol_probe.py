@@ -1,4 +1,4 @@
-"""A bot that is silent, asked another way: what it says then tells why."""
+"""Asks a silent bot in another way to find out why it does not answer."""
 
 import io
 import os
@@ -21,7 +21,7 @@ CHUNK_BYTES = 1 << 16
 
 
 class ProbeResult(NamedTuple):
-    """The first line that was heard, whether it had an end, and the seconds that it took from the start."""
+    """The first line of output, whether it is complete, and the seconds since the start of the process."""
 
     line: bytes
     whole: bool
@@ -31,9 +31,9 @@ class ProbeResult(NamedTuple):
 async def answer_after_end_of_input(
     bot: BuiltBot, sandbox: Sandbox, watcher: Monitor, view: View
 ) -> ProbeResult | None:
-    """Return what a bot answers as soon as its input is closed; None when that makes no difference.
+    """Return the answer of a bot after its input is closed; None if closing makes no difference.
 
-    It has been silent for the time of one move: who takes half as long, and no more, was not computing all that time.
+    The bot has been silent for the time limit of a move. If it now answers within half of it, it was not computing.
     """
     (question,) = PROTOCOLS[bot.spec.protocol].ask(view)
     if bot.spec.table_ids:
@@ -43,7 +43,7 @@ async def answer_after_end_of_input(
 
 
 async def detect_protocol(bot: BuiltBot, game: Game, sandbox: Sandbox, watcher: Monitor, view: View) -> str:
-    """Return the protocol by which a bot, silent by its own, makes a move, and not without its question; else empty."""
+    """Return another protocol with which a silent bot makes a move, but only if it is asked; "" if there is none."""
     other = OTHER_PROTOCOL.get(bot.spec.protocol, "")
     if not other:
         return ""
@@ -58,7 +58,7 @@ async def detect_protocol(bot: BuiltBot, game: Game, sandbox: Sandbox, watcher: 
 async def _first_line(
     bot: BuiltBot, sandbox: Sandbox, watcher: Monitor, words: Sequence[bytes], typed: bytes
 ) -> ProbeResult:
-    """Return the first line of a bot that is started with these arguments, all of its input typed at once."""
+    """Start a bot with these arguments and this input, and return its first line of output."""
     began, output = time.perf_counter(), b""
     with ExitStack() as stack, watcher.watching(sandbox, bot.limits.memory) as watched:
         reads, types = _pipe(stack)
@@ -85,6 +85,6 @@ async def _first_line(
 
 
 def _pipe(stack: ExitStack) -> tuple[io.FileIO, io.FileIO]:
-    """Return the two ends of a pipe, to be closed when the stack is."""
+    """Return the two ends of a pipe. The stack closes them."""
     reads, writes = os.pipe()
     return stack.enter_context(io.FileIO(reads, "r")), stack.enter_context(io.FileIO(writes, "w"))

@@ -29,7 +29,7 @@ def samples(game: str) -> dict[str, Path]:
 
 
 def sample(name: str, game: str | None = None) -> Path:
-    """Return where a sample bot lies, named with or without `sample:`; raise Refused with what was probably meant."""
+    """Return where a sample bot lies, named with or without `sample:`; raise UserError with what was probably meant."""
     known, name = samples(game or ""), name.removeprefix(SAMPLE_PREFIX)
     if name in known:
         return known[name]
