@@ -207,7 +207,7 @@ def come_again(rogues: list[Rogue], folder: Path) -> dict[str, tuple[str, str]]:
     for rogue in rogues:
         place = folder / rogue.name
         place.mkdir()
-        submission = spec_of(rogue.file, rogue.game, **rogue.spec_changes(), limits=rogue.limits)
+        submission = spec_of(rogue.file, rogue.game, **rogue.spec_changes())._replace(limits=rogue.limits)
         company = spec_of(written("import sys\nfor q in sys.stdin: print(0, flush=True)\n", ".py", place, "folds"))
         others = [company.with_keys(name=name, protocol="lines") for name in ("folds", "also")]
         others = [other.with_keys(game=rogue.game) for other in others] if rogue.game == "holdem" else []
