@@ -137,15 +137,6 @@ def render(
     if thrift is Detail.CUT:
         told = without_evidence(told)
     paired = [stage for stage in told.stages if len(stage.pairs) > 0 and kind_by_name(stage.kind).comparison != "none"]
-    menu = [("result", "Result")] if told.stages or wrong else []
-    menu += [("standings", "Standings")] if told.stages else []
-    menu += [("pairs", "Pairs")] if paired else []
-    menu += [("bracket", "Bracket")] if any(stage.bracket for stage in told.stages) else []
-    menu += [("groups", "Groups")] if any(stage.groups for stage in told.stages) else []
-    menu += [("bots", "Bots"), ("faults", "Faults")] if told.stages else []
-    menu += [("fairness", "Fairness")] if any(stage.effects for stage in told.stages) else []
-    menu += [("casino", "Casino")]
-    menu += [("about", "About")] if told.stages else []
     said: dict[str, Any] = {
         "account": told,
         "live": live,
@@ -154,7 +145,7 @@ def render(
         "style": Markup(asset("style.css")),
         "pages": Markup(asset("pages.js")),
         "casino": Markup(asset("casino.js")),
-        "menu": menu,
+        "menu": _menu(told, paired=bool(paired), wrong=bool(wrong)),
         "paired": paired,
         "replays": replays,
         "stacks": {each.table.rpartition("/")[0]: each for each in reversed(stacks)},
@@ -178,6 +169,20 @@ def render(
     if thrift is not Detail.NONE:
         said["leaves"] = gzip_base64(environment().get_template("details.html").render(said))
     return environment().get_template("page.html").render(said)
+
+
+def _menu(told: RunSummary, *, paired: bool, wrong: bool) -> list[tuple[str, str]]:
+    """Return the sections of the page: the id and the title of each that has something to show."""
+    menu = [("result", "Result")] if told.stages or wrong else []
+    menu += [("standings", "Standings")] if told.stages else []
+    menu += [("pairs", "Pairs")] if paired else []
+    menu += [("bracket", "Bracket")] if any(stage.bracket for stage in told.stages) else []
+    menu += [("groups", "Groups")] if any(stage.groups for stage in told.stages) else []
+    menu += [("bots", "Bots"), ("faults", "Faults")] if told.stages else []
+    menu += [("fairness", "Fairness")] if any(stage.effects for stage in told.stages) else []
+    menu += [("casino", "Casino")]
+    menu += [("about", "About")] if told.stages else []
+    return menu
 
 
 def without_evidence(told: RunSummary) -> RunSummary:

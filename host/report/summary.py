@@ -165,7 +165,7 @@ def summarize(
     shown = public_stages(journal) if shown is None else shown
     config: dict[str, Any] = json.loads(facts.get("config", "{}"))
     over = facts.get("state") == "finished"
-    stages, order, configs = [], list(bots), stages_of(facts)
+    configs = stages_of(facts)
     read = {
         config.name: [
             (number, names.record(record)) for number, record in sorted(journal.records(config.name), key=_id)
@@ -174,28 +174,19 @@ def summarize(
     }
     everything = [(name, record) for name, numbered in read.items() for _, record in numbered]
     newest = max((number for numbered in read.values() for number, _ in numbered), default=0)
-    for of_stage in configs:
-        name = of_stage.name
-        records = [record for _, record in read[name]]
-        order_of = list(read)
-        later = {
-            bot
-            for other, record in everything
-            if order_of.index(other) > order_of.index(name)
-            for bot in record.results
-        }
-        stage = _stage(of_stage, facts, order, records, bots, later)
+    stages = []
+    for stage in _stages(configs, read, facts, bots):
         known = _finished(before, facts, stage)
+        records = [record for _, record in read[stage.name]]
         stages.append(
             stage._replace(
                 duels=known.duels
                 if known
-                else pair_timelines(partial(names.scored, journal), stage.pairs, records, name in shown),
-                effects=known.effects if known else _effects(journal, of_stage, stage, seed, names),
-                seal=journal.seal(name) if stage.state == "finished" else "",
+                else pair_timelines(partial(names.scored, journal), stage.pairs, records, stage.name in shown),
+                effects=known.effects if known else _effects(journal, _config_of(configs, stage), stage, seed, names),
+                seal=journal.seal(stage.name) if stage.state == "finished" else "",
             )
         )
-        order = json.loads(facts.get(f"order {name}", "[]")) or order
     entrants = _entrants(
         _evidence(journal, names), bots, stages, {config.name: config for config in configs}, everything, shown
     )
@@ -226,6 +217,26 @@ def summarize(
         newest=newest,
         again=count_replays(record for _, record in everything),
     )
+
+
+def _stages(
+    configs: Sequence[StageConfig],
+    read: Mapping[str, Sequence[tuple[int, Record]]],
+    facts: Mapping[str, str],
+    bots: Mapping[str, Mapping[str, Any]],
+) -> Iterator[Stage]:
+    """Yield each stage; the bots are in the order in which the stage before has ranked them."""
+    order = list(bots)
+    for number, config in enumerate(configs):
+        following = [record for later in configs[number + 1 :] for _, record in read[later.name]]
+        later = {bot for record in following for bot in record.results}
+        records = [record for _, record in read[config.name]]
+        yield _stage(config, facts, order, records, bots, later)
+        order = json.loads(facts.get(f"order {config.name}", "[]")) or order
+
+
+def _config_of(configs: Sequence[StageConfig], stage: Stage) -> StageConfig:
+    return next(config for config in configs if config.name == stage.name)
 
 
 def _stage(
@@ -369,64 +380,89 @@ def _entrants(
     everything: Sequence[tuple[str, Record]],
     shown: Container[str],
 ) -> list[BotSummary]:
-    stage_of = {record.path: name for name, record in everything}
+    samples = _samples(evidence, configs, {record.path: name for name, record in everything}, shown)
+    compared = max(stages, key=lambda stage: len(stage.pairs), default=None)
+    opponents = _opponents(compared)
+    faults = _faults_by_bot(record for _, record in everything)
+    usage = _usage_by_bot(record for _, record in everything)
+    rows = _rows_by_bot(stages)
+    return [
+        BotSummary(
+            number=number,
+            name=name,
+            language=str(about.get("language", "")),
+            author=str(about.get("author", "")),
+            protocol=str(about.get("protocol", "")),
+            sha256=str(about.get("sha256", "")),
+            rows=tuple(rows.get(name, ())),
+            ranks=next((stage.ranks for stage in reversed(stages) if stage.ranks), None),
+            opponents=tuple(opponents.get(name, ())),
+            opponents_in=compared.name if compared else "",
+            faults=tuple(
+                Faults(name, kind, count, samples.get((name, kind), ()))
+                for kind, count in faults.get(name, Counter()).most_common()
+            ),
+            slowest=samples.get((name, "slowest"), ()),
+            spent=_spent(usage.get(name, ()), about.get("limits", {}).get("move")),
+        )
+        for number, (name, about) in enumerate(bots.items(), 1)
+    ]
+
+
+def _samples(
+    evidence: Iterable[tuple[str, Evidence]],
+    configs: Mapping[str, StageConfig],
+    stage_of: Mapping[str, str],
+    shown: Container[str],
+) -> dict[tuple[str, str], tuple[Sample, ...]]:
+    """Return, by bot and kind of fault or "slowest", the decisions that the page shows."""
     pieces: dict[tuple[str, str], list[tuple[str, Evidence]]] = {}
     for path, piece in evidence:
-        kept = pieces.setdefault((piece.bot, piece.kind), [])
-        if piece.kind == "slowest" or len(kept) < SAMPLES:
-            kept.append((path, piece))
+        found = pieces.setdefault((piece.bot, piece.kind), [])
+        if piece.kind == "slowest" or len(found) < SAMPLES:
+            found.append((path, piece))
         if piece.kind == "slowest":
-            kept[:] = sorted(kept, key=lambda one: -one[1].wall)[:SAMPLES]
+            found[:] = sorted(found, key=lambda one: -one[1].wall)[:SAMPLES]
     most = max(1, min(SAMPLES, EVIDENCE // max(1, len(pieces))))
 
-    def samples(bot: str, kind: str) -> tuple[Sample, ...]:
-        """Return what is shown of a bot's faults of a kind, or of its slowest answers."""
-        some = pieces.get((bot, kind), [])[:most]
-        told = [(stage_of.get(path, ""), path, piece) for path, piece in some]
-        return tuple(
-            _sample(piece, table_of(configs.get(stage), path, piece.table), stage in shown)
-            for stage, path, piece in told
-        )
+    def sample(path: str, piece: Evidence) -> Sample:
+        stage = stage_of.get(path, "")
+        return _sample(piece, table_of(configs.get(stage), path, piece.table), stage in shown)
 
-    telling = max(stages, key=lambda stage: len(stage.pairs), default=None)
+    return {key: tuple(sample(path, piece) for path, piece in found[:most]) for key, found in pieces.items()}
+
+
+def _opponents(stage: Stage | None) -> dict[str, list[tuple[str, Pair]]]:
+    """Return, by bot, its opponents in a stage and what each pair has won."""
     opponents: dict[str, list[tuple[str, Pair]]] = {}
-    for (one, other), pair in (telling.pairs if telling else {}).items():
+    for (one, other), pair in (stage.pairs if stage else {}).items():
         opponents.setdefault(one, []).append((other, pair))
+    return opponents
+
+
+def _faults_by_bot(records: Iterable[Record]) -> dict[str, Counter[str]]:
     faults: dict[str, Counter[str]] = {}
-    usage: dict[str, list[Usage]] = {}
-    for _, record in everything:
+    for record in records:
         for bot, by_kind in record.faults.items():
             faults.setdefault(bot, Counter()).update(by_kind)
+    return faults
+
+
+def _usage_by_bot(records: Iterable[Record]) -> dict[str, list[Usage]]:
+    usage: dict[str, list[Usage]] = {}
+    for record in records:
         for bot, used in record.usage.items():
             usage.setdefault(bot, []).append(used)
+    return usage
+
+
+def _rows_by_bot(stages: Iterable[Stage]) -> dict[str, list[tuple[str, Row]]]:
+    """Return, by bot, the name of each stage and the bot's row in its standings."""
     rows: dict[str, list[tuple[str, Row]]] = {}
     for stage in stages:
         for row in stage.rows:
             rows.setdefault(row.bot, []).append((stage.name, row))
-    entrants = []
-    for number, (name, about) in enumerate(bots.items(), 1):
-        counts = faults.get(name, Counter())
-        entrants.append(
-            BotSummary(
-                number=number,
-                name=name,
-                language=str(about.get("language", "")),
-                author=str(about.get("author", "")),
-                protocol=str(about.get("protocol", "")),
-                sha256=str(about.get("sha256", "")),
-                rows=tuple(rows.get(name, ())),
-                ranks=next((stage.ranks for stage in reversed(stages) if stage.ranks), None),
-                opponents=tuple(opponents.get(name, ())),
-                opponents_in=telling.name if telling else "",
-                faults=tuple(Faults(name, kind, count, samples(name, kind)) for kind, count in counts.most_common()),
-                slowest=samples(name, "slowest"),
-                spent=_spent(
-                    usage.get(name, ()),
-                    about.get("limits", {}).get("move"),
-                ),
-            )
-        )
-    return entrants
+    return rows
 
 
 def _sample(piece: Evidence, table: str, shown: bool) -> Sample:

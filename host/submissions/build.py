@@ -194,12 +194,7 @@ async def build(submission: Submission, level: Level, *, force: bool = False) ->
     """
     submission = adapted(submission)
     language = LANGUAGES[submission.spec.language]
-    if lacks := missing(submission):
-        hint = f"apt install {language.package}" if language.package else "install it, or take it out of `needs`"
-        problem = Problem(
-            "S005", submission.name, f"needs {', '.join(lacks)}, not found on {environment(('',))['PATH']}", hint=hint
-        )
-        raise UserError([problem], 6)
+    _refuse_missing_programs(submission)
     steps = steps_of(submission)
     store = paths.cache_dir() / "bots"
     store.mkdir(exist_ok=True)
@@ -224,16 +219,7 @@ async def build(submission: Submission, level: Level, *, force: bool = False) ->
         if not built.exists():
             if steps:
                 await _run(submission, steps, build_log(sha256), staged, level)
-            finished = workshop / "finished"
-            finished.mkdir()
-            copy(staged, finished)
-            if submission.spec.state:
-                _create_state_file(finished / submission.spec.state)
-            try:
-                finished.rename(built)
-            except OSError:
-                if not built.exists():  # else another process has built the same
-                    raise
+            _move_to(built, staged, workshop / "finished", submission.spec.state)
     files = frozenset(str(path.relative_to(built)) for path in built.rglob("*") if path.is_file())
     kind = ADAPTERS[submission.spec.adapter] if submission.spec.adapter else language
     argv = (ANY if submission.spec.run else kind).run(submission, files)
@@ -247,6 +233,30 @@ async def build(submission: Submission, level: Level, *, force: bool = False) ->
         limits=submission.limits,
         warm=warm_start(submission),
     )
+
+
+def _refuse_missing_programs(submission: Submission) -> None:
+    """Raise UserError with exit code 6 when a program that the bot needs is not installed."""
+    language = LANGUAGES[submission.spec.language]
+    if lacks := missing(submission):
+        hint = f"apt install {language.package}" if language.package else "install it, or take it out of `needs`"
+        problem = Problem(
+            "S005", submission.name, f"needs {', '.join(lacks)}, not found on {environment(('',))['PATH']}", hint=hint
+        )
+        raise UserError([problem], 6)
+
+
+def _move_to(built: Path, staged: Path, finished: Path, state_name: str) -> None:
+    """Copy the files of a finished build, with an empty state file if the bot has one, and rename the copy to `built`."""
+    finished.mkdir()
+    copy(staged, finished)
+    if state_name:
+        _create_state_file(finished / state_name)
+    try:
+        finished.rename(built)
+    except OSError:
+        if not built.exists():  # else another process has built the same
+            raise
 
 
 @asynccontextmanager
