@@ -272,7 +272,7 @@ def host_of(pid: int, of: set[str]) -> int:
 
 
 def stray_files(folder: Path) -> list[str]:
-    """Return what is no regular file and no folder below a folder."""
+    """Return what is not a regular file and no folder below a folder."""
     return [
         str(path)
         for path in folder.rglob("*")

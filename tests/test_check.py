@@ -63,7 +63,7 @@ BAD: dict[str, tuple[dict[str, str | bytes], str]] = {
     "B020": ({"bot.toml": LINES, "bot.c": C.format(READS.format('printf("S\\n");'))}, "mine: answered only after its input was closed: it does not flush (nothing came for 1000 ms)"),
     "B021": ({"bot.c": C.format(READS.format('puts("S");'))}, "mine: waits for input, but cardshark sends its question as arguments: it answers when the question is typed"),
     "B022": ({"bot.py": 'print("thinking...")\nprint("H")\n'}, "mine: wrote more than its answer:  'thinking...\\nH\\n'"),
-    "B023": ({"bot.py": 'print("Hit")\n'}, "mine: 'Hit' is no move; a move is H, S, D or B <chips>"),
+    "B023": ({"bot.py": 'print("Hit")\n'}, "mine: 'Hit' is not a move; a move is H, S, D or B <chips>"),
     "B025": ({"bot.toml": LINES + PYTHON + BRIEF, "bot.py": 'import sys\nfor line in sys.stdin:\n    print("S", end="", flush=True)\n'}, "mine: wrote 'S' and no line end: "),
     "B031": ({"bot.toml": PYTHON + BRIEF, "bot.py": "import sys, time\nprint('rehash!', file=sys.stderr, flush=True)\ntime.sleep(60)\n"}, "mine: no answer after "),
     "B032": ({"bot.toml": 'language = "c"\n[limits]\ncpu = "50 ms"\n', "bot.c": C.format("for (volatile int i = 0;; i++);")}, "mine: "),

@@ -194,7 +194,7 @@ WRONG = [
     (CARDS + '[limits]\nmove = "-1 s"', 'error[C002] croupier.toml:3: move = "-1 s"  has no unit that croupier knows\n  hint: a number and one of ms, s, min, h: "1 s"'),
     (CARDS + '[limits]\nmove = "1 sec"', 'error[C002] croupier.toml:3: move = "1 sec"  has no unit that croupier knows\n  hint: "1 s"'),
     (CARDS + '[limits]\nmemory = "64 MB"', 'error[C002] croupier.toml:3: memory = "64 MB"  has no unit that croupier knows\n  hint: "64 MiB"'),
-    (CARDS + '[limits]\nmemory = true', 'error[C006] croupier.toml:3: memory = true is no number with a unit\n  hint: "1 MiB"'),
+    (CARDS + '[limits]\nmemory = true', 'error[C006] croupier.toml:3: memory = true is not a number with a unit\n  hint: "1 MiB"'),
     (CARDS + '[limits]\nmemory = 64', 'error[C002] croupier.toml:3: memory = 64  has no unit\n  hint: "64 MiB" or "65536 KiB"'),
     (CARDS + '[limits]\nmemory = "' + "9" * 50 + ' GiB"', None),
     (CARDS + "[limits]\ntasks = 0", "error[C009] croupier.toml:3: tasks = 0 is out of range\n  hint: 1 to 4096"),

@@ -185,7 +185,7 @@ MANIFESTS = [
     ('env = { GCONV_PATH = "/bot" }', 'error[C009] mine/bot.toml:1: env = { GCONV_PATH = "/bot" } sets GCONV_PATH, which is croupier\'s to set\n  hint: leave it out'),
     ('[env]\nCROUPIER_SEED = "1"', 'error[C009] mine/bot.toml:1: env = { CROUPIER_SEED = "1" } sets CROUPIER_SEED, which is croupier\'s to set\n  hint: leave it out'),
     ('env = { "a=b" = "x" }', 'error[C009] mine/bot.toml:1: env = { a=b = "x" } names a variable "a=b"\n  hint: capital letters, digits and _'),
-    (f'heap = "{"1" * 5000}"', f'error[C006] mine/bot.toml:1: heap = "{"1" * 56}… is no number with a unit\n  hint: "1 MiB"'),
+    (f'heap = "{"1" * 5000}"', f'error[C006] mine/bot.toml:1: heap = "{"1" * 56}… is not a number with a unit\n  hint: "1 MiB"'),
     ('heap = "64"', 'error[C002] mine/bot.toml:1: heap = "64"  has no unit\n  hint: "64 MiB" or "65536 KiB"'),
     ('language = "java"\n[limits]\nmemory = "1 GiB"', 'error[C014] mine/bot.toml:3: memory = "1 GiB" is more than the 512 MiB granted\n  hint: memory = "512 MiB" or less; more is the organiser\'s to give, to everybody'),
     ('language = "java"\n[limits]\ntasks = 65', "error[C014] mine/bot.toml:3: tasks = 65 is more than the 64 granted\n  hint: tasks = 64 or less; more is the organiser's to give, to everybody"),

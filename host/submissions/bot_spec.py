@@ -38,10 +38,10 @@ def amount_of(
 
     def check(value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise InvalidValue("C006", "is no number with a unit", f'"1 {usual[0]}"')
+            raise InvalidValue("C006", "is not a number with a unit", f'"1 {usual[0]}"')
         text = str(value).strip()
         if len(text) > MAX_AMOUNT_CHARS:
-            raise InvalidValue("C006", "is no number with a unit", f'"1 {usual[0]}"')
+            raise InvalidValue("C006", "is not a number with a unit", f'"1 {usual[0]}"')
         if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
             smaller = float(text) * step
             other = f' or "{int(smaller)} {usual[1]}"' if smaller < 1e9 and smaller.is_integer() else ""
@@ -154,7 +154,7 @@ SET_BY_CROUPIER = re.compile(r"CROUPIER_SEED|LD_.*|GCONV_PATH|LOCPATH")
 def environment(value: Any) -> dict[str, str]:
     """Return variables that a bot may set for itself."""
     if not isinstance(value, dict):
-        raise InvalidValue("C006", "is no table", 'env = { LANG = "C.UTF-8" }')
+        raise InvalidValue("C006", "is not a table", 'env = { LANG = "C.UTF-8" }')
     for name, text in value.items():
         if not re.fullmatch("[A-Z_][A-Z0-9_]{0,63}", name):
             raise InvalidValue("C009", f"names a variable {to_toml(name)}", "capital letters, digits and _")

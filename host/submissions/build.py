@@ -340,7 +340,7 @@ def files_of(submission: Submission) -> Iterator[File]:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
             os.close(descriptor)
-            raise UserError([Problem("B016", escape_control_chars(name), "is no regular file")], 4)
+            raise UserError([Problem("B016", escape_control_chars(name), "is not a regular file")], 4)
         yield File(name, bool(mode & 0o111), read_bounded(descriptor))
 
 

@@ -193,7 +193,12 @@ async def _run_on(room: TestBench) -> ConformanceResult:
     pieces = first_of_each(exam.seat.evidence, exam.fatal)
     problems = [await room.problem(piece, not exam.has_moved) for piece in pieces]
     return ConformanceResult(
-        *(tuple(exam.samples), again, frozenset(exam.fatal), exam.seat.usage(), exam.stderr, tuple(problems)),
+        samples=tuple(exam.samples),
+        repeated=again,
+        fatal=frozenset(exam.fatal),
+        usage=exam.seat.usage(),
+        stderr=exam.stderr,
+        problems=tuple(problems),
     )
 
 

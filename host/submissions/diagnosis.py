@@ -177,7 +177,9 @@ MESSAGES: Mapping[str, Callable[[BuiltBot, Game, Evidence], str]] = {
         f"waits for input, but {game.name} sends its question as arguments: it answers when the question is typed"
     ),
     "B022": lambda _bot, _game, piece: f"wrote more than its answer:  {output_text(piece)!r}",
-    "B023": lambda _bot, game, piece: f"{output_text(piece).rstrip()!r} is no move; a move is {game.grammar.expected}",
+    "B023": lambda _bot, game, piece: (
+        f"{output_text(piece).rstrip()!r} is not a move; a move is {game.grammar.expected}"
+    ),
     "B024": lambda _bot, _game, piece: f"wrote {output_text(piece)!r} before it was asked",
     "B025": lambda _bot, _game, piece: (
         f"wrote {output_text(piece)!r} and no line end: {milliseconds(piece.wall)} were over"

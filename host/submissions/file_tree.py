@@ -71,7 +71,7 @@ class FileTree:
 
     def _add_file(self, path: str, status: os.stat_result) -> None:
         if not stat.S_ISREG(status.st_mode):
-            self._refuse(path, SPECIAL.get(stat.S_IFMT(status.st_mode), "is no regular file"))
+            self._refuse(path, SPECIAL.get(stat.S_IFMT(status.st_mode), "is not a regular file"))
         elif status.st_size > MAX_FILE_BYTES:
             self._refuse(path, f"is larger than {MAX_FILE_BYTES // MIB} MiB")
         elif status.st_size > self._bytes_left:
