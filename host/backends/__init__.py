@@ -1,1 +1,1 @@
-"""Backends play fixtures: workers on this machine, or the machines of a Dask cluster."""
+"""Play fixtures: in workers on this machine, or on the machines of a Dask cluster."""

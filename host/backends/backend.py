@@ -1,4 +1,4 @@
-"""Selects the backend of a tournament: this machine, or the machines of a cluster."""
+"""Select the backend of a tournament: this machine, or the machines of a cluster."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

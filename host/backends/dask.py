@@ -1,4 +1,4 @@
-"""Backend on a Dask cluster: checks the workers, sends them the bots, and gives each one fixture after another.
+"""Run on a Dask cluster: check the workers, send them the bots, and give each one fixture after another.
 
 Dask only lists the workers and carries calls to one of them. The queue of fixtures is croupier's own, the same as for
 worker processes on one machine, because it replays a lost fixture on any machine and counts how often it was lost.
@@ -44,7 +44,7 @@ from host.submissions.build import File, files_of
 from host.tournament.stage_runner import Backend
 
 RECONNECT_TIMEOUT_S = 120.0
-"""How long a run waits for a lost scheduler, or for the first worker."""
+"""Seconds that a run waits for a lost scheduler, or for the first worker."""
 
 MAX_CHECK_ROUNDS = 3
 """How often a run checks the workers again when all of them were lost during the check."""
@@ -154,7 +154,7 @@ class Cluster:
         level: Level,
         on_ready: Callable[[str, float], None],
     ) -> list[BuiltBot]:
-        """Have every machine build and start the bots. Return them as the first machine has built them.
+        """Make every machine build and start the bots. Return the bots that the first machine has built.
 
         A machine that lacks something a bot needs is refused. Raise UserError for a problem of a bot itself.
         """
@@ -199,7 +199,7 @@ class Cluster:
         return GameOrigin(known.said, str(self._pack(files)), first=True) if files else known
 
     async def _prepare(self, worker: WorkerInfo) -> PrepareResult:
-        """Send a machine the files that it lacks, and have it prepare all bots."""
+        """Send a machine the files that it lacks, and make it prepare all bots."""
         try:
             request = self._request._replace(submissions=await self._with_wheels(worker))
             folders = [
@@ -315,7 +315,7 @@ class Cluster:
                 nursery.start_soon(feed_thread)
 
     async def _admit(self, worker: WorkerInfo) -> PrepareResult:
-        """Check a machine that joins during the run, and have it prepare the bots."""
+        """Check a machine that joins during the run, and make it prepare the bots."""
         if problems := await self._check(worker, await self._client.versions(), self._request.level):
             return PrepareResult((), tuple(problems), 6)
         result = self._compare_builds(worker, await self._prepare(worker))

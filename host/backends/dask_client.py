@@ -1,4 +1,4 @@
-"""A Dask client in a thread of its own, called from trio: lists the workers, and calls functions on them."""
+"""Run a Dask client in its own thread, and call it from trio: list the workers, and call functions on them."""
 
 import asyncio
 import contextlib
@@ -14,16 +14,16 @@ from distributed import CancelledError, Client, KilledWorker
 from host.backends import dask_worker
 
 POLL_INTERVAL_S = 0.5
-"""Between two queries of the list of workers."""
+"""Seconds between two queries of the list of workers."""
 
 CONNECT_TIMEOUT_S = 5.0
-"""For the first answer of a scheduler."""
+"""Seconds to wait for the first answer of a scheduler."""
 
 RESPONSE_TIMEOUT_S = 30.0
-"""After which a scheduler that does not answer counts as lost, although its connection is open."""
+"""Seconds after which a scheduler that does not answer counts as lost, although its connection is open."""
 
 HEARTBEAT_INTERVAL_S = 2.0
-"""Between two heartbeats to every worker (see dask_worker.HEARTBEAT_TIMEOUT_S)."""
+"""Seconds between two heartbeats to every worker (see dask_worker.HEARTBEAT_TIMEOUT_S)."""
 
 CHECKED_PACKAGES = ("distributed", "dask")
 """Packages that need the same version everywhere. croupier's own source is compared too (dask_worker.build_id)."""
@@ -39,7 +39,7 @@ warnings.filterwarnings("ignore", message="Sending large graph", module="distrib
 
 
 class ConnectionLost(Exception):
-    """Raised when a worker or the scheduler has gone before it answered."""
+    """Raised when a worker or the scheduler disappears before it has answered."""
 
 
 CLIENT: Callable[..., Any] = Client  # untyped in distributed
@@ -75,7 +75,7 @@ class DaskClient:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def run(self, task_status: Any = trio.TASK_STATUS_IGNORED) -> None:
-        """Stay connected until cancelled. Then have every worker end the bots."""
+        """Stay connected until cancelled. Then make every worker end the bots."""
         token, started = trio.lowlevel.current_trio_token(), trio.Event()
 
         async def stay_connected() -> None:

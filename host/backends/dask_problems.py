@@ -1,4 +1,4 @@
-"""The problems of a cluster, as errors that name the machine and the remedy."""
+"""Describe the problems of a cluster as errors that name the machine and the remedy."""
 
 import contextlib
 import ipaddress

@@ -1,4 +1,4 @@
-"""Functions that Dask calls on its workers: store files, prepare bots, and play fixtures in `python -m host.play.worker`.
+"""Run in Dask workers: store files, prepare bots, and play fixtures in `python -m host.play.worker`.
 
 Everything here runs in Dask's worker process, in the threads of its tasks. A sandbox dies with the thread that started
 it, so a process of its own starts the bots. That process ends when its standard input is closed, and therefore
@@ -34,7 +34,7 @@ from host.submissions.languages import missing
 from host.submissions.requirements import WheelTarget, target_of
 
 HEARTBEAT_TIMEOUT_S = 60.0
-"""Without a heartbeat for so long, the run has ended without stopping its bots, and this machine ends them."""
+"""Seconds without a heartbeat after which this machine ends the bots: the run was killed before it could do so."""
 
 
 class MachineInfo(NamedTuple):

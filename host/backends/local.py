@@ -1,4 +1,4 @@
-"""Backend on this machine: N worker processes, each playing one fixture at a time."""
+"""Run on this machine: N worker processes, each playing one fixture at a time."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ import trio
 from host.play.records import Job, Record, WorkerSetup, encode
 
 MAX_LOST_WORKERS = 10
-"""Workers that one fixture may lose. After that the run stops, because the cause must be a defect of croupier."""
+"""Workers that one fixture can lose. Then the run stops, because the cause must be a defect of croupier."""
 
 WORKER_EXIT_TIMEOUT_S = 2.0
 

@@ -1,1 +1,1 @@
-"""Examines what was recorded: plays tables again, asks recorded questions again, verifies a journal."""
+"""Examine what was recorded: play tables again, ask recorded questions again, verify a journal."""

@@ -1,4 +1,4 @@
-"""Bundles: one file with all that is needed to ask a recorded question again on another machine (docs/export.md)."""
+"""Write and read bundles: one file with all that is needed to ask a question again elsewhere (docs/export.md)."""
 
 import base64
 import gzip
@@ -29,7 +29,7 @@ T = TypeVar("T")
 MAX_LIMITS = Limits(
     move=3600, startup=3600, cpu=3600, memory=1 << 36, tasks=4096, output=64 << 10, state=1 << 30, files=1 << 30
 )
-"""The most that a bundle can grant, since it may come from anybody."""
+"""The highest limits that a bundle can set. A bundle can come from anybody, so it must not set its own."""
 
 
 class Question(msgspec.Struct):
@@ -45,7 +45,7 @@ class Question(msgspec.Struct):
 
 
 class Bundle(msgspec.Struct, rename={"format": "schema"}):
-    """A bundle as it is written: JSON, gzipped."""
+    """A bundle as its file stores it: JSON, compressed with gzip."""
 
     format: str
     croupier: str
@@ -60,7 +60,7 @@ class Bundle(msgspec.Struct, rename={"format": "schema"}):
     before: list[Question]
     asked: list[Question]
     evidence: dict[str, Any] | None = None
-    state: str | None = None  # of the lasting file, in base64
+    state: str | None = None  # the content of the state file, in base64
 
 
 def packed(repro: Repro) -> bytes:
@@ -165,7 +165,7 @@ def _view(question: Question, game: Game, protocol: Protocol) -> View:
 
 
 def _from_names(kind: type[T], values: Mapping[str, Any]) -> T:
-    """Return a NamedTuple from its values by name, for those that are missing its own defaults."""
+    """Return a NamedTuple from values by name. A missing value gets the default of its field."""
     usual = kind._field_defaults  # type: ignore[attr-defined]  # every kind here is a NamedTuple
     fields = kind._fields  # type: ignore[attr-defined]
     return msgspec.convert([values[name] if name in values else usual[name] for name in fields], kind)

@@ -1,4 +1,4 @@
-"""Measures where the time of an answer goes: CPU, waiting for a core, or sleeping. Samples once a millisecond."""
+"""Measure where the time of an answer goes: CPU, waiting for a core, or sleeping. Sample once per millisecond."""
 
 import time
 from collections.abc import AsyncIterator
@@ -16,7 +16,7 @@ from host.sandbox.process_tree import descendants
 
 SAMPLE_PERIOD_S = 0.001
 MAX_MOMENTS = 12
-SHORTEST_EXPLAINED_S = 0.001  # of a shorter answer it is not said what took most of the time
+SHORTEST_EXPLAINED_S = 0.001  # a shorter answer gets no verdict
 STATES = {"R": "runnable", "S": "sleeping", "D": "waiting for the disk", "T": "stopped", "Z": "ended", "t": "stopped"}
 """What a process is doing, by the letter in /proc/PID/stat."""
 
@@ -25,14 +25,14 @@ VERDICTS = ("computing", "waiting for a core: the machine was busy", "waiting, n
 
 
 class Moment(NamedTuple):
-    """Something that the profiler has seen, and when: seconds after the question."""
+    """An observation of the profiler, `at` seconds after the question."""
 
     at: float
     words: str
 
 
 class TimeBreakdown(NamedTuple):
-    """Where the seconds of an answer went; `unseen` are those after the last sample of a process that has ended."""
+    """Where the seconds of an answer went. `unseen` are those after the last sample of a process that has ended."""
 
     computing: float
     queued: float
@@ -48,17 +48,17 @@ class TimeBreakdown(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """What the profiler has seen during one answer, in seconds."""
+    """What the profiler measured during one answer, in seconds."""
 
     cpu: float = 0.0
     queued: float = 0.0  # waiting for a core
     until: float = 0.0  # the last sample
-    elapsed: float = 0.0  # from before the process was there to the end of the answer
+    elapsed: float = 0.0  # from before the process started to the end of the answer
     fresh: bool = True  # whether the process was started for this answer
     moments: tuple[Moment, ...] = ()
 
     def breakdown(self, wall: float, cpu: float) -> TimeBreakdown:
-        """Return where the `wall` seconds of the answer went; `cpu` is what its process is known to have used in all."""
+        """Return where the `wall` seconds of the answer went. `cpu` is the CPU time of its process, as far as known."""
         computing = min(max(cpu, self.cpu) if self.fresh else self.cpu, wall)
         queued = min(self.queued, wall - computing)
         asleep = min(max(self.until - self.cpu - self.queued, 0.0), wall - computing - queued)
@@ -107,7 +107,7 @@ class Profiler:
             self._stderr = stderr
 
     def profile(self) -> Profile:
-        """Take the last sample; return the profile. A process that has ended counts up to its own last sample."""
+        """Take the last sample and return the profile. A process that has ended counts up to its own last sample."""
         elapsed = time.perf_counter() - self._began
         self.sample()
         pairs = [(self._before.get(pid, _Sample()), last) for pid, last in self._last.items()]
@@ -138,7 +138,7 @@ def _sample(process: psutil.Process) -> _Sample | None:
     cpu = queued = 0
     try:
         for thread in (proc / "task").iterdir():
-            with suppress(OSError):  # it has just ended
+            with suppress(OSError):  # the thread has just ended
                 computed, waited, _slices = (thread / "schedstat").read_text().split()
                 cpu, queued = cpu + int(computed), queued + int(waited)
         state = (proc / "stat").read_text().rpartition(")")[2].split()[0]

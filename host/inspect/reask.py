@@ -1,4 +1,4 @@
-"""Asks a bot recorded questions again: alone, in a sandbox of its own, each answer with a time line."""
+"""Ask a bot recorded questions again: alone, in a sandbox of its own, with a time line of each answer."""
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -24,11 +24,11 @@ from host.submissions.bot_spec import BuiltBot
 from protocols.wire import Fault, FaultKind
 
 NO_LIMITS = Limits(move=60, startup=60, cpu=60, memory=8 * GIB, tasks=1024, output=64 * KIB)
-"""The limits of a bot that is asked without limits: even then it must answer within a minute."""
+"""Limits of a bot that is asked without its own limits. Even then it must answer within a minute."""
 
 
 class Reply(NamedTuple):
-    """A recorded decision, and what the bot does now."""
+    """A recorded decision, and the bot's answer to the same question now."""
 
     then: Decision
     now: Outcome
@@ -41,12 +41,15 @@ class Reply(NamedTuple):
 
     @property
     def time_breakdown(self) -> TimeBreakdown:
-        """Where its time went."""
+        """Where the time of the answer went."""
         return self.profile.breakdown(self.now.wall, self.now.cpu)
 
 
 async def reask(bot: BuiltBot, repro: Repro, level: Level, times: int = 1) -> list[list[Reply]]:
-    """Ask a bot, each time from a fresh start; return the replies of each time. Raise UserError if its sandbox fails."""
+    """Ask a bot several times, each time in a new process. Return the replies of each time.
+
+    Raise UserError if the bot's sandbox fails.
+    """
     async with running_monitor() as monitor, AsyncExitStack() as stack:
         setup = WorkerSetup(game=repro.game, rules=repro.rules, bots=(bot,), seed=b"", level=level)
         pool = BotPool(setup, stack, monitor)
@@ -93,7 +96,7 @@ def _outcome(result: BatchResult, stderr: bytes) -> Outcome:
 
 
 def differences(one: Sequence[Reply], other: Sequence[Reply]) -> list[tuple[Reply, Reply]]:
-    """Return where two bots answer the same questions differently."""
+    """Return the pairs of replies in which two bots answer the same question differently."""
     return [(mine, theirs) for mine, theirs in zip(one, other, strict=True) if mine.now.answer != theirs.now.answer]
 
 

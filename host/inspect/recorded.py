@@ -1,4 +1,4 @@
-"""Plays recorded tables again: the seed deals the cards, the recorded answers lead to everything else."""
+"""Play recorded tables again: the seed deals the cards, and everything else follows from the recorded answers."""
 
 import contextlib
 import hashlib
@@ -39,7 +39,7 @@ def known_seed(journal: Journal) -> bytes | None:
 
 
 def seed_of(journal: Journal) -> bytes:
-    """Return a run's seed. Raise UserError (exit code 3) if it cannot be read, (exit code 1) if it is damaged."""
+    """Return a run's seed. Raise UserError if it cannot be read (exit code 3) or is damaged (exit code 1)."""
     try:
         seed = known_seed(journal)
     except ValueError as damaged:
@@ -52,7 +52,7 @@ def seed_of(journal: Journal) -> bytes:
 
 
 class Decision(NamedTuple):
-    """A recorded decision: which seat was asked what, and its answer."""
+    """A recorded decision: the seat, its question and its answer."""
 
     table: int  # its number in the fixture, from 1
     number: int  # of the question at its table, from 1
@@ -82,13 +82,13 @@ class RecordedTable(NamedTuple):
 
 
 class AnswersDoNotFit(ValueError):
-    """The recorded answers are not those of this game with this seed."""
+    """Raised when the recorded answers are not those of this game with this seed."""
 
 
 class Replay:
-    """A recorded table being played again: iterate over its decisions. `game` is the game so far.
+    """A replay of a recorded table: iterate over it to get the decisions. `game` is the game so far.
 
-    The game goes on with a decision's answer when the next decision is asked for.
+    Requesting the next decision passes the answer of the last one to the game.
     """
 
     def __init__(self, recorded: RecordedTable, tell: Tell = None) -> None:
@@ -108,7 +108,7 @@ class Replay:
 
 @dataclass(frozen=True)
 class RecordedFixture:
-    """A fixture as its journal holds it."""
+    """A fixture as its journal stores it."""
 
     journal: Path
     fixture: Fixture
@@ -149,7 +149,7 @@ class RecordedFixture:
             raise does_not_fit(self.journal, differs) from differs
 
     def evidence_of(self, decision: Decision) -> Evidence | None:
-        """Return the evidence of a decision, a fault's before the slowest answer's; None if none was kept."""
+        """Return the evidence of a decision, preferably that of a fault; None if none was recorded."""
         bot = self.sittings[decision.table - 1].bots[decision.seat]
         wanted = (bot, decision.table, decision.number)
         pieces = [piece for piece in self.record.evidence if (piece.bot, piece.table, piece.number) == wanted]
@@ -171,5 +171,5 @@ def load_fixture(journal: Journal, seed: bytes, path: str) -> RecordedFixture:
 
 
 def does_not_fit(journal: Path, why: Exception) -> UserError:
-    """Return the refusal of a journal whose answers are not those of its games."""
+    """Return the error for a journal whose answers are not those of its games."""
     return UserError([Problem("R008", str(journal), f"the journal does not fit the rules: {why}")], 1)

@@ -1,4 +1,4 @@
-"""Collects what is needed to ask a recorded question again: the bot's limits and seed, the question, what came before."""
+"""Collect what is needed to ask a recorded question again: the bot's limits and seed, this and earlier questions."""
 
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
@@ -19,7 +19,7 @@ History = Literal["none", "table", "fixture"]
 
 
 class RecordedBot(NamedTuple):
-    """A bot as its journal knows it: what asking it again depends on."""
+    """A bot as its journal describes it: everything that asking it again depends on."""
 
     name: str
     sha256: str
@@ -30,7 +30,7 @@ class RecordedBot(NamedTuple):
     lifetime: str = "fixture"
     state: str = ""
     state_lifetime: str = "fixture"
-    source: str = ""  # where it lay, as far as that is known
+    source: str = ""  # its original folder, if known
 
     @property
     def remembers(self) -> bool:
@@ -44,16 +44,16 @@ class RecordedBot(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Which questions are meant: of a table of a fixture, one by its number, or with 0 all those of a bot."""
+    """The questions to ask again at one table: the one with this number, or with number 0 all those of the bot."""
 
     fixture: str
     nth: int  # of the table in its fixture, from 0; -1 is the last
     number: int = 0  # of the question at its table, from 1
-    bot: str = ""  # empty: whichever bot was asked
+    bot: str = ""  # empty: any bot
 
 
 class Repro(NamedTuple):
-    """What is needed to ask recorded questions again: first those of `before`, then those that are meant."""
+    """What is needed to ask recorded questions again: first those of `before`, then those of `asked`."""
 
     game: str
     rules: Any
@@ -66,11 +66,11 @@ class Repro(NamedTuple):
     before: tuple[Decision, ...] = ()
     history: History = "none"
     evidence: Evidence | None = None
-    state: bytes | None = None  # what its lasting file held as the fixture began; None if that is not known
+    state: bytes | None = None  # the content of its state file when the fixture began; None if unknown
 
 
 def recorded_bot(journal: Journal, name: str) -> RecordedBot:
-    """Return a bot as a journal knows it."""
+    """Return a bot as a journal describes it."""
     about = journal.bots()[name]
     limits = Limits(**about["limits"]) if "limits" in about else DEFAULT_LIMITS
     optional = ("parallel_tables", "table_ids", "lifetime", "state", "state_lifetime", "source")
@@ -79,7 +79,7 @@ def recorded_bot(journal: Journal, name: str) -> RecordedBot:
 
 
 def repro_of(journal: Journal, target: Target) -> Repro:
-    """Return the questions that are meant, alone. Raise UserError if there are none, or if the journal cannot be read."""
+    """Return the target's questions, alone. Raise UserError if there are none, or if the journal cannot be read."""
     recorded = load_fixture(journal, seed_of(journal), target.fixture)
     table = recorded.table(target.nth)
     bots = table.sitting.bots
@@ -104,7 +104,7 @@ def repro_of(journal: Journal, target: Target) -> Repro:
 def with_history(journal: Journal, repro: Repro) -> Repro:
     """Return a repro with the earlier questions that the same process was asked before.
 
-    A bot that takes one table at a time gets its whole fixture up to there. For any other bot the order in which its
+    A bot that plays one table at a time gets its whole fixture up to there. For any other bot the order in which its
     tables came is not recorded, so it gets the earlier questions of the same table.
     """
     bot, first = repro.bot, repro.asked[0]
@@ -120,12 +120,12 @@ def with_history(journal: Journal, repro: Repro) -> Repro:
                 break
             before.append(decision)
             if _ends_process(decision.answer) and not bot.state:
-                before.clear()  # a new process knows nothing of it
+                before.clear()  # the next process did not get these questions
     return repro._replace(before=tuple(before), history=history)
 
 
 def latest(journal: Journal, bot: str, most: int) -> list[Repro]:
-    """Return the last questions that a bot was asked, the last fixture's first, each fixture's as one repro."""
+    """Return the last questions of a bot, at most `most`: one repro per fixture, the last fixture first."""
     repros: list[Repro] = []
     left = most
     for path in reversed(journal.paths()):
@@ -144,7 +144,7 @@ def latest(journal: Journal, bot: str, most: int) -> list[Repro]:
 
 
 def _repro(journal: Journal, recorded: RecordedFixture, bot: str) -> Repro:
-    """Return what is the same for all questions of a bot in a fixture."""
+    """Return a repro without questions: the values that all questions of a bot in a fixture share."""
     fixture = recorded.fixture
     return Repro(
         game=fixture.game,
@@ -160,7 +160,7 @@ def _repro(journal: Journal, recorded: RecordedFixture, bot: str) -> Repro:
 
 
 def _asked_of(recorded: RecordedFixture, bot: str, tables: range) -> Iterator[Decision]:
-    """Yield what a bot was asked at some tables; a benched bot was not asked."""
+    """Yield the questions of a bot at some tables. Skip those after it was benched: they were not sent."""
     for nth in tables:
         bots = recorded.sittings[nth].bots
         if bot in bots:

@@ -1,4 +1,4 @@
-"""Verifies a journal: plays the recorded answers through the rules again and compares everything that follows."""
+"""Verify a journal: play the recorded answers through the rules again and compare everything that follows."""
 
 import json
 import random
@@ -24,7 +24,7 @@ BENCHED = Fault(FaultKind.BENCHED)
 
 
 class Audit(NamedTuple):
-    """The result of verifying a journal: how many tables were played again, and all differences, first one first."""
+    """The result of verifying a journal: the number of tables played again, and all differences in order."""
 
     tables: int
     differences: list[str]
@@ -90,7 +90,7 @@ def _named(bots: Sequence[str]) -> str:
 
 
 def replay(recorded: RecordedFixture, protocols: Mapping[str, str], share: float) -> tuple[int, list[str]]:
-    """Return how many tables of a fixture were played again, and what differs; `protocols` are those of its bots."""
+    """Return how many tables of a fixture were played again, and the differences. `protocols` are those of its bots."""
     fixture, record = recorded.fixture, recorded.record
     if record.path != fixture.path:
         return 0, [f"{fixture.path}: the record is that of {record.path}"]
@@ -129,7 +129,7 @@ def replay(recorded: RecordedFixture, protocols: Mapping[str, str], share: float
 
 
 def _fault(decision: Decision) -> str:
-    """Return which fault an answer is; empty when it is not a fault."""
+    """Return the kind of fault of an answer; empty if it is not a fault."""
     if isinstance(decision.answer, Fault):
         return str(decision.answer.kind)
     return "" if decision.allowed else str(FaultKind.ILLEGAL)
@@ -138,7 +138,7 @@ def _fault(decision: Decision) -> str:
 def _unlike(
     piece: Evidence, asked: Sequence[tuple[str, Decision]], wrongs: Mapping[int, str], protocols: Mapping[str, str]
 ) -> str:
-    """Return in what a piece of evidence differs from its decision; empty when it does not."""
+    """Return how a piece of evidence differs from its decision; empty if it does not."""
     if not 0 < piece.number <= len(asked):
         return "of a question that was not asked"
     bot, decision = asked[piece.number - 1]
@@ -154,7 +154,7 @@ def _unlike(
 
 
 def _sums(recorded: RecordedFixture, faults: Counter[tuple[str, str]] | None) -> Iterator[str]:
-    """Yield which sums of a fixture differ from its tables; sums of faults only if all tables were played again."""
+    """Yield the sums of a fixture that differ from its tables. Compare faults only if all tables were played again."""
     record, path = recorded.record, recorded.record.path
     tables = [
         match.PlayedTable(sitting, tuple(scores), ())
