@@ -1,4 +1,4 @@
-"""The command line as tests use it: in this process where that is enough, as a process of its own where it is killed."""
+"""Run croupier commands in tests: in this process, or in a new process if the command is killed."""
 
 import json
 import os
@@ -18,11 +18,11 @@ from host.tournament.journal import reading
 
 ROOT = Path(__file__).parents[1]
 CROUPIER = [sys.executable, "-P", "-m", "host"]
-MEASURED = ("p99", "cpu_per_decision", "pauses", "pondered")  # what two runs never have in common
+MEASURED = ("p99", "cpu_per_decision", "pauses", "pondered")  # differ between any two runs
 
 
 class Done(NamedTuple):
-    """How a command ended, and what it wrote."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -30,17 +30,17 @@ class Done(NamedTuple):
 
     @property
     def json(self) -> Any:
-        """Its standard output, as the one JSON object that it must be."""
+        """Parse the standard output, which must be one JSON object."""
         return json.loads(self.out)
 
     @property
     def first(self) -> str:
-        """The first line of what is wrong."""
+        """Return the first line of standard error."""
         return self.err.partition("\n")[0]
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Return the environment of a command of its own: croupier from this clone, and this test run's cache."""
+    """Return the environment for a new croupier process: croupier from this clone, and this test run's cache."""
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
     return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))} | more
 
@@ -77,7 +77,7 @@ def croupier(*words: object, cwd: Path | None = None) -> Done:
 def croupier_process(
     *words: object, cwd: Path | None = None, env: Mapping[str, str] | None = None, **more: Any
 ) -> Done:
-    """Run a command as a process of its own."""
+    """Run a command in a new process."""
     command = [*CROUPIER, *map(str, words)]
     done = subprocess.run(
         command,
@@ -112,7 +112,7 @@ FAST = ("davey.c", "cautious.c", "basic.cpp")
 
 
 def cup_in(place: Path, bots: Sequence[str] = FAST, tourneys: int = 4, rounds: int = 5, more: str = "") -> Path:
-    """Make a tournament folder whose bots are copies of sample bots; return it."""
+    """Create a tournament folder whose bots are copies of sample bots; return it."""
     (place / "bots").mkdir(parents=True)
     for name in bots:
         copied = place / "bots" / name

@@ -1,4 +1,4 @@
-"""A house for tests: real bots, really built, really played in this process, and a look at what they leave behind."""
+"""Helpers for tests: build real bots, play them in this process, and check what they leave behind."""
 
 import atexit
 import os
@@ -37,13 +37,13 @@ SAMPLES = Path(__file__).parents[1] / "sample_bots"
 ROGUES = SAMPLES / "rogues"
 SEED = b"a seed for tests"
 AMPLE = Limits(move=10, startup=10, cpu=10)
-"""Limits that no test here means to reach, however loaded the machine is."""
+"""Limits that no test is meant to reach, even on a busy machine."""
 
 T = TypeVar("T")
 
 
 def _own_cache() -> Path:
-    """Make this test run a cache of its own, which the sandboxes' user may enter and nobody else writes."""
+    """Create a cache for this test run. The user of the sandboxes can enter it, but not write to it."""
     folder = Path(tempfile.mkdtemp(prefix="croupier-tests-"))
     folder.chmod(0o755)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -53,7 +53,7 @@ def _own_cache() -> Path:
 
 CACHE = _own_cache()
 
-# Where no bytecode may be written beside the sources, each of the hundreds of croupiers that tests start would compile itself.
+# Tests start hundreds of croupier processes, so bytecode is stored even if it may not be written next to the sources.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     os.environ["PYTHONPYCACHEPREFIX"] = str(CACHE / "bytecode")
 
@@ -64,12 +64,12 @@ def run(work: Callable[[], Awaitable[T]]) -> T:
 
 
 def level() -> Level:
-    """Return the level that everything is tested at: CROUPIER_TEST_LEVEL, else the strongest of this machine."""
+    """Return the level for all tests: CROUPIER_TEST_LEVEL, or else the strongest of this machine."""
     return Level(os.environ.get("CROUPIER_TEST_LEVEL") or detect().level)
 
 
 def levels() -> list[Level]:
-    """Return the levels that isolate and work here."""
+    """Return the levels with isolation that this machine provides."""
     works = {mechanism.name for mechanism in detect().mechanisms if mechanism.works}
     needs = {
         Level.L2: landlock.version() >= landlock.WANTED,
@@ -83,7 +83,7 @@ def levels() -> list[Level]:
 
 
 def spec_of(source: Path, game: str = "cardshark", **changes: Any) -> Submission:
-    """Return the spec of a lone file, or of a folder with a bot.toml, some of it changed."""
+    """Return the submission of a single file, or of a folder with a bot.toml, with some keys changed."""
     return load_submission(source).with_keys(**{"game": game} | changes)
 
 
@@ -97,7 +97,7 @@ def written(text: str, suffix: str, folder: Path, name: str = "bot") -> Path:
 
 
 def built(source: Path, game: str = "cardshark", limits: Limits = AMPLE, **changes: Any) -> BuiltBot:
-    """Build a bot from a lone file or a folder; raise Refused when it does not build."""
+    """Build a bot from a single file or a folder. Raise UserError if it does not build."""
     submission = spec_of(source, game, **changes)
     return trio.run(build, submission, level())._replace(limits=limits)
 
@@ -124,14 +124,14 @@ def built_all(submissions: Sequence[Submission]) -> dict[str, BuiltBot]:
 
 
 def fixture_of(game: str, bots: Iterable[BuiltBot], tables: int, path: str = "test/1", **rules: Any) -> Fixture:
-    """Return a fixture of independent tables under a game's first preset, its numbers changed as told."""
+    """Return a fixture of independent tables with a game's first preset, with some rules changed."""
     preset = next(iter(GAMES[game].presets.values()))._replace(**rules)
     return Fixture(game, preset, "independent", path, tuple(bot.name for bot in bots), tables)
 
 
 @asynccontextmanager
 async def opened(game: str, bots: Sequence[BuiltBot], parallel_tables: int = 0) -> AsyncIterator[BotPool]:
-    """Open a worker's house in this process, its watcher watching."""
+    """Open a bot pool in this process, with a running monitor."""
     preset = next(iter(GAMES[game].presets.values()))
     setup = WorkerSetup(game, preset, tuple(bots), SEED, level(), parallel_tables)
     async with running_monitor() as watcher, AsyncExitStack() as stack:
@@ -141,7 +141,7 @@ async def opened(game: str, bots: Sequence[BuiltBot], parallel_tables: int = 0) 
 def played(
     game: str, bots: Sequence[BuiltBot], tables: int, parallel_tables: int = 0, path: str = "test/1", **rules: Any
 ) -> Record:
-    """Play one fixture and close the house."""
+    """Play one fixture in a new bot pool; return its record."""
 
     async def work() -> Record:
         async with opened(game, bots, parallel_tables) as house:
@@ -152,14 +152,14 @@ def played(
 
 @asynccontextmanager
 async def seat_of(bot: BuiltBot, game: str = "cardshark", seed: int = 1) -> AsyncIterator[Seat]:
-    """Seat one bot alone, in a sandbox of its own and without a state file."""
+    """Open a seat for one bot, in its own sandbox and without a state file."""
     async with seated_in(bot, game, seed) as (seat, _):
         yield seat
 
 
 @asynccontextmanager
 async def seated_in(bot: BuiltBot, game: str = "cardshark", seed: int = 1) -> AsyncIterator[tuple[Seat, Sandbox]]:
-    """Seat one bot alone; yield its sandbox too."""
+    """Open a seat for one bot; yield its sandbox as well."""
     async with (
         running_monitor() as watcher,
         sandboxed(level(), Home(Path(bot.folder)), bot.limits) as sandbox,
@@ -178,11 +178,11 @@ def faults_of(record: Record, bot: str) -> dict[str, int]:
     return record.faults.get(bot, {})
 
 
-# What is left behind.
+# Traces that bots may leave.
 
 
 class Traces(NamedTuple):
-    """Everything of this machine that a bot might leave something in, as far as it can be seen from here."""
+    """Everything visible on this machine in which a bot might leave something."""
 
     processes: frozenset[int]
     descriptors: int
@@ -195,7 +195,7 @@ class Traces(NamedTuple):
 
     @classmethod
     def now(cls) -> "Traces":
-        """Look."""
+        """Return the current traces."""
         ipc = [Path("/proc/sysvipc") / name for name in ("shm", "msg", "sem")]
         return cls(
             frozenset(process.pid for process in descendants(os.getpid())),
@@ -210,7 +210,7 @@ class Traces(NamedTuple):
 
 
 def groups() -> frozenset[str]:
-    """Return the control groups that this process has made."""
+    """Return the control groups that this process has created."""
     try:
         folders = cgroup.base().folders.values()
     except cgroup.NoGroup:
@@ -219,14 +219,14 @@ def groups() -> frozenset[str]:
 
 
 def keys_of(path: Path) -> str:
-    """Return which objects of System V the sandboxes' users have: key, id and permissions, not their times."""
+    """Return the System V objects of the sandboxes' users: key, id and permissions, without times."""
     head, *lines = (line.split() for line in path.read_text().splitlines())
     owner = head.index("uid")
     return "".join(" ".join(line[:3]) + "\n" for line in lines if int(line[owner]) in sandbox_uids())
 
 
 def names_in(folder: Path) -> frozenset[str]:
-    """Return the names in a folder; none where there is no folder."""
+    """Return the names in a folder, or an empty set if it does not exist."""
     return frozenset(path.name for path in folder.iterdir()) if folder.is_dir() else frozenset()
 
 
@@ -236,7 +236,7 @@ def world_of(process: int | str) -> str:
 
 
 def worlds() -> set[str]:
-    """Return the PID namespaces, other than ours, of everything that this process has started."""
+    """Return the PID namespaces of all descendants of this process, without its own."""
     own = world_of("self")
     found_worlds = set()
     for process in descendants(os.getpid()):
@@ -248,9 +248,9 @@ def worlds() -> set[str]:
 
 
 def inhabitants(of: set[str]) -> list[int]:
-    """Return every process of the machine that lives in one of these PID namespaces, unless another croupier started it.
+    """Return every process in one of these PID namespaces, unless another croupier started it.
 
-    The kernel gives a namespace's number again as soon as it is free.
+    That can happen because the kernel reuses the number of a namespace as soon as it is free.
     """
     living = []
     for name in names_in(Path("/proc")):
@@ -264,7 +264,7 @@ def inhabitants(of: set[str]) -> list[int]:
 
 
 def host_of(pid: int, of: set[str]) -> int:
-    """Return who has started a process in one of these PID namespaces: 1 when that has gone."""
+    """Return the PID of the process that started a sandboxed process, or 1 if that process has ended."""
     process = psutil.Process(pid)
     while process.pid > 1 and (process.name() == "bwrap" or world_of(process.pid) in of):
         process = psutil.Process(process.ppid())
@@ -272,7 +272,7 @@ def host_of(pid: int, of: set[str]) -> int:
 
 
 def stray_files(folder: Path) -> list[str]:
-    """Return what is not a regular file and no folder below a folder."""
+    """Return the paths in a folder that are neither regular files nor folders."""
     return [
         str(path)
         for path in folder.rglob("*")
@@ -282,7 +282,7 @@ def stray_files(folder: Path) -> list[str]:
 
 @contextmanager
 def nothing_left_behind() -> Iterator[None]:
-    """Fail when the block leaves a process, a file, a mount, an object of System V or an open descriptor behind."""
+    """Fail if the block leaves a process, a file, a mount, a System V object or an open descriptor behind."""
     before = Traces.now()
     yield
     after = Traces.now()

@@ -1,4 +1,4 @@
-"""A cluster for tests: a real Dask scheduler and real workers, each a process that can be killed like a machine."""
+"""A cluster for tests: a real Dask scheduler and real workers, whose processes can be killed like machines."""
 
 import shutil
 import socket
@@ -18,7 +18,7 @@ LOOPBACK = "127.0.0.1"
 
 
 class Machines:
-    """The processes of a cluster; a worker is known by its name."""
+    """The processes of a cluster; workers are identified by name."""
 
     def __init__(self, folder: Path, tls: Mapping[str, str]) -> None:
         with socket.create_server((LOOPBACK, 0)) as free:
@@ -40,14 +40,14 @@ class Machines:
             )
 
     def start_scheduler(self, env: dict[str, str] | None = None) -> None:
-        """Start the scheduler, where it was if it has been before."""
+        """Start the scheduler, always at the same port."""
         words = ["--host", LOOPBACK, "--port", str(self.port), "--protocol", self._protocol]
         self.scheduler = self._start("dask_scheduler", "scheduler", *words, env=env)
 
     def start(
         self, name: str, env: dict[str, str] | None = None, lacking: str = "", hiding: Path | None = None
     ) -> None:
-        """Start a worker, on a machine that may lack a program or a folder; no nanny starts another in its place."""
+        """Start a worker without a nanny, optionally on a machine that lacks a program or the content of a folder."""
         words = ["--name", name, "--nthreads", "1", "--no-nanny", "--memory-limit", "0"]
         words += ["--local-directory", str(self.folder), "--death-timeout", "60"]
         self.workers[name] = self._start(
@@ -55,13 +55,13 @@ class Machines:
         )
 
     def kill(self, name: str) -> None:
-        """Kill a worker as a failing machine would."""
+        """Kill a worker, like a machine that fails."""
         worker = self.workers.pop(name)
         worker.kill()
         worker.wait()
 
     def stop(self, name: str) -> None:
-        """End a worker in good order."""
+        """Terminate a worker in an orderly way."""
         worker = self.workers.pop(name)
         worker.terminate()
         worker.wait(120)
@@ -72,11 +72,11 @@ class Machines:
         self.scheduler.wait()
 
     def players(self, name: str) -> list[int]:
-        """Return the processes that a worker keeps at play, and their bots' keepers."""
+        """Return the processes of a worker that play fixtures, and the keepers of their bots."""
         return [each.pid for each in psutil.Process(self.workers[name].pid).children(recursive=True)]
 
     def close(self) -> None:
-        """End everything."""
+        """Terminate all processes."""
         for processes in ([*self.workers.values()], [self.scheduler]):
             for process in processes:
                 process.terminate()
@@ -85,7 +85,7 @@ class Machines:
 
 
 def without(program: str, folder: Path | None) -> Sequence[str]:
-    """Return what starts a process on a machine like this one, but without a program or a folder's content."""
+    """Return a command prefix that hides a program or the content of a folder from a process."""
     found = shutil.which(program) if program else None
     hidden = ["--ro-bind", "/dev/null", found] if found else []
     hidden += ["--tmpfs", str(folder)] if folder else []
@@ -93,7 +93,7 @@ def without(program: str, folder: Path | None) -> Sequence[str]:
 
 
 def certificates(folder: Path) -> dict[str, str]:
-    """Make an authority and a certificate of it, as docs/running.md does; return Dask's settings for all who have it."""
+    """Create an authority and a certificate as in docs/running.md; return Dask's settings for its owners."""
 
     def openssl(*words: str) -> None:
         new = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"] if words[0] == "req" else []
@@ -114,9 +114,9 @@ def certificates(folder: Path) -> dict[str, str]:
 def machines(
     *names: str, tls: Mapping[str, str] = MappingProxyType({}), scheduler: dict[str, str] | None = None
 ) -> Iterator[Machines]:
-    """Have a cluster of workers with these names; `tls` are Dask's settings, `scheduler` its environment."""
+    """Run a cluster of workers with these names. `tls` are Dask's settings, `scheduler` is its environment."""
     with tempfile.TemporaryDirectory(prefix="croupier-machines-") as folder:
-        Path(folder).chmod(0o755)  # a machine may have its cache there, which bots' ordinary users enter
+        Path(folder).chmod(0o755)  # it may contain a machine's cache, which the bots' users must be able to enter
         cluster = Machines(Path(folder), tls)
         cluster.start_scheduler(scheduler)
         try:
@@ -128,7 +128,7 @@ def machines(
 
 
 def until(true: object, seconds: float = 120.0) -> None:
-    """Wait until something is true; fail when that takes longer than anything here may."""
+    """Wait until a function returns something true; fail after a timeout."""
     assert callable(true)
     deadline = time.monotonic() + seconds
     while not true():

@@ -1,4 +1,4 @@
-"""Configured stages for tests, by the word of their kind."""
+"""Create configured stages for tests."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from host.tournament.stages.kind import StageConfig
 
 
 def stage_of(kind: str, **keys: Any) -> StageConfig:
-    """Return a stage of a kind, called as the kind is unless `keys` has a name; lists become tuples."""
+    """Return a stage with some keys. Its name is that of its kind by default; lists become tuples."""
     plain = {key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()}
     stage: StageConfig = kind_by_name(kind).config(**{"name": kind} | plain)
     return stage

@@ -1,4 +1,4 @@
-"""A headless Chromium for tests: fresh for each, alone with a file or a server, its console listened to."""
+"""A headless Chromium for tests, with a new profile, without network access, and with its console messages."""
 
 import contextlib
 import shutil
@@ -32,7 +32,7 @@ def missing() -> list[str]:
 
 @contextlib.contextmanager
 def browser(width: int = 1280, height: int = 900, dark: bool = False) -> Iterator[Any]:
-    """Start a browser; its profile is thrown away."""
+    """Start a browser with a temporary profile."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
@@ -55,12 +55,12 @@ def browser(width: int = 1280, height: int = 900, dark: bool = False) -> Iterato
 
 
 def complaints(driver: Any) -> list[str]:
-    """Return what the page has said on its console since the last look, warnings and worse."""
+    """Return the warnings and errors on the page's console since the last call."""
     return [entry["message"] for entry in driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
 
 
 def picture(driver: Any, path: Path) -> None:
-    """Keep what the browser shows, as a small file."""
+    """Save a screenshot as a small file."""
     driver.save_screenshot(str(path))
     with contextlib.suppress(ImportError):
         from PIL import Image

@@ -1,4 +1,4 @@
-"""Journals of games that small functions play, in this process: real tables, real records, no bots to build."""
+"""Create journals with games played by small functions in this process: real tables and records, without bots."""
 
 import contextlib
 import json
@@ -29,7 +29,7 @@ WALLS = 24
 
 
 def cardshark(view: Any, luck: Random) -> Answer:
-    """Hit below 17; now and then bet all or double."""
+    """Hit below 17; sometimes bet everything, or double."""
     if view.stake == 10 and view.chips and luck.random() < 0.1:
         return Move("B", view.chips)
     return Move("H" if view.score < 17 else "S")
@@ -44,7 +44,7 @@ def pazaak(view: Any, luck: Random) -> Answer:
 
 
 def holdem(view: Any, luck: Random) -> Answer:
-    """Call, raise, fold and go all in as it comes."""
+    """Call, raise, fold and go all in at random."""
     chance = luck.random()
     if chance < 0.12:
         return Move("BET", 0)
@@ -54,7 +54,7 @@ def holdem(view: Any, luck: Random) -> Answer:
 
 
 def patient(view: Any, _luck: Random) -> Answer:
-    """Call, and call again: the longest game of hold'em there is."""
+    """Always call, which makes the longest possible game of hold'em."""
     return Move("BET", view.min_bet_amt)
 
 
@@ -62,7 +62,7 @@ PLAYERS: dict[str, Callable[[Any, Random], Answer]] = {"cardshark": cardshark, "
 
 
 def recorded(fixture: Fixture, player: Callable[[Any, Random], Answer] | None = None, seed: bytes = SEED) -> Record:
-    """Play a fixture; the bot called EVIL fails every 25th time, and says so in colours."""
+    """Play a fixture. The bot EVIL fails at every 25th question, with escape codes in its standard error."""
     game, chosen = GAMES[fixture.game], player or PLAYERS[fixture.game]
     plan = PLANS[fixture.plan](fixture, seed)
     results: dict[str, Result] = {}
@@ -132,7 +132,7 @@ KINDS = {"cardshark": "tables", "pazaak": "round-robin", "holdem": "independent"
 
 
 def begin(path: Path, game: str, bots: tuple[str, ...], state: str = "finished", seed: bytes = SEED) -> None:
-    """Begin a journal: the run's facts and its bots."""
+    """Start a journal with the run's metadata and its bots."""
     stage = {"name": "league", "kind": KINDS[game], "rank_by": ["games", "hands"] if game == "pazaak" else []}
     with writing(path) as journal:
         facts = {"game": game, "name": f"A {game} cup", "level": "L3", "state": state, "version": "0.1.0"}
@@ -150,14 +150,14 @@ def begin(path: Path, game: str, bots: tuple[str, ...], state: str = "finished",
 
 
 def add(path: Path, some: Iterable[Fixture], player: Callable[[Any, Random], Answer] | None = None) -> None:
-    """Play fixtures and write them down."""
+    """Play fixtures and store their records."""
     with writing(path) as journal:
         for fixture in some:
             journal.add("league", recorded(fixture, player), fixture_metadata(fixture))
 
 
 def finish(path: Path) -> None:
-    """Declare a run finished."""
+    """Mark a run as finished."""
     with writing(path) as journal:
         journal.set_metadata({"state": "finished", "stage league": "finished"})
 
@@ -170,7 +170,7 @@ BOTS = {
 
 
 def played(folder: Path, game: str, count: int = 3, state: str = "finished", **rules: Any) -> Path:
-    """Return a folder's journal with a whole small run of a game in it."""
+    """Return the journal of a complete small run of a game, in a folder."""
     path = folder / "run" / "run.sqlite"
     begin(path, game, BOTS[game], state)
     add(path, fixtures(game, "league", BOTS[game], count, **rules))
@@ -185,7 +185,7 @@ SPOILING = {
 
 
 def spoilt(path: Path, how: str) -> None:
-    """Make a journal one of a newer croupier, tear or delete it, or put another file or what a stranger made up in its place."""
+    """Damage a journal: mark it as newer, truncate or delete it, or replace it with another or a crafted file."""
     for log in wal_files(path):
         log.unlink(missing_ok=True)
     if how == "deleted":
@@ -202,7 +202,7 @@ def spoilt(path: Path, how: str) -> None:
         database.commit()
 
 
-# Groups and cups, stage after stage.
+# Tournaments of several stages.
 
 GROUPS = (
     {"kind": "groups", "name": "groups", "advance": 2, "until": 5, "repeat": 1, "rank_by": ["advances", "chips"]},
@@ -215,7 +215,7 @@ BRACKET = (
 
 
 class Cup:
-    """A tournament of several stages, played step by step as `run` would, and written down."""
+    """A tournament of several stages, played step by step like `croupier run`, with a journal."""
 
     def __init__(
         self,
@@ -235,7 +235,7 @@ class Cup:
             journal.set_metadata({"stages": json.dumps(stages), "config": config, "stage league": ""})
 
     def play(self, name: str, times: int | None = None) -> None:
-        """Play a stage to its end, or what is due so many times."""
+        """Play a stage to its end, or for a number of steps."""
         stage = stage_of(**next(each for each in self._stages if each["name"] == name))
         kind, field, records = kind_of(stage), Field(self._order, SEED), dict[str, Record]()
         blank = Fixture(self._game, self._rules, "", "", (), 0)
@@ -254,13 +254,13 @@ class Cup:
             self._order = kind.left(stage, field, records) if kind.left else order
 
     def finish(self) -> None:
-        """Declare it over."""
+        """Mark the tournament as finished."""
         with writing(self.path) as journal:
             journal.set_metadata({"state": "finished"})
 
 
 def grouped(folder: Path, **rules: Any) -> Path:
-    """Return a folder's journal with a whole tournament of groups in it."""
+    """Return the journal of a complete tournament of groups, in a folder."""
     cup = Cup(folder, **rules)
     for stage in GROUPS:
         cup.play(str(stage["name"]))

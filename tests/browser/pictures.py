@@ -1,4 +1,4 @@
-"""The pictures of README and docs: `python -m tests.browser.pictures` plays three small tournaments and takes them."""
+"""Take the pictures of README and docs: `python -m tests.browser.pictures` plays three small tournaments for them."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ from tests.browser import browser, picture
 
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "docs" / "pictures"
-PATIENCE = 600.0  # seconds for a tournament to come so far that it is worth a picture
+PATIENCE = 600.0  # seconds until a tournament has enough results for a picture
 BOTS = {"cardshark": '"bots/*"', "pazaak": '"bots/*", "shaky.py"', "holdem": '"bots/*"'}
 STAGES = {
     "cardshark": """
@@ -63,7 +63,7 @@ LIVELY = """(mark) => {
 
 
 def wait(driver: Any, script: str) -> None:
-    """Wait until a script says yes."""
+    """Wait until a script returns true."""
     until = time.monotonic() + PATIENCE
     while not driver.execute_script(f"return {script}"):
         if time.monotonic() > until:
@@ -74,7 +74,7 @@ def wait(driver: Any, script: str) -> None:
 def take(
     url: str, name: str, width: int = 1180, height: int = 760, dark: bool = False, lively: str = "", ready: str = "true"
 ) -> None:
-    """Take one picture, as soon as a page is ready; a replay is taken at its liveliest step."""
+    """Take one picture as soon as a page is ready; show a replay at its most interesting step."""
     with browser(width, height, dark) as driver:
         driver.get(url)
         wait(driver, ready)
@@ -90,7 +90,7 @@ def take(
 
 
 def tournament(place: Path, game: str) -> Path:
-    """Make the folder of a small tournament of our sample bots."""
+    """Create the folder of a small tournament between sample bots."""
     shutil.copytree(ROOT / "sample_bots" / game, place / "bots", ignore=shutil.ignore_patterns("README.md"))
     if game == "pazaak":
         (place / "shaky.py").write_text(SHAKY)
@@ -99,13 +99,13 @@ def tournament(place: Path, game: str) -> Path:
 
 
 def command(place: Path, *words: str) -> list[str]:
-    """Return a command of croupier in a folder."""
+    """Return a croupier command for a folder."""
     return [sys.executable, "-m", "host", "-C", str(place), *words]
 
 
 @contextlib.contextmanager
 def serving(place: Path) -> Iterator[str]:
-    """Serve a folder; return the address."""
+    """Serve a folder; yield the address."""
     words = command(place, "--json", "serve", "--bind", "127.0.0.1:0")
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout
@@ -116,7 +116,7 @@ def serving(place: Path) -> Iterator[str]:
 
 
 def main() -> None:
-    """Play three tournaments, take their pictures, one of them while it is played."""
+    """Play three tournaments and take their pictures, one of them during the run."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
         urls = []
@@ -134,7 +134,7 @@ def main() -> None:
         take(f"{pazaak}#standings", "standings", height=600)
         take(f"{pazaak}#pairs", "pairs", height=800, dark=True)
         take(f"{pazaak}#pair-0-4-9", "pair", height=720)
-        take(f"{pazaak}#bracket", "cup", height=760)
+        take(f"{pazaak}#bracket", "knockout", height=760)
         take(f"{holdem}#groups", "groups", height=760)
         take(f"{cardshark}#bot-3", "bot", height=900)
         take(f"{pazaak}#about", "about", height=760)
