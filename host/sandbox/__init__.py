@@ -1,5 +1,6 @@
-"""Where a process runs: a sandbox is made once, with a keeper as its first process. Knows nothing of bots.
+"""Runs processes in sandboxes. A sandbox is created once; its first process is a keeper. Knows nothing of bots.
 
-levels says what there is, detect what this machine can give, launch makes a sandbox, keeper talks to its first process.
-Imports nothing: commands that only read limits and levels start faster.
+levels lists the levels of isolation, detect finds the level of this machine, launch creates a sandbox, and keeper
+communicates with its first process. This file imports nothing, so that commands that only read limits and levels start
+faster.
 """

@@ -1,4 +1,4 @@
-"""The world a bot sees: a read-only system, its own folder, an empty /tmp, five devices, and nobody else."""
+"""Builds the view of the system that a bot has: read-only system folders, its own folder, an empty /tmp and five devices."""
 
 import shutil
 from functools import cache
@@ -11,11 +11,12 @@ SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 SETTINGS = ("/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime")
 DEVICES = ("null", "zero", "full", "random", "urandom")
 BOT, KEEPER = "/bot", "/run/keeper"
-NUMBERING = "40"  # CAP_CHECKPOINT_RESTORE, which older libraries know by its number only: to number processes
+# CAP_CHECKPOINT_RESTORE, which lets the keeper choose process numbers. Older versions of libcap know it only by number.
+NUMBERING = "40"
 
 
 class Home(NamedTuple):
-    """What of the host's files a sandbox is given: the bot's folder, read-only or not, and its one state file."""
+    """Files of the host that a sandbox contains: the bot's folder, read-only or writable, and its state file."""
 
     folder: Path
     writable: bool = False
@@ -26,13 +27,13 @@ class Home(NamedTuple):
 
 @cache
 def program() -> str | None:
-    """Return where bubblewrap is; None when it is not installed."""
+    """Return the path of bubblewrap, or None if it is not installed."""
     return shutil.which("bwrap")
 
 
 @cache
 def system() -> tuple[str, ...]:
-    """Return the mounts of the read-only system; of /etc only what programs need to start."""
+    """Return the mounts of the read-only system. From /etc they include only what programs need to start."""
     mounts = ["--ro-bind", "/usr", "/usr"]
     for name in SYSTEM:
         path = Path(name)
@@ -48,10 +49,10 @@ def system() -> tuple[str, ...]:
 
 
 def command(home: Home, keeper: Path, filter_fd: int) -> list[str]:
-    """Return the command line that makes the sandbox and runs the keeper in it as PID 1.
+    """Return the command line that creates the sandbox and runs the keeper in it as PID 1.
 
-    No /proc, no /sys, no shared memory: they tell about the host or outlive a process. The environment must be empty:
-    bubblewrap's own stays readable for its lifetime whatever --clearenv says.
+    It mounts no /proc, no /sys and no shared memory: they reveal facts about the host, or outlive a process. Run it
+    with an empty environment: bubblewrap's own environment stays readable as long as it lives, even with --clearenv.
     """
     mounts = ["--bind" if home.writable else "--ro-bind", str(home.folder), BOT]
     if home.state is not None:

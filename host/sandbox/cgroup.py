@@ -1,4 +1,4 @@
-"""A control group for one sandbox: the kernel itself counts all memory and computing in it, whoever did it, and holds it to."""
+"""Creates a control group for each sandbox: the kernel limits and counts all memory and processor time used in it."""
 
 import contextlib
 import os
@@ -15,20 +15,20 @@ from host.sandbox.limits import MIB, Limits
 
 PREFIX = "croupier-"
 LEAF = "croupier-itself"
-"""Of version 2: where croupier itself goes, for a group that has groups with limits in it may hold no process."""
+"""In version 2 croupier moves itself into this group: a group whose children have limits may not contain processes."""
 
 KEEPER = 2 * MIB
-"""What the keeper, its stacks and its socket may take, over and above its bot's limit."""
+"""Bytes for the keeper, its stacks and its socket, in addition to the bot's limit."""
 
-SURE = 2.0  # seconds in which a group whose processes are all dead must be gone
+SURE = 2.0  # seconds within which a group must be gone once all its processes are dead
 
 
 class NoGroup(Exception):
-    """Raised when no control group can be made, with the reason."""
+    """Raised when a control group cannot be created. The message is the reason."""
 
 
 class Words(NamedTuple):
-    """What one version of control groups calls things: a controller, and a file in its folder."""
+    """File names in one version of control groups: each is a controller, and a file in the controller's folder."""
 
     computed: tuple[str, str]
     used: tuple[str, str]
@@ -36,7 +36,7 @@ class Words(NamedTuple):
     killed: tuple[str, str]
 
     def limits(self, memory: int, tasks: int) -> list[tuple[str, str, int]]:
-        """Return what to write for a limit, in this order; of two rows for swap a machine may lack one."""
+        """Return the controller, file and value of each limit, in the order to write them. The file for swap may not exist."""
         if self is V2:
             return [("", "memory.max", memory), ("", "memory.swap.max", 0), ("", "pids.max", tasks)]
         return [
@@ -53,7 +53,7 @@ V1 = Words(
     ("memory", "memory.oom_control"),
 )
 V2 = Words(("", "cpu.stat"), ("", "memory.current"), ("", "memory.stat"), ("", "memory.events"))
-SWAP = ("memory.swap.max", "memory.memsw.limit_in_bytes")  # not there where the kernel does not count swap
+SWAP = ("memory.swap.max", "memory.memsw.limit_in_bytes")  # absent if the kernel does not count swap
 
 FIRST = re.compile(rb"(?:usage_usec )?(\d+)")
 KILLED = re.compile(rb"^oom_kill (\d+)", re.MULTILINE)
@@ -61,19 +61,19 @@ FILES = re.compile(rb"^(?:in)?active_file (\d+)", re.MULTILINE)
 
 
 class Base(NamedTuple):
-    """Where groups can be made: a folder for each controller, one for all of them in version 2."""
+    """Folders in which groups can be created: one for each controller, or in version 2 one for all of them."""
 
     words: Words
     folders: Mapping[str, Path]
 
     @property
     def version(self) -> int:
-        """The version of control groups, 1 or 2."""
+        """Return the version of control groups: 1 or 2."""
         return 2 if self.words is V2 else 1
 
 
 class Group:
-    """One sandbox's group. It is made empty; who is moved into it stays in it, with all that comes of it."""
+    """The control group of one sandbox. It is created empty. A process moved into it stays in it, and so do its descendants."""
 
     def __init__(self, base: Base, limits: Limits) -> None:
         name = f"{PREFIX}{os.getpid()}-{_began(os.getpid())}-{next(_numbers)}"
@@ -81,7 +81,7 @@ class Group:
         self._open: dict[tuple[str, str], int] = {}
         try:
             for folder in self._folders.values():
-                folder.mkdir(exist_ok=True)  # controllers may share one
+                folder.mkdir(exist_ok=True)  # controllers may share a folder
             for at, file, value in base.words.limits(limits.memory + KEEPER, limits.tasks + 2):
                 path = self._folders[at] / file
                 if file not in SWAP or path.exists():
@@ -94,22 +94,22 @@ class Group:
             raise NoGroup(str(error)) from error
 
     def add(self, pid: int) -> None:
-        """Move a process into the group; raise NoGroup when the kernel refuses."""
+        """Move a process into the group. Raise NoGroup if the kernel refuses."""
         for folder in self._folders.values():
             _write(folder / "cgroup.procs", str(pid))
 
     def computed(self) -> float:
-        """Return the seconds of processor time of everything that ever was in the group. It costs a microsecond."""
+        """Return the processor time of all processes that were ever in the group, in seconds. A call costs a microsecond."""
         number = FIRST.match(self._read(self._base.words.computed))
         return int(number[1]) / (1e6 if self._base.words is V2 else 1e9) if number else 0.0
 
     def killed(self) -> int:
-        """Return how many processes the kernel has killed because the group was out of memory."""
+        """Return how many processes the kernel has killed because the group reached its memory limit."""
         number = KILLED.search(self._read(self._base.words.killed))
         return int(number[1]) if number else 0
 
     def used(self) -> int:
-        """Return the bytes in use, whatever for, without the files that the kernel keeps only while there is room."""
+        """Return the bytes of memory in use, without the file cache, which the kernel frees on demand."""
         files = sum(map(int, FILES.findall(self._read(self._base.words.of_which))))
         return max(int(self._read(self._base.words.used)) - files, 0)
 
@@ -117,7 +117,7 @@ class Group:
         return os.pread(self._open[word], 8192, 0)
 
     def remove(self) -> bool:
-        """Remove the group; return whether it is gone: it cannot go before its last process has."""
+        """Remove the group; return whether it is gone. A group that still has a process cannot be removed."""
         while self._open:
             os.close(self._open.popitem()[1])
         for folder in self._folders.values():
@@ -126,7 +126,7 @@ class Group:
         return not any(folder.exists() for folder in self._folders.values())
 
     def kill(self) -> None:
-        """Kill what should have been dead."""
+        """Kill all processes that are still in the group."""
         for folder in self._folders.values():
             with contextlib.suppress(OSError):
                 if (folder / "cgroup.kill").exists():
@@ -136,7 +136,7 @@ class Group:
                     os.kill(int(pid), 9)
 
     def waits(self) -> Iterator[float]:
-        """Yield the seconds to wait before each next try to remove the group; raise NoGroup when it will not go."""
+        """Yield the seconds to wait before each next attempt to remove the group. Raise NoGroup if it cannot be removed."""
         deadline = time.monotonic() + SURE
         for tries in count(1):
             if self.remove():
@@ -152,7 +152,7 @@ _numbers = count(1)
 
 
 def _began(pid: int) -> str:
-    """Return when a process began, in the kernel's ticks: with its number it is one process and no later one."""
+    """Return the start time of a process in clock ticks. Together with its number it identifies the process uniquely."""
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     return ""
@@ -160,9 +160,9 @@ def _began(pid: int) -> str:
 
 @cache
 def base() -> Base:
-    """Return where this process may make groups, found by making one; groups of dead croupiers are removed.
+    """Return where this process can create groups, and remove the groups that dead croupier processes left behind.
 
-    Raise NoGroup with all the reasons.
+    It creates a group to find out. Raise NoGroup with all reasons if none can be created.
     """
     reasons = []
     for version in (_delegated, _first_version):
@@ -179,7 +179,7 @@ def base() -> Base:
 
 
 def _try(found: Base) -> None:
-    """Make a group, move a process into it and remove it."""
+    """Create a group, move a process into it, and remove the group."""
     group = Group(found, Limits())
     try:
         with subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as child:
@@ -194,7 +194,7 @@ def _try(found: Base) -> None:
 
 
 def _remove_stale(folder: Path) -> None:
-    """Remove the groups of croupiers that are no more; their processes died with them."""
+    """Remove groups of croupier processes that no longer exist. The processes in those groups died with them."""
     for group in folder.glob(f"{PREFIX}*-*-*"):
         _, pid, began, _ = group.name.split("-", 3)
         if pid.isdigit() and _began(int(pid)) != began:
@@ -203,22 +203,25 @@ def _remove_stale(folder: Path) -> None:
 
 
 def cure() -> str:
-    """Return the command that would give croupier a group in which it may make others."""
+    """Return the command that runs croupier in a group in which it can create others."""
     if os.geteuid() == 0:
         return "systemd-run --scope -p Delegate=yes croupier …; in a container: docs/security.md"
     return "systemd-run --user --scope -p Delegate=yes croupier …; or run croupier as root"
 
 
 class Mount(NamedTuple):
-    """A mounted hierarchy: its controllers, and this process's own group in it."""
+    """A mounted hierarchy of control groups: its controllers, and the group of this process in it."""
 
     controllers: frozenset[str]
     own: Path
-    outermost: bool  # whether that is the topmost group that can be seen from here
+    outermost: bool  # whether no group above it is visible from here
 
 
 def mounts(mountinfo: str, own: str) -> tuple[list[Mount], list[Mount]]:
-    """Return the mounted hierarchies of version 1 and of version 2, from /proc/self/mountinfo and /proc/self/cgroup."""
+    """Return the mounted hierarchies of version 1 and of version 2.
+
+    The arguments are the contents of /proc/self/mountinfo and /proc/self/cgroup.
+    """
     paths: dict[frozenset[str], str] = {}
     for line in own.splitlines():
         _, names, path = line.split(":", 2)
@@ -250,7 +253,7 @@ def _mounted() -> tuple[list[Mount], list[Mount]]:
 
 
 def _first_version() -> Base:
-    """Return this process's own groups in the hierarchies of version 1."""
+    """Return the groups of this process in the hierarchies of version 1."""
     folders = {}
     first, _ = _mounted()
     for wanted in ("memory", "cpuacct", "pids"):
@@ -262,16 +265,16 @@ def _first_version() -> Base:
 
 
 def _delegated() -> Base:
-    """Return this process's own group of version 2, made ready for groups below it.
+    """Return the group of this process in version 2, ready for groups below it.
 
-    A group that has such may hold no process itself: croupier moves into a leaf of its own. Whatever else is in the
-    group may be moved along only where the group was delegated to us, or is all that a container has.
+    A group with such groups below it may not contain processes, so croupier moves into a new group below it. Move other
+    processes of the group along only if the group was delegated to us, or is the top group of a container.
     """
     _, second = _mounted()
     if not second:
         raise NoGroup("no control groups of version 2 are mounted")
     own = second[0].own
-    if own.name == LEAF:  # a croupier before us, our parent say, has moved already
+    if own.name == LEAF:  # another croupier, for example our parent, has already moved
         return _ready(own.parent)
     with contextlib.suppress(NoGroup):
         return _ready(own)
@@ -286,13 +289,13 @@ def _delegated() -> Base:
     _write(leaf / "cgroup.procs", "0")
     try:
         _enable(own)
-    except NoGroup:  # there are others in it
+    except NoGroup:  # other processes are in the group
         if not (_is_delegated(own) or (second[0].outermost and (own / "cgroup.type").exists())):
             _write(own / "cgroup.procs", "0")
             leaf.rmdir()
             raise
         for pid in _line(own / "cgroup.procs").split():
-            with contextlib.suppress(NoGroup):  # it has ended
+            with contextlib.suppress(NoGroup):  # the process has ended
                 _write(leaf / "cgroup.procs", pid)
         _enable(own)
     return _ready(own)
@@ -310,7 +313,7 @@ def _write(path: Path, words: str) -> None:
 
 
 def _ready(folder: Path) -> Base:
-    """Return the folder as a base, when its groups have what it takes."""
+    """Return the folder as a base. Raise NoGroup if it lacks a controller or is not writable."""
     enabled = set(_line(folder / "cgroup.subtree_control").split())
     if not ({"memory", "pids"} <= enabled and os.access(folder, os.W_OK)):
         raise NoGroup(f"{folder} (version 2) gives its groups: {' '.join(sorted(enabled)) or 'no controllers'}")
@@ -325,7 +328,7 @@ def _line(path: Path) -> str:
 
 
 def _is_delegated(own: Path) -> bool:
-    """Return whether systemd has left this group to whoever runs in it."""
+    """Return whether systemd has delegated this group to the processes in it."""
     for name in ("user.delegate", "trusted.delegate"):
         with contextlib.suppress(OSError):
             if os.getxattr(own, name) == b"1":

@@ -1,6 +1,6 @@
-"""Detects which levels of isolation this machine can give, and what would raise that.
+"""Detects which levels of isolation work on this machine, and what is missing for the next one.
 
-Each level is tried by making such a sandbox and running a program in it; no version number decides.
+Each level is tested by running a program in a sandbox of that level. Version numbers alone decide nothing.
 """
 
 import contextlib
@@ -16,13 +16,13 @@ from host.sandbox.levels import EXACT_LEVEL, Level
 from host.sandbox.limits import Limits
 
 MIN_RANDOM_PID = 300
-"""The keeper draws no process number below this."""
+"""The smallest process number that the keeper draws."""
 
 MAX_EVIDENCE_CHARS = 500
 
 
 class Mechanism(NamedTuple):
-    """One part that sandboxes are made of: whether it works here, and its version."""
+    """A mechanism that sandboxes use: whether it works here, and its version."""
 
     name: str
     works: bool
@@ -30,7 +30,7 @@ class Mechanism(NamedTuple):
 
 
 class HostCapabilities(NamedTuple):
-    """What this machine can do: the strongest level, why it is not a stronger one, and the parts that were tried."""
+    """Capabilities of this machine: the strongest level, why stronger levels do not work, and the mechanisms tested."""
 
     level: Level
     reasons: tuple[Problem, ...]
@@ -39,7 +39,7 @@ class HostCapabilities(NamedTuple):
 
 @cache
 def detect() -> HostCapabilities:
-    """Return the strongest level that works here."""
+    """Return the strongest level that works on this machine."""
     mechanisms: list[Mechanism] = []
     problems: list[Problem] = []
 
@@ -121,10 +121,10 @@ def _group_words() -> str:
 
 @cache
 def randomizes_pids(level: Level) -> bool:
-    """Return whether a process cannot tell by its number how many there were before it in its sandbox.
+    """Return whether process numbers are random, so that a process cannot infer how many came before it in its sandbox.
 
-    Sandboxes with process numbers of their own are tried: a container with a read-only /proc/sys keeps the keeper from
-    setting the next number.
+    Levels with process numbers of their own are tested: in a container with a read-only /proc/sys the keeper cannot set
+    the next number.
     """
     if not level.traits.own_namespaces:
         return True
@@ -133,12 +133,12 @@ def randomizes_pids(level: Level) -> bool:
 
 
 def _refused(level: Level) -> str:
-    """Return what keeps a level from working, empty if it works."""
+    """Return why a level does not work, or "" if it works."""
     return _probe(level, b"/bin/true")[0]
 
 
 def _probe(level: Level, *words: bytes) -> tuple[str, bytes]:
-    """Run a program in a sandbox of a level; return what has kept it from running, empty if it ran, and its output."""
+    """Run a program in a sandbox of a level. Return why it failed ("" if it did not), and its output."""
     home = Home(Path("/usr/share"))
     with contextlib.ExitStack() as stack:
         try:
@@ -155,7 +155,7 @@ def _probe(level: Level, *words: bytes) -> tuple[str, bytes]:
 
 
 def _namespace_settings() -> str:
-    """Return the kernel's settings that can forbid user namespaces, one a line."""
+    """Return the kernel's settings that can forbid user namespaces, one per line."""
     settings = ""
     for name in (
         "kernel/unprivileged_userns_clone",
@@ -169,9 +169,9 @@ def _namespace_settings() -> str:
 
 
 def require_level(level: Level) -> Level:
-    """Return the strongest level here, which is at least the given one. Raise UserError (exit code 6) if it is not.
+    """Return the strongest level of this machine. Raise UserError (exit code 6) if it is weaker than the given one.
 
-    For a level that does not isolate that level is returned.
+    A level that does not isolate is returned unchanged.
     """
     if not level.traits.isolates:
         return level
@@ -186,7 +186,7 @@ def require_level(level: Level) -> Level:
 
 
 def clock_problem(clock: str, level: Level) -> Problem | None:
-    """Return why a clock cannot be had at a level: what it counts is not measured there, or not by this kernel."""
+    """Return why a clock cannot be used at a level, or None: the level or the kernel does not measure what it counts."""
     if clock != "wall" and not level.traits.exact_cpu:
         lack = f'[limits] clock = "{clock}" needs a control group (level {EXACT_LEVEL}), and the level is {level}'
         exact_here = detect().level.traits.exact_cpu
@@ -206,6 +206,6 @@ def _counts_waits() -> bool:
 
 
 def require_clock(clock: str, level: Level) -> None:
-    """Raise UserError (exit code 6) if a clock cannot be had at a level."""
+    """Raise UserError (exit code 6) if a clock cannot be used at a level."""
     if problem := clock_problem(clock, level):
         raise UserError([problem], 6)

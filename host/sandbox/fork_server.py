@@ -1,14 +1,14 @@
-"""Runs inside a sandbox: a Python that has started, imported and compiled what its bot needs, and forks for every start.
+"""Runs inside a sandbox: a Python that imports and compiles what its bot needs, and forks at every start.
 
-No line of the bot runs in it. A fork is made ahead of its question, while nothing of a bot is alive, and becomes the bot
-when that comes: a child of the keeper, in a process group that it cannot leave, with fresh globals, its own arguments,
-environment and descriptors; and fenced in, so that it reaches the interpreter by no signal. The bot's own folder is no
-place to import from until then: an adapter's kit comes as text from the host, for what lies in the folder may have been
-written by the bot while it was built. Standard library only; languages.py hands this text to `python3 -c`. It imports
-little: whatever is in its memory is copied for every fork, and freed.
+It runs no line of the bot. It forks ahead of each question, while no process of a bot is alive. The fork becomes the
+bot when the question comes: a child of the keeper, in a process group that it cannot leave, with new globals, its own
+arguments, environment and descriptors. Landlock keeps its signals away from the interpreter. Before that nothing is
+imported from the bot's folder, which the bot may have written to during its build: a kit comes as text from the host.
+Standard library only; languages.py passes this text to `python3 -c`. Few imports: each fork copies and frees the
+memory.
 """
 
-import _signal  # type: ignore[import-not-found]  # it has no stubs; `signal` is slower by a fork's price
+import _signal  # no stubs; `signal` costs a fork more
 import _socket
 import atexit
 import ctypes
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import NoReturn
 
-KEEPER = 3  # the descriptor of the socket to it
-WHOLE = 1 << 16  # bytes of a question at most
-SCOPED = (0, 0, 2)  # of Landlock's ruleset: files and network are left alone, signals stay inside
+KEEPER = 3  # descriptor of its socket
+WHOLE = 1 << 16  # maximum bytes of a question
+SCOPED = (0, 0, 2)  # Landlock's ruleset: only signals are confined
 CREATE_RULESET, RESTRICT_SELF, CLOSE_RANGE = 444, 446, 436
 CLONE, PRCTL, SETPGID, SETSID, SIGPROCMASK = (
     (220, 167, 154, 157, 135) if os.uname().machine == "aarch64" else (56, 157, 109, 112, 14)
@@ -34,17 +34,17 @@ AS_A_SIBLING = 0x8000 | 0x200000 | 0x1000000 | 17  # CLONE_PARENT, CLEARTID, SET
 SET_SECCOMP, FILTER, GET_TID_ADDRESS = 22, 2, 40
 ONLY_AST = 0x400
 SHY = frozenset({"antigravity", "this", "idlelib", "lib2to3", "test", "tkinter", "turtle", "turtledemo", "__main__"})
-"""Modules that do more than to be there when they are imported."""
+"""Modules whose import has side effects."""
 
 NO_SIGNALS = ctypes.c_uint64(0)
 
-known: set[str] = set()  # the modules that were there before the bot
+known: set[str] = set()  # modules imported before the bot
 call = ctypes.PyDLL(None).syscall
 call.restype = ctypes.c_long
 
 
 class Instruction(ctypes.Structure):
-    """One of a system call filter."""
+    """A BPF instruction."""
 
     _fields_ = (("code", ctypes.c_ushort), ("yes", ctypes.c_ubyte), ("no", ctypes.c_ubyte), ("value", ctypes.c_uint))
 
@@ -56,9 +56,9 @@ class Filter(ctypes.Structure):
 
 
 def no_new_session_filter() -> Filter:
-    """Return a filter that lets nobody leave its process group."""
+    """Return a filter that denies leaving the process group."""
     program = (
-        (0x20, 0, 0, 0),  # the number of the call
+        (0x20, 0, 0, 0),  # load the call's number
         (0x15, 1, 0, SETSID),
         (0x15, 0, 1, SETPGID),
         (0x06, 0, 0, 0x00050001),  # EPERM
@@ -68,7 +68,7 @@ def no_new_session_filter() -> Filter:
 
 
 def signal_scope() -> int:
-    """Return a ruleset of Landlock that keeps signals inside; raise OSError where the kernel has none."""
+    """Return a Landlock ruleset that confines signals; raise OSError if the kernel cannot."""
     attributes = (ctypes.c_uint64 * 3)(*SCOPED)
     ruleset = call(ctypes.c_long(CREATE_RULESET), attributes, ctypes.c_size_t(24), ctypes.c_uint(0))
     if ruleset < 0:
@@ -77,22 +77,22 @@ def signal_scope() -> int:
 
 
 def compiled(path: str) -> "CodeType":
-    """Return a bot's code, as its cold start has it."""
+    """Return a bot's code, as in a cold start."""
     with open(path, "rb") as file:
         return compile(file.read(), path, "exec")
 
 
 def load_kit(kit: "dict[str, tuple[str, str]]") -> "CodeType":
     """Import the modules of a kit, each a file and a text; return the code of its program, `__main__`."""
-    from importlib.machinery import SourceFileLoader  # which imports much, and few need it
+    from importlib.machinery import SourceFileLoader  # slow to import, rarely needed
     from importlib.util import spec_from_file_location
 
     class Kit(SourceFileLoader):
-        """Finds and loads what an adapter supplies, from its text."""
+        """Loads an adapter's modules from their text."""
 
         @classmethod
         def find_spec(cls, name: str, *_: object) -> "ModuleSpec | None":
-            """Return where a module of the kit is, as if its file had been found."""
+            """Return a module's place, as if its file existed."""
             if name not in kit:
                 return None
             path = os.path.abspath(kit[name][0])
@@ -111,14 +111,14 @@ def load_kit(kit: "dict[str, tuple[str, str]]") -> "CodeType":
 
 
 def prepared(path: str) -> "CodeType | None":
-    """Return a bot's code, its modules of the standard library imported; None when it does not compile."""
+    """Import a bot's modules of the standard library; return its code, or None if it does not compile."""
     if any(name.partition(".")[0] in sys.stdlib_module_names for name in os.listdir()):
         raise ImportError("it has a file that hides a module of the standard library")
     try:
         code = compiled(path)
         with open(path, "rb") as file:
             body = compile(file.read(), path, "exec", ONLY_AST).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # its own process meets it again
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # its process will report it
         return None
     for statement in body:
         names = []
@@ -131,16 +131,16 @@ def prepared(path: str) -> "CodeType | None":
             if name.partition(".")[0] in sys.stdlib_module_names - SHY:
                 try:
                     __import__(name)
-                except (ImportError, OSError):  # the same
+                except (ImportError, OSError):  # likewise
                     continue
     return code
 
 
 def forking() -> "Callable[[], int]":
-    """Return what forks so that the keeper is the parent; what a Python does in a child is done.
+    """Return a function that forks a child of the keeper, and prepares it as Python does.
 
-    What it does before a fork is done here, once for all, and what it does after one in the parent never: who only forks
-    needs its locks no more, and every page that it writes on is one to be copied.
+    Python's steps before a fork are done here, once. Its steps in the parent after a fork are left out: the parent only
+    forks and needs no locks, and each page that it writes must be copied.
     """
     address = ctypes.c_void_p()
     call(*map(ctypes.c_long, (PRCTL, GET_TID_ADDRESS, ctypes.addressof(address), 0, 0, 0)))
@@ -150,7 +150,7 @@ def forking() -> "Callable[[], int]":
     words = (*map(ctypes.c_long, (CLONE, AS_A_SIBLING if address.value else 0x8000 | 17, *where)),)
     before, begin = ctypes.pythonapi.PyOS_BeforeFork, ctypes.pythonapi.PyOS_AfterFork_Child
     before()
-    begin()  # once, so that all it calls is linked already
+    begin()  # once, to link all that it calls
     before()
 
     def fork() -> int:
@@ -163,16 +163,16 @@ def forking() -> "Callable[[], int]":
 
 
 def finish(namespace: dict[str, object], status: int) -> "NoReturn":
-    """End a bot in good order, as its interpreter would: threads, exit functions, objects, streams.
+    """End a bot as its interpreter would: threads, exit functions, objects, streams.
 
-    What was there before it is left alone: to take that apart would cost more than all the rest.
+    Objects from before the bot are left alone: to destroy them would cost more than all the rest.
     """
     if "threading" in sys.modules:
-        sys.modules["threading"]._shutdown()  # it has no public name
+        sys.modules["threading"]._shutdown()  # no public name
     atexit._run_exitfuncs()
-    own = set(sys.modules) - known if len(sys.modules) > len(known) else ()  # every page that is looked at is copied
+    own = set(sys.modules) - known if len(sys.modules) > len(known) else ()  # reading copies pages
     for home in (namespace, *(vars(sys.modules[name]) for name in own)):
-        for name in reversed(list(home)):  # what is last has been made of what was there before
+        for name in reversed(list(home)):  # later objects use earlier ones
             if name != "__builtins__":
                 home[name] = None
     gc.collect(2 if gc.get_count()[2] else 1)
@@ -185,7 +185,7 @@ def finish(namespace: dict[str, object], status: int) -> "NoReturn":
 
 
 def steps(ruleset: int, rules: Filter) -> "tuple[tuple[ctypes.c_long, ...], ...]":
-    """Return the system calls by which a fork takes leave of the interpreter; one function makes them all, on few pages."""
+    """Return the system calls that separate a fork from the interpreter; one function makes all, using few pages."""
     numbers = (
         (SETSID,),
         (RESTRICT_SELF, ruleset, 0),
@@ -197,7 +197,7 @@ def steps(ruleset: int, rules: Filter) -> "tuple[tuple[ctypes.c_long, ...], ...]
 
 
 def apply_request(question: bytes, started: "frozenset[bytes]") -> None:
-    """Take arguments and environment from a question: how many words are arguments, and all words."""
+    """Set arguments and environment from a question: the number of arguments, then all words."""
     count = int.from_bytes(question[:4], sys.byteorder)
     for at, word in enumerate(question[4:-1].split(b"\0")):
         if at < count:
@@ -208,7 +208,7 @@ def apply_request(question: bytes, started: "frozenset[bytes]") -> None:
 
 
 def warm_up(code: "CodeType") -> None:
-    """Do, on no question and for no output, what every bot does: the pages that takes are the fork's own by then."""
+    """Do what every bot does, without a question or output, so that the fork has its own copies of those pages."""
     apply_request((1).to_bytes(4, sys.byteorder) + b"1\0REHEARSED=\0", frozenset())
     exec(code, {})
     gc.collect(0)
@@ -216,11 +216,10 @@ def warm_up(code: "CodeType") -> None:
 
 
 def serve(path: str, guest: str, kit: "dict[str, tuple[str, str]]", namespace: dict[str, object]) -> "NoReturn":
-    """Fork a bot for every start; in the fork, run `path` as `__main__`, whose namespace is given.
+    """Fork a bot for every start. In the fork, run `path` as `__main__` in the given namespace.
 
-    With a kit that is the kit's program, which loads the bot itself, from the file `guest`. Only the fork reads its
-    question: what the interpreter has read, the next fork could find in its memory. Nothing is returned: to free what is
-    not needed any more would cost the fork more than to keep it.
+    With a kit, run its program, which loads the bot from the file `guest`. Only the fork reads its question: the next
+    fork could find it in the interpreter's memory. Return nothing: to free memory costs a fork more than to keep it.
     """
     line = _socket.socket(fileno=KEEPER)
     code, rules = prepared(guest), no_new_session_filter()
@@ -237,7 +236,7 @@ def serve(path: str, guest: str, kit: "dict[str, tuple[str, str]]", namespace: d
     sys.path[:] = ["", *filter(None, os.environ.get("PYTHONPATH", "").split(":")), *library]
     known.update(sys.modules)
     gc.collect()
-    ctypes.PyDLL(None).malloc_trim(0)  # what compiling has left behind would be copied for every fork, and freed
+    ctypes.PyDLL(None).malloc_trim(0)  # each fork would copy and free memory left from compiling
     gc.freeze()
     line.send(bytes(4))
     while True:

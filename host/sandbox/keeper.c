@@ -1,27 +1,32 @@
-/* The keeper: PID 1 of a bot's sandbox. It starts the bot, bounds and returns its output, and sweeps up after it.
+/* The keeper: PID 1 of a bot's sandbox. It starts the bot, limits and returns its output, and kills all that is left.
  *
- * One request on the control socket (SOCK_SEQPACKET) gets one reply; keeper.py is the other end.
+ * Each request on the control socket (SOCK_SEQPACKET) gets one reply; keeper.py is the other end.
  *   ask    start the bot with these arguments, read its output to the end, kill everything, reply with output and usage
- *   start  sweep, then start the bot on the three descriptors that came with the request, reply at once
- *   sweep  give the bot the time asked for to exit, kill everything, reply how it ended and what was used
- * Who is killed may take a second to die, when it has a million mappings. An impatient request is answered before that,
- * UNSWEPT; a patient sweep then tells what they have used since, and nothing starts before they are gone.
- * Three more get none:
- *   cut    kill everything now; the question under way is answered with what there is
- *   pause, resume   stop everything, and let it go on
- * The end of the socket is the dead man's switch: the keeper exits, and the kernel kills its whole PID namespace.
+ *   start  sweep, start the bot on the three descriptors that came with the request, reply at once
+ *   sweep  give the bot the requested time to exit, kill everything, reply how it ended and what it used
  *
- * Every process in here is presumed to attack. The keeper therefore never reads a file, never allocates for a bot,
- * never blocks except in poll with a deadline, and believes nothing but wait4 and the clock. As PID 1 it gets no signal
- * it has no handler for; it has none.
+ * A killed process with a million mappings can take a second to exit. A request that is not patient is answered before
+ * that, with the flag UNSWEPT. A patient sweep then reports what the killed processes have used since. Nothing starts
+ * before they are gone.
  *
- * A start may name an interpreter, which is kept: interpreter.py forks the bot, as a child of the keeper's and in a group
- * that it cannot leave, and the sweep is of that group alone. It forks ahead, when a reply has gone and nothing of a bot is
- * alive: the fork waits for its question and has run no line of the bot. After anything unforeseen everything goes, as ever.
+ * Three requests have no reply:
+ *   cut    kill everything now; the pending question is answered with the output so far
+ *   pause, resume   stop everything, and let it continue
  *
- * Where there are no namespaces (level L2) it is an ordinary process outside the bot's world: it puts the Landlock ruleset
- * and the system call filter that it was given on every bot, so that none can reach it, or leave its process group.
- * Inside namespaces there is a small filter for those who live on: while they are stopped off turn, nobody else wakes them.
+ * When the socket closes, the keeper exits, and the kernel kills its whole PID namespace.
+ *
+ * Every process in the sandbox is assumed to attack. The keeper therefore never reads a file, never allocates memory
+ * for a bot, never blocks except in poll with a deadline, and trusts only wait4 and the clock. PID 1 receives no
+ * signal for which it has no handler, and it has no handlers.
+ *
+ * A start may name an interpreter, which stays alive: fork_server.py forks the bot as a child of the keeper, in a
+ * process group that the bot cannot leave, and a sweep kills only that group. It forks ahead, after a reply, while no
+ * process of a bot is alive: the fork waits for its question and has run no line of the bot. After any unexpected
+ * event everything is killed, as without an interpreter.
+ *
+ * Without namespaces (level L2) the keeper is an ordinary process outside the sandbox. It puts the given Landlock
+ * ruleset and system call filter on every bot, so that no bot can reach it or leave its process group. Inside
+ * namespaces there is a small filter for bots that live on: only the keeper can resume a bot that is stopped off turn.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -48,46 +53,47 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SIGNALS = 512 }; /* queued at once: the kernel counts them for all sandboxes of one user */
+enum { SIGNALS = 512 }; /* queued at once; the kernel counts them per user, for all sandboxes of the user */
 enum { WORDS = 1024, REQUEST = 128 << 10, ANSWER = 64 << 10, COMPLAINT = 8 << 10, QUESTION = 64 << 10 };
 enum { ASK = 'A', START = 'S', SWEEP = 'K', CUT = 'X', PAUSE = 'P', RESUME = 'R' };
 enum { TIMED_OUT = 1, FLOODED = 2, OVER_CPU = 4, EXITED = 8, STOPPED = 16, UNSWEPT = 32 };
 static const int64_t MS = 1000000;
-static const int64_t LINGER = 50 * MS; /* a process that has closed its output may take this long to exit */
-static const int64_t STALLED = 50 * MS; /* who wakes up so late cannot say that the bot has not exited in time */
-static const int64_t BIRTH = 5000 * MS; /* how long a fork may take: no bot has begun, and none is to blame */
-static const int64_t CHASE = 500 * MS; /* how long to run after what has left its process group, with --unsafe */
-static const int64_t BURIAL = 50 * MS; /* how long an impatient reply waits for the killed to die */
+static const int64_t LINGER = 50 * MS; /* a process that has closed its output must exit within this time */
+static const int64_t STALLED = 50 * MS; /* a keeper that wakes up so late cannot know whether the bot exited in time */
+static const int64_t BIRTH = 5000 * MS; /* time limit of a fork; no bot runs yet, so none is to blame */
+static const int64_t CHASE = 500 * MS; /* how long to pursue processes that left their process group, with --unsafe */
+static const int64_t BURIAL = 50 * MS; /* how long a reply that is not patient waits for killed processes to exit */
 static const int64_t FOREVER = INT64_MAX / 2;
 
 struct request {
-    uint32_t kind, words, variables, output; /* output: the most bytes of standard output */
-    uint32_t warm, patient;                  /* warm: how many words are its interpreter's own, which is kept; 0: start it cold */
+    uint32_t kind, words, variables, output; /* output: maximum bytes of standard output */
+    /* warm: number of words that start an interpreter, which stays alive; 0: start the process cold */
+    uint32_t warm, patient;
     int64_t wall, cpu;                       /* nanoseconds */
 };
 struct reply {
-    int32_t status, error;                     /* of wait4; errno of a failed start */
-    uint32_t flags, said, complained, reaped;  /* reaped: processes that ended */
-    int64_t wall, cpu, own;                    /* nanoseconds; own: of the keeper itself, since it began */
-    int64_t memory, complaints;                /* the largest process in KiB; all bytes of standard error */
+    int32_t status, error;                     /* from wait4; errno of a failed start */
+    uint32_t flags, said, complained, reaped;  /* reaped: processes that have ended */
+    int64_t wall, cpu, own;                    /* nanoseconds; own: of the keeper itself, since it started */
+    int64_t memory, complaints;                /* KiB of the largest process; all bytes of standard error */
 };
 
 static struct { struct reply head; char text[ANSWER + COMPLAINT]; } out;
 static char answer[ANSWER], complaint[COMPLAINT];
 static char request[REQUEST];
-static size_t heard; /* bytes of it */
-static pid_t bot;  /* 0 when none was started or it is reaped */
-static pid_t pack; /* its process group, until all of it is reaped */
-static int swept = 1; /* whether all that was killed is gone, and /tmp empty */
-static int64_t counted; /* nanoseconds of a bot that was not reaped when it was told of */
-static pid_t interpreter; /* that forks bots; 0 when there is none. No bot can reach it (interpreter.py) */
-static int wire = -1;     /* to it */
-static int spare = -1;    /* to what it has been told to fork ahead, which says its number and then takes a question */
+static size_t heard; /* its length in bytes */
+static pid_t bot;  /* 0 if none was started, or it has been reaped */
+static pid_t pack; /* its process group, until all its processes are reaped */
+static int swept = 1; /* whether all killed processes are gone and /tmp is empty */
+static int64_t counted; /* nanoseconds already reported of a bot that was not reaped yet */
+static pid_t interpreter; /* forks bots; 0 = none. No bot can reach it (fork_server.py) */
+static int wire = -1;     /* socket to the interpreter */
+static int spare = -1;    /* socket to the fork made ahead, which sends its process number and then receives a question */
 static struct rlimit tasks, files, open_files;
-static int control, children, folder;     /* the socket; a signalfd for SIGCHLD; the bot's /tmp, -1 for none */
-static int numbers = -1;                  /* of the kernel, where to tell the last process number; -1 for none */
-static int ruleset = -1;                  /* of Landlock; -1 inside namespaces */
-static struct sock_filter program[4096];  /* of seccomp; inside namespaces bubblewrap has loaded what holds for us, too */
+static int control, children, folder;     /* the control socket; a signalfd for SIGCHLD; the bot's /tmp, -1 = none */
+static int numbers = -1;                  /* the file that sets the last process number; -1 = none */
+static int ruleset = -1;                  /* Landlock's; -1 inside namespaces */
+static struct sock_filter program[4096];  /* seccomp's; inside namespaces bubblewrap loads another one */
 static struct sock_fprog filter = {0, program};
 
 static int64_t now(clockid_t clock)
@@ -103,7 +109,7 @@ static void account(pid_t pid, int status, const struct rusage *used)
         interpreter = 0;
         return;
     }
-    if (WIFSTOPPED(status)) { /* it made us its tracer: no exit, and no way to treat us */
+    if (WIFSTOPPED(status)) { /* it made us its tracer: it has not exited, and is killed */
         kill(pid, SIGKILL);
         return;
     }
@@ -118,7 +124,7 @@ static void account(pid_t pid, int status, const struct rusage *used)
     }
 }
 
-/* Bury the dead; return whether there are children left. */
+/* Reap all exited children; return whether children are left. */
 static int reap(void)
 {
     struct signalfd_siginfo drained[16];
@@ -130,7 +136,7 @@ static int reap(void)
     return pid == 0;
 }
 
-/* Wait until a child dies, at the most so long; return 0 when the deadline has passed. */
+/* Wait until a child exits or the nap is over, but not after the deadline. Return 0 if the deadline has passed. */
 static int await_death(int64_t deadline, int64_t nap)
 {
     int64_t left = deadline - now(CLOCK_MONOTONIC);
@@ -140,8 +146,9 @@ static int await_death(int64_t deadline, int64_t nap)
     return 1;
 }
 
-/* Outside a PID namespace kill(-1) would be everything our user runs. There the bot's process group must do, which its
- * filter does not let it leave, and every orphan that has come to us; with --unsafe, what runs faster gets away. */
+/* Kill the bot outside a PID namespace. kill(-1) would kill everything of our user there. Instead kill the bot's
+ * process group, which its filter does not let it leave, and every orphan that became our child. With --unsafe there
+ * is no filter, and a process that forks faster than this loop escapes. */
 static int kill_pack(int64_t deadline)
 {
     int64_t given_up = now(CLOCK_MONOTONIC) + CHASE;
@@ -156,7 +163,7 @@ static int kill_pack(int64_t deadline)
     return 1;
 }
 
-/* Kill the bot's process group, which whoever was forked by an interpreter cannot leave. */
+/* Kill the bot's process group. A bot forked by an interpreter cannot leave it. */
 static int kill_forked(int64_t deadline)
 {
     while (pack && interpreter && (!kill(-pack, SIGKILL) || errno != ESRCH)) {
@@ -167,14 +174,14 @@ static int kill_forked(int64_t deadline)
     return 1;
 }
 
-/* Kill everything in this sandbox but the interpreter, and what it has forked ahead, and wait until it is gone, at the most
- * so long; return whether it is. Only PID 1 may say kill(-1). */
+/* Kill everything in this sandbox except the interpreter and the fork made ahead. Wait until it is gone, but not
+ * longer than `patience`; return whether it is gone. Only PID 1 may call kill(-1). */
 static int kill_all(int64_t patience)
 {
     int64_t deadline = now(CLOCK_MONOTONIC) + patience;
     if (bot) {
         out.head.flags |= STOPPED;
-        out.head.status = SIGKILL; /* unless it turns out to have ended otherwise */
+        out.head.status = SIGKILL; /* replaced if it ended otherwise */
     }
     if (getpid() != 1) return kill_pack(deadline);
     if (!kill_forked(deadline)) return 0;
@@ -190,14 +197,14 @@ static void signal_all(int number)
     else if (pack) kill(-pack, number);
 }
 
-/* The host has gone, or speaks out of turn. */
+/* Exit: the host has gone, or has sent an unexpected request. */
 static void leave(void)
 {
     kill_all(FOREVER);
     _exit(0);
 }
 
-/* Wait until the bot has exited by itself, at the most so long: its own status tells more than our signal would. */
+/* Wait until the bot exits by itself, but not longer than `patience`: its own exit status says more than our SIGKILL. */
 static void await_exit(int64_t patience)
 {
     int64_t deadline = now(CLOCK_MONOTONIC) + patience;
@@ -206,8 +213,9 @@ static void await_exit(int64_t patience)
 
 static int taken(int error) { return error == ENOTEMPTY || error == EEXIST || error == ENOTDIR; }
 
-/* Empty /tmp without recursion, however deep it is: folders inside a folder are moved up before it is removed. The bot
- * may have closed any folder, /tmp too, and have given the names that we move to; and its times are no notebook. */
+/* Empty /tmp without recursion, at any depth: move folders inside a folder up, then remove the folder. The bot may
+ * have taken permissions from any folder, /tmp included, and may have used the names that we move folders to. The
+ * times of /tmp are reset, so that no bot can store data in them. */
 static void wipe(int top)
 {
     static unsigned long moved;
@@ -240,7 +248,8 @@ static void wipe(int top)
     futimens(top, (struct timespec[2]){0});
 }
 
-/* Have nobody in this sandbox, and nothing in its /tmp; tell when that takes longer, and what the bot has used so far. */
+/* Kill everything in this sandbox and empty its /tmp. If killed processes are not gone in time, set UNSWEPT and report
+ * what the bot has used so far. */
 static void sweep(int64_t patience)
 {
     clockid_t processor;
@@ -251,7 +260,7 @@ static void sweep(int64_t patience)
     if (bot && !clock_getcpuclockid(bot, &processor)) out.head.cpu += counted = now(processor);
 }
 
-/* Let the next process have any number: counted on, it would tell a bot how many it has started before. */
+/* Draw a random number for the next process. Sequential numbers would tell a bot how often it was started before. */
 static void renumber(void)
 {
     unsigned chance = 0;
@@ -260,7 +269,7 @@ static void renumber(void)
     if (pwrite(numbers, number, snprintf(number, sizeof number, "%u", 300 + chance % 30000), 0) < 0) numbers = -1;
 }
 
-/* Keep what capability we have, to number processes, but let no bot inherit it. */
+/* Keep our capability, which sets process numbers, but let no bot inherit it. */
 static int keep_to_ourselves(void)
 {
     struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -270,9 +279,9 @@ static int keep_to_ourselves(void)
     return !syscall(SYS_capset, &head, sets);
 }
 
-/* Start a program on three descriptors, or four; return 0 or the errno of the failure. vfork: the child shares our memory
- * until it has become the bot, which makes a failed exec visible here and a start as cheap as it can be. `lives`: for more
- * than one question. */
+/* Start a program on three or four descriptors; return 0 or the errno of the failure. vfork makes a failed exec
+ * visible here, because the child shares our memory until it has become the bot, and it is the cheapest way to start a
+ * process. `lives`: the program is for more than one question. */
 static int begin(char **argv, char **environment, const int stdio[], int descriptors, int lives)
 {
     static volatile int failed;
@@ -291,12 +300,12 @@ static int begin(char **argv, char **environment, const int stdio[], int descrip
             if (dup2(stdio[fd], fd) < 0 || fcntl(fd, F_SETFD, 0)) goto fail;
         if (ruleset >= 0 && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_landlock_restrict_self, ruleset, 0)))
             goto fail;
-        if (getppid() != 1) prctl(PR_SET_PDEATHSIG, SIGKILL); /* no namespace dies with us */
+        if (getppid() != 1) prctl(PR_SET_PDEATHSIG, SIGKILL); /* without a namespace, nothing else kills it with us */
         syscall(SYS_close_range, descriptors, ~0U, 0);
         setrlimit(RLIMIT_FSIZE, &files);
         setrlimit(RLIMIT_NOFILE, &open_files);
-        struct rlimit all = {tasks.rlim_cur + descriptors - 3, tasks.rlim_max + descriptors - 3}; /* an interpreter, too */
-        if (tasks.rlim_max) setrlimit(RLIMIT_NPROC, &all); /* sound only inside an own user namespace */
+        struct rlimit all = {tasks.rlim_cur + descriptors - 3, tasks.rlim_max + descriptors - 3}; /* four with an interpreter */
+        if (tasks.rlim_max) setrlimit(RLIMIT_NPROC, &all); /* only in a user namespace does this count the sandbox alone */
         sigprocmask(SIG_SETMASK, &none, NULL);
         if (filter.len && (lives || ruleset >= 0) && syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter)) goto fail;
         execve(argv[0], argv, environment);
@@ -314,8 +323,8 @@ static int begin(char **argv, char **environment, const int stdio[], int descrip
     return 0;
 }
 
-/* Read what is there; keep the first `room` bytes, in their last `latest` the latest; count all. Return 0 at the end of
- * the stream. */
+/* Read what is there; keep the first `room` bytes, but overwrite their last `latest` bytes with the latest output.
+ * Count all bytes. Return 0 at the end of the stream. */
 static int drain(int fd, char *kept, uint32_t *length, uint32_t room, uint32_t latest, int64_t *total)
 {
     static char bin[64 << 10];
@@ -336,7 +345,7 @@ static int drain(int fd, char *kept, uint32_t *length, uint32_t room, uint32_t l
     return 1;
 }
 
-/* Hear from an interpreter, 0 when it is ready, or from its fork, which tells its number; -1 when that has failed. */
+/* Receive a message: 0 from an interpreter that is ready, or a process number from its fork. Return -1 if that failed. */
 static pid_t hear(int from, int64_t patience)
 {
     pid_t told = -1;
@@ -345,7 +354,7 @@ static pid_t hear(int from, int64_t patience)
     return told;
 }
 
-/* Kill the interpreter and what it has forked ahead; nobody else is alive. */
+/* Kill the interpreter and its fork made ahead; no other process is alive. */
 static void dismiss(void)
 {
     if (wire < 0) return;
@@ -357,7 +366,8 @@ static void dismiss(void)
     interpreter = 0;
 }
 
-/* Have an interpreter that runs these words, the one there is or a new one, on descriptors of the kinds that its bots will have. */
+/* Start an interpreter with these words unless one is running; its descriptors are of the same kinds as those of its
+ * bots. */
 static int boot(const struct request *asked, char **argv, char **environment, const int stdio[3])
 {
     int ends[2];
@@ -374,7 +384,7 @@ static int boot(const struct request *asked, char **argv, char **environment, co
     return error;
 }
 
-/* Send some bytes and descriptors; return whether they have gone. */
+/* Send bytes and descriptors; return whether that succeeded. */
 static int pass(int to, struct iovec *parts, int count, const int descriptors[], int size)
 {
     union { struct cmsghdr head; char room[CMSG_SPACE(3 * sizeof(int))]; } passed = {0};
@@ -385,7 +395,7 @@ static int pass(int to, struct iovec *parts, int count, const int descriptors[],
     return sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
 }
 
-/* Tell the interpreter to fork. What goes wrong is heard when the fork is wanted. */
+/* Ask the interpreter to fork. An error is detected when the fork is needed. */
 static void fork_ahead(void)
 {
     int ends[2];
@@ -396,8 +406,8 @@ static void fork_ahead(void)
     spare = ends[0];
 }
 
-/* Make the interpreter's fork the bot: a child of our own, and the only one that its question is told to. What the
- * interpreter has read, a later fork could find in its memory. Who has died while it waited was not killed by a bot: again. */
+/* Make the fork of the interpreter the bot: it is our child. Only the fork receives its question: the next fork could
+ * find it in the interpreter's memory. If the fork died while it waited, no bot killed it: try once more. */
 static int begin_forked(const struct request *asked, char **argv, char **environment, const int stdio[3])
 {
     uint32_t words = asked->words - asked->warm;
@@ -424,13 +434,14 @@ static int begin_forked(const struct request *asked, char **argv, char **environ
 static int begin_asked(const struct request *asked, char **argv, char **environment, const int stdio[3])
 {
     if (asked->warm) return begin_forked(asked, argv, environment, stdio);
-    dismiss(); /* who was not forked may leave its group, and only kill(-1) is sure of it */
+    dismiss(); /* a process that was not forked may leave its group; only kill(-1) reaches it */
     return begin(argv, environment, stdio, 3, asked->kind == START);
 }
 
 static void ask(const struct request *asked, char **argv, char **environment)
 {
-    int said[2], complained[2], nothing = open("/dev/null", O_RDONLY | O_CLOEXEC); /* anew: its flags could be a memory */
+    /* Open /dev/null each time: the flags of an open file could carry data from bot to bot. */
+    int said[2], complained[2], nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (nothing < 0 || pipe2(said, O_CLOEXEC) || pipe2(complained, O_CLOEXEC)) _exit(3);
     fcntl(said[0], F_SETFL, O_NONBLOCK);
     fcntl(complained[0], F_SETFL, O_NONBLOCK);
@@ -456,7 +467,7 @@ static void ask(const struct request *asked, char **argv, char **environment)
             out.head.flags |= OVER_CPU;
             break;
         }
-        int64_t nap = (asked->cpu - computed) / 8 + MS; /* eight threads may burn the rest in an eighth of it */
+        int64_t nap = (asked->cpu - computed) / 8 + MS; /* eight threads use up the rest in an eighth of the time */
         if (nap > left) nap = left;
         struct timespec until = {nap / 1000000000, nap % 1000000000};
         if (ppoll(wait, 4, &until, NULL) <= 0) continue;
@@ -476,7 +487,7 @@ static void ask(const struct request *asked, char **argv, char **environment)
     }
     out.head.wall = now(CLOCK_MONOTONIC) - started;
     sweep(asked->patient ? FOREVER : BURIAL);
-    /* What the dead have left in the pipes; nobody can write any more, so this ends. */
+    /* Read what the dead processes left in the pipes. Nothing can write to them any more, so this ends. */
     errno = 0;
     while (total <= room && drain(said[0], answer, &out.head.said, room, 0, &total) && errno != EAGAIN) errno = 0;
     errno = 0;
@@ -486,7 +497,7 @@ static void ask(const struct request *asked, char **argv, char **environment)
     close(complained[0]);
 }
 
-/* Split the request's text into words; return the place behind them, NULL when it is torn. */
+/* Split the request's text into words; return the end of the last one, or NULL if the text is incomplete. */
 static char *split(char *text, char *end, char **words, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -507,8 +518,8 @@ static struct rlimit limit(const char *number)
 
 int main(int argc, char **argv)
 {
-    /* the control socket · tasks (0: not ours to limit), bytes of a file, open files · the bot's /tmp, empty for none ·
-     * descriptors of the ruleset, of the filter, and of the kernel's last process number, -1 for none */
+    /* Arguments: the control socket · tasks (0: no limit), bytes of a file, open files · the bot's /tmp, empty for
+     * none · descriptors of the ruleset, of the filter, and of the file that sets the last process number, -1 for none */
     if (argc != 9 || !keep_to_ourselves()) return 2;
     control = atoi(argv[1]), tasks = limit(argv[2]), files = limit(argv[3]), open_files = limit(argv[4]);
     ruleset = atoi(argv[6]);
@@ -520,7 +531,7 @@ int main(int argc, char **argv)
         filter.len = size / sizeof *program;
         close(filtered);
     }
-    /* One byte, not none: the kernel starts no program of the host's for a core that may have but one. */
+    /* One byte, not zero: with a limit of one byte the kernel does not start the host's core dump program. */
     setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1});
     setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){0, 0});
     setrlimit(RLIMIT_MSGQUEUE, &(struct rlimit){0, 0});
@@ -528,7 +539,7 @@ int main(int argc, char **argv)
     prctl(PR_SET_DUMPABLE, 0);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     umask(077);
-    for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL); /* what croupier's own starter has ignored */
+    for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL); /* the defaults may have been changed */
     fcntl(control, F_SETFD, FD_CLOEXEC);
     if (numbers >= 0) fcntl(numbers, F_SETFD, FD_CLOEXEC);
     sigset_t child;
@@ -554,7 +565,7 @@ int main(int argc, char **argv)
         struct request *asked = (struct request *)request;
         static char *words[WORDS + 1], *variables[WORDS + 1];
         if (asked->words > WORDS || asked->variables > WORDS || asked->warm > asked->words) _exit(3);
-        if (asked->warm && getpid() != 1) _exit(3); /* nobody could be kept from the interpreter */
+        if (asked->warm && getpid() != 1) _exit(3); /* elsewhere bots could reach the interpreter */
         heard = length;
         char *rest = split(request + sizeof *asked, request + length, words, asked->words);
         if (!rest || !split(rest, request + length, variables, asked->variables)) _exit(3);
@@ -568,7 +579,7 @@ int main(int argc, char **argv)
             continue;
         }
         if (asked->kind == SWEEP) await_exit(asked->wall);
-        /* What the started bot used until now is in out.head already. */
+        /* out.head already contains what the started bot has used until now. */
         if (asked->kind != ASK || !swept) sweep(asked->kind == SWEEP && !asked->patient ? BURIAL : FOREVER);
         if (asked->kind == ASK) {
             memset(&out.head, 0, sizeof out.head);
@@ -591,7 +602,7 @@ int main(int argc, char **argv)
         }
         if (send(control, &out, end - (char *)&out, MSG_NOSIGNAL) < 0) leave();
         if (asked->kind == START) continue;
-        memset(&out.head, 0, sizeof out.head); /* what comes now was used since */
+        memset(&out.head, 0, sizeof out.head); /* usage from now on is for the next reply */
         out.head.cpu = -counted;
         counted = 0;
         if (swept) fork_ahead();

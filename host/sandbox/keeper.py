@@ -1,4 +1,4 @@
-"""The host's end of the keeper: what may be asked of it, and how its one small binary comes to be."""
+"""Sends requests to a keeper and reads its replies. Also finds or compiles the keeper's binary."""
 
 import errno
 import os
@@ -23,56 +23,57 @@ from host.sandbox.cgroup import Group
 from host.sandbox.limits import Limits
 
 REQUEST, REPLY = struct.Struct("=6I2q"), struct.Struct("=2i4I5q")
-CREDENTIALS = struct.Struct("3i")  # a process, its user and group, as the kernel vouches for them
+CREDENTIALS = struct.Struct("3i")  # process number, uid and gid of the sender, set by the kernel
 ROOM = socket.CMSG_SPACE(CREDENTIALS.size)
 TIMED_OUT, FLOODED, OVER_CPU, EXITED, STOPPED, REAP_PENDING = 1, 2, 4, 8, 16, 32
 LONGEST_REPLY = 128 << 10
 MOST_WORDS, LONGEST_REQUEST = 1024, 128 << 10
-"""What a keeper has room for: words of a command, as many variables, and the bytes of all of them."""
+"""Limits of a request: words of the command, as many variables, and bytes in total."""
 
-LINE_END = 2  # bytes that an answer may be longer than its limit
-TRIAL = 20.0  # seconds that a trial may take: a busy machine is not one without sandboxes
+LINE_END = 2  # bytes of a line end, allowed beyond the limit of an answer
+TRIAL = 20.0  # seconds for a test of a sandbox; a busy machine needs long
 PATIENCE = 20.0
-"""Seconds that a keeper may take longer than the limits it was given before it is taken for dead. One that has died is known at
-once, by the end of its socket; but what it kills may take seconds to die, when it has a million mappings: it is buried later."""
+"""Seconds beyond the given limits after which a silent keeper counts as dead. A keeper that crashes is detected at
+once, because its socket closes. Killed processes with a million mappings can take seconds to exit; they are reaped
+later."""
 
 
 class KeeperDied(HostFailure):
-    """Raised when a keeper ends or falls silent and nobody knows why."""
+    """Raised when a keeper ends or stops replying, and the cause is unknown."""
 
 
 class KeeperOutOfMemory(Exception):
-    """Raised when the kernel has killed a keeper because its bot has used up its memory: a fault of the bot."""
+    """Raised when the kernel has killed a keeper because its bot used up the memory. This is a fault of the bot."""
 
 
 class Ended(NamedTuple):
-    """How a process ended and what it and its descendants used: seconds, and bytes of the largest process."""
+    """How a process ended and what it and its descendants used: times in seconds, memory of the largest process in bytes."""
 
-    status: int  # as of wait4
-    error: int  # errno when it could not be started
+    status: int  # from wait4
+    error: int  # errno if the process could not be started
     flags: int
     wall: float
     cpu: float
     memory: int
     output: bytes
     stderr: bytes
-    complaints: int  # bytes written to stderr in all
-    own: float  # seconds of the keeper itself since it began
-    killed: int = 0  # processes that the kernel has killed for their group's memory
+    complaints: int  # total bytes written to standard error
+    own: float  # processor time of the keeper itself since it started
+    killed: int = 0  # processes that the kernel killed because the group had no memory left
 
     @property
     def timed_out(self) -> bool:
-        """Whether it was still talking at its deadline."""
+        """Return whether its output was still open at the deadline."""
         return bool(self.flags & TIMED_OUT)
 
     @property
     def stopped(self) -> bool:
-        """Whether it was killed by its keeper rather than ended."""
+        """Return whether the keeper killed it before it ended by itself."""
         return bool(self.flags & STOPPED) and os.WIFSIGNALED(self.status) and os.WTERMSIG(self.status) == SIGKILL
 
     @property
     def words(self) -> str:
-        """How it ended, for people."""
+        """Return how it ended, as text for people."""
         if self.error:
             return f"could not be started: {os.strerror(self.error)}"
         if self.killed:
@@ -88,7 +89,7 @@ TOO_LONG = Ended(0, errno.E2BIG, 0, 0.0, 0.0, 0, b"", b"", 0, 0.0)
 
 
 def fits_message(words: Sequence[bytes], env: Mapping[str, str]) -> bool:
-    """Return whether there is room for a command and its environment; their sizes are a stranger's choice."""
+    """Return whether a command and its environment fit into a request. A bot's author chooses their sizes."""
     size = sum(len(word) + 1 for word in words) + sum(len(f"{name}={env[name]}".encode()) + 1 for name in env)
     return max(len(words), len(env)) <= MOST_WORDS and REQUEST.size + size <= LONGEST_REQUEST
 
@@ -98,11 +99,11 @@ CURE = "apt install gcc libc6-dev"
 
 @cache
 def binary() -> Path:
-    """Return the keeper's program in the cache, named by the hash of its source.
+    """Return the path of the keeper's binary in the cache; its name is the hash of its source.
 
-    It is copied from the installed wheel if that contains it, else compiled by this machine's C compiler. The copy is needed
-    because the user of a sandbox may be unable to read the folder of the installation.
-    Raise Refused (exit code 6) when there is neither a shipped keeper nor a C compiler that works.
+    If it is missing, copy it from the installed wheel; if the wheel does not contain it, compile it. The copy is needed
+    because the user of a sandbox may be unable to read the folder of the installation. Raise UserError (exit code 6) if
+    there is neither a shipped keeper nor a C compiler that works.
     """
     folder = paths.cache_dir() / "keeper"
     name = keeper_build.file_name()
@@ -124,27 +125,27 @@ def binary() -> Path:
 
 
 Overdue = Callable[[float], float]
-"""Told how long a question has taken, it says in how many seconds it wants to be told again."""
+"""Takes the seconds since the question, and returns the seconds until it wants to be called again."""
 
 
 class KeeperConfig(NamedTuple):
-    """What a keeper is told of where it stands: whose /tmp it empties, and what it must put on every bot itself."""
+    """Settings of one keeper: the /tmp that it empties, and the restrictions that it puts on every bot."""
 
-    tasks: int  # of all processes that the kernel counts together, the keeper among them; 0 = no limit
-    tmp: str = "/tmp"  # empty where the bot has none of its own
-    ruleset: int = -1  # descriptors of Landlock's ruleset and of a system call filter for bots alone; -1 for none
-    filter: int = -1
-    numbers: int = -1  # of where to set the next process's number
+    tasks: int  # limit of processes and threads, with the keeper; 0 = no limit
+    tmp: str = "/tmp"  # "" if the bot has no /tmp of its own
+    ruleset: int = -1  # descriptor of Landlock's ruleset; -1 = none
+    filter: int = -1  # descriptor of a system call filter for bots only; -1 = none
+    numbers: int = -1  # descriptor of the file that sets the next process number; -1 = none
 
 
 def arguments(control: int, limits: Limits, world: KeeperConfig) -> list[str]:
-    """Return the keeper's own arguments: its socket, the limits that hold for every process it starts, its world."""
+    """Return the keeper's arguments: its socket, the limits of every process that it starts, and its settings."""
     numbers = (control, world.tasks, max(limits.files, limits.state), limits.open_files)
     return [*map(str, numbers), world.tmp, *map(str, (world.ruleset, world.filter, world.numbers))]
 
 
 class CgroupSnapshot(NamedTuple):
-    """What had been used at one moment: seconds of the group and of the keeper in it, processes killed in it."""
+    """Usage of a group at one moment: seconds of the group, seconds of its keeper, and processes killed for memory."""
 
     computed: float
     own: float
@@ -152,24 +153,28 @@ class CgroupSnapshot(NamedTuple):
 
 
 class Keeper:
-    """A conversation with one keeper; one request at a time. What it reports of a group is exact, else as wait4 knows it."""
+    """A connection to one keeper, for one request at a time.
+
+    Usage is exact if the keeper is in a control group. Otherwise it is what wait4 reports.
+    """
 
     def __init__(self, control: socket.socket, said: Mapping[str, str]) -> None:
         control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        self.warm = 0  # words of every command that are an interpreter's own, which is kept; 0 = each start is cold
-        self.pid = 0  # of the keeper as this process sees it, known from its first reply on
+        # The first words of every command that start an interpreter, which stays alive; 0 = start each process cold.
+        self.warm = 0
+        self.pid = 0  # process number of the keeper on the host, known after the first reply
         control.setblocking(False)
         self._control = control
         self._peek = select.poll()
         self._peek.register(control, select.POLLIN)
-        self._said = said  # to every bot, whatever else its environment is
+        self._said = said  # variables in the environment of every bot
         self._group: Group | None = None
         self._own = 0.0
         self._since = CgroupSnapshot(0.0, 0.0, 0)
-        self._unswept = False  # whether those that were killed have yet to die
+        self._unswept = False  # whether killed processes may still be exiting
 
     def count(self, group: Group) -> None:
-        """Take usage from the group that the keeper is now in."""
+        """Take usage from the group from now on. The keeper has just been moved into it."""
         self._group = group
         self._since = self._spot()
 
@@ -181,45 +186,45 @@ class Keeper:
         wall: float,
         overdue: Overdue | None = None,
     ) -> Ended:
-        """Start the program afresh and return its whole output; everything it left behind is killed by then.
+        """Start the program, and return its whole output. On return everything that it left behind has been killed.
 
-        `overdue` is called when there is no answer after the limit of a move, and then when it says so.
+        Call `overdue` if there is no answer within the limit of a move, and then again after the time that it returns.
         """
         return await self._request(b"A", argv, env, limits, wall, overdue=overdue)
 
     async def start(
         self, argv: Iterable[bytes], env: Mapping[str, str], limits: Limits, stdio: tuple[int, int, int]
     ) -> Ended:
-        """Start the program on three descriptors, in a sandbox swept clean; `error` says why it could not be."""
+        """Start the program on three descriptors in a cleaned sandbox. `error` of the result is 0, or the errno of a failure."""
         return await self._request(b"S", argv, env, limits, limits.startup, stdio)
 
     async def kill_all(self, patience: float = 0.0) -> Ended:
-        """Kill everything in the sandbox; return how the started program ended and what was used since its start.
+        """Kill everything in the sandbox; return how the started program ended, and its usage since the start.
 
-        It has `patience` seconds to exit by itself, when it is about to.
+        Give it `patience` seconds to exit by itself first.
         """
         return await self._request(b"K", (), {}, Limits(), patience)
 
     async def reap(self) -> float:
-        """Wait until all that was killed is gone; return the seconds it has used since its end was told, mostly none."""
+        """Wait until all killed processes are gone. Return the processor time that no report contains yet, in seconds."""
         if not self._unswept:
             return 0.0
         return (await self._request(b"K", (), {}, Limits(), 0.0, patient=True)).cpu
 
     def kill_now(self) -> None:
-        """Kill everything in the sandbox at once; the question under way is answered with what there is."""
+        """Kill everything in the sandbox immediately. The pending request is answered with the output so far."""
         self._tell(b"X")
 
     def pause(self) -> None:
-        """Stop everything in the sandbox."""
+        """Freeze all processes in the sandbox."""
         self._tell(b"P")
 
     def resume(self) -> None:
-        """Let everything in the sandbox go on."""
+        """Resume all processes in the sandbox."""
         self._tell(b"R")
 
     def _tell(self, kind: bytes) -> None:
-        """Send a request that has no reply; what is wrong with the keeper is found by the next one that has."""
+        """Send a request that has no reply. A broken connection is detected by the next request that has one."""
         with suppress(OSError):
             self._control.send(REQUEST.pack(kind[0], *(0,) * 7))
 
@@ -245,7 +250,7 @@ class Keeper:
             self._since = self._spot()
         self._unswept = False
         try:
-            self._control.sendmsg([request], passed)  # there is room: never more than one is under way
+            self._control.sendmsg([request], passed)  # the buffer has room: only one request is pending at a time
             silent = not await self._replied(wall, limits.move, overdue)
             if not silent:
                 reply, told, _, _ = self._control.recvmsg(LONGEST_REPLY, ROOM)
@@ -259,12 +264,12 @@ class Keeper:
         raise KeeperDied("the keeper is silent" if silent else "the keeper has gone")
 
     async def _replied(self, wall: float, move: float, overdue: Overdue | None) -> bool:
-        """Wait for a reply; return whether it has come in time. Whoever is overdue is asked about meanwhile."""
+        """Wait for a reply; return whether it came in time. Call `overdue` meanwhile."""
         began = trio.current_time()
         last = began + wall + PATIENCE
         look = began + move if overdue else last
         while True:
-            # Shielded: a keeper that was left in the middle of a reply cannot be asked again.
+            # Shielded: a keeper cannot be asked again after its reply was abandoned.
             with trio.CancelScope(shield=True, deadline=min(look, last)) as scope:
                 await trio.lowlevel.wait_readable(self._control.fileno())
             now = trio.current_time()
@@ -280,7 +285,7 @@ class Keeper:
         return CgroupSnapshot(self._group.computed(), self._own, self._group.killed())
 
     def _counted(self, ended: Ended, kind: bytes) -> Ended:
-        """Return what the group says was used since the last start, the keeper's own work left out."""
+        """Return the usage since the last start, as counted by the group, without the keeper's own."""
         self._own, self._unswept = ended.own, bool(ended.flags & REAP_PENDING)
         if self._group is None:
             return ended
@@ -295,12 +300,12 @@ class Keeper:
             raise KeeperOutOfMemory("out of memory: the kernel has killed everything, the keeper too")
 
     def close(self) -> None:
-        """Let go of the dead man's switch: the keeper exits and its whole sandbox with it."""
+        """Close the socket. The keeper then exits, and its whole sandbox with it."""
         self._control.close()
 
 
 def ask_sync(control: socket.socket, argv: Sequence[bytes]) -> Ended:
-    """Ask a keeper by its bare socket, without an event loop; raise OSError when it does not answer."""
+    """Ask a keeper over its socket, without an event loop. Raise OSError if it does not answer."""
     control.settimeout(TRIAL + PATIENCE)
     control.send(_packed(b"A", argv, {}, Limits(), TRIAL))
     reply = control.recv(LONGEST_REPLY)

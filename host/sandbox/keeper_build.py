@@ -10,7 +10,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).with_name("keeper.c")
 SHIPPED_FOLDER = SOURCE.parent / "built"
-"""Where a wheel contains the compiled keeper, under its file name."""
+"""The folder of the compiled keeper in a wheel."""
 
 STATIC = ("-static",)
 DYNAMIC = ()
@@ -18,7 +18,7 @@ MAX_MESSAGE_CHARS = 2000  # of the compiler's output
 
 
 class BuildError(Exception):
-    """Raised when the keeper cannot be compiled: the reason, and the compiler's output."""
+    """Raised when the keeper cannot be compiled, with the reason and the compiler's output."""
 
     def __init__(self, reason: str, output: str = "") -> None:
         super().__init__(reason)

@@ -1,8 +1,8 @@
-"""For containers that give no namespaces: files, network and signals fenced in by Landlock, the rest by the filter.
+"""Isolates bots in containers without namespaces. Landlock restricts files, network and signals; seccomp does the rest.
 
-Weaker than namespaces, and said so. Other processes, and the names and sizes of the system's files, can be told by asking
-for them; unless croupier is root, tasks are counted together with all others of its own user; a bot's /tmp is empty and
-stays so, for nothing would bound it.
+This is weaker than namespaces. A bot can find out other processes, and the names and sizes of system files, by asking
+for them. Unless croupier is root, the limit of tasks counts all tasks of its user. A bot's /tmp must stay empty,
+because nothing would limit its size.
 """
 
 import contextlib
@@ -20,30 +20,30 @@ from host.base import paths
 from host.sandbox.bubblewrap import DEVICES, SETTINGS, SYSTEM, Home
 
 WANTED = 6
-"""Of Landlock's ABI: the first that keeps signals and abstract sockets inside."""
+"""The first version of Landlock's ABI that confines signals and abstract sockets."""
 
-OTHERS = 16  # sandboxes that may be full of tasks at the same time
+OTHERS = 16  # sandboxes that may reach their limit of tasks at the same time
 
 CREATE_RULESET, ADD_RULE = 444, 445  # the same numbers on every machine
 ASK_VERSION, PATH_BENEATH = 1, 1
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
 EVERYTHING = (1 << 16) - 1
-SPECIAL = 1 << 6 | 1 << 9 | 1 << 10 | 1 << 11  # the making of devices, sockets and FIFOs
+SPECIAL = 1 << 6 | 1 << 9 | 1 << 10 | 1 << 11  # creating devices, sockets and FIFOs
 LOOK = EXECUTE | READ_FILE | READ_DIR
 TCP, SIGNALS_AND_ABSTRACT_SOCKETS = 0b11, 0b11
 
 WAYS_OUT = ("socket", "setsid", "setpgid", "chown", "lchown", "fchownat")
-"""System calls that namespaces make harmless and Landlock does not: also those that need but a file's name and owner."""
+"""System calls that are harmless in namespaces, but not under Landlock. Some need only the name or owner of a file."""
 
 AT_PLAY = ("chmod", "fchmodat", 452, "setxattr", "lsetxattr", "removexattr", "lremovexattr")
-"""More of them, which builds need (452 is fchmodat2): there they can reach what else the sandboxes' user owns."""
+"""More of them, which builds need (452 is fchmodat2). A bot could reach other files of the sandboxes' user with them."""
 
 BY_DESCRIPTOR = ("fchmod", "fchown")
-"""No bot needs them: two that are built alike share their files, and a mode can be set of what may only be read."""
+"""No bot needs them. Bots that are built alike share files, and a mode can be changed with a read-only descriptor."""
 
 
 class Room(NamedTuple):
-    """What one sandbox is given: the ruleset, whose descriptor is the taker's to close, a folder to start in, a /tmp."""
+    """Resources of one sandbox: a ruleset, whose descriptor the caller closes, a folder to start in, and a /tmp."""
 
     ruleset: int
     folder: Path
@@ -51,9 +51,12 @@ class Room(NamedTuple):
 
 
 def task_limit(tasks: int) -> int:
-    """Return a limit for all tasks of a sandbox's user; one who has others could start none under that of one bot."""
+    """Return the limit for all tasks of a sandbox's user.
+
+    Without root it includes the tasks that the user already has: otherwise a bot of that user could start none.
+    """
     if os.geteuid() == 0:
-        return tasks + 1  # the keeper
+        return tasks + 1  # for the keeper
     uid, running = str(os.geteuid()), 0
     for status in Path("/proc").glob("[0-9]*/status"):
         with contextlib.suppress(OSError):
@@ -64,7 +67,10 @@ def task_limit(tasks: int) -> int:
 
 
 def forbidden(home: Home) -> tuple[str | int, ...]:
-    """Return what the filter must forbid here as well. Builds may set modes where their user owns nothing but builds."""
+    """Return the system calls to forbid at this level in addition to the filter's own.
+
+    A build may change modes if its user owns nothing except builds.
+    """
     if home.writable:
         return WAYS_OUT if os.geteuid() == 0 else (*WAYS_OUT, *AT_PLAY)
     return (*WAYS_OUT, *AT_PLAY, *BY_DESCRIPTOR)
@@ -72,7 +78,7 @@ def forbidden(home: Home) -> tuple[str | int, ...]:
 
 @cache
 def version() -> int:
-    """Return the version of Landlock's ABI; 0 where the kernel has none, or has it turned off."""
+    """Return the version of Landlock's ABI; 0 if the kernel does not have it, or it is disabled."""
     return max(int(_libc().syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(ASK_VERSION))), 0)
 
 
@@ -83,7 +89,7 @@ def _libc() -> ctypes.CDLL:
 
 @contextlib.contextmanager
 def make_ruleset(home: Home, user: tuple[int, int]) -> Iterator[Room]:
-    """Make one sandbox's room for the length of the block; raise OSError when the kernel refuses."""
+    """Create the resources of one sandbox, for the length of the block. Raise OSError if the kernel refuses."""
     store = paths.cache_dir() / "rooms"
     store.mkdir(exist_ok=True)
     own = Path(tempfile.mkdtemp(dir=store))
@@ -102,12 +108,12 @@ def make_ruleset(home: Home, user: tuple[int, int]) -> Iterator[Room]:
             rules += [(folder, LOOK), (home.state, READ_FILE | WRITE_FILE | TRUNCATE)]
         yield Room(_ruleset(rules), folder, tmp)
     finally:
-        subprocess.run(["/bin/chmod", "-Rf", "u+rwX", "--", own], check=False)  # a guest may have closed some
-        subprocess.run(["/bin/rm", "-rf", "--", own], check=False)  # a guest digs deeper than Python can follow
+        subprocess.run(["/bin/chmod", "-Rf", "u+rwX", "--", own], check=False)  # a bot may have made folders unreadable
+        subprocess.run(["/bin/rm", "-rf", "--", own], check=False)  # a bot may nest folders too deeply for Python
 
 
 def _with_state(home: Home, state: Path, own: Path) -> Path:
-    """Return a folder that shows the bot's files and its state file among them: there is no mounting it here."""
+    """Return a folder with links to the bot's files and to its state file. At this level nothing can be mounted."""
     shown = own / "bot"
     shown.mkdir()
     for path in home.folder.iterdir():
@@ -116,7 +122,7 @@ def _with_state(home: Home, state: Path, own: Path) -> Path:
 
 
 def _ruleset(rules: list[tuple[Path, int]]) -> int:
-    """Return the descriptor of a ruleset: what is not allowed by a rule is forbidden."""
+    """Return the descriptor of a ruleset. It forbids everything that no rule allows."""
     attributes = struct.pack("=3Q", EVERYTHING, TCP, SIGNALS_AND_ABSTRACT_SOCKETS)
     ruleset = _called(CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
     try:

@@ -1,4 +1,4 @@
-"""Makes sandboxes: how the keeper of each level is started, and what ends when it ends."""
+"""Creates sandboxes: starts the keeper of each level, and removes everything when the keeper ends."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 
 SOCKET_BUFFER_BYTES = 1 << 20
-EXIT_TIMEOUT_S = 1  # in which a process without its keeper must have ended
+EXIT_TIMEOUT_S = 1  # within which a process must end after its keeper
 MAX_COMPLAINT_BYTES = 2000
 
 
@@ -28,21 +28,25 @@ class Sandbox(NamedTuple):
     level: Level
     keeper: Keeper
     group: Group | None = None
-    tmp: str = ""  # its /tmp if that is a folder on the host's disk: then the monitor must bound it
+    # Its /tmp if that is a folder on the host's disk, whose size the monitor must limit; else "".
+    tmp: str = ""
 
     @property
     def warms(self) -> bool:
-        """Whether an interpreter can wait in it: a bot must be unable to signal it, and to leave its process group."""
+        """Return whether an interpreter can stay alive in it.
+
+        Bots must be unable to signal it, and to leave their process group.
+        """
         return self.level.traits.can_warm and landlock.version() >= landlock.WANTED
 
     @property
     def pid(self) -> int:
-        """The process number of the keeper as the host sees it."""
+        """Return the process number of the keeper on the host."""
         return self.keeper.pid
 
 
 class LaunchPlan(NamedTuple):
-    """How a keeper is started: a command, its folder, its configuration and the descriptors that it inherits."""
+    """How to start a keeper: command, folder, settings, and the descriptors that it inherits."""
 
     command: list[str]
     folder: str
@@ -52,7 +56,7 @@ class LaunchPlan(NamedTuple):
 
 
 class SandboxRequest(NamedTuple):
-    """What a sandbox is made for: its files, its limits, and the uid and gid of its processes."""
+    """A request for a sandbox: its files, its limits, and the uid and gid of its processes."""
 
     home: Home
     limits: Limits
@@ -60,18 +64,18 @@ class SandboxRequest(NamedTuple):
 
 
 Lent = contextlib.ExitStack
-"""Closes the descriptors that a keeper inherits, here, as soon as the keeper has them."""
+"""Closes our copies of the descriptors that a keeper inherits, as soon as it has been started."""
 
 
 @contextlib.contextmanager
 def _bare(request: SandboxRequest, _lent: Lent) -> Iterator[LaunchPlan]:
-    """Plan a keeper without any isolation."""
+    """Plan a keeper without isolation."""
     yield LaunchPlan([str(keeper.binary())], str(request.home.folder), keeper.KeeperConfig(0, tmp=""))
 
 
 @contextlib.contextmanager
 def _fenced(request: SandboxRequest, lent: Lent) -> Iterator[LaunchPlan]:
-    """Plan a keeper outside, which puts Landlock, the system call filter and limits on each bot."""
+    """Plan a keeper outside the sandbox. It puts Landlock, the system call filter and limits on each bot."""
     forbidden = (*landlock.forbidden(request.home), *(() if request.home.writable else seccomp.BOT_ONLY))
     with landlock.make_ruleset(request.home, request.user) as room:
         lent.callback(os.close, room.ruleset)
@@ -87,13 +91,13 @@ def _fenced(request: SandboxRequest, lent: Lent) -> Iterator[LaunchPlan]:
 
 @contextlib.contextmanager
 def _apart(request: SandboxRequest, lent: Lent) -> Iterator[LaunchPlan]:
-    """Plan a keeper as the first process of namespaces made by bubblewrap."""
+    """Plan a keeper that is the first process of namespaces created by bubblewrap."""
     filtered = seccomp.descriptor(seccomp.program(() if request.home.writable else seccomp.BOT_ONLY))
     unwoken = seccomp.descriptor(seccomp.sigcont_filter())
     lent.callback(os.close, filtered)
     lent.callback(os.close, unwoken)
     numbers, inherited = -1, [filtered, unwoken]
-    with contextlib.suppress(OSError):  # read-only in some containers, absent from some kernels
+    with contextlib.suppress(OSError):  # read-only in some containers, absent in some kernels
         numbers = os.open("/proc/sys/kernel/ns_last_pid", os.O_WRONLY | os.O_CLOEXEC)
         lent.callback(os.close, numbers)
         inherited.append(numbers)
@@ -114,9 +118,9 @@ LAUNCHERS: Mapping[Level, Launcher] = {
 
 @contextlib.asynccontextmanager
 async def sandboxed(level: Level, home: Home, limits: Limits) -> AsyncIterator[Sandbox]:
-    """Make a sandbox; leaving the block kills everything in it. Raise KeeperDied if it cannot be made.
+    """Create a sandbox; leaving the block kills everything in it. Raise KeeperDied if it cannot be created.
 
-    Enter it in the main thread: the kernel kills a sandbox with the thread that started it.
+    Enter the block in the main thread: the kernel kills a sandbox when the thread that started it ends.
     """
     async with _grouped(level, limits) as group, contextlib.AsyncExitStack() as stack:
         try:
@@ -127,11 +131,11 @@ async def sandboxed(level: Level, home: Home, limits: Limits) -> AsyncIterator[S
         own = Keeper(started.control, started.environment)
         stack.callback(own.close)
         try:
-            await own.kill_all()  # its first reply says that it runs
+            await own.kill_all()  # its first reply shows that it runs
         except KeeperDied as died:
             raise KeeperDied(started.complaint() or str(died)) from died
         if group is not None:
-            # No bot has run yet. All that the keeper starts is born into the group.
+            # No bot has run yet. All processes that the keeper starts will be in the group.
             with _as_keeper_error():
                 group.add(own.pid)
             own.count(group)
@@ -143,7 +147,7 @@ async def sandboxed(level: Level, home: Home, limits: Limits) -> AsyncIterator[S
 
 
 class Started(NamedTuple):
-    """A keeper just started: our end of its socket, its outermost process, its standard error, every bot's variables."""
+    """A keeper that was just started: our end of its socket, its outermost process, its standard error, the bots' variables."""
 
     control: socket.socket
     process: subprocess.Popen[bytes]
@@ -151,7 +155,7 @@ class Started(NamedTuple):
     environment: Mapping[str, str]
 
     def complaint(self) -> str:
-        """Return what has been written to standard error so far."""
+        """Return what the keeper has written to standard error so far."""
         os.set_blocking(self.complaints, False)
         with contextlib.suppress(BlockingIOError):
             return os.read(self.complaints, MAX_COMPLAINT_BYTES).decode(errors="replace").strip()
@@ -159,7 +163,7 @@ class Started(NamedTuple):
 
 
 def start(level: Level, home: Home, limits: Limits, stack: contextlib.ExitStack | contextlib.AsyncExitStack) -> Started:
-    """Start a keeper and push onto the stack what must be undone after its end. Raise OSError if it cannot start."""
+    """Start a keeper. Push onto the stack what must be undone after it ends. Raise OSError if it cannot be started."""
     with Lent() as lent:
         complaints, complains = os.pipe()
         stack.callback(os.close, complaints)
@@ -189,7 +193,7 @@ def _give(home: Home, user: tuple[int, int]) -> None:
 
 @contextlib.asynccontextmanager
 async def _grouped(level: Level, limits: Limits) -> AsyncIterator[Group | None]:
-    """Make a control group if the level has one; remove it when its sandbox has ended."""
+    """Create a control group if the level has one; remove it after its sandbox has ended."""
     if not level.traits.exact_cpu:
         yield None
         return
@@ -234,7 +238,7 @@ def _spawn(
 
 
 async def _ended(process: subprocess.Popen[bytes]) -> None:
-    """Wait until the outermost process ends, which has nothing left to do; kill it if it does not."""
+    """Wait until the outermost process ends; kill it if it does not. It has no work left."""
     with trio.move_on_after(EXIT_TIMEOUT_S):
         while process.poll() is None:
             await trio.sleep(0.0005)

@@ -6,25 +6,25 @@ from typing import NamedTuple
 
 
 class Traits(NamedTuple):
-    """What a level provides."""
+    """Properties of a level of isolation."""
 
     made_of: str
-    """What separates its bots from the machine, for the report."""
+    """The mechanisms that separate bots from the machine, for the report."""
 
     isolates: bool = True
-    """Bots of strangers may run."""
+    """Whether it may run bots of strangers."""
 
     own_namespaces: bool = False
-    """A sandbox has its own process numbers, network and /tmp."""
+    """Whether a sandbox has its own process numbers, network and /tmp."""
 
     can_warm: bool = False
-    """A bot may be forked from an interpreter that stays in its sandbox, if the kernel has Landlock."""
+    """Whether a bot can be forked from an interpreter that stays in its sandbox, if the kernel has Landlock."""
 
     exact_cpu: bool = False
-    """A control group counts processor time and memory exactly. Else they are measured every 20 ms."""
+    """Whether a control group counts processor time and memory exactly. Otherwise they are measured every 20 ms."""
 
     lacks: tuple[str, ...] = ()
-    """What doctor prints of it."""
+    """Its weaknesses, as `croupier doctor` prints them."""
 
 
 MEASURED = "memory and processor time are measured every 20 ms: processes with a shorter life are not counted"
@@ -43,14 +43,14 @@ class Level(StrEnum):
 
     @property
     def traits(self) -> Traits:
-        """What the level provides."""
+        """Return the properties of the level."""
         return TRAITS[self]
 
     @property
     def _rank(self) -> int:
         return list(Level).index(self)
 
-    # By strength: strings would be compared by the alphabet.
+    # Compare by strength, not alphabetically as strings are.
     def __lt__(self, other: str) -> bool:
         return self._rank < Level(other)._rank
 
@@ -89,7 +89,7 @@ TRAITS: Mapping[Level, Traits] = {
         exact_cpu=True,
     ),
 }
-"""One row a level. How each is launched: launch.LAUNCHERS."""
+"""One row for each level. launch.LAUNCHERS defines how each is launched."""
 
 UNPROTECTED = Level.NONE
 DEFAULT_LEVEL = Level.L3
@@ -97,7 +97,7 @@ EXACT_LEVEL = min(level for level in Level if level.traits.exact_cpu)
 """The weakest level at which processor time and memory are counted exactly."""
 
 CONTAINER_LEVEL = Level.L3
-"""What a container gives with docker/seccomp.json: namespaces, but no control group."""
+"""The level in a container with docker/seccomp.json: namespaces, but no control group."""
 
 STRONGEST_FIRST = tuple(reversed(Level))
 

@@ -1,4 +1,4 @@
-"""What a bot may use up: time in seconds, sizes in bytes."""
+"""Defines the limits of a bot: time in seconds, sizes in bytes."""
 
 import re
 from collections.abc import Iterable
@@ -9,44 +9,44 @@ SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 BYTES = {"B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB}
 A_DAY = 86400.0
 CLOCKS = ("wall", "cpu", "fair")
-"""What counts of an answer's time: all of it · what all its processes compute · all but the waits for a processor."""
+"""How the time of an answer is measured: wall clock, processor time, or wall clock minus waits for a processor."""
 
-PATIENCE = 4  # times its limit that an answer may take in all, whatever the clock counts of that
+PATIENCE = 4  # the wall clock time of an answer is at most this many times its limit, with every clock
 
 
 class Limits(NamedTuple):
-    """The limits of one bot; a manifest may ask for less than the tournament grants, never for more."""
+    """The limits of one bot. A bot.toml may ask for less than the tournament grants, but not for more."""
 
     move: float = 1.0  # seconds of wall clock for one answer
-    startup: float = 10.0  # seconds more, for the first answer of the first process of a fixture
-    cpu: float = 1.0  # seconds of processor time for one answer, the whole process tree
-    cpu_table: float = A_DAY  # seconds of processor time for a table; what one leaves over, the next ones may use
+    startup: float = 10.0  # additional seconds for the first answer of the first process of a fixture
+    cpu: float = 1.0  # seconds of processor time of the whole process tree for one answer
+    cpu_table: float = A_DAY  # seconds of processor time per table; later tables may use what is left over
     memory: int = 512 * MIB
     tasks: int = 64  # processes and threads
-    output: int = 4 * KIB  # of one answer, on stdout
-    state: int = MIB  # the one file a bot may keep; 0 = none
-    files: int = 16 * MIB  # of one file it writes in its own folder
+    output: int = 4 * KIB  # bytes of one answer on standard output
+    state: int = MIB  # bytes of the bot's state file; 0 = none
+    files: int = 16 * MIB  # bytes of one file
     open_files: int = 64
-    clock: str = "wall"  # of CLOCKS: what `move` and `startup` count
+    clock: str = "wall"  # one of CLOCKS: how `move` and `startup` are measured
 
     def at_most(self, other: "Limits") -> "Limits":
-        """Return the smaller of two limits, each by itself, on this one's clock."""
+        """Return the smaller value of each limit, with this one's clock."""
         pairs: Iterable[tuple[Any, Any]] = zip(self, other, strict=True)
         return Limits(*(min(mine, theirs) for mine, theirs in pairs))._replace(clock=self.clock)
 
     @property
     def patience(self) -> float:
-        """The seconds of wall clock after which an answer is late whatever its clock counts."""
+        """Return the seconds of wall clock time after which an answer is late with every clock."""
         return self.move if self.clock == "wall" else PATIENCE * self.move
 
     @property
     def computing(self) -> float:
-        """The seconds that one answer may compute: where its clock counts those, no more than it may take."""
+        """Return the processor time for one answer in seconds. With a clock that counts it, this is at most `move`."""
         return self.cpu if self.clock == "wall" else min(self.cpu, self.move)
 
 
 def amount(text: str, units: dict[str, float] | dict[str, int]) -> float:
-    """Return what "1.5 s" or "512 MiB" says in the base unit; raise ValueError naming the units when it has none."""
+    """Return an amount such as "1.5 s" or "512 MiB" in the base unit. Raise ValueError, with the units, if it has none."""
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)\s*", text)
     if match is None or match[2] not in units:
         raise ValueError(f'"{text}" needs a number and a unit ({", ".join(units)})')
@@ -54,10 +54,10 @@ def amount(text: str, units: dict[str, float] | dict[str, int]) -> float:
 
 
 def seconds(text: str) -> float:
-    """Return a duration in seconds; raise ValueError when it has no unit."""
+    """Return a duration in seconds. Raise ValueError if the text has no unit."""
     return amount(text, SECONDS)
 
 
 def size(text: str) -> int:
-    """Return a size in bytes; raise ValueError when it has no unit."""
+    """Return a size in bytes. Raise ValueError if the text has no unit."""
     return int(amount(text, BYTES))

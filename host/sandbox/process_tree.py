@@ -1,4 +1,4 @@
-"""All that runs in a sandbox: what its first process has started, and what came of that."""
+"""Finds, measures and kills the processes of a sandbox: the descendants of its first process."""
 
 import os
 import subprocess
@@ -10,9 +10,9 @@ import psutil
 
 
 def descendants(first: int) -> Iterator[psutil.Process]:
-    """Yield everything the first process has started, and all that came of it: orphans fall to it, so none is missed.
+    """Yield all descendants of a process. The kernel makes orphans its children, so none is missed.
 
-    psutil's own recursive search reads every process of the machine, 2 ms a time.
+    psutil's own recursive search reads every process of the machine, which takes 2 ms.
     """
     found = [first]
     for pid in found:
@@ -25,7 +25,7 @@ def descendants(first: int) -> Iterator[psutil.Process]:
 
 
 def cpu_seconds(process: psutil.Process) -> float:
-    """Return the seconds that a process and its children that have ended have computed, in ticks of 10 ms."""
+    """Return the processor time of a process and its ended children in seconds, in steps of 10 ms."""
     with suppress(psutil.Error):
         times = process.cpu_times()
         return float(times.user + times.system + times.children_user + times.children_system)
@@ -33,7 +33,7 @@ def cpu_seconds(process: psutil.Process) -> float:
 
 
 def wait_for_exit(process: "subprocess.Popen[bytes]", patience: float) -> bool:
-    """Wait so many seconds for a process to end; return whether it has. Else it is killed, and all that came of it."""
+    """Wait for a process to end, at most `patience` seconds. Return whether it ended; if not, kill it and its descendants."""
     try:
         process.wait(patience)
     except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""The system calls that no bot needs: what reaches another sandbox, another process, or a wide kernel surface."""
+"""Builds the system call filters: no access to other sandboxes or processes, no covert channels, a small kernel surface."""
 
 import errno
 import os
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 FORBIDDEN = (
-    # other processes, and the host through them
+    # access to other processes, and through them to the host
     *("ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd", "process_madvise"),
     *(
         "setpriority",
@@ -21,84 +21,83 @@ FORBIDDEN = (
         "migrate_pages",
     ),
     *("move_pages", "mbind", "set_mempolicy", "set_mempolicy_home_node"),
-    # new namespaces and mounts: full capabilities over a large surface
+    # new namespaces and mounts: they give all capabilities over a large part of the kernel
     *("unshare", "setns", "mount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount", "fsopen", "fsconfig"),
     *("fsmount", "fspick", "mount_setattr"),
-    # a filter's blind spots and the kernel's own machinery
+    # calls that bypass a filter, and the kernel's own machinery
     *("io_uring_setup", "io_uring_enter", "io_uring_register", "bpf", "perf_event_open", "userfaultfd", "kexec_load"),
     *("kexec_file_load", "init_module", "finit_module", "delete_module", "modify_ldt", "ioperm", "iopl", "syslog"),
     *("name_to_handle_at", "open_by_handle_at", "lookup_dcookie", "fanotify_init", "quotactl", "quotactl_fd", "acct"),
     *("swapon", "swapoff", "reboot", "vhangup", "nfsservctl", "uselib", "ustat", "sysfs", "_sysctl", "personality"),
     *("settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "sethostname", "setdomainname"),
-    # covert channels: keys, queues, shared memory, file locks; of sockets see program()
+    # covert channels: keys, queues, shared memory, file locks (for sockets see program())
     *("add_key", "keyctl", "request_key", "mq_open", "mq_unlink", "mq_timedsend", "mq_timedreceive", "mq_notify"),
     *("mq_getsetattr", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop", "semtimedop", "semctl", "shmget"),
     *("shmat", "shmdt", "shmctl", "flock", "inotify_init", "inotify_init1", "inotify_add_watch"),
-    # what outlives a process at an inode that the next one sees: /tmp itself, the state file
+    # attributes of an inode that outlives a process, for the next one to read: of /tmp and of the state file
     *("setxattr", "lsetxattr", "fsetxattr"),
-    # whether a page of the system has been read before, and to have it read again; anybody may need it
+    # a covert channel: whether a page of a system file is in the cache, and how to remove it from the cache
     *("preadv2", "fadvise64"),
-    # memory that no limit of memory sees
+    # memory that no memory limit counts
     *("memfd_create", "memfd_secret", "vmsplice", "tee"),
-    # what all the machine has but so much of; and room for messages that no limit of memory sees
+    # resources that are limited for the whole machine, and message buffers that no memory limit counts
     *("io_setup", "io_submit", "setsockopt"),
 )
 BOT_ONLY = ("utime", "utimes", "futimesat", "utimensat", "timer_create", "setpgid", "sync", "syncfs")
-"""Also forbidden to bots, but not to builds: whoever may write a device may set its times, and every sandbox sees them; a
-timer, or the end of a group's last parent, can send SIGCONT to who is stopped off turn; and the whole machine waits for its
-disks."""
+"""Denied to bots but allowed in builds. Timestamps of a device are visible in every sandbox. A timer, or the exit of
+the last parent of a process group, can send SIGCONT to a bot that is stopped off turn. sync makes the whole machine
+wait for its disks."""
 SENDS = {"kill": 1, "tkill": 1, "tgkill": 2, "rt_sigqueueinfo": 1, "rt_tgsigqueueinfo": 2, "pidfd_send_signal": 1}
-"""What sends a signal, and which of its arguments says what signal."""
+"""The system calls that send a signal, and the position of the argument with the signal's number."""
 INFO_LEAKS = ("statfs", "fstatfs", "openat2")
-"""Forbidden with ENOSYS: how full the disk is tells what others have written (what sysinfo tells, runtimes must know), and
-what is opened with which mode no filter can read."""
+"""Denied with ENOSYS. How full the disk is reveals what other bots have written (sysinfo reveals it too, but runtimes
+need it). For openat2 no filter can read the mode."""
 NEWER = (449, 451, *range(454, 462), *range(463, 512))
-"""Calls younger than libseccomp's names, the same numbers on all machines: the new futexes and cachestat, which reach
-other sandboxes through files that all can see, statmount, which tells the host's paths, setxattrat, and whatever comes
-after these lists."""
+"""Numbers of calls that libseccomp does not know by name; they are equal on all machines. The new futexes and cachestat
+reach other sandboxes through files that all can read. statmount reveals the host's paths. setxattrat is like setxattr.
+The last ranges are for future calls."""
 WAKERS = (1, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13)
-"""futex: all but to wait. Not private, it goes by the file that is mapped: whoever maps the same may be woken."""
-LOCKS = (5, 6, 7, 36, 37, 38)  # fcntl: F_GETLK F_SETLK F_SETLKW and their open-file-description twins
+"""All futex operations except waiting. A futex that is not private belongs to the mapped file, so that processes in
+other sandboxes could be woken through a file that both map."""
+LOCKS = (5, 6, 7, 36, 37, 38)  # fcntl: F_GETLK F_SETLK F_SETLKW, also for open file descriptions
 MODES: Mapping[str | int, int] = {"chmod": 1, "fchmod": 1, "fchmodat": 2, 452: 2, "creat": 1, "mknod": 1, "mknodat": 2}
-"""What gives a file a mode, and which of its arguments that is (452 is fchmodat2)."""
+"""The system calls that set a file's mode, and the position of that argument (452 is fchmodat2)."""
 OPENS = {"open": (1, 2), "openat": (2, 3)}
-"""What opens a file, and which of its arguments are the flags and the mode."""
+"""The system calls that open a file, and the positions of the flags and the mode."""
 CREATING = (0x40, 0x400000)  # O_CREAT, O_TMPFILE
-SETID_BITS = (0o4000, 0o2000)  # a program with such a bit runs as its owner: whoever on the machine starts it
+SETID_BITS = (0o4000, 0o2000)  # a program with such a bit runs as its owner, no matter who on the machine starts it
 NAMESPACES = 0x7E020080  # CLONE_NEWNS CGROUP UTS IPC USER PID NET, and NEWTIME's bit
 OWNERS = (8, 10, 15, 1024, 1026, 1031)  # fcntl: F_SETOWN F_SETSIG F_SETOWN_EX F_SETLEASE F_NOTIFY F_SETPIPE_SZ
 HINTS = (1036, 1038)  # fcntl: F_SET_RW_HINT F_SET_FILE_RW_HINT, which stay with the file
-TERMINAL = (
-    0x54  # the type of an ioctl that terminals and pipes answer; all others are for file systems, sockets, devices
-)
-HUGE = 0x40000  # mmap: MAP_HUGETLB, memory that is in no count of memory
-MERGEABLE = 12  # madvise: pages that others' equal pages can be told by
-CORES = 62  # prctl: PR_SCHED_CORE, which keeps others from the other half of a core
-MERGED = 67  # prctl: PR_SET_MEMORY_MERGE, which does the same as MERGEABLE for all of a process
+TERMINAL = 0x54  # type of the ioctls of terminals and pipes; all other types are for file systems, sockets and devices
+HUGE = 0x40000  # mmap: MAP_HUGETLB, memory that is not counted
+MERGEABLE = 12  # madvise: MADV_MERGEABLE; timing writes to merged pages reveals equal pages of others
+CORES = 62  # prctl: PR_SCHED_CORE, which keeps others off the second thread of a core
+MERGED = 67  # prctl: PR_SET_MEMORY_MERGE, MERGEABLE for a whole process
 LAST_WISH = 1  # prctl: PR_SET_PDEATHSIG
 
 Forbid = Callable[..., None]
-"""Forbids a system call, by name or number, under conditions, with an error other than EPERM if need be."""
+"""Denies a system call, by name or number, under conditions; the error is EPERM by default."""
 
 
 @cache
 def program(more: tuple[str | int, ...] = ()) -> bytes:
-    """Return the filter that holds for a keeper and its bots; it forbids `more`, too. Raise ImportError without libseccomp.
+    """Return the filter of a keeper and its bots. It also denies `more`. Raise ImportError if libseccomp is missing.
 
-    A forbidden call fails with EPERM; clone3, whose flags no filter can read, with ENOSYS, so that libc uses clone.
+    A denied call fails with EPERM. clone3, whose flags no filter can read, fails with ENOSYS, so that libc uses clone.
     """
     return _exported(lambda forbid: _forbid_most(forbid, more))
 
 
 @cache
 def sigcont_filter() -> bytes:
-    """Return the filter that holds for bots but not for their keeper: who is stopped off turn is woken by nobody else."""
+    """Return the filter of bots but not of their keeper. It denies SIGCONT, so that only the keeper resumes a stopped bot."""
     return _exported(_forbid_waking)
 
 
 @cache
 def combined_filter(more: tuple[str | int, ...] = ()) -> bytes:
-    """Return both in one, for bots of a keeper that stands outside."""
+    """Return both filters as one, for bots whose keeper is outside the sandbox."""
 
     def both(forbid: Forbid) -> None:
         _forbid_most(forbid, more)
@@ -108,14 +107,14 @@ def combined_filter(more: tuple[str | int, ...] = ()) -> bytes:
 
 
 def _exported(forbid_all: Callable[[Forbid], None]) -> bytes:
-    """Return a filter as BPF, exported by libseccomp."""
+    """Return a filter as BPF bytecode, exported by libseccomp."""
     import pyseccomp as seccomp
 
     rules = seccomp.SyscallFilter(seccomp.ALLOW)
 
     def forbid(name: str | int, *conditions: object, error: int = errno.EPERM) -> None:
         number = seccomp.resolve_syscall(seccomp.Arch.NATIVE, name) if isinstance(name, str) else name
-        if number >= 0:  # an older kernel interface, or another machine's: nothing to forbid
+        if number >= 0:  # negative: a call that this machine does not have
             rules.add_rule(seccomp.ERRNO(error), name, *conditions)
 
     forbid_all(forbid)
@@ -126,7 +125,7 @@ def _exported(forbid_all: Callable[[Forbid], None]) -> bytes:
 
 
 def _forbid_waking(forbid: Forbid) -> None:
-    """Forbid all that can bring about a SIGCONT: to send it, to ask for it at a parent's death, or for a child's."""
+    """Deny all ways to cause a SIGCONT: to send it, and to request it for the death of a parent or a child."""
     from pyseccomp import MASKED_EQ, Arg
 
     for name, place in SENDS.items():
@@ -157,17 +156,18 @@ def _forbid_most(forbid: Forbid, more: tuple[str | int, ...]) -> None:
                 creates = seccomp.Arg(flags, seccomp.MASKED_EQ, flag, flag)
                 forbid(opens, creates, seccomp.Arg(mode, seccomp.MASKED_EQ, bit, bit))
     if "socket" not in more:
-        forbid("socket", seccomp.Arg(0, seccomp.NE, socket.AF_UNIX))  # AF_VSOCK, for one, knows no namespaces
+        forbid("socket", seccomp.Arg(0, seccomp.NE, socket.AF_UNIX))  # AF_VSOCK, for example, ignores namespaces
     forbid("prlimit64", seccomp.Arg(0, seccomp.NE, 0))
     for command in WAKERS:
         forbid("futex", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFF, command))
     for command in (*LOCKS, *OWNERS, *HINTS):
-        forbid("fcntl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, command))  # the kernel reads no more of it
-    forbid("ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, 0x5412))  # TIOCSTI: types into a terminal
+        forbid("fcntl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, command))  # the kernel reads 32 bits
+    forbid("ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, 0x5412))  # TIOCSTI: writes to a terminal's input
     forbid("ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, 0x541C))  # TIOCLINUX
     for bit in range(8, 16):
         forbid("ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 1 << bit, ~(TERMINAL << 8) & 1 << bit), error=errno.ENOTTY)
-    forbid("fallocate", seccomp.Arg(1, seccomp.NE, 0), error=errno.EOPNOTSUPP)  # beyond a file's end no limit holds
+    # fallocate could allocate memory beyond a file's end, where no limit applies.
+    forbid("fallocate", seccomp.Arg(1, seccomp.NE, 0), error=errno.EOPNOTSUPP)
     forbid("mmap", seccomp.Arg(3, seccomp.MASKED_EQ, HUGE, HUGE), error=errno.ENOMEM)
     forbid("madvise", seccomp.Arg(2, seccomp.MASKED_EQ, 0xFFFFFFFF, MERGEABLE), error=errno.EINVAL)
     for option in (CORES, MERGED):
@@ -175,7 +175,7 @@ def _forbid_most(forbid: Forbid, more: tuple[str | int, ...]) -> None:
 
 
 def descriptor(filtered: bytes) -> int:
-    """Return a descriptor from which a filter can be read; the caller closes it."""
+    """Return a descriptor from which a filter can be read. The caller closes it."""
     reader, writer = os.pipe()
     os.write(writer, filtered)
     os.close(writer)

@@ -1,4 +1,4 @@
-"""An ordinary user for each sandbox: the kernel counts tasks, and bounds much else, by user."""
+"""Assigns a user to each sandbox. The kernel counts tasks, and limits other resources, per user."""
 
 import contextlib
 import os
@@ -12,9 +12,10 @@ MOST = 1000  # sandboxes on one machine
 
 @contextlib.contextmanager
 def borrow_uid() -> Iterator[tuple[int, int]]:
-    """Lend a uid and gid that no other sandbox of this machine has; who is not root has but one's own.
+    """Yield a uid and gid that no other sandbox of this machine uses. Without root these are always the current user's.
 
-    Raise OSError when all are taken. An abstract socket's name is the lock: it is nobody's file, and ends with us.
+    Raise OSError if all are in use. The lock is the name of an abstract socket: it is not a file, and the kernel
+    removes it when this process ends.
     """
     if os.geteuid() != 0:
         yield sandbox_user()
