@@ -1,1 +1,1 @@
-"""Who plays whom, and what it amounts to."""
+"""Tournaments: which bots play each other, and how they are ranked."""

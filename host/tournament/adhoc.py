@@ -1,4 +1,4 @@
-"""Friendly games: some bots, some tables, no tournament; journalled like everything else."""
+"""Plays some tables between some bots outside a tournament, with a journal of their own."""
 
 import contextlib
 import hashlib
@@ -28,7 +28,7 @@ from host.tournament.tournament_dir import commitment
 
 
 class Friendly(NamedTuple):
-    """What came of it."""
+    """The results of a game outside a tournament."""
 
     seed: bytes
     records: list[Record]
@@ -36,9 +36,9 @@ class Friendly(NamedTuple):
 
 
 def seed_from(said: str | None) -> bytes:
-    """Return the 128 bits that 32 hexadecimal digits or any other text mean; random ones when nothing is said.
+    """Return a seed of 128 bits: from 32 hexadecimal digits, from a hash of any other text, or random for None.
 
-    Whatever was said, the digits of the seed say the same again.
+    The hexadecimal digits of the result give the same seed again.
     """
     if said is None:
         return secrets.token_bytes(16)
@@ -48,18 +48,18 @@ def seed_from(said: str | None) -> bytes:
 
 
 class AdhocRules(NamedTuple):
-    """What a friendly game is played under."""
+    """The game, rules, bots, seed, level and limits of a game outside a tournament."""
 
     game: Game
     rules: Any
     submissions: Sequence[Submission]
-    said: str | None  # of the seed
+    said: str | None  # the text that gives the seed; None: random
     level: Level
     limits: Limits
 
 
 class AdhocSession(NamedTuple):
-    """Friends at their tables: who they are, what deals to them, where it is written down, and who carries the work."""
+    """A game outside a tournament while it is played: its bots, seed, journal and workers, and a fixture to fill in."""
 
     bots: list[BuiltBot]
     seed: bytes
@@ -72,7 +72,7 @@ class AdhocSession(NamedTuple):
 async def adhoc_session(
     terms: AdhocRules, place: Path, executor: Executor, workers: int, watch: Observer
 ) -> AsyncIterator[AdhocSession]:
-    """Bring bots together for the length of the block; the journal is made anew."""
+    """Build the bots, create a new journal and start the workers for the length of the block."""
     game, submissions = terms.game, terms.submissions
     bots = await prepare_bots(submissions, game, terms.limits, terms.level, warn=watch.say)
     seed = seed_from(terms.said)
@@ -99,7 +99,7 @@ async def adhoc_session(
 async def played(
     terms: AdhocRules, stage: Adhoc, place: Path, executor: Executor, workers: int, watch: Observer
 ) -> Friendly:
-    """Play the stage's tables between the bots, who change seats from table to table."""
+    """Play the stage's tables between the bots, which change seats from table to table."""
     async with adhoc_session(terms, place, executor, workers, watch) as friends:
         journal, field = friends.journal, Field([bot.name for bot in friends.bots], friends.seed)
         journal.set_metadata({"stages": stages_to_json(stage)})

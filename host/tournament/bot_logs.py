@@ -1,7 +1,7 @@
-"""What bots and their compilers have said, for people to read: the end of it, in run/stderr/BOT.log and run/build/BOT/build.log.
+"""Writes the end of what bots and compilers print to run/stderr/BOT.log and run/build/BOT/build.log.
 
-Names are strangers', and so may be the folder: no name leads out of it, no link is followed, no file is longer than 64 KiB,
-and nothing in it can move a terminal's cursor.
+Bot names are not trusted, and neither is the folder. No name leads out of the folder, no link is followed, no file is
+longer than 64 KiB, and no content can move the cursor of a terminal.
 """
 
 import hashlib
@@ -18,32 +18,32 @@ from host.play.records import Record
 from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build_log
 
-LARGEST = 64 << 10  # bytes of one log
-LONGEST = 200  # of a file's name
+LARGEST = 64 << 10  # bytes in one log
+LONGEST = 200  # characters in a file name
 
 
 class Logs:
-    """The logs of a run, below its folder `run`; where they cannot be written, that is said once and costs nothing."""
+    """The logs of a run, below its folder `run`. If they cannot be written, a warning is printed once; the run goes on."""
 
     def __init__(self, run: Path, say: Callable[[str], None]) -> None:
         self._run, self._say = run, say
         self._wrong = ""
 
     def heard(self, record: Record) -> None:
-        """Add what bots have said in a fixture to their logs."""
+        """Append the stderr output of the bots in a fixture to their logs."""
         for bot, pieces in record.said:
             told = "".join(f"── {table}\n{_text(said)}\n" for table, said in pieces)
             self._write(("stderr", f"{file_name(bot)}.log"), told)
 
     def built(self, bots: Sequence[BuiltBot]) -> None:
-        """Keep the logs of the builds that were made on this machine."""
+        """Copy the logs of the builds that were made on this machine."""
         for bot in bots:
             with suppress(OSError):
                 told = build_log(bot.sha256).read_text(errors="replace")
                 self._write(("build", file_name(bot.name), "build.log"), told, anew=True)
 
     def refused(self, refused: UserError) -> UserError:
-        """Return a refusal whose builds that have failed name their logs here; they are kept."""
+        """Write the logs of failed builds; return the error with the paths of these logs."""
         problems = [self._named(problem) if problem.log else problem for problem in refused.problems]
         return UserError(problems, refused.exit_code)
 
@@ -54,7 +54,7 @@ class Logs:
         return problem.with_log_path(self._run.joinpath(*place))
 
     def _write(self, place: Sequence[str], text: str, *, anew: bool = False) -> bool:
-        """Add text to a log, or begin it anew; return whether that was possible."""
+        """Append text to a log, or replace its content if `anew`; return whether it was written."""
         try:
             with _folder(self._run, place[:-1]) as folder:
                 before = b"" if anew else _read(place[-1], folder)
@@ -69,7 +69,7 @@ class Logs:
 
 
 def file_name(bot: str) -> str:
-    """Return a bot's name as a file's: of no more than one folder's, never hidden, and different for different bots."""
+    """Return a file name for a bot: without a slash, never hidden, and different for different bots."""
     safe = quote(bot, safe=" +@,=()")
     safe = f"%2E{safe[1:]}" if safe.startswith(".") else safe
     if len(safe) <= LONGEST:
@@ -82,7 +82,7 @@ def _text(said: bytes) -> str:
 
 
 def _end(text: bytes) -> bytes:
-    """Return the end of a text that is too long, from the beginning of a line if there is any."""
+    """Return the last LARGEST bytes of a text, if possible from the start of a line."""
     if len(text) <= LARGEST:
         return text
     end = text[-LARGEST:]
@@ -91,7 +91,7 @@ def _end(text: bytes) -> bytes:
 
 @contextmanager
 def _folder(base: Path, names: Sequence[str]) -> Iterator[int]:
-    """Open a folder below another, made if need be. Raise OSError where a link is in its place."""
+    """Open a folder below another; create it if it is missing. Raise OSError if a link is in its place."""
     base.mkdir(parents=True, exist_ok=True)
     at = os.open(base, os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -107,7 +107,7 @@ def _folder(base: Path, names: Sequence[str]) -> Iterator[int]:
 
 
 def _read(name: str, folder: int) -> bytes:
-    """Return what a log holds; nothing where there is none, or something else."""
+    """Return the content of a log; empty if it does not exist or is not a regular file."""
     try:
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
@@ -117,7 +117,7 @@ def _read(name: str, folder: int) -> bytes:
 
 
 def _replace(name: str, folder: int, content: bytes) -> None:
-    """Write a file anew, whole or not at all; whatever was called so is replaced, and never written through."""
+    """Write a file completely or not at all. An existing file or link of this name is replaced, never written through."""
     making = f".{name}.making"
     with suppress(FileNotFoundError):
         os.unlink(making, dir_fd=folder)

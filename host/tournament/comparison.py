@@ -1,4 +1,4 @@
-"""Is the new bot better than the old one? They play until a sequential test is sure, and no longer."""
+"""Compares a new bot with an old one: they play until a sequential test (GSPRT) decides."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -14,13 +14,13 @@ from host.tournament.stages.adhoc import Adhoc
 from host.tournament.stages.kind import BLOCK, blocks, contestants
 from host.tournament.statistics import Elo, Interval, Verdict, Z, elo_between, sequential, sequential_mean
 
-FIRST = 80  # tables that are played before anybody asks who is better
-GROWTH = 4  # a batch is a fourth of all tables before it
-SHARES = 8  # fixtures of a batch, whatever the workers, so that all of them have work
+FIRST = 80  # tables before the first test
+GROWTH = 4  # a batch has a fourth of the number of all tables before it
+SHARES = 8  # fixtures in a batch, for any number of workers, so that all of them have work
 
 
 class Comparison(NamedTuple):
-    """How two sides stand after some tables; `lead` and `squares` sum what the first was ahead by at each."""
+    """The results of two sides after some tables; `lead` and `squares` sum the first side's lead at each table."""
 
     tables: int = 0
     won: int = 0
@@ -30,7 +30,7 @@ class Comparison(NamedTuple):
     squares: float = 0.0
 
     def after(self, ours: float, theirs: float, ahead: int) -> "Comparison":
-        """Return how they stand after one more table, whose scores they are; `ahead` is 1, 0 or -1."""
+        """Return the results after one more table with these scores; `ahead` is 1, 0 or -1."""
         tables, won, drawn, lost, lead, squares = self
         by = ours - theirs
         return Comparison(
@@ -39,40 +39,40 @@ class Comparison(NamedTuple):
 
     @property
     def mean(self) -> float:
-        """By how much the first is ahead at a table."""
+        """The mean lead of the first side at a table."""
         return self.lead / self.tables
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of that, from table to table."""
+        """The standard deviation of the lead from table to table."""
         variance = (self.squares - self.lead * self.mean) / max(1, self.tables - 1)
         return math.sqrt(max(0.0, variance))
 
     @property
     def elo(self) -> Elo:
-        """By how much the first is stronger, by its wins."""
+        """The Elo difference of the first side above the other, from its wins."""
         return elo_between(self.won, self.drawn, self.lost)
 
     @property
     def interval(self) -> Interval:
-        """Where the true mean lies, 95 % sure."""
+        """The 95 % interval of the mean lead."""
         half = Z * self.deviation / math.sqrt(self.tables)
         return Interval(self.mean - half, self.mean + half)
 
     def verdict(self, game: Game, bounds: tuple[float, float]) -> Verdict:
-        """Return where the test stands: by wins, or by how much a table brought where a game has no winners."""
+        """Return the state of the test: by wins, or by the lead at each table if a game has no winners."""
         if game.winners is None:
             return sequential_mean(self.tables, self.mean, self.deviation, bounds)
         return sequential(self.won, self.drawn, self.lost, bounds)
 
 
 def sides(game: Game) -> int:
-    """Return how many seats each of the two takes: one, or as many as a game asks for."""
+    """Return how many seats each side takes: one, or more if a game needs more than two bots."""
     return -(-game.seats[0] // 2)
 
 
 def batches(most: int) -> Iterator[tuple[int, int]]:
-    """Yield the first table and the size of one batch after another; they grow, so that few of them do."""
+    """Yield the first table and the size of each batch. Batches grow, so that a few of them are enough."""
     first = 1
     while first <= most:
         size = min(max(FIRST, (first - 1) // GROWTH), most - first + 1)
@@ -87,9 +87,9 @@ async def run_comparison(
     bounds: tuple[float, float],
     told: Callable[[Comparison, Verdict], None],
 ) -> Comparison:
-    """Play a duel: bots in turn of the new and of the old, seats rotating; `told` hears of it after every batch.
+    """Play the bots of the new and the old side in turn, with rotating seats; call `told` after every batch.
 
-    A batch is played whole before anybody looks at it, so that the end does not depend on who plays how fast.
+    Each batch is played completely before the test looks at it. So the end does not depend on the speed of the bots.
     """
     names = [bot.name for bot in friends.bots]
     group, hands = f"duel/{contestants(names)}", friends.hands
@@ -114,7 +114,7 @@ async def run_comparison(
 
 
 def add_result(duel: Comparison, game: Game, fixture: Fixture, seed: bytes, record: Record) -> Comparison:
-    """Return how two sides stand after one more fixture: who is named at an even place belongs to the first."""
+    """Return the results after one more fixture; bots at even indexes of the fixture belong to the first side."""
     new = set(fixture.bots[::2])
     for sitting, scores in zip(table_setups(fixture, seed, record.scores), record.scores, strict=True):
         mine = [bot in new for bot in sitting.bots]
@@ -126,7 +126,7 @@ def add_result(duel: Comparison, game: Game, fixture: Fixture, seed: bytes, reco
 
 
 def _ahead(game: Game, scores: Sequence[int], mine: Sequence[bool], by: float) -> int:
-    """Return 1 when a table was the first side's, -1 when it was the other's, 0 when it was both's or nobody's."""
+    """Return 1 if only the first side won a table, -1 if only the other won it, 0 if both or neither did."""
     if game.winners is None:
         return (by > 0) - (by < 0)
     winners = {mine[seat] for seat in game.winners(tuple(scores))}

@@ -1,4 +1,4 @@
-"""What croupier.toml says: which game, whose bots, which stages, and how much a bot may use up."""
+"""Reads croupier.toml: the game, the bots, the stages and the limits of each bot."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, make_dataclass, replace
@@ -69,7 +69,7 @@ def _title(value: Any) -> str:
 
 @dataclass(frozen=True)
 class AllowedLimits(RequestedLimits):
-    """[limits]: what a bot may ask for less of, and what its time is measured by, which is nobody's but the organiser's."""
+    """[limits]: bots may request lower limits. Only the organiser chooses the clock."""
 
     clock: Annotated[str, one_of(lambda: CLOCKS, "clock")] = "wall"
 
@@ -108,7 +108,7 @@ class ReportTable:
 
 @dataclass(frozen=True)
 class ConfigFile:
-    """A croupier.toml, as it is written."""
+    """The content of a croupier.toml."""
 
     __pydantic_config__: ClassVar[Any] = FORBID
 
@@ -125,7 +125,7 @@ class ConfigFile:
 
 
 def config_model() -> type[ConfigFile]:
-    """Return the model of a croupier.toml with every kind of stage that is known by now."""
+    """Return the model of a croupier.toml with every kind of stage that has been registered so far."""
     return _model(tuple(kind.config for kind in KINDS.values()))
 
 
@@ -137,38 +137,38 @@ def _model(configs: tuple[type[StageConfig], ...]) -> type[ConfigFile]:
 
 
 class Tournament(NamedTuple):
-    """A tournament as it is to be played. Numbers are 0 where "auto" is meant."""
+    """The checked configuration of a tournament. A number is 0 if the file says "auto"."""
 
     game: str
     name: str
-    seed: str  # "random", or a text that makes it computable
+    seed: str  # "random", or a text from which anybody can compute it
     bots: tuple[str, ...]  # patterns: globs from the tournament's folder, and sample:NAME
     preset: str
     rules: Any  # a value of the game's Rules
     stages: tuple[StageConfig, ...]
     limits: Limits
-    level: Level  # of the sandbox, at least
+    level: Level  # the minimum level of the sandbox
     pondering: bool  # whether bots may go on computing while they have no question
-    warm: bool  # whether every bot that is asked by argv starts warm, if its language has such a start
+    warm: bool  # whether every argv bot starts from a ready interpreter, if its language supports that
     workers: int
     stop_early: bool
     parallel_tables: int
-    cluster: str  # a scheduler's address; empty for this machine
+    cluster: str  # the address of a Dask scheduler; empty for this machine
     html: str
     path: Path  # of croupier.toml
     warnings: tuple[Problem, ...]
 
     def setup(self, bots: Sequence[BuiltBot], seed: bytes, level: Level) -> WorkerSetup:
-        """Return what a worker must know to play it."""
+        """Return what a worker needs to play the tournament."""
         where = origin(self.game)
         return WorkerSetup(self.game, self.rules, tuple(bots), seed, level, self.parallel_tables, self.pondering, where)
 
     def entries(self, folder: Path) -> list[Entry]:
-        """Return the bots that are entered, with what is wrong with any of them."""
+        """Return the bots that are entered, with the problems of each."""
         return discover(self.bots, folder, self.game, self.limits)
 
     def submissions(self, folder: Path) -> list[Submission]:
-        """Return the bots that take part, not built yet; raise Refused with whatever is wrong with any of them."""
+        """Return the bots that take part, not built yet. Raise UserError with the problems of all of them."""
         submissions = load_submissions(self.bots, folder, self.game, self.limits)
         can_be_warm = languages_with("warm")
         return [
@@ -178,7 +178,7 @@ class Tournament(NamedTuple):
 
 
 def load(place: Path) -> Tournament:
-    """Return the tournament of a folder, or of a file; raise Refused (exit code 3) with everything wrong in it."""
+    """Return the tournament of a folder or of a file. Raise UserError (exit code 3) with all problems in it."""
     path = place / CONFIG if place.is_dir() else place
     if not path.exists():
         near = (
@@ -235,7 +235,7 @@ def _warnings(toml: Toml, seed: str, stages: Sequence[StageConfig]) -> list[Prob
 
 
 def _bots(toml: Toml, said: ConfigFile, folder: Path) -> list[Problem]:
-    """Return the entries of `bots` that mean nothing, each with its line."""
+    """Return a problem, with its line, for each invalid entry of `bots`."""
     problems = []
     for number, pattern in enumerate(said.bots):
         try:
@@ -245,11 +245,11 @@ def _bots(toml: Toml, said: ConfigFile, folder: Path) -> list[Problem]:
     return problems
 
 
-# Rules: a preset, and what the organiser changes in it.
+# Rules: a preset, and the changes of the organiser.
 
 
 def _rules(game: Game, toml: Toml, said: Mapping[str, Any], problems: list[Problem]) -> tuple[str, Any]:
-    """Return the preset's name and the rules; what is wrong is added to the problems."""
+    """Return the name of the preset, and the rules. Append what is wrong to the problems."""
     preset = said.get("preset", next(iter(game.presets)))
     if not isinstance(preset, str) or preset not in game.presets:
         hint = closest_match(str(preset), game.presets) or f"one of {', '.join(game.presets)}"
@@ -257,7 +257,7 @@ def _rules(game: Game, toml: Toml, said: Mapping[str, Any], problems: list[Probl
         problems.append(Problem("C008", toml.where("rules", "preset"), message, hint=hint))
         preset = next(iter(game.presets))
     rules = game.presets[preset]
-    known = [name for name in rules._fields if not isinstance(getattr(rules, name), tuple)]  # stacks are the stage's
+    known = [name for name in rules._fields if not isinstance(getattr(rules, name), tuple)]  # stages set stacks
     homes = {"bots": "at the top of the file, above the first [table]"}
     homes |= dict.fromkeys(("seed", "name", "game"), homes["bots"])
     for key, value in said.items():
@@ -275,7 +275,7 @@ def _rules(game: Game, toml: Toml, said: Mapping[str, Any], problems: list[Probl
 
 
 def _rules_alone(toml: Toml) -> list[Problem]:
-    """Return what is wrong with the rules of a file that has other faults too."""
+    """Return the problems in the rules of a file that also has other problems."""
     game, said, problems = toml.data.get("game"), toml.data.get("rules"), list[Problem]()
     if isinstance(game, str) and game in GAMES and isinstance(said, dict):
         _rules(GAMES[game], toml, said, problems)
@@ -283,7 +283,7 @@ def _rules_alone(toml: Toml) -> list[Problem]:
 
 
 def _check_of(game: Game, rules: Any, key: str) -> Callable[[Any], Any]:
-    """Return the check of one rule, by the kind of value that it has in the preset."""
+    """Return the check of one rule; it depends on the type of its value in the preset."""
     usual, kind = getattr(rules, key), get_type_hints(type(rules))[key]
     if key == "seats":
         return integer(*game.seats).check
@@ -301,7 +301,7 @@ def _check_of(game: Game, rules: Any, key: str) -> Callable[[Any], Any]:
 def _stages(
     game: Game, rules: Any, toml: Toml, said: Sequence[StageConfig], problems: list[Problem]
 ) -> tuple[StageConfig, ...]:
-    """Return the stages, named, or the usual ones; what is wrong is added to the problems."""
+    """Return the stages with their names, or the default stages. Append what is wrong to the problems."""
     suiting = [kind for kind, row in KINDS.items() if row.suits(game, rules)]
     if not said:
         return next((KINDS[kind].default_stages for kind in suiting if KINDS[kind].default_stages), ())
@@ -330,7 +330,7 @@ def _stages(
 
 
 def not_enough_bots(stage: StageConfig, ready: Sequence[str], broken: Mapping[str, str]) -> Problem | None:
-    """Return the problem of a stage with fewer bots than its min_bots; `broken` are others and their error codes."""
+    """Return the problem of a stage with fewer ready bots than min_bots. `broken` has the other bots' error codes."""
     if len(ready) >= stage.min_bots:
         return None
     message = (

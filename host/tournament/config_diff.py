@@ -1,4 +1,4 @@
-"""Whether a run may go on: what results depend on in a croupier.toml, and what has changed in it since."""
+"""Compares the settings that results depend on. A run may continue only if none of them has changed."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -10,7 +10,7 @@ from host.tournament.config import Tournament
 
 
 def canonical(tournament: Tournament) -> dict[str, Any]:
-    """Return what results depend on, as plain JSON values, equal where the same is played under the same limits."""
+    """Return the settings that results depend on, as JSON values. Equal values play the same."""
     return {
         "game": tournament.game,
         "seed": tournament.seed,
@@ -31,7 +31,7 @@ def _plain(value: Any) -> Any:
 
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """Return which keys differ between two canonical forms, "[limits] move: 1 s → 2 s"; empty when none does."""
+    """Return the keys that differ between two canonical forms: "[limits] move: 1 s → 2 s"; empty if none does."""
     before, after = _leaves(old), _leaves(new)
     changes = [
         f"{key}: {_told(before, key)} → {_told(after, key)}"
@@ -44,7 +44,7 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
 
 
 def _leaves(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every value by its name for people; a stage is known by its name, wherever it stands."""
+    """Return each value by its readable name. A stage is identified by its name, not by its position."""
     leaves: dict[str, Any] = {}
     for key, value in config.items():
         if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The croupier.toml that a new tournament begins with."""
+"""Writes the croupier.toml of a new tournament."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from host.tournament.stages import KINDS
 
 
 def template(game: str, with_samples: bool, names: Sequence[str]) -> str:
-    """Return a croupier.toml to begin with; `names` are the sample bots that take part."""
+    """Return the text of a new croupier.toml; `names` are the sample bots of the game."""
     listed = ["bots/*", *(f"sample:{name}" for name in names if with_samples)]
     lines = [f'    "{name}",' for name in listed]
     bots = f'["{listed[0]}"]' if len(listed) == 1 else "[\n" + "\n".join(lines) + "\n]"
@@ -30,14 +30,14 @@ def template(game: str, with_samples: bool, names: Sequence[str]) -> str:
 
 
 def _rules_shown(game: Game) -> str:
-    """Return the numbers of the first preset as comments: what may be changed, and how it is called."""
+    """Return the rules of the first preset as comments: the keys that can be changed, with their values."""
     rules = next(iter(game.presets.values()))._asdict()
     shown = {key: value for key, value in rules.items() if value != () and key != "engine"}
     return "\n".join(f"# {key} = {to_toml(value)}" for key, value in shown.items())
 
 
 def _stages_shown(game: Game, with_samples: bool, samples: int) -> str:
-    """Return the stages of the first kind that suits a game; those of other kinds follow as comments if bots lack."""
+    """Return the stages of the first suitable kind. Stages that need more bots follow as comments."""
     rules = next(iter(game.presets.values()))
     suiting = [kind for kind in KINDS.values() if kind.template and kind.suits(game, rules)]
     tourneys, tables = ("100", "2_000") if with_samples else ("25", "100_000")

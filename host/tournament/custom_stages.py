@@ -1,6 +1,6 @@
-"""Stage kinds and rankings that organisers bring: `kind = "package.module:KIND"`, `rank_by = ["package.module:RANKING"]`.
+"""Loads custom stage kinds and rankings: `kind = "package.module:KIND"`, `rank_by = ["package.module:RANKING"]`.
 
-The code is trusted as croupier is: only the tournament's own file can name it.
+This code is trusted like croupier itself: only the config of the tournament can name it.
 """
 
 import re
@@ -17,7 +17,7 @@ QUOTED = re.compile(r"""["']([\w.]+:\w+)["']""")
 
 
 def load_kind(named: CustomName, folder: Path) -> str:
-    """Register the stage kind that a name stands for; return its own name. Raise UserError if it cannot be used."""
+    """Import and register a stage kind; return its `name`. Raise UserError if it cannot be used."""
     from host.tournament.stages import KINDS
     from host.tournament.stages.kind import Kind
 
@@ -33,7 +33,7 @@ def load_kind(named: CustomName, folder: Path) -> str:
 
 
 def load_ranking(named: CustomName, folder: Path) -> str:
-    """Register the ranking that a name stands for; return its own name. Raise UserError if it cannot be used."""
+    """Import and register a ranking; return its `name`. Raise UserError if it cannot be used."""
     from host.tournament.ranking import RANKINGS, Ranking
     from host.tournament.stages.kind import OWN_RANKINGS
 
@@ -50,7 +50,7 @@ def load_ranking(named: CustomName, folder: Path) -> str:
 
 
 def load_named_in(toml: Toml, folder: Path) -> None:
-    """Register what the stages of a file name, and put the names of its kinds and rankings in their places."""
+    """Register the custom kinds and rankings in a file's stages, and replace each by its `name`."""
     stages = toml.data.get("stage")
     for number, stage in enumerate(stages if isinstance(stages, list) else ()):
         if isinstance(stage, dict):
@@ -71,7 +71,7 @@ def _load_stage(stage: dict[str, Any], toml: Toml, number: int, folder: Path) ->
 
 
 def register_from_config(config: Path) -> None:
-    """Register the kinds and rankings that a tournament's file names, so that its journal can be read.
+    """Register the custom kinds and rankings that a config names, so that the journal can be read.
 
     Errors are ignored here: loading the tournament reports them.
     """

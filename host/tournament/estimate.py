@@ -1,6 +1,6 @@
-"""Estimate what a run will play and how long that takes: count what is left of each stage, and time a short real trial.
+"""Estimates what a run will play and how long that takes: counts what is left of each stage, and times a short trial.
 
-Fixtures that may be played now are named. Who plays the later ones depends on results, so those are only counted.
+Fixtures that may be played now are listed. Later ones depend on results, so they are only counted.
 """
 
 import json
@@ -21,8 +21,8 @@ from host.tournament.stage_runner import Venues, WorkerPool
 from host.tournament.stages import kind_of
 from host.tournament.stages.kind import Field, StageConfig
 
-TRIAL_S = 8.0
-TRIAL_TABLES = (1, 10, 100, 1_000)  # of each pairing, one after another while there is time
+TRIAL_S = 8.0  # at most, for the whole trial
+TRIAL_TABLES = (1, 10, 100, 1_000)  # for each pairing: the rounds of the trial, while there is time
 MAX_PAIRINGS_ON_TRIAL = 12
 
 
@@ -35,29 +35,29 @@ class Meeting(NamedTuple):
 
 
 class StageEstimate(NamedTuple):
-    """What is left to play of a stage. `meetings` are those that may be played now."""
+    """What is left to play of a stage. `meetings` has the fixtures that may be played now."""
 
     stage: str
     kind: str
     bots: int
     bounds: str  # "exactly", "at least" or "at most"
     fixtures: int
-    tables: int  # a tourney counts its rounds
+    tables: int  # a tourney counts as many as it has rounds
     tourneys: bool
     meetings: tuple[Meeting, ...] = ()
 
 
 class Cost(NamedTuple):
-    """What a trial has measured."""
+    """The measurements of a trial."""
 
-    table: float  # mean seconds of one worker
-    tables: int  # of the whole trial
-    seconds: float  # that the trial took
+    table: float  # mean seconds per table on one worker
+    tables: int  # in the whole trial
+    seconds: float  # duration of the trial
     enough: bool  # False: not every pairing played a table in time, so `table` is a lower bound
 
 
 class Forecast(NamedTuple):
-    """What a run would do. `cost` is None when nothing is left to play."""
+    """The estimate of a run. `cost` is None if nothing is left to play."""
 
     name: str
     game: str
@@ -68,7 +68,7 @@ class Forecast(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """How long the run will take: all tables, each as long as the mean of the trial."""
+        """The estimated duration of the run in seconds: all tables, times the mean of the trial."""
         tables = sum(stage.tables for stage in self.stages)
         return tables * self.cost.table / self.workers if self.cost else 0.0
 
@@ -76,7 +76,7 @@ class Forecast(NamedTuple):
 def remaining(
     tournament: Tournament, names: Sequence[str], seed: bytes | None, journal: Path
 ) -> tuple[list[StageEstimate], Sequence[Fixture]]:
-    """Return what is left of each stage, and the fixtures that may be played now. `seed` is None before it is drawn."""
+    """Return what is left of each stage, and the fixtures that may be played now. `seed` is None if it is not drawn yet."""
     played, orders = dict[str, dict[str, Record]](), dict[str, list[str]]()
     if journal.exists():
         with reading(journal) as book:
@@ -98,7 +98,7 @@ def remaining(
         now = now or wave
         if stage.name in orders:
             bots = kind.left(stage, field, records) if kind.left else orders[stage.name]
-        else:  # any bots stand for those that go on
+        else:  # the advancing bots are unknown; only their number matters
             bots, known = bots[: kind.size(stage, blank, len(bots)).left if kind.size else len(bots)], False
     return stages, now
 
@@ -106,7 +106,7 @@ def remaining(
 def estimate_of(
     stage: StageConfig, blank: Fixture, field: Field, records: dict[str, Record], wave: Sequence[Fixture]
 ) -> StageEstimate:
-    """Count what is left of a stage of which these fixtures may be played now."""
+    """Count what is left of a stage; the fixtures of `wave` may be played now."""
     kind = kind_of(stage)
     none = StageEstimate(stage.name, stage.kind, len(field.bots), "exactly", 0, 0, tourneys=False)
     if not wave:
@@ -131,7 +131,7 @@ def estimate_of(
 
 
 def meetings(wave: Sequence[Fixture]) -> tuple[Meeting, ...]:
-    """Return who meets whom in these fixtures."""
+    """Return the sets of bots that meet in these fixtures, with the number of fixtures and tables of each."""
     met: dict[tuple[str, ...], Meeting] = {}
     for fixture in wave:
         before = met.get(fixture.bots, Meeting(fixture.bots, 0, 0))
@@ -144,7 +144,7 @@ async def forecast(
 ) -> Forecast:
     """Return what a run of this tournament would do; write nothing into its folder.
 
-    Raise Refused for whatever would prevent the run. The trial has a seed of its own: it shows no cards.
+    Raise UserError for any problem that would prevent the run. The trial has its own seed, so it reveals no cards.
     """
     tournament, folder, submissions = load_checked(place, watch.say)
     cost, count = None, 0
@@ -165,13 +165,13 @@ async def forecast(
 
 
 async def trial(wave: Sequence[Fixture], hands: WorkerPool) -> Cost:
-    """Play a few tables of each pairing of a wave, then more while there is time; return what they cost.
+    """Play a few tables of each pairing of a wave, then more while there is time; return the measured cost.
 
-    Only the last round of the trial counts: the first also makes the sandboxes, which happens once in a fixture.
+    Only the last round of the trial counts. The first also creates the sandboxes, which happens once per fixture.
     """
     pairings = list({fixture.bots: fixture for fixture in wave}.values())
     chosen = pairings[:: -(-len(pairings) // MAX_PAIRINGS_ON_TRIAL)]
-    chosen *= -(-hands.count // len(chosen))  # every worker is busy, as in the run
+    chosen *= -(-hands.count // len(chosen))  # so that every worker is busy, as in the run
     longest = max(fixture.tables for fixture in chosen)
     mean, tables, started = 0.0, 0, trio.current_time()
     with trio.move_on_after(TRIAL_S):

@@ -1,4 +1,4 @@
-"""What has been played: one SQLite file, one writer, a fixture whole or not at all."""
+"""Stores what has been played: one SQLite file with one writer. Each fixture is stored completely or not at all."""
 
 import contextlib
 import fcntl
@@ -44,35 +44,35 @@ COLUMNS = {
     "state": {"stage", "bot", "content"},
 }
 TIMED = "CREATE TABLE IF NOT EXISTS timed(fixture INTEGER PRIMARY KEY REFERENCES fixture, times BLOB NOT NULL)"
-"""What decisions took; journals that began before there was this table are read without."""
+"""The times of decisions. Older journals do not have this table; they are read without it."""
 
 BEGAN = (
     "CREATE TABLE IF NOT EXISTS began(fixture INTEGER NOT NULL REFERENCES fixture, bot TEXT NOT NULL, "
     "content BLOB NOT NULL, PRIMARY KEY (fixture, bot)) WITHOUT ROWID"
 )
-"""What state files that outlive their fixtures held as one began, deflated; older journals are read without, too."""
+"""The state files with lifetime "stage", compressed, as each fixture found them. Older journals are read without it."""
 
 pack, unpack = msgspec.msgpack.encode, msgspec.msgpack.decode
 
 
 class Seal(NamedTuple):
-    """A fixture's seal, in hexadecimal: the hash of all that is kept of it, and of the seal of the fixture before it."""
+    """The seal of a fixture, in hexadecimal: the hash of all its rows and of the seal of the fixture before it."""
 
     path: str
     sha256: str
-    sound: bool  # whether what is kept is what was sealed, and nothing before it is missing
+    sound: bool  # whether the rows are those that were sealed, and no earlier fixture is missing
 
 
 class Journal:
-    """An open journal. Only `writing` gives one that can be added to."""
+    """An open journal. Only a journal opened by `writing` can be changed."""
 
     def __init__(self, database: sqlite3.Connection, path: Path) -> None:
         self._database, self.path = database, path
 
     def metadata(self) -> dict[str, str]:
-        """Return what is known of the run: game, rules, seed hash, level, versions, stage states.
+        """Return the metadata of the run: game, rules, seed hash, level, versions, stage states.
 
-        A run that nobody is at is interrupted, however it has ended.
+        A run without a live process is "interrupted", however it ended.
         """
         facts = dict(self._database.execute("SELECT key, value FROM run"))
         if facts.get("state") == "running" and not lock_holder(self.path):
@@ -80,28 +80,28 @@ class Journal:
         return facts
 
     def set_metadata(self, facts: Mapping[str, str]) -> None:
-        """Write facts of the run."""
+        """Write metadata of the run."""
         with self._written():
             self._database.executemany("INSERT OR REPLACE INTO run VALUES (?, ?)", facts.items())
 
     def bots(self) -> dict[str, dict[str, Any]]:
-        """Return what each bot is: sha256, language and what it said about itself."""
+        """Return the data of each bot by name: its sha256, its language, and what `bot_metadata` returns."""
         rows = self._database.execute("SELECT name, sha256, language, about FROM bot ORDER BY rowid")
         return {name: {"sha256": sha, "language": language} | json.loads(about) for name, sha, language, about in rows}
 
     def add_bot(self, name: str, sha256: str, language: str, about: Mapping[str, Any]) -> None:
-        """Write down a bot."""
+        """Add or replace a bot."""
         with self._written():
             row = (name, sha256, language, json.dumps(about))
             self._database.execute("INSERT OR REPLACE INTO bot VALUES (?, ?, ?, ?)", row)
 
     def remove_bot(self, name: str) -> None:
-        """Strike out a bot that does not play after all."""
+        """Delete a bot that does not play."""
         with self._written():
             self._database.execute("DELETE FROM bot WHERE name = ?", (name,))
 
     def add(self, stage: str, record: Record, about: Mapping[str, Any], began: States = ()) -> None:
-        """Add one fixture, whole, and the lasting state files it `began` with; one that is there already stays as it is."""
+        """Add one complete fixture, and the state files it `began` with. If it is already there, change nothing."""
         with self._written():
             before = bytes.fromhex(self.seal())
             row = (record.path, stage, json.dumps(about), time.time())
@@ -131,11 +131,11 @@ class Journal:
             self._database.execute("UPDATE record SET seal = ? WHERE fixture = ?", (seal, fixture))
 
     def states(self, stage: str) -> dict[str, bytes]:
-        """Return the state files that outlive their fixtures, as the last fixture of a stage has left them."""
+        """Return the state files with lifetime "stage", as the last fixture of a stage left them."""
         return dict(self._database.execute("SELECT bot, content FROM state WHERE stage = ?", (stage,)))
 
     def initial_states(self, path: str) -> dict[str, bytes]:
-        """Return what the state files that outlive their fixtures held as this one began, as far as that is kept."""
+        """Return the state files with lifetime "stage" as a fixture found them; {} in a journal without this table."""
         if not self._has("began"):
             return {}
         query = "SELECT bot, content FROM began JOIN fixture ON fixture.id = began.fixture WHERE path = ?"
@@ -143,7 +143,7 @@ class Journal:
             return {bot: zlib.decompress(content) for bot, content in self._database.execute(query, (path,))}
 
     def seals(self) -> Iterator[Seal]:
-        """Yield each fixture's seal, in the order in which they ended, and whether it is what it must be."""
+        """Yield the seal of each fixture, in the order in which fixtures ended, and whether it is correct."""
         before = b""
         for fixture, path, kept in self._database.execute(
             "SELECT fixture.id, path, seal FROM fixture LEFT JOIN record ON fixture.id = record.fixture ORDER BY fixture.id"
@@ -151,14 +151,14 @@ class Journal:
             seal = kept if isinstance(kept, bytes) else b""
             try:
                 yield Seal(path, seal.hex(), seal == self._seal(fixture, before))
-            except sqlite3.OperationalError:  # what it was about is not even JSON any more
+            except sqlite3.OperationalError:  # the column `about` is not even JSON
                 yield Seal(path, seal.hex(), sound=False)
             before = seal
 
     def seal(self, stage: str | None = None) -> str:
-        """Return the seal of a stage's last fixture, or of the last of all; empty where nothing has been played.
+        """Return the seal of a stage's last fixture, or of the last of all; empty if nothing has been played.
 
-        It follows from all that was played before it: who has published it can show that nothing was changed or cut off.
+        It depends on every fixture before it. A published seal proves that nothing was changed or cut off.
         """
         query = (
             "SELECT lower(hex(seal)) FROM fixture JOIN record ON fixture.id = record.fixture "
@@ -168,7 +168,7 @@ class Journal:
         return str(found[0]) if found else ""
 
     def _seal(self, fixture: int, before: bytes) -> bytes:
-        """Return the hash of everything that is kept of a fixture and those who played it, and of the seal before it."""
+        """Return the hash of all rows about a fixture and its bots, and of the seal before it."""
         queries = (
             "SELECT path, stage, about, at FROM fixture WHERE id = ?",
             "SELECT summary, scores, answers FROM record WHERE fixture = ?",
@@ -185,7 +185,7 @@ class Journal:
         return hashlib.sha256(before + repr(told).encode("utf-8", "surrogateescape")).digest()
 
     def paths(self, stage: str | None = None) -> list[str]:
-        """Return the paths of the fixtures that have been played, in the order in which they ended."""
+        """Return the paths of the played fixtures, in the order in which they ended."""
         query = "SELECT path FROM fixture WHERE ?1 IS NULL OR stage = ?1 ORDER BY id"
         return [path for (path,) in self._database.execute(query, (stage,))]
 
@@ -206,7 +206,7 @@ class Journal:
             yield fixture, record
 
     def full_record(self, path: str) -> tuple[Record, dict[str, Any]] | None:
-        """Return a fixture's record with everything, and what it was about; None when it has not been played."""
+        """Return the complete record of a fixture, and its description; None if it has not been played."""
         query = (
             "SELECT fixture.id, summary, scores, answers, about FROM fixture JOIN record ON fixture.id = record.fixture "
             "WHERE path = ?"
@@ -223,7 +223,7 @@ class Journal:
         return record._replace(evidence=pieces), self._kept(about)
 
     def scores_of(self, path: str) -> tuple[dict[str, Any], bytes]:
-        """Return what a fixture is about, and its scores as they are kept: see `spread`."""
+        """Return the description of a fixture, and its scores, compressed (see `decompress_scores`)."""
         query = "SELECT about, scores FROM fixture JOIN record ON fixture.id = record.fixture WHERE path = ?"
         row = self._database.execute(query, (path,)).fetchone()
         if row is None:
@@ -237,7 +237,7 @@ class Journal:
         return kept
 
     def times(self, path: str) -> tuple[Timing, ...]:
-        """Return what decisions at a fixture's first tables took, as far as that is kept."""
+        """Return the times of decisions at the first tables of a fixture; () if the journal has none."""
         query = "SELECT times FROM timed JOIN fixture ON fixture.id = timed.fixture WHERE path = ?"
         if not self._has("timed"):
             return ()
@@ -246,7 +246,7 @@ class Journal:
             return msgspec.msgpack.decode(zlib.decompress(row[0]), type=tuple[Timing, ...]) if row else ()
 
     def evidence(self, where: str = "", values: tuple[Any, ...] = ()) -> Iterator[tuple[int, str, Evidence]]:
-        """Yield id, fixture path and evidence of faults and slowest decisions."""
+        """Yield the id, fixture path and evidence of faults and of the slowest decisions."""
         query = f"SELECT fault.id, path, evidence FROM fault JOIN fixture ON fixture.id = fault.fixture {where} ORDER BY fault.id"
         for number, path, piece in self._database.execute(query, values):
             with reject_corrupt(self.path):
@@ -254,12 +254,12 @@ class Journal:
             yield number, path, evidence
 
     def _has(self, table: str) -> bool:
-        """Return whether this journal began when there was such a table."""
+        """Return whether the journal has this table; older journals may not have it."""
         return self._database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone() is not None
 
     @contextlib.contextmanager
     def _written(self) -> Iterator[None]:
-        """Commit what the block writes, whole; raise Refused where the machine cannot: its disk is full, say."""
+        """Commit all that the block writes, or nothing. Raise UserError if writing fails, for example on a full disk."""
         try:
             with self._database:
                 yield
@@ -269,7 +269,7 @@ class Journal:
 
 @contextlib.contextmanager
 def reject_corrupt(path: Path | str) -> Iterator[None]:
-    """Raise Refused when the block cannot make sense of a row that SQLite holds for sound: it may hold anything."""
+    """Raise UserError if the block cannot decode a row. A row that SQLite can read may still contain anything."""
     try:
         yield
     except (ValueError, TypeError, zlib.error) as damaged:  # msgspec's errors are ValueErrors
@@ -281,13 +281,13 @@ def _compress(scores: Sequence[tuple[int, ...]]) -> bytes:
 
 
 def decompress_scores(squeezed: bytes) -> tuple[tuple[int, ...], ...]:
-    """Return the scores of a fixture's tables from how they are kept."""
+    """Return the scores of a fixture's tables from their compressed form."""
     with reject_corrupt("the journal"):
         return msgspec.msgpack.decode(zlib.decompress(squeezed), type=tuple[tuple[int, ...], ...])
 
 
 def _checked(path: Path) -> None:
-    """Raise Refused when a file is no journal of ours, is damaged, or is newer than we are; it is not touched."""
+    """Raise UserError if a file is not a journal, is damaged, or has another format version. It is not changed."""
     try:
         with _connected(path) as database:
             (application,) = database.execute("PRAGMA application_id").fetchone()
@@ -313,7 +313,7 @@ def _checked(path: Path) -> None:
 
 
 def _misfit(database: sqlite3.Connection) -> str:
-    """Return what a journal lacks, or says illegibly; empty where it is as it must be."""
+    """Return what is missing or malformed in a journal; empty if nothing is."""
     for table, columns in COLUMNS.items():
         found = {name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")}
         if lacking := columns - found:
@@ -333,7 +333,7 @@ def _misfit(database: sqlite3.Connection) -> str:
 
 
 def _connected(path: Path) -> contextlib.closing[sqlite3.Connection]:
-    """Connect for reading only. A journal that nobody can write now, read-only media say, is read without a lock."""
+    """Connect for reading only. A journal that nobody can write, for example on read-only media, is read without a lock."""
     log, _index = wal_files(path)
     still = not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
     how = "mode=ro&immutable=1" if still else "mode=ro"
@@ -351,7 +351,7 @@ def _unwritable(path: Path, why: str) -> Problem:
 
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[Journal]:
-    """Open a journal for reading, while a run may be writing it. Raise Refused when it is none or there is none."""
+    """Open a journal for reading; a run may be writing it. Raise UserError if it is missing or not a journal."""
     if not path.exists() or not path.stat().st_size:
         problem = Problem("R006", str(path), "nothing has been played here yet", hint="croupier run")
         raise UserError([problem], 3)
@@ -362,9 +362,9 @@ def reading(path: Path) -> Iterator[Journal]:
 
 @contextlib.contextmanager
 def writing(path: Path, fresh: Callable[[], None] | None = None) -> Iterator[Journal]:
-    """Open a journal as its one writer, making it if need be. Raise Refused when somebody else writes it.
+    """Open a journal as its only writer; create it if it is missing. Raise UserError if another process writes it.
 
-    `fresh` is called under the lock, before anything is opened, to throw away what was there.
+    `fresh` is called under the lock, before anything is opened, to delete the earlier run.
     """
     with contextlib.ExitStack() as stack:
         try:
@@ -386,10 +386,10 @@ def writing(path: Path, fresh: Callable[[], None] | None = None) -> Iterator[Jou
 
 
 def _make(path: Path) -> None:
-    """Make an empty journal, whole or not at all: whoever is killed on the way leaves nothing that looks like one."""
+    """Create an empty journal completely or not at all: a process killed on the way leaves no partial journal."""
     making = path.with_suffix(".making")
     for stale in (making, *wal_files(making), *wal_files(path)):
-        stale.unlink(missing_ok=True)  # a log left alone would be played into the new file
+        stale.unlink(missing_ok=True)  # SQLite would replay a leftover log into the new file
     with contextlib.closing(sqlite3.connect(making)) as database:
         database.execute("PRAGMA journal_mode = WAL")
         database.executescript(
@@ -399,12 +399,12 @@ def _make(path: Path) -> None:
 
 
 def wal_files(path: Path) -> tuple[Path, Path]:
-    """Return the files that SQLite keeps beside a journal: its log, and the log's index."""
+    """Return the files that SQLite writes next to a journal: its write-ahead log, and the index of that log."""
     return path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
 
 
 def lock_holder(path: Path) -> str:
-    """Return who writes a journal at this moment, as its lock says; empty when nobody does."""
+    """Return the process that is writing a journal, from its lock file; empty if there is none."""
     try:
         descriptor = os.open(path.with_suffix(".lock"), os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -420,7 +420,7 @@ def lock_holder(path: Path) -> str:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold the run's lock, which says who holds it; the kernel lets go of it with the process."""
+    """Hold the lock of a run and write the holder into it. The kernel releases it when the process ends."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         _take(descriptor, path)
@@ -432,7 +432,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _take(descriptor: int, path: Path) -> None:
-    """Take a lock. Whoever only asks who holds it has it for a moment too, so that one refusal is none."""
+    """Take a lock; raise UserError if it is held. `lock_holder` also holds it for a moment, so try three times."""
     for patience in (0.05, 0.1, None):
         try:
             return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -444,5 +444,5 @@ def _take(descriptor: int, path: Path) -> None:
 
 
 def in_use(place: Path, holds: str) -> Problem:
-    """Return the problem of a run that somebody else is playing."""
+    """Return the problem of a run that another process is playing."""
     return Problem("R003", str(place), f"is in use by {holds}", hint="croupier watch")

@@ -1,4 +1,4 @@
-"""What a journal must say of its run, its bots and its fixtures before anybody builds on it: files come from strangers."""
+"""Validates what a journal says about its run, bots and fixtures before it is used: journals are not trusted."""
 
 import json
 from collections.abc import Mapping
@@ -10,11 +10,11 @@ from host.sandbox.levels import Level
 from host.tournament.stages import stages_of
 
 REQUIRED = ("game", "name", "level", "state", "seed_sha256")
-"""What is known of every run of which anything has been played."""
+"""The metadata that every run has once a fixture has been played."""
 
 
 class Configured(TypedDict, total=False):
-    """The config, as far as pages and standings build on it."""
+    """The part of the config that pages and standings use."""
 
     seed: str
     limits: dict[str, Any]
@@ -22,13 +22,13 @@ class Configured(TypedDict, total=False):
 
 
 class LimitsRow(TypedDict, total=False):
-    """A bot's limits, as far as pages build on them."""
+    """The part of a bot's limits that pages use."""
 
     move: float
 
 
 class BotRow(TypedDict, total=False):
-    """A bot, as far as pages build on what it says of itself."""
+    """The part of a bot's description that pages use."""
 
     author: str
     protocol: str
@@ -36,7 +36,7 @@ class BotRow(TypedDict, total=False):
 
 
 class Kept(TypedDict):
-    """A fixture, as far as pages build on it before they play it again."""
+    """The part of a fixture's description that pages use before they replay it."""
 
     game: str
     path: str
@@ -46,11 +46,11 @@ class Kept(TypedDict):
 
 
 SHAPES: Mapping[str, Any] = {"config": Configured}
-"""The facts of a run that are JSON, and what must be in them; beside them orders of bots, stage by stage."""
+"""The metadata of a run that is JSON, with its types. The orders of bots of each stage are JSON too."""
 
 
 def schema_error(facts: Mapping[str, Any], played: bool) -> str:
-    """Return what a run's facts lack, or say illegibly; empty where they are as they must be."""
+    """Return what is missing or malformed in the metadata of a run; empty if nothing is."""
     if lacking := [key for key in REQUIRED if played and key not in facts]:
         return f"it does not say its run's {lacking[0]}"
     if "level" in facts and facts["level"] not in set(Level):
@@ -74,7 +74,7 @@ def schema_error(facts: Mapping[str, Any], played: bool) -> str:
 
 
 def json_error(text: Any, shape: Any) -> str:
-    """Return why a text is no JSON of this shape; empty when it is."""
+    """Return why a text is not JSON of this type; empty if it is."""
     if not isinstance(text, str):
         return "no text"
     try:

@@ -1,4 +1,4 @@
-"""Who meets whom: pure functions from what has been played to what is played next."""
+"""Pairs bots: pure functions from what has been played to what is played next."""
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
@@ -6,22 +6,22 @@ from typing import NamedTuple
 
 Pair = tuple[str, str]
 Tie = tuple[str | None, str | None]
-"""Who meets whom in a round of a cup; None is a bye."""
+"""Two bots that meet in a round of a knockout; None is a bye."""
 
 
 # Pairs: the Simple Pazaak league.
 
 
 def round_robin(bots: Sequence[str]) -> list[Pair]:
-    """Return every pair once, first-listed first."""
+    """Return every pair once, in the order of the list."""
     return list(combinations(bots, 2))
 
 
-# The Pazaak Cup: matches of sets, and a full placement bracket.
+# The knockout of Pazaak: matches of sets, and a full placement bracket.
 
 
 def set_winner(games: tuple[int, int], hands: tuple[int, int]) -> int | None:
-    """Return who won a set, 0 or 1: more games, else more hands; None when it does not count (PZ-CUPTIE)."""
+    """Return which side won a set, 0 or 1: more games, else more hands; None if the set does not count (PZ-CUPTIE)."""
     one, two = (games[0], hands[0]), (games[1], hands[1])
     if one == two:
         return None
@@ -29,7 +29,7 @@ def set_winner(games: tuple[int, int], hands: tuple[int, int]) -> int | None:
 
 
 def match_winner(set_winners: Sequence[str | None], first_to: int) -> str | None:
-    """Return who first won `first_to` sets, those that do not count left out; None while nobody has (PZ-CUPSETS)."""
+    """Return the bot that first won `first_to` sets; None if there is none yet. None is a set without a winner (PZ-CUPSETS)."""
     sets: dict[str, int] = {}
     for bot in set_winners:
         if bot is None:
@@ -41,26 +41,26 @@ def match_winner(set_winners: Sequence[str | None], first_to: int) -> str | None
 
 
 def padded(ranked: Sequence[str]) -> list[str | None]:
-    """Return a bracket's places, byes added after the last up to a power of two."""
+    """Return the places of a bracket, filled with byes at the end up to a power of two."""
     size = 1 << max(len(ranked) - 1, 0).bit_length()
     return [*ranked, *(None,) * (size - len(ranked))]
 
 
 def ties(group: Sequence[str | None]) -> list[Tie]:
-    """Return a group's ties, i against i + n/2 (PZ-CUPSEED)."""
+    """Return the ties of a group: i against i + n/2 (PZ-CUPSEED)."""
     half = len(group) // 2
     return list(zip(group[:half], group[half:], strict=True))
 
 
 class Cup(NamedTuple):
-    """A cup under way: the matches due, and every place decided so far, None where it is open."""
+    """The state of a knockout: the matches due, and all places; None is a place that is still open."""
 
     due: list[Pair]
     places: list[str | None]
 
 
 def knockout(ranked: Sequence[str], winner: Callable[[Pair], str | None]) -> Cup:
-    """Return what a full placement bracket plays next; `winner` says who won a match, None while nobody has.
+    """Return what a full placement bracket plays next. `winner` returns the winner of a match, None if it is open.
 
     Winners meet winners and losers meet losers until every place is decided; a bye always loses.
     """
@@ -69,7 +69,7 @@ def knockout(ranked: Sequence[str], winner: Callable[[Pair], str | None]) -> Cup
 
 
 def tie_count(bots: int) -> int:
-    """Return how many ties a full placement bracket of so many bots has; byes are not counted."""
+    """Return the number of ties in a full placement bracket of this many bots, without byes."""
 
     def count(bots: int, size: int) -> int:
         half = size // 2
@@ -80,7 +80,7 @@ def tie_count(bots: int) -> int:
 
 
 def placement(group: Sequence[str | None], winner: Callable[[Pair], str | None]) -> Cup:
-    """Return the matches due in a group that plays for its places, and the places."""
+    """Return the matches due in a group that plays for its places, and the places decided so far."""
     if len(group) == 1:
         return Cup([], list(group))
     due: list[Pair] = []

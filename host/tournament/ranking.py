@@ -1,18 +1,18 @@
-"""The rankings that `rank_by` may name: what each bot is worth by them, with its 95 % interval.
+"""The rankings that `rank_by` can name: the value of each bot, with its 95 % interval.
 
     games     the share of tables won; Wilson's interval
     hands     the sum of the scores: the hands won, in Pazaak
-    chips     the mean score: of a whole tourney's end where a fixture is one, of a table elsewhere. Its interval is
-              bootstrapped over whole tourneys, or tables where the records still have their scores, or else fixtures
-    advances  the share of games in which a bot was among those of its group that advance
-    score     the mean score of a table, without an interval: it breaks ties where nothing else is named
+    chips     the mean score: at the end of a tourney if a fixture is a tourney, otherwise per table. Its interval is
+              bootstrapped over whole tourneys, or over tables if the records have their scores, otherwise over fixtures
+    advances  the share of games in which a bot was among the bots of its group that advance
+    score     the mean score per table, without an interval: it breaks ties if nothing else is named
     elo       strength in Elo points above the mean of the field, from tables of two (Bradley and Terry)
 
-Tables that share a deal (`mirror`) are not independent: they are joined into one unit, or the variance of their wins is
-computed from the squares that the records keep.
+Tables that share a deal (`mirror`) are not independent. They are joined into one unit, or the variance of their wins is
+computed from the squares in the records.
 
-A rate ranks, not a sum, because all tables of a round robin count alike: a bot that has played more tables so far is not
-ahead for that. Once all bots have played the same number of tables the order is the same.
+Bots are ranked by a rate, not by a sum, because all tables of a round robin count equally: a bot must not be ahead only
+because it has played more tables so far. When all bots have played the same number of tables, the order is the same.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -43,13 +43,13 @@ Units = dict[Hashable, float]
 """Independent results of one bot, by tourney, table or fixture."""
 
 Sure = Callable[[str, str], float | None]
-"""Says how sure it is that one bot is ahead of another; None where nothing tells."""
+"""Returns the probability (0 to 1) that one bot is ahead of another; None if no results compare them."""
 
 
 class Estimate(NamedTuple):
-    """What a bot is worth by a ranking, and its 95 % interval; None where it is not known.
+    """The value of a bot in a ranking, and its 95 % interval; None where it is not known.
 
-    Without a value, one end of the interval is a bound: a bot that has won all its tables is worth at least `low`.
+    Without a value, one end of the interval is a bound: the value of a bot that won all its tables is at least `low`.
     """
 
     value: float | None
@@ -58,7 +58,7 @@ class Estimate(NamedTuple):
 
     @property
     def bound(self) -> str:
-        """Return "≥" or "≤" where only a bound is known."""
+        """Return "≥" or "≤" if only a bound is known."""
         if self.value is not None:
             return ""
         return "≥" if self.low is not None else "≤" if self.high is not None else ""
@@ -70,50 +70,50 @@ class Estimate(NamedTuple):
 
     @property
     def merit(self) -> float:
-        """Return what orders bots: those that are at least so good come first."""
+        """Return the sort key: a bot with only a lower bound comes first, a bot with only an upper bound last."""
         if self.value is not None:
             return self.value
         return inf if self.low is not None else -inf
 
 
 class Results(NamedTuple):
-    """What a ranking is computed from: the records as their stage counts them, in the order of their paths."""
+    """The input of a ranking: the records as their stage counts them, in the order of their paths."""
 
     stage: StageConfig
     records: Sequence[Record]
-    bots: Sequence[str]  # those that have played
+    bots: Sequence[str]  # that have played
 
     def of(self, bot: str) -> list[Result]:
-        """Return a bot's results, by fixture."""
+        """Return the result of a bot in each of its fixtures."""
         return [record.results[bot] for record in self.records if bot in record.results]
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """A way to rank bots. `estimates` returns what each bot is worth; a bot that is left out has not been ranked."""
+    """A way to rank bots. `estimates` returns the value of each bot; it leaves out bots that it cannot rank."""
 
     name: str  # the word in `rank_by`
     title: str  # of its column
     estimates: Callable[[Results], Mapping[str, Estimate]]
-    compare: Callable[[Results], Sure] | None = None  # None: nothing is said about how sure the order is
-    then: tuple[str, ...] = ()  # the rankings that break ties where `rank_by` has one word
-    points: bool = False  # whether values are what the games themselves count, and so the points of a row
-    percent: bool = False  # whether values are shares, shown in per cent
-    decimals: int | None = None  # of values that are not; None: as many as their size suggests
-    counted: str = ""  # the title of a column of games won, beside the rate: where wins rank
-    unit: str = ""  # what follows a value in a sentence
-    phrase: str = "with {} by {title}"  # how a sentence says what the first bot has reached
-    lead: str = ""  # another ranking whose value says more in a sentence
-    in_row: bool = False  # whether a row's wins, rate, score and points have its values; else it has keys of its own
+    compare: Callable[[Results], Sure] | None = None  # None: no probabilities are computed for the order
+    then: tuple[str, ...] = ()  # the rankings that break ties if `rank_by` has only one word
+    points: bool = False  # whether values are counted by the games themselves; they are the points of a row
+    percent: bool = False  # whether values are shares, printed in per cent
+    decimals: int | None = None  # of values that are not shares; None: chosen by their size
+    counted: str = ""  # the title of the column of games won, next to the rate; empty if wins do not rank
+    unit: str = ""  # the words after a value in a sentence
+    phrase: str = "with {} by {title}"  # the words of a sentence about the value of the first bot
+    lead: str = ""  # another ranking, whose value a sentence prints instead
+    in_row: bool = False  # whether the values are in a row's wins, rate or score; otherwise they have their own keys
 
     def decimals_of(self, estimates: Sequence[Estimate]) -> int:
-        """Return how many decimals the values of a column are shown with."""
+        """Return the number of decimals for the values of a column."""
         if self.percent or self.decimals is not None:
             return 2 if self.percent else self.decimals or 0
         return 1 if max((abs(estimate.figure or 0) for estimate in estimates), default=0) >= 100 else 2
 
     def spelled(self, estimate: Estimate, decimals: int | None = None) -> str:
-        """Return a value as people read it: "60.59 %", "1 234.5", "≥ 120"."""
+        """Return a value as text: "60.59 %", "1 234.5", "≥ 120"."""
         figure = estimate.figure
         if figure is None:
             return UNKNOWN
@@ -122,23 +122,23 @@ class Ranking:
         return f"{estimate.bound} {shown}".lstrip()
 
     def half_width(self, estimate: Estimate, decimals: int | None = None) -> str:
-        """Return half the width of an interval as people read it."""
+        """Return half the width of an interval as text."""
         if estimate.low is None or estimate.high is None:
             return UNKNOWN
         decimals = self.decimals_of([estimate]) if decimals is None else decimals
         return thousands((100 if self.percent else 1) * (estimate.high - estimate.low) / 2, decimals)
 
     def phrase_of(self, estimate: Estimate, tables: int) -> str:
-        """Return how a sentence says what a bot has reached at so many tables: "with 60.6 % of its games won"."""
+        """Return the words about a bot's value for a sentence: "with 60.6 % of its games won"."""
         figure = self.spelled(estimate, 1 if self.percent else 0)
         return self.phrase.format(figure, title=self.title, tables=thousands(tables))
 
 
-# What rankings are made of.
+# The functions of the rankings.
 
 
 def _rates(results: Results) -> dict[str, Estimate]:
-    """Return the share of tables that each bot has won, or of games in which it has advanced."""
+    """Return the share of tables that each bot won, or of games in which it advanced."""
     found = {}
     for bot in results.bots:
         tables, wins = (sum(getattr(result, key) for result in results.of(bot)) for key in ("tables", "wins"))
@@ -167,7 +167,7 @@ def _chips(results: Results) -> dict[str, Estimate]:
 
 
 def _elo(results: Results) -> dict[str, Estimate]:
-    """Return each bot's Elo; a bound for one that has won, or lost, all its tables."""
+    """Return the Elo of each bot; only a bound for a bot that won, or lost, all its tables."""
     won = _won_against(results)
     ratings = bradley_terry(won)
     found = {}
@@ -184,9 +184,9 @@ def _compare_elo(results: Results) -> Sure:
 
 
 def _won_against(results: Results) -> dict[tuple[str, str], float]:
-    """Return how many tables each bot has won against each other; a draw is half a win for both.
+    """Return how many tables each bot won against each other bot; a draw is half a win for both.
 
-    Tables that share deals weigh as many as would say as much if they did not.
+    Tables that share deals are weighted by their information: each counts as 1 / spread independent tables.
     """
     met: dict[tuple[str, str], list[tuple[Result, Result]]] = {}
     for record in results.records:
@@ -202,7 +202,7 @@ def _won_against(results: Results) -> dict[tuple[str, str], float]:
 
 
 def _compare_wins(results: Results) -> Sure:
-    """Compare by wins: those against each other, and those against others."""
+    """Compare two bots by their wins: against each other, and against other bots."""
     meetings = {bot: _meetings(results.records, bot) for bot in results.bots}
     return cache(lambda one, other: sure_by_wins(meetings[one], meetings[other]))
 
@@ -216,7 +216,7 @@ def _compare_scores(results: Results) -> Sure:
 
 
 def _compare_units(results: Results, units: Mapping[str, Units]) -> Sure:
-    """Compare by independent results; only by shared ones where opponents differ from fixture to fixture."""
+    """Compare by independent results; only by shared ones if opponents differ from fixture to fixture."""
     if kind_of(results.stage).comparison == "shared":
         return cache(lambda one, other: _shared(units[one], units[other]))
     return cache(lambda one, other: sure_ahead(units[one], units[other]))
@@ -228,7 +228,7 @@ def _shared(ours: Units, theirs: Units) -> float | None:
 
 
 def _rate_interval(stage: StageConfig, records: Sequence[Record], bot: str) -> Interval:
-    """Return the interval of the share of games that a bot has won, or advanced in."""
+    """Return the interval of the share of games that a bot won, or in which it advanced."""
     if kind_of(stage).unit == "fixture" and stage.mirror:
         return _of_deals(records, bot)
     met = _meetings(records, bot).values()
@@ -239,18 +239,18 @@ def _rate_interval(stage: StageConfig, records: Sequence[Record], bot: str) -> I
 
 
 def _of_deals(records: Sequence[Record], bot: str) -> Interval:
-    """Return the interval of the share of its groups' games in which a bot has advanced, where games share deals."""
+    """Return the interval of the share of games in which a bot advanced, if the games of its groups share deals."""
     mine = [record for record in records if bot in record.results]
     deals, wins = dict[Hashable, float](), sum(record.results[bot].wins for record in mine)
     for record in mine:
         deals[_deal(record)] = deals.get(_deal(record), 0) + record.results[bot].wins
-    whole = max(1, round(len(mine) / len(deals)))  # games of a deal
+    whole = max(1, round(len(mine) / len(deals)))  # games with the same deal
     wider = spread(len(mine), wins, sum(count * count for count in deals.values()), whole)
     return wilson(wins / wider, len(mine) / wider)
 
 
 def _units(stage: StageConfig, records: Sequence[Record], bot: str) -> Units:
-    """Return what a bot has won or lost in independent units; their mean is its score."""
+    """Return the gains and losses of a bot in independent units; their mean is its score."""
     mine = [record for record in records if bot in record.results]
     kind = kind_of(stage)
     if kind.unit == "fixture":
@@ -263,18 +263,18 @@ def _units(stage: StageConfig, records: Sequence[Record], bot: str) -> Units:
 
 
 def _worth(kind: Kind[Any], result: Result) -> int:
-    """Return what a bot has won in a fixture: where chips are carried from table to table, those at the end."""
+    """Return the score of a bot in a fixture; in a tourney, its chips at the end."""
     return result.final if kind.tourneys else result.score
 
 
 def _advances(records: Sequence[Record], bot: str, mirror: bool) -> Units:
-    """Return in how much of each game of its groups a bot has advanced."""
+    """Return how much a bot advanced in each game of its groups: 0 to 1, a part if equals share a place."""
     mine = [record for record in records if bot in record.results]
     return _by_deal({record.path: record.results[bot].wins for record in mine}, mine, mirror)
 
 
 def _by_deal(values: Units, records: Sequence[Record], mirror: bool) -> Units:
-    """Return values by fixture, or those of fixtures that share a deal joined: as many in a row as there are bots."""
+    """Return values by fixture. With `mirror`, join as many fixtures in a row as there are bots: they share a deal."""
     if not mirror:
         return values
     deals: dict[Hashable, list[float]] = {}
@@ -284,13 +284,13 @@ def _by_deal(values: Units, records: Sequence[Record], mirror: bool) -> Units:
 
 
 def _deal(record: Record) -> Hashable:
-    """Return which deal a fixture has where as many in a row share one as there are bots."""
+    """Return the deal of a fixture, if as many fixtures in a row share a deal as there are bots."""
     group, _, number = record.path.rpartition("/")
     return group, (int(number) - 1) // len(record.results)
 
 
 def _tables(record: Record, bot: str, mirror: bool) -> Units:
-    """Return a bot's score at each table of a fixture, or those that share a deal joined."""
+    """Return a bot's score at each table of a fixture. With `mirror`, join the tables that share a deal."""
     scores = _scores(record, bot)
     if not mirror:
         return {(record.path, table): score for table, score in enumerate(scores)}
@@ -302,7 +302,7 @@ def _tables(record: Record, bot: str, mirror: bool) -> Units:
 
 
 def _joined(deals: Mapping[Hashable, Sequence[float]]) -> Units:
-    """Return one value a deal, so that their mean is that of all; the last deal may not have been played whole."""
+    """Return one value per deal; their mean is the mean of all values. The last deal may be incomplete."""
     parts = deals.values()
     return dict(zip(deals, ratio_units([sum(part) for part in parts], [len(part) for part in parts]), strict=True))
 
@@ -310,7 +310,7 @@ def _joined(deals: Mapping[Hashable, Sequence[float]]) -> Units:
 def _scores(record: Record, bot: str) -> list[int]:
     """Return a bot's score at each table of a fixture played by plan `independent` or `mirrored`.
 
-    There the seats rotate from table to table, and `results` names the bots as they sat at the first.
+    In these plans the seats rotate from table to table. The order of `results` is the seating at the first table.
     """
     seats = list(record.results)
     seat = seats.index(bot)
@@ -318,7 +318,7 @@ def _scores(record: Record, bot: str) -> list[int]:
 
 
 def _meetings(records: Sequence[Record], bot: str) -> dict[frozenset[str], Won]:
-    """Return what a bot has won, by whom it met."""
+    """Return the wins of a bot for each set of bots at its tables."""
     met: dict[frozenset[str], list[Result]] = {}
     for record in records:
         if (result := record.results.get(bot)) is not None:
@@ -327,7 +327,7 @@ def _meetings(records: Sequence[Record], bot: str) -> dict[frozenset[str], Won]:
 
 
 def won_in(results: Sequence[Result], seats: int) -> Won:
-    """Return what a bot has won in fixtures with the same bots, so many of them."""
+    """Return the wins of a bot in fixtures with the same bots; `seats` is their number."""
     tables, wins = sum(result.tables for result in results), sum(result.wins for result in results)
     squares = sum(result.squares for result in results)
     return Won(tables, wins, spread(tables, wins, squares, seats) if squares else 1.0)
@@ -400,13 +400,13 @@ RANKINGS: dict[str, Ranking] = {
         phrase="with {} Elo above the mean of the field",
     ),
 }
-"""The rankings that `rank_by` may name. An organiser's own are added when a file names them."""
+"""The rankings that `rank_by` can name. Custom rankings are added when a config names them."""
 
 
 def words_of(stage: StageConfig, records: Sequence[Record]) -> tuple[str, ...]:
-    """Return what ranks a stage, the first first: at least what it names, and what breaks ties.
+    """Return the names of the rankings of a stage, in order: those in its config, then those that break ties.
 
-    A stage that names nothing is ranked by games if any have been won, else by chips.
+    A stage that names none is ranked by games if any have been won, otherwise by chips.
     """
     won = any(result.wins for record in records for result in record.results.values())
     words = stage.rank_by or ("games" if won else "chips",)

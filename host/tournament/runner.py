@@ -1,4 +1,4 @@
-"""The organiser's office: takes a tournament folder, makes its bots ready, has its stages played, keeps the books."""
+"""Runs a tournament: prepares its bots, plays its stages, and writes its journal."""
 
 import json
 import os
@@ -32,11 +32,11 @@ from host.tournament.tournament_dir import Folder, commitment
 NO_SANDBOX = (
     "WARNING  no sandbox: every bot may read, change and send whatever you may; this is recorded in the results"
 )
-WONDER = 1.0  # seconds after which silence looks like a fault
+WONDER = 1.0  # seconds; a preparation that takes longer is reported
 
 
 class Observer(Protocol):
-    """Whoever shows a run while it goes on."""
+    """Displays a run while it is played."""
 
     def say(self, text: str) -> None:
         """Show one line."""
@@ -48,7 +48,7 @@ class Observer(Protocol):
 
 
 class LoggingObserver(NamedTuple):
-    """Shows a run by a watch, and keeps what its bots say."""
+    """Passes everything to another observer, and logs the stderr output of the bots."""
 
     watch: Observer
     logs: Logs
@@ -65,7 +65,7 @@ class LoggingObserver(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a run ended: `words` say why when it was interrupted."""
+    """How a run ended; `words` give the reason if it was interrupted."""
 
     interrupted: bool
     words: str
@@ -84,10 +84,10 @@ async def run_tournament(
     until: float | None = None,
     unsafe: bool = False,
 ) -> Outcome:
-    """Play a tournament's stages, or what is left of them; `until` are seconds after which it stops, resumably.
+    """Play the stages of a tournament, or what is left of them. After `until` seconds it stops and can be resumed.
 
-    `cluster` is the address of a scheduler where another than the config's is meant.
-    Raise Refused for whatever is wrong, before any table is played.
+    `cluster` is the address of a Dask scheduler; it overrides the one in the config. `last` names the last stage to play.
+    Raise UserError for any problem, before any table is played.
     """
     tournament, folder, submissions = load_checked(place, watch.say, last=last)
     level = ""
@@ -123,7 +123,7 @@ async def run_tournament(
 
 
 class Loaded(NamedTuple):
-    """A tournament of which everything is known that can be without building a bot, and nothing is against it."""
+    """A tournament that passed every check that is possible without building a bot."""
 
     tournament: cups.Tournament
     folder: Folder
@@ -131,7 +131,7 @@ class Loaded(NamedTuple):
 
 
 def load_checked(place: Path, say: Callable[[str], None], *, last: str | None = None) -> Loaded:
-    """Return the tournament of a folder, ready to be played. Raise Refused for whatever stands in its way."""
+    """Load and check the tournament of a folder. Raise UserError for any problem that prevents the run."""
     tournament = cups.load(place)
     folder = Folder(place if place.is_dir() else place.parent)
     names = [stage.name for stage in tournament.stages]
@@ -166,9 +166,9 @@ async def choose_level(
     fresh: bool = False,
     unsafe: bool = False,
 ) -> Level:
-    """Return the level to play at: what can be had there, or that with which the run began where it is good enough.
+    """Return the level to play at: the level at which the run began if it is still possible, otherwise the backend's level.
 
-    Raise Refused (exit code 6) when there is less than the config demands.
+    Raise UserError (exit code 6) if the backend cannot provide the level that the config demands.
     """
     wanted = UNPROTECTED if unsafe else tournament.level
     here = await venue.demand(wanted)
@@ -179,11 +179,11 @@ async def choose_level(
 
 
 def _as_it_began(tournament: cups.Tournament, folder: Folder, here: Level, *, fresh: bool) -> Level:
-    """Return the level with which a run began where it can go on so, else what can be had here."""
+    """Return the level at which a run began if it is strong enough and still possible, otherwise the level `here`."""
     if fresh or not folder.journal.exists() or not folder.journal.stat().st_size:
         return here
     with reading(folder.journal) as journal:
-        deque(journal.records(), 0)  # a damaged one is found before anything is played, or written
+        deque(journal.records(), 0)  # read all records, so that damage is found before anything is played or written
         began = Level(journal.metadata()["level"]) if journal.paths() else here
     return began if tournament.level <= began <= here else here
 
@@ -196,7 +196,7 @@ async def play_stages(
     hands: WorkerPool,
     watch: Observer,
 ) -> None:
-    """Play what is left of the stages up to the last one wanted, each with the field in the order of the one before."""
+    """Play what is left of the stages, up to stage `last`. Each stage gets its bots in the order of the previous one."""
     blank = Fixture(tournament.game, tournament.rules, "", "", (), 0)
     order = [bot.name for bot in setup.bots]
     for stage in tournament.stages:
@@ -212,14 +212,14 @@ async def play_stages(
 
 
 def slow_preparation_reporter(say: Callable[[str], None]) -> Callable[[str, float], None]:
-    """Return what tells of a bot that is ready, if that has taken long enough for somebody to wonder."""
+    """Return a function that reports a bot whose preparation took longer than WONDER."""
     return lambda name, took: say(f"ready  {name}  {took:.1f} s") if took > WONDER else None
 
 
 def open_run(
     journal: Journal, folder: Folder, tournament: cups.Tournament, bots: list[BuiltBot], level: Level
 ) -> bytes:
-    """Write down what the run is and who plays, or see that it is still what was written; return its seed."""
+    """Write the metadata and bots of a run, or check that they have not changed. Return the seed."""
     check_unchanged(journal, tournament, bots, level)
     if tournament.seed == "random" and not journal.paths():
         folder.create_seed()
@@ -240,7 +240,7 @@ def open_run(
 
 
 class Stop:
-    """What a run is stopped by in good order: its scope, and the words that say why."""
+    """The cancel scope that stops a run in good order, and the reason in words."""
 
     def __init__(self) -> None:
         self.scope = trio.CancelScope()
@@ -249,9 +249,9 @@ class Stop:
 
 @asynccontextmanager
 async def interruptible(say: Callable[[str], None]) -> AsyncIterator[Stop]:
-    """Run a block that ^C, SIGTERM or a deadline may stop: what is finished stays, what is in flight is dropped.
+    """Run a block that ^C, SIGTERM or a deadline can stop: finished fixtures are saved, those in flight are dropped.
 
-    A Refused comes out of it as it was raised.
+    A UserError leaves the block as it was raised, without an exception group.
     """
     stop = Stop()
     refused: UserError | None = None
@@ -268,7 +268,7 @@ async def interruptible(say: Callable[[str], None]) -> AsyncIterator[Stop]:
 
 
 def leaves(group: BaseExceptionGroup[UserError]) -> Iterator[UserError]:
-    """Yield what nurseries have wrapped."""
+    """Yield the exceptions inside nested groups."""
     for inner in group.exceptions:
         if isinstance(inner, BaseExceptionGroup):
             yield from leaves(inner)
@@ -277,7 +277,7 @@ def leaves(group: BaseExceptionGroup[UserError]) -> Iterator[UserError]:
 
 
 async def signals(stop: Stop, say: Callable[[str], None], task_status: Any = trio.TASK_STATUS_IGNORED) -> None:
-    """Stop in good order at the first ^C or SIGTERM, at once at the second: the journal is whole either way."""
+    """Stop in good order at the first ^C or SIGTERM, at once at the second. The journal stays intact in both cases."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
         task_status.started()
         count = 0
@@ -291,7 +291,7 @@ async def signals(stop: Stop, say: Callable[[str], None], task_status: Any = tri
 
 
 def check_unchanged(journal: Journal, tournament: cups.Tournament, bots: list[BuiltBot], level: Level) -> None:
-    """Raise Refused when what has been played was played under another config, by other bots, or less protected."""
+    """Raise UserError if the run began with another config, with other bots, or at another level."""
     facts, before = journal.metadata(), journal.bots()
     if "config" not in facts or not journal.paths():
         return
@@ -318,7 +318,7 @@ def check_unchanged(journal: Journal, tournament: cups.Tournament, bots: list[Bu
 
 
 def record_run(journal: Journal, tournament: cups.Tournament, bots: list[BuiltBot], level: Level, seed: bytes) -> None:
-    """Write down what the run is, and who plays."""
+    """Write the metadata of the run, and its bots."""
     journal.set_metadata(
         {
             "game": tournament.game,
@@ -336,6 +336,6 @@ def record_run(journal: Journal, tournament: cups.Tournament, bots: list[BuiltBo
     )
     for name in journal.bots().keys() - {bot.name for bot in bots}:
         journal.remove_bot(name)
-    kept = journal.bots() if journal.paths() else {}  # what has been played was played by these
+    kept = journal.bots() if journal.paths() else {}  # once fixtures are played, the rows of their bots must not change
     for bot in (bot for bot in bots if bot.name not in kept):
         journal.add_bot(bot.name, bot.sha256, bot.spec.language, bot_metadata(bot))

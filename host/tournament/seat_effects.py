@@ -1,13 +1,13 @@
-"""Estimate the advantage of each seat, and of playing late, with 95 % intervals.
+"""Estimates the advantage of each seat, and of playing late, with 95 % intervals.
 
-The unit of luck is a deal. Tables that share a deal (`mirror`) count together, and so does a whole tourney, whose chips
-are carried over from table to table. That some pairs are more unequal than others is not luck: differences between
-those who met are taken out. Two seats are compared by the deals in which both were taken, because a fifth seat exists
-at tables of five only.
+The independent unit is a deal. Tables that share a deal (`mirror`) count together. So do all tables of a tourney, because
+chips are carried over from table to table. Some pairs are more unequal than others, which is not luck, so differences
+between meetings are removed. Two seats are compared by the deals in which both were taken, because only a table of five
+has a fifth seat.
 
 A game may favour a seat. A stage is fair if every bot sits in every seat equally often, and if it makes no difference
-whether a table is played early or late. The intervals of `late` are looked at together, so each is so wide that all of
-them hold at once (Šidák 1967).
+whether a table is played early or late. The intervals of `late` are read together. They are widened so that all of
+them hold at the same time with 95 % probability (Šidák 1967).
 """
 
 import math
@@ -30,19 +30,19 @@ from host.tournament.standings import Advice, comparisons
 from host.tournament.statistics import CONFIDENCE, NORMAL, SURE, mean_interval, needed, ratio_units, sure_ahead
 
 MAX_UNITS = 2_000  # deals of very many tables are joined into about this many
-MIN_DEALS = 20  # an early or a late half with fewer deals has no interval
+MIN_DEALS = 20  # in each half of the tables; with fewer deals there is no interval
 
 TableContext = tuple[str, Hashable]
-"""Names a unit that is independent of all others; the first part is the same where the same bots met."""
+"""The name of a deal, the independent unit. Its first part is the same for all deals between the same bots."""
 
 Sums = dict[TableContext, tuple[float, int]]
-"""The sum of what was won and the number of tables, by deal."""
+"""The sum of the gains and the number of tables, by deal."""
 
 
 class SeatResult(NamedTuple):
-    """A table that has been played: its deal, the bots by seat, and what each has won (1 a game, or its chips).
+    """A played table: its deal, its bots by seat, and what each bot gained (1 for a win, or its chips).
 
-    The same bots sit at all tables of a meeting: a pair, a group.
+    All tables of a meeting (a pair, a group) have the same bots.
     """
 
     meeting: str
@@ -52,18 +52,18 @@ class SeatResult(NamedTuple):
 
 
 class SeatRow(NamedTuple):
-    """What was won in one seat; `tables` counts the tables at which it was taken, `mean` is what was won at one."""
+    """The gains in one seat; `tables` counts the tables where it was taken, `mean` is the gain per table."""
 
     seat: str
     tables: int
-    won: float  # games, or chips more than were brought
+    won: float  # games won, or chips gained
     mean: float
-    low: float | None  # the 95 % interval of the mean; None where there is too little to tell
+    low: float | None  # the 95 % interval of the mean; None if there is too little data
     high: float | None
 
 
 class Seats(NamedTuple):
-    """What each seat is worth, the best first; between which seats the order is certain, and what would make it so."""
+    """The seats, best first; sentences about how sure their order is; and how much more play would make it sure."""
 
     rows: tuple[SeatRow, ...]
     sure: tuple[str, ...]
@@ -71,7 +71,7 @@ class Seats(NamedTuple):
 
 
 class LateEffect(NamedTuple):
-    """How much more a bot has won in the second half of its tables; None where too little was played."""
+    """How much more a bot gained per table in the second half than in the first; None if there is too little data."""
 
     bot: str
     tables: int
@@ -81,15 +81,15 @@ class LateEffect(NamedTuple):
 
     @property
     def seen(self) -> bool:
-        """Whether it is more than chance would make it."""
+        """Whether the effect is larger than chance explains: its interval does not contain 0."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 
 
 class Effects(NamedTuple):
     """The effects in a stage: of each seat, and of playing late on each bot.
 
-    `apart` is by how many tables the seat that a bot had most often and the one that it had least differ, at most.
-    `gained` is the most that this has brought or cost a bot, in `unit` a table.
+    `apart` is the largest difference, over all bots, between the tables in a bot's most frequent and rarest seat.
+    `gained` is the most that a bot gained or lost by unequal seats, in `unit` per table.
     """
 
     unit: str  # "games" (1 is a game won) or "chips"
@@ -118,7 +118,7 @@ def seat_results(
 
 
 def worth_of(fixture: Fixture, sitting: TableSetup, scores: Scores) -> tuple[float, ...]:
-    """Return what a table was worth to each seat: a game won, or chips more than were brought."""
+    """Return the gain of each seat at a table: 1 for a win, or the chips gained."""
     winners = game_by_name(fixture.game).winners
     if winners:
         won = winners(scores)
@@ -128,7 +128,7 @@ def worth_of(fixture: Fixture, sitting: TableSetup, scores: Scores) -> tuple[flo
 
 
 def deal_of(stage: StageConfig, fixture: Fixture, nth: int, joined: int = 1) -> TableContext:
-    """Return the deal of a fixture's nth table, from 0; `joined` independent deals in a row count as one."""
+    """Return the deal of table `nth` of a fixture, counted from 0. `joined` independent deals in a row count as one."""
     group, _, number = fixture.path.rpartition("/")
     seats = len(fixture.bots)
     if kind_of(stage).unit == "fixture":
@@ -137,7 +137,7 @@ def deal_of(stage: StageConfig, fixture: Fixture, nth: int, joined: int = 1) -> 
 
 
 def by_seat(tables: Iterable[SeatResult]) -> Seats:
-    """Compare the seats of tables; two seats are compared by the deals in which both were taken."""
+    """Compare the seats; two seats are compared by the deals in which both were taken."""
     sums: dict[str, Sums] = {}
     for table in tables:
         for number, worth in enumerate(table.worth, 1):
@@ -162,7 +162,7 @@ def by_seat(tables: Iterable[SeatResult]) -> Seats:
 
 
 def effects(unit: str, tables: Sequence[SeatResult]) -> Effects:
-    """Return the effects in tables, given in the order in which they are numbered; the second half of a meeting is late."""
+    """Return the effects in some tables, in the order of their numbers. The second half of a meeting is late."""
     seats = by_seat(tables)
     mean_of = {row.seat: row.mean for row in seats.rows}
     means = [mean_of[f"seat {number}"] for number in range(1, len(mean_of) + 1)]
@@ -199,7 +199,7 @@ def _late_effect(bot: str, early: Sums, late: Sums, z: float) -> LateEffect:
 
 
 def _mean_and_variance(sums: Sums) -> tuple[float, float]:
-    """Return the mean of all tables, and the variance of that mean."""
+    """Return the mean over all tables, and the variance of this mean."""
     values = list(_units(sums).values())
     mean = math.fsum(values) / len(values)
     return mean, math.fsum((value - mean) ** 2 for value in values) / len(values) / (len(values) - 1)
@@ -222,10 +222,10 @@ def _row(seat: str, sums: Sums) -> SeatRow:
 
 
 def _units(sums: Sums) -> Units:
-    """Return one value a deal, so that their mean is that of all tables and they differ by luck alone.
+    """Return one value per deal. Their mean is the mean over all tables, and they differ only by luck.
 
-    Differences between meetings are taken out (a stratified sample: Cochran, "Sampling Techniques", 1977) if every
-    meeting has two deals or more.
+    Differences between meetings are removed (a stratified sample: Cochran, "Sampling Techniques", 1977) if every
+    meeting has at least two deals.
     """
     strata: dict[str, list[tuple[float, int]]] = {}
     for (meeting, _), of in sums.items():

@@ -1,4 +1,4 @@
-"""A cup under way: asks each stage what is due, has it played, and journals what comes back."""
+"""Plays a stage: asks its kind which fixtures are due, sends them to workers, and writes the records to the journal."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,36 +18,36 @@ from host.tournament.stages import kind_of
 from host.tournament.stages.kind import Field, StageConfig
 
 BENCHED_FOR_GOOD = 3
-"""Fixtures of a stage in which a bot may be benched before it is benched for the rest of the stage."""
+"""A bot that was benched in this many fixtures of a stage is benched for the rest of the stage."""
 
 
 class Progress(NamedTuple):
-    """How far a stage is: told after every fixture, and once before the first."""
+    """The progress of a stage: reported once before the first fixture, and after every fixture."""
 
     stage: str
     done: int
     known: int  # fixtures played and due
     record: Record | None
-    more: bool = False  # whether more may follow: in a cup each set decides what comes next
+    more: bool = False  # whether more fixtures may follow: in a knockout each set decides what comes next
 
 
 class WorkerPool(Protocol):
-    """An executor under way; `words` say what it is, "2 workers", and `count` how many fixtures it plays at once."""
+    """A running executor. `words` describe it ("2 workers"); `count` is the number of fixtures it plays at once."""
 
     words: str
     count: int
 
     async def submit(self, job: Job) -> None:
-        """Hand over one fixture; wait while every worker is busy."""
+        """Send one fixture to a worker; wait while all workers are busy."""
         ...
 
     async def next_result(self) -> Record:
-        """Return the next record, whichever fixture ends first."""
+        """Return the record of the fixture that ends next."""
         ...
 
 
 class BotPreparer(Protocol):
-    """Makes bots ready where they are to play (bots/ready.py)."""
+    """Prepares bots on the machines where they will play (submissions/preflight.py)."""
 
     async def __call__(
         self,
@@ -58,32 +58,32 @@ class BotPreparer(Protocol):
         told: Callable[[str, float], None],
         /,
     ) -> list[BuiltBot]:
-        """Return the bots, built and seen to start; raise Refused with everything that is wrong with any of them."""
+        """Build and start the bots, and return them. Raise UserError with the problems of all of them."""
         ...
 
 
 Executor = Callable[[WorkerSetup, Callable[[str], None], int], AbstractAsyncContextManager[WorkerPool]]
-"""What plays (host/backends): it is told the setup, whom to tell of what it has lost, and its workers, 0 for its own
-choice."""
+"""Starts a pool of workers (host/backends). Its arguments are the setup, a function that reports lost work, and the
+number of workers; 0 leaves the number to the executor."""
 
 
 class Backend(NamedTuple):
-    """Where a cup is played: on this machine, or on others. Whoever runs a cup names one."""
+    """Where a tournament is played: on this machine, or on others. The caller of the runner chooses one."""
 
     demand: Callable[[Level], Awaitable[Level]]
-    """Return the level to play at for the level that is demanded; raise Refused when that cannot be had."""
+    """Return the level to play at, given the demanded level. Raise UserError if that is not possible."""
     ready: BotPreparer
     executor: Executor
 
 
 Venues = Callable[[str, Callable[[str], None]], AbstractAsyncContextManager[Backend]]
-"""Opens the venue of an address, a cluster's scheduler or this machine where it is empty; tells of what it has lost."""
+"""Opens the backend at a scheduler's address; this machine if the address is empty. The function reports lost work."""
 
 Watch = Callable[[Progress], None]
 
 
 def benched(records: Mapping[str, Record]) -> tuple[str, ...]:
-    """Return the bots that a stage asks no more."""
+    """Return the bots that are benched for the rest of a stage."""
     times = Counter(bot for record in records.values() for bot in record.benched)
     return tuple(sorted(bot for bot, count in times.items() if count >= BENCHED_FOR_GOOD))
 
@@ -91,9 +91,9 @@ def benched(records: Mapping[str, Record]) -> tuple[str, ...]:
 async def run_stage(
     stage: StageConfig, blank: Fixture, field: Field, journal: Journal, hands: WorkerPool, watch: Watch
 ) -> dict[str, Record]:
-    """Play what is due until nothing is; return the stage's records by path.
+    """Play due fixtures until none is left; return the records of the stage by path.
 
-    `blank` is a fixture with the cup's game and rules. Resuming is nothing but calling it again.
+    `blank` is a fixture with the game and rules of the tournament. To resume a stage, call this function again.
     """
     kind = kind_of(stage)
     records = {record.path: record for _, record in journal.records(stage.name)}
@@ -127,9 +127,9 @@ async def run_stage(
 
 
 def serialize_stateful(fixtures: Iterable[Fixture], lasting: Collection[str]) -> Iterator[Fixture]:
-    """Yield the fixtures that may be played now: those of a bot whose state file outlives them follow each other.
+    """Yield the fixtures that may be played now. A bot with a lasting state file plays one fixture at a time.
 
-    Their order is that of the fixtures given, whatever the workers: who waits keeps the others of its fixture waiting.
+    The order is that of `fixtures`, for any number of workers: a waiting fixture also delays later ones of its bots.
     """
     taken: set[str] = set()
     for fixture in fixtures:
@@ -140,7 +140,7 @@ def serialize_stateful(fixtures: Iterable[Fixture], lasting: Collection[str]) ->
 
 
 def bot_metadata(bot: BuiltBot) -> dict[str, Any]:
-    """Return what the journal stores of a bot beside its hash: its author, and how it was asked."""
+    """Return what the journal stores about a bot besides its hash: its author, its protocol and its limits."""
     return {
         "author": bot.spec.author,
         "protocol": bot.spec.protocol,
@@ -154,7 +154,7 @@ def bot_metadata(bot: BuiltBot) -> dict[str, Any]:
 
 
 def fixture_metadata(fixture: Fixture) -> dict[str, Any]:
-    """Return what the journal stores of a fixture: its rules by the names that croupier.toml has for them."""
+    """Return what the journal stores about a fixture; its rules have the keys of croupier.toml."""
     return {
         "game": fixture.game,
         "rules": fixture.rules._asdict(),
@@ -167,7 +167,7 @@ def fixture_metadata(fixture: Fixture) -> dict[str, Any]:
 
 
 def fixture_of(stored: Mapping[str, Any]) -> Fixture:
-    """Return a fixture from what the journal stores of it; raise LookupError or ValueError when it does not describe one."""
+    """Return a fixture from what the journal stores about it. Raise LookupError or ValueError if that is invalid."""
     kind = type(next(iter(game_by_name(stored["game"]).presets.values())))
     rules = kind._field_defaults | stored["rules"]  # every game's rules are a NamedTuple
     return Fixture(

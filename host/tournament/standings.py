@@ -1,4 +1,4 @@
-"""Compute a stage's standings from its records: the order of the bots, and how sure it is (ranking.py says by what)."""
+"""Computes the standings of a stage from its records: the order of the bots, and how sure it is (see ranking.py)."""
 
 import json
 import math
@@ -14,51 +14,51 @@ from host.tournament.stages import kind_of
 from host.tournament.stages.kind import Field, StageConfig
 from host.tournament.statistics import SURE, Won, needed, percent, sure_by_wins, wilson, words
 
-NAMED = 5  # bots in one sentence; of more, the first and the last are named
+NAMED = 5  # bots at most in one sentence; of more bots, only the first and the last are named
 
 UNKNOWN = Estimate(None)
 
 
 class Row(NamedTuple):
-    """One bot's line. What cannot be known yet is None: an interval from a single tourney, say."""
+    """The row of one bot. A value that is not known yet is None, for example an interval after a single tourney."""
 
-    rank: int  # from 1; equals share it
+    rank: int  # from 1; equal bots share a rank
     bot: str
     language: str
     author: str
     kind: str  # of the stage
     tables: int
-    wins: float | None  # None where wins do not rank; whole but where equals share a win
+    wins: float | None  # None if wins do not rank; not a whole number if equal bots share a win
     rate: float | None  # of tables won, 0 to 1
-    score: float | None  # what the games themselves have counted: the sum of hands, or mean chips
-    low: float | None  # the 95 % interval of what ranks first
+    score: float | None  # counted by the games themselves: the sum of hands, or mean chips
+    low: float | None  # the 95 % interval of the value that ranks first
     high: float | None
-    score_low: float | None  # the 95 % interval of the score, where it is a mean
+    score_low: float | None  # the 95 % interval of the score, if it is a mean
     score_high: float | None
     faults: int
     faults_by_kind: dict[str, int]
-    p99: float | None  # seconds: 99 of 100 answers took no longer
+    p99: float | None  # seconds; 99 of 100 answers were not slower
     cpu_per_decision: float | None  # seconds
-    benched: int  # fixtures
+    benched: int  # number of fixtures in which it was benched
     note: str = ""
-    pauses: int = 0  # times it was stopped while others thought
-    pondered: float = 0.0  # seconds that it computed before it stood still
+    pauses: int = 0  # how often it was frozen while other bots were thinking
+    pondered: float = 0.0  # seconds that it computed before it was frozen
     mirror: bool = False  # whether tables shared their deals
-    estimates: Mapping[str, Estimate] = {}  # by the words that rank the stage, in their order
+    estimates: Mapping[str, Estimate] = {}  # by the names in `rank_by`, in their order
 
     @property
     def ranking(self) -> Ranking:
-        """What ranks first."""
+        """The first ranking of the stage."""
         return RANKINGS[next(iter(self.estimates))]
 
     @property
     def first(self) -> Estimate:
-        """What the bot is worth by what ranks first."""
+        """The value of the bot in the first ranking."""
         return next(iter(self.estimates.values()))
 
 
 class Pair(NamedTuple):
-    """How one bot has fared against another; `sure` is how sure it is that it is the better of the two, 0 to 1."""
+    """The results of one bot against another; `sure` is the probability (0 to 1) that it is the better of the two."""
 
     tables: int
     won: int
@@ -71,14 +71,14 @@ class Pair(NamedTuple):
 
     @property
     def certain(self) -> bool:
-        """Whether the order of the two is certain, either way."""
+        """Whether the order of the two bots is certain."""
         return max(self.sure, 1 - self.sure) >= SURE
 
 
 class Advice(NamedTuple):
-    """Two neighbours whose order is not certain, and how many units would make it so; None: no number in sight.
+    """Two neighbours whose order is not certain, and how many units would make it certain; None: too many to name.
 
-    The unit is what an organiser can set: tourneys, tables_per_pair, games (repeat), tables.
+    The unit is a key that the organiser can set: tourneys, tables_per_pair, repeat, tables.
     """
 
     bots: tuple[str, str]
@@ -89,7 +89,7 @@ class Advice(NamedTuple):
 
 
 class StageStandings(NamedTuple):
-    """What there is to say of a stage so far."""
+    """The standings of a stage so far: rows, sentences about how sure the order is, and advice."""
 
     rows: list[Row]
     sure: list[str]
@@ -101,8 +101,7 @@ def stage_standings(
 ) -> StageStandings:
     """Return a stage's standings.
 
-    `facts` are the run's: who plays the stage, and the order that it has come to where places are won otherwise than by
-    a rate over all tables. Then only who sat at the same tables is compared.
+    `facts` is the metadata of the run: the bots of the stage, and their final order if a kind decides places itself.
     """
     name, kind = stage.name, kind_of(stage)
     records = as_counted_by(stage, records)
@@ -123,7 +122,7 @@ def stage_standings(
 
 
 class Outcome(NamedTuple):
-    """What a stage that is over comes to: who has reached which place, and who plays the next stage, best first."""
+    """The outcome of a finished stage: the bots in the order of their places, and the bots of the next stage, best first."""
 
     places: list[str]
     left: list[str]
@@ -142,9 +141,9 @@ def outcome(
 
 
 def standings(stage: StageConfig, records: Sequence[Record], bots: Mapping[str, Mapping[str, Any]]) -> list[Row]:
-    """Return a row a bot, best first; equals in the given order, those that have not played last.
+    """Return one row per bot, best first. Equal bots have the given order; bots that have not played come last.
 
-    `bots` is what the journal knows of them: language, author. The order of the records does not matter.
+    `bots` has the journal's data about each bot: language, author. The order of the records does not matter.
     """
     results = results_of(stage, records, bots)
     by_word = {word: RANKINGS[word].estimates(results) for word in words_of(stage, records)}
@@ -158,39 +157,39 @@ def standings(stage: StageConfig, records: Sequence[Record], bots: Mapping[str, 
 
 
 def results_of(stage: StageConfig, records: Sequence[Record], bots: Collection[str]) -> Results:
-    """Return what a stage is ranked by; `records` are as it counts them."""
+    """Return the input of the rankings of a stage; `records` come from `as_counted_by`."""
     ordered = sorted(records, key=lambda record: record.path)
     playing = {bot for record in ordered for bot, result in record.results.items() if result.tables}
     return Results(stage, ordered, [bot for bot in bots if bot in playing])
 
 
 def _merit(row: Row) -> tuple[float, ...]:
-    """Return what a row is ranked by, the greater the better."""
+    """Return the sort key of a row; greater is better."""
     return (row.tables > 0, *(estimate.merit for estimate in row.estimates.values()))
 
 
 def as_counted_by(stage: StageConfig, records: Sequence[Record]) -> list[Record]:
-    """Return records as a stage counts them."""
+    """Return the records as the kind of the stage counts them."""
     counted = kind_of(stage).counted
     return counted(stage, records) if counted else list(records)
 
 
 def reordered(rows: Sequence[Row], places: Sequence[str]) -> list[Row]:
-    """Return the rows in the order of places won elsewhere (a cup, groups); who has none yet comes after."""
+    """Return the rows in the order of places (of a knockout, of groups); bots without a place come last."""
     order = {bot: place for place, bot in enumerate(places)}
     ordered = sorted(rows, key=lambda row: order.get(row.bot, len(order)))
     return [row._replace(rank=rank) for rank, row in enumerate(ordered, 1)]
 
 
 def comparisons(names: Sequence[str], sure: Sure) -> list[str]:
-    """Return what can be said of neighbours, by the names of all, the best first."""
+    """Return sentences about neighbours; `names` has all bots, best first."""
     return [_sentence(some, how_sure) for some, how_sure in neighbours(names, sure)]
 
 
 def neighbours(names: Sequence[str], sure: Sure) -> list[tuple[Sequence[str], float]]:
-    """Return neighbours, and how sure it is that the first is ahead of the last: two, or more that are alike.
+    """Return neighbours, and the probability that the first is ahead of the last: two bots, or more with an unclear order.
 
-    Of several that cannot be told apart, even the first is not surely ahead of the last; the figure is about these two.
+    In a group of more than two, even the first bot is not surely ahead of the last. The probability is about these two.
     """
     found, first = list[tuple[Sequence[str], float]](), 0
     while first < len(names) - 1:
@@ -207,7 +206,7 @@ def neighbours(names: Sequence[str], sure: Sure) -> list[tuple[Sequence[str], fl
 
 
 def advice_for(stage: StageConfig, playing: Sequence[Row], records: Sequence[Record], sure: Sure) -> list[Advice]:
-    """Return for every two neighbours whose order is not certain how much would have to be played until it is."""
+    """Return advice for every two neighbours whose order is not certain: how much play would make it certain."""
     unit, found = kind_of(stage).unit_key, list[Advice]()
     for one, other in pairwise(playing):
         how_sure = sure(one.bot, other.bot)
@@ -219,17 +218,17 @@ def advice_for(stage: StageConfig, playing: Sequence[Row], records: Sequence[Rec
 
 
 def _done(stage: StageConfig, records: Sequence[Record], one: str, other: str) -> int:
-    """Return how many of a stage's units have been played: tourneys, games of a group, or tables of two bots."""
+    """Return how many units two bots have played: tourneys, games of a group, or tables."""
     both = [record for record in records if one in record.results and other in record.results]
     if kind_of(stage).unit == "fixture":
         return len(both)
-    if not both:  # two who have not met yet: as many tables as either has had with anybody
+    if not both:  # they have not met yet: take the tables of a fixture against other bots
         return max(result.tables for record in records for bot, result in record.results.items() if bot in (one, other))
     return sum(record.results[one].tables for record in both)
 
 
 def by_pair(records: Sequence[Record]) -> dict[tuple[str, str], Pair]:
-    """Return how every two bots that have met alone at a table have fared, seen from the first: both orders."""
+    """Return the results of every two bots that met at tables of two, in both orders."""
     met: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         if len(record.results) == 2:
@@ -256,14 +255,14 @@ def _sentence(names: Sequence[str], sure: float) -> str:
 
 
 def _whole_if_it_is(wins: float) -> float:
-    """Return wins as a whole number, unless equals have shared one."""
+    """Return wins as a whole number, unless equal bots shared a win."""
     return round(wins) if math.isclose(wins, round(wins), abs_tol=1e-9) else wins
 
 
 def _row(
     stage: StageConfig, estimates: Mapping[str, Estimate], records: Sequence[Record], bot: str, about: Mapping[str, Any]
 ) -> Row:
-    """Return a bot's row, its rank open; `estimates` are by the words that rank the stage."""
+    """Return the row of a bot, still without its rank; `estimates` has its values by the names in `rank_by`."""
     mine = [record for record in records if bot in record.results or bot in record.usage]
     results = [record.results[bot] for record in mine if bot in record.results]
     tables, wins = sum(result.tables for result in results), sum(result.wins for result in results)
@@ -305,9 +304,9 @@ def _row(
 
 
 def _spent(usages: Sequence[Usage]) -> tuple[float | None, float | None]:
-    """Return the 99th percentile of answer times and the processor time a decision, in seconds; None without any.
+    """Return the 99th percentile of answer times and the CPU time per decision, in seconds; None without answers.
 
-    The percentile is the upper edge of its bucket, or the slowest answer when that was faster.
+    The percentile is the upper edge of its bucket, or the slowest answer if that was faster.
     """
     questions = sum(usage.questions for usage in usages)
     if not questions:

@@ -1,15 +1,15 @@
-"""How much of a result may be luck: intervals, how sure an order is, Elo, and when a comparison may stop.
+"""Statistics: confidence intervals, the probability of an order, Elo, and the stopping of a comparison.
 
-The same numbers in give the same numbers out, on every machine: the bootstrap's resamples come from a fixed seed.
+Equal inputs give equal results on every machine: the resamples of the bootstrap come from a fixed seed.
 
-Means (chips of a tourney, say): the bootstrap over whole units (Efron & Tibshirani, "An Introduction to the Bootstrap",
-1993). A unit is whatever is independent of the others: a tourney, a fixture, a table. With few units the plain
+Means (for example chips of a tourney): the bootstrap over whole units (Efron & Tibshirani, "An Introduction to the Bootstrap",
+1993). A unit is statistically independent of the others: a tourney, a fixture, a table. With few units the plain
 percentiles are too narrow, so they are widened to Student's t (Hesterberg, "What Teachers Should Know About the
 Bootstrap", The American Statistician 69, 2015).
 
-Wins: the tables are the units; intervals by Wilson (1927), strengths by Bradley and Terry (1952), stopping by Wald's
-sequential test (1945) in the generalised form of chess programmers (Van den Bergh, "A practical introduction to the
-GSPRT").
+Wins: the tables are the units. Intervals are Wilson's (1927), strengths are Bradley and Terry's (1952). Comparisons stop
+by Wald's sequential test (1945) in its generalised form from computer chess (Van den Bergh, "A practical introduction to
+the GSPRT").
 """
 
 import math
@@ -22,10 +22,10 @@ from statistics import NormalDist
 from typing import NamedTuple, TypeVar
 
 CONFIDENCE = 0.95  # of every interval
-SURE = 0.985  # below this an order is not called one: of equals, few pairs are further apart (benchmarks/aa.py)
+SURE = 0.985  # an order with a lower probability is not certain; few pairs of equal bots reach it (benchmarks/aa.py)
 RESAMPLES, SEED = 2_000, 1979
-MOST_UNITS = 512  # resampled one by one; more of them are joined into so many blocks
-ALPHA = BETA = 0.05  # how often a sequential test may be wrong, either way
+MOST_UNITS = 512  # more units are joined into this many blocks before they are resampled
+ALPHA = BETA = 0.05  # error probabilities of a sequential test, for each hypothesis
 ELO = 400 / math.log(10)  # Elo points in one unit of log odds
 
 Unit = TypeVar("Unit", bound=Hashable)
@@ -36,7 +36,7 @@ Z = NORMAL.inv_cdf((1 + CONFIDENCE) / 2)
 
 
 class Interval(NamedTuple):
-    """Where the true value lies, 95 % sure."""
+    """A 95 % confidence interval."""
 
     low: float
     high: float
@@ -46,9 +46,9 @@ class Interval(NamedTuple):
 
 
 def mean_interval(values: Sequence[float]) -> Interval | None:
-    """Return the interval of the mean of independent values; None with fewer than two, which say nothing of luck.
+    """Return the interval of the mean of independent values; None with fewer than two values.
 
-    The bootstrap's percentiles, their distance from the mean stretched by sqrt(n / (n - 1)) · t / z (Hesterberg 2015).
+    Percentiles of the bootstrap, with their distance from the mean scaled by sqrt(n / (n - 1)) · t / z (Hesterberg 2015).
     """
     if len(values) < 2:
         return None
@@ -62,34 +62,34 @@ def mean_interval(values: Sequence[float]) -> Interval | None:
 
 
 def sure_ahead(ours: Mapping[Unit, float], theirs: Mapping[Unit, float]) -> float:
-    """Return how sure it is, 0 to 1, that our mean is above theirs; 0.5 when one of the two has less than two units.
+    """Return the probability (0 to 1) that our mean is above theirs; 0.5 if one of the two has fewer than two units.
 
-    The paired bootstrap: both are resampled together, unit by unit, so that luck they share (the same tourney) cancels.
-    A unit that only one of them has moves only its mean. The share of resamples in which we are ahead is read as a
-    normal quantile and turned into Student's t, as for the interval: three units never make anybody sure.
+    The paired bootstrap: both are resampled together, unit by unit, so that shared luck (the same tourney) cancels.
+    A unit that only one of them has affects only that one's mean. The share of resamples in which we are ahead is
+    converted to a normal quantile and then to Student's t, as for the interval: three units are never enough for SURE.
     """
     fewest = min(len(ours), len(theirs))
     if fewest < 2:
         return 0.5
     units = _blocks(_differences(ours, theirs))
     means = _resampled(units)
-    nothing = 1e-12 * max(map(abs, units))  # what rounding leaves of a tie
+    nothing = 1e-12 * max(map(abs, units))  # a tie may differ from 0 by rounding errors
     lead = sum(mean > nothing for mean in means) - sum(mean < -nothing for mean in means)
     z = NORMAL.inv_cdf((RESAMPLES + lead + 1) / (2 * RESAMPLES + 2))
     return _student(z * math.sqrt((fewest - 1) / fewest), fewest - 1)
 
 
 def ratio_units(totals: Sequence[float], sizes: Sequence[int]) -> list[float]:
-    """Return one value a unit of unequal size, so that their mean is sum(totals) / sum(sizes).
+    """Return one value per unit of unequal size; their mean is sum(totals) / sum(sizes).
 
-    The linear form of a ratio estimator (Cochran, "Sampling Techniques", 1977): a large unit is no good result.
+    The linear form of a ratio estimator (Cochran, "Sampling Techniques", 1977): a large size alone is not a good result.
     """
     ratio, size = math.fsum(totals) / sum(sizes), sum(sizes) / len(sizes)
     return [ratio + (total - ratio * of) / size for total, of in zip(totals, sizes, strict=True)]
 
 
 def _differences(ours: Mapping[Unit, float], theirs: Mapping[Unit, float]) -> list[float]:
-    """Return values whose mean is the difference of the means; a - b, unit by unit, when both have the same units."""
+    """Return values whose mean is the difference of the means: a - b for each unit if both have the same units."""
     if ours.keys() == theirs.keys():
         return [value - theirs[unit] for unit, value in ours.items()]
     we, they = math.fsum(ours.values()) / len(ours), math.fsum(theirs.values()) / len(theirs)
@@ -102,7 +102,7 @@ def _differences(ours: Mapping[Unit, float], theirs: Mapping[Unit, float]) -> li
 
 
 def _blocks(values: Sequence[float]) -> Sequence[float]:
-    """Return the values, or many of them joined into MOST_UNITS blocks with the same mean."""
+    """Return the values; if there are too many, join them into MOST_UNITS blocks with the same mean."""
     if len(values) <= MOST_UNITS:
         return values
     cuts = [len(values) * block // MOST_UNITS for block in range(MOST_UNITS + 1)]
@@ -111,20 +111,20 @@ def _blocks(values: Sequence[float]) -> Sequence[float]:
 
 
 def _resampled(units: Sequence[float]) -> list[float]:
-    """Return the means of all resamples; at least two units."""
+    """Return the means of all resamples of at least two units."""
     size = len(units)
     return [sum(pick(units)) / size for pick in _resamples(size)]
 
 
 @lru_cache(maxsize=2)
 def _resamples(size: int) -> tuple[Callable[[Sequence[float]], tuple[float, ...]], ...]:
-    """Return what picks the units of each resample: the same for all bots, which is what makes them comparable."""
-    draw = Random(SEED).random  # the one stream that Python promises to keep
+    """Return functions that pick the units of each resample. All bots use the same picks, so they are comparable."""
+    draw = Random(SEED).random  # the only stream that Python guarantees not to change
     return tuple(itemgetter(*[int(draw() * size) for _ in range(size)]) for _ in range(RESAMPLES))
 
 
 def _student(t: float, freedom: int) -> float:
-    """Return P(T <= t) of Student's t, its freedom a whole number (Abramowitz & Stegun 26.7.3, 26.7.4)."""
+    """Return P(T <= t) of Student's t with integer degrees of freedom (Abramowitz & Stegun 26.7.3, 26.7.4)."""
     angle = math.atan(t / math.sqrt(freedom))
     cosine, even = math.cos(angle), freedom % 2 == 0
     term = total = 1.0 if even else cosine
@@ -139,7 +139,7 @@ def _student(t: float, freedom: int) -> float:
 
 @lru_cache
 def _student_quantile(freedom: int) -> float:
-    """Return the t that an interval reaches to, by bisection."""
+    """Return the quantile of Student's t for a two-sided interval, by bisection."""
     low, high = 0.0, 20.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -151,10 +151,10 @@ def _student_quantile(freedom: int) -> float:
 
 
 class Won(NamedTuple):
-    """How many tables a bot has won of those it sat at.
+    """How many tables a bot won, and at how many it sat.
 
-    `spread` is the variance of its wins as a multiple of what independent tables would have: below one where tables
-    share their deals (Kish's design effect, "Survey Sampling", 1965).
+    `spread` is the variance of its wins, relative to that of independent tables. It is below one if tables share their
+    deals (Kish's design effect, "Survey Sampling", 1965).
     """
 
     tables: int
@@ -163,9 +163,9 @@ class Won(NamedTuple):
 
 
 def spread(tables: int, wins: float, squares: float, deal: int) -> float:
-    """Return the spread of wins at tables of which so many share a deal; `squares` are those of a deal's wins, summed.
+    """Return the spread of wins if `deal` tables share a deal; `squares` is the sum over deals of their wins squared.
 
-    Ten imaginary deals without any effect keep few deals from looking as if they left nothing to luck.
+    Ten imaginary deals with spread 1 are added. Otherwise a few deals could seem to have no variance at all.
     """
     deals, rate = tables / deal, wins / tables
     alone = deal * rate * (1 - rate)
@@ -186,12 +186,12 @@ def wilson(wins: float, tables: float) -> Interval:
 
 
 def sure_by_wins(ours: Mapping[Meeting, Won], theirs: Mapping[Meeting, Won]) -> float:
-    """Return how sure it is, 0 to 1, that our win rate over all tables is above theirs.
+    """Return the probability (0 to 1) that our win rate over all tables is above theirs.
 
-    A meeting is all the tables at which the same bots sat. Meetings of both of us count as one, for one's win is the
-    other's loss: var(a/N - b/M) = n (p(1-p)/N² + q(1-q)/M² + 2pq/NM); those of one of us are independent of the other.
-    Four imaginary tables, two wins each, keep few tables from looking like certainty (Agresti & Coull, "Approximate is
-    better than 'exact'", 1998), and Laplace's (wins + 1) / (tables + 2) keeps a clean sweep from having no variance.
+    A meeting is all tables with the same bots. In meetings of both bots the wins are correlated, because one bot's win
+    is the other's loss: var(a/N - b/M) = n (p(1-p)/N² + q(1-q)/M² + 2pq/NM). Meetings of only one bot are independent.
+    Four imaginary tables with two wins each are added, so that a few tables are never certain (Agresti & Coull,
+    "Approximate is better than 'exact'", 1998). Laplace's (wins + 1) / (tables + 2) gives a clean sweep a variance.
     """
     imaginary = Won(4, 2)
     all_of_us = [*ours.values(), imaginary], [*theirs.values(), imaginary]
@@ -224,17 +224,17 @@ def _share(won: Won | None) -> float:
 
 
 class Elo(NamedTuple):
-    """A strength in Elo points, and half the width of its 95 % interval."""
+    """A strength in Elo points; `error` is half the width of its 95 % interval."""
 
     points: float
     error: float
 
 
 def elo_between(won: int, drawn: int, lost: int) -> Elo:
-    """Return by how much one bot is stronger than another, from their own tables; a draw is half a win.
+    """Return the Elo difference of two bots from the tables between them; a draw is half a win.
 
-    The logistic curve's inverse, its error by the delta method: Z · ELO · sqrt(variance / n) / (s (1 - s)). Who has won
-    or lost everything is given one more draw, for else it would be infinitely strong or weak.
+    The inverse of the logistic curve; its error by the delta method: Z · ELO · sqrt(variance / n) / (s (1 - s)). If a bot
+    won or lost every table, one more draw is added, because its difference would be infinite.
     """
     drawn += 0 if (won or drawn) and (lost or drawn) else 1
     tables = won + drawn + lost
@@ -245,13 +245,13 @@ def elo_between(won: int, drawn: int, lost: int) -> Elo:
 
 
 class Ratings(NamedTuple):
-    """The strengths of a field, in Elo above its mean, and what is needed to compare two of its bots."""
+    """The strengths of all bots, in Elo above their mean, and the covariances to compare two of them."""
 
     elo: Mapping[str, Elo]
     covariance: Mapping[tuple[str, str], float]  # of log strengths, up to a constant
 
     def sure_ahead(self, one: str, other: str) -> float | None:
-        """Return how sure it is, 0 to 1, that one bot is stronger than another; None if one of them is not rated."""
+        """Return the probability (0 to 1) that one bot is stronger than another; None if one of them is not rated."""
         if one not in self.elo or other not in self.elo:
             return None
         of = self.covariance
@@ -261,12 +261,12 @@ class Ratings(NamedTuple):
 
 
 def bradley_terry(won: Mapping[tuple[str, str], float]) -> Ratings:
-    """Return every bot's strength above the mean of the field, from `won[A, B]` = tables that A won against B.
+    """Return the strength of every bot above the mean of all, from `won[A, B]` = tables that A won against B.
 
-    A draw is half a win for both. Bradley and Terry's model, P(A beats B) = a / (a + b): the most likely strengths by
-    Hunter's MM iteration ("MM algorithms for generalized Bradley-Terry models", 2004), the errors from the Fisher
-    information. Where they are not finite (Ford 1957: the field falls into two parts, one of which has never won
-    against the other), a weak prior makes them so: each bot has also drawn one table against a bot of average strength.
+    A draw is half a win for both. The model is Bradley and Terry's: P(A beats B) = a / (a + b). Strengths have maximum
+    likelihood, by Hunter's MM iteration ("MM algorithms for generalized Bradley-Terry models", 2004); errors come from
+    the Fisher information. Strengths are not finite if one part of the bots has never won against the rest (Ford 1957).
+    Then a weak prior makes them finite: one more drawn table for each bot, against a bot of average strength.
     """
     bots = list(dict.fromkeys(bot for pair in won for bot in pair))
     number = {bot: nth for nth, bot in enumerate(bots)}
@@ -286,7 +286,7 @@ def bradley_terry(won: Mapping[tuple[str, str], float]) -> Ratings:
 
 
 def _each_can_reach_all(wins: Sequence[Sequence[float]]) -> bool:
-    """Return whether a chain of wins leads from everybody to everybody."""
+    """Return whether a chain of wins leads from every bot to every other bot."""
 
     def reached(beats: Callable[[int, int], float]) -> int:
         seen, new = {0}, [0]
@@ -301,7 +301,7 @@ def _each_can_reach_all(wins: Sequence[Sequence[float]]) -> bool:
 
 
 def _most_likely(wins: Sequence[Sequence[float]], anchor: float) -> list[float]:
-    """Return the strengths; `anchor` is how many tables each has drawn with a bot of strength one."""
+    """Return the maximum-likelihood strengths; `anchor` is the number of tables each bot drew with a bot of strength 1."""
     met = [
         [(other, row[other] + wins[other][one]) for other in range(len(wins)) if row[other] + wins[other][one]]
         for one, row in enumerate(wins)
@@ -323,9 +323,9 @@ def _most_likely(wins: Sequence[Sequence[float]], anchor: float) -> list[float]:
 
 
 def _covariance(wins: Sequence[Sequence[float]], strength: Sequence[float], anchor: float) -> list[list[float]]:
-    """Return the covariance of the log strengths; without an anchor up to a constant, as only ratios count."""
+    """Return the covariance of the log strengths; without an anchor up to a constant, because only ratios count."""
     size = len(wins)
-    information = [[0.0 if anchor else 1 / size] * size for _ in wins]  # without an anchor the mean is held
+    information = [[0.0 if anchor else 1 / size] * size for _ in wins]  # without an anchor the mean is fixed
     for one in range(size):
         information[one][one] += anchor * strength[one] / (1 + strength[one]) ** 2
         for other in range(one):
@@ -347,7 +347,7 @@ def _errors_from_mean(covariance: Sequence[Sequence[float]]) -> list[float]:
 
 
 def _inverse(matrix: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Return the inverse of a positive definite matrix, by Gauss and Jordan; its diagonal is safe to divide by."""
+    """Return the inverse of a positive definite matrix, by Gauss-Jordan elimination. Its pivots are never 0."""
     size = len(matrix)
     rows = [[*row, *(float(one == other) for other in range(size))] for one, row in enumerate(matrix)]
     for nth in range(size):
@@ -360,11 +360,11 @@ def _inverse(matrix: Sequence[Sequence[float]]) -> list[list[float]]:
     return [row[size:] for row in rows]
 
 
-# Stopping as soon as it is clear.
+# Sequential tests.
 
 
 class Verdict(NamedTuple):
-    """A sequential test: it goes on while low < llr < high; `accepted` is "H0" or "H1", empty while undecided."""
+    """The state of a sequential test. It continues while low < llr < high; `accepted` is "H0", "H1", or empty until then."""
 
     llr: float
     low: float
@@ -373,25 +373,25 @@ class Verdict(NamedTuple):
 
 
 def sequential(won: int, drawn: int, lost: int, bounds: tuple[float, float] = (0.0, 10.0)) -> Verdict:
-    """Return where a test of "stronger by the first bound, in Elo" (H0) against "by the second" (H1) stands.
+    """Return the state of a test of "stronger by the first bound, in Elo" (H0) against "by the second" (H1).
 
-    Wald's sequential probability ratio test, alpha = beta = 0.05, with the ratio of the two greatest likelihoods of
-    what was seen (win 1, draw ½, loss 0), given that its mean is the score which that Elo means. Without draws this is
-    Wald's own binomial test. Asking after every table is allowed: that is its point.
+    Wald's sequential probability ratio test with alpha = beta = 0.05. It uses the ratio of the two maximum likelihoods
+    of the results (win 1, draw ½, loss 0), given that their mean is the score that the Elo implies. Without draws this
+    is Wald's own binomial test. A sequential test may be evaluated after every table.
     """
     low, high = math.log(BETA / (1 - ALPHA)), math.log((1 - BETA) / ALPHA)
-    # Nothing is impossible for not having been seen.
+    # A result that has not occurred yet is still possible.
     seen = [(0.0, lost or 0.001), (0.5, drawn or 0.001), (1.0, won or 0.001)]
     llr = _likelihood(seen, _score(bounds[1])) - _likelihood(seen, _score(bounds[0])) if won + drawn + lost else 0.0
     return Verdict(llr, low, high, "H1" if llr >= high else "H0" if llr <= low else "")
 
 
 def sequential_mean(tables: int, mean: float, deviation: float, bounds: tuple[float, float] = (0.0, 10.0)) -> Verdict:
-    """Return where the same test stands for what is no win or loss: the chips that a bot was ahead by, table by table.
+    """Return the state of the same test if there are no wins, from a bot's lead in chips at each table.
 
-    The bounds are normalised Elo, the mean in deviations times 800 / ln 10: what Elo is where a table is won or lost.
-    The ratio is that of the two greatest likelihoods of normal values whose mean is given in deviations (Van den Bergh,
-    "Normalized Elo", 2021); with many tables it needs no normal values.
+    The bounds are normalised Elo: the mean in standard deviations, times 800 / ln 10. For won and lost tables this equals
+    Elo. The test uses the ratio of the two maximum likelihoods of normal values with a given mean in deviations (Van den
+    Bergh, "Normalized Elo", 2021). With many tables the values do not have to be normal.
     """
     low, high = math.log(BETA / (1 - ALPHA)), math.log((1 - BETA) / ALPHA)
     if tables < 2 or not deviation:
@@ -402,7 +402,7 @@ def sequential_mean(tables: int, mean: float, deviation: float, bounds: tuple[fl
 
 
 def tables_left(verdict: Verdict, tables: int) -> int | None:
-    """Return how many more tables a test takes if they go as those before; None when those say nothing."""
+    """Return how many more tables a test takes if results stay the same; None if it is decided or shows no trend."""
     if verdict.accepted or not tables or not verdict.llr:
         return None
     goal = verdict.high if verdict.llr > 0 else verdict.low
@@ -410,15 +410,15 @@ def tables_left(verdict: Verdict, tables: int) -> int | None:
 
 
 def _score(elo: float) -> float:
-    """Return the mean score that a lead in Elo means."""
+    """Return the expected score for a lead in Elo."""
     return 1 / (1 + 10 ** (-elo / 400))
 
 
 def _likelihood(seen: Sequence[tuple[float, float]], mean: float) -> float:
-    """Return the greatest log likelihood of outcomes (value, times) whose true mean is given, up to a constant.
+    """Return the maximum log likelihood of outcomes (value, times) with a given true mean, up to a constant.
 
-    The likeliest chances are times / n / (1 + x (value - mean)), where x makes their mean right: the root of a falling
-    function, by bisection.
+    The maximum-likelihood probabilities are times / n / (1 + x (value - mean)), where x gives them the right mean. It is
+    the root of a decreasing function, found by bisection.
     """
     low, high = -1 / (1 - mean), 1 / mean
     for _ in range(100):
@@ -431,10 +431,11 @@ def _likelihood(seen: Sequence[tuple[float, float]], mean: float) -> float:
 
 
 def needed(sure: float, played: int) -> int | None:
-    """Return how many units, of which so many made us so sure, would make it certain; two digits of it are meant.
+    """Return how many units would make an order certain that has probability `sure` after `played` units.
 
-    The lead is taken to stay what it is, so that its certainty grows with the root of what is played. None where that
-    would be more than a hundred times as many: the two are as good as equal, or all but nothing has been played.
+    Only two digits are significant. The lead is assumed to stay the same, so its z-score grows with the square root of
+    the units. None if more than a hundred times as many units were needed: the two are almost equal, or too little has
+    been played.
     """
     z = NORMAL.inv_cdf(max(sure, 0.5))
     times = (NORMAL.inv_cdf(SURE) / z) ** 2 if z > 0 else math.inf
@@ -449,14 +450,14 @@ def needed(sure: float, played: int) -> int | None:
 
 
 def percent(sure: float) -> str:
-    """Return how sure, for people, never rounded up: "97 %", "99.7 %", ">99.9 %"."""
+    """Return a probability as text, never rounded up: "97 %", "99.7 %", ">99.9 %"."""
     if sure > 0.999:
         return ">99.9 %"
     return f"{math.floor(sure * 1000) / 10:.1f} %" if sure >= 0.99 else f"{math.floor(sure * 100)} %"
 
 
 def words(ahead: str, behind: str, sure: float) -> str:
-    """Return the sentence on two neighbours: "A ahead of B, 97 % sure" or "A and B cannot be told apart (61 %)"."""
+    """Return a sentence about two neighbours: "A ahead of B, 99 % sure" or "A and B cannot be told apart (61 %)"."""
     if sure < SURE:
         return f"{ahead} and {behind} cannot be told apart ({percent(sure)})"
     return f"{ahead} ahead of {behind}, {percent(sure)} sure"

@@ -1,4 +1,4 @@
-"""A tournament's folder: its config, its bots, and everything a run writes."""
+"""The folder of a tournament: its config, its bots, and everything that a run writes."""
 
 import hashlib
 import json
@@ -16,14 +16,14 @@ from host.tournament.journal import wal_files
 
 
 class Commitment(NamedTuple):
-    """The hash of a seed that was fixed before the cup began, and when that was, in seconds since 1970."""
+    """The hash of a seed that was fixed before the tournament, and the time of that in seconds since 1970."""
 
     sha256: str
     at: float
 
 
 class Folder:
-    """Where a tournament lives; a run writes only below `run/`."""
+    """The folder of a tournament. A run writes only below `run/`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -33,7 +33,7 @@ class Folder:
         self.commitment_file = self.run / "commitment.json"
 
     def create_seed(self) -> None:
-        """Draw a seed, 128 random bits in a file that only its owner reads, unless there is one."""
+        """Draw a seed of 128 random bits into a file that only its owner can read. Keep an existing seed."""
         if self.seed_file.exists():
             return
         self.run.mkdir(parents=True, exist_ok=True)
@@ -42,10 +42,10 @@ class Folder:
         descriptor = os.open(drawn, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as file:
             file.write(secrets.token_hex(16) + "\n")
-        drawn.rename(self.seed_file)  # whole or not at all: an empty seed would be everybody's
+        drawn.rename(self.seed_file)  # complete or not at all: anybody could compute the deals of an empty seed
 
     def seed(self, chosen: str) -> bytes:
-        """Return the cup's seed: the config's text, or what has been drawn. Raise Refused when that cannot be had."""
+        """Return the seed: the text in the config, or the drawn seed. Raise UserError if that cannot be read."""
         if chosen != "random":
             return chosen.encode()
         try:
@@ -62,12 +62,12 @@ class Folder:
         return UserError([Problem("R010", str(self.seed_file), why, hint=hint)], 3)
 
     def reveal(self) -> None:
-        """Let everybody read the seed: the cup is over."""
+        """Make the seed readable for all users, after the tournament."""
         if self.seed_file.exists():
             self.seed_file.chmod(0o644)
 
     def commit(self) -> Commitment:
-        """Fix the seed before the cup begins, drawing one if need be; return what may be published."""
+        """Fix the seed before the tournament, drawing one if there is none. Return the commitment to publish."""
         if before := self.committed():
             return before
         self.create_seed()
@@ -78,7 +78,7 @@ class Folder:
         return made
 
     def committed(self) -> Commitment | None:
-        """Return what has been committed to; None when nothing has. Raise Refused when the file is damaged."""
+        """Return the commitment; None if there is none. Raise UserError if its file is damaged."""
         if not self.commitment_file.exists():
             return None
         try:
@@ -89,13 +89,13 @@ class Folder:
             raise UserError([Problem("R010", str(self.commitment_file), "is no commitment", hint=hint)], 3) from broken
 
     def reset(self) -> None:
-        """Throw away what has been played, and its seed: only `--fresh` asks for that.
+        """Delete what has been played, and its seed. Only `--fresh` does this.
 
-        A seed that was committed to, and that no table has used, stays: its hash may have been published.
+        A committed seed that no table has used is not deleted, because its hash may have been published.
         """
         unused = self.commitment_file.exists() and not self.journal.exists()
         seed = () if unused else (self.seed_file, self.commitment_file)
-        for path in (self.journal, *wal_files(self.journal), *seed):  # the journal first: it is nothing without it
+        for path in (self.journal, *wal_files(self.journal), *seed):  # journal first: it is useless without its seed
             path.unlink(missing_ok=True)
         for path in (self.run / "stderr", self.run / "build"):
             if path.is_symlink():
@@ -105,10 +105,10 @@ class Folder:
 
 
 def commitment(seed: bytes) -> str:
-    """Return the hash that may be shown before the cup ends."""
+    """Return the hash of a seed, which may be published before the tournament ends."""
     return hashlib.sha256(seed).hexdigest()
 
 
 def committed_at(facts: Mapping[str, str]) -> float | None:
-    """Return when a run's seed was committed to, as its journal has it; None when it was fixed as the run began."""
+    """Return the time of the commitment, in seconds since 1970, from a run's metadata; None if there was none."""
     return float(facts["committed"]) if facts.get("committed") else None

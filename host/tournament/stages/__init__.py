@@ -1,4 +1,4 @@
-"""The kinds of stage. Each is one object in a module of its own; nothing outside that module knows its name."""
+"""The kinds of stage. Each kind is one object in its own module; no code outside that module depends on its name."""
 
 import json
 from collections.abc import Mapping
@@ -20,11 +20,11 @@ KINDS: dict[str, Kind[Any]] = {
     "knockout": KNOCKOUT,
     "groups": GROUPS,
 }
-"""The kinds that croupier.toml may name. An organiser's own are added when a file names them."""
+"""The kinds that croupier.toml can name. Custom kinds are added when a config names them."""
 
 
 def kind_by_name(name: str) -> Kind[Any]:
-    """Return a kind of stage; raise UserError (exit code 3) if it is not known here."""
+    """Return the kind of stage with this name. Raise UserError (exit code 3) if it is not registered."""
     if name == ADHOC.name:
         return ADHOC
     if name not in KINDS:
@@ -38,16 +38,16 @@ def kind_of(stage: StageConfig) -> Kind[Any]:
     return kind_by_name(stage.kind)
 
 
-# Stages in a journal.
+# Stages in the journal.
 
 
 def stages_to_json(*stages: StageConfig) -> str:
-    """Return configured stages as the journal keeps them."""
+    """Return configured stages as the JSON text that the journal stores."""
     return json.dumps([asdict(stage) for stage in stages])
 
 
 def stages_of(metadata: Mapping[str, str]) -> list[StageConfig]:
-    """Return the stages of a run, from its metadata. Raise ValueError if they are not valid."""
+    """Return the stages of a run from its metadata. Raise ValueError if they are not valid."""
     stages = json.loads(metadata.get("stages", "[]"))
     if not isinstance(stages, list):
         raise ValueError("not a list")

@@ -20,12 +20,12 @@ from host.tournament.stages.kind import (
 )
 
 SHARES = 16
-"""Fixtures that an ad-hoc game is cut into, whatever the number of workers, so that all of them have work."""
+"""The number of fixtures of an ad-hoc game. It does not depend on the number of workers; all of them have work."""
 
 
 @dataclass(frozen=True)
 class Adhoc(StageConfig):
-    """Some tables between the same bots. The records decide what ranks."""
+    """Some tables between the same bots. They are ranked by games if any are won, otherwise by chips."""
 
     kind: Literal["independent"] = "independent"
     name: StageName = "play"
@@ -33,14 +33,14 @@ class Adhoc(StageConfig):
 
 
 def due(stage: Adhoc, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
-    """Return the blocks: the bots in the given order at table 1, changing seats from then on."""
+    """Return the blocks that have not been played. The bots sit in the given order at table 1, and then rotate."""
     share = min(BLOCK, -(-stage.tables // SHARES))
     group = f"{stage.name}/{contestants(field.bots)}"
     return unplayed(blocks(with_plan(stage, blank), group, field.bots, stage.tables, share), records)
 
 
 def suits(_game: Game, _rules: Any) -> bool:
-    """Return True: every game can be played so."""
+    """Return True: every game can be played ad hoc."""
     return True
 
 

@@ -1,11 +1,12 @@
-"""The kind `groups`: random groups of three to five, the best of each go on, until `until` bots are left.
+"""The kind `groups`: random groups of three to five bots; the best of each advance, until `until` bots are left.
 
-Source: the README of Banksalad Hold'em (random groups of five, two advance, repeated until five finalists). Where it is
-silent: HE-GROUPS groups are as equal as possible; a round that would leave fewer than five also takes the best third
-places by chips · HE-TOP2 equals are ranked by a lot drawn from the seed · HE-FEWER2 is in the scores (games/holdem.py).
+Source: the README of Banksalad Hold'em (random groups of five, two advance, repeated until five finalists). It does not
+define some cases. HE-GROUPS: groups are as equal as possible; if a round would leave fewer than five bots, the best third
+places by chips advance too. HE-TOP2: equal bots are ranked by a lot from the seed. HE-FEWER2 is in the scores
+(games/holdem.py).
 
-With several games a group, who came among the first more often is ahead, then who had more chips. Every draw has a path
-of its own in the seed: the groups of a round, the lot of a round, the lot of a game.
+With several games per group, bots are ranked by how often they advanced, then by chips. Every draw has its own seed
+path: the groups of a round, the lot of a round, the lot of a game.
 """
 
 from collections import Counter
@@ -41,20 +42,20 @@ Members = tuple[str, ...]
 
 
 class Place(NamedTuple):
-    """A bot where it came in its group: the games in which it advanced, and its mean chips."""
+    """A bot in the final order of its group: its mean chips, and the number of games in which it advanced."""
 
     bot: str
     chips: float
     advanced: int = 0
 
 
-# The arithmetic.
+# Pure functions on groups and scores.
 
 
 def groups_of(entrants: int) -> tuple[int, ...]:
-    """Return the sizes of as few and as equal groups as possible; raise ValueError below three.
+    """Return group sizes: as few groups as possible, as equal as possible. Raise ValueError for fewer than three bots.
 
-    Six to ten entrants make two groups, and so five finalists; up to five are one group, which is the final.
+    Six to ten entrants make two groups, which leave five finalists. Up to five make one group, which is the final.
     """
     if entrants < FEWEST:
         raise ValueError(f"{entrants} entrants: a group has {FEWEST} to {MOST} seats")
@@ -64,20 +65,20 @@ def groups_of(entrants: int) -> tuple[int, ...]:
 
 
 def drawn(bots: Sequence[str], luck: Shuffler) -> list[Members]:
-    """Return random groups of the bots."""
+    """Divide the bots into random groups."""
     order = luck.shuffled(bots)
     return [tuple(islice(order, size)) for size in groups_of(len(bots))]
 
 
 def placing(scores: Scores, lot: Iterable[int]) -> list[int]:
-    """Return the seats of a table, the best first, equals in the order of the lot (all seats, as drawn)."""
+    """Return the seats of a table, best first; equal seats in the order of the lot (all seats, as drawn)."""
     return sorted(lot, key=scores.__getitem__, reverse=True)
 
 
 def shares(scores: Scores, advance: int = ADVANCE) -> list[float]:
-    """Return how much of a game each seat has advanced in: 1 or 0, or its chance in the lot. They sum up to `advance`.
+    """Return whether each seat advanced: 1 or 0, or its chance if a lot decides. The sum is `advance`.
 
-    This is for statistics: over many games it is the rate of advancing, without the luck of the lots.
+    This is for statistics: the mean over many games is the rate of advancing, without the luck of the lots.
     """
     last = sorted(scores, reverse=True)[:advance][-1]
     sure, tied = sum(score > last for score in scores), scores.count(last)
@@ -85,9 +86,9 @@ def shares(scores: Scores, advance: int = ADVANCE) -> list[float]:
 
 
 def in_order(groups: Sequence[Sequence[Place]], lot: Sequence[str]) -> list[str]:
-    """Return all bots of several groups, each given best first: all the firsts, then the seconds, and so on.
+    """Return all bots of several groups, each given best first: all first places, then all second places, and so on.
 
-    Those who came in the same place are ordered by their chips, equals by the lot (all bots, as drawn).
+    Bots in the same place are ordered by chips. Equal bots are ordered by the lot (all bots, as drawn).
     """
     ranked = [
         (nth, -place.chips, lot.index(place.bot), place.bot) for group in groups for nth, place in enumerate(group)
@@ -96,9 +97,9 @@ def in_order(groups: Sequence[Sequence[Place]], lot: Sequence[str]) -> list[str]
 
 
 def going_on(groups: int, entrants: int, advance: int, until: int) -> int:
-    """Return how many go on from a round: fewer than entered, and never so few that they are too few for what follows.
+    """Return how many bots advance from a round: fewer than entered, but enough for the next round.
 
-    One group is the last: it leaves `until`. Of several groups somebody stays behind in each.
+    A single group is the last round; it leaves `until` bots. In each of several groups at least one bot is eliminated.
     """
     if groups == 1:
         return until
@@ -110,12 +111,12 @@ def going_on(groups: int, entrants: int, advance: int, until: int) -> int:
 
 @dataclass(frozen=True)
 class Groups(StageConfig):
-    """Random groups, the best of each go on, until `until` bots are left; the final is a stage with `advance = 1`."""
+    """Random groups; the best of each advance, until `until` bots are left. The final is a stage with `advance = 1`."""
 
     kind: Literal["groups"] = "groups"
     advance: Few = 2
     repeat: Many = 1
-    until: Few = 0  # 0: five, or one where one advances
+    until: Few = 0  # 0: five; or one, if only one advances
     rank_by: tuple[Annotated[str, rankings("advances", "chips")], ...] = (
         "advances",
         "chips",
@@ -124,7 +125,7 @@ class Groups(StageConfig):
 
 
 def complete(stage: Groups) -> Groups:
-    """Fill in `until`. Raise ImpossibleStageError if fewer bots than advance of each group shall be left."""
+    """Fill in `until`. Raise ImpossibleStageError if it is less than the number of bots that advance from each group."""
     stage = replace(stage, until=stage.until or (FINALISTS if stage.advance > 1 else 1))
     if stage.until < stage.advance:
         message = f"until = {stage.until} can not be reached: {stage.advance} of each group advance"
@@ -133,7 +134,7 @@ def complete(stage: Groups) -> Groups:
 
 
 def games(stage: Groups, entrants: int) -> tuple[int, int]:
-    """Return how many games a whole stage of so many bots plays, and how many bots it leaves."""
+    """Return how many games a whole stage with this many bots plays, and how many bots it leaves."""
     played = 0
     while entrants > stage.until:
         count = len(groups_of(entrants))
@@ -143,7 +144,7 @@ def games(stage: Groups, entrants: int) -> tuple[int, int]:
 
 
 class Contest(NamedTuple):
-    """A stage of groups: its config, the bots that enter, the tournament's seed, and what has been played, by path."""
+    """A stage of groups: its config, its bots, the seed of the tournament, and the records so far by path."""
 
     stage: Groups
     bots: Sequence[str]
@@ -151,17 +152,17 @@ class Contest(NamedTuple):
     records: Records
 
     def luck(self, number: int, draw: str) -> Luck:
-        """Return the luck of a round's draw."""
+        """Return the luck for one draw of a round."""
         return Luck(self.seed, f"{self.stage.name}/{number}/{draw}")
 
 
 class Round(NamedTuple):
-    """One round: its groups, and all its bots in the order that decides who goes on; None until all has been played."""
+    """One round: its groups, and its bots in the order that decides which advance; None until all games are played."""
 
     number: int
     groups: list[Members]
     order: list[str] | None
-    ahead: list[str]  # who goes on
+    ahead: list[str]  # the bots that advance
 
 
 def paths(contest: Contest, number: int, group: Members) -> list[str]:
@@ -171,7 +172,7 @@ def paths(contest: Contest, number: int, group: Members) -> list[str]:
 
 
 def rounds(contest: Contest) -> list[Round]:
-    """Return the rounds up to the one that is being played; none when nobody needs to be left behind."""
+    """Return the rounds up to the one that is being played; none if no bot has to be eliminated."""
     so_far: list[Round] = []
     entrants, until = sorted(contest.bots), contest.stage.until
     while len(entrants) > until:
@@ -187,7 +188,7 @@ def rounds(contest: Contest) -> list[Round]:
 
 
 def ranked(contest: Contest, number: int, groups: Sequence[Members]) -> list[str] | None:
-    """Return all bots of a round, the best first; None while a game is missing."""
+    """Return all bots of a round, best first; None while a game is missing."""
     if any(path not in contest.records for group in groups for path in paths(contest, number, group)):
         return None
     lot = list(contest.luck(number, "lot").shuffled(sorted(bot for group in groups for bot in group)))
@@ -195,7 +196,7 @@ def ranked(contest: Contest, number: int, groups: Sequence[Members]) -> list[str
 
 
 def places_of(contest: Contest, number: int, group: Members, lot: Sequence[str]) -> list[Place]:
-    """Return a group that has played all its games, the best first."""
+    """Return the places of a group that has played all its games, best first."""
     advanced, chips, score = Counter[str](), Counter[str](), Counter[str]()
     for path in paths(contest, number, group):
         final = {bot: result.final for bot, result in contest.records[path].results.items()}
@@ -210,12 +211,12 @@ def places_of(contest: Contest, number: int, group: Members, lot: Sequence[str])
 
 
 def contest_of(stage: Groups, field: Field, records: Records) -> Contest:
-    """Return a stage with everything that decides what is played in it."""
+    """Return a stage with everything that determines its fixtures."""
     return Contest(stage, field.bots, field.seed, records)
 
 
 def due(stage: Groups, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
-    """Return the games of the round under way that have not been played; nothing when the stage is over."""
+    """Return the games of the current round that have not been played; none if the stage is over."""
     contest, blank = contest_of(stage, field, records), with_plan(stage, blank)
     for now in rounds(contest)[-1:]:
         return [
@@ -228,7 +229,7 @@ def due(stage: Groups, blank: Fixture, field: Field, records: Records) -> list[F
 
 
 def places(stage: Groups, field: Field, records: Records) -> list[str]:
-    """Return all bots in the order of how far they have come: who is still in, then the last round's others, and so on."""
+    """Return all bots by the round they reached: first those still in, then those eliminated last, and so on."""
     order = list(field.bots)
     for played in rounds(contest_of(stage, field, records)):
         if played.order:
@@ -237,7 +238,7 @@ def places(stage: Groups, field: Field, records: Records) -> list[str]:
 
 
 def left(stage: Groups, field: Field, records: Records) -> list[str]:
-    """Return who is in for what comes after the stage, or still in while it is played; the best first."""
+    """Return the bots that play the next stage, or that are still in while this one is played; best first."""
     still_in = list(field.bots)
     for played in rounds(contest_of(stage, field, records)):
         still_in = played.ahead or still_in
@@ -251,9 +252,9 @@ def size(stage: Groups, _blank: Fixture, bots: int) -> Size:
 
 
 def counted(stage: Groups, records: Sequence[Record]) -> list[Record]:
-    """Return records as the standings count them: a game is won by advancing, and the least chips are none.
+    """Return the records as the standings count them: advancing is a win, and negative scores count as 0 chips.
 
-    Equals at the edge share what is left of the places, so a win may be a part: the luck of a lot does not count.
+    Equal bots at the edge share the remaining places, so a win can be a fraction: the luck of a lot does not count.
     """
     return [record._replace(results=_advanced(record.results, stage.advance)) for record in records]
 
@@ -267,12 +268,12 @@ def _advanced(results: Mapping[str, Result], advance: int) -> dict[str, Result]:
 
 
 def groups(records: Sequence[Record], later: Container[str]) -> tuple[Group, ...]:
-    """Return the groups, round by round; `later` are the bots that have played in a later stage."""
+    """Return the groups of all rounds; `later` has the bots that have played in a later stage."""
     found: dict[str, dict[str, list[Result]]] = {}
     for record in records:
         for bot, result in record.results.items():
             found.setdefault(record.path.rpartition("/")[0], {}).setdefault(bot, []).append(result)
-    rounds = {name: int(name.split("/")[-2]) for name in found}  # groups/2/A+B+C: a name has the round in it
+    rounds = {name: int(name.split("/")[-2]) for name in found}  # the name groups/2/A+B+C contains the round
     went = {
         bot: max(rounds[name] for name, sat in found.items() if bot in sat) for sat in found.values() for bot in sat
     }

@@ -1,4 +1,4 @@
-"""What a kind of stage is, and what the kinds share."""
+"""Defines a kind of stage, and what all kinds share."""
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from host.games.engine import Game
 from host.play.records import Fixture, Record
 
 BLOCK = 10_000
-"""Tables of one fixture between two bots; never less for speed's sake, or results would depend on it."""
+"""Tables in one fixture between two bots. Do not change it for speed: results would depend on it."""
 
 BLANK = Fixture("", None, "", "", (), 0)
 
 Records = Mapping[str, Record]
-"""What has been played in a stage, by path."""
+"""The records of a stage, by path."""
 
 
-# What croupier.toml and the journal say of a stage.
+# A stage in croupier.toml and in the journal.
 
 FORBID: Any = {"extra": "forbid"}
 
@@ -26,11 +26,11 @@ BotCount = Annotated[int, integer(1, 10_000)]
 Many = Annotated[int, integer(1, 10_000_000)]
 Few = Annotated[int, integer(1, 1000)]
 OWN_RANKINGS: list[str] = []
-"""Names of the rankings that organisers have brought: every kind may be ranked by them."""
+"""The names of custom rankings; every kind of stage can use them."""
 
 
 def rankings(*names: str) -> ValueType:
-    """Return what a word of `rank_by` is: one of these rankings, or an organiser's own."""
+    """Return the type of a name in `rank_by`: one of these rankings, or a custom one."""
     return one_of(lambda: (*names, *OWN_RANKINGS), "way to rank here")
 
 
@@ -39,7 +39,7 @@ Ranked = Annotated[str, rankings("games", "hands", "chips", "advances")]
 
 @dataclass(frozen=True)
 class StageConfig:
-    """What a [[stage]] says, whatever its kind. A kind adds keys of its own, and narrows `kind` and `rank_by`."""
+    """The keys that every [[stage]] has. Each kind adds its own keys, and restricts `kind` and `rank_by`."""
 
     __pydantic_config__: ClassVar[Any] = FORBID
 
@@ -59,13 +59,13 @@ class ImpossibleStageError(ValueError):
         self.key, self.message, self.hint = key, message, hint
 
 
-# What a kind is given, and what it gives.
+# The arguments and results of a kind's functions.
 
 
 class Field(NamedTuple):
-    """The bots that play a stage, best first where an earlier stage has ranked them, and the tournament's seed for draws.
+    """The bots of a stage, best first if an earlier stage has ranked them, and the seed of the tournament for draws.
 
-    With `stop_early` a pair ends when its order is certain, judged by its blocks one after another.
+    With `stop_early`, a pair ends as soon as its order is certain; this is tested after each of its blocks.
     """
 
     bots: Sequence[str]
@@ -74,7 +74,7 @@ class Field(NamedTuple):
 
 
 class Size(NamedTuple):
-    """How much a whole stage plays, and how many bots go on from it."""
+    """The number of fixtures and tables of a whole stage, and how many bots play the next stage."""
 
     fixtures: int
     tables: int
@@ -83,7 +83,7 @@ class Size(NamedTuple):
 
 
 class Tie(NamedTuple):
-    """Two bots that meet in a bracket; None is a bye or still open. The sets are those won so far."""
+    """Two bots that meet in a bracket; None is a bye or still open. `sets` counts the sets that each has won."""
 
     bots: tuple[str | None, str | None]
     sets: tuple[int, int]
@@ -91,7 +91,7 @@ class Tie(NamedTuple):
 
 
 class Bracket(NamedTuple):
-    """One round of a bracket in one part of the field: the ties that play for places `first` to `last`."""
+    """One round of a part of a bracket: the ties for places `first` to `last`."""
 
     round: int
     first: int
@@ -100,9 +100,9 @@ class Bracket(NamedTuple):
 
 
 class GroupSeat(NamedTuple):
-    """A bot in a group: its mean chips, the games in which it was among the first, and whether it has played on since.
+    """A bot in a group: its mean chips, the games in which it advanced, and whether it has played in a later round.
 
-    A share of a tie counts as a part of a game.
+    If equal bots share a place, a fraction of a game counts.
     """
 
     bot: str
@@ -112,7 +112,7 @@ class GroupSeat(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Bots that sat at the same tables, best first."""
+    """The bots of a group, best first."""
 
     name: str
     round: int
@@ -125,54 +125,54 @@ C = TypeVar("C", bound=StageConfig)
 
 @dataclass(frozen=True)
 class Kind(Generic[C]):
-    """A kind of stage: one object with everything that is particular to it. All functions are pure.
+    """A kind of stage: one object with everything that is specific to it. All functions are pure.
 
-    The first five fields are needed; the others have the values of a plain kind, whose standings alone rank the bots.
+    The first five fields are required. The defaults of the others describe a kind whose standings rank the bots.
     """
 
     name: str  # the `kind` of croupier.toml, and that of `config`
     config: type[C]
     due: Callable[[C, Fixture, Field, Records], list[Fixture]]
-    """Return what may be played now, nothing if the stage is over; the fixture given has the game and its rules."""
+    """Return the fixtures that may be played now; none if the stage is over. The given fixture has the game and its rules."""
     suits: Callable[[Game, Any], bool]
-    """Return whether a game and its rules can be played so."""
-    needs: str  # what `suits` asks for, in words
+    """Return whether a game with these rules can be played in this kind of stage."""
+    needs: str  # the condition of `suits` in words
 
     complete: Callable[[C], C] | None = None
-    """Fill in what depends on other keys. Raise ImpossibleStageError if they contradict each other."""
+    """Fill in keys that depend on other keys. Raise ImpossibleStageError if keys contradict each other."""
     default_stages: tuple[C, ...] = ()
-    """The stages of a tournament that names none. The first kind that suits its game, and has any, decides."""
+    """The stages of a tournament that configures none, from the first suitable kind that has default stages."""
     template: str = ""
     """What `croupier new` writes into croupier.toml; {tables}, {tourneys} and {set} are numbers."""
 
     places: Callable[[C, Field, Records], list[str]] | None = None
-    """Return the bots in the order of what they have reached so far. None: the standings rank them."""
+    """Return the bots in the order of their places so far. None: the standings rank them."""
     left: Callable[[C, Field, Records], list[str]] | None = None
     """Return the bots that play the next stage, best first. None: all of them do."""
     size: Callable[[C, Fixture, int], Size] | None = None
-    """Count a whole stage of a number of bots. None: all of it is due at once."""
-    drawn: bool = False  # whether the seed decides who meets whom
+    """Count a whole stage with this many bots. None: all its fixtures are due at once."""
+    drawn: bool = False  # whether the seed decides which bots meet
     tourneys: bool = False
-    """Whether a fixture is a whole tourney: its tables follow from each other, and the seed draws their seats."""
+    """Whether a fixture is a whole tourney: each table depends on the previous ones, and the seed draws the seats."""
 
     counted: Callable[[C, Sequence[Record]], list[Record]] | None = None
     """Return records as the standings count them. None: as they are."""
-    unit: Literal["table", "fixture"] = "table"  # what is independent of all others: the unit of luck
+    unit: Literal["table", "fixture"] = "table"  # the statistically independent unit
     unit_key: str = "tables"  # the key of croupier.toml that decides how many units are played
     comparison: Literal["all", "shared", "none"] = "all"
-    """Which results compare two bots: all, those of units in which both took part, or none: places need no intervals."""
+    """The results that compare two bots: all; only those of units that both played; or none, if places rank the bots."""
 
     bracket: Callable[[C, Sequence[str], Records], tuple[Bracket, ...]] | None = None
     """Return the rounds of a bracket, from the bots in the order of the stage before. None: there is no bracket."""
     groups: Callable[[Sequence[Record], Container[str]], tuple[Group, ...]] | None = None
-    """Return the groups of a stage; the second argument are the bots of later stages. None: there are no groups."""
+    """Return the groups of a stage; the second argument has the bots of later stages. None: there are no groups."""
 
 
-# What the kinds share.
+# Shared by the kinds.
 
 
 def contestants(bots: Sequence[str]) -> str:
-    """Return how a seed path names the bots that play: sorted, so that the order of entry decides nothing."""
+    """Return the bots as part of a seed path. They are sorted, so that the order of entry has no effect."""
     return "+".join(sorted(bot.replace("%", "%25").replace("+", "%2B") for bot in bots))
 
 
@@ -184,9 +184,9 @@ def with_plan(stage: StageConfig, blank: Fixture) -> Fixture:
 def blocks(
     blank: Fixture, group: str, bots: Sequence[str], tables: int, block: int = BLOCK, start: int = 1
 ) -> list[Fixture]:
-    """Return a number of tables between the same bots as fixtures of at most `block`; those before `start` left out.
+    """Divide tables `start` to `tables` between the same bots into fixtures of at most `block` tables.
 
-    No deal that tables share is cut in two.
+    Tables that share a deal stay in one fixture.
     """
     if blank.plan == "mirrored":
         block += -block % len(bots)
@@ -208,5 +208,5 @@ def unplayed(fixtures: Sequence[Fixture], records: Records) -> list[Fixture]:
 
 
 def two_can_play(game: Game, _rules: Any) -> bool:
-    """Return whether two bots can play a game, and one can win it."""
+    """Return whether two bots can play a game, and the game has winners."""
     return game.seats[0] <= 2 <= game.seats[1] and game.winners is not None

@@ -1,4 +1,4 @@
-"""The kind `knockout`: a bracket of sets that plays out every place (the Pazaak Cup)."""
+"""The kind `knockout`: a bracket of sets that decides every place (the Pazaak Cup)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from host.tournament.stages.kind import (
 
 @dataclass(frozen=True)
 class Knockout(StageConfig):
-    """A bracket of sets; a tie is won by the bot that first wins `first_to` of them."""
+    """A bracket of sets. The bot that first wins `first_to` sets wins the tie."""
 
     kind: Literal["knockout"] = "knockout"
     set: Many = 100_000
@@ -39,7 +39,7 @@ class Knockout(StageConfig):
 
 
 def due(stage: Knockout, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
-    """Return the next set of every tie that may be played (full placement, sets first to `first_to`)."""
+    """Return the next set of every open tie (full placement bracket, sets first to `first_to`)."""
     return [
         block
         for tie in pairing.knockout(field.bots, lambda pair: tie_winner(stage, pair, records)).due
@@ -54,13 +54,13 @@ def size(stage: Knockout, blank: Fixture, bots: int) -> Size:
 
 
 def set_of(stage: Knockout, blank: Fixture, tie: pairing.Pair, number: int) -> list[Fixture]:
-    """Return the blocks of a tie's set 1, 2, 3 …"""
+    """Return the blocks of one set of a tie; sets are numbered from 1."""
     pair = tuple(sorted(tie))
     return blocks(with_plan(stage, blank), f"{stage.name}/{contestants(pair)}/set {number}", pair, stage.set)
 
 
 def sets_won(stage: Knockout, tie: pairing.Pair, records: Records) -> list[str | None]:
-    """Return the winner of each set that has been played whole; None for one that does not count (PZ-CUPTIE)."""
+    """Return the winner of each complete set; None for a set that does not count (PZ-CUPTIE)."""
     won: list[str | None] = []
     while True:
         played = [records.get(block.path) for block in set_of(stage, BLANK, tie, len(won) + 1)]
@@ -75,19 +75,19 @@ def sets_won(stage: Knockout, tie: pairing.Pair, records: Records) -> list[str |
 
 
 def tie_winner(stage: Knockout, tie: pairing.Pair, records: Records) -> str | None:
-    """Return the winner of a tie; None while there is none."""
+    """Return the winner of a tie; None if it is still open."""
     return pairing.match_winner(sets_won(stage, tie, records), stage.first_to)
 
 
 def places(stage: Knockout, field: Field, records: Records) -> list[str]:
-    """Return the places that are decided, then the bots that still play for theirs, in the order of their seeding."""
+    """Return the bots by place. Open places are filled, in seeding order, with the bots that still play."""
     decided = pairing.knockout(field.bots, lambda pair: tie_winner(stage, pair, records)).places
     playing = iter([bot for bot in field.bots if bot not in decided])
     return [next(playing) if bot is None else bot for bot in decided]
 
 
 def bracket(stage: Knockout, order: Sequence[str], records: Records) -> tuple[Bracket, ...]:
-    """Return the rounds, as far as they are drawn (pairing.placement, followed down)."""
+    """Return the rounds whose ties are known so far. Follows the recursion of pairing.placement."""
     found: list[Bracket] = []
 
     def follow(group: list[str | None], number: int, first: int, real: bool) -> None:

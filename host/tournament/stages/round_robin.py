@@ -1,4 +1,4 @@
-"""The kind `round-robin`: every pair meets."""
+"""The kind `round-robin`: every pair of bots plays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ from host.tournament.stages.kind import (
 from host.tournament.statistics import sequential
 
 CERTAIN_ELO = (-5.0, 5.0)
-"""Elo between which a pair's order is not worth knowing: the bounds of the test that may end it early."""
+"""The bounds, in Elo, of the sequential test that can end a pair early."""
 
 
 @dataclass(frozen=True)
 class RoundRobin(StageConfig):
-    """Every pair meets, seats alternating."""
+    """Every pair plays, with alternating seats."""
 
     kind: Literal["round-robin"] = "round-robin"
     tables_per_pair: Many = 100_000
@@ -37,7 +37,7 @@ class RoundRobin(StageConfig):
 
 
 def due(stage: RoundRobin, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
-    """Return every pair's blocks that have not been played; one at a time where a pair may end early."""
+    """Return the unplayed blocks of every pair; only the next one if a pair may end early."""
     due = []
     for pair in pairing.round_robin(sorted(field.bots)):
         group = f"{stage.name}/{contestants(pair)}"
@@ -51,7 +51,7 @@ def due(stage: RoundRobin, blank: Fixture, field: Field, records: Records) -> li
 
 
 def certain(played: Sequence[Record], pair: pairing.Pair) -> bool:
-    """Return whether it is certain which of a pair is the better: a sequential test has decided, either way."""
+    """Return whether the sequential test has decided which bot of a pair is the better one."""
     one, two = (round(sum(record.results[bot].wins for record in played)) for bot in pair)
     tables = sum(record.results[pair[0]].tables for record in played)
     return bool(sequential(one, tables - one - two, two, CERTAIN_ELO).accepted)

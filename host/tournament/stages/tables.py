@@ -10,7 +10,7 @@ from host.tournament.stages.kind import Field, Kind, Many, Records, StageConfig,
 
 @dataclass(frozen=True)
 class Tables(StageConfig):
-    """All bots play the same number of rounds at changing tables and keep their chips; each tourney starts again."""
+    """All bots play the same number of rounds at changing tables and keep their chips during a tourney."""
 
     kind: Literal["tables"] = "tables"
     tourneys: Many = 25
@@ -19,7 +19,7 @@ class Tables(StageConfig):
 
 
 def due(stage: Tables, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
-    """Return every tourney that has not been played: none depends on another, so all may be played at once."""
+    """Return every unplayed tourney. Tourneys do not depend on each other, so all may be played at once."""
     plan = "mirrored tourney" if stage.mirror else "tourney"
     tourney = blank._replace(plan=plan, bots=tuple(sorted(field.bots)), tables=stage.rounds)
     numbers = range(1, stage.tourneys + 1)
@@ -27,7 +27,7 @@ def due(stage: Tables, blank: Fixture, field: Field, records: Records) -> list[F
 
 
 def suits(game: Game, _rules: Any) -> bool:
-    """Return whether a game's chips can go from table to table."""
+    """Return whether the chips of a game can be carried from table to table."""
     return game.chips == "tourney"
 
 
