@@ -1,1 +1,1 @@
-"""What has been played, for people and for programs."""
+"""Report what has been played, to people and to programs."""

@@ -21,11 +21,11 @@ WITHHELD = ""
 class Names:
     """The names that bots have in a report. A bot without a mask keeps its own name.
 
-    What a bot has written itself is cleared of all names and authors, but a bot can still give itself away.
+    Names and authors are removed from what a bot wrote, but a bot can still reveal itself in other ways.
     """
 
     masks: Mapping[str, str] = field(default_factory=dict)  # in the order of the masks' numbers
-    secret: re.Pattern[str] | None = None  # names and authors; None: nothing is cleared
+    secret: re.Pattern[str] | None = None  # names and authors to remove; None: nothing is removed
     real_paths: Mapping[str, str] = field(default_factory=dict)  # of fixtures, by their masked paths
 
     def bot(self, name: str) -> str:
@@ -37,7 +37,7 @@ class Names:
         return [self.bot(name) for name in names]
 
     def metadata(self, known: Mapping[str, str]) -> dict[str, str]:
-        """Return what is known of a run; the config has no bots if names are masked."""
+        """Return the metadata of a run. If names are masked, its config has no bots."""
         if not self.masks:
             return dict(known)
         config = json.loads(known.get("config", "{}"))
@@ -48,16 +48,16 @@ class Names:
         return {**known, **masked, "config": json.dumps({key: config[key] for key in config if key != "bots"})}
 
     def bots(self, known: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        """Return the bots by the names of the report; masked ones have neither author nor hash."""
+        """Return the bots by the names of the report. If names are masked, authors and hashes are withheld."""
         hidden = {"author": WITHHELD, "sha256": WITHHELD} if self.masks else {}
         return {self.bot(name): known[name] | hidden for name in self.masks or known if name in known}
 
     def path(self, path: str) -> str:
-        """Return the path of a fixture or of a table, its bots by the names of the report."""
+        """Return the path of a fixture or of a table with the names of the report."""
         return "/".join(map(self._part, path.split("/"))) if self.masks else path
 
     def record(self, record: Record) -> Record:
-        """Return a record by the names of the report."""
+        """Return a record with the names of the report."""
         if not self.masks:
             return record
         return record._replace(
@@ -70,16 +70,16 @@ class Names:
         )
 
     def scored(self, journal: Journal, path: str) -> tuple[dict[str, Any], bytes]:
-        """Return what a fixture is about and its scores; `path` and its bots are by the names of the report."""
+        """Return a fixture's description and its scores. `path` and the bots have the names of the report."""
         about, scores = journal.scores_of(self.real_paths.get(path, path))
         return about | {"path": path, "bots": self.all_of(about["bots"])}, scores
 
     def effects(self, found: Effects) -> Effects:
-        """Return effects by the names of the report."""
+        """Return effects with the names of the report."""
         return found._replace(late=tuple(effect._replace(bot=self.bot(effect.bot)) for effect in found.late))
 
     def evidence(self, piece: Evidence) -> Evidence:
-        """Return evidence by the names of the report."""
+        """Return evidence with the names of the report."""
         return piece._replace(
             bot=self.bot(piece.bot),
             detail=self._cleared(piece.detail),
@@ -89,7 +89,7 @@ class Names:
         )
 
     def _part(self, part: str) -> str:
-        """Return a part of a path; a part that names the bots that play (stages.contestants) names their masks."""
+        """Return a part of a path. If it names the bots of a pairing (stages.contestants), replace them by their masks."""
         bots = [unquote(name) for name in part.split("+")]
         masked = len(bots) > 1 and all(bot in self.masks for bot in bots)
         return contestants(self.all_of(bots)) if masked else part
@@ -102,11 +102,11 @@ class Names:
 
 
 REAL_NAMES = Names()
-"""Every bot by its own name."""
+"""Gives every bot its own name."""
 
 
 def numbered(journal: Journal) -> Names:
-    """Return names for judges: Bot 1, Bot 2, …; which bot is Bot 3 differs from run to run."""
+    """Return names for judges: Bot 1, Bot 2, …; the numbers of the bots differ from run to run."""
     bots = journal.bots()
     salt = journal.metadata().get("seed_sha256", "")
     order = sorted(bots, key=lambda bot: hashlib.sha256(f"{salt}/{bot}".encode()).digest())

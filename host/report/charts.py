@@ -1,4 +1,4 @@
-"""What pages draw: figures in words, and where the lines, bars and whiskers of their small pictures lie."""
+"""Compute what pages draw: figures as text, and the lines, bars and whiskers of small charts."""
 
 import math
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ def dur(seconds: float | None) -> str:
 
 
 def value(row: Row) -> str:
-    """Return what ranks a bot: "60.59 %" or chips."""
+    """Return the value that ranks a bot: "60.59 %" or chips."""
     return row.ranking.spelled(row.first)
 
 
 def ranked(row: Row, word: str) -> str:
-    """Return what a bot is worth by one of the rankings of its stage, with half of its interval."""
+    """Return a bot's value in one of its stage's rankings, with half the width of its interval."""
     ranking, estimate = RANKINGS[word], row.estimates[word]
     half = ranking.half_width(estimate)
     return ranking.spelled(estimate) + (f" ± {half}" if half != NONE else "")
@@ -37,7 +37,7 @@ def ranking_title(word: str) -> str:
 
 
 def figure(row: Row) -> str:
-    """Return what ranks a bot, in words; or what says more than that."""
+    """Return the value that ranks a bot, with its unit; or that of `Ranking.lead`, which says more."""
     word = row.ranking.lead or row.ranking.name
     ranking, estimate = RANKINGS[word], row.estimates.get(word, row.first)
     return f"{ranking.spelled(estimate)} {ranking.unit}".rstrip()
@@ -49,14 +49,14 @@ def half(row: Row) -> str:
 
 
 def margin(row: Row) -> str:
-    """Return a row's interval in words; or what ranks it, if the figure beside it is another."""
+    """Return a row's interval as text; or the value that ranks it, if `figure` shows another one."""
     if row.ranking.lead:
         return row.ranking.phrase_of(row.first, row.tables)
     return "no interval yet" if half(row) == NONE else f"± {half(row)}"
 
 
 def difference(effect: LateEffect, unit: str) -> str:
-    """Return how much more a bot has won late: "+0.12 ± 0.30 %", or chips."""
+    """Return how much more a bot won late than early: "+0.12 ± 0.30 %", or chips."""
     if effect.more is None or effect.high is None:
         return NONE
     factor, word = (100, "%") if unit == "games" else (1, "chips")
@@ -64,14 +64,14 @@ def difference(effect: LateEffect, unit: str) -> str:
 
 
 def seat_mean(row: SeatRow, unit: str) -> str:
-    """Return what was won in a seat: "50.12 ± 0.30 %", or chips a table."""
+    """Return the mean gain in a seat: "50.12 ± 0.30 %", or chips per table."""
     factor, word = (100, "%") if unit == "games" else (1, "chips")
     half = "" if row.low is None or row.high is None else f" ± {factor * (row.high - row.low) / 2:.2f}"
     return f"{factor * row.mean:.2f}{half} {word}"
 
 
 def verdict(found: Effects) -> str:
-    """Return in words whether there are any effects."""
+    """Return a sentence about the effects of seats and of playing late."""
     if all(row.low is None for row in found.seats.rows):
         return "too few tables were played to measure what a seat, or playing late, is worth."
     seen = [effect.bot for effect in found.late if effect.seen]
@@ -86,7 +86,7 @@ def verdict(found: Effects) -> str:
 
 
 class Scale(NamedTuple):
-    """The axis that the whiskers of a table share."""
+    """The common axis of a table's whiskers."""
 
     low: float
     high: float
@@ -94,12 +94,12 @@ class Scale(NamedTuple):
     title: str
 
     def x(self, at: float) -> float:
-        """Return where a value lies between 6 and 234."""
+        """Return the x coordinate of a value, from 6 to 234."""
         return round(6 + 228 * (at - self.low) / (self.high - self.low), 1)
 
 
 class Whisker(NamedTuple):
-    """One row's whisker, on a picture 240 wide."""
+    """The interval of one row, in a chart 240 units wide."""
 
     low: float | None
     at: float | None
@@ -114,7 +114,7 @@ def scale(rows: Sequence[Row]) -> Scale:
     room = (high - low) * 0.04 or abs(high) * 0.1 or 1.0
     rates = any(row.ranking.percent for row in rows)
     low, high = max(low - room, 0.0) if low >= 0 else low - room, high + room
-    high = min(high, 1.0) if rates else high  # no more than all of the games are won
+    high = min(high, 1.0) if rates else high  # a rate is at most 1
     step = 10 ** math.floor(math.log10(high - low))
     step = next(step * part for part in (0.2, 0.5, 1, 2, 5) if (high - low) / (step * part) <= 6)
     marks = [step * number for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
@@ -134,7 +134,7 @@ def whisker(row: Row, axis: Scale) -> Whisker:
 
 
 def nearest(bot: BotSummary, stage: Stage) -> list[tuple[str, Pair]]:
-    """Return a bot's opponents and its results against them; of very many those that stand nearest to it in a stage."""
+    """Return a bot's opponents and its results against them; of very many, those nearest in a stage's ranking."""
     place = {row.bot: nth for nth, row in enumerate(stage.rows)}
     mine = place.get(bot.name, 0)
     near = sorted((other for other, _ in bot.opponents), key=lambda other: abs(place.get(other, len(place)) - mine))
@@ -143,7 +143,7 @@ def nearest(bot: BotSummary, stage: Stage) -> list[tuple[str, Pair]]:
 
 
 class Bar(NamedTuple):
-    """One bar of a histogram, on a picture 640 × 190."""
+    """One bar of a histogram, in a chart of 640 × 190 units."""
 
     x: float
     y: float
@@ -163,11 +163,11 @@ class Bars(NamedTuple):
 
 
 TOGETHER = "together with the one before"
-"""When answers come that take no time: those of a bot that is asked for many tables at once."""
+"""The time of answers that took no time of their own: a bot can answer for many tables at once."""
 
 
 def bars(spent: Spent) -> Bars:
-    """Return the histogram of a bot's answer times, its limit in the picture; the first bar may begin at nothing."""
+    """Return the histogram of a bot's answer times, with its limit. The first bar can be for answers that took no time."""
     counts = [count for _, _, count in spent.walls]
     used = [at for at, count in enumerate(counts) if count]
     first, last = min(used), max(used)
@@ -202,7 +202,7 @@ def bars(spent: Spent) -> Bars:
 
 
 def quantile(spent: Spent, percent: int) -> float:
-    """Return the time below which so many of 100 answers stayed: the upper edge of a bar, or the slowest answer."""
+    """Return the seconds within which `percent` of 100 answers came: the upper edge of a bar, or the slowest answer."""
     seen, total = 0, sum(count for _, _, count in spent.walls)
     for _, below, count in spent.walls:
         seen += count
@@ -212,7 +212,7 @@ def quantile(spent: Spent, percent: int) -> float:
 
 
 class Line(NamedTuple):
-    """A line of points as SVG has them, and where its name stands."""
+    """A line: its points as SVG text, its name, its colour, and the height `y` of the name."""
 
     points: str
     name: str
@@ -221,7 +221,7 @@ class Line(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """A picture of lines, 640 wide: `down` and `along` are marks on its axes, and `label` says it in words."""
+    """A line chart 640 units wide. `down` and `along` are marks on its axes; `label` describes it for screen readers."""
 
     height: int
     lines: list[Line]
@@ -231,14 +231,14 @@ class Lines(NamedTuple):
     band: str = ""
 
 
-OPPONENTS = 40  # of a bot, listed on its page
-WAYS = 40  # of bots through a stage, drawn in one picture
-LEFT, RIGHT, ALONE = 60, 458, 606  # where lines begin, and end with and without names behind them
+OPPONENTS = 40  # listed on a bot's page, at most
+WAYS = 40  # lines of bots in one chart of ranks, at most
+LEFT, RIGHT, ALONE = 60, 458, 606  # where lines begin, and where they end with and without names behind them
 COLOURS = 10
 
 
 def separate_labels(places: Sequence[float], apart: float) -> list[float]:
-    """Return places pushed down until they are so far apart, in the order given."""
+    """Return places moved down until they are `apart` units from each other, in the given order."""
     order = sorted(range(len(places)), key=lambda nth: places[nth])
     pushed, least = [0.0] * len(places), -apart
     for nth in order:
@@ -247,25 +247,25 @@ def separate_labels(places: Sequence[float], apart: float) -> list[float]:
 
 
 def path(points: Sequence[tuple[float, float]]) -> str:
-    """Return points as SVG has them."""
+    """Return points as SVG text."""
     return " ".join(f"{x:.0f},{y:.1f}" for x, y in points)
 
 
 def along(values: Sequence[int], right: int, pieces: int = 5) -> list[tuple[float, str]]:
-    """Return marks below a picture whose values lie evenly from LEFT to `right`."""
+    """Return marks below a chart whose values are spaced evenly from LEFT to `right`."""
     last = len(values) - 1
     places = sorted({last * nth // pieces for nth in range(pieces + 1)}) if last > 0 else [0]
     return [(round(LEFT + (right - LEFT) * nth / max(1, last)), thousands(values[nth])) for nth in places]
 
 
 def drawn(places: Sequence[int | None], right: int, count: int) -> list[tuple[float, float]]:
-    """Return the points of a line of places out of `count`, the first on top; it begins where there is one."""
+    """Return the points of a line of ranks out of `count`, the first rank on top. Skip ranks that are None."""
     step, apart = (right - LEFT) / max(1, len(places) - 1), _apart(count)
     return [(LEFT + step * nth, 14 + apart * (place - 1)) for nth, place in enumerate(places) if place is not None]
 
 
 def rank_lines(ranks: Ranks) -> Lines:
-    """Return everybody's way through a stage; of very many bots, that of those who were first at the end."""
+    """Return the ranks of all bots over time; of very many bots, only of those that ended first."""
     count = len(ranks.of)
     ended = {bot: places[-1] or count for bot, places in ranks.of.items()}
     last = dict(sorted(ended.items(), key=lambda one: one[1])[:WAYS])
@@ -282,7 +282,7 @@ def rank_lines(ranks: Ranks) -> Lines:
 
 
 def rank_line(ranks: Ranks, bot: str) -> Lines | None:
-    """Return one bot's way through a stage; None where it has not been seen."""
+    """Return the ranks of one bot over time; None if it has none yet."""
     places, count = ranks.of.get(bot, ()), len(ranks.of)
     seen = [place for place in places if place is not None]
     if not seen:
@@ -293,7 +293,7 @@ def rank_line(ranks: Ranks, bot: str) -> Lines | None:
 
 
 def _apart(count: int) -> float:
-    """Return how far two ranks lie apart: closer where a picture of so many would not fit on a screen."""
+    """Return the distance of two ranks: smaller for many bots, so that the chart fits on a screen."""
     return min(20.0, 800 / count)
 
 
@@ -307,8 +307,8 @@ def _ranks(count: int) -> list[tuple[float, str]]:
 
 
 def score_line(duel: Duel, unit: str) -> Lines:
-    """Return how a pair's score ran, with the band in which the truth may lie."""
-    settled = duel.points[len(duel.points) // 4 :]  # the first few say little, and would make the rest a flat line
+    """Return how a pair's score developed, with its 95 % interval as a band."""
+    settled = duel.points[len(duel.points) // 4 :]  # the first points vary most, and would flatten the rest
     low, high = min(point.low for point in settled), max(point.high for point in settled)
     low, high = max(0.0, min(low, 0.48)), min(1.0, max(high, 0.52))
     step = next(each for each in (0.01, 0.02, 0.05, 0.1, 0.2) if (high - low) / each <= 6)
@@ -334,7 +334,7 @@ def score_line(duel: Duel, unit: str) -> Lines:
 
 
 def chip_lines(chips: Chips) -> Lines:
-    """Return everybody's chips, round by round."""
+    """Return the chips of all bots, round by round."""
     most = max(max(line) for _, line in chips.of) or 1
     step = next(each * 10**power for power in range(9) for each in (1, 2, 5) if most / (each * 10**power) <= 5)
 
@@ -374,4 +374,4 @@ DRAWN = (
     score_line,
     chip_lines,
 )
-"""What templates may call."""
+"""The filters that templates can call."""

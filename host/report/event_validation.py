@@ -1,4 +1,4 @@
-"""What a game tells of its tables, looked at before it reaches a page: an organiser's own may tell anything."""
+"""Validate the events of an organiser's own game before they reach a page: its code can report anything."""
 
 import contextlib
 import math
@@ -14,15 +14,15 @@ from protocols.wire import Fault, Move
 
 NAME = re.compile(r"[a-z][a-z0-9_.]{0,39}")
 RESERVED = frozenset({"table.start", "ask", "answer", "turn", "table.end"})
-"""Events that croupier tells of every game by itself."""
+"""Events that croupier itself reports for every game."""
 
 SEATS = ("seat", "seats", "winner", "winners", "out")
-"""The facts of a game's events that are seats."""
+"""The facts of a game's events that are seat numbers."""
 
-EXACT = 2**53  # whole numbers up to here are the same in every browser
+EXACT = 2**53  # browsers represent whole numbers exactly up to here
 LONGEST = 1000  # characters of a text
-MOST = 1000  # values of one list
-DEEPEST = 4  # lists within lists
+MOST = 1000  # values in one list or mapping
+DEEPEST = 4  # levels of nested lists
 
 Step = TypeVar("Step")
 
@@ -33,7 +33,7 @@ def is_custom(game: str) -> bool:
 
 
 def refusal(game: str, what: str) -> UserError:
-    """Return why a table of a game cannot be shown."""
+    """Return the error for a game whose table cannot be shown."""
     return UserError(
         [Problem("C019", "", f"the game {game}: {what}", hint="mend the game: docs/adding-a-game.md, 'The rules'")], 3
     )
@@ -41,12 +41,12 @@ def refusal(game: str, what: str) -> UserError:
 
 @contextlib.contextmanager
 def blaming_game(game: str, path: str) -> Iterator[None]:
-    """Run a game's code; raise UserError (exit code 3) for whatever an organiser's own raises."""
+    """Run a game's code. Raise UserError (exit code 3) for any exception of an organiser's own game."""
     try:
         yield
     except (UserError, AnswersDoNotFit):
         raise
-    except Exception as raised:  # croupier's own games raise none, and what somebody's code raises nobody knows
+    except Exception as raised:  # the code of an organiser can raise anything; croupier's own games raise nothing
         if not is_custom(game):
             raise
         said = f"{type(raised).__name__}: {one_line(str(raised))[:200]}"
@@ -54,7 +54,7 @@ def blaming_game(game: str, path: str) -> Iterator[None]:
 
 
 def guarded(game: str, path: str, steps: Iterator[Step]) -> Iterator[Step]:
-    """Yield what a game's code yields, each step run by `at_its_own_risk`."""
+    """Yield what a game's code yields, and run each step in `blaming_game`."""
     while True:
         with blaming_game(game, path):
             try:
@@ -65,7 +65,7 @@ def guarded(game: str, path: str, steps: Iterator[Step]) -> Iterator[Step]:
 
 
 def told(game: str, path: str, event: str, facts: Mapping[str, Any], seats: int) -> dict[str, Any]:
-    """Return the facts of one event of an organiser's game as pages may show them; raise UserError for what none can."""
+    """Return one event's facts, safe for pages. Raise UserError if its name or a fact cannot be shown."""
     if not NAME.fullmatch(str(event)) or event in RESERVED:
         raise refusal(game, f"an event of {path} is called {one_line(str(event))[:40]!r}, and none may be")
     return {
@@ -85,7 +85,7 @@ def _fact(game: str, where: str, name: str, fact: Any, seats: int) -> Any:
 
 
 def json_value(game: str, where: str, value: Any, depth: int = 0) -> Any:
-    """Return a value as JSON and every browser have it, its texts harmless; raise UserError where there is no such thing."""
+    """Return a value as JSON for every browser, with its texts escaped. Raise UserError if that is impossible."""
     if value is None or isinstance(value, (bool, Move, Fault)):
         return value
     if isinstance(value, str) and len(value) <= LONGEST:
@@ -108,7 +108,7 @@ def asked(game: str, path: str, seat: object, seats: int) -> None:
 
 
 def scored(game: str, path: str, scores: Any, seats: int) -> None:
-    """Raise UserError where an organiser's game ends with anything but a number a seat."""
+    """Raise UserError unless an organiser's game ends with one number per seat."""
     numbers = isinstance(scores, Sequence) and all(type(score) in (int, float) for score in scores)
     if not numbers or len(scores) != seats:
         raise refusal(game, f"it ends {path} with {_shortly(scores)}: scores are a number a seat, here {seats}")
@@ -116,7 +116,7 @@ def scored(game: str, path: str, scores: Any, seats: int) -> None:
 
 
 def _shortly(value: Any) -> str:
-    """Return what a value is, and what it says of itself if that is short and no trouble."""
+    """Return a value as short text; only its type if the text would be long, or if the type is not a plain one."""
     kind = type(value).__name__
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > EXACT:
         return "a number of more than 15 digits"

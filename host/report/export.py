@@ -1,4 +1,4 @@
-"""What has been played, for other programs: a row a seat, an event a line, or the play.log of 2018 (docs/export.md)."""
+"""Export results for other programs: one row per seat, one event per line, or the play.log of 2018 (docs/export.md)."""
 
 import csv
 import json
@@ -20,9 +20,9 @@ COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won")
 
 
 def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[tuple[str, str, list[int] | None]]:
-    """Yield stage, fixture and tables (all without any) of what is meant: everything, a stage, a table or `last`.
+    """Yield stage, fixture and tables (None: all) of a selection: everything, a stage, a table or `last`.
 
-    Raise UserError for what does not exist, and for a stage under way: its cards are nobody's business yet.
+    Raise UserError if the selection does not exist, or if its stage is running: its cards are still secret.
     """
     stages = [stage.name for stage in stages_of(journal.metadata())]
     meant = stages if selection is None else [stage for stage in stages if stage == selection]
@@ -47,13 +47,13 @@ def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[
 
 
 def still_running(stage: str) -> UserError:
-    """Return the refusal of what is still being played."""
+    """Return the error for a stage that is still being played."""
     hint = "--spoilers, and keep what comes to yourself"
     return UserError([Problem("R011", stage, "this stage is not over: its cards are still secret", hint=hint)], 5)
 
 
 def refuse_secrets(journal: Journal, fixture: str) -> None:
-    """Raise UserError when a fixture's stage is under way; friendly games have no stage, and no secrets."""
+    """Raise UserError if a fixture's stage is running. Friendly games have no stage, and therefore no secrets."""
     shown = public_stages(journal)
     for stage in stages_of(journal.metadata()):
         if stage.name not in shown and fixture in journal.paths(stage.name):
@@ -61,7 +61,7 @@ def refuse_secrets(journal: Journal, fixture: str) -> None:
 
 
 def write_csv(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
-    """Write a row for each seat at each table; return how many."""
+    """Write one row per seat at each table. Return the number of rows."""
     seed, meant = seed_of(journal), list(chosen(journal, selection, spoilers))
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -80,7 +80,7 @@ def write_csv(journal: Journal, selection: str | None, spoilers: bool, file: Tex
 
 
 def write_events(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
-    """Write an event a line; return how many tables."""
+    """Write one event per line. Return the number of tables."""
     seed, tables = seed_of(journal), 0
     for _, path, wanted in list(chosen(journal, selection, spoilers)):
         for table in load(journal, seed, path, wanted):
@@ -90,13 +90,13 @@ def write_events(journal: Journal, selection: str | None, spoilers: bool, file: 
 
 
 def as_lines(table: ReplayedTable) -> str:
-    """Return a table's events, one a line."""
+    """Return a table's events as JSON, one per line."""
     events = (json.dumps({"v": 1} | event, separators=(",", ":"), ensure_ascii=False) for event in lines(table))
     return "".join(f"{event}\n" for event in events)
 
 
 def lines(table: ReplayedTable) -> Iterator[dict[str, Any]]:
-    """Yield a table's events as JSON has them; an answer comes with its price and evidence where they are kept."""
+    """Yield a table's events as JSON values. An answer includes its times and evidence if they were recorded."""
     kept = {piece.number: evidence(piece) for piece in sorted(table.evidence, key=lambda one: one.kind != "slowest")}
     about = {"game": table.game, "rules": json_value(table.sitting.rules._asdict())}
     for event in table.events:
@@ -114,7 +114,7 @@ def lines(table: ReplayedTable) -> Iterator[dict[str, Any]]:
 
 
 def one_playlog(journal: Journal, selection: str, spoilers: bool) -> str:
-    """Return one table in its game's own log format, play.log. Raise UserError if the game has none."""
+    """Return one table as a play.log. Raise UserError if its game has none, or if the selection is more than one table."""
     seed = seed_of(journal)
     for _, path, tables in chosen(journal, selection, spoilers):
         recorded = load_fixture(journal, seed, path)
@@ -133,7 +133,7 @@ def one_playlog(journal: Journal, selection: str, spoilers: bool) -> str:
 
 
 def told_playlog(text: str, name: str) -> LogSummary:
-    """Return what a play.log says, in short. Raise UserError, with its line, if it is damaged or foreign."""
+    """Summarize a play.log. Raise UserError, which names the line, if it is damaged or in another format."""
     log = next(game.log for game in GAMES.values() if game.log is not None)
     try:
         summary = log.summary(text)

@@ -1,4 +1,4 @@
-"""A report as one file: the page, and the tables that go with it."""
+"""Build a report as one file: the page with its tables."""
 
 from collections.abc import Sequence
 
@@ -14,12 +14,12 @@ from host.report.visibility import public_stages
 from host.tournament.journal import Journal
 
 MOST = 990_000
-"""Bytes of one report: replays that do not fit any more are left out."""
-REPLAYS = 200_000  # bytes of it at least that are for replays, unless nothing more can be spared
+"""Bytes of one report at most. Replays that do not fit are left out."""
+REPLAYS = 200_000  # bytes of a report reserved for replays, unless its pages cannot be reduced any further
 
 
 def report_of(journal: Journal, most: int, names: Names = REAL_NAMES) -> tuple[str, int]:
-    """Return the report of a journal, its bots by these names, and how many replays it carries, at most `most`."""
+    """Return the report of a journal with these names, and how many replays it contains, at most `most`."""
     seed, stages = known_seed(journal), public_stages(journal)
     told = summarize(journal, seed, stages, names=names)
     places = select_replays(journal, stages, most, names) if seed is not None else []
@@ -30,7 +30,7 @@ def report_of(journal: Journal, most: int, names: Names = REAL_NAMES) -> tuple[s
         if room >= REPLAYS:
             break
     data = fitting(places, tables, room)
-    if len(data) < len(places):  # what decisions took is worth less than a table
+    if len(data) < len(places):  # omit the times of decisions before any table
         data = fitting(places, [table._replace(times={}) for table in tables], room)
     kept = [place for place in places if place.name in data]
     return render(told, kept, data, live=False, stacks=stacks, thrift=thrift, untold=untold), len(data)
@@ -39,7 +39,7 @@ def report_of(journal: Journal, most: int, names: Names = REAL_NAMES) -> tuple[s
 def _tables(
     journal: Journal, seed: bytes, places: Sequence[TableRef], names: Names
 ) -> tuple[list[TableRef], list[ReplayedTable], str]:
-    """Return the tables that can be shown, where they lie, and what keeps the others from it, if any."""
+    """Return the places of the tables that can be shown, these tables, and why others cannot be shown."""
     found, tables, left_out, why = list[TableRef](), list[ReplayedTable](), 0, ""
     for place in places:
         try:
@@ -53,7 +53,7 @@ def _tables(
 
 
 def fitting(places: Sequence[TableRef], tables: Sequence[ReplayedTable], room: int) -> dict[str, str]:
-    """Return tables, squeezed, by name: as many as there is room for."""
+    """Return compressed tables by name, as many as fit into `room` bytes."""
     data: dict[str, str] = {}
     for place, table in zip(places, tables, strict=True):
         small = gzip_base64(to_json(table, place.why))
@@ -65,13 +65,13 @@ def fitting(places: Sequence[TableRef], tables: Sequence[ReplayedTable], room: i
 
 
 def table_at(journal: Journal, seed: bytes, place: TableRef) -> ReplayedTable:
-    """Return the table at a place, played again."""
+    """Replay the table at a place."""
     (table,) = load(journal, seed, place.fixture, [place.nth])
     return table
 
 
 def page_of_table(journal: Journal, seed: bytes, fixture: str, nth: int) -> tuple[str, str]:
-    """Return a page with one table of a journal on it, and what it is called there; -1 is the fixture's last."""
+    """Return a page with one table of a fixture, and the table's name. `nth` is from 0; -1 is the last table."""
     (table,) = load(journal, seed, fixture, [nth])
     name = table.sitting.path
     place = TableRef(name, fixture, nth, "")
@@ -80,5 +80,5 @@ def page_of_table(journal: Journal, seed: bytes, fixture: str, nth: int) -> tupl
 
 
 def casino_of(name: str, playlog: str) -> str:
-    """Return a page with one play.log on it, and nothing else."""
+    """Return a page that contains only one play.log."""
     return render(empty_account(one_line(name)), [], {}, live=False, playlog=(one_line(name), playlog))

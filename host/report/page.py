@@ -1,4 +1,4 @@
-"""The pages that spectators see: one file for everybody, or the same served live."""
+"""Render the pages for spectators, as one file or served live."""
 
 import base64
 import hashlib
@@ -25,13 +25,13 @@ from host.sandbox.levels import made_of
 from host.tournament.stages import kind_by_name
 
 PAGES = Path(__file__).parent / "pages"
-CROSSED = 60  # bots in the table of pairs, each beside each
-TOGETHER = 40  # faults whose evidence stands on the page of all faults, too; beyond it is on their bots' pages alone
+CROSSED = 60  # bots in the cross table of pairs
+TOGETHER = 40  # faults up to which the page of all faults has their evidence; with more, only the bots' pages have it
 LIVE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""What a served page may do: nothing that stands in the page itself is ever run."""
+"""The content security policy of a served page. Scripts inside the page itself never run."""
 
 KINDS: Mapping[str, str] = {
     "timeout": "no whole answer within the limit",
@@ -50,16 +50,16 @@ KINDS: Mapping[str, str] = {
 }
 
 
-# What the templates say figures with.
+# Filters that format values in the templates.
 
 
 def name(text: str) -> str:
-    """Return a stranger's text on one line, harmless."""
+    """Return untrusted text on one line, with control characters escaped."""
     return one_line(text)
 
 
 def json_value(thing: Any) -> str:
-    """Return a setting as people write it."""
+    """Return a setting as readable text."""
     if isinstance(thing, bool):
         return "yes" if thing else "no"
     if isinstance(thing, (list, tuple)):
@@ -74,7 +74,7 @@ FILTERS = {each.__name__: each for each in (name, day, json_value, advised, *DRA
 
 @cache
 def environment() -> Environment:
-    """Return the templates; whatever they are given is escaped."""
+    """Return the template environment. It escapes every value."""
     made = Environment(
         loader=FileSystemLoader(PAGES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -84,7 +84,7 @@ def environment() -> Environment:
 
 @cache
 def asset(file: str) -> str:
-    """Return one of our own files: style.css, pages.js, or casino.js with the pictures of all games."""
+    """Return one of croupier's own files: style.css, pages.js, or casino.js with the scripts of all games."""
     files = [PAGES / file, *(sorted((PAGES / "casino").glob("*.js")) if file == "casino.js" else [])]
     return "".join(path.read_text() for path in files)
 
@@ -97,7 +97,7 @@ ASSETS: Mapping[str, str] = {
 
 
 def file_policy() -> str:
-    """Return what a page in a file may do: run our two scripts, known by their hashes, and nothing else."""
+    """Return the content security policy of a page in a file: only our two scripts run, identified by their hashes."""
 
     def hashed(text: str) -> str:
         return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
@@ -110,7 +110,7 @@ def file_policy() -> str:
 
 
 class Detail(Enum):
-    """How much a file of very many bots saves: nothing, room by packing most pages, or their evidence as well."""
+    """How a file of very many bots saves room: not at all, by packing most pages, or also by omitting evidence."""
 
     NONE = 0
     PACKED = 1
@@ -129,10 +129,10 @@ def render(
     thrift: Detail = Detail.NONE,
     untold: str = "",
 ) -> str:
-    """Return the page: a file carries its tables with it, squeezed, by name; a served page fetches them.
+    """Return the page. A file contains its tables, compressed, by name; a served page fetches them.
 
-    With a play.log, name and text, the page opens with that game; with something `wrong` it says so first. `untold` is
-    what keeps tables from being shown.
+    With a `playlog`, as name and text, the page opens that game. `wrong` is a problem that the page reports first.
+    `untold` is the reason why tables are missing.
     """
     if thrift is Detail.CUT:
         told = without_evidence(told)
@@ -186,7 +186,7 @@ def _menu(told: RunSummary, *, paired: bool, wrong: bool) -> list[tuple[str, str
 
 
 def without_evidence(told: RunSummary) -> RunSummary:
-    """Return an account that keeps the counts of faults and nothing that was asked or said."""
+    """Return a summary with the counts of faults, but without questions, answers and standard error."""
     return told._replace(
         bots=tuple(
             bot._replace(slowest=(), faults=tuple(group._replace(samples=()) for group in bot.faults))
@@ -196,7 +196,7 @@ def without_evidence(told: RunSummary) -> RunSummary:
 
 
 def duel_ids(told: RunSummary, stage: Stage) -> dict[tuple[str, str], str]:
-    """Return the ids of a stage's pages of pairs, by the two bots in either order."""
+    """Return the ids of a stage's pages about pairs, by the two bots in either order."""
     ids, number = {}, told.number
     for duel in stage.duels:
         one, two = duel.bots
@@ -206,7 +206,7 @@ def duel_ids(told: RunSummary, stage: Stage) -> dict[tuple[str, str], str]:
 
 
 def _commands(told: RunSummary) -> str:
-    """Return what plays the run again, in a copy of its folder that has none, and what checks it."""
+    """Return the commands that play the run again, in a copy of its folder without results, and that verify it."""
     if not told.config:
         return f"croupier play BOT BOT … -g {told.game} --seed {told.seed or 'SEED'}\ncroupier replay last"
     drawn = told.config.get("seed", "random") == "random"
@@ -223,7 +223,7 @@ def _withheld(told: RunSummary) -> str:
 
 
 def empty_account(title: str) -> RunSummary:
-    """Return an account with nothing in it but a title: the casino alone."""
+    """Return a summary that contains only a title, for a page with only the casino."""
     nothing: Mapping[str, Any] = json.loads("{}")
     return RunSummary(
         *(title, "", "", "", "", "", "", None, __version__, None, None, "", "", nothing, nothing, (), (), 0),

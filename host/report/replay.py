@@ -1,4 +1,4 @@
-"""A table shown again, from its seed and answers: what was dealt, asked and answered, as text."""
+"""Replay a table from its seed and answers: what was dealt, asked and answered, as events or as text."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -13,26 +13,26 @@ from protocols.wire import Answer, Fault, Move
 
 
 class Event(NamedTuple):
-    """One thing that happened at a table; `ev` is its name, `facts` what is known of it."""
+    """One event at a table: its name `ev`, and its values `facts` by name."""
 
     ev: str
     facts: dict[str, Any]
 
     @property
     def twice(self) -> bool:
-        """Whether this is a game's own event, named like one of croupier's: a game may need it for its own log."""
+        """Whether this is a game's own event with the name of one of croupier's. A game can need it for its own log."""
         return (self.ev == "ask" and "q" not in self.facts) or (self.ev == "table.end" and "scores" not in self.facts)
 
 
 def spelled(answer: Answer) -> str:
-    """Return an answer as people read it."""
+    """Return an answer as readable text."""
     if isinstance(answer, Fault):
         return f"({answer.kind}{': ' + escape_control_chars(answer.detail) if answer.detail else ''})"
     return str(answer)
 
 
 def events(recorded: RecordedTable) -> Iterator[Event]:
-    """Yield what happened at a table, in order: the game's own events, `ask` and `answer`.
+    """Yield the events of a table in order: the game's own, and `table.start`, `ask`, `answer` and `table.end`.
 
     Raise AnswersDoNotFit if the journal and the rules disagree. Raise UserError (exit code 3) if an organiser's own game
     raises an exception, or has events that cannot be displayed.
@@ -69,7 +69,7 @@ def events(recorded: RecordedTable) -> Iterator[Event]:
 
 
 def seen_by(happened: Iterable[Event], seat: int) -> Iterator[Event]:
-    """Yield what one seat has come to know: what it was asked, and everybody's moves; a question tells all it may see."""
+    """Yield what one seat could observe: its own questions and all answers. Its questions contain all that it may see."""
     for event in happened:
         own = event.ev == "ask" and "q" in event.facts and event.facts["seat"] == seat
         if own or (event.ev in ("table.start", "answer", "table.end") and not event.twice):
@@ -77,7 +77,7 @@ def seen_by(happened: Iterable[Event], seat: int) -> Iterator[Event]:
 
 
 def as_text(happened: Iterable[Event], bots: tuple[str, ...], evidence: list[Evidence]) -> Iterator[str]:
-    """Yield a table as lines of text; faults come with what the bot wrote."""
+    """Yield a table as lines of text. A fault is followed by what the bot wrote."""
     names = [escape_control_chars(bot) for bot in bots]
     width = max(map(len, names))
     pieces = {piece.number: piece for piece in evidence}
@@ -114,11 +114,11 @@ def _shown(piece: Evidence) -> Iterator[str]:
 
 
 def _plain(ev: str, facts: dict[str, Any], names: list[str]) -> str:
-    """Return one event of a game: its name, and its facts by name; a seat is called by its bot."""
+    """Return one of a game's own events as text: its name, and its facts by name. A seat appears as its bot's name."""
     told = []
     for name, fact in facts.items():
         each = fact if isinstance(fact, list | tuple) and not isinstance(fact, Move | Fault) else [fact]
-        if name == "worth":  # of each hand that was shown: whose it is, its category and rank
+        if name == "worth":  # of each hand that was shown: its seat, category and rank
             words = [f"{names[seat]} {category}:{rank}" for seat, category, rank in each]
         else:
             words = [

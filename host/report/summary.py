@@ -1,4 +1,4 @@
-"""What a run has come to, gathered from its journal: plain values for pages and for programs."""
+"""Summarize a run from its journal, in plain values for pages and programs."""
 
 import json
 import time
@@ -23,18 +23,18 @@ from host.tournament.stages.kind import BLANK, Bracket, Field, Group, StageConfi
 from host.tournament.standings import Advice, Pair, Row, as_counted_by, by_pair, stage_standings
 from host.tournament.tournament_dir import committed_at
 
-SAMPLES = 3  # pieces of evidence shown of one bot's one kind of fault
-EVIDENCE = 600  # pieces of all, beyond one of each kind: of very many bots fewer are shown
-MAX_TABLES = 100_000  # looked at for effects of seats and of the order of play
+SAMPLES = 3  # pieces of evidence shown per bot and kind of fault
+EVIDENCE = 600  # pieces of evidence in a summary; with very many bots each kind gets fewer, but at least one
+MAX_TABLES = 100_000  # read to estimate the effects of seats and of the order of play; of more tables, a sample
 LONGEST = 600  # characters of one piece of evidence
 CHAIN = "cannot be told apart"
 
 
 class Sample(NamedTuple):
-    """One decision worth showing. Of a stage under way the words are withheld: they would show cards."""
+    """One decision worth showing. Its texts are withheld while its stage runs, because they would reveal cards."""
 
     bot: str
-    table: str  # empty while withheld
+    table: str  # empty if the texts are withheld
     number: int
     kind: str
     detail: str
@@ -42,7 +42,7 @@ class Sample(NamedTuple):
     raw: str
     stderr: str
     wall: float  # seconds
-    went: str  # where they went, as far as that is known
+    went: str  # how they were spent, as far as that is known
     ended: str
 
 
@@ -56,22 +56,22 @@ class Faults(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """What a bot used in all; `walls` are (from, below, answers), in seconds."""
+    """What a bot used in the whole run. `walls` counts answers by time: (from, below, answers), in seconds."""
 
     questions: int
     starts: int
-    memory: int  # bytes, at most
-    cpu: float  # seconds a decision
-    slowest: float
+    memory: int  # bytes, the peak
+    cpu: float  # seconds per decision
+    slowest: float  # seconds
     walls: tuple[tuple[float, float, int], ...]
-    limit: float | None  # seconds a move may take
-    waited: float  # seconds for a processor, as far as that was looked at
-    pauses: int  # times it was stopped off turn
-    pondered: float  # seconds it computed before it stood still then, where that can be told
+    limit: float | None  # seconds per move
+    waited: float  # seconds waiting for a processor, as far as measured
+    pauses: int  # times it was stopped because it had no question
+    pondered: float  # CPU seconds that it used before it was stopped, as far as measured
 
 
 class BotSummary(NamedTuple):
-    """A bot: who it is, how it fared, what it used."""
+    """A bot: its identity, its results and what it used."""
 
     number: int  # from 1, in the order of entry
     name: str
@@ -79,48 +79,48 @@ class BotSummary(NamedTuple):
     author: str
     protocol: str
     sha256: str
-    rows: tuple[tuple[str, Row], ...]  # stage, row
+    rows: tuple[tuple[str, Row], ...]  # (stage, row)
     ranks: Ranks | None  # of the last stage that has any
     opponents: tuple[tuple[str, Pair], ...]
-    opponents_in: str  # the stage that tells most of them
+    opponents_in: str  # the stage that `opponents` is taken from: the one with the most pairs
     faults: tuple[Faults, ...]
     slowest: tuple[Sample, ...]
     spent: Spent | None
 
 
 class Stage(NamedTuple):
-    """A stage so far. `open` are fixtures known to be due, None where that cannot be told."""
+    """A stage so far. `open` is the number of fixtures that are due; None if it depends on results."""
 
     name: str
     kind: str
     state: str  # waiting, running or finished
     fixtures: int
     open: int | None
-    tables: int | None  # None where a fixture is a whole tourney
+    tables: int | None  # None if a fixture is a whole tourney
     rows: tuple[Row, ...]
     sure: tuple[str, ...]
     advice: tuple[Advice, ...]
     pairs: Mapping[tuple[str, str], Pair]
-    pairs_by: str  # what a pair's rate is a share of: "games", or "tourneys" or "tables" ended ahead
+    pairs_by: str  # the unit of a pair's rate: "games" won, or "tourneys" or "tables" in which the bot ended ahead
     duels: tuple[Duel, ...]
-    ranks: Ranks | None  # None where places are won in ties or groups, or too little has been played
+    ranks: Ranks | None  # None if places are won in ties or groups, or too little has been played
     bracket: tuple[Bracket, ...]
     groups: tuple[Group, ...]
-    effects: Effects | None  # None while it is played, and where its tables cannot be told without the seed
-    seal: str = ""  # of all that was played up to its end; empty until then
+    effects: Effects | None  # None until the stage is finished, and if its seats depend on a seed that is unknown
+    seal: str = ""  # of everything played up to the end of the stage; empty until then
 
 
 class RunSummary(NamedTuple):
-    """A run, told. Nothing of a stage under way is in it that a bot or its author could use."""
+    """Everything that pages show of a run. Of a running stage it contains nothing that a bot or its author could use."""
 
     name: str
     game: str
     title: str
     state: str
     level: str
-    seed: str  # hexadecimal; empty as long as it is secret
+    seed: str  # hexadecimal; empty while it is secret
     seed_sha256: str
-    committed: float | None  # when the hash was fixed before the run, in seconds since 1970
+    committed: float | None  # when the seed's hash was fixed before the run, in seconds since 1970
     version: str
     began: float | None  # seconds since 1970
     ended: float | None
@@ -135,7 +135,7 @@ class RunSummary(NamedTuple):
 
     @property
     def stage(self) -> Stage | None:
-        """The last stage in which anything has been played."""
+        """The last stage with a played fixture."""
         return next((stage for stage in reversed(self.stages) if stage.fixtures), None)
 
     @property
@@ -145,7 +145,7 @@ class RunSummary(NamedTuple):
 
     @property
     def number(self) -> Mapping[str, int]:
-        """The numbers of the bots by name."""
+        """The number of each bot, by name."""
         return {bot.name: bot.number for bot in self.bots}
 
 
@@ -156,10 +156,10 @@ def summarize(
     before: RunSummary | None = None,
     names: Names = REAL_NAMES,
 ) -> RunSummary:
-    """Return what a journal tells; the seed only gets in when the run is finished.
+    """Summarize a journal. The summary contains the seed only if the run is finished. Bots have the given names.
 
-    Cards are told of the stages `shown`; without any, of those that are finished. What an account `before` has told of a
-    finished stage and would take long to find again is taken from there. Bots have the given names.
+    Cards are included for the stages `shown`; if it is None, for the finished ones. `before` is an earlier summary: values
+    of a finished stage that take long to compute are copied from it.
     """
     facts, bots = names.metadata(journal.metadata()), names.bots(journal.bots())
     shown = public_stages(journal) if shown is None else shown
@@ -275,7 +275,7 @@ def _stage(
 
 
 def _finished(before: RunSummary | None, facts: Mapping[str, str], stage: Stage) -> Stage | None:
-    """Return a finished stage as it has been told before; None where that was another run, or is not over."""
+    """Return a finished stage from an earlier summary; None if that is of another run, or had not finished the stage."""
     if before is None or stage.state != "finished" or str(before.began) != facts.get("began"):
         return None
     return next((each for each in before.stages if (each.name, each.state) == (stage.name, "finished")), None)
@@ -286,19 +286,19 @@ def _id(numbered: tuple[int, Record]) -> int:
 
 
 def _evidence(journal: Journal, names: Names) -> Iterator[tuple[str, Evidence]]:
-    """Yield evidence with the path of its fixture, both by the given names."""
+    """Yield each piece of evidence with the path of its fixture, both with the given names."""
     for _, path, piece in journal.evidence():
         yield names.path(path), names.evidence(piece)
 
 
 def _effects(journal: Journal, config: StageConfig, stage: Stage, seed: bytes | None, names: Names) -> Effects | None:
-    """Return what seats and playing late were worth in a finished stage; of very many tables, in some of all meetings.
+    """Estimate the effects of seats and of playing late in a finished stage; of very many tables, from a sample.
 
-    The journal is read with real names, because seats may be drawn by name.
+    Read the journal with real names, because seats can be drawn by name.
     """
     if (
         stage.state != "finished" or not stage.fixtures or (seed is None and kind_of(config).tourneys)
-    ):  # there the seats are drawn from the seed
+    ):  # tourneys draw seats from the seed
         return None
 
     def order(path: str) -> tuple[str, int]:
@@ -312,7 +312,7 @@ def _effects(journal: Journal, config: StageConfig, stage: Stage, seed: bytes | 
 
 
 def _open(config: StageConfig, order: Sequence[str], records: Sequence[Record]) -> int | None:
-    """Return how many fixtures are due; None where later fixtures depend on results."""
+    """Return how many fixtures are due; None if later fixtures depend on results."""
     kind = kind_of(config)
     if kind.size is not None:
         return None
@@ -320,7 +320,7 @@ def _open(config: StageConfig, order: Sequence[str], records: Sequence[Record]) 
 
 
 def _rules(journal: Journal) -> dict[str, Any]:
-    """Return the rules that the first fixture was played by."""
+    """Return the rules of the first fixture; empty if nothing has been played."""
     for path in journal.paths()[:1]:
         if whole := journal.full_record(path):
             return dict(whole[1].get("rules", {}))
@@ -328,7 +328,7 @@ def _rules(journal: Journal) -> dict[str, Any]:
 
 
 def _sentence(name: str, over: bool, stage: Stage | None) -> str:
-    """Return the result in a sentence, with how sure it is."""
+    """Return the result in one sentence, with its certainty."""
     if stage is None or not (rows := [row for row in stage.rows if row.tables]):
         return "Nothing has been played yet."
     first = rows[0]
@@ -350,7 +350,7 @@ def _sentence(name: str, over: bool, stage: Stage | None) -> str:
 
 
 def _of_cup(stage: Stage, name: str) -> str:
-    """Return how the final of a cup ended, or how far the cup is; it ranks by sets, which need no error bars."""
+    """Return the result of a knockout's final, or its current round. Sets decide a knockout, so it has no error bars."""
     final = next((tie for part in stage.bracket if (part.first, part.last) == (1, 2) for tie in part.ties), None)
     if final is None or final.winner is None:
         return f"{name or 'The cup'} is in round {stage.bracket[-1].round} of the bracket; who wins is still open."
@@ -361,7 +361,7 @@ def _of_cup(stage: Stage, name: str) -> str:
 
 
 def _of_groups(stage: Stage, first: Row) -> str:
-    """Return how the first of a stage of groups got there; one game at one table leaves much to luck."""
+    """Return the result of the best bot in a stage of groups. A single game at one table depends much on luck."""
     chips = f"{first.score or 0:,.0f} chips".replace(",", "\u202f")
     last = stage.groups[-1]
     if last.games == 1:
@@ -485,7 +485,7 @@ def _sample(piece: Evidence, table: str, shown: bool) -> Sample:
 
 
 def _cut(text: str) -> str:
-    """Return a stranger's text, harmless, its end if it is long."""
+    """Return untrusted text with control characters escaped; of a long text, only the last LONGEST characters."""
     clean = "\n".join(one_line(line) for line in text.split("\n"))
     return clean if len(clean) <= LONGEST else f"… {clean[-LONGEST:]}"
 
@@ -510,7 +510,7 @@ def _spent(usages: Sequence[Usage], limit: float | None) -> Spent | None:
 
 
 def as_json(told: RunSummary) -> dict[str, Any]:
-    """Return an account as plain JSON values."""
+    """Return a summary as plain JSON values."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, tuple) and hasattr(value, "_fields"):

@@ -1,4 +1,4 @@
-"""Tables found again in a journal, and packed small for the casino on a page."""
+"""Replay tables of a journal, and pack them for the casino of a page."""
 
 import base64
 import gzip
@@ -18,35 +18,35 @@ from host.tournament.journal import Journal
 from host.tournament.stages import kind_of, stages_of
 from protocols.wire import Fault, Move
 
-KEPT = 1000  # characters of an answer and of standard error beside a replay
+KEPT = 1000  # characters of an answer, and of standard error, in the evidence of a replay
 
 
 class TableRef(NamedTuple):
-    """Where a table lies in a journal, and why somebody may want to see it."""
+    """The place of a table in a journal, and why somebody might want to see it."""
 
     name: str
     fixture: str
-    nth: int  # from 0
+    nth: int  # in its fixture, from 0
     why: str
 
 
 class ReplayedTable(NamedTuple):
-    """A table found again."""
+    """A table that was replayed from its journal."""
 
     game: str
     sitting: TableSetup
     events: list[Event]
     evidence: list[Evidence]
-    times: Mapping[int, tuple[int, int]] = {}  # wall and CPU of decisions by number, in microseconds, where kept
+    times: Mapping[int, tuple[int, int]] = {}  # wall and CPU time of decisions in microseconds, by number, if recorded
 
     @property
     def bots(self) -> list[str]:
-        """The bots by seat, as pages may show them."""
+        """The bots by seat, with control characters escaped."""
         return [one_line(bot) for bot in self.sitting.bots]
 
 
 def select_replays(journal: Journal, stages: Container[str], most: int, names: Names = REAL_NAMES) -> list[TableRef]:
-    """Return tables of these stages: where something went wrong, the last ones, and some of everybody's."""
+    """Return at most `most` tables of these stages: the last one, faults, slow answers, one of each group, then others."""
     staged = {stage.name: stage for stage in stages_of(journal.metadata())}
     stage_of = {path: name for name in staged if name in stages for path in journal.paths(name)}
     found: dict[str, TableRef] = {}
@@ -77,7 +77,7 @@ def select_replays(journal: Journal, stages: Container[str], most: int, names: N
     for piece in sorted(slow.values(), key=lambda piece: -piece.wall)[: max(1, most // 10)]:
         add(at[id(piece)], piece.table - 1, f"the slowest answer of {one_line(names.bot(piece.bot))}")
     seen: set[str] = set()
-    for path in reversed(paths):  # a later stage is the greater one
+    for path in reversed(paths):  # later stages matter more
         group = path if kind_of(staged[stage_of[path]]).tourneys else path.rpartition("/")[0]
         if group not in seen:
             seen.add(group)
@@ -92,7 +92,7 @@ def select_replays(journal: Journal, stages: Container[str], most: int, names: N
 
 
 def find(journal: Journal, name: str) -> TableRef | None:
-    """Return where the table of this whole name lies; None when there is none."""
+    """Return the place of the table with this full name; None if there is none."""
     group, _, said = name.rpartition("/")
     number = int(said) if said.isascii() and said.isdecimal() and len(said) < 10 else 0
     for stage in stages_of(journal.metadata()):
@@ -108,7 +108,7 @@ def find(journal: Journal, name: str) -> TableRef | None:
 
 
 def load(journal: Journal, seed: bytes, fixture: str, wanted: Sequence[int] | None = None) -> Iterator[ReplayedTable]:
-    """Yield tables of a fixture (all without `wanted`), played again. Raise UserError when the journal does not fit."""
+    """Replay tables of a fixture, all if `wanted` is None. Raise UserError if the journal does not fit the rules."""
     recorded = load_fixture(journal, seed, fixture)
     times = journal.times(fixture)
     try:
@@ -126,7 +126,7 @@ def load(journal: Journal, seed: bytes, fixture: str, wanted: Sequence[int] | No
 
 
 def renamed(table: ReplayedTable, names: Names) -> ReplayedTable:
-    """Return a table by the given names. It must be dealt by its real name, which is part of its luck."""
+    """Return a replayed table with the given names. It was dealt by its real name, which is part of its luck."""
     if not names.masks:
         return table
     bots, path = tuple(names.all_of(table.sitting.bots)), names.path(table.sitting.path)
@@ -141,11 +141,11 @@ def renamed(table: ReplayedTable, names: Names) -> ReplayedTable:
     )
 
 
-# The form in which a page gets a table: events by shape, questions by column. It gzips to a third of plain events.
+# The format of a table on a page: events by shape, questions by column. Compressed, it is a third of plain events.
 
 
 def to_json(table: ReplayedTable, why: str = "") -> dict[str, Any]:
-    """Return a table for the casino: a question and its answer are one row, `turn`; what a picture knows is left out."""
+    """Return a table for the casino. A question and its answer are one row, `turn`. Omit what the picture works out."""
     shapes: list[list[str]] = []
     rows: list[list[Any]] = []
     questions: list[list[str]] = []
@@ -181,12 +181,12 @@ def to_json(table: ReplayedTable, why: str = "") -> dict[str, Any]:
 
 
 def rounded(us: int) -> int:
-    """Return a time with two digits: more would be noise, and make a page twice as large."""
+    """Return a time rounded to two digits. More digits would be noise, and would double the size of a page."""
     return round(us, min(0, 2 - len(str(us))))
 
 
 def json_value(value: Any) -> Any:
-    """Return a fact as JSON has it; an answer as people read it."""
+    """Return a fact as a JSON value; an answer as readable text."""
     if isinstance(value, (Move, Fault)):
         return spelled(value)
     if isinstance(value, tuple):
@@ -197,7 +197,7 @@ def json_value(value: Any) -> Any:
 
 
 def evidence(piece: Evidence) -> dict[str, Any]:
-    """Return what is kept of one decision, times in microseconds."""
+    """Return the evidence of one decision as JSON values, with times in microseconds."""
 
     def text(said: bytes) -> str:
         return "\n".join(map(one_line, said.decode(errors="replace")[-KEPT:].split("\n")))
@@ -215,6 +215,6 @@ def evidence(piece: Evidence) -> dict[str, Any]:
 
 
 def gzip_base64(table: Mapping[str, Any] | str) -> str:
-    """Return a packed table, or a file's text, for a page: JSON, gzip, base64."""
+    """Return a table, or the text of a file, packed for a page: JSON, gzip, base64."""
     raw = json.dumps(table, separators=(",", ":"), ensure_ascii=False).encode()
     return base64.b64encode(gzip.compress(raw, 9, mtime=0)).decode()

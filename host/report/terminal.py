@@ -1,4 +1,4 @@
-"""Standings for a terminal, a pipe, a spreadsheet and a program."""
+"""Print standings to a terminal or a pipe, and return them for spreadsheets and programs."""
 
 import csv
 import sys
@@ -13,22 +13,22 @@ from host.tournament.seat_effects import Seats
 from host.tournament.standings import Advice, Pair, Row
 from host.tournament.statistics import percent
 
-if TYPE_CHECKING:  # rich costs more to import than most commands take
+if TYPE_CHECKING:  # importing rich takes longer than most commands
     from rich.console import Console
     from rich.table import Table
 
-WIDTH = 100  # columns where there is no terminal to ask
+WIDTH = 100  # columns if the output is not a terminal
 LONGEST_NAME, LONGEST_TITLE = 24, 12  # columns
 GAP = 2
-SOME = 2  # pairs named of which there is nothing more to say
-INTERNAL = ("kind", "mirror", "estimates")  # of a row: the stage's, and so said elsewhere
+SOME = 2  # pairs that are named when no number of games would make their order certain
+INTERNAL = ("kind", "mirror", "estimates")  # fields of a row that describe its stage, and are reported elsewhere
 NONE = "–"
 MORE: Mapping[str, str] = {"tables_per_pair": "tables a pair", "repeat": "games a group"}
-"""What a unit of advice is called, where it is not a word."""
+"""How to write a unit of advice that is not a word."""
 
 
 class Column(NamedTuple):
-    """One column of a table; `spare` ones are left out, the first first, where there is no room for all."""
+    """One column of a table. If the table is too wide, `spare` columns are left out, beginning with the first."""
 
     title: str
     cells: list[str]
@@ -37,7 +37,7 @@ class Column(NamedTuple):
 
 
 def print_standings(head: str, rows: Sequence[Row], sure: Sequence[str], advice: Sequence[Advice] = ()) -> None:
-    """Print a stage's standings, what is sure about them and what would make it so, and what is to be said of bots."""
+    """Print a stage's standings: the rows, how certain the order is, how much play would settle it, notes on bots."""
     console = _console()
     _print(console, head)
     _print_table(console, _columns(rows))
@@ -51,7 +51,7 @@ def print_standings(head: str, rows: Sequence[Row], sure: Sequence[str], advice:
 
 
 def print_pairs(names: Sequence[str], pairs: Mapping[tuple[str, str], Pair]) -> None:
-    """Print the cross table of a round robin, in so many parts as the width demands; `names` come best first."""
+    """Print the cross table of a round robin, in as many parts as the width requires. `names` are in rank order."""
     console = _console()
     first = Column("", [_short(name) for name in names], right=False)
     columns = [
@@ -64,7 +64,7 @@ def print_pairs(names: Sequence[str], pairs: Mapping[tuple[str, str], Pair]) -> 
 
 
 def print_seats(head: str, unit: str, found: Seats) -> None:
-    """Print what the seats of a stage are worth, in games or chips, and how sure that is."""
+    """Print the value of each seat of a stage, in games or chips, and how certain it is."""
     console = _console()
     _print(console, head)
     rows, games = found.rows, unit == "games"
@@ -86,9 +86,9 @@ def print_seats(head: str, unit: str, found: Seats) -> None:
 
 
 def json_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return rows as JSON has them: rates from 0 to 1, times in seconds, null for what is not known.
+    """Return rows as JSON values: rates from 0 to 1, times in seconds, null for unknown values.
 
-    `score` is what ranks, so that it lies between `low` and `high`; `points` are what the games themselves have counted.
+    `score` is the value that ranks, so it lies between `low` and `high`. `points` is the score that the games count.
     """
     told = []
     for row in rows:
@@ -98,7 +98,7 @@ def json_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def _own_keys(row: Row) -> dict[str, float | None]:
-    """Return the values of rankings that have keys of their own: `elo`, `elo_low`, `elo_high`."""
+    """Return the values of rankings that have their own keys: `elo`, `elo_low`, `elo_high`."""
     return {
         word + end: value
         for word, estimate in row.estimates.items()
@@ -108,7 +108,7 @@ def _own_keys(row: Row) -> dict[str, float | None]:
 
 
 def write_csv(rows: Sequence[Row]) -> None:
-    """Write rows to standard output as CSV, the keys of `json_rows` as header."""
+    """Write rows to standard output as CSV, with the keys of `json_rows` as header."""
     keys = [key for key in Row._fields if key not in INTERNAL] + ["points", *(_own_keys(rows[0]) if rows else ())]
     told = []
     for row in json_rows(rows):
@@ -118,18 +118,18 @@ def write_csv(rows: Sequence[Row]) -> None:
 
 
 def write_cells(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows to standard output as CSV under these keys."""
+    """Write rows to standard output as CSV, with these keys as header."""
     writer = csv.DictWriter(sys.stdout, keys, lineterminator="\n")
     writer.writeheader()
     for row in rows:
         writer.writerow({key: csv_cell(value) if isinstance(value, str) else value for key, value in row.items()})
 
 
-# Words and figures.
+# Sentences and columns.
 
 
 def details(rows: Sequence[Row], advice: Sequence[Advice]) -> Iterator[str]:
-    """Yield what the table leaves out: faults by kind, and every order that is not certain, with what would tell."""
+    """Yield what the table omits: faults by kind, and each uncertain order with the play that would settle it."""
     for row in rows:
         if row.faults:
             kinds = ", ".join(f"{thousands(times)} {kind}" for kind, times in row.faults_by_kind.items())
@@ -142,7 +142,7 @@ def details(rows: Sequence[Row], advice: Sequence[Advice]) -> Iterator[str]:
 
 
 def advised(advice: Sequence[Advice]) -> list[str]:
-    """Return how much must be played until the order is certain, in words: of the closest pair that it can be for."""
+    """Return sentences on how much play would make the order certain: for the closest pair with a known number."""
     told = []
     if some := [each for each in advice if each.needed is not None]:
         most = max(some, key=lambda each: each.needed or 0)
@@ -160,7 +160,7 @@ def advised(advice: Sequence[Advice]) -> list[str]:
 
 
 def time_breakdown(piece: Evidence) -> str:
-    """Return where the time of a decision went, as far as that is known; empty when it is not."""
+    """Return how the time of a decision was spent, as far as measured; empty if it was not."""
     parts = (
         (piece.cpu, "computing"),
         (piece.waited, "waiting for a processor"),
@@ -170,7 +170,7 @@ def time_breakdown(piece: Evidence) -> str:
 
 
 def _columns(rows: Sequence[Row]) -> list[Column]:
-    """Return the columns that suit what ranks these rows."""
+    """Return the columns for the rankings of these rows."""
     names = [
         Column("#", [str(row.rank) for row in rows]),
         Column("bot", [_short(row.bot) for row in rows], right=False),
@@ -189,7 +189,7 @@ def _columns(rows: Sequence[Row]) -> list[Column]:
 
 
 def _ranked(rows: Sequence[Row], word: str, *, interval: bool) -> list[Column]:
-    """Return the columns of a ranking; that of its interval if it is asked for, or if there is any."""
+    """Return the columns of a ranking. Include its interval if requested, or if any row has one."""
     ranking, estimates = RANKINGS[word], [row.estimates[word] for row in rows]
     decimals = ranking.decimals_of(estimates)
     columns = [Column(ranking.title, [ranking.spelled(estimate, decimals) for estimate in estimates])]
@@ -209,18 +209,18 @@ def _known(seconds: float | None) -> str:
 
 
 def _against(pair: Pair | None) -> str:
-    """Return a cell of the cross table: "50.2 ±0.3 *"."""
+    """Return a cell of the cross table: "50.2 ±0.3 *". The star marks a pair whose order is not certain."""
     if pair is None:
         return "·"
     half = 50 * (pair.high - pair.low)
     return f"{100 * pair.rate:.1f} ±{half:.1f} {' ' if pair.certain else '*'}"
 
 
-# Where it goes.
+# Output.
 
 
 def _console() -> "Console":
-    """Return what prints; rich itself heeds NO_COLOR and leaves colours out where there is no terminal."""
+    """Return the console. rich itself obeys NO_COLOR, and omits colours if the output is not a terminal."""
     from rich.console import Console
 
     console = Console(markup=False, highlight=False, emoji=False)
@@ -230,14 +230,14 @@ def _console() -> "Console":
 
 
 def _print(console: "Console", line: str) -> None:
-    """Print a line; a terminal breaks what is too long."""
+    """Print a line. A terminal wraps a line that is too long."""
     console.print(
         THIN_SPACE.join(map(one_line, line.split(THIN_SPACE))), soft_wrap=True
-    )  # harmless would spell out a thin space
+    )  # one_line would escape a thin space
 
 
 def _print_table(console: "Console", columns: Sequence[Column]) -> None:
-    """Print columns, spare ones left out as long as they do not fit; plain text is the same without colours."""
+    """Print columns; leave out spare ones until the rest fits. Plain text is the same, without colours."""
     kept = list(columns)
     while _total(kept) > console.width and (spare := [column for column in kept if column.spare]):
         kept.remove(spare[0])
@@ -259,7 +259,7 @@ def _table(columns: Sequence[Column]) -> "Table":
 
 
 def _short(name: str, longest: int = LONGEST_NAME) -> str:
-    """Return a bot's name, cut where it would push the figures off the screen."""
+    """Return a bot's name, shortened so that the figures stay on the screen."""
     from rich.text import Text
 
     text = Text(one_line(name))
@@ -278,7 +278,7 @@ def _total(columns: Sequence[Column]) -> int:
 
 
 def _parts(columns: Sequence[Column], width: int) -> Iterator[list[Column]]:
-    """Yield the columns in parts that fit, at least one a part."""
+    """Yield the columns in parts that fit the width, with at least one column each."""
     part: list[Column] = []
     for column in columns:
         if part and _total([*part, column]) > width:
@@ -290,7 +290,7 @@ def _parts(columns: Sequence[Column], width: int) -> Iterator[list[Column]]:
 
 
 def _filled(sentences: Sequence[str], width: int) -> Iterator[str]:
-    """Yield lines of sentences, broken between them only."""
+    """Yield lines of sentences. Break lines only between sentences."""
     line = ""
     for sentence in sentences:
         longer = f"{line} · {sentence}" if line else sentence

@@ -1,4 +1,4 @@
-"""How a run went, not only how it ended: who was where after how many fixtures, and how a pair's score ran."""
+"""Compute how a run developed: the ranks of the bots and the scores of pairs over time."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,17 +13,17 @@ from host.tournament.journal import decompress_scores
 from host.tournament.standings import Pair
 from host.tournament.statistics import Won, sure_by_wins, wilson
 
-POINTS = 40  # at most, along a line
-FEWEST = 3  # fixtures, to draw a line at all
-DUELS = 66  # pairs that are told of at length: all those of twelve bots
+POINTS = 40  # points of a line, at most
+FEWEST = 3  # fixtures that a line needs
+DUELS = 66  # pairs with a page of their own: all pairs of twelve bots
 
 
 Scored = Callable[[str], tuple[dict[str, Any], bytes]]
-"""Returns what the fixture at a path is about, and its scores (Journal.scored)."""
+"""Returns the description of the fixture at a path, and its compressed scores (Names.scored)."""
 
 
 class Ranks(NamedTuple):
-    """Who was where after how many fixtures; None before a bot's first."""
+    """The ranks of each bot after some numbers of fixtures; None before its first fixture."""
 
     unit: str  # what `after` counts
     after: tuple[int, ...]
@@ -31,7 +31,7 @@ class Ranks(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A pair's score after so many tables, or tourneys: the share that the first has won, and its 95 % interval."""
+    """A pair's score after some tables or tourneys: the share that the first bot won, and its 95 % interval."""
 
     tables: int
     rate: float
@@ -40,18 +40,18 @@ class Point(NamedTuple):
 
 
 class Duel(NamedTuple):
-    """Two bots and how the score between them ran, seen from the first."""
+    """Two bots and how the score between them developed, from the view of the first."""
 
     bots: tuple[str, str]
     pair: Pair
     points: tuple[Point, ...]
-    seats: tuple[Won, ...]  # by where the first sat; empty where that is not known, or not to be told yet
-    scores: tuple[int, int] | None  # of each in all: hands won, in Pazaak; None where more than two sit at a table
-    group: str  # where the tables of the two lie; empty where they have none to themselves, or may not be shown
+    seats: tuple[Won, ...]  # by the seat of the first bot; empty if unknown or still secret
+    scores: tuple[int, int] | None  # the sum of each bot: in Pazaak, hands won; None with more than two bots at a table
+    group: str  # the path of the pair's tables; empty if it has no tables of its own, or if they are still secret
 
 
 def ranks(records: Sequence[Record], unit: str, by_rate: bool) -> Ranks | None:
-    """Return who was where as a stage went on; `records` in the order in which they ended."""
+    """Return the ranks over time in a stage; None with too few records. `records` are in the order in which they ended."""
     if len(records) < FEWEST:
         return None
     after = marks(len(records))
@@ -72,13 +72,13 @@ def ranks(records: Sequence[Record], unit: str, by_rate: bool) -> Ranks | None:
 
 
 def marks(count: int) -> tuple[int, ...]:
-    """Return numbers up to `count`, the last among them, evenly and at most POINTS."""
+    """Return at most POINTS numbers up to `count`, evenly spaced; the last one is `count`."""
     some = min(count, POINTS)
     return tuple(count * nth // some for nth in range(1, some + 1))
 
 
 def score_rate(result: Result, record: Record) -> float:
-    """Return what a bot made of a fixture: its chips at the end of a tourney, else its mean score."""
+    """Return a bot's result in a fixture: its chips at the end of a tourney, otherwise its mean score per table."""
     carried = len({each.tables for each in record.results.values()}) > 1 or result.tables == 1
     return float(result.final) if carried else result.score / result.tables
 
@@ -87,7 +87,7 @@ def score_rate(result: Result, record: Record) -> float:
 
 
 def head_to_head(records: Sequence[Record]) -> dict[tuple[str, str], Pair]:
-    """Return for every two bots in how many of the fixtures that both played, a tourney say, the one ended ahead."""
+    """Return, for every two bots, how often each ended ahead in the fixtures (for example tourneys) that both played."""
     met: dict[tuple[str, str], list[int]] = {}
     for record in records:
         for pair, (mine, its) in _met(record).items():
@@ -101,13 +101,13 @@ def head_to_head(records: Sequence[Record]) -> dict[tuple[str, str], Pair]:
 
 
 def _met(record: Record) -> dict[tuple[str, str], tuple[float, float]]:
-    """Return what every two bots made of a fixture that both played, in both orders."""
+    """Return the results of every two bots in a fixture that both played, in both orders."""
     made = {bot: score_rate(result, record) for bot, result in record.results.items() if result.tables}
     return {(one, two): (mine, its) for one, mine in made.items() for two, its in made.items() if one != two}
 
 
 def is_two_player(records: Sequence[Record]) -> bool:
-    """Return whether pairs have their tables to themselves, and games that can be won."""
+    """Return whether every fixture is a pair's own, and games can be won."""
     by_two = all(len(record.results) == 2 for record in records)
     return by_two and any(result.wins for record in records for result in record.results.values())
 
@@ -115,7 +115,7 @@ def is_two_player(records: Sequence[Record]) -> bool:
 def pair_timelines(
     scored: Scored, pairs: Mapping[tuple[str, str], Pair], records: Sequence[Record], shown: bool
 ) -> tuple[Duel, ...]:
-    """Return how the score of each pair ran, of the first DUELS. Single tables count only where they may be `shown`."""
+    """Return how the scores of the first DUELS pairs developed. Read single tables only if they may be `shown`."""
     met: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         for pair in _met(record):
@@ -128,13 +128,13 @@ def pair_timelines(
 
 
 def _among(pair: tuple[str, str], told: Pair, met: Sequence[Record]) -> Duel:
-    """Return a duel of two who sat among others: a fixture counts as one."""
+    """Return a duel of two bots that played among others. Each fixture counts as one game."""
     made = [_met(record)[pair] for record in met]
     return Duel(pair, told, _points([Won(1, mine > its) for mine, its in made]), (), None, "")
 
 
 def _alone(scored: Scored, pair: tuple[str, str], told: Pair, met: Sequence[Record], shown: bool) -> Duel:
-    """Return a duel of two who had their tables to themselves, in the order of the tables."""
+    """Return a duel of two bots that had tables of their own, in the order of the tables."""
     met = sorted(met, key=lambda record: _first(record.path))
     mine, its = (sum(record.results[bot].score for record in met) for bot in pair)
     steps = [Won(record.results[pair[0]].tables, record.results[pair[0]].wins) for record in met]
@@ -154,7 +154,7 @@ def _tallied(scored: Scored, path: str, bot: str, pieces: int) -> tuple[tuple[Wo
 
 @lru_cache(maxsize=2048)
 def _tally(game: str, place: int, first: int, pieces: int, kept: bytes) -> tuple[tuple[Won, Won], ...]:
-    """Return what the bot at a place of a fixture's pair won in so many pieces of it, by seat (plans.independent)."""
+    """Return the wins of one bot of a fixture's pair in each of `pieces` parts, by seat (table_plans.independent)."""
     scores, winners = decompress_scores(kept), game_by_name(game).winners
     assert winners is not None
     some = min(pieces, len(scores))
@@ -176,7 +176,7 @@ def _sum(some: Iterable[Won]) -> Won:
 
 
 def _points(steps: Sequence[Won]) -> tuple[Point, ...]:
-    """Return the running score after some of the steps."""
+    """Return the running score after at most POINTS of the steps."""
     after, tables, wins = marks(len(steps)), 0, 0.0
     points = []
     for count, step in enumerate(steps, 1):

@@ -1,4 +1,4 @@
-"""What of a journal may be shown, and to whom: nothing of a stage under way that a bot or its author could use."""
+"""Decide what of a journal may be shown: of a running stage, nothing that a bot or its author could use."""
 
 from collections.abc import Mapping
 
@@ -8,14 +8,14 @@ from host.tournament.stages.kind import StageConfig
 
 
 def state_of(stage: str, facts: Mapping[str, str]) -> str:
-    """Return how far a stage is: waiting, running (or interrupted, to be resumed) or finished."""
+    """Return the state of a stage: waiting, running (also while the run is interrupted) or finished."""
     if facts.get("state") == "finished":
         return "finished"
     return facts.get(f"stage {stage}", "waiting")
 
 
 def table_of(stage: StageConfig | None, path: str, number: int) -> str:
-    """Return the name of a fixture's nth table, from 1: those of a tourney lie below it, others stand beside it."""
+    """Return the name of a fixture's nth table, from 1: FIXTURE/n in a tourney, otherwise a number in its group."""
     if stage is not None and kind_of(stage).tourneys:
         return f"{path}/{number}"
     group, _, first = path.rpartition("/")
@@ -23,11 +23,11 @@ def table_of(stage: StageConfig | None, path: str, number: int) -> str:
 
 
 def public_stages(journal: Journal) -> set[str]:
-    """Return the stages whose tables may be shown to everybody: those that are finished."""
+    """Return the stages whose tables everybody may see: the finished ones."""
     facts = journal.metadata()
     return {stage.name for stage in stages_of(facts) if state_of(stage.name, facts) == "finished"}
 
 
 def all_stages(journal: Journal) -> set[str]:
-    """Return all stages, for who asks for spoilers: what stands in a running one is the organiser's alone."""
+    """Return all stages, for `--spoilers`. Only the organiser may see the cards of a running stage."""
     return {stage.name for stage in stages_of(journal.metadata())}

@@ -1,6 +1,6 @@
 "use strict";
-// The casino: a table played again as a picture. It reads what a page carries, what the server gives, exported events
-// and play.log; whatever it is, it becomes steps, and each step a picture, a sentence, a question and an answer.
+// The casino: draws the replay of a table. It reads tables from the page, from the server, from exported events and from
+// play.log. Every format becomes a list of steps; each step has a picture, a sentence, a question and an answer.
 (() => {
 const $ = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
@@ -28,7 +28,7 @@ function svg(tag, facts, ...inside) {
 const time = (us) => us < 1000 ? `${us} µs` : us < 1e6 ? `${(us / 1000).toFixed(1)} ms` : `${(us / 1e6).toFixed(2)} s`;
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 
-// Cards, our own drawings.
+// Drawings of cards.
 
 const SUITS = {
   c: ["♣", "clubs", "M50 8A20 20 0 0 1 66 40A21 21 0 1 1 56 68C57 80 61 88 68 94L32 94C39 88 43 80 44 68A21 21 0 1 1 34 40A20 20 0 0 1 50 8Z"],
@@ -68,11 +68,11 @@ function playing(card, fresh, dim) {
   return picture;
 }
 
-// The games. Each is one object in a file of its own, casino/NAME.js, which registers it by its name. It follows events with
-// `apply`, and draws what it knows with `picture`. `starts` is the event that begins a unit; `omits` are events of an export
-// that it does not need; `readLog` reads the game's own log format.
+// The games. Each game is one object in its own file casino/NAME.js, which registers it by name. `apply` updates the state
+// with an event, and `picture` draws the state. `starts` is the event that begins a unit. `omits` are exported events that
+// the game does not need. `readLog` reads the game's own log format.
 
-// A game without such a file: its questions, answers and events in words.
+// A game without such a file: shows its questions, answers and events as text.
 
 const inWords = ({ ev, ...facts }) => `${ev} ${Object.entries(facts).map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(", ")}`;
 
@@ -112,7 +112,7 @@ const chip = () => svg("svg", { viewBox: "0 0 20 20", class: "chip", "aria-hidde
 const bubble = (state, seat) => state.said && state.said.seat === seat ? el(`span.bubble${state.said.fault ? ".fault" : ""}`, {}, state.said.word,
   state.said.us ? el("small", {}, ` ${time(state.said.us)}`) : null) : null;
 
-// Reading: whatever a table comes as, it leaves as {table, game, bots, rules, events, kept}.
+// Reading: every format becomes {table, game, bots, rules, events, kept}.
 
 function unpacked(packed) {
   if (packed.v !== 1) throw new Trouble(`this table is of a kind that this page does not know (version ${packed.v}): a newer croupier wrote it`);
@@ -137,7 +137,7 @@ function exported(text) {
     try { ev = JSON.parse(line); } catch { throw new Trouble(`line ${nth + 1} of these events is torn or foreign: it is no JSON`); }
     if (ev === null || typeof ev !== "object" || typeof ev.ev !== "string") throw new Trouble(`line ${nth + 1} of these events has no "ev": this is no export of croupier's`);
     if (ev.ev === "table.start") {
-      if (table.events.length) break; // the first table of many
+      if (table.events.length) break; // show only the first of several tables
       if (!Array.isArray(ev.bots)) throw new Trouble(`line ${nth + 1}: this table names no bots`);
       Object.assign(table, { table: String(ev.table), game: ev.game, bots: ev.bots.map(String), rules: ev.rules || {} });
     } else if (!table.game) throw new Trouble(`line ${nth + 1}: the events of a table begin with table.start`);
@@ -152,13 +152,13 @@ function exported(text) {
   return table;
 }
 
-// What a decision took, in microseconds, where that was kept.
+// Returns the times of a decision in microseconds; null if they were not recorded.
 function spent(table, n) {
   const piece = table.kept[n], [us, cpu] = table.took.map((column) => column[n - 1]);
   return piece ? { us: piece.us, cpu: piece.cpu_us, waited: piece.waited_us } : us === undefined ? null : { us, cpu };
 }
 
-// Steps: what happens between two pictures.
+// Steps: the events between two pictures.
 
 function stepsOf(table) {
   const game = gameOf(table.game);
@@ -259,7 +259,7 @@ function nextMark() {
 function remember() {
   const hash = `#r=${encodeURIComponent(shown.table.table)}&s=${shown.at}${shown.seen >= 0 ? `&as=${shown.seen}` : ""}`;
   if (location.hash === hash) return;
-  try { history.replaceState(null, "", hash); } catch { /* some browsers let no file do this */ }
+  try { history.replaceState(null, "", hash); } catch { /* some browsers forbid this to a local file */ }
 }
 
 function draw() {
@@ -311,7 +311,7 @@ function copied(title, words) {
   } }, title);
 }
 
-// Chips, or hands won, hand by hand: where the game stands in it is marked, and a click goes there.
+// Draws chips, or hands won, over the hands. A line marks the current step, and a click moves to the step there.
 function course() {
   const { table, steps } = shown, game = gameOf(table.game);
   const looks = steps.flatMap((step, nth) => step.first || nth === steps.length - 1 ? [[nth, game.worth(step.state).map((worth) => Math.max(0, worth))]] : []);
@@ -414,7 +414,7 @@ function given(name, text) {
 
 window.casino.register = (name, game) => { GAMES[name] = game({ Trouble, bubble, cardText, chip, el, playing, sum, svg }); };
 
-window.casino.shown = () => shown; // what is on the table, for whoever looks into this page
+window.casino.shown = () => shown; // the current replay, for scripts that inspect this page
 
 async function took(file) {
   if (file.size > 200e6) { trouble(`${file.name} is larger than 200 MB: this is no play.log`); return; }

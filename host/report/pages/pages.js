@@ -1,16 +1,16 @@
 "use strict";
-// The pages around the casino: one section at a time, sortable tables, dark or light, and news while a run goes on.
+// The pages around the casino: shows one section at a time, sorts tables, switches dark and light, updates a live page.
 document.documentElement.classList.add("js");
 const remembered = {
   get(key) { try { return localStorage.getItem(key); } catch { return null; } },
-  set(key, value) { try { localStorage.setItem(key, value); } catch { /* a file may not remember */ } },
+  set(key, value) { try { localStorage.setItem(key, value); } catch { /* some browsers forbid this to a local file */ } },
 };
 if (remembered.get("theme")) document.documentElement.dataset.theme = remembered.get("theme");
 
 const isDark = () => document.documentElement.dataset.theme
   ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 
-class Trouble extends Error {} // whose message is for whoever looks at the page
+class Trouble extends Error {} // an error whose message the page displays
 
 async function unzipped(text) {
   const bytes = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
@@ -18,8 +18,8 @@ async function unzipped(text) {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }
 
-// A file of very many bots has most of its pages packed. They are unpacked when one of them is wanted, and each is put
-// into the document when it is its turn: all at once would make every browser slow.
+// In a file of very many bots most pages are packed. They are unpacked when the first of them is opened. Each page is
+// added to the document only when it is opened, because adding all of them would make every browser slow.
 let leaves = null;
 async function unfolded(id) {
   const packed = document.getElementById("leaves");
@@ -91,11 +91,11 @@ function dressed() {
   for (const table of document.querySelectorAll("table.sortable")) sortable(table);
 }
 
-// While a run goes on the server says that something is new; the page is fetched again and its sections replaced.
-// What comes was escaped by the server, and its scripts, had it any, would not run: the policy forbids them.
+// While a tournament runs, the server announces changes. The page is then fetched again, and its sections are replaced.
+// The server has escaped their content. Scripts in it would not run either: the content security policy forbids them.
 function live() {
   const said = document.getElementById("live"), nav = document.querySelector(".top nav");
-  const known = new Map(); // what came, before it was dressed: what has not changed stays, and keeps its focus and order
+  const known = new Map(); // the HTML as received: an unchanged section stays, and keeps its focus and sort order
   for (const each of document.querySelectorAll("[data-fresh]")) known.set(each.id, each.innerHTML);
   let busy = false, again = false;
   async function fetched() {

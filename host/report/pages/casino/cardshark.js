@@ -1,5 +1,5 @@
 "use strict";
-// Blackjack: the dealer, the shoe and a hand for each seat.
+// Blackjack: draws the dealer, the shoe and a hand for each seat.
 casino.register("cardshark", ({ bubble, cardText, chip, el, playing, sum, svg }) => {
 const POINTS = (card) => card === "A" ? 1 : "TJQK".includes(card) ? 10 : Number(card) || 0;
 function blackjackScore(hand) {

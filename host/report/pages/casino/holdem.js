@@ -1,9 +1,9 @@
 "use strict";
-// Hold'em: an oval table, and the play.log of 2018.
+// Hold'em: draws an oval table, and reads the play.log of 2018.
 casino.register("holdem", ({ Trouble, bubble, cardText, chip, el, playing }) => {
 const WORTH = ["", "high card", "a pair", "two pairs", "three of a kind", "a straight", "a flush", "a full house", "four of a kind", "a straight flush", "a royal flush"];
 
-// Who has acted between two looks at a table, and what was done: nobody, or more than one, where cards were dealt.
+// Returns which seat acted between two looks at a table, and how; null if cards were dealt, or not exactly one seat acted.
 function actedBetween(before, { hand, board, players }) {
   if (!before || before.hand !== hand || before.board.length !== board.length) return null;
   const moved = players.flatMap((one, seat) => one.chips !== before.players[seat].chips || one.died !== before.players[seat].died ? [seat] : []);

@@ -1,5 +1,5 @@
 "use strict";
-// Pazaak: two boards of nine cards, and side decks.
+// Pazaak: draws two boards of nine cards, and side decks.
 casino.register("pazaak", ({ bubble, el, sum, svg }) => {
 function numbered(card, kind, fresh) {
   const hidden = card === "?";
