@@ -58,7 +58,7 @@ Report = Callable[[str], None]
 
 
 class Cluster:
-    """The machines of a cluster: which of them can take part, and what has been sent to each."""
+    """The machines of a cluster: which of them can play, and what has been sent to each."""
 
     def __init__(self, client: DaskClient, report: Report, reconnect_timeout: float) -> None:
         self._client, self._report, self._reconnect_timeout = client, report, reconnect_timeout
@@ -78,7 +78,7 @@ class Cluster:
         It is not the strongest level available, because that would depend on which machines are connected.
         """
         found = dict[WorkerInfo, list[Problem]]()
-        for _ in range(MAX_CHECK_ROUNDS):  # a worker may go while it is checked
+        for _ in range(MAX_CHECK_ROUNDS):  # a worker can be lost while it is checked
             workers = await self._wait_for_workers()
             with contextlib.suppress(ConnectionLost):
                 versions = await self._client.versions()
@@ -133,7 +133,7 @@ class Cluster:
     def _refuse_unsuitable(self, found: Mapping[WorkerInfo, Sequence[Problem]]) -> None:
         """Refuse the machines that have problems. Raise UserError when no machine is left."""
         if not found:
-            raise UserError([no_worker(self._client)], 6)  # all workers have gone
+            raise UserError([no_worker(self._client)], 6)  # all workers are lost
         if all(found.values()):
             raise UserError([problem for problems in found.values() for problem in problems], 6)
         for worker, problems in found.items():

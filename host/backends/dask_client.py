@@ -44,7 +44,7 @@ class ConnectionLost(Exception):
 
 CLIENT: Callable[..., Any] = Client  # untyped in distributed
 LOST_TASK_ERRORS = (asyncio.CancelledError, CancelledError, KilledWorker)
-"""What Dask raises for a task whose worker or scheduler has gone."""
+"""Exceptions that Dask raises for a task whose worker or scheduler is lost."""
 
 
 class WorkerInfo(NamedTuple):
@@ -130,7 +130,7 @@ class DaskClient:
     async def _call_all(self, client: Any, function: Callable[[str], None]) -> None:
         """Call a function on every worker, outside the threads of its tasks."""
         if self.workers:
-            with contextlib.suppress(OSError):  # a worker that misses a call has gone, or gets the next one
+            with contextlib.suppress(OSError):  # a worker that misses a call is lost, or gets the next one
                 await asyncio.wait_for(client.run(function, self.tournament, on_error="ignore"), CONNECT_TIMEOUT_S)
 
     async def _pause(self, seconds: float) -> None:
@@ -167,7 +167,7 @@ class DaskClient:
             raise ConnectionLost from error
 
     async def versions(self) -> Versions:
-        """Return the versions of client, scheduler and workers. Raise ConnectionLost when the scheduler has gone.
+        """Return the versions of client, scheduler and workers. Raise ConnectionLost if the scheduler is lost.
 
         Not `get_versions(check=True)`: it only warns, compares packages that do not matter here, and names no machine.
         """
@@ -181,7 +181,7 @@ class DaskClient:
         return {side: _checked_versions(found["packages"]) for side, found in sides.items()}
 
     async def scheduler_build_id(self) -> str:
-        """Return the build id of the scheduler's croupier. Raise ConnectionLost when the scheduler has gone."""
+        """Return the build id of the scheduler's croupier. Raise ConnectionLost if the scheduler is lost."""
 
         async def query() -> str:
             with self._connection() as client:

@@ -38,7 +38,7 @@ HEARTBEAT_TIMEOUT_S = 60.0
 
 
 class MachineInfo(NamedTuple):
-    """Properties of a machine that decide whether it can take part."""
+    """Properties of a machine that decide whether it can play."""
 
     build_id: str
     level: Level
