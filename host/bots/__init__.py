@@ -1,1 +1,1 @@
-"""A bot as a process: found, built, put into a sandbox, and asked within its limits."""
+"""Runs bots: starts their processes in a sandbox, asks them questions, and enforces their limits."""

@@ -1,4 +1,4 @@
-"""How long a process may take to start, and how much processor time its tables have left. Pure: no clock."""
+"""Tracks how long a process may take to start, and how much processor time its tables have left. Pure: no clock."""
 
 from math import inf
 
@@ -6,24 +6,22 @@ from host.bots.values import CLOCK_FAULTS
 from host.sandbox.limits import A_DAY
 from protocols.wire import FaultKind
 
-MIN_RESTART_S = 0.25  # granted to a restart, however fast the first start was
-RESTART_BUDGET = (
-    20  # times the limit of a start that all restarts after faults may take together; then they get nothing
-)
+MIN_RESTART_S = 0.25  # minimum for a restart, even if the first start was faster
+RESTART_BUDGET = 20  # restarts after faults may take this many startup limits in total; then they get nothing
 
 
 class StartupAllowance:
     """Seconds beyond the limit of a move that the first answer of a process may take.
 
-    The first process of a fixture has the whole limit of a start. A later one has twice what the last start took.
-    Restarts after faults have a budget together, so that no bot lives from being started again.
+    The first process of a fixture has the whole startup limit. A later one has twice the time of the last start.
+    Restarts after faults share a budget, so that a bot cannot gain time by being restarted.
     """
 
     def __init__(self, startup: float, move: float) -> None:
         self._startup, self._move = startup, move
         self._allowed = startup
-        self._used = 0.0  # by the process that lives now
-        self._budget = RESTART_BUDGET * startup  # of all restarts after faults
+        self._used = 0.0  # by the current process
+        self._budget = RESTART_BUDGET * startup  # for all restarts after faults
         self.is_open = False  # whether the process has not answered yet
 
     def start(self) -> None:
@@ -31,20 +29,20 @@ class StartupAllowance:
         self.is_open = True
 
     def seconds(self) -> float:
-        """Return what the process may take beyond the limit of a move."""
+        """Return the seconds that the process may take beyond the limit of a move."""
         return min(self._allowed, max(self._budget, 0.0)) if self.is_open else 0.0
 
     def answered(self, wall: float) -> None:
-        """Note the first answer of a process, `wall` seconds after the question."""
+        """Record the first answer of a process, `wall` seconds after the question."""
         self.is_open = False
         self._used = max(wall - self._move, 0.0)
         self._allowed = min(self._startup, max(2 * wall, MIN_RESTART_S))
 
     def failed(self, wall: float, kind: FaultKind) -> None:
-        """Note a fault that ends the process, `wall` seconds after the question.
+        """Record a fault that ends the process, `wall` seconds after the question.
 
-        A process that fails before its first answer has used the allowance. One that was too slow gets the least from
-        then on, since how long it would have taken is not known.
+        A process that fails before its first answer has used the allowance. If it was too slow, later processes get the
+        minimum, since it is unknown how long it would have taken.
         """
         if self.is_open:
             measured = 0.0 if kind in CLOCK_FAULTS else 2 * wall
@@ -54,16 +52,16 @@ class StartupAllowance:
 
 
 class TableBudget:
-    """Seconds of processor time for the tables of a fixture: what one leaves over, the next ones may use."""
+    """Seconds of processor time for the tables of a fixture. Later tables may use what earlier tables left over."""
 
     def __init__(self, cpu_table: float) -> None:
         self._cpu_table = cpu_table
-        self._tables = 1  # begun so far
+        self._tables = 1  # started so far
         self.is_limited = cpu_table < A_DAY
         self.left = cpu_table if self.is_limited else inf
 
     def begin(self, table: int, spent: float) -> float:
-        """Begin a table after so many seconds were spent; return those that are left."""
+        """Start a table after `spent` seconds were used; return the seconds that are left."""
         self._tables = max(self._tables, table)
         if self.is_limited:
             self.left = self._cpu_table * self._tables - spent

@@ -1,7 +1,7 @@
-"""State machine of one process and its batches of questions: bytes go in, events come out.
+"""State machine of one process and its batches of questions: takes bytes, returns events.
 
-It is pure: it has no clock, no descriptor and no process. What a piece of output means in which state is one table,
-TRANSITIONS.
+It is pure: it has no clock, no descriptor and no process. The table TRANSITIONS defines what each piece of output means
+in each state.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,44 +10,44 @@ from typing import NamedTuple
 
 from protocols.wire import Answer, Fault, FaultKind, Grammar, Move, Protocol
 
-MAX_REMEMBERED_LINES = 1000  # of at most 4 KiB each
-TABLE_NUMBER_BYTES = 16  # that a line may have beyond its limit, for the number of its table
+MAX_REMEMBERED_LINES = 1000  # each at most 4 KiB
+TABLE_NUMBER_BYTES = 16  # added to the limit of a line for the table number
 
 
 class State(StrEnum):
-    """What a process may do next."""
+    """Whether output is due from a process."""
 
-    IDLE = "idle"  # no question is open: it must not write
+    IDLE = "idle"  # no question is open: the process must not write
     WAITING = "waiting"  # answers are due
-    FAILED = "failed"  # it has broken the protocol or ended: what it writes no longer counts
+    FAILED = "failed"  # the process violated the protocol or ended: its output no longer counts
 
 
 class Input(StrEnum):
-    """What a piece of output is."""
+    """Kinds of output."""
 
     PART = "part"  # the beginning of a line
     ANSWERS = "answers"  # lines that answer some of the open questions
-    ALL_ANSWERS = "all answers"  # lines that answer all open questions, and nothing behind them
-    MORE = "more"  # something behind the last answer that is due
-    UNREADABLE = "unreadable"  # a line that the protocol calls a fault of the process
-    WRONG_TABLE = "wrong table"  # a line for another table than the one whose answer is due
-    TOO_LONG = "too long"  # a line, whole or not, beyond the limit
+    ALL_ANSWERS = "all answers"  # lines that answer all open questions, and nothing after them
+    MORE = "more"  # bytes after the last answer that is due
+    UNREADABLE = "unreadable"  # a line that is a fault of the process by the protocol
+    WRONG_TABLE = "wrong table"  # a line for a table other than the one whose answer is due
+    TOO_LONG = "too long"  # a line, complete or not, beyond the limit
     UNASKED = "unasked"  # any byte while no question is open
     END = "end"  # the end of the output
 
 
 class Answered(NamedTuple):
-    """The next open questions are answered, in order: one answer and one raw line each."""
+    """Answers to the next open questions, in order: one answer and one raw line each."""
 
     answers: Sequence[Answer]
     raws: Sequence[bytes]
 
 
 class Violation(NamedTuple):
-    """The process has broken the protocol, or ended. This counts against the first question without an answer.
+    """A violation of the protocol, or the end of the process. It counts against the first question without an answer.
 
-    `fault` is what it is called unless the end of the process says more (host/bots/blame.py). A violation is ambiguous
-    if it may belong to another question, because the process has been asked several at once.
+    `fault` is used unless the end of the process shows a graver one (host/bots/blame.py). A violation is ambiguous if
+    it may belong to another question, because the process was asked several at once.
     """
 
     fault: Fault
@@ -57,7 +57,7 @@ class Violation(NamedTuple):
 
 NO_ANSWERS = Answered((), ())
 Events = tuple[Answered, Violation | None]
-"""What one piece of output means: answers first, which may be none, then a violation, if there is one."""
+"""The meaning of one piece of output: answers, possibly none, then a violation or None."""
 
 EARLY, EXTRA, FLOOD = Fault(FaultKind.EARLY), Fault(FaultKind.EXTRA), Fault(FaultKind.FLOOD)
 UNREADABLE, WRONG_TABLE = Fault(FaultKind.UNREADABLE), Fault(FaultKind.UNREADABLE, "table")
@@ -65,7 +65,7 @@ NO_ANSWER = Fault(FaultKind.EXIT)
 
 TRANSITIONS: Mapping[tuple[State, Input], tuple[State, Fault | None]] = {
     (State.IDLE, Input.UNASKED): (State.FAILED, EARLY),
-    (State.IDLE, Input.END): (State.IDLE, None),  # a fault only if another question follows
+    (State.IDLE, Input.END): (State.IDLE, None),  # a fault only if another question is asked
     (State.WAITING, Input.PART): (State.WAITING, None),
     (State.WAITING, Input.ANSWERS): (State.WAITING, None),
     (State.WAITING, Input.ALL_ANSWERS): (State.IDLE, None),
@@ -77,15 +77,15 @@ TRANSITIONS: Mapping[tuple[State, Input], tuple[State, Fault | None]] = {
     (State.FAILED, Input.UNASKED): (State.FAILED, None),
     (State.FAILED, Input.END): (State.FAILED, None),
 }
-"""What each input does in each state: the next state, and the fault if it is one."""
+"""The next state for each state and input, and the fault, or None."""
 
 
 AMBIGUOUS = frozenset({Input.MORE, Input.UNASKED, Input.WRONG_TABLE})
-"""Inputs that may belong to another question if the process has been asked several at once."""
+"""Inputs that may belong to another question if the process was asked several at once."""
 
 
 class LineReader:
-    """Reads the answer lines of one bot. Moves are remembered: there are few different ones, and they come by the million."""
+    """Reads the answer lines of one bot. It caches moves: few are different, and there are millions of lines."""
 
     def __init__(self, protocol: Protocol, grammar: Grammar, max_bytes: int, *, table_ids: bool) -> None:
         self.max_bytes = max_bytes + TABLE_NUMBER_BYTES
@@ -94,14 +94,14 @@ class LineReader:
         self._moves: dict[bytes, Move] = {}
 
     def remembered(self, lines: Sequence[bytes]) -> list[Answer] | None:
-        """Return the moves of lines that have all been read before; None if one has not. It costs 0.05 µs a line."""
+        """Return the moves of lines if all are cached, else None. This costs 0.05 µs per line."""
         try:
             return [*map(self._moves.__getitem__, lines)]
         except KeyError:
             return None
 
     def read(self, line: bytes, table: int) -> tuple[Input, Answer]:
-        """Return what one line is, which answers a question of this table, and the answer; a fault where it is not one."""
+        """Return the kind of a line that answers a question of this table, and its answer or fault."""
         if len(line) > self.max_bytes:
             return Input.TOO_LONG, FLOOD
         text = line
@@ -118,18 +118,18 @@ class LineReader:
 
 
 class BatchState:
-    """What is due from one process; a new process has a new one."""
+    """The open questions of one process. Each process has its own."""
 
     def __init__(self, reader: LineReader) -> None:
         self.state = State.IDLE
-        self.rest = b""  # what has come behind the last whole line; after a violation its evidence
+        self.rest = b""  # bytes after the last complete line; after a violation, its evidence
         self._reader = reader
-        self._tables: Sequence[int] = ()  # of the questions of the batch
-        self._due = 0  # answers
-        self._asked_several = False  # at once, at any time
+        self._tables: Sequence[int] = ()  # table number of each question of the batch
+        self._due = 0  # answers that are due
+        self._asked_several = False  # whether several questions were ever asked at once
 
     def expect(self, tables: Sequence[int]) -> None:
-        """Open a batch: one question for each of these tables, in this order."""
+        """Open a batch: one question for each of these tables, in this order. Raise ValueError if the state is not IDLE."""
         if self.state is not State.IDLE:
             raise ValueError(f"a batch cannot be opened while the state is {self.state}")
         self.state = State.WAITING
@@ -139,7 +139,7 @@ class BatchState:
             self._asked_several = True
 
     def receive(self, data: bytes) -> Events:
-        """Return what a piece of output means; no bytes mean the end of the output."""
+        """Return the events of a piece of output. Empty data is the end of the output."""
         if self.state is not State.WAITING:
             self.rest += data
             return NO_ANSWERS, self._violate(Input.UNASKED if data else Input.END, self.rest)
@@ -152,7 +152,7 @@ class BatchState:
         return self._answer(answers, lines)
 
     def _read(self, lines: list[bytes]) -> Events:
-        """Read lines one by one: not all of them are remembered, or there are more than questions."""
+        """Read lines one by one: some are not cached, or there are more lines than questions."""
         answers: list[Answer] = []
         for line, table in zip(lines, self._tables[len(self._tables) - self._due :], strict=False):
             what, answer = self._reader.read(line, table)
@@ -165,10 +165,10 @@ class BatchState:
         return self._answer(answers, lines[: len(answers)])
 
     def _answer(self, answers: Sequence[Answer], raws: Sequence[bytes]) -> Events:
-        """Take answers, behind which stands `rest`."""
+        """Return the events of answers that are followed by `rest`."""
         left = self._due - len(answers)
         if self.rest:
-            if not left:  # what stands behind the last answer counts against its question
+            if not left:  # bytes after the last answer count against its question
                 self.rest = b"\n".join([raws[-1], self.rest])
                 return self._answered(answers[:-1], raws[:-1]), self._violate(Input.MORE, self.rest)
             if len(self.rest) > self._reader.max_bytes:
@@ -191,7 +191,7 @@ class BatchState:
 
 
 class TableIds:
-    """The numbers by which one process knows its open tables, from 1; a table that has ended is named with the next batch."""
+    """Numbers of the open tables of one process, from 1. The next batch reports the tables that have ended."""
 
     def __init__(self, protocol: Protocol) -> None:
         self._protocol = protocol
@@ -200,7 +200,7 @@ class TableIds:
         self._ended = b""
 
     def number(self, table: int) -> int:
-        """Return the process's own number of a table of the fixture."""
+        """Return the number that a table of the fixture has in the process."""
         number = self._numbers.get(table)
         if number is None:
             self._last = number = self._last + 1
@@ -208,13 +208,13 @@ class TableIds:
         return number
 
     def end(self, table: int) -> None:
-        """Forget a table; the process learns of it with the next batch."""
+        """Remove a table that has ended. The next batch reports it to the process."""
         number = self._numbers.pop(table, None)
         if number is not None:
             self._ended += self._protocol.over(number)
 
     def lines(self, numbers: Sequence[int], questions: bytes) -> bytes:
-        """Return question lines with their tables' numbers, behind the lines of all tables that have ended."""
+        """Return question lines with their tables' numbers, after a line for each table that has ended."""
         ended, self._ended = self._ended, b""
         number = self._protocol.number
         pairs = zip(numbers, questions.splitlines(keepends=True), strict=True)

@@ -1,4 +1,4 @@
-"""Which fault a missing answer is: what was found, how the process ended and which limit it passed give a Fault. Pure."""
+"""Determines the fault of a missing answer from the output, the end of the process and the limit exceeded. Pure."""
 
 from typing import NamedTuple
 
@@ -6,26 +6,26 @@ from protocols.wire import Fault, FaultKind
 
 
 class Ending(NamedTuple):
-    """All that decides which fault it is; the defaults are a process that has ended in good order without a word."""
+    """Everything that determines the fault. The defaults describe a process that exited normally and wrote nothing."""
 
-    found: Fault | None = None  # what was wrong with its output; Fault(EXIT) if that only ended
-    limit: FaultKind | None = None  # the limit for which the monitor has killed it
+    found: Fault | None = None  # the fault of its output; Fault(EXIT) if the output only ended
+    limit: FaultKind | None = None  # the limit for which the monitor killed it
     start_error: str = ""  # why it could not be started
-    oom_kills: int = 0  # processes that the kernel has killed for their group's memory
+    oom_kills: int = 0  # processes that the kernel killed because the group had no memory left
     flooded: bool = False
     late: bool = False
     over_cpu: bool = False
     over_memory: bool = False
-    crashed: bool = False  # ended by itself, by a signal or with an exit status that is not 0
+    crashed: bool = False  # ended by itself, by a signal or with an exit status other than 0
 
     @property
     def passed_no_limit(self) -> bool:
-        """Whether output counts as an answer, however the process ended."""
+        """Return whether the output counts as an answer. The exit status does not matter."""
         return self._replace(crashed=False) == Ending()
 
 
 def fault_of(ending: Ending) -> Fault:
-    """Return the fault of a process that has not answered: of all that applies the gravest, which stands first."""
+    """Return the fault of a process that has not answered. If several apply, return the gravest; the table lists it first."""
     found = ending.found or Fault(FaultKind.EXIT)
     causes: tuple[tuple[object, Fault], ...] = (
         (ending.start_error, Fault(FaultKind.START, ending.start_error)),

@@ -1,4 +1,4 @@
-"""What a seat needs of the process behind it, and what any such process needs."""
+"""Defines the interface between a seat and its bot's process, and the context of every such process."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -15,7 +15,7 @@ from protocols.wire import Grammar
 
 
 class BotContext(NamedTuple):
-    """What the processes of a bot are started and measured with."""
+    """The context in which the processes of a bot are started and measured."""
 
     bot: BuiltBot
     grammar: Grammar
@@ -27,50 +27,50 @@ class BotContext(NamedTuple):
 
     @property
     def sandbox(self) -> Sandbox:
-        """The sandbox that they live in."""
+        """Return the sandbox of the processes."""
         return self.monitored.sandbox
 
 
 class PolledProcess(Protocol):
-    """A process that a batch has been written to, and whose answers may be read as soon as they come."""
+    """A process to which a batch has been written. Its answers can be read as soon as they arrive."""
 
     @property
     def output(self) -> int:
-        """The descriptor to read from."""
+        """Return the descriptor to read from."""
         ...
 
     @property
     def is_answered(self) -> bool:
-        """Whether all of the batch is answered, without a fault."""
+        """Return whether all questions of the batch are answered without a fault."""
         ...
 
     def read_available(self, now: float) -> bool:
-        """Read what has come by now; return whether that ends the batch."""
+        """Read the output available now; return whether that ends the batch."""
         ...
 
 
 class BotProcess(Protocol):
-    """How a seat asks its bot: by one process for all questions, or by one for each."""
+    """The way a seat asks its bot: one process for all questions, or one process per question."""
 
     stderr_log: StderrLog
 
     @property
     def totals(self) -> ProcessTotals:
-        """What all processes have used so far."""
+        """Return the usage of all processes so far."""
         ...
 
     def send(self, batch: Batch) -> PolledProcess | None:
-        """Take the next batch. Return a process that has it already; None if `finish` must start or prepare one."""
+        """Take the next batch. Return the process if it already has the questions, None if `finish` must start or prepare one."""
         ...
 
     async def finish(self) -> BatchResult:
-        """Return what the batch brought, up to the first fault that ended a process."""
+        """Return the results of the batch, up to the first fault that ended a process."""
         ...
 
     def stderr_tail(self, table: int) -> bytes:
-        """Return the end of standard error: of the process, or where each question has its own, of that table's last."""
+        """Return the end of the standard error of the process. If each question has its own, use the last one for the table."""
         ...
 
     async def shut_down(self, patience: float) -> None:
-        """End the process; it has so many seconds to exit by itself."""
+        """End the process. It has `patience` seconds to exit by itself."""
         ...

@@ -1,4 +1,4 @@
-"""One process that answers many questions: the host's ends of its pipes, and what is due from it."""
+"""Reads and writes the pipes of one process that answers many questions, and tracks the answers that are due."""
 
 import os
 import select
@@ -13,7 +13,7 @@ from protocols.wire import Fault, FaultKind, Protocol
 
 
 class ChildProcess:
-    """The host's side of one process; none of its pipes blocks."""
+    """The host's end of one process. None of its pipes blocks."""
 
     def __init__(self, protocol: Protocol, reader: LineReader, log: StderrLog) -> None:
         reads, self._input = os.pipe()
@@ -21,12 +21,12 @@ class ChildProcess:
         stderr, complains = os.pipe()
         for own in (self._input, self.output, stderr):
             os.set_blocking(own, False)
-        self.inherited = (reads, writes, complains)  # by the process
+        self.inherited = (reads, writes, complains)  # by the process: its ends of the pipes
         self.is_open = True
         self.stderr = StderrPipe(log, stderr)
         self.table_ids = TableIds(protocol)
-        self.violation: Violation | None = None  # of the batch, or of the time since the last one
-        self.unsent = b""  # what of the questions has not fitted into the pipe
+        self.violation: Violation | None = None  # in the batch, or since the last one
+        self.unsent = b""  # questions that did not fit into the pipe yet
         self._protocol, self._uses_table_ids = protocol, reader.table_ids
         self._state = BatchState(reader)
         self._poll = select.poll()
@@ -34,16 +34,16 @@ class ChildProcess:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether answers are due."""
+        """Return whether answers are due."""
         return self._state.state is State.WAITING
 
     @property
     def is_answered(self) -> bool:
-        """Whether all questions are answered, without a fault."""
+        """Return whether all questions are answered without a fault."""
         return self._state.state is State.IDLE
 
     def has_output(self) -> bool:
-        """Return whether there is something to read, which may be the end."""
+        """Return whether there is output to read, or its end."""
         return bool(self._poll.poll(0))
 
     def has_early_output(self) -> bool:
@@ -53,7 +53,7 @@ class ChildProcess:
         return self.violation is not None
 
     def ask(self, questions: Sequence[HasQuestion]) -> None:
-        """Write questions, as many as fit."""
+        """Write as many questions as fit into the pipe."""
         lines = self._protocol.lines([question.view for question in questions])
         numbers: Sequence[int] = range(len(questions))
         if self._uses_table_ids:
@@ -64,7 +64,7 @@ class ChildProcess:
         self._write(lines)
 
     async def write_on(self) -> None:
-        """Write what has not fitted."""
+        """Write the questions that did not fit."""
         while self.unsent:
             await trio.lowlevel.wait_writable(self._input)
             self._write(self.unsent)
@@ -75,10 +75,10 @@ class ChildProcess:
         except BlockingIOError:
             self.unsent = data
         except BrokenPipeError:
-            self.unsent = b""  # a process that has closed its input is judged by its output
+            self.unsent = b""  # a process that closed its input is judged by its output
 
     def read(self) -> Answered:
-        """Read what there is; return the answers, and note a violation."""
+        """Read the available output; return the answers, and record a violation."""
         try:
             data = os.read(self.output, CHUNK)
         except BlockingIOError:
@@ -87,17 +87,17 @@ class ChildProcess:
         return answered
 
     def fail(self, kind: FaultKind, raw: bytes | None = None) -> None:
-        """Note a violation that its output does not show; without raw bytes it is about the line that has begun."""
+        """Record a violation that the output does not show. By default its raw bytes are the incomplete line."""
         self.violation = Violation(Fault(kind), self._state.rest if raw is None else raw)
 
     def close_input(self) -> None:
-        """Close the process's input: it is to end."""
+        """Close the process's input, which tells it to exit."""
         if self._input >= 0:
             os.close(self._input)
             self._input = -1
 
     def close(self) -> None:
-        """Close its input and its output; its standard error ends by itself."""
+        """Close its input and its output. StderrPipe closes its standard error."""
         if self.is_open:
             self.is_open = False
             self.close_input()

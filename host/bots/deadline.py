@@ -1,4 +1,4 @@
-"""The fair clock: how much of an answer's time a bot has had, and how much it has waited for a processor."""
+"""Decides whether a late answer may still be accepted, by how long the bot has run and waited for a processor."""
 
 import os
 import time
@@ -12,51 +12,52 @@ from host.sandbox.launch import Sandbox
 from host.sandbox.limits import PATIENCE, Limits
 from host.sandbox.process_tree import descendants
 
-STALLED = 0.05  # seconds after a deadline at which a host wakes up only when the machine, not the bot, was busy
-SHORTEST = 0.001  # seconds until a deadline that was put off is looked at again
-MOST_THREADS = 64  # whose waits are known; a bot that has more makes its own waiting
-LOOK = 0.02  # seconds after which waits are looked at that do not count, but are told: most answers are there before
+STALLED = 0.05  # a host that wakes up this many seconds after a deadline was itself delayed
+SHORTEST = 0.001  # minimum seconds until an extended deadline is checked again
+MOST_THREADS = 64  # whose waits are measured; a bot with more threads causes its own waits
+LOOK = 0.02  # seconds after which waits are measured only for the report; most answers arrive earlier
 
 
 class HostStall(HostFailure):
-    """Raised when an answer is missing because the machine was busy: the fixture is played again and this is listed."""
+    """Raised when an answer is missing because the machine was busy. The fixture is played again, and the stall is reported."""
 
 
 class DeadlinePolicy:
-    """One bot's clock: it says what may still come when an answer is not there at its deadline."""
+    """Decides whether a late answer of one bot may still be accepted."""
 
     def __init__(self, limits: Limits, sandbox: Sandbox, *, charged: bool) -> None:
         self.fair = limits.clock == "fair"
         self.stretch = PATIENCE if limits.clock == "cpu" else 1
-        """Times what an answer is granted until it is due, or until the first look at what it has waited."""
+        """The first deadline of an answer is this many times the time granted."""
 
         self.doubt = STALLED if limits.clock == "wall" else 0.0
-        """Seconds after a deadline from which on it cannot be said that what has come by then came too late."""
+        """If the host checks more than this many seconds after a deadline, output found then may have come in time."""
 
         self.marks_after = 0.0 if self.fair else min(LOOK, limits.patience / 4)
-        """Seconds after the question, or the answer before, at which `mark` is wanted."""
+        """Seconds after the question, or the previous answer, at which `start_counting` must be called."""
 
         self._sandbox, self._charged = sandbox, charged
         self._waits: RunQueueWaits | None = None
-        self.waited = 0.0  # seconds, read when a deadline was missed last
+        self.waited = 0.0  # seconds, measured at the last missed deadline
 
     def start_counting(self) -> None:
-        """Count waits from now on: an answer is slow in coming, and the one before it is there."""
+        """Measure waits from now on: an answer is slow, and the one before it has arrived."""
         self.waited = 0.0
         self._seen().start_counting()
 
     def look(self) -> None:
-        """Take note of what has been waited since the mark, or since the process was started where there was none."""
+        """Measure the wait since `start_counting`, or since the process started if that was not called."""
         self.waited = self._seen().since()
 
     def extension(self, granted: float, wall: float, late: float, computed: float) -> float:
-        """Return the seconds that an answer may still take; 0 when it is late, and that is the bot's own doing.
+        """Return the seconds that an answer may still take; 0 if it is late and the bot is to blame.
 
-        It was granted some and has taken `wall` seconds, of which it has computed some; `late` is how long after its
-        deadline the host has woken up. Raise HostStall where the machine was busy and the bot was not.
+        The answer was granted `granted` seconds. It has taken `wall` seconds, of which the bot ran for `computed`.
+        `late` is the number of seconds between the deadline and the check. Raise HostStall if the machine was busy and
+        the bot was not.
         """
         waits = self._seen()
-        goes_on = self.fair and waits.go_on()  # first: a wait that ends between the two looks must be in the second
+        goes_on = self.fair and waits.go_on()  # first, so that a wait that ends in between is measured below
         self.look()
         if self.fair:
             due, patience = granted - (wall - self.waited), PATIENCE * granted - wall
@@ -74,7 +75,7 @@ class DeadlinePolicy:
         return 0.0
 
     def _crowded(self) -> bool:
-        """Return whether it would run in more places at once than there are: then it makes its own waits."""
+        """Return whether more of its threads are ready to run than there are cores: then the bot causes its own waits."""
         would = 0
         for process in descendants(self._sandbox.pid):
             waits = RunQueueWaits(process.pid)
@@ -83,21 +84,21 @@ class DeadlinePolicy:
         return would > len(os.sched_getaffinity(0))
 
     def raise_if_host_stalled(self, granted: float, wall: float, late: float, computed: float) -> None:
-        """Raise HostStall when an answer that was cut short is missing because the machine was busy, as far as one can tell.
+        """Raise HostStall if an answer was cut off because the machine was probably busy.
 
-        A fair clock has put it off until all its patience was gone.
+        With the fair clock the deadline has been extended as far as possible before this call.
         """
         if self.fair or (late > STALLED and computed < granted / 2):
             self._stall(wall, late, computed)
 
     def _stall(self, wall: float, late: float, computed: float) -> None:
-        """Raise HostStall, unless that has happened so often that it is its bot's doing."""
+        """Raise HostStall, unless there were so many that the bot is charged."""
         words = f"no answer after {wall:.3f} s: computed {computed:.3f} s, waited {self.waited:.3f} s, host {late:.3f} s late"
         if not self._charged:
             raise HostStall(words)
 
     def total_wait(self) -> float:
-        """Return the seconds that the process has waited for a processor in its life; it is about to be swept away."""
+        """Return the seconds that the process has waited for a processor since its start. Call this just before it is killed."""
         process = answering(self._sandbox)
         self.forget()
         with suppress(OSError, IndexError):
@@ -105,56 +106,56 @@ class DeadlinePolicy:
         return 0.0
 
     def forget(self) -> None:
-        """Forget the process."""
+        """Remove the process, and close its files."""
         self.waited = 0.0
         if self._waits is not None:
             self._waits.close()
             self._waits = None
 
     def _seen(self) -> "RunQueueWaits":
-        """Return the waits of the process that answers; where there is none yet, of nobody."""
+        """Return the waits of the process that answers. If there is none yet, return waits that are always 0."""
         if self._waits is None and (process := answering(self._sandbox)):
             self._waits = RunQueueWaits(process)
         return self._waits or RunQueueWaits(0)
 
 
 class Look(Enum):
-    """What to do with an answer that has not been read yet."""
+    """What to do about an answer that has not been read yet."""
 
-    READ = auto()  # something is there, and may have come in time
+    READ = auto()  # output is available, and may have come in time
     WAIT = auto()
     LATE = auto()
 
 
 class AnswerTimer:
-    """When the answer that is due must be there, and whether one that is late may still come.
+    """Tracks the deadline of the next answer, and decides whether a late answer may still be accepted.
 
-    The deadline of an answer counts from its question, or from the answer before where several were asked at once.
+    The deadline counts from the question, or from the previous answer if several questions were asked at once.
     """
 
     def __init__(self, policy: DeadlinePolicy, move: float) -> None:
         self._policy, self._move = policy, move
-        self.asked = 0.0  # when the batch was sent
-        self._last = 0.0  # when the last answer came
-        self._deadline = 0.0  # when the next must come
-        self._granted = 0.0  # seconds for the answer that is due
-        self._marked = False  # whether waits for a processor are counted for it
-        self._unread = False  # whether its deadline was over before anybody looked
-        self.overhead = 0.0  # seconds that the host woke up late at the last deadline that was missed
+        self.asked = 0.0  # time at which the batch was sent
+        self._last = 0.0  # time of the last answer
+        self._deadline = 0.0  # deadline of the next answer
+        self._granted = 0.0  # seconds granted to the next answer
+        self._marked = False  # whether waits for a processor are being measured for it
+        self._unread = False  # whether its deadline had passed before the first check
+        self.overhead = 0.0  # seconds between the last missed deadline and the check
 
     @property
     def waited(self) -> float:
-        """Seconds for a processor, read when a deadline was missed last."""
+        """Return the seconds spent waiting for a processor, measured at the last missed deadline."""
         return self._policy.waited
 
     def start(self, granted: float) -> None:
-        """Start with a batch; its first answer is granted some seconds."""
+        """Start a batch. Its first answer is granted `granted` seconds."""
         self.asked = self._last = time.perf_counter()
         self._granted = granted
         self._deadline = self.asked + granted * self._policy.stretch
 
     def answered(self, now: float) -> float:
-        """Note that answers have come; return the seconds since the question, or the answer before."""
+        """Record that answers have arrived; return the seconds since the question, or since the previous answer."""
         wall, self._last = now - self._last, now
         self._granted = self._move
         self._deadline = now + self._granted * self._policy.stretch
@@ -162,7 +163,7 @@ class AnswerTimer:
         return wall
 
     def begin_wait(self) -> None:
-        """Note that the answer is slow in coming, and waited for from now on."""
+        """Record that the answer is slow and that waiting for it begins."""
         self._unread = time.perf_counter() > self._deadline
         self._marked = False
 
@@ -176,7 +177,7 @@ class AnswerTimer:
         return max(until - now, 0)
 
     def look(self, has_output: Callable[[], bool], computed: Callable[[], float]) -> Look:
-        """Decide what to do with an answer that has not come by now; `computed` is the bot's processor time for it.
+        """Decide what to do about an answer that has not been read. `computed` returns the bot's processor time for it.
 
         Raise HostStall if the machine was busy and the bot was not.
         """
@@ -184,7 +185,7 @@ class AnswerTimer:
         if now < self._deadline:
             return Look.WAIT
         self.overhead = now - self._deadline
-        # A host that wakes this late was stalled itself: what is there by now may have come in time.
+        # The host woke up so late that output available now may have come in time.
         doubtful = self._unread or self.overhead > self._policy.doubt
         if doubtful and has_output():
             return Look.READ
@@ -196,33 +197,34 @@ class AnswerTimer:
 
 
 class RunQueueWaits:
-    """How long the process that answers has waited for a processor: the thread that has waited longest, whichever answers."""
+    """Measures how long a process has waited for a processor. Of its threads the one that waited longest counts."""
 
     def __init__(self, process: int) -> None:
         self._process = process
-        self._open: dict[str, int] = {}  # /proc/PID/task/TID/schedstat of each thread
+        self._open: dict[str, int] = {}  # descriptors of /proc/PID/task/TID/schedstat, by thread
         self._before: dict[str, float] = {}
-        self._seen: dict[str, tuple[int, ...]] = {}  # of each thread that would run, when that was asked last
+        self._seen: dict[str, tuple[int, ...]] = {}  # counters of threads ready to run at the last `go_on`
         self._looked = 0.0
         self._threads = 0
 
     def start_counting(self) -> None:
-        """Count from now on. It costs two microseconds with one thread, and one more for each."""
+        """Measure from now on. This costs two microseconds for one thread, and one more for each further thread."""
         with suppress(OSError):
-            if os.stat(f"/proc/{self._process}/task").st_nlink != self._threads:  # noqa: PTH116 - half of what Path takes
+            if os.stat(f"/proc/{self._process}/task").st_nlink != self._threads:  # noqa: PTH116 - half the time of Path
                 self._find()
         self._before = {name: _read(each)[1] for name, each in self._open.items()}
 
     def since(self) -> float:
-        """Return the seconds waited since the mark; those of a thread that is younger are all since then."""
+        """Return the seconds waited since `start_counting`. For a newer thread, all its waits count."""
         self._find()
         return max((_read(each)[1] - self._before.get(name, 0) for name, each in self._open.items()), default=0) / 1e9
 
     def go_on(self) -> bool:
-        """Return whether it may have waited for longer than is known: a wait is only counted when it is over.
+        """Return whether the process may be waiting now: the kernel counts a wait only when it is over.
 
-        A thread that would run and of which nothing new is known since a look just before either waits, or has not run
-        for long enough to be noticed: the kernel looks at its own clock every few milliseconds.
+        It looks for a thread that is ready to run and whose counters have not changed since a check just before. Such a
+        thread either waits, or has run too briefly to be noticed: the kernel updates the counters every few
+        milliseconds.
         """
         before, looked = self._seen, self._looked
         self._seen, self._looked = {name: _read(self._open[name]) for name in self.running()}, time.perf_counter()
@@ -230,12 +232,12 @@ class RunQueueWaits:
         return any(not recent or before.get(name, read) == read for name, read in self._seen.items())
 
     def running(self, states: str = "R") -> list[str]:
-        """Return the threads that would run if there were a processor for each."""
+        """Return the threads that are ready to run or running."""
         self._find()
         return [name for name in self._open if self._state(name) in states]
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close all files."""
         while self._open:
             os.close(self._open.popitem()[1])
 
@@ -245,7 +247,7 @@ class RunQueueWaits:
         return "gone"
 
     def _find(self) -> None:
-        """Open what the threads that there are now are read from."""
+        """Open the counters of the current threads."""
         self.close()
         folder = f"/proc/{self._process}/task"
         with suppress(OSError):
@@ -255,9 +257,10 @@ class RunQueueWaits:
 
 
 def answering(sandbox: Sandbox) -> int:
-    """Return the process that answers: its keeper's oldest child but for an interpreter kept warm; 0 when it is gone.
+    """Return the process that answers; 0 if it is gone.
 
-    Orphans that have come to the keeper since stand behind.
+    It is the keeper's oldest child, or the second if an interpreter is kept warm. Orphans that became children of the
+    keeper come later in the list.
     """
     keeper = sandbox.pid
     with suppress(OSError, IndexError):
@@ -267,7 +270,7 @@ def answering(sandbox: Sandbox) -> int:
 
 
 def _read(descriptor: int) -> tuple[int, ...]:
-    """Return the nanoseconds a thread has run and those it has waited, and how often it was let run; 0 when it has ended."""
+    """Return the nanoseconds a thread has run and waited, and how often it has run; zeros if it has ended."""
     with suppress(OSError):
         return tuple(map(int, os.pread(descriptor, 64, 0).split()))
     return (0, 0, 0)

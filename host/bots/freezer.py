@@ -1,4 +1,4 @@
-"""Off turn means off: a bot that has no question is stopped while another takes time over its own."""
+"""Freezes a bot while another bot is thinking, so that it cannot compute on the other's time."""
 
 import ctypes
 import os
@@ -10,25 +10,25 @@ import trio
 
 from host.sandbox.keeper import Keeper
 
-OFF_TURN = 0.0005  # seconds without a question after which a bot is stopped until the next
+OFF_TURN = 0.0005  # a bot is stopped after this many seconds without a question
 MONOTONIC, FLAGS = 1, os.O_NONBLOCK | os.O_CLOEXEC  # of timerfd_create(2)
 TIMER = struct.Struct("4q")
-"""An itimerspec: the interval, and the time until it is over, in seconds and nanoseconds each."""
+"""An itimerspec: the interval and the time until the timer expires, both in seconds and nanoseconds."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Freezer:
-    """The turns of all bots here. A fast exchange is left alone: nobody is stopped while no answer is slow in coming."""
+    """Stops idle bots of this worker. While no answer is slow, nothing is stopped, so fast exchanges cost nothing."""
 
     def __init__(self) -> None:
-        self.idle: set[FreezeState] = set()  # of those who live, run and have no question
-        self.slow = 0  # answers that are slow in coming
-        self._timer = -1  # trio sleeps for whole milliseconds, a timer of the kernel's for microseconds
+        self.idle: set[FreezeState] = set()  # the bots that are alive, not stopped, and have no question
+        self.slow = 0  # number of slow answers that are due
+        self._timer = -1  # a timerfd, precise to microseconds; trio sleeps for whole milliseconds
         self._armed = False
 
     async def run(self) -> None:
-        """Stop whom it may concern, until cancelled."""
+        """Stop idle bots while an answer is slow, until cancelled. Raise OSError if the kernel has no timers."""
         self._timer = _libc.timerfd_create(MONOTONIC, FLAGS)
         if self._timer < 0:
             raise OSError(ctypes.get_errno(), "timerfd_create")
@@ -48,7 +48,7 @@ class Freezer:
             self._timer = -1
 
     def wake_soon(self) -> None:
-        """Have a timer wake us when the next bot is to be stopped. An answer that comes soon after all costs no more."""
+        """Set the timer to the moment at which the next bot must be stopped. An earlier answer costs no more than this."""
         if self._armed or self._timer < 0 or not (self.idle and self.slow):
             return
         for turn in self.idle:
@@ -59,17 +59,18 @@ class Freezer:
 
 
 class FreezeState:
-    """One bot's turn: it begins with a question and ends with the answer."""
+    """The turn of one bot. It begins with a question and ends with the answer."""
 
     def __init__(self, turns: Freezer, keeper: Keeper, computed: Callable[[], float] | None = None) -> None:
         self._turns, self._keeper, self._computed = turns, keeper, computed
-        self.since = 0.0  # when it has had no question
+        self.since = 0.0  # time since which the bot has had no question
         self._stopped = self._slow = False
-        self._before: float | None = None  # what had been computed when that was noticed
-        self.pauses, self.cpu_off_turn = 0, 0.0  # how often it was stopped, and what it computed before that each time
+        self._before: float | None = None  # processor time when it was noticed that it had no question
+        # The number of stops, and the seconds of processor time that the bot used off turn before them.
+        self.pauses, self.cpu_off_turn = 0, 0.0
 
     def thaw(self) -> None:
-        """Let the bot go on: it has a question, or is to end in good order."""
+        """Resume the bot: it has a question, or must exit normally."""
         self._turns.idle.discard(self)
         if self._stopped:
             self._stopped = False
@@ -78,33 +79,33 @@ class FreezeState:
             self._keeper.resume()
 
     def mark_slow(self) -> None:
-        """Note that the answer takes its time: others who have no question may have to be stopped meanwhile."""
+        """Record that the answer is slow. Other bots that have no question may have to be stopped meanwhile."""
         if not self._slow:
             self._slow = True
             self._turns.slow += 1
             self._turns.wake_soon()
 
     def end(self) -> None:
-        """Note that no answer is waited for."""
+        """Record that no answer is due."""
         if self._slow:
             self._slow = False
             self._turns.slow -= 1
 
     def mark_idle(self) -> None:
-        """Note that the bot lives on and has no question."""
+        """Record that the bot is alive and has no question."""
         self.since, self._before = time.perf_counter(), None
         self._turns.idle.add(self)
         if self._turns.slow:
             self._turns.wake_soon()
 
     def forget(self) -> None:
-        """Note that the bot is dead."""
+        """Record that the bot is dead."""
         self.end()
         self._turns.idle.discard(self)
         self._stopped = False
 
     def count(self) -> None:
-        """Count from now on what the bot computes without a question, where that can be told."""
+        """Measure from now on what the bot computes without a question, if that can be measured."""
         if self._before is None and self._computed is not None:
             self._before = self._computed()
 

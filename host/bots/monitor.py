@@ -1,4 +1,4 @@
-"""One watcher for all bots: it has killed what grows beyond its memory or computes beyond its time."""
+"""Monitors all sandboxes, and kills those that exceed their memory or processor time."""
 
 import os
 import re
@@ -18,81 +18,87 @@ from host.sandbox.process_tree import cpu_seconds as _computed
 from host.sandbox.process_tree import descendants
 from protocols.wire import FaultKind
 
-PERIOD = 0.02  # seconds between two looks
-SOONEST = 0.002  # seconds between two looks at somebody who has little left to compute
+PERIOD = 0.02  # seconds between two checks
+SOONEST = 0.002  # minimum seconds between two checks, for a bot that has little processor time left
 FOREVER = float("inf")
 CORES = len(os.sched_getaffinity(0))
-INSTANT = 0.001  # seconds in which nobody passes a limit: to look after each such answer would cost more than it took
+# Answers faster than this many seconds are not checked: no limit can be exceeded, and a check would cost more.
+INSTANT = 0.001
 RESIDENT = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s+(\d+) kB", re.MULTILINE)
 OWN = re.compile(rb"^(?:RssAnon|VmPTE):\s+(\d+) kB", re.MULTILINE)
 TABLES = re.compile(rb"^VmPTE:\s+(\d+) kB", re.MULTILINE)
-"""In a process's status. Files of the system are everybody's; page tables are nobody's pages, and may take more than those."""
+"""Rows of a process's status file. Pages of system files are not counted, because all processes share them. Page tables
+are counted: they are not pages of the process, but can take more memory than its pages."""
 PROPORTIONAL = re.compile(rb"^(?:Pss_Anon|Pss_Shmem|SwapPss):\s+(\d+) kB", re.MULTILINE)
-"""In a process's smaps_rollup, which Linux 5.3 and younger tell."""
-COUNTABLE = 0.25  # seconds of processor time: what takes longer to count is taken for too much
-SPARED = 3  # times what a count took that the next one waits
-HELD = 256 << 10  # bytes of the kernel's memory that one end of a socket may hold
-FEW_OPEN = 512  # descriptors of a whole sandbox that are never too many
-MOST_NAMES = 10_000  # files in a sandbox's /tmp: each is a KiB of the kernel's memory, and the keeper must remove it
+"""Rows of a process's smaps_rollup file. Linux before 5.3 does not have them."""
+COUNTABLE = 0.25  # seconds of processor time for a count; memory that takes longer to count is over the limit
+SPARED = 3  # pause between counts, as a multiple of the time of the last count
+HELD = 256 << 10  # bytes of kernel memory that one end of a socket can hold
+FEW_OPEN = 512  # number of open descriptors that is always allowed to a sandbox
+MOST_NAMES = 10_000  # files in a sandbox's /tmp; each takes 1 KiB of kernel memory, and time to remove
 
 
 class MonitoredSandbox:
-    """One sandbox under watch: its keeper's processes, its limits, and what they were caught at."""
+    """A sandbox that is monitored: its processes, its limits, and the limit exceeded, if any."""
 
     def __init__(self, sandbox: Sandbox, memory: int, bursts: Callable[[], bool], turns: Freezer) -> None:
         self.sandbox, self.memory, self._bursts = sandbox, memory, bursts
         self.turn = FreezeState(turns, sandbox.keeper, sandbox.group.computed if sandbox.group else None)
         self.limit_exceeded: FaultKind | None = None
         self.peak = 0
-        self.needs_recheck = False  # whether its memory is too much unless its processes share it
-        self._counts = False  # whether that is being counted, or was just now
-        self._life = 0  # how often something new has started
-        self._allowed = self._in_all = FOREVER  # seconds: of the open questions, and of the process since its start
-        self.soon = FOREVER  # seconds in which it may have computed too long, as the last look has shown
+        self.needs_recheck = False  # whether its memory is over the limit, unless its processes share memory
+        self._counts = False  # whether shared memory is being counted, or was a moment ago
+        self._life = 0  # number of processes started so far
+        # Seconds of processor time allowed: for the open questions, and for the process since its start.
+        self._allowed = self._in_all = FOREVER
+        self.soon = FOREVER  # seconds until it may exceed its processor time, by the last check
         self._before: float | None = None
 
     def new_process(self) -> None:
-        """Forget what was caught: everything is dead, and something new is about to start."""
+        """Reset the exceeded limit: everything is dead, and a new process is about to start."""
         self.limit_exceeded = None
         self._life += 1
         self.turn.forget()
 
     def set_cpu_budget(self, cpu: float, in_all: float = FOREVER) -> None:
-        """Allow so many seconds of processor time from now on, and so many since the process has started."""
+        """Set the seconds of processor time allowed from now on, and since the start of the process."""
         self._allowed, self._in_all, self._before = cpu, in_all, None
 
     def drag_on(self) -> None:
-        """Take note that answers are slow in coming."""
+        """Record that an answer is slow."""
         self.turn.mark_slow()
 
     def computed(self) -> float:
-        """Return the seconds of processor time that the open questions have cost, as far as they were seen dragging on."""
+        """Return the seconds of processor time that the open questions have cost since `drag_on`."""
         if self._before is None:
             return 0.0
         return sum(map(_computed, descendants(self.sandbox.pid))) - self._before
 
     def total(self) -> float | None:
-        """Return the seconds of processor time that the sandbox has cost so far; None where a look is too dear or too coarse."""
+        """Return the seconds of processor time of the sandbox so far. None: to measure it would be too slow or too imprecise."""
         return None
 
     def cost(self, in_all: float) -> float:
-        """Return the seconds of processor time that the open questions have cost a process now dead, as far as it was seen.
+        """Return the seconds of processor time that the open questions cost a process that is dead, as far as measured.
 
-        It has computed so many in all.
+        `in_all` is the processor time of its whole life, in seconds.
         """
         return 0.0 if self._before is None else max(in_all - self._before, 0.0)
 
     def final_check(self, _wall: float) -> FaultKind | None:
-        """Allow whatever it takes while no question is open; return what the answers of `wall` seconds were caught at."""
+        """Remove the limits of processor time, since no question is open. Return the limit that the answers exceeded, or None.
+
+        `wall` is the number of seconds that the answers took.
+        """
         self._allowed = self._in_all = FOREVER
         self.turn.end()
         return self.limit_exceeded
 
     def look(self) -> None:
-        """Take one look; have everything killed when a limit is passed."""
+        """Check the sandbox once; kill everything in it if it exceeds a limit."""
         self.soon, self.needs_recheck = FOREVER, False
         if self.limit_exceeded is not None:
-            return  # it is dead, and the next has not started
+            return  # the process is dead, and the next one has not started
         breach = self._too_much()
         if breach is None and self._names() > MOST_NAMES:
             breach = FaultKind.MEMORY
@@ -102,7 +108,7 @@ class MonitoredSandbox:
             self._break(breach)
 
     def _too_much(self) -> FaultKind | None:
-        """Return the limit that is passed, as far as one look at every process can tell."""
+        """Return the limit exceeded according to one look at every process, or None."""
         processes = list(descendants(self.sandbox.pid))
         memory = sum(_told(process.pid, "status", RESIDENT) for process in processes)
         self.needs_recheck = memory > self.memory
@@ -115,7 +121,7 @@ class MonitoredSandbox:
         return FaultKind.CPU if self._computes_too_long(processes) else None
 
     async def count(self) -> None:
-        """Count once what processes share. Who has made that slow is not to hold up everybody else: it is done in a thread."""
+        """Count memory again, shared memory only once. It runs in a thread: a bot can make it slow, and others must not wait."""
         if self._counts:
             return
         self._counts, life, began = True, self._life, time.perf_counter()
@@ -129,12 +135,12 @@ class MonitoredSandbox:
         self._counts = False
 
     def _break(self, breach: FaultKind) -> None:
-        """Have everything killed for this."""
+        """Record the exceeded limit, and kill everything."""
         self.limit_exceeded = breach
         self.sandbox.keeper.kill_now()
 
     def _names(self) -> int:
-        """Return how many files are in the sandbox's own /tmp; 0 where it has none."""
+        """Return the number of files in the sandbox's own /tmp; 0 if it has none."""
         try:
             tmp = f"/proc/{self.sandbox.pid}/root/tmp"
             counted = os.statvfs(tmp)
@@ -143,7 +149,7 @@ class MonitoredSandbox:
             return 0
 
     def _computes_too_long(self, processes: "list[psutil.Process]") -> bool:
-        """Return whether the open questions have cost more than allowed: from the first look, in ticks of 10 ms."""
+        """Return whether the open questions have cost more than allowed: since the first check, in steps of 10 ms."""
         if self._allowed == FOREVER:
             return False
         computed = sum(map(_computed, processes))
@@ -153,43 +159,46 @@ class MonitoredSandbox:
 
 
 class CgroupMonitored(MonitoredSandbox):
-    """A sandbox with a control group: the kernel counts, and it is the kernel that keeps the memory in bounds."""
+    """A monitored sandbox with a control group: the kernel counts its usage and enforces its memory limit."""
 
     def __init__(self, group: Group, sandbox: Sandbox, memory: int, bursts: Callable[[], bool], turns: Freezer) -> None:
         super().__init__(sandbox, memory, bursts, turns)
         self._group = group
-        self._start: float | None = None  # what had been computed when the open questions were seen dragging on
+        self._start: float | None = None  # processor time when the open questions were found to be slow
         self._killed, self._born = group.killed(), group.computed()
 
     def new_process(self) -> None:
-        """Forget what was caught: everything is dead, and something new is about to start."""
+        """Reset the exceeded limit: everything is dead, and a new process is about to start."""
         super().new_process()
         self._killed, self._born = self._group.killed(), self._group.computed()
 
     def set_cpu_budget(self, cpu: float, in_all: float = FOREVER) -> None:
-        """Allow so many seconds from now on, and in all; a fast exchange does not pay for reading the counter."""
+        """Set the seconds allowed from now on, and in total. The counter is not read here, which keeps fast exchanges fast."""
         self._allowed, self._in_all, self._start = cpu, in_all, None
 
     def drag_on(self) -> None:
-        """Take note that answers are slow in coming; only now is it worth a microsecond to count what they cost."""
+        """Record that an answer is slow. Only now is the processor time worth the microsecond to read it."""
         super().drag_on()
         if self._start is None:
             self._start = self._group.computed()
 
     def computed(self) -> float:
-        """Return the seconds of processor time that the open questions have cost, as far as they were seen dragging on."""
+        """Return the seconds of processor time that the open questions have cost since `drag_on`."""
         return 0.0 if self._start is None else self._group.computed() - self._start
 
     def total(self) -> float:
-        """Return the seconds of processor time that the sandbox has cost so far; it costs a microsecond."""
+        """Return the seconds of processor time of the sandbox so far. A call costs a microsecond."""
         return self._group.computed()
 
     def cost(self, _in_all: float) -> float:
-        """Return the seconds of processor time that the open questions have cost, as far as they were seen dragging on."""
+        """Return the seconds of processor time that the open questions have cost since `drag_on`."""
         return self.computed()
 
     def final_check(self, wall: float) -> FaultKind | None:
-        """Allow whatever it takes while no question is open; return what the answers of `wall` seconds were caught at."""
+        """Remove the limits of processor time, since no question is open. Return the limit that the answers exceeded, or None.
+
+        `wall` is the number of seconds that the answers took.
+        """
         if wall > INSTANT and self.limit_exceeded is None:
             self.limit_exceeded = self._passed()
         return super().final_check(wall)
@@ -215,17 +224,17 @@ def _own_tmp() -> int:
 
 
 def _told(pid: int, file: str, rows: re.Pattern[bytes]) -> int:
-    """Return the bytes that a file of a process's tells in these rows, together."""
+    """Return the sum of these rows of a process's file, in bytes."""
     with suppress(OSError):
         return sum(map(int, rows.findall(Path(f"/proc/{pid}/{file}").read_bytes()))) << 10
     return 0
 
 
 def _shared(pids: Sequence[int]) -> float:
-    """Return the bytes that processes have together, what they share counted once; infinitely many if that takes too long."""
+    """Return the bytes of memory of all processes, shared memory counted once. Return infinity if that takes too long."""
     began, memory = time.thread_time(), 0
     for pid in pids:
-        # Who hides its pages has them all to itself.
+        # All pages of a process whose smaps_rollup cannot be read count as its own.
         shares = _told(pid, "smaps_rollup", PROPORTIONAL)
         memory += shares + _told(pid, "status", TABLES) if shares else _told(pid, "status", RESIDENT)
         if time.thread_time() - began > COUNTABLE:
@@ -234,7 +243,7 @@ def _shared(pids: Sequence[int]) -> float:
 
 
 def _open(process: psutil.Process) -> int:
-    """Return how many descriptors a process has; kernels before 6.2 do not say."""
+    """Return how many descriptors a process has; 0 on kernels before 6.2, which do not report it."""
     with suppress(OSError):
         return os.stat(f"/proc/{process.pid}/fd").st_size  # noqa: PTH116
     return 0
@@ -242,7 +251,7 @@ def _open(process: psutil.Process) -> int:
 
 @contextmanager
 def unwrap_exception_group() -> Iterator[None]:
-    """Take an exception out of the groups that nurseries wrap around it: who called us asked for no nursery."""
+    """Raise an exception without the groups that nurseries wrap around it: callers do not expect a group."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -253,7 +262,7 @@ def unwrap_exception_group() -> Iterator[None]:
 
 
 class Monitor:
-    """Looks at every watched sandbox every 20 ms; stops between their questions those that may not ponder."""
+    """Checks every monitored sandbox every 20 ms. Freezes bots off turn, unless `pondering`."""
 
     def __init__(self, *, pondering: bool = False) -> None:
         self.pondering = pondering
@@ -262,7 +271,7 @@ class Monitor:
 
     @contextmanager
     def watching(self, sandbox: Sandbox, memory: int, bursts: Callable[[], bool] = bool) -> Iterator[MonitoredSandbox]:
-        """Watch one sandbox for the length of the block; `bursts` tells whether what it fills on disk is too full."""
+        """Monitor a sandbox for the length of the block. `bursts` returns whether its files on disk are too large."""
         watched = (
             MonitoredSandbox(sandbox, memory, bursts, self._turns)
             if sandbox.group is None
@@ -276,7 +285,7 @@ class Monitor:
             self._watched.discard(watched)
 
     async def run(self) -> None:
-        """Watch until cancelled."""
+        """Monitor until cancelled."""
         async with trio.open_nursery() as nursery:
             if not self.pondering:
                 nursery.start_soon(self._turns.run)
@@ -291,7 +300,7 @@ class Monitor:
 
 @asynccontextmanager
 async def running_monitor() -> AsyncIterator[Monitor]:
-    """Have a watcher at work for the length of the block."""
+    """Run a monitor for the length of the block."""
     with unwrap_exception_group():
         async with trio.open_nursery() as nursery:
             watcher = Monitor()

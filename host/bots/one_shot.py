@@ -1,4 +1,4 @@
-"""A bot whose program is started again for each question."""
+"""Runs a bot whose program is started again for each question."""
 
 import os
 import time
@@ -16,11 +16,11 @@ from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind
 
 NEARLY = 0.95
-"""Share of the time limit after which the keeper may kill the process at any moment, so that its waits cannot be read."""
+"""After this share of the time limit the keeper may kill the process at any moment, so its waits must be read before."""
 
 
 class OneShot:
-    """Asks by starting the program with the question as its arguments."""
+    """Asks a bot by starting its program with the question as arguments."""
 
     def __init__(self, context: BotContext) -> None:
         self._context, self._policy = context, context.policy
@@ -29,22 +29,22 @@ class OneShot:
         self._budget = TableBudget(self._limits.cpu_table)
         self._control, self.stderr_log = ProcessControl(context), StderrLog()
         self._questions: Sequence[HasQuestion] = ()
-        self._stderr: dict[int, bytes] = {}  # of the last batch, by table
+        self._stderr: dict[int, bytes] = {}  # standard error of the last batch, by table
         self._allowed = 0.0  # seconds of processor time for the question
-        self._late = False  # whether the host has cut the question short
+        self._late = False  # whether the host has killed the process because the answer was late
         self._waited = 0.0
 
     @property
     def totals(self) -> ProcessTotals:
-        """What all processes have used so far."""
+        """Return the usage of all processes so far."""
         return self._control.totals
 
     def send(self, batch: Batch) -> None:
-        """Take the next batch: there is no process yet that could have it."""
+        """Take the next batch. Return None: no process has been started for it yet."""
         self._questions = batch.questions
 
     async def finish(self) -> BatchResult:
-        """Return what the batch brought, in order; after a fault the rest is not asked."""
+        """Return the results of the batch, in order. After a fault the rest is not asked."""
         result = BatchResult([], [], [], [])
         self._stderr.clear()
         for question in self._questions:
@@ -72,17 +72,17 @@ class OneShot:
         self._policy.forget()
         keeper = self._sandbox.keeper
         if keeper.warm and self._policy.fair:
-            self._policy.start_counting()  # what was forked ahead may have waited before it is asked
+            self._policy.start_counting()  # a process forked ahead may have waited before it is asked
         asked, self._late, self._waited = time.perf_counter(), False, 0.0
         limits, wall = self._limits._replace(cpu=self._allowed), self._limits.patience
         overdue: Overdue = self._overdue
         if not self._policy.fair:
             limits, overdue = limits._replace(move=NEARLY * wall), self._look
         ended = await keeper.ask([*self._context.argv, *words], self._context.env, limits, wall, overdue)
-        if ended.timed_out and ended.wall - wall > STALLED:  # whose fault that is, its whole computing tells
+        if ended.timed_out and ended.wall - wall > STALLED:  # its total processor time shows whose fault that is
             ended = ended._replace(cpu=ended.cpu + await keeper.reap())
         took = time.perf_counter() - asked
-        self._monitored.final_check(0.0)  # what it has used in all comes with its end
+        self._monitored.final_check(0.0)  # its usage is reported with its end
         self._control.count(ended, starts=1, waited=self._waited)
         answer = self._judge(ended)
         return Outcome(
@@ -97,11 +97,11 @@ class OneShot:
         )
 
     def _overdue(self, wall: float) -> float:
-        """Return the seconds that an answer may still take; what is late is cut short."""
+        """Return the seconds that an answer may still take. Kill the process if it is late."""
         try:
             left = self._policy.extension(self._limits.move, wall, 0.0, 0.0)
         except HostStall:
-            return self._limits.move  # its keeper cuts it short at this moment, and says so
+            return self._limits.move  # its keeper kills it at this moment, and reports that
         finally:
             self._waited = self._policy.waited
         if not left:
@@ -110,9 +110,9 @@ class OneShot:
         return left or self._limits.move
 
     def _look(self, wall: float) -> float:
-        """Take note of what the process has waited for a processor; it is judged by its keeper alone."""
+        """Measure how long the process has waited for a processor. Only its keeper decides whether it is late."""
         self._policy.look()
-        self._waited = min(self._policy.waited, wall)  # forked ahead, it may have waited before it was asked
+        self._waited = min(self._policy.waited, wall)  # a process forked ahead may have waited before it was asked
         return self._limits.patience
 
     def _judge(self, ended: Ended) -> Answer:
@@ -137,10 +137,10 @@ class OneShot:
         return fault
 
     def stderr_tail(self, table: int) -> bytes:
-        """Return the end of what the table's question of the last batch has brought on standard error."""
+        """Return the end of the standard error of the table's question in the last batch."""
         return self._stderr.get(table, b"")
 
     async def shut_down(self, _patience: float) -> None:
-        """End the fixture: nothing of it is left running."""
+        """End the fixture: wait until all its processes are gone."""
         await self._control.reap()
         self._policy.forget()

@@ -1,4 +1,4 @@
-"""A bot whose process lives on between questions: they go in and answers come out through pipes, a batch at a time."""
+"""Runs a bot whose process stays alive between questions. Batches of questions and answers go through pipes."""
 
 import os
 import time
@@ -19,8 +19,8 @@ from host.bots.values import EVIDENCE, OVERSPENT, TIMED_TABLES, Batch, BatchResu
 from protocols import PROTOCOLS
 from protocols.wire import FaultKind
 
-ORDERLY_EXIT_S = 0.05  # from the end of a process's input to the end of its life
-MAX_SELECTABLE = 1024  # descriptors that select(2) can wait for
+ORDERLY_EXIT_S = 0.05  # seconds from closing the input of a process until it is killed
+MAX_SELECTABLE = 1024  # select(2) works only for descriptors below this number
 
 
 class PersistentProcess:
@@ -35,25 +35,26 @@ class PersistentProcess:
         self._allowance = StartupAllowance(bot.limits.startup, bot.limits.move)
         self._budget = TableBudget(bot.limits.cpu_table)
         self._control, self.stderr_log = ProcessControl(context), StderrLog()
-        self._child: ChildProcess | None = None  # the last one; it may be closed
-        self._table = 0  # of a process that lives for one table
+        self._child: ChildProcess | None = None  # the last process; it may be closed
+        self._table = 0  # the table of a process that lives for one table
         self._questions: Sequence[HasQuestion] = ()
-        self._result: BatchResult | None = None  # of the batch, once that has been written to the process
-        self._usage_before: float | None = None  # seconds of processor time; None where the batch's are not measured
+        self._result: BatchResult | None = None  # of the current batch; None until the batch is written to the process
+        # Seconds of processor time before the batch; None if it is not measured for the batch.
+        self._usage_before: float | None = None
 
     @property
     def totals(self) -> ProcessTotals:
-        """What all processes have used so far."""
+        """Return the usage of all processes so far."""
         return self._control.totals
 
     @property
     def output(self) -> int:
-        """The descriptor of its answers."""
+        """Return the descriptor of its answers."""
         return self._living.output
 
     @property
     def is_answered(self) -> bool:
-        """Whether all of the batch is answered, without a fault."""
+        """Return whether all questions of the batch are answered without a fault."""
         return self._living.is_answered
 
     @property
@@ -62,7 +63,7 @@ class PersistentProcess:
         return self._child
 
     def send(self, batch: Batch) -> "PersistentProcess | None":
-        """Take the next batch. Return itself if the process has it already, None if `finish` must prepare one."""
+        """Take the next batch. Return itself if the process already has the questions, None if `finish` must prepare one."""
         self._questions, child, bot = batch.questions, self._child, self._context.bot
         if child is None:
             return None
@@ -76,7 +77,7 @@ class PersistentProcess:
         return None if child.unsent or child.output >= MAX_SELECTABLE else self
 
     async def finish(self) -> BatchResult:
-        """Return what the batch brought, in order; after a fault that ends the process the rest is not asked."""
+        """Return the results of the batch, in order. After a fault that ends the process the rest is not asked."""
         if self._result is None:
             failed = await self._prepare()
             if failed is not None:
@@ -87,7 +88,7 @@ class PersistentProcess:
         return await self._conclude(self._living)
 
     async def _prepare(self) -> Outcome | None:
-        """Make a process ready to be asked; return the outcome of the first question if that cannot be."""
+        """Prepare a process for questions. If that fails, return the outcome of the first question; else None."""
         is_open = self._child is not None and self._child.is_open
         if not is_open:
             await self._control.reap()
@@ -106,7 +107,7 @@ class PersistentProcess:
         return None
 
     async def _start(self) -> int:
-        """Start a process; return 0 or the errno that says why not."""
+        """Start a process; return 0, or the errno of the failure."""
         child = self._child = ChildProcess(self._protocol, self._reader, self.stderr_log)
         self._allowance.start()
         self._context.nursery.start_soon(child.stderr.drain_to_end)
@@ -122,13 +123,13 @@ class PersistentProcess:
         self._timer.start(limits.move + allowed)
         self._monitored.turn.thaw()
         self._monitored.set_cpu_budget(limits.computing * len(questions) + allowed, self._budget.left)
-        # One reading of the processor time for a batch, and only at the first tables: a reading costs a microsecond.
+        # The processor time is read once per batch, and only at the first tables: each reading costs a microsecond.
         self._usage_before = self._monitored.total() if questions[0].table <= TIMED_TABLES else None
         self._result = BatchResult([], [], [], [])
         child.ask(questions)
 
     def read_available(self, now: float) -> bool:
-        """Read what has come by now; return whether that ends the batch."""
+        """Read the output available at the time `now`; return whether that ends the batch."""
         child, result = self._living, self._result
         answers, raws = child.read()
         if answers and result is not None:
@@ -139,14 +140,14 @@ class PersistentProcess:
             result.raws.extend(raws)
             result.walls.append(wall)
             if len(answers) > 1:
-                result.walls.extend([0.0] * (len(answers) - 1))  # they came together with the first
+                result.walls.extend([0.0] * (len(answers) - 1))  # they arrived together with the first
         return not child.is_waiting
 
     async def _wait(self, child: ChildProcess) -> None:
-        """Wait for the answers that are due, each until its own deadline, in however many pieces it comes."""
+        """Wait for the answers that are due, each until its own deadline. An answer may come in several pieces."""
         if not child.unsent:
             return await self._wait_for_answers(child)
-        async with trio.open_nursery() as helpers:  # it does not take its questions at once
+        async with trio.open_nursery() as helpers:  # the pipe has no room for all questions
             helpers.start_soon(child.write_on)
             await self._wait_for_answers(child)
             helpers.cancel_scope.cancel()
@@ -166,7 +167,7 @@ class PersistentProcess:
                 return None
 
     async def _conclude(self, child: ChildProcess) -> BatchResult:
-        """Return what the batch brought."""
+        """Return the results of the batch."""
         result, self._result = self._result or BatchResult([], [], [], []), None
         limit = self._monitored.final_check(time.perf_counter() - self._timer.asked)
         if child.violation is None:
@@ -176,7 +177,7 @@ class PersistentProcess:
                     result.cpus.extend([(usage - self._usage_before) / count] * count)
                 self._monitored.turn.mark_idle()
                 return result
-            result.answers.pop()  # the last one passed a limit
+            result.answers.pop()  # the last answer exceeded a limit
             result.walls.pop()
             child.fail(limit, result.raws.pop())
         wall = time.perf_counter() - self._timer.asked - sum(result.walls)
@@ -185,13 +186,13 @@ class PersistentProcess:
     async def _fail(self, child: ChildProcess, wall: float) -> Outcome:
         """Kill the process; return the outcome of the question that its violation counts against.
 
-        Raise AmbiguousAnswers if nobody can tell which question that is.
+        Raise AmbiguousAnswers if it is unclear which question that is.
         """
         self._raise_if_ambiguous(child)
         violation = child.violation
         assert violation is not None
         limit, waited, unanswered = self._monitored.limit_exceeded, self._timer.waited, self._allowance.is_open
-        # A process that has closed its output is about to exit; any other is killed at once.
+        # A process that closed its output is about to exit. Any other process is killed at once.
         ended = await self._control.kill(child, ORDERLY_EXIT_S if violation.fault.kind is FaultKind.EXIT else 0.0)
         crashed = ended.status != 0 and not ended.stopped
         fault = fault_of(Ending(violation.fault, limit, oom_kills=ended.killed, crashed=crashed))
@@ -203,13 +204,13 @@ class PersistentProcess:
         return outcome
 
     def stderr_tail(self, _table: int) -> bytes:
-        """Return the end of what the process has written on standard error until now."""
+        """Return the end of the standard error of the process so far."""
         return self._child.stderr.tail() if self._child is not None else b""
 
     async def shut_down(self, patience: float) -> None:
-        """End the process: its input is closed, and everything is killed when it has exited or patience is at an end.
+        """Close the input of the process, wait at most `patience` seconds until it exits, and kill everything.
 
-        Raise AmbiguousAnswers if it has been asked several questions at once and written more lines than that.
+        Raise AmbiguousAnswers if it was asked several questions at once and has written more lines than that.
         """
         child = self._child
         if child is None or not child.is_open:

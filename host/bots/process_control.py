@@ -1,4 +1,4 @@
-"""Starts and kills the processes of one bot in its sandbox, and counts what they use."""
+"""Starts and kills the processes of one bot in its sandbox, and adds up their usage."""
 
 import os
 
@@ -9,14 +9,14 @@ from host.sandbox.keeper import Ended
 
 
 class ProcessControl:
-    """The processes of one bot; `totals` is what all of them have used."""
+    """Controls the processes of one bot. `totals` is the usage of all of them."""
 
     def __init__(self, context: BotContext) -> None:
         self._context = context
         self.totals = ProcessTotals()
 
     async def start(self, inherited: tuple[int, int, int]) -> int:
-        """Start a process on three descriptors, and close them here; return 0 or the errno that says why not."""
+        """Start a process on three descriptors, and close them in the host. Return 0, or the errno of the failure."""
         self._context.monitored.new_process()
         keeper, limits = self._context.sandbox.keeper, self._context.bot.limits
         try:
@@ -28,7 +28,7 @@ class ProcessControl:
         return started.error
 
     async def kill(self, child: ChildProcess, patience: float) -> Ended:
-        """Kill a process and all it has started; return how it ended. It has so many seconds to exit by itself."""
+        """Kill a process and all its descendants; return how it ended. Give it `patience` seconds to exit by itself first."""
         self._end_turn()
         try:
             return await self._kill_all(patience)
@@ -36,21 +36,21 @@ class ProcessControl:
             child.close()
 
     async def shut_down(self, child: ChildProcess, patience: float) -> None:
-        """Close the input of an idle process, and kill it if it does not exit; read all that it has written."""
+        """Close the input of an idle process, and kill it if it does not exit within `patience` seconds. Read all its output."""
         self._end_turn()
         child.close_input()
         try:
             await self._kill_all(patience)
             await self.reap()
-            child.stderr.tail()  # into the log
+            child.stderr.tail()  # reads it into the log
             child.has_early_output()
         finally:
             child.close()
 
     def _end_turn(self) -> None:
-        """Let a frozen process go on, and count what it has waited and its pauses: it is about to end."""
+        """Resume a process that is about to end, and add its waits and its stops to the totals."""
         turn = self._context.monitored.turn
-        turn.thaw()  # a dead process must not be frozen as one without a question
+        turn.thaw()  # a dead process must not be frozen as an idle one
         waited = self.totals.waited + self._context.policy.total_wait()
         self.totals = self.totals._replace(waited=waited, pauses=turn.pauses, pondered=turn.cpu_off_turn)
 
@@ -60,7 +60,7 @@ class ProcessControl:
         return ended
 
     def count(self, ended: Ended, *, starts: int = 0, waited: float = 0.0) -> None:
-        """Count what a process has used that has ended, and what else is known of it."""
+        """Add the usage of a process that has ended to the totals."""
         self.totals = self.totals._replace(
             cpu=self.totals.cpu + ended.cpu,
             memory=max(self.totals.memory, ended.memory, self._context.monitored.peak),
@@ -69,6 +69,6 @@ class ProcessControl:
         )
 
     async def reap(self) -> None:
-        """Wait until all killed processes have gone, and count what they used. A verdict does not wait for that."""
+        """Wait until all killed processes are gone, and add their usage. Verdicts are issued before this."""
         late = await self._context.sandbox.keeper.reap()
         self.totals = self.totals._replace(cpu=self.totals.cpu + late)

@@ -1,4 +1,4 @@
-"""A bot at the tables of one fixture: it is asked batches of questions, and nothing it does is fatal."""
+"""Seats a bot at the tables of one fixture: asks it batches of questions, and turns all its failures into faults."""
 
 import contextlib
 import select
@@ -34,24 +34,22 @@ from host.submissions.bot_spec import BuiltBot
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind
 
-BENCHED_AFTER = 20  # clock, crash or start faults in one fixture
-TIMED = 1000  # decisions of a bot whose times are kept, at most
-KEPT = 5  # pieces of evidence a bot and kind of fault, in one fixture
-WALLS = 26  # buckets of answer times: 2^25 µs is more than half a minute
-POLL_FIRST_S = 0.0002  # to poll before yielding to trio: waking a task costs a quarter of this
-SPIN_S, POLLS_WITHOUT_SPIN = (
-    0.00005,
-    100,
-)  # to poll for a single answer without sleeping; polls until that is tried again
+BENCHED_AFTER = 20  # faults of the kinds in BENCHING in one fixture
+TIMED = 1000  # maximum number of decisions whose times are stored
+KEPT = 5  # pieces of evidence stored for each bot, kind of fault and fixture
+WALLS = 26  # buckets of answer times; 2^25 µs is more than half a minute
+POLL_FIRST_S = 0.0002  # time to poll before yielding to trio; waking a task costs a quarter of this
+# The seconds to poll for a single answer without sleeping. If none comes, that is not tried for this number of polls.
+SPIN_S, POLLS_WITHOUT_SPIN = 0.00005, 100
 
 
 class Seat:
-    """A bot at the tables of one fixture: counts its faults, keeps the evidence, and benches it after too many."""
+    """A bot at the tables of one fixture. It counts faults, stores evidence, and benches the bot after too many faults."""
 
     def __init__(self, bot: BuiltBot, process: BotProcess | None, *, blamed: bool = False) -> None:
-        """Without a process the bot is benched. If a blamed bot's keeper dies, that is a crash of the bot."""
+        """Without a process the bot is benched. If the keeper of a blamed bot dies, that is a crash of the bot."""
         self.bot, self.benched = bot, process is None
-        self.has_lost_sandbox = False  # because of its bot
+        self.has_lost_sandbox = False  # through the fault of its bot
         self._process, self._blamed = process, blamed
         self._lines = PROTOCOLS[bot.spec.protocol].lines
         self._questions: Sequence[HasQuestion] = ()
@@ -60,32 +58,32 @@ class Seat:
         self.evidence: list[Evidence] = []
         self.times: list[Timing] = []
         self._slowest: Evidence | None = None
-        self._asked = 0  # questions
+        self._asked = 0  # questions asked so far
         self._wall = 0.0
         self._walls = [0] * WALLS
 
     @property
     def stderr(self) -> list[tuple[int, bytes]]:
-        """The end of what the bot has written on standard error, by table."""
+        """Return the end of the bot's standard error, by table."""
         return self._process.stderr_log.tails if self._process is not None else []
 
     def stderr_tail(self, table: int) -> bytes:
-        """Return the end of standard error: of the process, or where each question has its own, of that table's last."""
+        """Return the end of the standard error of the process. If each question has its own, use the last one for the table."""
         return self._process.stderr_tail(table) if self._process is not None else b""
 
     async def ask(self, batch: Batch) -> list[Answer]:
-        """Return an answer to each question of a batch, in order. Raise HostFailure or AmbiguousAnswers."""
+        """Return an answer to each question of a batch, in order. Raise HostFailure or AmbiguousAnswers as `ask_all` does."""
         return (await ask_all({self: batch}))[self]
 
     def send(self, batch: Batch) -> PolledProcess | None:
-        """Begin with a batch (`ask_all`); return the process if it has the questions already."""
+        """Start a batch (see `ask_all`). Return the process if it already has the questions."""
         for question, move in batch.illegal:
             self._keep(question, Outcome(move, raw=str(move).encode()), FaultKind.ILLEGAL, "")
         self._questions = batch.questions
         return None if self.benched or self._process is None else self._process.send(batch)
 
     async def finish(self) -> list[Answer]:
-        """Return the answers to the batch that was sent. After a fault that ends a process the rest is asked again."""
+        """Return the answers to the batch that was sent. After a fault that ends a process, ask the rest again."""
         questions = self._questions
         answers: list[Answer] = []
         while len(answers) < len(questions):
@@ -104,7 +102,7 @@ class Seat:
         return answers
 
     async def _result(self, process: BotProcess, questions: Sequence[HasQuestion]) -> BatchResult:
-        """Return what a batch brought. Raise HostFailure unless what has failed is the bot's fault."""
+        """Return the results of a batch. Raise HostFailure unless the failure is the bot's fault."""
         try:
             return await process.finish()
         except KeeperOutOfMemory as died:
@@ -118,7 +116,7 @@ class Seat:
         return BatchResult([], [], [], [], Outcome(fault, ended=why))
 
     def usage(self) -> Usage:
-        """Return what the fixture has cost so far."""
+        """Return the bot's usage in the fixture so far."""
         totals = self._process.totals if self._process is not None else ProcessTotals()
         return Usage(
             questions=self._asked,
@@ -134,13 +132,13 @@ class Seat:
         )
 
     def all_evidence(self) -> list[Evidence]:
-        """Return the evidence kept, the slowest decision last."""
+        """Return the stored evidence, with the slowest decision last."""
         return [*self.evidence, *([self._slowest] if self._slowest else [])]
 
     def _record(self, questions: Sequence[HasQuestion], result: BatchResult) -> None:
-        """Count the answers of a batch. It may have a hundred, of which hardly one is a fault or the slowest."""
+        """Count the answers of a batch. It may have a hundred; few are a fault or the slowest, so it works on columns."""
         walls, count = result.walls, len(result.answers)
-        waits = [wall for wall in walls if wall]  # all others came together with the answer before
+        waits = [wall for wall in walls if wall]  # all others arrived together with the answer before
         self._asked += count
         self._walls[0] += count - len(waits)
         if waits:
@@ -154,7 +152,7 @@ class Seat:
                     result.answers[nth], result.raws[nth], slowest, result.cpus[nth] if result.cpus else 0.0
                 )
                 self._slowest = self._evidence(questions[nth], outcome, "slowest", "")
-        if count and questions[0].table <= TIMED_TABLES:  # open tables come in their order
+        if count and questions[0].table <= TIMED_TABLES:  # questions are sorted by table
             for nth, question in enumerate(questions[:count]):
                 if question.table > TIMED_TABLES:
                     break
@@ -181,7 +179,10 @@ class Seat:
             self._count_fault(question, outcome, answer)
 
     def _count_fault(self, question: HasQuestion, outcome: Outcome, fault: Fault) -> None:
-        """Count a fault, and bench a bot that has too many. Of what an adapter reports only a time-out counts for that."""
+        """Count a fault, and bench a bot that has too many.
+
+        Of the faults that an adapter reports only a time-out counts for benching.
+        """
         self._keep(question, outcome, fault.kind, fault.detail)
         if fault.kind in BENCHING:
             self._grave += 1
@@ -213,10 +214,10 @@ class Seat:
 
 
 async def ask_all(batches: Mapping[Seat, Batch]) -> dict[Seat, list[Answer]]:
-    """Ask each seat its batch, all at once: write every batch, poll all processes, finish each; return the answers.
+    """Ask every seat its batch, all at once; return the answers. Write all batches, poll all processes, finish each seat.
 
-    Raise HostFailure if croupier or the machine has failed under a bot, AmbiguousAnswers if a bot must be asked one
-    table at a time.
+    Raise HostFailure if croupier or the machine has failed, AmbiguousAnswers if a bot must be asked one table at a
+    time.
     """
     sent = {seat: seat.send(batch) for seat, batch in batches.items()}
     _poll([process for process in sent.values() if process is not None])
@@ -253,13 +254,13 @@ async def _finish_together(seats: Sequence[Seat], answers: dict[Seat, list[Answe
 
 
 class _SpinPolicy:
-    """Whether it pays to poll for a single answer without sleeping: an idle core takes longer to wake than a bot to answer.
+    """Decides whether to poll for a single answer without sleeping: waking an idle core takes longer than most answers.
 
-    If the bot has no core of its own, it never pays, and is tried again only now and then.
+    If the bot has no core of its own, this never pays, so it is tried again only now and then.
     """
 
     def __init__(self) -> None:
-        self._pause = 0  # polls until the next try
+        self._pause = 0  # polls until the next attempt
 
     def seconds(self) -> float:
         """Return how long to poll without sleeping."""
@@ -269,7 +270,7 @@ class _SpinPolicy:
         return 0.0
 
     def failed(self) -> None:
-        """Note that no answer came meanwhile."""
+        """Record that no answer came while polling without sleeping."""
         self._pause = POLLS_WITHOUT_SPIN
 
 
@@ -277,7 +278,7 @@ _spin = _SpinPolicy()
 
 
 def _poll(processes: Sequence[PolledProcess]) -> None:
-    """Read answers for as long as they come at once; `finish` waits for the others."""
+    """Read answers that come at once. `finish` waits for the others."""
     if not processes:
         return
     waiting = {process.output: process for process in processes}
@@ -297,7 +298,7 @@ def _poll(processes: Sequence[PolledProcess]) -> None:
 async def open_seat(
     bot: BuiltBot, game: Game, sandbox: Sandbox | None, seed: int, watcher: Monitor, *, blamed: bool = False
 ) -> AsyncIterator[Seat]:
-    """Seat a bot for one fixture in its sandbox; leaving the block ends it and all it has started.
+    """Seat a bot for one fixture in its sandbox; leaving the block kills all its processes.
 
     `seed` is its CROUPIER_SEED. Without a sandbox the bot is benched. For a blamed bot see `Seat`.
     """
@@ -312,9 +313,9 @@ async def open_seat(
 async def open_process(
     bot: BuiltBot, game: Game, sandbox: Sandbox, seed: int, watcher: Monitor, *, blamed: bool = False
 ) -> AsyncIterator[BotProcess]:
-    """Open what asks a bot in its sandbox, without counting its faults; leaving the block ends all it has started.
+    """Open the process of a bot in its sandbox, without counting faults; leaving the block kills all its processes.
 
-    A blamed bot that is late is late even if the machine is busy. Raise AmbiguousAnswers as `shut_down` does.
+    If a blamed bot is late, it is charged even if the machine is busy. Raise AmbiguousAnswers as `shut_down` does.
     """
     sandbox.keeper.warm = bot.warm_words if sandbox.warms else 0
     with unwrap_exception_group():

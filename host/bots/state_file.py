@@ -1,4 +1,4 @@
-"""A bot's sandbox with all that its manifest grants it: its folder, and the one state file that it may keep."""
+"""Creates a bot's sandbox with what its bot.toml requests: its folder, and a state file."""
 
 import contextlib
 import os
@@ -15,13 +15,13 @@ from host.submissions.bot_spec import BuiltBot
 
 
 class BotSandbox(NamedTuple):
-    """A sandbox, and the host's own descriptor of the state file in it; -1 where the bot keeps none."""
+    """A sandbox, and the host's descriptor of its state file; -1 if it has none."""
 
     sandbox: Sandbox
     state: int
 
     def write_state(self, content: bytes = b"") -> None:
-        """Have the state file hold this and no more; its mode and times are not to tell what its content may not."""
+        """Replace the content of the state file. Reset its mode and times, which could carry data from the bot as well."""
         if self.state >= 0:
             os.ftruncate(self.state, 0)
             os.pwrite(self.state, content, 0)
@@ -29,17 +29,17 @@ class BotSandbox(NamedTuple):
             os.utime(self.state, (0, 0))
 
     def read_state(self, most: int) -> bytes:
-        """Return what the state file holds, at most so many bytes."""
+        """Return the content of the state file, at most `most` bytes."""
         return os.pread(self.state, most, 0) if self.state >= 0 else b""
 
 
 @contextlib.asynccontextmanager
 async def bot_sandbox(bot: BuiltBot, level: Level) -> AsyncIterator[BotSandbox]:
-    """Make a bot's sandbox, its state file empty; both are gone when the block is left. Raise as `sandboxed` does."""
+    """Create a bot's sandbox with an empty state file; leaving the block removes both. Raise as `sandboxed` does."""
     with contextlib.ExitStack() as files:
         place, descriptor, limits = None, -1, bot.limits
         if bot.spec.state and limits.state:
-            limits = limits._replace(files=min(limits.files, limits.state))  # the kernel has one for every file
+            limits = limits._replace(files=min(limits.files, limits.state))  # the kernel has one limit for all files
             descriptor, name = tempfile.mkstemp(dir=_states())
             files.callback(os.unlink, name)
             files.callback(os.close, descriptor)

@@ -1,4 +1,4 @@
-"""Standard error of a bot while a fixture is played: the end of it, and the tables at which it was written."""
+"""Logs the standard error of a bot during a fixture: the end of it, with the tables at which it was written."""
 
 import os
 from collections import deque
@@ -7,20 +7,20 @@ import trio
 
 from host.bots.values import EVIDENCE
 
-LARGEST = 64 << 10  # bytes that are kept of one bot and one fixture
+LARGEST = 64 << 10  # bytes stored for each bot and fixture
 CHUNK, LARGEST_PIPE = 1 << 16, 1 << 20
 
 
 class StderrLog:
-    """The last bytes that a bot has written, in pieces by table; what comes is bounded at once."""
+    """The last bytes of a bot's standard error, in pieces by table. Its size is limited at every write."""
 
     def __init__(self) -> None:
-        self.table = 1  # the one that the bot was asked about last
+        self.table = 1  # the table that the bot was asked about last
         self._pieces = deque[tuple[int, bytes]]()
         self._size = 0
 
     def append(self, piece: bytes) -> None:
-        """Take what was written at the table, or was still to be read when the bot was asked about it."""
+        """Append bytes that were written at the table, or that were unread when the bot was asked about it."""
         if not piece:
             return
         if self._pieces and self._pieces[-1][0] == self.table:
@@ -35,19 +35,19 @@ class StderrLog:
 
     @property
     def tails(self) -> list[tuple[int, bytes]]:
-        """What was said, the earliest first, each piece with its table."""
+        """Return the stored pieces, the earliest first, each with its table."""
         return list(self._pieces)
 
 
 class StderrPipe:
-    """The standard error of one process: always drained into the log, so that no process waits for a reader."""
+    """The standard error of one process. It is always read into the log, so that the process never blocks on a full pipe."""
 
     def __init__(self, log: StderrLog, descriptor: int) -> None:
         self.log, self._descriptor = log, descriptor
         self._tail = bytearray()
 
     async def drain_to_end(self) -> None:
-        """Drain it until all who could write to it have ended; then close it."""
+        """Read until every process that could write has ended; then close the pipe."""
         try:
             while True:
                 await trio.lowlevel.wait_readable(self._descriptor)
@@ -58,14 +58,14 @@ class StderrPipe:
             self._descriptor = -1
 
     def tail(self) -> bytes:
-        """Return the end of what has been written until now, as far as the pipe can hold it."""
+        """Return the end of what has been written so far. Read at most as much as a pipe can hold."""
         for _ in range(LARGEST_PIPE // CHUNK):
             if self._descriptor < 0 or not self._read():
                 break
         return bytes(self._tail)
 
     def _read(self) -> bytes | None:
-        """Take a piece without waiting; return it, empty at the end, None when there is none yet."""
+        """Read a piece without waiting. Return it; empty at the end, None if there is none yet."""
         try:
             piece = os.read(self._descriptor, CHUNK)
         except BlockingIOError:

@@ -1,4 +1,4 @@
-"""What was asked and what came back: the plain values between a seat and whoever keeps records."""
+"""Defines the values passed from a seat to the recorder: questions, answers, timings."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
@@ -6,14 +6,14 @@ from typing import NamedTuple, Protocol
 from protocols.wire import Answer, Fault, FaultKind, View
 
 EVIDENCE = 2048
-"""Bytes kept of a question, of an answer and of standard error, each."""
+"""Bytes stored of each question, answer and standard error."""
 
 TIMED_TABLES = 8
-"""Tables at the beginning of a fixture of which it is kept what each decision took."""
+"""Number of tables at the start of a fixture for which the time of each decision is stored."""
 
 
 class Question(NamedTuple):
-    """One question to a seat: which of the fixture's tables asks, and its how-manieth question that is."""
+    """A question: table number in the fixture, question number at that table, and view."""
 
     table: int
     number: int
@@ -21,7 +21,7 @@ class Question(NamedTuple):
 
 
 class HasQuestion(Protocol):
-    """What a seat must know of a question: a `Question`, or a table under way that has one open."""
+    """The part of a question that a seat uses. A `Question` has it, and so has an open table."""
 
     @property
     def table(self) -> int: ...
@@ -32,27 +32,27 @@ class HasQuestion(Protocol):
 
 
 class Outcome(NamedTuple):
-    """What one question brought: the answer, the bytes that said it, and its price."""
+    """Outcome of one question: answer, raw bytes, and time used."""
 
     answer: Answer
     raw: bytes = b""
     wall: float = 0.0  # seconds
-    cpu: float = 0.0  # seconds; 0 where they are not known
-    ended: str = ""  # how the process ended, for people; empty when it lives
+    cpu: float = 0.0  # seconds; 0 if unknown
+    ended: str = ""  # how the process ended, as text for people; "" if it lives
     stderr: bytes = b""
-    waited: float = 0.0  # seconds of `wall` for a processor, where its deadline was missed
-    overhead: float = 0.0  # seconds that the host has taken besides
+    waited: float = 0.0  # seconds of `wall` spent waiting for a processor, if it was late
+    overhead: float = 0.0  # additional seconds that the host took
 
 
 class IllegalMove(NamedTuple):
-    """A well-formed move that the rules did not allow, and the question that it answered."""
+    """A well-formed move that the rules did not allow, and its question."""
 
     question: Question
     move: Answer
 
 
 class Batch(NamedTuple):
-    """What a seat is asked at once, and what it must know first: tables that have ended, moves that were illegal."""
+    """Questions to a seat at once, with what it must know first: ended tables and illegal moves."""
 
     questions: Sequence[HasQuestion]
     ended_tables: Sequence[int] = ()
@@ -60,11 +60,11 @@ class Batch(NamedTuple):
 
 
 class BatchResult(NamedTuple):
-    """What questions brought, in order, column by column: a batch may have a hundred of them.
+    """Results of questions, in order, column by column: a batch may have a hundred of them.
 
-    `walls` and `cpus` are seconds; `cpus` is empty where they are not known. Each answer of a batch has its share of the
-    processor time of all. `failed` is the outcome of the next question if that ended the process, or could not be asked;
-    the rest has not been asked then.
+    `walls` and `cpus` are in seconds. `cpus` is empty if they are unknown; each answer of a batch has an equal share of
+    the batch's processor time. `failed` is the outcome of the next question if that ended the process or could not be
+    asked. The questions after it were not asked.
     """
 
     answers: list[Answer]
@@ -75,28 +75,28 @@ class BatchResult(NamedTuple):
 
     @classmethod
     def empty(cls) -> "BatchResult":
-        """Return a result to be filled."""
+        """Return an empty result."""
         return cls([], [], [], [])
 
 
 class ProcessTotals(NamedTuple):
-    """What all processes of a bot in one fixture have used: seconds, bytes and numbers."""
+    """Usage of all processes of a bot in one fixture: seconds, bytes and counts."""
 
     cpu: float = 0.0
     memory: int = 0
     starts: int = 0
-    waited: float = 0.0  # for a processor, as far as it was read
+    waited: float = 0.0  # waiting for a processor, as far as measured
     pauses: int = 0
     pondered: float = 0.0
 
 
 class Evidence(NamedTuple):
-    """One decision worth showing again: a fault, or the slowest."""
+    """Evidence of one decision: a fault, or the slowest."""
 
     bot: str
     table: int
     number: int
-    kind: str  # of FaultKind, or "slowest"
+    kind: str  # a FaultKind, or "slowest"
     detail: str
     question: bytes
     raw: bytes
@@ -104,12 +104,12 @@ class Evidence(NamedTuple):
     wall: float
     cpu: float
     ended: str
-    waited: float = 0.0  # seconds for a processor; known of who was late
-    overhead: float = 0.0  # seconds that the host has taken besides
+    waited: float = 0.0  # seconds spent waiting for a processor, if it was late
+    overhead: float = 0.0  # additional seconds that the host took
 
 
 class Timing(NamedTuple):
-    """What one decision took, in microseconds; `cpu` is 0 where nobody counts it."""
+    """Time of one decision in microseconds; `cpu` is 0 if it was not measured."""
 
     table: int
     number: int
@@ -118,7 +118,7 @@ class Timing(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """What a bot used in one fixture: seconds and bytes; `walls[i]` counts answers that took below 2^i µs."""
+    """Usage of a bot in one fixture, in seconds and bytes. `walls[i]` counts the answers that took less than 2^i µs."""
 
     questions: int
     wall: float
@@ -127,13 +127,15 @@ class Usage(NamedTuple):
     memory: int
     starts: int
     walls: tuple[int, ...]
-    waited: float = 0.0  # seconds for a processor: of who lives on, in all; else of late answers
-    pauses: int = 0  # times it was stopped because it had no question
-    pondered: float = 0.0  # seconds it has computed before it stood still then, where that can be told
+    # Seconds spent waiting for a processor: in total if the process lives on between questions, else only for late
+    # answers.
+    waited: float = 0.0
+    pauses: int = 0  # number of times it was stopped off turn
+    pondered: float = 0.0  # seconds of processor time used off turn before it was stopped, if measured
 
 
 OVERSPENT = Outcome(Fault(FaultKind.CPU), ended="the processor time of its tables was used up before")
 
 CLOCK_FAULTS = frozenset({FaultKind.TIMEOUT, FaultKind.CPU})
 BENCHING = CLOCK_FAULTS | {FaultKind.CRASH, FaultKind.EXIT, FaultKind.START, FaultKind.MEMORY, FaultKind.FLOOD}
-"""The faults that cost time or a process; too many of them and a bot is benched."""
+"""Faults that cost time or a process. A bot with too many of them is benched."""
