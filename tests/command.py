@@ -108,7 +108,7 @@ cpu = "10 s"
 """
 
 FAST = ("davey.c", "cautious.c", "basic.cpp")
-"""Sample bots that answer in a millisecond or two."""
+"""Sample bots that answer within two milliseconds."""
 
 
 def cup_in(place: Path, bots: Sequence[str] = FAST, tourneys: int = 4, rounds: int = 5, more: str = "") -> Path:
@@ -122,14 +122,14 @@ def cup_in(place: Path, bots: Sequence[str] = FAST, tourneys: int = 4, rounds: i
 
 
 class Result(NamedTuple):
-    """What must be the same however a cup was played: its standings, and every answer and score of every fixture."""
+    """The parts of a tournament's result that do not depend on how it was run: standings, answers and scores."""
 
     standings: dict[str, Any]
     fixtures: dict[str, Any]
 
 
 def result_of(cup: Path) -> Result:
-    """Return what has come of a cup."""
+    """Return the result of a tournament folder."""
     told = croupier("standings", "-C", cup, "--json").json
     del told["replayed"], told["stalls"], told["seal"]
     told["rows"] = [{key: value for key, value in row.items() if key not in MEASURED} for row in told["rows"]]
@@ -137,7 +137,7 @@ def result_of(cup: Path) -> Result:
 
 
 def answers_in(path: Path) -> dict[str, Any]:
-    """Return scores, answers and faults of every fixture of a journal."""
+    """Return the scores, answers and faults of every fixture in a journal."""
     fixtures = {}
     with reading(path) as journal:
         for fixture in journal.paths():

@@ -1,4 +1,4 @@
-"""What the blackjack recordings claim, replayed at a Table with their own cards."""
+"""Check the blackjack recordings: replay them at a Table with the recorded cards."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -14,11 +14,11 @@ from protocols.wire import Answer, Fault
 from recordings import Check, Line, by_fields, fault, same, words
 
 THREAD, ENGINE = GAME.presets["thread"], GAME.presets["engine2011"]
-ACELESS_SHOE = 60  # cards in the first shoe that the recorder gave to tables "no aces in the first shoe"
+ACELESS_SHOE = 60  # cards in the first shoe of recorded tables with the note "no aces in the first shoe"
 
 
 class Watched:
-    """A table whose hands are remembered as they end: what it told, by event."""
+    """A table whose events about hands are recorded; `told` has their data by event."""
 
     def __init__(self, rules: Rules, decks: list[str]) -> None:
         self.told: dict[str, list[dict[str, Any]]] = {"hand.start": [], "hand.end": [], "dealer.plays": []}
@@ -27,35 +27,35 @@ class Watched:
         self.table = Table(GAME, rules, Stacked(self.counted()), tell=self.tell)
 
     def counted(self) -> Iterator[Iterator[str]]:
-        """Deal the decks one after another, counting those that were opened."""
+        """Yield the decks one after another, and count those that were opened."""
         for deck in self.decks:
             self.opened += 1
             yield deck
 
     def tell(self, event: str, **facts: Any) -> None:
-        """Remember what happens to a hand."""
+        """Store an event about a hand."""
         if event in self.told:
             self.told[event].append(facts)
 
     def left(self) -> str:
-        """Return the cards that nobody drew."""
+        """Return the cards that were not drawn."""
         return "".join("".join(deck) for deck in self.decks)
 
 
 def thread_answer(step: Line) -> Answer:
-    """Return what a recorded step answered, read as our host reads it."""
+    """Return the answer of a recorded step, parsed by our host."""
     if "fault" in step:
         return fault(step["fault"])
     return PROTOCOL.receive(GAME.grammar, step["out"].encode())
 
 
 def engine_answer(step: Line) -> Answer:
-    """Return what a recorded step answered, read as the engine of 2011 read it."""
+    """Return the answer of a recorded step, parsed like the engine of 2011."""
     return cardshark2011.read(step["out"])
 
 
 def play(watched: Watched, bots: list[str], steps: list[Line], read: Any) -> None:
-    """Answer as recorded, each question being the recorded one."""
+    """Give the recorded answers, and check that each question is the recorded one."""
     for number, step in enumerate(steps, 1):
         asked = words(watched.table.request)
         same(f"step {number}, who is asked", bots[watched.table.request.seat], step["bot"])
@@ -67,13 +67,13 @@ def play(watched: Watched, bots: list[str], steps: list[Line], read: Any) -> Non
 
 
 def forced(table: Table) -> bool:
-    """Return whether the last answer was no move that the rules allow."""
+    """Return whether the last answer was a fault or an illegal move."""
     last = len(table.answers) - 1
     return isinstance(table.answers[last], Fault) or last in table.illegal
 
 
 def results(start: Line, end: Line) -> list[list[Any]]:
-    """Return hand, score (0 = bust or not playing), stake and outcome of each seat after a hand."""
+    """Return the hand, score (0 = bust or not playing), stake and outcome of each seat after a hand."""
     return [
         [hand, score(hand) if score(hand) <= GOAL else 0, stake, outcome(stake, after - before)]
         for hand, stake, before, after in zip(end["hands"], end["stakes"], start["chips"], end["chips"], strict=True)
@@ -81,12 +81,12 @@ def results(start: Line, end: Line) -> list[list[Any]]:
 
 
 def outcome(stake: int, gained: int) -> str:
-    """Return how a hand ended for a bot that gained so many chips."""
+    """Return the outcome of a hand for a bot that gained this many chips."""
     return {(False, 0): "-", (True, stake): "win", (True, -stake): "lose"}.get((stake > 0, gained), f"{gained:+}")
 
 
 def settled(watched: Watched, number: int, bots: list[str], hand: Line) -> None:
-    """Claim that a thread hand ended as recorded."""
+    """Assert that a hand by the thread's rules ended as recorded."""
     start, end = watched.told["hand.start"][number], watched.told["hand.end"][number]
     dealer = watched.told["dealer.plays"][number]
     here = f"hand {number + 1}, "
@@ -104,7 +104,7 @@ def settled(watched: Watched, number: int, bots: list[str], hand: Line) -> None:
 
 
 def scenario(line: Line) -> None:
-    """Check one table made by hand."""
+    """Check one handmade table."""
     bots, hands, shoe = line["bots"], line["hands"], line["shoe"]
     new_deck = line.get("new_deck_after_cards", len(shoe))
     nobody_can_pay = not any(chips >= THREAD.buy_in for chips in hands[-1]["chips_after"])
@@ -122,7 +122,7 @@ def scenario(line: Line) -> None:
 
 
 def engine_hand(line: Line) -> None:
-    """Check one hand of the real engine in which it obeyed the thread."""
+    """Check one hand of the real engine in which it followed the thread's rules."""
     bots = line["bots"]
     rules = THREAD._replace(seats=len(bots), stacks=tuple(line["chips_before"]), hands=1)
     watched = Watched(rules, [line["shoe"]])
@@ -138,7 +138,7 @@ def engine_hand(line: Line) -> None:
 
 
 def engine_table(line: Line) -> None:
-    """Check one table of the real engine, bugs and all."""
+    """Check one table of the real engine, including its bugs."""
     bots, hands, drawn = line["bots"], line["hands"], line["shoe_drawn"].lower()
     first = ACELESS_SHOE if line["note"].startswith("no aces") else len(DECK)
     rules = ENGINE._replace(seats=len(bots), stacks=tuple(line["chips_start"]), hands=len(hands))
@@ -157,7 +157,7 @@ def engine_table(line: Line) -> None:
 
 
 def engine_settled(watched: Watched, number: int, bots: list[str], hand: Line) -> None:
-    """Claim that an engine hand ended as recorded."""
+    """Assert that a hand of the engine ended as recorded."""
     start, end = watched.told["hand.start"][number], watched.told["hand.end"][number]
     dealer = watched.told["dealer.plays"][number]["hand"]
     here = f"hand {number + 1}, "
@@ -172,13 +172,13 @@ def engine_settled(watched: Watched, number: int, bots: list[str], hand: Line) -
 
 
 def dealer_moves(hand: str) -> list[list[str]]:
-    """Return what the engine's dealer was shown and answered until it had these cards; nobody asks it above 21."""
+    """Return the scores that the engine's dealer saw, and its answers, until it had these cards. Above 21 it is not asked."""
     seen = [(cardshark2011.score(hand[:cards]), cards < len(hand)) for cards in range(2, len(hand) + 1)]
     return [[str(points), "h" if drew else "s"] for points, drew in seen if points <= GOAL]
 
 
 def engine_tourney(line: Line) -> None:
-    """Check which tables the real engine formed in one tourney."""
+    """Check the tables that the real engine formed in one tourney."""
     rounds: Counter[str] = Counter(dict.fromkeys(line["bots"], 0))
     chips = dict.fromkeys(line["bots"], THREAD.chips)
     for number, entry in enumerate(line["tables"], 1):
@@ -188,19 +188,19 @@ def engine_tourney(line: Line) -> None:
         if not table:
             continue
         same(here + "rounds before", [rounds[bot] for bot in table], entry["rounds_before"])
-        # The engine's own question between 10 and 20 chips is its solvency flag, which is not ours to reproduce.
+        # Between 10 and 20 chips the engine decides by its own solvency flag, which we do not reproduce.
         assert {bot for bot in chips if chips[bot] > 20} <= set(candidates) <= set(solvent(chips, THREAD.buy_in)), here
         rounds.update(table)
         chips.update(zip(table, entry["chips_after"], strict=True))
     if line["crash"]:
         return
     assert all(rounds[bot] == line["rounds_wanted"] for bot in solvent(chips, 21)), f"rounds played: {rounds}"
-    # A broke bot has a second result, 0, each time the engine skipped it: ours is the one that is left (BJ-HISTORY).
+    # A broke bot has another result, 0, for each time the engine skipped it: ours is its last result (BJ-HISTORY).
     same("results", chips, {bot: told[-1] for bot, told in line["history"]})
 
 
 def tables_formed(line: Line) -> None:
-    """Check a tourney's tables, made by hand."""
+    """Check the handmade tables of a tourney."""
     rounds = Counter(dict.fromkeys(line["candidates_in_shuffled_order"][0], 0))
     formed = []
     for candidates in line["candidates_in_shuffled_order"]:
@@ -210,7 +210,7 @@ def tables_formed(line: Line) -> None:
 
 
 def table_sizes(line: Line) -> None:
-    """Check how many sit at each table when nobody goes broke."""
+    """Check how many bots sit at each table if no bot goes broke."""
     bots = [f"b{number}" for number in range(line["bots"])]
     rounds, formed = Counter(dict.fromkeys(bots, 0)), []
     for _ in line["tables"]:
@@ -220,7 +220,7 @@ def table_sizes(line: Line) -> None:
 
 
 def who_can_pay(line: Line) -> None:
-    """Check who is dropped before tables are formed, and what a dropped bot's result is."""
+    """Check which bots are dropped before tables are formed, and the result of a dropped bot."""
     chips = line["candidates"]
     same("solvent", solvent(chips, THREAD.buy_in), line["solvent"])
     same("result of B", chips["B"], line["result_of_B"])

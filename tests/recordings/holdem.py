@@ -1,4 +1,4 @@
-"""What the hold'em recordings claim, replayed at a Table with their own seats and decks."""
+"""Check the hold'em recordings: replay them at a Table with the recorded seats and decks."""
 
 import gzip
 import hashlib
@@ -24,17 +24,17 @@ FINALISTS = 5
 
 
 def split(cards: str) -> list[str]:
-    """Return joined cards one by one."""
+    """Split a string of cards, such as "AhKd", into single cards."""
     return [cards[at : at + 2] for at in range(0, len(cards), 2)]
 
 
 def worth(cards: str) -> list[int]:
-    """Return what joined cards are worth."""
+    """Return the category and rank of a string of cards."""
     return list(hands.banksalad([hands.CARDS[card] for card in split(cards)]))
 
 
 def check_eval(line: Line) -> None:
-    """Check one evaluation."""
+    """Check one evaluation of a hand."""
     cards = line["hand"] + line["board"]
     same(f"the worth of {cards}", worth(cards), [line["category"], line["rank"]])
     book = hands.by_the_book([hands.CARDS[card] for card in split(cards)])
@@ -42,7 +42,7 @@ def check_eval(line: Line) -> None:
 
 
 def check_showdown(line: Line) -> None:
-    """Check one showdown: the worth of every hand, and then the places and the money."""
+    """Check one showdown: the value of every hand, the places and the money."""
     worths = [worth(hand + line["board"]) for hand in line["hands"]]
     same("scores", worths, line["scores"])
     same("places", [1 + len({str(other) for other in worths if other > mine}) for mine in worths], line["places"])
@@ -52,7 +52,7 @@ def check_showdown(line: Line) -> None:
 
 
 def answered(given: Line) -> Answer:
-    """Return what a recorded answer is at our table: the adapter makes a line of it, the protocol reads the line."""
+    """Convert a recorded answer for our table: the adapter converts it to a line, and the protocol parses the line."""
     if "exc" in given:
         return Fault(FaultKind.EXCEPTION, given["exc"])
     if "timeout" in given:
@@ -60,12 +60,12 @@ def answered(given: Line) -> Answer:
     spoken = convert.line(given["v"])
     answer = PROTOCOL.receive(GAME.grammar, spoken.encode())
     if isinstance(answer, Move) and abs(answer.n) == convert.LONGEST:
-        return Move("BET", int(given["v"]))  # play.log printed all digits, our line has no more than twelve
+        return Move("BET", int(given["v"]))  # play.log prints all digits; our line has at most twelve
     return answer
 
 
 def recorded_view(view: list[Any]) -> View:
-    """Return what a recorded question showed."""
+    """Return the view of a recorded question."""
     mine, cards, bet, betting, *rest = view
     return View(
         mine, cards, *(tuple(Other(c, b, bool(died)) for c, b, died in group) for group in (bet, betting)), *rest
@@ -73,7 +73,7 @@ def recorded_view(view: list[Any]) -> View:
 
 
 class Watched:
-    """A table with the seats, decks and answers of a recorded game, watched by a play.log and by us."""
+    """A table with the seats, decks and answers of a recorded game. Its events go to a play.log and into a list."""
 
     def __init__(self, game: Line) -> None:
         self.names, self.seat = game["players"], {name: seat for seat, name in enumerate(game["players"])}
@@ -87,21 +87,21 @@ class Watched:
         self.table = Table(GAME, rules, Stacked(decks), tell=self.tell)
 
     def tell(self, event: str, **facts: Any) -> None:
-        """Write down what happens."""
+        """Store an event."""
         self.log.tell(event, **facts)
         self.events.append((event, facts))
 
     def last(self, *names: str) -> tuple[str, dict[str, Any]]:
-        """Return the newest event of one of these names."""
+        """Return the latest event with one of these names."""
         return next((name, facts) for name, facts in reversed(self.events) if name in names)
 
     def named(self, seats: list[int]) -> list[str]:
-        """Return the names of seats."""
+        """Return the names of the players in these seats."""
         return [self.names[seat] for seat in seats]
 
 
 def check_game(game: Line) -> None:
-    """Check one game: every question, every chip, and its play.log."""
+    """Check one game: all questions, all chips, and its play.log."""
     watched = Watched(game)
     for round_ in game["rounds"]:
         check_round(watched, round_)
@@ -144,7 +144,7 @@ def check_round(watched: Watched, round_: Line) -> None:
 
 
 def check_step(watched: Watched, step: Line, where: str) -> None:
-    """Check one question, what became of the answer, and the words for a death."""
+    """Check one question, the result of its answer, and the message if a player dies."""
     request = watched.table.request
     assert request is not None, f"{where}: our game is over"
     same(f"{where}: who is asked", watched.names[request.seat], step["p"])
@@ -170,7 +170,7 @@ CHECKS: dict[str, Check] = {
 
 
 def PLAYLOGS(folder: Path) -> int:
-    """Check every holdem_playlogs/ID.play.log in a folder against the game of that id; return how many there were."""
+    """Check every holdem_playlogs/ID.play.log in a folder against the game with that id; return the number of files."""
     games = {game["id"]: game for path in sorted(folder.glob("holdem_games.jsonl*")) for game in lines(path)}
     logs = sorted((folder / "holdem_playlogs").glob("*.play.log*"))
     for path in logs:
@@ -189,11 +189,11 @@ def PLAYLOGS(folder: Path) -> int:
     return len(logs)
 
 
-# --- competitions: lines say only what they are about, so each fact has its check -----------------------------------
+# --- competitions: a line has only the fields of its subject, so each field has its own check ------------------------
 
 
 def survivors(line: Line) -> None:
-    """Check who of a game's players advances, and between whom a lot decides."""
+    """Check which players of a game advance, and between which players a lot decides."""
     ended = {name: _facts(facts) for name, facts in _named(line["survivors"])}
     ended |= {name: _facts(facts) for name, facts in _named(line.get("eliminated", {}))}
     names, players = list(ended), [Player(seat, facts["chips"]) for seat, facts in enumerate(ended.values())]
@@ -216,7 +216,7 @@ def _named(bots: Any) -> list[tuple[str, Any]]:
 
 
 def _facts(facts: Any) -> dict[str, int]:
-    """Return a bot's chips and, if it was eliminated, the round."""
+    """Return the chips of a bot and, if it was eliminated, the round."""
     if isinstance(facts, int):
         return {"chips": facts, "round": 0}
     if isinstance(facts, dict):
@@ -225,9 +225,10 @@ def _facts(facts: Any) -> dict[str, int]:
 
 
 def money(line: Line) -> None:
-    """Play the rounds: all fold, but where a round seats fewer than the last one those left with a single chip; count.
+    """Play the recorded rounds, and check the totals of chips. All players fold, except those that have to leave.
 
-    Seat 0 then raises to all but one chip of the poorest and bets the last one too; who is to leave calls, and folds.
+    If players have to leave, seat 0 raises to all but one chip of the poorest, and later bets that chip too. A leaving
+    player calls, and then folds with a single chip left.
     """
     seated = line["players_in_rounds_1_to_3"]
     leavers = [range(after, before) for before, after in zip(seated, [*seated[1:], seated[-1]], strict=True)]
@@ -258,7 +259,7 @@ def money(line: Line) -> None:
 
 
 def stages(entrants: int) -> list[tuple[int, ...]]:
-    """Return the sizes of the groups of every stage before the final, and then those of the final, one group."""
+    """Return the group sizes of every stage; the last one is the final, a single group."""
     sizes = groups_of(entrants)
     if len(sizes) == 1:
         return [sizes]
@@ -266,7 +267,7 @@ def stages(entrants: int) -> list[tuple[int, ...]]:
 
 
 def grouping(line: Line) -> None:
-    """Check into what groups so many entrants fall, and how many of them go on."""
+    """Check the groups for a number of entrants, and how many of them advance."""
     entrants = line["entrants"] if isinstance(line["entrants"], int) else len(line["entrants"])
     first, *later = ours = stages(entrants)
     for fact in keys(line) - {"entrants"}:
@@ -288,7 +289,7 @@ def grouping(line: Line) -> None:
 
 
 def COMPETITION(line: Line) -> None:
-    """Check one line of competition_scenarios by what it is about."""
+    """Check one line of competition_scenarios with the check for its subject."""
     for fact, check in {"survivors": survivors, "players_in_rounds_1_to_3": money, "entrants": grouping}.items():
         if fact in line:
             return check(line)

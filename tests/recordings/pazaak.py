@@ -1,4 +1,4 @@
-"""What the Pazaak recordings claim, replayed at a Table with their own decks."""
+"""Check the Pazaak recordings: replay them at a Table with the recorded decks."""
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -25,7 +25,7 @@ STAND = Move("STAND")
 
 
 def view(call: Line) -> View:
-    """Return what a recorded call showed."""
+    """Return the view of a recorded call."""
     return View(
         *call["wins"],
         call["isPlayerOne"],
@@ -39,19 +39,19 @@ def view(call: Line) -> View:
 
 
 def thread_answer(call: Line) -> Answer:
-    """Return what a recorded call answered, read as our host reads it."""
+    """Return the answer of a recorded call, parsed by our host."""
     if "fault" in call:
         return fault(call["fault"])
     return PROTOCOL.receive(GAME.grammar, call["answer"].encode())
 
 
 def controller_answer(call: Line) -> Answer:
-    """Return what a recorded call answered; the controller's PLAY without a card is said `PLAY 0`."""
+    """Return the answer of a recorded call; the controller's PLAY without a card becomes `PLAY 0`."""
     return thread_answer(call | {"answer": "PLAY 0"} if call.get("answer") == "PLAY" else call)
 
 
 class Watched:
-    """A table with a recording's decks, whose hands are remembered as they end."""
+    """A table with the decks of a recording; it stores the results of its hands."""
 
     def __init__(self, rules: Rules, line: Line) -> None:
         self.ended: list[dict[str, Any]] = []
@@ -60,20 +60,20 @@ class Watched:
         self.table = Table(GAME, rules, Stacked(decks), tell=self.tell)
 
     def tell(self, event: str, **facts: Any) -> None:
-        """Remember how a hand ended."""
+        """Store the result of a hand."""
         if event == "hand.end":
             self.ended.append(facts)
 
 
 def calls(line: Line) -> Iterator[tuple[str, Line]]:
-    """Return every recorded call and where it stands."""
+    """Yield every recorded call with its position."""
     for hand_number, hand in enumerate(line["hands"], 1):
         for number, call in enumerate(hand["calls"], 1):
             yield f"hand {hand_number}, call {number}, ", call
 
 
 def asked_as_recorded(table: Table, here: str, call: Line, shown: slice) -> None:
-    """Claim that the open question is the recorded call, as far as `shown` goes."""
+    """Assert that the open question is the recorded call, in the fields that `shown` selects."""
     asked = words(table.request)
     same(here + "who is asked", table.request.seat + 1, call["player"])
     same(here + "what it is shown", table.request.view[shown], tuple(view(call))[shown])
@@ -81,7 +81,7 @@ def asked_as_recorded(table: Table, here: str, call: Line, shown: slice) -> None
 
 
 def ended_as_recorded(watched: Watched, line: Line) -> None:
-    """Claim that every hand, and the game where it is complete, ended as recorded."""
+    """Assert that every hand, and the game if it is complete, ended as recorded."""
     hands, table = line["hands"], watched.table
     same("hands played", len(watched.ended), len(hands))
     for number, (ours, hand) in enumerate(zip(watched.ended, hands, strict=True), 1):
@@ -100,7 +100,7 @@ def ended_as_recorded(watched: Watched, line: Line) -> None:
 
 
 def replay_by_thread(line: Line, shown: slice = slice(None)) -> Watched:
-    """Answer as recorded by the published rules; on a 20 that the recording was never asked about, STAND."""
+    """Give the recorded answers under the published rules; answer STAND to questions on 20 that were not recorded."""
     watched = Watched(THREAD, line)
     table = watched.table
     for here, call in calls(line):
@@ -114,7 +114,7 @@ def replay_by_thread(line: Line, shown: slice = slice(None)) -> Watched:
 
 
 def stands_unasked(table: Table, call: Line) -> bool:
-    """Return whether a bot on exactly 20 is asked whom the controller did not ask."""
+    """Return whether the open question is to a bot on exactly 20, which the controller does not ask."""
     return (
         table.request is not None
         and sum(table.request.view.your_hand) == GOAL
@@ -123,7 +123,7 @@ def stands_unasked(table: Table, call: Line) -> bool:
 
 
 def replay_by_controller(line: Line) -> Watched:
-    """Answer as recorded by the controller's rules; calls on exactly 20 never took place there."""
+    """Give the recorded answers under the controller's rules, which do not ask a bot on exactly 20."""
     watched = Watched(CONTROLLER, line)
     for here, call in calls(line):
         if sum(call["yourHand"]) == GOAL:
@@ -135,7 +135,7 @@ def replay_by_controller(line: Line) -> Watched:
 
 
 def impossible_plays(line: Line) -> list[str]:
-    """Return the recorded answers that play a card which is not in the side deck, or none."""
+    """Return the recorded PLAY answers without a card, or with a card that is not in the side deck."""
     cards = [
         (call["answer"].partition(" ")[2], call) for _, call in calls(line) if "PLAY" in (call.get("answer") or "")
     ]
@@ -143,7 +143,7 @@ def impossible_plays(line: Line) -> list[str]:
 
 
 def agreement(replay: Callable[[Line], Watched], line: Line, recorded: bool) -> None:
-    """Claim that a replay reproduces a line where the recording says so, and only there."""
+    """Assert that a replay reproduces a line if, and only if, `recorded` is true."""
     try:
         ended_as_recorded(replay(line), line)
     except AssertionError as error:
@@ -153,14 +153,14 @@ def agreement(replay: Callable[[Line], Watched], line: Line, recorded: bool) -> 
 
 
 def scenario(line: Line) -> None:
-    """Check one scenario made by hand, by the thread's rules and against what the controller is said to do."""
+    """Check one handmade scenario under the thread's rules, and whether the controller's rules agree as recorded."""
     ended_as_recorded(replay_by_thread(line), line)
     if "real_controller_agrees" in line:
         agreement(replay_by_controller, line, line["real_controller_agrees"])
 
 
 def engine_game(line: Line) -> None:
-    """Check one game of the real controller by its own rules, and by the thread's as far as they agree."""
+    """Check one game of the real controller under its own rules, and under the thread's rules where they agree."""
     ended_as_recorded(replay_by_controller(line), line)
     agreement(replay_by_thread, line, line["agrees_with_thread_preset"])
     if not line["agrees_with_thread_preset"]:
@@ -170,7 +170,7 @@ def engine_game(line: Line) -> None:
 
 
 def seats(line: Line) -> None:
-    """Check who is player one from game to game."""
+    """Check which bot is player one in each game."""
     pair, games = tuple(line["pair"]), line["games"]
     fixture = Fixture("pazaak", THREAD, "independent", "league/pair/1", pair, games)
     (setups,) = independent(fixture, b"")
@@ -180,7 +180,7 @@ def seats(line: Line) -> None:
 
 
 def size(line: Line) -> None:
-    """Check how much is played in a round robin."""
+    """Check the number of pairings and games in a round robin."""
     pairs = round_robin([f"bot{number}" for number in range(line["bots"])])
     same("pairings", len(pairs), line["pairings"])
     same("pairings", len(pairs), comb(line["bots"], 2))
@@ -190,7 +190,7 @@ def size(line: Line) -> None:
 
 
 def ranking(line: Line) -> None:
-    """Check who is ranked before whom."""
+    """Check the order of the bots in the ranking."""
     same("columns", line["table_columns"], ["bot", "games won", "hands won"])
     tables = max(games for _, games, _ in line["table"])
     results = {bot: Result(tables, games, hands, 0, 1, 0) for bot, games, hands in line["table"]}
@@ -201,7 +201,7 @@ def ranking(line: Line) -> None:
 
 
 def totals(line: Line) -> None:
-    """Check what games add up to."""
+    """Check the totals of some games."""
     ours: dict[str, dict[str, int]] = {}
     for game in line["games"]:
         pair = (game["player_one"], game["player_two"])
@@ -215,7 +215,7 @@ def totals(line: Line) -> None:
 
 
 def cup_match(line: Line) -> None:
-    """Check when a match of the cup is over and who has won it."""
+    """Check when a match of a knockout is over, and which bot won it."""
     won = line["set_winners"]
     decided = [sets for sets in range(1, len(won) + 1) if match_winner(won[:sets], FIRST_TO)]
     same("winner", match_winner(won, FIRST_TO), line["match_winner"])
@@ -223,14 +223,14 @@ def cup_match(line: Line) -> None:
 
 
 def cup_set(line: Line) -> None:
-    """Check who wins one set of the cup."""
+    """Check which bot wins one set of a knockout."""
     one, two = line["games"]
     winner = set_winner((line["games"][one], line["games"][two]), (line["hands"][one], line["hands"][two]))
     same("winner", None if winner is None else (one, two)[winner], line["set_winner"])
 
 
 def first_round(line: Line) -> None:
-    """Check who meets whom in the first round of the cup; None is a bye."""
+    """Check the ties in the first round of a knockout; None is a bye."""
     same("first round", [list(tie) for tie in ties(padded(line["ranking"]))], line["first_round"])
 
 
