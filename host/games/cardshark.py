@@ -1,19 +1,34 @@
 """Implements blackjack for programs that are started for each move: CardShark, the King of the Hill of 2011.
 
 Sources: the thread "Blackjack KotH" (codegolf.stackexchange.com/questions/2698) and its author's engine. The preset
-`thread` plays the documented game; `engine2011` what the engine really did (cardshark2011.py). Where the thread is
-silent or contradicts itself, `thread` decides so:
+`thread` plays the game as the thread documents it. The preset `engine2011` plays it as the engine did
+(cardshark2011.py). Where the thread says nothing or contradicts itself, `thread` follows these rules:
 
-BJ-TEN a ten is `T` · BJ-CASE capital letters · BJ-ACES all aces 1, one raised to 11 while the total stays within 21 ·
-BJ-DEALER17 the dealer stands on 17, soft 17 too · BJ-TIE a tie loses · BJ-NATURAL no bonus for two-card 21 · BJ-ORDER
-one move a pass · BJ-DEALORDER players, dealer, players, dealer, but the dealer's pair is shown first · BJ-HIDDEN the
-dealer's second card is hidden · BJ-VISIBLE the list is cleared for every hand · BJ-OWN one's own cards stand in it ·
-BJ-BUYIN who has the 10 chips pays them · BJ-OVERBET, BJ-ZEROBET, BJ-DCHIPS a bet above the chips, of nothing, and a
-double without the chips are forced stands · BJ-FLOAT a bet is cut to an integer · BJ-NEG its absolute value counts ·
-BJ-DFIRST after a bet no double · BJ-GARBAGE, BJ-FAULT what cannot be read, and no answer, is a forced stand ·
-BJ-DEALER-ALLBUST the dealer draws even if all are bust · BJ-SHOE a shoe lasts one round, a new one is opened when a
-card is needed and none is left. (Between rounds: BJ-BROKE, BJ-HISTORY, BJ-SHORT in tournament/pairing.py. BJ-PY2: the
-interpreter and compiler are the bot's own manifest's.)
+BJ-TEN             A ten is written `T`.
+BJ-CASE            Cards are capital letters.
+BJ-ACES            All aces count 1. One ace counts 11 if the total stays within 21.
+BJ-DEALER17        The dealer stands on 17, also on a soft 17.
+BJ-TIE             A tie loses.
+BJ-NATURAL         A two-card 21 has no bonus.
+BJ-ORDER           Each player makes one move per pass around the table.
+BJ-DEALORDER       The order of the deal is players, dealer, players, dealer. The visible list starts with the dealer.
+BJ-HIDDEN          The dealer's second card is hidden.
+BJ-VISIBLE         The visible list is cleared for each hand.
+BJ-OWN             The visible list contains the bot's own cards.
+BJ-BUYIN           Each player that has the 10 chips of the buy-in pays them. The others are not dealt in.
+BJ-OVERBET         A bet of more than the player's chips is a forced stand.
+BJ-ZEROBET         A bet of 0 is a forced stand.
+BJ-DCHIPS          A double without enough chips is a forced stand.
+BJ-FLOAT           A bet is truncated to an integer.
+BJ-NEG             The absolute value of a bet counts.
+BJ-DFIRST          A double after a bet is not allowed.
+BJ-GARBAGE         An unreadable answer is a forced stand.
+BJ-FAULT           A missing answer is a forced stand.
+BJ-DEALER-ALLBUST  The dealer draws even if all players are bust.
+BJ-SHOE            A shoe lasts one round. A new shoe is opened when a card is needed and none is left.
+
+Other modules implement the rules between rounds: play/table_plans.py BJ-BROKE and BJ-SHORT, tests/recordings BJ-HISTORY.
+BJ-PY2: the bot's own manifest sets its interpreter and compiler.
 """
 
 import re
@@ -33,7 +48,7 @@ POINTS = {rank: min(number, 10) for number, rank in enumerate(RANKS, 1)}
 
 
 class Rules(NamedTuple):
-    """The numbers of a round; `stacks` are the chips each bot sits down with, empty when all bring `chips`."""
+    """The numbers of a round. `stacks` are the chips of each seat at the start; if empty, each seat has `chips`."""
 
     seats: int = 4
     buy_in: int = 10
@@ -54,7 +69,7 @@ class View(NamedTuple):
 
 
 def score(hand: str) -> int:
-    """Return what a hand counts, above 21 too: all aces 1, then one ace 11 if the total stays within 21."""
+    """Return the points of a hand, which may exceed 21. Aces count 1; one ace counts 11 if the total stays within 21."""
     total = sum(map(POINTS.__getitem__, hand))
     return total + 10 if "A" in hand and total + 10 <= GOAL else total
 
@@ -70,11 +85,11 @@ class Player:
 
     @property
     def moves(self) -> bool:
-        """Whether it still has a turn in this hand."""
+        """Whether the player still has a turn in this hand."""
         return not self.stands and score(self.hand) <= GOAL
 
     def bet(self, chips: int) -> None:
-        """Move chips into play."""
+        """Move chips to the stake."""
         self.chips -= chips
         self.stake += chips
 
@@ -87,7 +102,7 @@ class Shoe:
         self._cards: Iterator[str] = iter(())
 
     def start_hand(self) -> None:
-        """Continue with the rest of the deck: in its order, or in the order of a deal that several tables share."""
+        """Continue with the rest of the deck. Its order may change if several tables share a deal (`luck.Deal`)."""
         self._cards = self._luck.rest(self._cards)
 
     def draw(self) -> str:
@@ -168,7 +183,7 @@ def play_hand(rules: Rules, players: list[Player], shoe: Shoe, tell: Tell) -> Ge
 
 
 def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
-    """Play one round: `rules.hands` hands at the same table from one shoe; the scores are the chips left."""
+    """Play one round: `rules.hands` hands at one table from one shoe. The scores are the chips left."""
     stacks = rules.stacks or (rules.chips,) * rules.seats
     if rules.engine == "engine2011":
         return (yield from cardshark2011.play(rules.buy_in, rules.hands, stacks, luck, tell))

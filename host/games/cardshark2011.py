@@ -1,9 +1,15 @@
-"""The blackjack of 2011 with its engine's own bugs, for replaying what that engine recorded (preset `engine2011`).
+"""Implements the blackjack of 2011 with the bugs of its engine, to replay the engine's recordings (preset `engine2011`).
 
-It differs from the documented game: the dealer's two cards are dealt before everybody's; small letters; the visible
-list runs through all five hands, old hidden cards revealed; a hand with an ace scores its other cards + 1; a solvency
-flag decides who pays and is dealt in, bets and doubles set it again; a double never looks at the chips; a bet of
-nothing is allowed. Who is not dealt in is settled with an empty hand, and so loses a stake it never sees again.
+It differs from the documented game in these points:
+
+- The dealer's two cards are dealt before the players' cards.
+- Cards are small letters.
+- The visible list continues through all five hands. It shows the hidden cards of earlier hands.
+- A hand with aces scores its other cards + 1.
+- A solvency flag decides which players pay the buy-in and are dealt in. A bet or a double sets the flag again.
+- A double does not check the chips.
+- A bet of 0 is allowed.
+- A player that has paid but is not dealt in has an empty hand, so it loses its stake.
 """
 
 from collections.abc import Generator, Iterator
@@ -18,14 +24,14 @@ POINTS = {"a": 1, "t": 10, "j": 10, "q": 10, "k": 10} | {str(n): n for n in rang
 
 
 def score(hand: str) -> int:
-    """Return what a hand counts: with aces, the other cards + 1, however many aces there are."""
+    """Return the points of a hand. Any number of aces together counts 1."""
     return sum(POINTS[card] for card in hand if card != "a") + ("a" in hand)
 
 
 def read(output: str) -> Answer:
-    """Return the move that the engine found in a bot's output: any word equal to b, h, d or s, in this order.
+    """Return the move that the engine found in a bot's output. It searched for the words b, h, d and s, in this order.
 
-    It split at blanks only, so a second line makes one unknown word of two good ones.
+    The engine split the output at spaces only, so a line end joins two valid words into one unknown word.
     """
     words = output.strip().lower().split(" ")
     if "b" in words:
@@ -41,19 +47,19 @@ def read(output: str) -> Answer:
 
 
 class Player:
-    """A bot at the table, with the flag by which the engine remembers that it can pay."""
+    """A bot at the table. `solvent` is the engine's flag that the bot can pay."""
 
     def __init__(self, seat: int, chips: int, solvent: bool) -> None:
         self.seat, self.chips, self.solvent = seat, chips, solvent
         self.hand, self.stake, self.stands, self.moved = "", 0, False, False
 
     def moves(self) -> bool:
-        """Return whether it still has a turn in this hand."""
+        """Return whether the player still has a turn in this hand."""
         return not self.stands and score(self.hand) <= GOAL
 
 
 def allows(buy_in: int, view: View, move: Move) -> bool:
-    """Return whether the engine carried a move out."""
+    """Return whether the engine executed a move."""
     _score, hand, _visible, stake, chips = view
     match move:
         case Move("B", n):
@@ -65,7 +71,7 @@ def allows(buy_in: int, view: View, move: Move) -> bool:
 
 
 class Shoe:
-    """One shuffled deck for a round; a new one is opened when it is empty."""
+    """One shuffled deck for a round. When it is empty, a new one is opened."""
 
     def __init__(self, luck: Shuffler) -> None:
         self._luck = luck
@@ -83,7 +89,7 @@ class Shoe:
 def play_hand(
     buy_in: int, players: list[Player], shoe: Shoe, before: str, tell: Tell
 ) -> Generator[Request, Answer, str]:
-    """Play one hand; return every card the engine has shown so far in the round."""
+    """Play one hand. Return all cards that the engine has shown so far in the round."""
     for player in players:
         player.hand, player.stake, player.stands, player.moved = "", 0, False, False
         if player.solvent:
@@ -141,7 +147,7 @@ def play_hand(
 
 
 def play(buy_in: int, hands: int, stacks: tuple[int, ...], luck: Shuffler, tell: Tell = None) -> Play:
-    """Play one round as the engine did; the scores are the chips left, below 0 too."""
+    """Play one round as the engine did. The scores are the chips left, which may be negative."""
     players = [Player(seat, chips, chips >= buy_in) for seat, chips in enumerate(stacks)]
     shoe, shown = Shoe(luck), ""
     for hand in range(1, hands + 1):

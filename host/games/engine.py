@@ -8,7 +8,7 @@ from protocols.wire import Answer, Grammar, Move, View
 
 Scores = tuple[int, ...]
 Tell = Callable[..., None] | None
-"""Receives the events of a table: `tell("deal", seat=0, card="K")`. None if no one watches the table."""
+"""Receives the events of a table: `tell("deal", seat=0, card="K")`. None if nothing watches the table."""
 
 
 new_tuple = tuple.__new__
@@ -37,7 +37,7 @@ class Opening(NamedTuple):
     otherwise: str
 
     def answer_to(self, view: View) -> str:
-        """Return its answer to a question."""
+        """Return the answer to a question."""
         value = getattr(view, self.field)
         said = self.below if (sum(value) if isinstance(value, tuple) else value) < self.limit else self.otherwise
         return str(getattr(view, said)) if said in view._fields else said  # type: ignore[attr-defined]
@@ -92,26 +92,26 @@ class Game(NamedTuple):
     name: str
     title: str
     seats: tuple[int, int]  # fewest and most bots at a table
-    protocol: str  # of bots that do not set one
+    protocol: str  # of bots that do not set a protocol
     presets: Mapping[str, Any]  # the first is the default
     grammar: Grammar
     play: Callable[[Any, Shuffler, Tell], Play]  # (rules, luck, tell)
     allows: Callable[[Any, View, Move], bool]  # (rules, view, move)
     winners: Callable[[Scores], tuple[int, ...]] | None  # the seats that won; None where a game has no winners
-    view: type[Any]  # the NamedTuple that a seat is shown
-    edges: Mapping[str, View]  # questions at the edges of the rules, each by a name that describes it
+    view: type[Any]  # the NamedTuple that a seat receives as its question
+    edges: Mapping[str, View]  # edge cases of the rules: a question by a name that describes it
     opening: Opening
-    card: str  # one paragraph for participants: what is asked, what may be answered
+    card: str  # one paragraph for participants: the questions and the possible answers
     chips: Literal["none", "table", "tourney"] = "none"
-    """Whether its scores are chips. `table`: its rules have `chips`, with which every table starts. `tourney`: they have
-    `buy_in` and `stacks` too, so that chips can be carried from table to table."""
+    """Whether the scores are chips. `table`: the rules have `chips`, the number at the start of each table. `tourney`:
+    the rules also have `buy_in` and `stacks`, so that bots can carry chips from table to table."""
     display: Display = Display()
     log: GameLog | None = None
-    illegal_codes: Mapping[str, str] = {}  # error codes of illegal moves, by verb, that say more than "illegal"
+    illegal_codes: Mapping[str, str] = {}  # error codes for illegal moves, by verb, more specific than "illegal"
 
     @property
     def examples(self) -> tuple[View, ...]:
-        """Questions at the edges of the rules."""
+        """The questions of the edge cases."""
         return tuple(self.edges.values())
 
 
@@ -141,7 +141,7 @@ class Table:
             self.answer(answer)
 
     def answer(self, answer: Answer) -> bool:
-        """Answer the open question; return False if the answer is an illegal move.
+        """Answer the open question. Return False if the answer is an illegal move.
 
         Raise ValueError if no question is open.
         """

@@ -1,18 +1,23 @@
-"""Texas hold'em with an ante and no blinds: the Banksalad Hold'em of PyCon Korea 2018, where a move is an amount.
+"""Implements Texas hold'em with an ante and no blinds: the Banksalad Hold'em of PyCon Korea 2018. A move is an amount.
 
 Sources: the README of Rainist/pycon-2018-banksalad-holdem, the organisers' post with three bots, and the engine (last
-commit of 2018-08-19). The preset `banksalad` plays as the engine did; `standard` ranks hands as poker does (hands.py).
-Where the sources are silent or contradict each other:
+commit of 2018-08-19). The preset `banksalad` plays as the engine did. The preset `standard` ranks hands as in poker
+(hands.py). Where the sources say nothing or contradict each other, these rules apply:
 
-HE-START the seats are drawn before every round, the first too, and once more when the game is over, as play.log shows ·
-HE-ANTE the ante is destroyed: no part of the pot, nor of total_bet_amt · HE-OUT1 who cannot pay an ante and have a chip
-left is out, and its last chip is lost · HE-ROYAL royal flushes tie · HE-EVAL hands rank as in the engine unless
-`ranking="standard"` · HE-BOARD community_cards is empty before the flop · HE-LAST the last one living is asked all the
-same, and may throw the pot away · HE-REST the remainder of a divided pot vanishes · HE-FEWER2 who is out ranks by its
-last round, then by its chips (see `scores`) · HE-EXIT whatever goes wrong in a bot costs it the round, and nobody else
-anything. (HE-TOP2 and HE-GROUPS are in tournament/groups.py, HE-1S in the limits of a seat.)
+HE-START   The seats are drawn before each round, also before the first, and again after the end, as play.log shows.
+HE-ANTE    The ante is destroyed. It is not part of the pot or of total_bet_amt.
+HE-OUT1    A player that would have no chip left after an ante is out. It loses its last chip.
+HE-ROYAL   Royal flushes tie.
+HE-EVAL    Hands rank as in the engine unless `ranking="standard"`.
+HE-BOARD   community_cards is empty before the flop.
+HE-LAST    A player is asked even if all others are dead. If it folds, the pot is lost.
+HE-REST    The remainder of a divided pot is lost.
+HE-FEWER2  Players that are out rank by their last round, then by their chips (see `scores`).
+HE-EXIT    Any failure of a bot costs the bot the round, and affects no other bot.
 
-Nobody can bet more than the poorest living player has: every call can be paid, and one pot is enough.
+HE-TOP2 and HE-GROUPS are in tournament/stages/groups.py. HE-1S is the time limit of a move (sandbox/limits.py).
+
+A bet cannot exceed the chips of the poorest living player. So every player can pay a call, and one pot is enough.
 """
 
 import re
@@ -27,9 +32,9 @@ from protocols.wire import Answer, Fault, Grammar, Move
 from protocols.wire import View as AnyView
 
 DECK = tuple(hands.CARDS)
-CARDS_PER_STREET = (0, 3, 1, 1)  # the cards that open each street
-MIN_BET = 1  # there is no free check
-PLAYERS_AT_END = 2  # a game ends with so many players left
+CARDS_PER_STREET = (0, 3, 1, 1)  # community cards dealt at the start of each street
+MIN_BET = 1  # chips; a player cannot check for free
+PLAYERS_AT_END = 2  # the game ends when this many players are left, or fewer
 RANKINGS: Mapping[str, Callable[[Sequence[int]], hands.Worth]] = {
     "banksalad": hands.banksalad,
     "standard": hands.standard,
@@ -47,7 +52,7 @@ class Rules(NamedTuple):
 
 
 class Other(NamedTuple):
-    """What everybody sees of a player: chips left, chips put in on this street, and whether it is out of the round."""
+    """The public data of a player: chips left, chips bet on this street, and whether it is out of the round."""
 
     chips: int
     bet_amt: int
@@ -55,12 +60,12 @@ class Other(NamedTuple):
 
 
 class View(NamedTuple):
-    """What a bot is asked, by the names of 2018."""
+    """The question to a bot, with the field names of 2018."""
 
     my_chips: int
     my_cards: str
-    bet_players: tuple[Other, ...]  # those who acted since the last raise, the raiser first
-    betting_players: tuple[Other, ...]  # those still to act after me; the dead stay where the queue has them
+    bet_players: tuple[Other, ...]  # players that have acted since the last raise, the raiser first
+    betting_players: tuple[Other, ...]  # players that act after this one; dead players keep their place in the queue
     community_cards: str
     min_bet_amt: int
     max_bet_amt: int
@@ -75,7 +80,7 @@ class Player:
     def __init__(self, seat: int, chips: int) -> None:
         self.seat, self.chips = seat, chips
         self.cards, self.bet, self.died = "", 0, False
-        self.last = 0  # the round after which it was out
+        self.last = 0  # the last round of a player that is out; else 0
         self.shown = new_tuple(Other, (chips, 0, False))
 
     def put_in(self, chips: int) -> None:
@@ -85,24 +90,24 @@ class Player:
         self.shown = new_tuple(Other, (self.chips, self.bet, False))
 
     def die(self) -> None:
-        """Lose the round and what was put in."""
+        """Leave the round. The bet stays in the pot."""
         self.died = True
         self.shown = new_tuple(Other, (self.chips, self.bet, True))
 
     def next_street(self) -> None:
-        """Forget the bet: it is in the pot."""
+        """Reset the bet for the next street. The pot already contains it."""
         self.bet = 0
         self.shown = new_tuple(Other, (self.chips, 0, self.died))
 
 
 def allows(rules: Rules, view: AnyView, move: Move) -> bool:
-    """Return whether a bet is within its limits, or 0, which folds; whoever bets anything else folds too."""
+    """Return whether a bet is within its limits, or is 0, which folds. A bot that bets anything else also folds."""
     low, high = view[5:7]
     return move.verb == "BET" and (move.n == 0 or low <= move.n <= high)
 
 
 def bet(players: list[Player], pot: int, board: str, tell: Tell) -> Generator[Request, Answer, int]:
-    """Go once around until everybody has called the highest bet or died; return the pot."""
+    """Ask the players in turn until each has called the highest bet or died. Return the pot."""
     level, todo, done = 0, list(players), list[Player]()
     while todo:
         player = todo.pop(0)
@@ -135,7 +140,7 @@ def bet(players: list[Player], pot: int, board: str, tell: Tell) -> Generator[Re
 
 
 class Result(NamedTuple):
-    """How a round ended; `worth` has (seat, category, rank) of those who showed their cards."""
+    """How a round ended. `worth` has (seat, category, rank) for each player that showed its cards."""
 
     end: str  # all_died, last_player or showdown
     board: str
@@ -147,7 +152,7 @@ class Result(NamedTuple):
 
 
 def showdown(ranking: str, players: list[Player], board: str, pot: int, all_in: bool) -> Result:
-    """Divide the pot among the best of the living."""
+    """Divide the pot among the living players with the best hand."""
     value, rank = hands.CARDS, RANKINGS[ranking]
     shared = [value[board[at : at + 2]] for at in range(0, len(board), 2)]
     shown = [(rank([value[p.cards[:2]], value[p.cards[2:]], *shared]), p) for p in players if not p.died]
@@ -163,7 +168,7 @@ def showdown(ranking: str, players: list[Player], board: str, pot: int, all_in: 
 def play_round(
     rules: Rules, players: list[Player], deck: Iterator[str], tell: Tell
 ) -> Generator[Request, Answer, Result]:
-    """Play one round among players in seat order, from the ante to the pot."""
+    """Play one round from the ante to the division of the pot. `players` are in seat order."""
     for player in players:
         player.chips -= rules.ante
         player.cards, player.died = "", False
@@ -198,7 +203,7 @@ def play_round(
 
 
 def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
-    """Play a game: rounds until two players are left or fewer, or until there were enough."""
+    """Play a game: rounds until two players or fewer are left, or until `rules.rounds` rounds are played."""
     everybody = [Player(seat, rules.chips) for seat in range(rules.seats)]
     left, number = everybody, 1
     while True:
@@ -223,9 +228,10 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
 
 
 def scores(players: list[Player]) -> Scores:
-    """Return the chips of who is left, and of who is out minus the number of those who went later: 795, 199, 0, -1, -1.
+    """Return a score for each seat, for example 795, 199, 0, -1, -1.
 
-    Later is in a later round, or in the same round with more chips (HE-FEWER2). Nobody who is left has 0.
+    The score of a player that is left is its chips, which are never 0. The score of a player that is out is minus the
+    number of players that went out later: in a later round, or in the same round with more chips (HE-FEWER2).
     """
     out = [(player.last, player.chips) for player in players if player.last]
     return tuple(
@@ -235,18 +241,18 @@ def scores(players: list[Player]) -> Scores:
 
 
 def chips(scores: Scores) -> tuple[int, ...]:
-    """Return the chips that each seat ended with, for means."""
+    """Return the chips that each seat ended with, to compute means."""
     return tuple(max(score, 0) for score in scores)
 
 
 def winners(scores: Scores) -> tuple[int, ...]:
-    """Return the seats with the best score; who advances from a group is the stage's business."""
+    """Return the seats with the best score. The stage decides which bots advance from a group."""
     best = max(scores)
     return tuple(seat for seat, score in enumerate(scores) if score == best)
 
 
 def view_of(line: str) -> View:
-    """Return the view that a question's line spells."""
+    """Parse the line of a question. Return its view."""
 
     def others(field: str) -> tuple[Other, ...]:
         players = [player.split(":") for player in field.split(",") if player != "-"]

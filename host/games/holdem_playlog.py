@@ -1,14 +1,14 @@
-"""A hold'em game as the play.log that the 2018 engine would have written, and such a file read back.
+"""Writes a hold'em game as the play.log that the 2018 engine would have written, and reads such a file.
 
-A line is a look at the table: before each decision, after each street of bets, after each card of the board, and once
-when the game is over. A bot's death stands between them, in the engine's words where it had some:
+A line is a snapshot of the table (a Look): before each decision, after the bets of each street, after each community
+card, and once when the game is over. A line between them reports the death of a bot, in the engine's words if it had any:
 
     a number outside the limits   P1 tried to bet 9 chips. (min: 1, max: 1)
     too late (wall clock, CPU)    P1 tried to bet, but it took too long!
     an exception                  P1 tried to bet, but something went wrong (ZeroDivisionError)!
     any other fault               P1 tried to bet, but something went wrong (Crash)!   the kind of fault, capitalized
 
-Identical lines in a row are written once, as in 2018. The winning of a pot was never logged and is not.
+Consecutive identical lines are written once, as in 2018. Neither the engine nor this module logs the winner of a pot.
 """
 
 import json
@@ -25,14 +25,14 @@ FOLDED = " tried to bet 0 chips. "
 
 
 class Card(NamedTuple):
-    """A card, in the file's numbers."""
+    """A card as the file encodes it."""
 
     suit: int  # 1 to 4: club, heart, diamond, spade
     rank: int  # 2 to 14
 
 
 class Player(NamedTuple):
-    """A player in a look at the table."""
+    """A player in a snapshot of the table."""
 
     name: str
     cards: tuple[Card, ...]
@@ -42,7 +42,7 @@ class Player(NamedTuple):
 
 
 class Look(NamedTuple):
-    """The table at one moment: the fields of a line, in its order."""
+    """A snapshot of the table: the fields of a line, in their order in the file."""
 
     round: int
     acc_chips: int
@@ -52,7 +52,7 @@ class Look(NamedTuple):
 
 
 class Death(NamedTuple):
-    """Why a bot died for the round, in words that name it."""
+    """A line that names a bot that died for the round, and the reason."""
 
     text: str
 
@@ -62,7 +62,7 @@ CARDS = {name: Card(hands.SUITS.index(name[1]) + 1, hands.RANKS.index(name[0]) +
 
 
 class Watcher:
-    """Writes down each look and each death at a table: give its `tell` to a Table."""
+    """Records each snapshot and each death at a table. Pass its `tell` to a Table."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.lines: list[Line] = []
@@ -71,11 +71,11 @@ class Watcher:
         self._look = Look(round=0, acc_chips=0, community_cards=(), players=(), all_in=False)
 
     def text(self) -> str:
-        """Return what the engine had written by now. Of a game under way, that ends before the open question."""
+        """Return the log up to now. The log of a game under way ends before the open question."""
         return to_text(self.lines)
 
     def tell(self, event: str, **facts: Any) -> None:
-        """Follow one event of a game of hold'em."""
+        """Process one event of a game of hold'em."""
         match event, facts:
             case "round.start", {"round": number, "seats": seats, "chips": chips, "ante": ante}:
                 self._sit(number, seats, [had - ante for had in chips])
@@ -114,7 +114,7 @@ class Watcher:
 
 
 def death(name: str, answer: Answer, low: int, high: int) -> str:
-    """Return what the file says of an answer that cost a bot the round."""
+    """Return the text of the file for an answer that cost a bot the round."""
     match answer:
         case Move(n=n):
             return f"{name} tried to bet {n} chips. (min: {low}, max: {high})"
@@ -126,12 +126,12 @@ def death(name: str, answer: Answer, low: int, high: int) -> str:
 
 
 def to_text(lines: Iterable[Line]) -> str:
-    """Return looks and deaths as a file."""
+    """Return snapshots and deaths as the text of a file."""
     return "".join(f"{line}\n" for line, _ in groupby(map(to_line, lines)))
 
 
 def to_line(line: Line) -> str:
-    """Return one line of the file, its end not included."""
+    """Return one line of the file without its line end."""
     if isinstance(line, Death):
         return ERROR + line.text
     players = [player._asdict() | {"cards": _as_json(player.cards)} for player in line.players]
@@ -144,7 +144,7 @@ def _as_json(cards: Iterable[Card]) -> list[dict[str, int]]:
 
 
 def read_playlog(text: str) -> list[Line]:
-    """Return the looks and deaths of a play.log; raise ValueError that names the line where it is torn or foreign."""
+    """Return the snapshots and deaths of a play.log. Raise ValueError with the number of a line that is cut off or invalid."""
     lines = text.split("\n")
     torn = lines.pop()
     read = [_read(number, line.removesuffix("\r")) for number, line in enumerate(lines, 1)]
@@ -170,7 +170,7 @@ def _read(number: int, line: str) -> Line:
 
 
 def _is_final_look(line: Line) -> bool:
-    """Return whether this is the look at a game that is over."""
+    """Return whether a line is the snapshot of a game that is over."""
     return isinstance(line, Look) and not any(player.cards for player in line.players)
 
 
@@ -235,7 +235,7 @@ def _flag(value: object) -> bool:
 
 
 def summary(text: str) -> LogSummary:
-    """Return what a play.log says, in short; raise ValueError as `read_playlog` does."""
+    """Return the summary of a play.log. Raise ValueError as `read_playlog` does."""
     lines = read_playlog(text)
     looks = [line for line in lines if isinstance(line, Look)]
     return LogSummary(

@@ -10,10 +10,10 @@ T = TypeVar("T")
 
 
 class Shuffler(Protocol):
-    """Shuffles decks: `Luck` in play, or `Stacked` decks in a test or in a replay of a foreign recording."""
+    """Shuffles decks: `Luck` in play, `Stacked` in a test or in the replay of another engine's recording."""
 
     def shuffled(self, cards: Iterable[T]) -> Iterator[T]:
-        """Return the cards one by one, in an order decided as they are drawn."""
+        """Return the cards one by one. Each draw decides the next card."""
         ...
 
     def rest(self, cards: Iterator[T]) -> Iterator[T]:
@@ -44,7 +44,7 @@ class Luck:
             deck[drawn] = deck[left - 1]
 
     def rest(self, cards: Iterator[T]) -> Iterator[T]:
-        """Return the rest in its order."""
+        """Return the rest in its present order."""
         return cards
 
 
@@ -68,7 +68,7 @@ class Deal:
         return self._drawn(deck, self._left, self._next())
 
     def rest(self, cards: Iterator[T]) -> Iterator[T]:
-        """Return what is left of the deck that was shuffled last, in the order of this deal's next shuffle."""
+        """Return the rest of the deck that was shuffled last, in the order of this deal's next shuffle."""
         return self._drawn(cast(list[T], self._deck), self._left, self._next())
 
     def _next(self) -> Luck:
@@ -77,7 +77,7 @@ class Deal:
         return Luck(self._root, f"{self._path}/shuffle {self._shuffles}")
 
     def _drawn(self, deck: list[T], left: set[int], luck: Luck) -> Iterator[T]:
-        """Yield the cards that are left, in an order in which all have their place."""
+        """Yield the cards that are left. The order of the whole deck is fixed, whatever cards are left."""
         order = luck.shuffled(range(len(deck)))
         for at in order:
             if at in left:

@@ -1,20 +1,28 @@
-"""Implements Simple Pazaak, the King of the Hill of 2015: the hand that is closer to twenty wins, if not above it.
+"""Implements Simple Pazaak, the King of the Hill of 2015. The hand closer to 20 wins; a hand above 20 does not.
 
 Sources: the thread "Simple Pazaak KotH" (codegolf.stackexchange.com/questions/51731) and its author's Java controller.
-The preset `thread` plays the published rules, `controller2015` what the controller really did: it differs in PZ-DECK,
-PZ-AT20 and PZ-DIDPLAY alone. Where the thread is silent or contradicts itself, it is decided so:
+The preset `thread` plays the published rules. The preset `controller2015` plays as the controller did; it differs only
+in PZ-DECK, PZ-AT20 and PZ-DIDPLAY. Where the thread says nothing or contradicts itself, these rules apply:
 
-PZ-DECK 40 house cards, 4 side cards out of 10 (controller2015: 50 house cards, 5 side cards out of 15) · PZ-AT20 a bot
-on exactly 20 is asked like any other (controller2015: it stands without being asked) · PZ-DIDPLAY who plays a card it
-does not have has played none (controller2015: didPlay is true all the same; a PLAY without any card, which the
-controller knew too, is said `PLAY 0`) · PZ-VALUE side cards are compared by value · PZ-BOTHBUST both above 20 is a
-tie · PZ-TIEHAND a tie counts for nobody: first to three wins, however many hands that takes · PZ-START player one
-moves first in every hand of the game · PZ-SIDEKEEP a side deck lasts for one game · PZ-STANDLEAD who passes a standing
-player wins at once, after the turn pair, even with END · PZ-WINS3 two numbers are told, no third · PZ-NULL, PZ-FAULT no
-answer, and what cannot be read, is STAND; either case is read · PZ-EXPLOIT a bot sees copies · PZ-ENDLESS a game ends
-after 1000 hands: who has won more of them wins it, nobody if equal · PZ-NAME the thread's log prints a hand before its
-draw, ours after it. (Between games: PZ-FILE is the bot's manifest's; PZ-CUPSETS, PZ-CUPTIE and PZ-CUPSEED are in
-tournament/pairing.py.)
+PZ-DECK       40 house cards; 4 side cards out of 10. (controller2015: 50 house cards; 5 side cards out of 15.)
+PZ-AT20       A bot on exactly 20 is asked like any other. (controller2015: it stands and is not asked.)
+PZ-DIDPLAY    A bot that plays a card it does not have has not played. (controller2015: didPlay is true. The controller
+              also accepted a PLAY without a card; it is written `PLAY 0`.)
+PZ-VALUE      Side cards are compared by value.
+PZ-BOTHBUST   A hand with both players above 20 is a tie.
+PZ-TIEHAND    A tie counts for nobody. The first player with three wins wins the game, after any number of hands.
+PZ-START      Player one moves first in each hand of the game.
+PZ-SIDEKEEP   A side deck lasts for one game.
+PZ-STANDLEAD  A player that passes a standing player wins at the end of the pair of turns, even with END.
+PZ-WINS3      The question has two numbers of wins, not a third.
+PZ-NULL       A missing answer is STAND. Small letters are accepted.
+PZ-FAULT      An unreadable answer is STAND.
+PZ-EXPLOIT    A bot receives copies of the values.
+PZ-ENDLESS    A game ends after 1000 hands. The player with more wins wins it; nobody does if they are equal.
+PZ-NAME       The thread's log prints a hand before its draw, croupier after it.
+
+Rules between games are elsewhere: PZ-FILE in the bot's manifest, PZ-CUPSETS, PZ-CUPTIE and PZ-CUPSEED in
+tournament/pairing.py.
 """
 
 import re
@@ -33,7 +41,7 @@ END = Move("END")
 
 
 class Rules(NamedTuple):
-    """The numbers of a game, and the two questions about which thread and controller disagree."""
+    """The numbers of a game, and the two rules in which the thread and the controller disagree."""
 
     seats: int = 2
     hands_to_win: int = 3
@@ -41,14 +49,14 @@ class Rules(NamedTuple):
     side_copies: int = 2  # of each card 1–5, from which a side deck is drawn
     side_cards: int = 4
     stands_at_goal: bool = False  # whether a bot on exactly 20 stands without being asked
-    tells_false_plays: bool = False  # whether an impossible PLAY is told to the opponent as a play
+    tells_false_plays: bool = False  # whether the opponent sees an impossible PLAY as a play
     most_hands: int = 1000
 
 
 class View(NamedTuple):
     """The question to a bot, on its line `0 0 1 8 - 1,2,4,5 4 - 0`."""
 
-    wins_one: int  # hand wins of player one, whoever asks
+    wins_one: int  # hand wins of player one, whichever player is asked
     wins_two: int
     player_one: bool  # whether this bot is player one
     your_hand: tuple[int, ...]
@@ -81,7 +89,7 @@ class Player:
         self.total += card
 
     def play_card(self, card: int) -> None:
-        """Move a side card to the hand; the others keep their order."""
+        """Move a side card to the hand. The other side cards keep their order."""
         self.did_play = True
         place = self.side_deck.index(card)
         self.side_deck = self.side_deck[:place] + self.side_deck[place + 1 :]
@@ -89,7 +97,7 @@ class Player:
 
 
 def allows(rules: Rules, view: AnyView, move: Move) -> bool:
-    """Return whether a move is legal: a PLAY needs the card; one without it is a STAND."""
+    """Return whether a move is legal. A PLAY needs the card; without it, the PLAY is a STAND."""
     if move.verb == "PLAY":
         return move.n in view[5]
     return move.verb in ("END", "STAND")
@@ -120,7 +128,7 @@ def winner_of(one: Player, two: Player) -> Player | None:
 def play_hand(
     rules: Rules, one: Player, two: Player, deck: Iterator[int], tell: Tell
 ) -> Generator[Request, Answer, str]:
-    """Play one hand; return how it ended."""
+    """Play one hand. Return how it ended."""
     one.start_hand()
     two.start_hand()
     while not (ending := ending_of(one, two)):
@@ -162,7 +170,7 @@ def play_hand(
 
 
 def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
-    """Play one game, the side decks dealt first, a new house deck for every hand; the scores are the hands won."""
+    """Play one game. Deal the side decks first, and use a new house deck for each hand. The scores are the hands won."""
     side, house = SIDE * rules.side_copies, HOUSE * rules.house_copies
     one, two = (Player(seat, tuple(islice(luck.shuffled(side), rules.side_cards))) for seat in (0, 1))
     if tell:
@@ -189,7 +197,7 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
 
 
 def winners(scores: Scores) -> tuple[int, ...]:
-    """Return the seat that won the game; none in a game that was cut off with equal hand wins."""
+    """Return the seat that won the game; () if the game ended at `most_hands` with equal hand wins."""
     one, two = scores
     if one == two:
         return ()
