@@ -85,7 +85,7 @@ AMBIGUOUS = frozenset({Input.MORE, Input.UNASKED, Input.WRONG_TABLE})
 
 
 class LineReader:
-    """Reads the answer lines of one bot. It caches moves: few are different, and there are millions of lines."""
+    """Reads the answer lines of one bot. It caches moves: there are few different ones, and millions of lines."""
 
     def __init__(self, protocol: Protocol, grammar: Grammar, max_bytes: int, *, table_ids: bool) -> None:
         self.max_bytes = max_bytes + TABLE_NUMBER_BYTES

@@ -1,1 +1,1 @@
-"""Tables and seats: plays fixtures and makes their records."""
+"""Plays fixtures: connects tables with seats, and creates records."""

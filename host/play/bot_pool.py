@@ -1,4 +1,4 @@
-"""The sandboxes of one worker, and the fixtures that it plays in them."""
+"""Keeps the sandboxes of one worker, and plays fixtures in them."""
 
 import contextlib
 import time
@@ -21,37 +21,37 @@ from host.sandbox.launch import Sandbox
 from host.submissions.bot_spec import BuiltBot
 
 MAX_HOST_FAILURES = 3
-"""Times a keeper may die, or the machine stall, under one bot of a fixture. The last of them is its bot's own crash or
-time-out, so that no bot can stop a tournament."""
+"""Number of host failures (a keeper died, or the machine stalled) under one bot of a fixture after which the last one
+counts as the bot's own crash or time-out, so that no bot can stop a tournament."""
 
 
 def bot_seed(seed: bytes, bot: str, path: str) -> int:
-    """Return a bot's CROUPIER_SEED for a fixture: 63 bits, from the tournament's seed but a domain of its own."""
+    """Return a bot's CROUPIER_SEED for a fixture: 63 bits, derived from the tournament's seed with a prefix of its own."""
     return int.from_bytes(derive(seed, f"bot seed: {bot} {path}")[:8]) >> 1
 
 
 class Finished(NamedTuple):
-    """A fixture that has been played to its end: its tables, and the seats with all that they have counted."""
+    """A fixture that has been played to the end: its tables and its seats, with their counters."""
 
     played: list[PlayedTable]
     seats: Mapping[str, Seat]
 
 
 class Attempts:
-    """What earlier attempts at a fixture have shown about its bots."""
+    """Results of earlier attempts at a fixture, by bot."""
 
     def __init__(self) -> None:
-        self.failures: Counter[str] = Counter()  # of croupier or the machine, by the bot they happened under
-        self.stalls: list[str] = []  # those of the machine, for people
+        self.failures: Counter[str] = Counter()  # number of host failures, by the bot that was being asked or prepared
+        self.stalls: list[str] = []  # stalls of the machine, as text for people
         self.sequential: set[str] = set()  # bots that must be asked one table at a time
 
     @property
     def blamed(self) -> set[str]:
-        """Bots under which so much has failed that the next failure is their own fault."""
+        """Return the bots with so many host failures that the next one counts as their own fault."""
         return {bot for bot, times in self.failures.items() if times >= MAX_HOST_FAILURES - 1}
 
     def count(self, failure: HostFailure) -> None:
-        """Count a failure. Raise it if there were too many even so: a sandbox cannot be made on this machine."""
+        """Count a failure. Raise it if there were more than MAX_HOST_FAILURES: this machine cannot create a sandbox."""
         self.failures[failure.bot] += 1
         if isinstance(failure, HostStall):
             self.stalls.append(f"{failure.bot} at table {failure.table}: {failure}")
@@ -60,7 +60,7 @@ class Attempts:
 
 
 class BotPool:
-    """The sandboxes of one worker: one for each bot, made when it first plays, kept from fixture to fixture."""
+    """The sandboxes of one worker: one for each bot, created when the bot first plays, reused for later fixtures."""
 
     def __init__(self, setup: WorkerSetup, stack: contextlib.AsyncExitStack, watcher: Monitor) -> None:
         self.setup, self.game = setup, GAMES[setup.game]
@@ -69,7 +69,7 @@ class BotPool:
         self._made: dict[str, tuple[BotSandbox, contextlib.AsyncExitStack]] = {}
 
     async def sandbox(self, bot: BuiltBot, state: bytes = b"") -> Sandbox:
-        """Return the bot's sandbox, and write its state file. Raise HostFailure if there can be no sandbox."""
+        """Return the bot's sandbox, and write its state file. Raise HostFailure if no sandbox can be created."""
         if bot.name not in self._made:
             own = await self._stack.enter_async_context(contextlib.AsyncExitStack())
             self._made[bot.name] = await own.enter_async_context(bot_sandbox(bot, self.setup.level)), own
@@ -78,19 +78,19 @@ class BotPool:
         return made.sandbox
 
     def read_state(self, name: str, before: bytes) -> bytes:
-        """Return what a bot's state file holds; what it held before if its sandbox is lost."""
+        """Return the content of a bot's state file. If its sandbox is lost, return the content before the fixture."""
         made = self._made.get(name)
         return made[0].read_state(self._bots[name].limits.state) if made is not None else before
 
     async def replace(self, name: str) -> None:
-        """Give up a sandbox whose keeper has died; the next fixture gets a new one."""
+        """Remove a bot's sandbox, for example because its keeper has died. The next fixture gets a new one."""
         made = self._made.pop(name, None)
         if made is not None:
             await made[1].aclose()
 
     @contextlib.asynccontextmanager
     async def seats(self, job: Job, attempts: Attempts) -> AsyncIterator[dict[str, Seat]]:
-        """Seat the bots of a fixture."""
+        """Seat the bots of a fixture, for the length of the block."""
         async with contextlib.AsyncExitStack() as stack:
             seats = {}
             for name in job.fixture.bots:
@@ -113,8 +113,8 @@ class BotPool:
     async def play(self, job: Job) -> Record:
         """Play one fixture. Play it again if croupier or the machine fails, or if a bot's answers are ambiguous.
 
-        A fixture with ambiguous answers is played again one table at a time: its results must not depend on how many
-        tables were open. Raise HostFailure if too many attempts have failed.
+        With ambiguous answers, play it again one table at a time: results must not depend on the number of open tables.
+        Raise HostFailure if too many attempts have failed.
         """
         attempts = Attempts()
         started, computed = time.monotonic(), time.process_time()
@@ -139,7 +139,7 @@ class BotPool:
         )
 
     async def _attempt(self, job: Job, attempts: Attempts) -> Finished | HostFailure | AmbiguousAnswers:
-        """Play a fixture; return what came of it."""
+        """Play a fixture once; return its tables, or the failure."""
         try:
             async with self.seats(job, attempts) as seats:
                 plan = PLANS[job.fixture.plan](job.fixture, self.setup.seed)

@@ -1,6 +1,6 @@
-"""Games that organisers bring: `game = "package.module:GAME"` in croupier.toml names a value of their own Python code.
+"""Loads custom games: `game = "package.module:GAME"` in croupier.toml names a value in the organiser's Python code.
 
-The code is trusted as croupier is: only the tournament's own file can name it, never a bot's.
+The code is trusted as croupier's own. Only croupier.toml can name it; a bot.toml cannot.
 """
 
 import pkgutil
@@ -15,25 +15,25 @@ from host.games.engine import Display, Game
 
 LINE = re.compile(r"""^\s*game\s*=\s*["'](?P<said>[\w.]+:\w+)["']""", re.MULTILINE)
 OURS = frozenset({"host", "protocols", "__main__"})
-"""Modules that belong to no game, though a clone of croupier may hold a tournament too."""
+"""Packages that never belong to a custom game, even if the tournament's folder is inside a clone of croupier."""
 
 
 class CustomName(NamedTuple):
-    """A value of an organiser's own code, as croupier.toml names it: `key = "package.module:NAME"`."""
+    """A name in croupier.toml for a value in the organiser's code: `key = "package.module:NAME"`."""
 
     key: str
     said: str
     where: str = ""  # file and line
 
     def refused(self, why: str, hint: str) -> UserError:
-        """Return the refusal of a value that cannot be used."""
+        """Return the UserError (exit code 3) for a value that cannot be used."""
         return UserError([Problem("C018", self.where, f'{self.key} = "{self.said}" {why}', hint=hint)], 3)
 
 
 def import_value(named: CustomName, folder: str, *, first: bool = False) -> object:
-    """Return the value that a name stands for. Modules are looked for where Python looks, then in the folder.
+    """Import the value that a name refers to. Modules are searched where Python searches, then in the folder.
 
-    With `first` the folder is searched before all others. Raise UserError (exit code 3) if there is no such value.
+    With `first` the folder is searched first. Raise UserError (exit code 3) if the value does not exist.
     """
     sys.path.insert(0 if first else len(sys.path), folder)
     try:
@@ -48,23 +48,23 @@ def import_value(named: CustomName, folder: str, *, first: bool = False) -> obje
 
 
 class GameOrigin(NamedTuple):
-    """Where a game comes from; empty for croupier's own."""
+    """Source of a custom game; empty for croupier's own games."""
 
-    said: str = ""  # what names it
-    folder: str = ""  # where it is looked for, too
-    first: bool = False  # whether it is looked for there before anywhere else: it has travelled, alone
+    said: str = ""  # its name in croupier.toml
+    folder: str = ""  # the additional folder in which it is searched
+    first: bool = False  # whether that folder is searched first, for a copy of the game on another machine
 
 
 _origins: dict[str, GameOrigin] = {}
 
 
 def origin(game: str) -> GameOrigin:
-    """Return where a game comes from, for another process to bring it too."""
+    """Return the source of a game, so that another process can load it."""
     return _origins.get(game, GameOrigin())
 
 
 def sources(game: str) -> list[Path]:
-    """Return the files that a game was made of, of a package all that lie in it; none that are installed."""
+    """Return the source files of a custom game. For a package these are all files in it. Installed files are left out."""
     if game not in _origins:
         return []
     folder, found = Path(origin(game).folder), set[Path]()
@@ -80,15 +80,16 @@ def sources(game: str) -> list[Path]:
 
 
 def load_game(said: str, folder: Path, where: str = "") -> Game:
-    """Return the game that `package.module:GAME` names, and know it by its own name from now on.
+    """Import the game that `package.module:GAME` names, and register it under its own name.
 
-    Modules are looked for where Python looks, then in the folder. Raise Refused (exit code 3) when there is none.
+    Modules are searched where Python searches, then in the folder. Raise UserError (exit code 3) if there is no such
+    game.
     """
     return reload_game(GameOrigin(said, str(folder.absolute())), where)
 
 
 def reload_game(known: GameOrigin, where: str = "") -> Game:
-    """Return a game that another process has brought; raise Refused as `bring` does."""
+    """Load a game that another process has loaded. Raise UserError as `load_game` does."""
     named = CustomName("game", known.said, where)
     game = import_value(named, known.folder, first=known.first)
     if not isinstance(game, Game):
@@ -102,7 +103,7 @@ def reload_game(known: GameOrigin, where: str = "") -> Game:
 
 
 def game_by_name(game: str) -> Game:
-    """Return a game that croupier knows by now, for what a journal tells of it; raise Refused (exit code 3) else."""
+    """Return a registered game by its name in a journal. Raise UserError (exit code 3) if it is not registered."""
     if game not in GAMES:
         message, hint = f"the game {game} is not known here", "-C DIR, where DIR/croupier.toml names its code"
         raise UserError([Problem("C018", "", message, hint=hint)], 3)
@@ -110,12 +111,12 @@ def game_by_name(game: str) -> Game:
 
 
 def display_of(game: str) -> Display:
-    """Return how a game's tables are displayed; a game that is not known here is displayed in words."""
+    """Return how tables of a game are displayed. Tables of an unknown game are displayed as plain text."""
     return GAMES[game].display if game in GAMES else Display()
 
 
 def register_from_config(config: Path) -> None:
-    """Know the game that a tournament's file names, if it is an organiser's own; what is wrong with it is told later."""
+    """Register the custom game named in croupier.toml, if it names one. Errors are ignored here and reported later."""
     try:
         line = LINE.search(config.read_text())
         if line is not None:

@@ -1,4 +1,4 @@
-"""Tables and seats: views go down, answers come up, many tables abreast."""
+"""Plays the tables of a fixture: carries views to seats and answers to tables, for many tables at once."""
 
 import time
 from collections import defaultdict
@@ -15,40 +15,40 @@ from host.submissions.bot_spec import BuiltBot
 from protocols.wire import Answer, View
 
 MAX_PARALLEL_TABLES = 128
-YIELD_INTERVAL_S = 0.002  # seconds after which others get their turn, however brisk the answers
+YIELD_INTERVAL_S = 0.002  # seconds after which other tasks get a turn, even if all answers are fast
 
 
 class TableSetup(NamedTuple):
-    """One table of a fixture, before it is played: who sits where, under which rules, with which luck."""
+    """One table of a fixture before it is played: the bots by seat, the rules and the luck."""
 
     bots: tuple[str, ...]
     rules: Any
-    path: str  # its name, and its part of the seed unless it shares another's luck
+    path: str  # its name, and the path of its luck unless it shares luck
     luck: str = ""
 
     def shuffler(self, root: bytes) -> Shuffler:
-        """Return what deals at this table: luck of its own, or what it shares with others."""
+        """Return the source of randomness of this table: its own luck, or the luck shared with other tables."""
         return Deal(root, self.luck) if self.luck else Luck(root, self.path)
 
 
 class OpenTable:
-    """A table under way, its question open: the nth of those that were given together."""
+    """A table that is being played and has an open question. `nth` is its index among the tables yielded together."""
 
     __slots__ = ("game", "nth", "seats", "sitting", "table", "view")
 
     def __init__(self, nth: int, table: int, sitting: TableSetup, game: Table) -> None:
         self.nth, self.table, self.sitting, self.game = nth, table, sitting, game
         self.seats: tuple[Seat, ...] = ()
-        self.view: View = ()  # what the seat that is asked is shown
+        self.view: View = ()  # the view of the seat that is asked
 
     @property
     def number(self) -> int:
-        """Which of the table's questions is open, from 1."""
+        """Return the number of the open question at this table, from 1."""
         return len(self.game.answers) + 1
 
 
 class PlayedTable(NamedTuple):
-    """One table that has been played."""
+    """A table that has been played."""
 
     sitting: TableSetup
     scores: Scores
@@ -56,26 +56,28 @@ class PlayedTable(NamedTuple):
 
 
 TablePlan = Generator[Sequence[TableSetup], Sequence[Scores], None]
-"""A fixture's plan: it yields the tables that may be played now, is sent their scores, and ends when all are played."""
+"""The plan of a fixture: a generator that yields the tables that can be played now, and is sent their scores. It ends
+when all tables have been played."""
 
 
 def usable_parallelism(seats: Iterable[Seat], most: int) -> int:
-    """Return how many tables these bots can bear at once, at the most.
+    """Return how many tables these bots can play at once, at most `most`.
 
-    It is a bot's own word by argv too: four bots that compute at the same time would pay for each other's time.
+    For an argv bot this is also the number that its bot.toml declares: several of its processes running at once would
+    use each other's time.
     """
     return min((max_open_tables(seat.bot) for seat in seats if not seat.benched), default=most)
 
 
 def max_open_tables(bot: BuiltBot) -> int:
-    """Return how many tables one bot can bear: one where tables would meet in its process or its state file."""
+    """Return how many tables one bot can play at once: 1 if tables would share its process or its state file."""
     return 1 if bot.spec.lifetime == "table" or bot.spec.state else bot.spec.parallel_tables
 
 
 async def play(
     game: Game, plan: TablePlan, seats: Mapping[str, Seat], root: bytes, most_abreast: int = MAX_PARALLEL_TABLES
 ) -> list[PlayedTable]:
-    """Play a fixture's tables; return them in the plan's order, which does not depend on how many are abreast.
+    """Play the tables of a fixture. Return them in the order of the plan, for any number of tables at once.
 
     Raise HostFailure or AmbiguousAnswers as `ask_all` does.
     """
@@ -99,12 +101,13 @@ class _Match:
     def __init__(self, game: Game, seats: Mapping[str, Seat], root: bytes, most_abreast: int) -> None:
         self._game, self._seats, self._root, self._most = game, seats, root, most_abreast
         self._questions: defaultdict[Seat, list[OpenTable]] = defaultdict(list)
-        self._ended: defaultdict[Seat, list[int]] = defaultdict(list)  # tables, and illegal moves:
-        self._illegal: defaultdict[Seat, list[IllegalMove]] = defaultdict(list)  # both go with a seat's next batch
-        self._yielded = 0.0  # when trio had its turn last
+        # Ended tables and illegal moves: a seat gets both with its next batch.
+        self._ended: defaultdict[Seat, list[int]] = defaultdict(list)
+        self._illegal: defaultdict[Seat, list[IllegalMove]] = defaultdict(list)
+        self._yielded = 0.0  # time at which other tasks last had a turn
 
     async def play(self, sittings: Sequence[TableSetup], before: int) -> list[PlayedTable]:
-        """Play tables that do not depend on each other; `before` is how many the fixture has had."""
+        """Play tables that do not depend on each other. `before` is the number of tables that the fixture has had before."""
         at_once = max(1, min(self._most, usable_parallelism(self._seats.values(), self._most)))
         waiting = iter(enumerate(sittings))
         finished: dict[int, PlayedTable] = {}
@@ -130,7 +133,7 @@ class _Match:
         self._questions[opened.seats[request.seat]].append(opened)
 
     async def _ask_and_advance(self) -> list[OpenTable]:
-        """Ask all open questions, and go on with their tables; return the tables that have ended."""
+        """Ask all open questions, and send the answers to their tables. Return the tables that have ended."""
         if time.perf_counter() - self._yielded > YIELD_INTERVAL_S:
             await trio.lowlevel.checkpoint()
             self._yielded = time.perf_counter()
@@ -157,5 +160,5 @@ class _Match:
         return Batch(questions, self._ended.pop(seat, ()), self._illegal.pop(seat, ()))
 
     async def close(self) -> None:
-        """Pass on what no batch has taken along."""
+        """Send the ended tables and illegal moves that no batch has carried yet."""
         await ask_all({seat: self._batch(seat, ()) for seat in {**self._ended, **self._illegal}})

@@ -1,4 +1,4 @@
-"""What is played and journalled as a whole, and what comes of it: plain values that travel between processes."""
+"""Defines fixtures, the unit of work, and records, their results: plain values that are passed between processes."""
 
 import zlib
 from collections.abc import Iterable, Sequence
@@ -15,10 +15,10 @@ from protocols.wire import Answer, Fault, FaultKind, Move
 
 
 class Fixture(NamedTuple):
-    """What is played as a whole: equal fixtures are the same work, and give the same results.
+    """A unit of work, journalled whole or not at all. Equal fixtures are the same work and have the same results.
 
-    `plan` names how its tables follow from each other (tournament/plans.py); `path` is its part of the seed. A block of
-    tables is named by its first: `league/NEPTR+Nestor/10001`.
+    `plan` is a key of PLANS (host/play/table_plans.py). `path` is its part of the seed. A block of tables has the
+    number of its first table in the path: `league/NEPTR+Nestor/10001`.
     """
 
     game: str
@@ -31,13 +31,13 @@ class Fixture(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What one bot made of a fixture; `final` is its score at the last of its tables.
+    """Result of one bot in a fixture. `final` is its score at the last table.
 
-    `squares` are those of its wins in each deal, summed, where tables share deals: they tell how much luck is left.
+    If tables share deals, `squares` is the sum over all deals of its wins squared. It measures how much luck remains.
     """
 
     tables: int
-    wins: int | float  # a part where equals share a win
+    wins: int | float  # a fraction if equal bots share a win
     score: int
     low: int
     high: int
@@ -46,15 +46,15 @@ class Result(NamedTuple):
 
 
 States = tuple[tuple[str, bytes], ...]
-"""Bots, and what their state files hold."""
+"""Bots, with the content of their state files."""
 
 
 StderrTail = tuple[tuple[str, tuple[tuple[str, bytes], ...]], ...]
-"""Bots, and the end of what they have said on standard error, in pieces by the name of the table."""
+"""Bots, with the end of their standard error in pieces, each with the name of its table."""
 
 
 class Record(NamedTuple):
-    """A fixture that has been played: who got what, what was answered, what went wrong and what it cost."""
+    """Record of a fixture that has been played: results, answers, faults, and usage."""
 
     path: str
     results: dict[str, Result]
@@ -62,57 +62,58 @@ class Record(NamedTuple):
     usage: dict[str, Usage]
     evidence: tuple[Evidence, ...]
     scores: tuple[Scores, ...]  # table by table
-    answers: bytes  # of all tables, packed
+    answers: bytes  # of all tables, packed by `pack`
     benched: tuple[str, ...] = ()
-    replayed: int = 0  # times it was started again because our own part failed
+    replayed: int = 0  # number of times it was started again after host failures
     seconds: float = 0.0
-    stalls: tuple[str, ...] = ()  # of the times it was started again: the machine was busy, and how that was seen
-    overhead: float = 0.0  # seconds that croupier itself has computed for it
-    times: tuple[Timing, ...] = ()  # of decisions at its first tables
-    states: States = ()  # the state files that outlive the fixture, as it has left them
+    stalls: tuple[str, ...] = ()  # for each of these times at which the machine was busy, the evidence
+    overhead: float = 0.0  # seconds of processor time of croupier itself
+    times: tuple[Timing, ...] = ()  # of the decisions at its first tables
+    states: States = ()  # state files that outlive the fixture, after it
     said: StderrTail = ()
 
     def summary(self) -> "Record":
-        """Return what standings are made of, without what grows with the tables."""
+        """Return the record without the parts that grow with the number of tables. Standings need no more."""
         return self._replace(evidence=(), scores=(), answers=b"", times=(), states=(), said=())
 
 
 class Replays(NamedTuple):
-    """What was played again because something other than a bot had failed."""
+    """Fixtures that were played again because of host failures."""
 
-    replayed: int  # times a fixture was started again
-    stalls: tuple[str, ...]  # of these times: fixture, bot and table, and how it was seen that the machine was busy
+    replayed: int  # number of restarts of fixtures
+    # For each restart at which the machine was busy: the fixture, bot and table, and the evidence.
+    stalls: tuple[str, ...]
 
 
 def count_replays(records: Iterable[Record]) -> Replays:
-    """Return what was played again of some fixtures."""
+    """Count the restarts of some fixtures."""
     told = [(record.replayed, [f"{record.path}: {stall}" for stall in record.stalls]) for record in records]
     return Replays(sum(times for times, _ in told), tuple(stall for _, stalls in told for stall in stalls))
 
 
 class WorkerSetup(NamedTuple):
-    """What a worker must know before the first fixture. The seed travels by pipe only: no command line shows it."""
+    """Setup of a worker, sent before the first fixture. The seed travels by pipe only: a command line would reveal it."""
 
     game: str
     rules: Any
     bots: tuple[BuiltBot, ...]
     seed: bytes
     level: Level
-    parallel_tables: int = 0  # most tables at once; 0 = croupier's own default
-    pondering: bool = False  # whether bots may go on computing while they have no question
-    origin: GameOrigin = GameOrigin()  # of a game that the organiser brings
+    parallel_tables: int = 0  # maximum number of tables at once; 0 = MAX_PARALLEL_TABLES
+    pondering: bool = False  # whether bots may compute while they have no question
+    origin: GameOrigin = GameOrigin()  # of a custom game
 
 
 class Job(NamedTuple):
-    """A fixture on its way to a worker, and who is benched for its stage."""
+    """A fixture for a worker, with the bots that are benched for its stage."""
 
     fixture: Fixture
     benched: tuple[str, ...] = ()
-    states: States = ()  # the state files that outlive their fixtures, as the one before has left them
+    states: States = ()  # state files that outlive their fixtures, before it
 
 
 class _AnswerCache(dict[Answer, str]):
-    """How an answer is journalled: `B 15`, `!exception ValueError`; the few there are, are spelled once."""
+    """Caches the text of each answer in the journal, such as `B 15` or `!exception ValueError`. There are few different ones."""
 
     def __missing__(self, answer: Answer) -> str:
         said = (
@@ -128,41 +129,41 @@ _spelling = _AnswerCache()
 
 
 def spelled_answer(answer: Answer) -> str:
-    """Return how an answer is journalled."""
+    """Return the text of an answer in the journal."""
     return _spelling[answer]
 
 
 def pack(tables: Iterable[Sequence[Answer]]) -> bytes:
-    """Return answers as they are kept: a line a table, answers split by commas, deflated."""
+    """Pack answers for the journal: one line per table, answers separated by commas, compressed with zlib."""
     spelled = _spelling.__getitem__
     return zlib.compress("\n".join(",".join(map(spelled, table)) for table in tables).encode(), 3)
 
 
 def unpack(packed: bytes) -> list[list[Answer]]:
-    """Return each table's answers. Raise ValueError when the bytes are not such."""
+    """Return the answers of each table. Raise ValueError if the bytes are damaged."""
     try:
         lines = zlib.decompress(packed).decode().split("\n")
-    except (zlib.error, UnicodeDecodeError, TypeError) as broken:  # SQLite may hold a text where bytes belong
+    except (zlib.error, UnicodeDecodeError, TypeError) as broken:  # SQLite may contain text instead of bytes
         raise ValueError(f"the journalled answers are damaged: {broken}") from broken
     return [[read_answer(said) for said in line.split(",")] if line else [] for line in lines]
 
 
 def read_answer(said: str) -> Answer:
-    """Return the answer that is journalled so; raise ValueError when none is."""
+    """Parse an answer of the journal. Raise ValueError if the text is not an answer."""
     word, _, rest = said.partition(" ")
     if word.startswith("!"):
         return Fault(FaultKind(word[1:]), rest)
     return Move(word, int(rest) if rest else 0)
 
 
-# A setup, a job and a record travel as JSON arrays, one a line: the order of their fields is the format. Their names are
-# not, so they may change; a new field goes to the end. Rules are values of the game's own type, which only its name gives.
+# Setups, jobs and records are sent as JSON arrays, one per line. The order of their fields is the format, so a new
+# field must be added at the end; names may change. Rules have a type of the game's own, found by the name of the game.
 
 encode = msgspec.json.encode
 
 
 def decode_setup(line: bytes, rules_of: Any) -> WorkerSetup:
-    """Return a worker's setup; `rules_of` gives the type of a game's rules."""
+    """Parse a worker's setup. `rules_of` returns the type of a game's rules."""
     fields = msgspec.json.decode(line)
     game, rules, _bots, _seed, _level, _abreast, _pondering, origin = fields
     found = msgspec.convert(origin, GameOrigin)
@@ -173,7 +174,7 @@ def decode_setup(line: bytes, rules_of: Any) -> WorkerSetup:
 
 
 def decode_job(line: bytes, rules_of: Any) -> Job:
-    """Return one job; `rules_of` gives the type of a game's rules."""
+    """Parse a job. `rules_of` returns the type of a game's rules."""
     fixture, *more = msgspec.json.decode(line)
     game, rules, *rest = fixture
     return msgspec.convert([[game, msgspec.convert(rules, rules_of(game)), *rest], *more], Job)

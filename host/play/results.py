@@ -1,4 +1,4 @@
-"""From tables that have been played to the record of a fixture."""
+"""Creates the record of a fixture from the tables that were played."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from host.play.records import Fixture, Record, Result, pack
 
 
 def results_of(game: Game, played: Iterable[PlayedTable]) -> dict[str, Result]:
-    """Return the results of each bot at some tables."""
+    """Return the result of each bot at some tables."""
     winners = game.winners
     results: dict[str, Result] = {}
     deals: dict[str, Counter[str]] = {}
@@ -39,7 +39,7 @@ def results_of(game: Game, played: Iterable[PlayedTable]) -> dict[str, Result]:
 
 
 def recorded(fixture: Fixture, played: Sequence[PlayedTable], seats: Mapping[str, Seat]) -> Record:
-    """Return the record of a fixture from its tables and seats."""
+    """Return the record of a fixture, given its tables and seats."""
     return Record(
         path=fixture.path,
         results=results_of(GAMES[fixture.game], played),

@@ -1,4 +1,4 @@
-"""How the tables of one fixture follow from each other: pure generators over what has been scored."""
+"""Plans the tables of a fixture: pure generators that yield tables and receive their scores."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -9,7 +9,7 @@ from host.play.records import Fixture
 
 
 def independent(fixture: Fixture, _seed: bytes) -> TablePlan:
-    """Yield all tables at once; the seats rotate from table to table, the first-listed bot sits first at table 1."""
+    """Yield all tables at once. Seats rotate from table to table; the first bot of the list has the first seat at table 1."""
     bots, first = fixture.bots, fixture.first
     rules = fixture.rules._replace(seats=len(bots))
     turns = [bots[turn:] + bots[:turn] for turn in range(len(bots))]
@@ -19,9 +19,10 @@ def independent(fixture: Fixture, _seed: bytes) -> TablePlan:
 
 
 def mirrored(fixture: Fixture, seed: bytes) -> TablePlan:
-    """Yield the tables of `independent`, but as many in a row as there are seats share one deal, named by the first.
+    """Yield the tables of `independent`, but as many consecutive tables as there are seats share one deal.
 
-    Every bot plays the same deal from every seat, so that luck weighs less.
+    The deal has the name of the first of these tables. Every bot plays the same deal from every seat, which reduces the
+    influence of luck.
     """
     (tables,) = independent(fixture, seed)
     group, seats = fixture.path.rpartition("/")[0], len(fixture.bots)
@@ -31,10 +32,10 @@ def mirrored(fixture: Fixture, seed: bytes) -> TablePlan:
 
 
 def tourney(fixture: Fixture, seed: bytes) -> TablePlan:
-    """Yield the tables of one tourney one by one, until every solvent bot has played `fixture.tables` rounds.
+    """Yield the tables of a tourney one by one, until every solvent bot has played `fixture.tables` rounds.
 
-    Source: the 2011 engine (rules sheet, section 6): broke bots are dropped, the rest is shuffled, and the first of
-    those with the fewest rounds sit down. Chips are carried from table to table; a broke bot keeps what it has.
+    Source: the 2011 engine (rules sheet, section 6). Broke bots are removed and the rest is shuffled. The first of
+    those with the fewest rounds sit down. Chips are carried from table to table; a broke bot keeps its chips.
     """
     return sequential_tables(fixture, sorted(fixture.bots), Luck(seed, f"{fixture.path}/draw"), "")
 
@@ -42,8 +43,9 @@ def tourney(fixture: Fixture, seed: bytes) -> TablePlan:
 def mirrored_tourney(fixture: Fixture, seed: bytes) -> TablePlan:
     """Yield the tables of `tourney`, but as many tourneys as there are bots share their draws and their shoes.
 
-    From one to the next every bot moves up a place in the draw, so that each of them plays every place once: what the
-    first has drawn for one, the next draws for another. `fixture.first` is the tourney's number, from 1.
+    From one tourney to the next every bot moves up one place in the draw. Over all of them each bot has every place
+    once: it gets in each the draw that another bot had in the one before. `fixture.first` is the number of the tourney,
+    from 1.
     """
     stage, bots = fixture.path.rpartition("/")[0], sorted(fixture.bots)
     turn = (fixture.first - 1) % len(bots)
@@ -52,7 +54,7 @@ def mirrored_tourney(fixture: Fixture, seed: bytes) -> TablePlan:
 
 
 def sequential_tables(fixture: Fixture, bots: Sequence[str], draw: Shuffler, deal: str) -> TablePlan:
-    """Yield the tables of a tourney; `bots` are in the order that is shuffled, `deal` names the luck that is shared."""
+    """Yield the tables of a tourney. `bots` is the order before shuffling; `deal` names the shared luck, or is ""."""
     rules = fixture.rules
     chips = dict.fromkeys(fixture.bots, rules.chips)
     rounds = dict.fromkeys(fixture.bots, 0)
@@ -79,7 +81,7 @@ PLANS: Mapping[str, Callable[[Fixture, bytes], TablePlan]] = {
 
 
 def table_setups(fixture: Fixture, seed: bytes, scores: Sequence[Scores]) -> list[TableSetup]:
-    """Return the tables of a fixture that has been played, from its recorded scores."""
+    """Return the tables of a fixture that has been played, using its recorded scores."""
     plan, seen = PLANS[fixture.plan](fixture, seed), list[TableSetup]()
     now = next(plan, None)
     while now is not None:
@@ -93,11 +95,11 @@ def table_setups(fixture: Fixture, seed: bytes, scores: Sequence[Scores]) -> lis
 
 
 def solvent(chips: Mapping[str, int], buy_in: int) -> list[str]:
-    """Return the bots that can pay the next buy-in; the others keep their chips as their result (BJ-BROKE)."""
+    """Return the bots that can pay the next buy-in. The others keep their chips as their result (BJ-BROKE)."""
     return [bot for bot, stack in chips.items() if stack >= buy_in]
 
 
 def form_table(candidates: Sequence[str], rounds: Mapping[str, int], seats: int) -> list[str]:
-    """Return the first at most `seats` of those with the fewest rounds, in the given shuffled order (BJ-SHORT)."""
+    """Return the first of the bots with the fewest rounds, at most `seats`, in the given shuffled order (BJ-SHORT)."""
     fewest = min((rounds[bot] for bot in candidates), default=0)
     return [bot for bot in candidates if rounds[bot] == fewest][:seats]

@@ -1,6 +1,7 @@
-"""`python -m host.play.worker`: fixtures in, records out, one JSON line each; the one way bots are played.
+"""Plays fixtures: `python -m host.play.worker` reads fixtures and writes records, one JSON line each.
 
-The first line is the setup. The end of standard input is the end of everything: whoever gave the work has gone.
+All fixtures are played by such workers. The first line of input is the setup. When standard input ends, the coordinator
+has gone, and the worker exits.
 """
 
 import contextlib
@@ -64,13 +65,13 @@ def send(line: bytes) -> None:
 
 
 def reduce_gc() -> None:
-    """Look for cyclic garbage less often: a fixture leaves none, and to look through its tables takes a thirtieth of it."""
+    """Run the garbage collector less often: fixtures create no cycles, and scanning their tables costs 3 % of play time."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)
 
 
 def main() -> None:
-    """Run a worker; what it cannot cope with is told to whoever gave the work, as one last line."""
+    """Run a worker. If it fails, write the error as the last line and exit with code 70."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     reduce_gc()
     try:
