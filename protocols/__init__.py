@@ -1,4 +1,4 @@
-"""Define the three protocols between the host and a bot: pure functions without I/O. README.md is the manual."""
+"""Defines the three protocols between the host and a bot: pure functions without I/O. README.md is the manual."""
 
 from collections.abc import Mapping
 

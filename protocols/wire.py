@@ -7,7 +7,7 @@ from functools import lru_cache
 from operator import call
 from typing import Any, NamedTuple, get_args, get_origin
 
-MAX_LINE_BYTES = 4096  # of a question or an answer, without the line end
+MAX_LINE_BYTES = 4096  # length of a question or an answer, without the line end
 
 # With 4096, a fifth of Pazaak's questions had a hand that was no longer in the cache. This many do not fit into the
 # processor's cache, but the frequent ones stay in it.
@@ -47,7 +47,7 @@ class Fault(NamedTuple):
     """A bot's failure to answer, as the rules receive it. The record stores the evidence."""
 
     kind: FaultKind
-    detail: str = ""  # what a rule may need to know, for example "ZeroDivisionError"
+    detail: str = ""  # what a rule may use, for example "ZeroDivisionError"
 
     @property
     def ends_process(self) -> bool:
@@ -103,7 +103,7 @@ class _SpellingCache(dict[object, str]):
 
 
 def _field(value: object) -> str:
-    if isinstance(value, tuple):  # a hand of cards: of what is not remembered, nearly all
+    if isinstance(value, tuple):  # a hand of cards; nearly all cache misses are hands
         return (
             ",".join([_struct_spellings[each] if isinstance(each, tuple) else _field_spellings[each] for each in value])
             or "-"
@@ -145,7 +145,7 @@ def _spell_structs(value: Iterable[object]) -> str:
 
 
 def _speller_of(hint: object) -> Callable[[Any], str]:
-    """Return the function that writes a field of this type: from the cache, unless that takes longer than writing it.
+    """Return the function that writes a field of this type. It uses the cache unless writing the field is faster.
 
     A string needs no cache. A list of NamedTuples seldom repeats and is slow to hash, but its members repeat.
     """

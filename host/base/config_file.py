@@ -57,7 +57,7 @@ def to_toml(value: object) -> str:
 
 
 def closest_match(word: str, words: Iterable[str]) -> str:
-    """Return the most similar of the words, without regard to case; "" if none is similar."""
+    """Return the most similar of the words; ignore case. Return "" if none is similar."""
     by_lower_case = {each.lower(): each for each in words}
     matches = difflib.get_close_matches(word.lower(), by_lower_case, 1, 0.6)
     return by_lower_case[matches[0]] if matches else ""
@@ -81,12 +81,12 @@ class Toml(NamedTuple):
 
 
 def read(path: Path) -> Toml:
-    """Read a file; links are followed. Raise UserError (exit code 3) if it is missing, too large or not TOML."""
+    """Read a file; follow links. Raise UserError (exit code 3) if it is missing, too large or not TOML."""
     return _read(path, 0)
 
 
 def read_untrusted(path: Path) -> Toml:
-    """Read a file that a stranger wrote: as `read`, but do not follow a link."""
+    """Read a file from an untrusted author: like `read`, but do not follow a link."""
     return _read(path, os.O_NOFOLLOW)
 
 
@@ -326,7 +326,7 @@ Text = Annotated[str, ValueType(plain_string, {"type": "string"})]
 
 
 def matches(pattern: str, noun: str, hint: str = "") -> ValueType:
-    """Return the type of a string that matches a pattern; the error message names it by the noun."""
+    """Return the type of a string that matches a pattern. The error message calls the string by the noun."""
 
     def check(value: Any) -> str:
         if not re.fullmatch(pattern, plain_string(value)):
@@ -420,7 +420,7 @@ RENAMED_KEYS = {"abreast": "parallel_tables", "tables": "table_ids"}  # keys of 
 
 
 def unknown_key(where: str, key: Key, keys: Collection[str], tables: Mapping[str, str]) -> Problem:
-    """Return the problem of an unknown key. `keys` are valid here; `tables` maps other keys to the place of each."""
+    """Return the problem of an unknown key. `keys` are valid here; `tables` maps each other key to its place."""
     word = str(key[-1])
     new_name = RENAMED_KEYS.get(word, "")
     hint = new_name if new_name in keys else closest_match(word, keys)
@@ -449,7 +449,7 @@ def _without_annotated(kind: Any) -> Any:
 
 
 def _resolve_loc(model: Any, loc: Key) -> tuple[Key, Any]:
-    """Return the key that pydantic's location means, and the type of its table, or of the union that it is."""
+    """Convert pydantic's location. Return the key and the type of its table; if the key is a union, return its type."""
     at, around = model, model
     path: list[str | int] = []
     for part in loc:

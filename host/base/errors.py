@@ -55,7 +55,7 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         where = f"{self.where}: " if self.where else ""
-        # The name of a stranger's file can contain any character, for example a line break.
+        # The name of a file from an untrusted author can contain any character, for example a line break.
         text = f"error[{self.code}] {where}{self.message}".replace("\n", r"\n")
         text += "".join(f"\n  {line}" for line in self.evidence.splitlines())
         return f"{text}\n  hint: {self.hint}" if self.hint else text
@@ -76,8 +76,8 @@ class UserError(Exception):
 class HostFailure(Exception):
     """Raised when croupier or the machine has failed and no bot is to blame. The fixture is played again."""
 
-    bot = ""  # the bot that was being asked or prepared
-    table = 0  # its table number in the fixture
+    bot = ""  # the bot that croupier was asking or preparing
+    table = 0  # the table number in the fixture
 
 
 class AmbiguousAnswers(Exception):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 SAMPLE_PREFIX = "sample:"  # before the name of a sample bot, where the path of a bot is expected
 
-# If croupier runs as root, it starts foreign programs with this uid. No account has it, so it owns no files.
+# If croupier runs as root, it starts untrusted programs with this uid. No account has this uid, so it owns no files.
 # Each sandbox has one of the uids after it (host/sandbox/users.py).
 SANDBOX_UID = 61_750
 
@@ -20,12 +20,15 @@ def describe_machine() -> str:
 
 
 def sandbox_user() -> tuple[int, int]:
-    """Return the uid and gid for foreign programs: those of the current user, or SANDBOX_UID if it is root."""
+    """Return the uid and gid for untrusted programs: those of the current user, or SANDBOX_UID if the user is root."""
     return (SANDBOX_UID, SANDBOX_UID) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
 
 
 def cache_dir() -> Path:
-    """Return the cache folder; create it if it does not exist. It is CROUPIER_CACHE, else the system's or the user's."""
+    """Return the cache folder; create it if it does not exist.
+
+    It is the folder in CROUPIER_CACHE if that is set, else the cache folder of the system or of the user.
+    """
     if from_environment := os.environ.get("CROUPIER_CACHE"):
         folder = Path(from_environment)
     elif os.geteuid() == 0:

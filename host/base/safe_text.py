@@ -1,6 +1,6 @@
 """Escapes text from bots and their authors, so that terminals, logs, pages and spreadsheets can display it safely.
 
-Every text from a stranger passes through one of these functions before it is printed, or stored for people to read.
+Every text from an untrusted author passes through one of these functions before it is printed, or stored for people.
 """
 
 
