@@ -14,7 +14,7 @@ MAX_MEETINGS = 8  # lines of a stage; -v prints all
 
 
 def print_estimate(context: CliContext, forecast: Forecast) -> None:
-    """Print who plays whom, the number of tables, and the estimated time."""
+    """Print which bots meet, the number of tables, and the estimated time."""
     if context.json:
         print_json(
             "dry-run",
@@ -64,7 +64,7 @@ def amount_text(stage: StageEstimate) -> str:
 
 
 def meeting_lines(stage: StageEstimate, most: int) -> Iterator[str]:
-    """Yield who plays whom, as far as it is known."""
+    """Yield the meetings that are already known, one per line."""
     if stage.tourneys or not stage.fixtures:
         return
     for meeting in stage.meetings[:most]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from host.tournament.adhoc import AdhocRules
     from host.tournament.standings import StageStandings
 
-MAX_JOURNALS = 20  # kept of games outside a tournament
+MAX_JOURNALS = 20  # of games outside a tournament; older ones are deleted
 
 
 class PlayOptions(NamedTuple):

@@ -148,7 +148,7 @@ class Tournament(NamedTuple):
     stages: tuple[StageConfig, ...]
     limits: Limits
     level: Level  # the minimum level of the sandbox
-    pondering: bool  # whether bots may go on computing while they have no question
+    pondering: bool  # whether bots may compute while they have no question
     warm: bool  # whether every argv bot starts from a ready interpreter, if its language supports that
     workers: int
     stop_early: bool

@@ -172,7 +172,7 @@ def engine_settled(watched: Watched, number: int, bots: list[str], hand: Line) -
 
 
 def dealer_moves(hand: str) -> list[list[str]]:
-    """Return the scores that the engine's dealer saw, and its answers, until it had these cards. Above 21 it is not asked."""
+    """Return the scores that the engine's dealer saw, and its answers, until it had these cards; above 21 it is not asked."""
     seen = [(cardshark2011.score(hand[:cards]), cards < len(hand)) for cards in range(2, len(hand) + 1)]
     return [[str(points), "h" if drew else "s"] for points, drew in seen if points <= GOAL]
 
