@@ -312,7 +312,7 @@ def test_of_fifty_opponents_those_nearest_in_the_standings_are_listed_and_the_pa
 def test_a_file_without_room_for_evidence_says_so(journal: Path) -> None:
     with reading(journal) as book:
         told = summarize(book, SEED)
-    page = leaves_of(render(told, [], {}, live=False, thrift=Detail.CUT))
+    page = leaves_of(render(told, [], {}, live=False, detail=Detail.CUT))
     assert "There is no room for evidence" in page and "killed by signal 11" not in page
 
 

@@ -87,8 +87,8 @@ class Replays(NamedTuple):
 
 def count_replays(records: Iterable[Record]) -> Replays:
     """Count the restarts of some fixtures."""
-    told = [(record.replayed, [f"{record.path}: {stall}" for stall in record.stalls]) for record in records]
-    return Replays(sum(times for times, _ in told), tuple(stall for _, stalls in told for stall in stalls))
+    by_record = [(record.replayed, [f"{record.path}: {stall}" for stall in record.stalls]) for record in records]
+    return Replays(sum(times for times, _ in by_record), tuple(stall for _, stalls in by_record for stall in stalls))
 
 
 class WorkerSetup(NamedTuple):

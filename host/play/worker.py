@@ -80,8 +80,8 @@ def main() -> None:
         why = failed
         while isinstance(why, BaseExceptionGroup):
             why = why.exceptions[0]
-        told = "".join(traceback.format_exception(failed))[-8000:]
-        send(msgspec.json.encode({"failed": f"{told}\n{type(why).__name__}: {why}"}))
+        report = "".join(traceback.format_exception(failed))[-8000:]
+        send(msgspec.json.encode({"failed": f"{report}\n{type(why).__name__}: {why}"}))
         raise SystemExit(70) from failed
 
 

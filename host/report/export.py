@@ -103,14 +103,14 @@ def lines(table: ReplayedTable) -> Iterator[dict[str, Any]]:
         if event.twice:
             continue
         ev, facts = event
-        told = {"ev": ev} | {key: json_value(value) for key, value in facts.items()}
+        row = {"ev": ev} | {key: json_value(value) for key, value in facts.items()}
         if ev == "table.start":
-            told |= about
+            row |= about
         if ev == "answer" and facts["n"] in table.times:
-            told |= dict(zip(("us", "cpu_us"), table.times[facts["n"]], strict=True))
+            row |= dict(zip(("us", "cpu_us"), table.times[facts["n"]], strict=True))
         if ev == "answer" and facts["n"] in kept:
-            told |= kept[facts["n"]]
-        yield told
+            row |= kept[facts["n"]]
+        yield row
 
 
 def one_playlog(journal: Journal, selection: str, spoilers: bool) -> str:

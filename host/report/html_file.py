@@ -21,19 +21,25 @@ REPLAYS = 200_000  # bytes of a report reserved for replays, unless its pages ca
 def report_of(journal: Journal, most: int, names: Names = REAL_NAMES) -> tuple[str, int]:
     """Return the report of a journal with these names, and how many replays it contains, at most `most`."""
     seed, stages = known_seed(journal), public_stages(journal)
-    told = summarize(journal, seed, stages, names=names)
+    summary = summarize(journal, seed, stages, names=names)
     places = select_replays(journal, stages, most, names) if seed is not None else []
-    places, tables, untold = _tables(journal, seed, places, names) if seed is not None else ([], [], "")
+    places, tables, missing_tables = _tables(journal, seed, places, names) if seed is not None else ([], [], "")
     stacks = list(filter(None, map(chips, tables)))
-    for thrift in Detail:
-        room = MOST - len(render(told, places, {}, live=False, stacks=stacks, thrift=thrift, untold=untold).encode())
+    for detail in Detail:
+        room = MOST - len(
+            render(
+                summary, places, {}, live=False, stacks=stacks, detail=detail, missing_tables=missing_tables
+            ).encode()
+        )
         if room >= REPLAYS:
             break
     data = fitting(places, tables, room)
     if len(data) < len(places):  # omit the times of decisions before any table
         data = fitting(places, [table._replace(times={}) for table in tables], room)
-    kept = [place for place in places if place.name in data]
-    return render(told, kept, data, live=False, stacks=stacks, thrift=thrift, untold=untold), len(data)
+    chosen = [place for place in places if place.name in data]
+    return render(summary, chosen, data, live=False, stacks=stacks, detail=detail, missing_tables=missing_tables), len(
+        data
+    )
 
 
 def _tables(

@@ -118,7 +118,7 @@ class Detail(Enum):
 
 
 def render(
-    told: RunSummary,
+    summary: RunSummary,
     replays: Sequence[TableRef],
     data: Mapping[str, str],
     *,
@@ -126,98 +126,102 @@ def render(
     stacks: Sequence[Chips] = (),
     wrong: str = "",
     playlog: tuple[str, str] | None = None,
-    thrift: Detail = Detail.NONE,
-    untold: str = "",
+    detail: Detail = Detail.NONE,
+    missing_tables: str = "",
 ) -> str:
     """Return the page. A file contains its tables, compressed, by name; a served page fetches them.
 
     With a `playlog`, as name and text, the page opens that game. `wrong` is a problem that the page reports first.
-    `untold` is the reason why tables are missing.
+    `missing_tables` is the reason why tables are missing.
     """
-    if thrift is Detail.CUT:
-        told = without_evidence(told)
-    paired = [stage for stage in told.stages if len(stage.pairs) > 0 and kind_by_name(stage.kind).comparison != "none"]
-    said: dict[str, Any] = {
-        "account": told,
+    if detail is Detail.CUT:
+        summary = without_evidence(summary)
+    paired = [
+        stage for stage in summary.stages if len(stage.pairs) > 0 and kind_by_name(stage.kind).comparison != "none"
+    ]
+    values: dict[str, Any] = {
+        "account": summary,
         "live": live,
         "wrong": one_line(wrong),
         "policy": "" if live else file_policy(),
         "style": Markup(asset("style.css")),
         "pages": Markup(asset("pages.js")),
         "casino": Markup(asset("casino.js")),
-        "menu": _menu(told, paired=bool(paired), wrong=bool(wrong)),
+        "menu": _menu(summary, paired=bool(paired), wrong=bool(wrong)),
         "paired": paired,
         "replays": replays,
         "stacks": {each.table.rpartition("/")[0]: each for each in reversed(stacks)},
         "kept": set(data),
         "data": data,
         "playlog": (playlog[0], gzip_base64(playlog[1])) if playlog else None,
-        "number": told.number,
-        "score_word": display_of(told.game).score,
-        "duel_ids": {stage.name: duel_ids(told, stage) for stage in told.stages},
+        "number": summary.number,
+        "score_word": display_of(summary.game).score,
+        "duel_ids": {stage.name: duel_ids(summary, stage) for stage in summary.stages},
         "crossed": CROSSED,
         "together": TOGETHER,
-        "cut": thrift is Detail.CUT,
+        "cut": detail is Detail.CUT,
         "kinds": KINDS,
-        "isolation": made_of(told.level),
+        "isolation": made_of(summary.level),
         "version": __version__,
-        "commands": _commands(told),
-        "withheld": _withheld(told),
-        "untold": untold,
+        "commands": _commands(summary),
+        "withheld": _withheld(summary),
+        "missing_tables": missing_tables,
         "leaves": "",
     }
-    if thrift is not Detail.NONE:
-        said["leaves"] = gzip_base64(environment().get_template("details.html").render(said))
-    return environment().get_template("page.html").render(said)
+    if detail is not Detail.NONE:
+        values["leaves"] = gzip_base64(environment().get_template("details.html").render(values))
+    return environment().get_template("page.html").render(values)
 
 
-def _menu(told: RunSummary, *, paired: bool, wrong: bool) -> list[tuple[str, str]]:
+def _menu(summary: RunSummary, *, paired: bool, wrong: bool) -> list[tuple[str, str]]:
     """Return the sections of the page: the id and the title of each that has something to show."""
-    menu = [("result", "Result")] if told.stages or wrong else []
-    menu += [("standings", "Standings")] if told.stages else []
+    menu = [("result", "Result")] if summary.stages or wrong else []
+    menu += [("standings", "Standings")] if summary.stages else []
     menu += [("pairs", "Pairs")] if paired else []
-    menu += [("bracket", "Bracket")] if any(stage.bracket for stage in told.stages) else []
-    menu += [("groups", "Groups")] if any(stage.groups for stage in told.stages) else []
-    menu += [("bots", "Bots"), ("faults", "Faults")] if told.stages else []
-    menu += [("fairness", "Fairness")] if any(stage.effects for stage in told.stages) else []
+    menu += [("bracket", "Bracket")] if any(stage.bracket for stage in summary.stages) else []
+    menu += [("groups", "Groups")] if any(stage.groups for stage in summary.stages) else []
+    menu += [("bots", "Bots"), ("faults", "Faults")] if summary.stages else []
+    menu += [("fairness", "Fairness")] if any(stage.effects for stage in summary.stages) else []
     menu += [("casino", "Casino")]
-    menu += [("about", "About")] if told.stages else []
+    menu += [("about", "About")] if summary.stages else []
     return menu
 
 
-def without_evidence(told: RunSummary) -> RunSummary:
+def without_evidence(summary: RunSummary) -> RunSummary:
     """Return a summary with the counts of faults, but without questions, answers and standard error."""
-    return told._replace(
+    return summary._replace(
         bots=tuple(
             bot._replace(slowest=(), faults=tuple(group._replace(samples=()) for group in bot.faults))
-            for bot in told.bots
+            for bot in summary.bots
         )
     )
 
 
-def duel_ids(told: RunSummary, stage: Stage) -> dict[tuple[str, str], str]:
+def duel_ids(summary: RunSummary, stage: Stage) -> dict[tuple[str, str], str]:
     """Return the ids of a stage's pages about pairs, by the two bots in either order."""
-    ids, number = {}, told.number
+    ids, number = {}, summary.number
     for duel in stage.duels:
         one, two = duel.bots
         numbers = sorted((number[one], number[two]))
-        ids[one, two] = ids[two, one] = f"pair-{told.stages.index(stage)}-{numbers[0]}-{numbers[1]}"
+        ids[one, two] = ids[two, one] = f"pair-{summary.stages.index(stage)}-{numbers[0]}-{numbers[1]}"
     return ids
 
 
-def _commands(told: RunSummary) -> str:
+def _commands(summary: RunSummary) -> str:
     """Return the commands that play the run again, in a copy of its folder without results, and that verify it."""
-    if not told.config:
-        return f"croupier play BOT BOT … -g {told.game} --seed {told.seed or 'SEED'}\ncroupier replay last"
-    drawn = told.config.get("seed", "random") == "random"
-    again = [*([f"mkdir run && echo {told.seed} > run/seed"] if drawn else []), "croupier run"] if told.seed else []
+    if not summary.config:
+        return f"croupier play BOT BOT … -g {summary.game} --seed {summary.seed or 'SEED'}\ncroupier replay last"
+    drawn = summary.config.get("seed", "random") == "random"
+    again = (
+        [*([f"mkdir run && echo {summary.seed} > run/seed"] if drawn else []), "croupier run"] if summary.seed else []
+    )
     return "\n".join([*again, "croupier standings", "croupier verify", "croupier replay last"])
 
 
-def _withheld(told: RunSummary) -> str:
-    if any(stage.state == "running" for stage in told.stages):
+def _withheld(summary: RunSummary) -> str:
+    if any(stage.state == "running" for stage in summary.stages):
         return "Replays are withheld while a stage runs: they would show cards, and the luck to come."
-    if not any(stage.fixtures for stage in told.stages):
+    if not any(stage.fixtures for stage in summary.stages):
         return "Nothing has been played yet."
     return "No replays: the seed of this run cannot be read from here, and without it nobody can deal the cards again."
 

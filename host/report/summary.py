@@ -509,7 +509,7 @@ def _spent(usages: Sequence[Usage], limit: float | None) -> Spent | None:
     )
 
 
-def as_json(told: RunSummary) -> dict[str, Any]:
+def as_json(summary: RunSummary) -> dict[str, Any]:
     """Return a summary as plain JSON values."""
 
     def plain(value: Any) -> Any:
@@ -521,7 +521,7 @@ def as_json(told: RunSummary) -> dict[str, Any]:
             return [plain(each) for each in value]
         return value
 
-    facts: dict[str, Any] = plain(told)
+    facts: dict[str, Any] = plain(summary)
     for stage in facts["stages"]:
         pairs = stage["pairs"].items()
         stage["pairs"] = [dict(zip(("bot", "opponent"), key.split("\t"), strict=True)) | pair for key, pair in pairs]

@@ -90,11 +90,11 @@ def json_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
     `score` is the value that ranks, so it lies between `low` and `high`. `points` is the score that the games count.
     """
-    told = []
+    lines = []
     for row in rows:
         facts = {key: value for key, value in row._asdict().items() if key not in INTERNAL}
-        told.append(facts | {"score": row.first.value, "points": row.score} | _own_keys(row))
-    return told
+        lines.append(facts | {"score": row.first.value, "points": row.score} | _own_keys(row))
+    return lines
 
 
 def _own_keys(row: Row) -> dict[str, float | None]:
@@ -110,11 +110,11 @@ def _own_keys(row: Row) -> dict[str, float | None]:
 def write_csv(rows: Sequence[Row]) -> None:
     """Write rows to standard output as CSV, with the keys of `json_rows` as header."""
     keys = [key for key in Row._fields if key not in INTERNAL] + ["points", *(_own_keys(rows[0]) if rows else ())]
-    told = []
+    lines = []
     for row in json_rows(rows):
         kinds = ", ".join(f"{count} {kind}" for kind, count in row["faults_by_kind"].items())
-        told.append(row | {"faults_by_kind": kinds})
-    write_cells(keys, told)
+        lines.append(row | {"faults_by_kind": kinds})
+    write_cells(keys, lines)
 
 
 def write_cells(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
@@ -143,11 +143,11 @@ def details(rows: Sequence[Row], advice: Sequence[Advice]) -> Iterator[str]:
 
 def advised(advice: Sequence[Advice]) -> list[str]:
     """Return sentences on how much play would make the order certain: for the closest pair with a known number."""
-    told = []
+    lines = []
     if some := [each for each in advice if each.needed is not None]:
         most = max(some, key=lambda each: each.needed or 0)
         what = MORE.get(most.unit, most.unit)
-        told.append(
+        lines.append(
             f"certain at about {thousands(most.needed or 0)} {what}, now {thousands(most.played)}"
             + (f": {one_line(most.bots[0])} and {one_line(most.bots[1])}" if len(some) > 1 else "")
         )
@@ -155,8 +155,8 @@ def advised(advice: Sequence[Advice]) -> list[str]:
         what = MORE.get(alike[0].unit, alike[0].unit)
         pairs = [f"{one_line(each.bots[0])} and {one_line(each.bots[1])}" for each in alike]
         more = f" and {len(pairs) - SOME} more" if len(pairs) > SOME else ""
-        told.append(f"certain at more than a hundred times as many {what} only: {', '.join(pairs[:SOME])}{more}")
-    return told
+        lines.append(f"certain at more than a hundred times as many {what} only: {', '.join(pairs[:SOME])}{more}")
+    return lines
 
 
 def time_breakdown(piece: Evidence) -> str:

@@ -127,13 +127,13 @@ def pair_timelines(
     return tuple(_alone(scored, pair, pairs[pair], met[pair], shown) for pair in chosen)
 
 
-def _among(pair: tuple[str, str], told: Pair, met: Sequence[Record]) -> Duel:
+def _among(pair: tuple[str, str], result: Pair, met: Sequence[Record]) -> Duel:
     """Return a duel of two bots that played among others. Each fixture counts as one game."""
     made = [_met(record)[pair] for record in met]
-    return Duel(pair, told, _points([Won(1, mine > its) for mine, its in made]), (), None, "")
+    return Duel(pair, result, _points([Won(1, mine > its) for mine, its in made]), (), None, "")
 
 
-def _alone(scored: Scored, pair: tuple[str, str], told: Pair, met: Sequence[Record], shown: bool) -> Duel:
+def _alone(scored: Scored, pair: tuple[str, str], result: Pair, met: Sequence[Record], shown: bool) -> Duel:
     """Return a duel of two bots that had tables of their own, in the order of the tables."""
     met = sorted(met, key=lambda record: _first(record.path))
     mine, its = (sum(record.results[bot].score for record in met) for bot in pair)
@@ -144,7 +144,7 @@ def _alone(scored: Scored, pair: tuple[str, str], told: Pair, met: Sequence[Reco
         tallies = [_tallied(scored, record.path, pair[0], -(-POINTS // len(met))) for record in met]
         seats = tuple(_sum(piece[seat] for tally in tallies for piece in tally) for seat in (0, 1))
         steps = [_sum(piece) for tally in tallies for piece in tally]
-    return Duel(pair, told, _points(steps), seats, (mine, its), group)
+    return Duel(pair, result, _points(steps), seats, (mine, its), group)
 
 
 def _tallied(scored: Scored, path: str, bot: str, pieces: int) -> tuple[tuple[Won, Won], ...]:

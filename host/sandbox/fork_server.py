@@ -8,7 +8,7 @@ Standard library only; languages.py passes this text to `python3 -c`. Few import
 memory.
 """
 
-import _signal  # no stubs; `signal` costs a fork more
+import _signal  # type: ignore[import-not-found]  # it has no stubs; importing `signal` costs every fork more
 import _socket
 import atexit
 import ctypes
@@ -240,10 +240,10 @@ def serve(path: str, guest: str, kit: "dict[str, tuple[str, str]]", namespace: d
     gc.freeze()
     line.send(bytes(4))
     while True:
-        waking, told, _, _ = line.recvmsg(1, _socket.CMSG_SPACE(4))
+        waking, ancillary, _, _ = line.recvmsg(1, _socket.CMSG_SPACE(4))
         if not waking:
             os._exit(0)
-        own = int.from_bytes(told[0][2], sys.byteorder)
+        own = int.from_bytes(ancillary[0][2], sys.byteorder)
         if not fork():
             break
         os.close(own)
@@ -253,11 +253,11 @@ def serve(path: str, guest: str, kit: "dict[str, tuple[str, str]]", namespace: d
             os._exit(127)
     warm_up(rehearsal)
     line.send(os.getpid().to_bytes(4, sys.byteorder))
-    question, told, _, _ = line.recvmsg(WHOLE, _socket.CMSG_SPACE(12))
+    question, ancillary, _, _ = line.recvmsg(WHOLE, _socket.CMSG_SPACE(12))
     if not question:
         os._exit(0)
     apply_request(question, started)
-    for at, descriptor in enumerate(memoryview(told[0][2]).cast("i")):
+    for at, descriptor in enumerate(memoryview(ancillary[0][2]).cast("i")):
         os.dup2(descriptor, at)
     os.closerange(KEEPER, KEEPER + 4)
     line.detach()

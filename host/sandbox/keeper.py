@@ -253,9 +253,9 @@ class Keeper:
             self._control.sendmsg([request], passed)  # the buffer has room: only one request is pending at a time
             silent = not await self._replied(wall, limits.move, overdue)
             if not silent:
-                reply, told, _, _ = self._control.recvmsg(LONGEST_REPLY, ROOM)
+                reply, ancillary, _, _ = self._control.recvmsg(LONGEST_REPLY, ROOM)
                 if reply:
-                    self.pid = CREDENTIALS.unpack(told[0][2])[0]
+                    self.pid = CREDENTIALS.unpack(ancillary[0][2])[0]
                     return self._counted(_read(reply), kind)
         except OSError as broken:
             self._raise_if_outgrown()

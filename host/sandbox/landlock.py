@@ -60,9 +60,9 @@ def task_limit(tasks: int) -> int:
     uid, running = str(os.geteuid()), 0
     for status in Path("/proc").glob("[0-9]*/status"):
         with contextlib.suppress(OSError):
-            told = dict(line.split(":\t", 1) for line in status.read_text().splitlines() if ":\t" in line)
-            if told["Uid"].split()[0] == uid:
-                running += int(told["Threads"])
+            status_fields = dict(line.split(":\t", 1) for line in status.read_text().splitlines() if ":\t" in line)
+            if status_fields["Uid"].split()[0] == uid:
+                running += int(status_fields["Threads"])
     return running + OTHERS * tasks
 
 

@@ -74,7 +74,7 @@ def import_submission(submission: Path, target: Path, name: str | None) -> Path:
 
 def _in_child_process(archive: Path, unpack: Callable[[], None]) -> None:
     """Unpack in a child process with limits: a crafted header can cost any amount of time and memory."""
-    with tempfile.TemporaryFile() as told:
+    with tempfile.TemporaryFile() as problems_file:
         child = os.fork()
         if not child:
             failed = 1
@@ -84,13 +84,13 @@ def _in_child_process(archive: Path, unpack: Callable[[], None]) -> None:
                 unpack()
                 failed = 0
             except UserError as refused:
-                told.write(json.dumps(refused.problems).encode())
-                told.flush()
+                problems_file.write(json.dumps(refused.problems).encode())
+                problems_file.flush()
             finally:
                 os._exit(failed)
         _, failed = os.waitpid(child, 0)
-        told.seek(0)
-        problems = json.loads(told.read() or b"[]")
+        problems_file.seek(0)
+        problems = json.loads(problems_file.read() or b"[]")
     if problems:
         raise UserError([Problem(*each) for each in problems], 4)
     if failed:

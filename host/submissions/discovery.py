@@ -78,8 +78,8 @@ def discover(patterns: Sequence[str], base: Path, game: str = "", granted: Limit
         if count > 1:
             twins = [entry for entry in found if entry.submission and entry.submission.name == name]
             at = ", ".join(_location(twin.submission) for twin in twins if twin.submission)
-            told = f"{count_word(count)} bots are called {to_toml(name)}: {at}"
-            problem = Problem("C003", "", told, hint="name = … in bot.toml")
+            message = f"{count_word(count)} bots are called {to_toml(name)}: {at}"
+            problem = Problem("C003", "", message, hint="name = … in bot.toml")
             found = [
                 entry._replace(problems=(*entry.problems, problem)) if entry in twins else entry for entry in found
             ]
@@ -365,10 +365,10 @@ def _entry(contents: FileTree, row: Language, toml: Toml) -> tuple[str, list[Pro
     if not row.is_executable and (known := [name for name in choice if PurePosixPath(name).stem in usual]):
         return min(known, key=lambda name: usual.index(PurePosixPath(name).stem)), []
     what = "program" if row.is_executable else f"{row.name} file"
-    told = f"has several: which {what} is the bot?" if choice else f"has no {what} to run"
+    message = f"has several: which {what} is the bot?" if choice else f"has no {what} to run"
     if row.is_executable and not choice and not toml.data:
-        told = "has no source file of a language that is known, and no program"
-    return "", [Problem("B014", toml.name, told, contents.listing(), f"{wanted} in bot.toml")]
+        message = "has no source file of a language that is known, and no program"
+    return "", [Problem("B014", toml.name, message, contents.listing(), f"{wanted} in bot.toml")]
 
 
 def _missing(contents: FileTree, spec: BotSpec, toml: Toml) -> list[Problem]:

@@ -205,8 +205,8 @@ READY = (
 def packages(program: str) -> tuple[str, ...]:
     """Return the package folders of an installed Python that sandboxes can see."""
     command = [need(program), "-I", "-c", "import site; print(*site.getsitepackages(), sep=chr(10))"]
-    told = subprocess.run(command, capture_output=True, text=True, check=False, env={}).stdout
-    return tuple(folder for folder in told.splitlines() if folder.startswith("/usr/") and Path(folder).is_dir())
+    output = subprocess.run(command, capture_output=True, text=True, check=False, env={}).stdout
+    return tuple(folder for folder in output.splitlines() if folder.startswith("/usr/") and Path(folder).is_dir())
 
 
 def run_python(submission: Submission, _files: frozenset[str]) -> Command:

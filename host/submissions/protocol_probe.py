@@ -50,8 +50,8 @@ async def detect_protocol(bot: BuiltBot, game: Game, sandbox: Sandbox, watcher: 
     words = PROTOCOLS["argv"].ask(view)
     typed = PROTOCOLS["lines"].ask(view)[0]
     asked, unasked = ((words, typed), (words, b"")) if other == "lines" else ((words, b""), ((), b""))
-    told = [await _first_line(bot, sandbox, watcher, *each) for each in (asked, unasked)]
-    moves = [isinstance(PROTOCOLS[other].receive(game.grammar, heard.line), Move) for heard in told]
+    results = [await _first_line(bot, sandbox, watcher, *each) for each in (asked, unasked)]
+    moves = [isinstance(PROTOCOLS[other].receive(game.grammar, heard.line), Move) for heard in results]
     return other if moves == [True, False] else ""
 
 

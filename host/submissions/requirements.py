@@ -102,9 +102,9 @@ async def _download(submission: Submission, version: str, wheels: Path, making: 
         raise _refused(submission, "brings too much", f"at most {MAX_WHEELS_BYTES >> 20} MiB of wheels", 4)
     if done.returncode:
         words = done.stderr.decode(errors="replace").strip().splitlines()
-        told = "\n".join(one_line(line)[:300] for line in words[-PIP_LINES_SHOWN:])
+        output = "\n".join(one_line(line)[:300] for line in words[-PIP_LINES_SHOWN:])
         hint = f"names and versions that the index has as wheels for Python {version}"
-        raise _refused(submission, f"cannot be downloaded:\n{told}", hint, 4)
+        raise _refused(submission, f"cannot be downloaded:\n{output}", hint, 4)
 
 
 async def _stop_beyond(most: int, folder: Path, scope: trio.CancelScope) -> None:

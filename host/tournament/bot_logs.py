@@ -32,15 +32,15 @@ class Logs:
     def heard(self, record: Record) -> None:
         """Append the stderr output of the bots in a fixture to their logs."""
         for bot, pieces in record.said:
-            told = "".join(f"── {table}\n{_text(said)}\n" for table, said in pieces)
-            self._write(("stderr", f"{file_name(bot)}.log"), told)
+            text = "".join(f"── {table}\n{_text(said)}\n" for table, said in pieces)
+            self._write(("stderr", f"{file_name(bot)}.log"), text)
 
     def built(self, bots: Sequence[BuiltBot]) -> None:
         """Copy the logs of the builds that were made on this machine."""
         for bot in bots:
             with suppress(OSError):
-                told = build_log(bot.sha256).read_text(errors="replace")
-                self._write(("build", file_name(bot.name), "build.log"), told, anew=True)
+                text = build_log(bot.sha256).read_text(errors="replace")
+                self._write(("build", file_name(bot.name), "build.log"), text, anew=True)
 
     def refused(self, refused: UserError) -> UserError:
         """Write the logs of failed builds; return the error with the paths of these logs."""

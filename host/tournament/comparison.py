@@ -85,9 +85,9 @@ async def run_comparison(
     game: Game,
     most: int,
     bounds: tuple[float, float],
-    told: Callable[[Comparison, Verdict], None],
+    on_batch: Callable[[Comparison, Verdict], None],
 ) -> Comparison:
-    """Play the bots of the new and the old side in turn, with rotating seats; call `told` after every batch.
+    """Play the bots of the new and the old side in turn, with rotating seats; call `on_batch` after every batch.
 
     Each batch is played completely before the test looks at it. So the end does not depend on the speed of the bots.
     """
@@ -107,7 +107,7 @@ async def run_comparison(
             friends.journal.add("duel", record, fixture_metadata(fixture))
             duel = add_result(duel, game, fixture, friends.seed, record)
         verdict = duel.verdict(game, bounds)
-        told(duel, verdict)
+        on_batch(duel, verdict)
         if verdict.accepted:
             break
     return duel

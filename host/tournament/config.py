@@ -200,8 +200,8 @@ def load(place: Path) -> Tournament:
     stages = _stages(game, rules, toml, said.stage, problems)
     problems += _bots(toml, said, path.parent)
     if said.run.cluster and said.run.workers:
-        told = f"workers = {said.run.workers} are of this machine, and a cluster has its own"
-        problems.append(Problem("C013", toml.where("run", "workers"), told, hint="leave out one of the two"))
+        message = f"workers = {said.run.workers} are of this machine, and a cluster has its own"
+        problems.append(Problem("C013", toml.where("run", "workers"), message, hint="leave out one of the two"))
     if problems:
         raise UserError(sorted_by_line(problems), 3)
     return Tournament(

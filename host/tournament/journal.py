@@ -178,11 +178,11 @@ class Journal:
             "(SELECT value FROM json_each((SELECT about FROM fixture WHERE id = ?), '$.bots')) ORDER BY name",
             "SELECT key, value FROM run WHERE key IN ('game', 'level', 'seed_sha256') AND ? ORDER BY key",
         )
-        told = [self._database.execute(query, (fixture,)).fetchall() for query in queries]
+        rows = [self._database.execute(query, (fixture,)).fetchall() for query in queries]
         began = "SELECT bot, content FROM began WHERE fixture = ? ORDER BY bot"
         if self._has("began") and (states := self._database.execute(began, (fixture,)).fetchall()):
-            told.append(states)
-        return hashlib.sha256(before + repr(told).encode("utf-8", "surrogateescape")).digest()
+            rows.append(states)
+        return hashlib.sha256(before + repr(rows).encode("utf-8", "surrogateescape")).digest()
 
     def paths(self, stage: str | None = None) -> list[str]:
         """Return the paths of the played fixtures, in the order in which they ended."""

@@ -143,11 +143,11 @@ def load_checked(place: Path, say: Callable[[str], None], *, last: str | None = 
         raise UserError([in_use(folder.run, holds)], 5)
     submissions = tournament.submissions(folder.path)
     if not submissions:
-        told, hint = (
+        message, hint = (
             f"has no bots: {', '.join(tournament.bots)} names none",
             "croupier add FILE, or the name of a sample bot",
         )
-        raise UserError([Problem("C004", str(tournament.path), told, hint=hint)], 3)
+        raise UserError([Problem("C004", str(tournament.path), message, hint=hint)], 3)
     if few := [
         problem
         for stage in tournament.stages
@@ -304,15 +304,15 @@ def check_unchanged(journal: Journal, tournament: cups.Tournament, bots: list[Bu
     for name in before.keys() & now.keys():
         if before[name]["sha256"] != now[name]:
             old, new = before[name]["sha256"][:8], now[name][:8]
-            told = f"changed since this run began (sha256 {old}… → {new}…): its results would mix two bots"
-            problems.append(Problem("R002", name, told, hint="add it under a new name, or croupier run --fresh"))
+            message = f"changed since this run began (sha256 {old}… → {new}…): its results would mix two bots"
+            problems.append(Problem("R002", name, message, hint="add it under a new name, or croupier run --fresh"))
     if before.keys() != now.keys():
         came, left = sorted(now.keys() - before.keys()), sorted(before.keys() - now.keys())
-        told = "; ".join(f"{', '.join(names)} {verb}" for names, verb in ((came, "came"), (left, "left")) if names)
-        problems.append(Problem("R004", where, f"the field has changed since this run began: {told}", hint=anew))
+        message = "; ".join(f"{', '.join(names)} {verb}" for names, verb in ((came, "came"), (left, "left")) if names)
+        problems.append(Problem("R004", where, f"the field has changed since this run began: {message}", hint=anew))
     if facts["level"] != level:
-        told = f"this run began at level {facts['level']}, and would go on at {level}"
-        problems.append(Problem("R007", where, told, hint=anew))
+        message = f"this run began at level {facts['level']}, and would go on at {level}"
+        problems.append(Problem("R007", where, message, hint=anew))
     if problems:
         raise UserError(problems, 3)
 
