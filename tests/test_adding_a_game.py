@@ -1,4 +1,4 @@
-"""docs/adding-a-game.md as it is written: its files make a tournament of a fourth game, and everything works with it."""
+"""Follow docs/adding-a-game.md: its files make a tournament of a fourth game, and every command works with it."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""docs/adding-a-stage.md as it is written: its kind of stage and its ranking work wherever croupier's own do."""
+"""Follow docs/adding-a-stage.md: its kind of stage and its ranking work everywhere that croupier's own do."""
 
 import re
 import shutil

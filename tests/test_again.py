@@ -1,4 +1,4 @@
-"""Asking again: the same bytes to the same program in the same state, out of a journal or a bundle, and where its time goes."""
+"""`croupier ask` and bundles: the same bytes to the same program in the same state, and where its time goes."""
 
 import base64
 import gzip

@@ -1,4 +1,4 @@
-"""verify: whatever is changed in a journal is found, and where it is in front is said."""
+"""`croupier verify` finds every change in a journal, and names the first place."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""The adapter `banksalad`: turn.py files as they were written in 2018, unchanged, really loaded and really asked."""
+"""The adapter `banksalad`: unchanged turn.py files of 2018 are loaded and asked."""
 
 import gzip
 import json

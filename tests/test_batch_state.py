@@ -1,4 +1,4 @@
-"""One process and its batches, byte by byte: what its output means does not depend on the pieces in which it comes."""
+"""One process and its batches, byte by byte: the meaning of its output does not depend on how it is split."""
 
 import re
 from itertools import product

@@ -1,4 +1,4 @@
-"""`croupier init`: in every language, for every game and protocol, a bot that builds, is accepted and plays legally."""
+"""`croupier init`: a starter bot in every language, game and protocol builds, is accepted and plays legally."""
 
 import runpy
 from itertools import product

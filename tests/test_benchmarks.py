@@ -1,4 +1,4 @@
-"""The benchmarks of speed run: what they measure is said elsewhere, and depends on the machine."""
+"""The benchmarks run. Their figures depend on the machine and are not tested here."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Which fault a missing answer is, how long a start may take, and what processor time is left."""
+"""Which fault a missing answer is, how long a start may take, and how much CPU time is left."""
 
 from math import inf
 

@@ -1,4 +1,4 @@
-"""What spectators really see: the report, the casino and the live page in a headless Chromium."""
+"""What spectators see: the report, the casino and the live page in a headless Chromium."""
 
 import contextlib
 import json

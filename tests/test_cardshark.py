@@ -1,4 +1,4 @@
-"""Blackjack KotH: the rule sheet's sentences, as claims."""
+"""Blackjack KotH: the sentences of the rules, as claims."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""`croupier check`: what it says of healthy bots, and every way in which a bot is refused, each by a real bad bot."""
+"""`croupier check`: its output for good bots, and every reason to refuse a bot, each with a real bad bot."""
 
 # ruff: noqa: E501 - the rows of a table of bad bots are read as lines
 

@@ -1,4 +1,4 @@
-"""The command line: every command's words and exit code, as people and as programs meet them."""
+"""The command line: the output and exit code of every command, for people and for programs."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The clock: what counts of an answer's time, what is late, and what was only the machine's doing."""
+"""Clocks: which time counts for an answer, when it is late, and when the machine is to blame."""
 
 import os
 import subprocess

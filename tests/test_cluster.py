@@ -1,4 +1,4 @@
-"""A tournament on a cluster: machines come, die and are refused, and the results are those of one machine alone."""
+"""A tournament on a cluster: machines join, fail and are refused, and the results equal those of one machine."""
 
 import json
 import shutil

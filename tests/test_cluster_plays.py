@@ -1,6 +1,6 @@
-"""What plays on one machine plays on a cluster, with the same answers and scores: whatever it needs travels there.
+"""Everything that one machine can play, a cluster can play with the same answers and scores.
 
-The machines of these tests do not see the tournaments' folders, have caches of their own, and no package index.
+The machines of these tests cannot see the tournaments' folders, have their own caches, and have no package index.
 """
 
 from collections.abc import Callable, Iterator, Mapping

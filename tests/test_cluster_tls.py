@@ -1,4 +1,4 @@
-"""A cluster that speaks TLS, with certificates made as docs/running.md makes them, and what is said when it cannot."""
+"""A cluster with TLS, with certificates made as in docs/running.md, and the errors when it fails."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""The compose files: what they shut in, and what `croupier compose` makes of them for a folder."""
+"""The compose files: how they isolate, and what `croupier compose` writes for a folder."""
 
 import json
 import os

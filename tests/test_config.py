@@ -1,4 +1,4 @@
-"""croupier.toml: what it means, and what is said when it is wrong."""
+"""croupier.toml: what it means, and the messages when it is wrong."""
 
 # ruff: noqa: E501 - the rows of a table of messages are read as lines
 

@@ -1,6 +1,6 @@
-"""Tournaments in real containers: the same standings as on one machine, whatever is killed, and bots at level L3.
+"""Tournaments in real containers: the same standings as on one machine, whatever is killed, with bots at level L3.
 
-They need a Docker engine; tests/docker/start-engine.sh starts one on a Debian machine that has none.
+These tests need a Docker engine; tests/docker/start-engine.sh starts one on a Debian machine.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Comparing two bots: the test is right as often as it says, and ends as soon whatever plays."""
+"""Comparing two bots: the test is right as often as it promises, and ends early."""
 
 import random
 from pathlib import Path

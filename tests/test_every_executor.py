@@ -1,4 +1,4 @@
-"""Whatever plays them, the same fixtures come out the same; and what plays them dies loudly, or not at all."""
+"""Every backend plays a fixture with the same result, and a backend that fails reports it."""
 
 import os
 import signal

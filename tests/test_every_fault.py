@@ -1,4 +1,4 @@
-"""Every way to fail has a rogue that fails so, and no rogue gets more than its verdict: nothing escapes, nobody else minds."""
+"""Every kind of fault has a rogue, and no rogue achieves more than its verdict: none escapes or disturbs another bot."""
 
 from functools import cache
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every language is a row of a table, and every row's own hello program builds and answers in the sandbox."""
+"""Every language is a row of a table, and the hello program of every row builds and answers in the sandbox."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every game can be spoken by every protocol: questions keep to the grammar, and answers are read by it, whatever comes."""
+"""Every game works with every protocol: questions match the grammar, and all answers are parsed by it."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""A sandbox is as strong as it says: a short attack catalogue at every level that this machine has."""
+"""A sandbox is as strong as it claims: a short list of attacks at every level of this machine."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Fairness that anybody can check: the seed is fixed before the cup, kept while it is played, and shown after."""
+"""Verifiable fairness: the seed is fixed before the tournament, secret during it, and revealed afterwards."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The house has floors: imports go down only, and the two lowest know no clock, no process and no chance."""
+"""Imports go down only, and the two lowest packages use no clock, no process and no randomness."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""What a run will do is known before it: who meets whom, how many tables, and about how long it takes."""
+"""A dry run lists the fixtures and the number of tables, and estimates the time."""
 
 import json
 from pathlib import Path

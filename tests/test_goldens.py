@@ -1,8 +1,8 @@
 """Small tournaments of every game, stage kind and protocol end as tests/goldens says, one or many tables at a time.
 
-Each bot is tests/goldens/player.c: its answers, and its faults, depend on the question alone. A golden is one file a
-game, for its results depend neither on the protocol nor on the number of parallel tables. After a change that is meant
-to change results, write the goldens again, and read the difference:
+Each bot is tests/goldens/player.c: its answers and its faults depend only on the question. There is one golden file per
+game, because the results depend neither on the protocol nor on the number of parallel tables. After an intended change
+of results, write the goldens again and review the difference:
 
     CROUPIER_WRITE_GOLDENS=1 python -m pytest tests/test_goldens.py
 """

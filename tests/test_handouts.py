@@ -1,4 +1,4 @@
-"""What participants are handed: a game's manual, rules and example; a table as a bot has seen it, as text or as a page."""
+"""Handouts for participants: a game's manual, rules and example; a table as one bot saw it, as text or as a page."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What hands are worth, by the 2018 engine and by poker."""
+"""The values of hands, by the engine of 2018 and by poker."""
 
 import ast
 import sys

@@ -1,4 +1,4 @@
-"""The rules of hold'em: the sheet's examples, and what must hold in any game."""
+"""The rules of hold'em: the examples of the rules, and properties of every game."""
 
 import importlib.util
 from collections.abc import Callable, Iterator

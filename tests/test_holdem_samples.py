@@ -1,4 +1,4 @@
-"""The sample bots of hold'em: each builds, answers in time and by the rules, and remembers nothing between questions."""
+"""The sample bots of hold'em build, answer in time and legally, and remember nothing between questions."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache

@@ -1,4 +1,4 @@
-"""The house is in order: linted, typed, its codes explained, and it works where it is installed, not only here."""
+"""The project is linted, typed and formatted, its codes are explained, and it works when it is installed."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The sha256 of a bot, and the bytes between croupier and its workers, do not follow the names of classes and fields."""
+"""The sha256 of a bot, and the bytes between croupier and its workers, do not depend on names of classes and fields."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Taking in what strangers hand in: what is fine is copied, what is not is refused by name and leaves nothing behind."""
+"""Submissions: good ones are copied; bad ones are refused by name, and leave nothing behind."""
 
 import io
 import os

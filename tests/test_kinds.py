@@ -1,4 +1,4 @@
-"""Kinds of stage: one object in a module of its own, and no other file knows its name."""
+"""A kind of stage is one object in a module of its own, and no other file contains its name."""
 
 import re
 

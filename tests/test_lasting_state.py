@@ -1,4 +1,4 @@
-"""`state_lifetime = "stage"`: the one file outlives its fixtures, which then follow each other in one order."""
+"""`state_lifetime = "stage"`: the state file outlives its fixtures, which are played in a fixed order."""
 
 import shutil
 import sqlite3

@@ -1,4 +1,4 @@
-"""What bots and compilers say is kept for people: bounded, by table, and nowhere else than in the run's folder."""
+"""The output of bots and compilers is stored: bounded, by table, and only in the run's folder."""
 
 from pathlib import Path
 

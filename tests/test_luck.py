@@ -1,4 +1,4 @@
-"""The chance in a game: from a seed, the same everywhere, and fair."""
+"""The randomness of a game comes from a seed, is the same on every machine, and is fair."""
 
 from collections import Counter
 from itertools import islice

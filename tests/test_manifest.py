@@ -1,4 +1,4 @@
-"""bot.toml and lone files: what a bot is, and what is said of one that cannot be a bot."""
+"""bot.toml and single files: what a bot is, and the messages for folders that are not bots."""
 
 # ruff: noqa: E501 - the rows of a table of messages are read as lines
 

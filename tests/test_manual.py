@@ -1,4 +1,4 @@
-"""The manual of the protocols says what the code does: its table and its examples are tested as written."""
+"""The bot author's manual matches the code: its table and its examples are tested as printed."""
 
 import json
 import re

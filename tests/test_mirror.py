@@ -1,4 +1,4 @@
-"""Mirrored deals: every bot plays the same cards from every seat. They take luck out of a result, and nothing else."""
+"""Mirrored deals: every bot plays the same cards from every seat. They reduce luck and change nothing else."""
 
 import math
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Who meets whom: what every stage promises, as claims."""
+"""Pairings: the promises of every stage, as claims."""
 
 from collections import Counter
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""Simple Pazaak: the rule sheet's sentences, as claims."""
+"""Simple Pazaak: the sentences of the rules, as claims."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""The sample bots of Pazaak: each builds, answers by the rules, and remembers nothing from one question to the next."""
+"""The sample bots of Pazaak build, answer legally, and remember nothing between questions."""
 
 from collections.abc import Iterator
 from functools import cache

@@ -1,4 +1,4 @@
-"""play.log, written as in 2018 and read back."""
+"""play.log, written in the format of 2018 and read back."""
 
 import json
 from collections.abc import Iterator

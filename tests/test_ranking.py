@@ -1,4 +1,4 @@
-"""Rankings: a strength in Elo, named in `rank_by`, stands in every output with its interval or its bound."""
+"""Rankings: a strength in Elo, named in `rank_by`, appears in every output with its interval or its bound."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""The report: one file that tells what a run came to, and lets nothing that a bot has said do any harm."""
+"""The report: one file that describes a run, in which text from bots can do no harm."""
 
 import base64
 import contextlib

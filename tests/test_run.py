@@ -1,4 +1,4 @@
-"""A run: whatever stops it, killed processes included, the same command goes on and ends with the same result."""
+"""Whatever stops a run, including killed processes, the same command continues it with the same result."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A season of Pazaak with its cup: full fixtures, whole waves; killed and resumed, it ends as if nothing had happened."""
+"""A season of Pazaak with its Cup: full fixtures and batches; killed and resumed, it ends with the same result."""
 
 import os
 import random

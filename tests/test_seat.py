@@ -1,4 +1,4 @@
-"""A bot's life and end: its grace, its faults and its bench, its state and seed, its waves, and what happens when we fail it."""
+"""A bot during a fixture: start-up, faults, benching, state, seed, batches, and failures of the host."""
 
 import os
 import signal

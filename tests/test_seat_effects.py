@@ -1,4 +1,4 @@
-"""Seats, and playing early or late: what was won there, and how sure that is."""
+"""The advantage of seats and of playing early or late, and how certain it is."""
 
 import csv
 from collections.abc import Callable, Iterator

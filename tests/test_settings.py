@@ -1,4 +1,4 @@
-"""Completion for shells, what croupier.toml means, and words that fit the screen."""
+"""Shell completion, the meaning of croupier.toml, and messages that fit the screen."""
 
 import os
 import shutil

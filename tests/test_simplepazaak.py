@@ -1,4 +1,4 @@
-"""The adapter `simplepazaak`: classes written for the controller of 2015, unchanged, really compiled and really asked."""
+"""The adapter `simplepazaak`: unchanged classes of the controller of 2015 are compiled and asked."""
 
 import textwrap
 from collections.abc import Sequence

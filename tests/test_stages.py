@@ -1,4 +1,4 @@
-"""Stages: pure functions that have everybody meet as promised, whatever the field, twice the same."""
+"""Stages: pure functions that pair all bots as promised for any field, with the same result each time."""
 
 import random
 from collections import Counter

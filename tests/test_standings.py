@@ -1,4 +1,4 @@
-"""Standings: who is ahead by the rules of each kind of stage, how sure it is, and how it is shown."""
+"""Standings: the order by the rules of each kind of stage, its certainty, and its display."""
 
 import io
 import json

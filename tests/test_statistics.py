@@ -1,4 +1,4 @@
-"""How much may be luck: the intervals hold what they promise, and the sure are right."""
+"""Intervals contain the true value as often as promised, and statements of certainty are right."""
 
 import math
 from itertools import combinations

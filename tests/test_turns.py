@@ -1,4 +1,4 @@
-"""Off turn means off: a bot computes while it has a question, not while others think."""
+"""A bot computes while it has a question, not while others think."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Every recording is reproduced: `pytest tests/test_vectors.py --vectors DIR` takes any of the same format."""
+"""Every recording is reproduced. `pytest tests/test_vectors.py --vectors DIR` uses other recordings of this format."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Warm starts mean the same to a bot: nothing of one question is left at the next, and nobody reaches the interpreter."""
+"""A warm start is equivalent to a cold one: nothing survives a question, and no bot reaches the interpreter."""
 
 import re
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,4 +1,4 @@
-"""watch: a run seen from another terminal, fixture by fixture, until it ends, whoever plays it and however it ends."""
+"""`croupier watch` shows a run from another terminal, fixture by fixture, until it ends in any way."""
 
 import json
 import os

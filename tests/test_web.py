@@ -1,4 +1,4 @@
-"""The server: it reads, keeps its secrets, and answers nobody who calls it by a stranger's name."""
+"""The server only reads, hides what is secret, and refuses requests for foreign host names."""
 
 import contextlib
 import gzip

@@ -1,4 +1,4 @@
-"""What a Python bot requires: wheels from an index, unpacked in the sandbox, found by the bot and by nobody else."""
+"""Requirements of a Python bot: wheels from an index, unpacked in the sandbox, visible only to this bot."""
 
 import contextlib
 import http.server
