@@ -229,8 +229,8 @@ def test_a_table_that_cannot_be_shown_is_refused_wherever_it_is_asked_for(strang
 BROKEN = {
     "a module that is not there": ("nowhere:GAME", "cannot be imported: No module named 'nowhere'"),
     "a value that is not there": ("goofspiel:GAMES", "has no attribute 'GAMES'"),
-    "what is no game": ("goofspiel:GRAMMAR", "is no Game but Grammar"),
-    "a module and no value": ("goofspiel:", "is no Game but module"),
+    "what is no game": ("goofspiel:GRAMMAR", "is not a Game but a Grammar"),
+    "a module and no value": ("goofspiel:", "is not a Game but a module"),
     "Python that is none": ("broken:GAME", "cannot be imported: invalid syntax"),
     "the name of another": ("twin:GAME", "is called pazaak, as another game is"),
     "a name that is none": ("twin:ODD", "is called 'Odd one'"),

@@ -146,7 +146,7 @@ def test_a_journal_away_from_its_kind_says_where_to_look(played: Path, tmp_path:
 
 WRONG = {
     "no module": ('kind     = "swss:SWISS"', 'kind = "swss:SWISS" cannot be imported'),
-    "no kind": ('kind     = "swiss:BUCHHOLZ"', 'kind = "swiss:BUCHHOLZ" is no Kind but Ranking'),
+    "no kind": ('kind     = "swiss:BUCHHOLZ"', 'kind = "swiss:BUCHHOLZ" is not a Kind but a Ranking'),
     "another's name": ('kind     = "other:GROUPS"', 'kind = "other:GROUPS" is called groups, as another kind is'),
     "two names": ('kind     = "other:ODD"', "is called 'odd', and its config 'swiss'"),
 }
@@ -170,4 +170,4 @@ def test_a_name_that_stands_for_no_ranking_is_refused(tmp_path: Path) -> None:
     config = (folder / "croupier.toml").read_text().replace("swiss:BUCHHOLZ", "swiss:SWISS")
     (folder / "croupier.toml").write_text(config)
     done = croupier_process("-C", folder, "run")
-    assert done.code == 3 and 'croupier.toml:9: rank_by = "swiss:SWISS" is no Ranking but Kind' in done.err
+    assert done.code == 3 and 'croupier.toml:9: rank_by = "swiss:SWISS" is not a Ranking but a Kind' in done.err

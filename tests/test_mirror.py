@@ -139,8 +139,8 @@ def league(squares: int) -> list[Record]:
 def test_what_luck_is_left_in_mirrored_games_is_told_by_their_intervals() -> None:
     def width(squares: int) -> float:
         row = standings(stage_of("round-robin", rank_by=["games"]), league(squares), {"a": {}, "b": {}})[0]
-        assert row.low is not None and row.high is not None
-        return row.high - row.low
+        assert row.first.low is not None and row.first.high is not None
+        return row.first.high - row.first.low
 
     half_won = 20 * 4 + 480  # most deals were won once from either side
     as_alone = 135 * 4 + 250  # as if every table were dealt anew
@@ -158,9 +158,14 @@ def test_tourneys_that_share_a_deal_are_one_unit() -> None:
     records = [tourney(number, *((300, 100) if number % 2 else (140, 340))) for number in range(1, 21)]
     stage = Tables(name="tables")
     (b, a), _, _ = stage_standings(replace(stage, mirror=True), {}, records, {"a": {}, "b": {}})
-    assert (a.score, a.low, a.high, b.score) == (220, pytest.approx(220), pytest.approx(220), 220)
+    assert (a.points.value, a.first.low, a.first.high, b.points.value) == (
+        220,
+        pytest.approx(220),
+        pytest.approx(220),
+        220,
+    )
     wide = stage_standings(stage, {}, records, {"a": {}, "b": {}}).rows[0]
-    assert wide.low is not None and wide.low < 190
+    assert wide.first.low is not None and wide.first.low < 190
 
 
 def test_friends_play_mirrored_and_the_same_again(tmp_path: object) -> None:

@@ -52,7 +52,11 @@ def test_elo_is_the_log_of_the_odds() -> None:
     assert better.first.value is not None and worse.first.value is not None
     assert better.first.value == pytest.approx(-worse.first.value)
     assert 10 ** ((better.first.value - worse.first.value) / 400) == pytest.approx(3)
-    assert better.low is not None and better.high is not None and better.low < better.first.value < better.high
+    assert (
+        better.first.low is not None
+        and better.first.high is not None
+        and better.first.low < better.first.value < better.first.high
+    )
     assert pytest.approx(173.7178, abs=1e-3) == ELO
 
 
@@ -73,9 +77,9 @@ def test_a_bot_without_a_loss_or_without_a_win_has_a_bound_and_no_number() -> No
     best, *others, worst = rows_of(
         met("A", "B", 9, 0), met("A", "C", 9, 0), met("B", "C", 5, 4), met("B", "D", 9, 0), met("C", "D", 9, 0)
     )
-    assert (best.bot, best.first.value, best.first.bound, best.high) == ("A", None, "≥", None)
-    assert (worst.bot, worst.first.value, worst.first.bound, worst.low) == ("D", None, "≤", None)
-    assert best.low is not None and worst.high is not None and worst.high < best.low
+    assert (best.bot, best.first.value, best.first.bound, best.first.high) == ("A", None, "≥", None)
+    assert (worst.bot, worst.first.value, worst.first.bound, worst.first.low) == ("D", None, "≤", None)
+    assert best.first.low is not None and worst.first.high is not None and worst.first.high < best.first.low
     assert all(row.first.value is not None for row in others)
     assert value(best).startswith("≥ ") and figure(worst).endswith(" Elo") and "≤ " in figure(worst)
     assert whisker(best, axis_of([best, *others, worst])).at is not None
@@ -86,8 +90,8 @@ def test_tables_that_share_deals_make_elo_surer() -> None:
         record = met("A", "B", 520, 480)
         results = {bot: result._replace(squares=squares) for bot, result in record.results.items()}
         (row, _) = rows_of(record._replace(results=results), mirror=mirror)
-        assert row.low is not None and row.high is not None
-        return row.high - row.low
+        assert row.first.low is not None and row.first.high is not None
+        return row.first.high - row.first.low
 
     assert width(True, 20 * 4 + 480) < 0.6 * width(False, 0)
 

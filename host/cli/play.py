@@ -93,8 +93,8 @@ class PlayResult(NamedTuple):
         head = f"{number} in {self.seconds:.1f} s · level {self.rules.level} · repeat with --seed {self.seed.hex()}"
         terminal.print_standings(head, rows, sure, advice=advice)
         for row in rows:
-            if row.faults:
-                kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(row.faults_by_kind.items()))
+            if row.costs.faults:
+                kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(row.costs.faults_by_kind.items()))
                 click.echo(f"{escape_control_chars(row.bot)}: {kinds} → croupier errors {shlex.quote(row.bot)}")
 
     def first_table(self) -> Iterator[str]:

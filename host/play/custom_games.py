@@ -93,7 +93,7 @@ def reload_game(known: GameOrigin, where: str = "") -> Game:
     named = CustomName("game", known.said, where)
     game = import_value(named, known.folder, first=known.first)
     if not isinstance(game, Game):
-        raise named.refused(f"is no Game but {type(game).__name__}", "see docs/adding-a-game.md")
+        raise named.refused(f"is not a Game but a {type(game).__name__}", "see docs/adding-a-game.md")
     if not re.fullmatch("[a-z][a-z0-9_]{0,30}", game.name):
         raise named.refused(f"is called {game.name!r}", "small letters, digits and _ make a game's name")
     if GAMES.setdefault(game.name, game) is not game:

@@ -109,7 +109,12 @@ class Whisker(NamedTuple):
 
 def scale(rows: Sequence[Row]) -> Scale:
     """Return the axis for these rows, with round ticks."""
-    values = [each for row in rows for each in (row.low, row.first.figure, row.high) if each is not None and row.tables]
+    values = [
+        each
+        for row in rows
+        for each in (row.first.low, row.first.figure, row.first.high)
+        if each is not None and row.tables
+    ]
     low, high = min(values, default=0.0), max(values, default=1.0)
     room = (high - low) * 0.04 or abs(high) * 0.1 or 1.0
     rates = any(row.ranking.percent for row in rows)
@@ -128,9 +133,9 @@ def whisker(row: Row, axis: Scale) -> Whisker:
     at = row.first.figure
     if at is None:
         return Whisker(None, None, None, "nothing played yet")
-    if row.low is None or row.high is None:
+    if row.first.low is None or row.first.high is None:
         return Whisker(None, axis.x(at), None, value(row))
-    return Whisker(axis.x(row.low), axis.x(at), axis.x(row.high), f"{value(row)}, {margin(row)}")
+    return Whisker(axis.x(row.first.low), axis.x(at), axis.x(row.first.high), f"{value(row)}, {margin(row)}")
 
 
 def nearest(bot: BotSummary, stage: Stage) -> list[tuple[str, Pair]]:

@@ -362,7 +362,7 @@ def _of_cup(stage: Stage, name: str) -> str:
 
 def _of_groups(stage: Stage, first: Row) -> str:
     """Return the result of the best bot in a stage of groups. A single game at one table depends much on luck."""
-    chips = f"{first.score or 0:,.0f} chips".replace(",", "\u202f")
+    chips = f"{first.points.value or 0:,.0f} chips".replace(",", "\u202f")
     last = stage.groups[-1]
     if last.games == 1:
         return f"with {chips} in one last game of {len(last.seats)} bots, which leaves much to luck."
@@ -513,6 +513,8 @@ def as_json(summary: RunSummary) -> dict[str, Any]:
     """Return a summary as plain JSON values."""
 
     def plain(value: Any) -> Any:
+        if isinstance(value, Row):
+            return plain(value.flat() | {"kind": value.kind, "mirror": value.mirror, "score": value.points.value})
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return {key: plain(getattr(value, key)) for key in value._fields}
         if isinstance(value, Mapping):

@@ -21,7 +21,6 @@ WIDTH = 100  # columns if the output is not a terminal
 LONGEST_NAME, LONGEST_TITLE = 24, 12  # columns
 GAP = 2
 SOME = 2  # pairs that are named when no number of games would make their order certain
-INTERNAL = ("kind", "mirror", "estimates")  # fields of a row that describe its stage, and are reported elsewhere
 NONE = "–"
 MORE: Mapping[str, str] = {"tables_per_pair": "tables a pair", "repeat": "games a group"}
 """How to write a unit of advice that is not a word."""
@@ -90,31 +89,16 @@ def json_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
     `score` is the value that ranks, so it lies between `low` and `high`. `points` is the score that the games count.
     """
-    lines = []
-    for row in rows:
-        facts = {key: value for key, value in row._asdict().items() if key not in INTERNAL}
-        lines.append(facts | {"score": row.first.value, "points": row.score} | _own_keys(row))
-    return lines
-
-
-def _own_keys(row: Row) -> dict[str, float | None]:
-    """Return the values of rankings that have their own keys: `elo`, `elo_low`, `elo_high`."""
-    return {
-        word + end: value
-        for word, estimate in row.estimates.items()
-        if not RANKINGS[word].in_row
-        for end, value in (("", estimate.value), ("_low", estimate.low), ("_high", estimate.high))
-    }
+    return [row.flat() for row in rows]
 
 
 def write_csv(rows: Sequence[Row]) -> None:
     """Write rows to standard output as CSV, with the keys of `json_rows` as header."""
-    keys = [key for key in Row._fields if key not in INTERNAL] + ["points", *(_own_keys(rows[0]) if rows else ())]
     lines = []
     for row in json_rows(rows):
         kinds = ", ".join(f"{count} {kind}" for kind, count in row["faults_by_kind"].items())
         lines.append(row | {"faults_by_kind": kinds})
-    write_cells(keys, lines)
+    write_cells(list(lines[0]) if lines else [], lines)
 
 
 def write_cells(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
@@ -131,8 +115,8 @@ def write_cells(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
 def details(rows: Sequence[Row], advice: Sequence[Advice]) -> Iterator[str]:
     """Yield what the table omits: faults by kind, and each uncertain order with the play that would settle it."""
     for row in rows:
-        if row.faults:
-            kinds = ", ".join(f"{thousands(times)} {kind}" for kind, times in row.faults_by_kind.items())
+        if row.costs.faults:
+            kinds = ", ".join(f"{thousands(times)} {kind}" for kind, times in row.costs.faults_by_kind.items())
             yield f"{one_line(row.bot)}: {kinds}"
     for each in advice:
         what = MORE.get(each.unit, each.unit)
@@ -177,9 +161,9 @@ def _columns(rows: Sequence[Row]) -> list[Column]:
         Column("language", [one_line(row.language) for row in rows], right=False, spare=True),
     ]
     costs = [
-        Column("faults", [thousands(row.faults) for row in rows]),
-        Column("p99", [_known(row.p99) for row in rows], spare=True),
-        Column("CPU/decision", [_known(row.cpu_per_decision) for row in rows], spare=True),
+        Column("faults", [thousands(row.costs.faults) for row in rows]),
+        Column("p99", [_known(row.costs.p99) for row in rows], spare=True),
+        Column("CPU/decision", [_known(row.costs.cpu_per_decision) for row in rows], spare=True),
     ]
     words = list(rows[0].estimates) if rows else []
     results = [column for nth, word in enumerate(words) for column in _ranked(rows, word, interval=nth == 0)]

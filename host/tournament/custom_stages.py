@@ -23,7 +23,7 @@ def load_kind(named: CustomName, folder: Path) -> str:
 
     kind = import_value(named, str(folder.absolute()))
     if not isinstance(kind, Kind):
-        raise named.refused(f"is no Kind but {type(kind).__name__}", "see docs/adding-a-stage.md")
+        raise named.refused(f"is not a Kind but a {type(kind).__name__}", "see docs/adding-a-stage.md")
     if not re.fullmatch("[a-z][a-z0-9-]{0,30}", kind.name) or kind.config().kind != kind.name:
         hint = f'small letters, digits and -, and its config says kind: Literal["{kind.name}"] = "{kind.name}"'
         raise named.refused(f"is called {kind.name!r}, and its config {kind.config().kind!r}", hint)
@@ -39,7 +39,7 @@ def load_ranking(named: CustomName, folder: Path) -> str:
 
     ranking = import_value(named, str(folder.absolute()))
     if not isinstance(ranking, Ranking):
-        raise named.refused(f"is no Ranking but {type(ranking).__name__}", "see docs/adding-a-stage.md")
+        raise named.refused(f"is not a Ranking but a {type(ranking).__name__}", "see docs/adding-a-stage.md")
     if not re.fullmatch("[a-z][a-z0-9_]{0,30}", ranking.name):
         raise named.refused(f"is called {ranking.name!r}", "small letters, digits and _ make a ranking's name")
     if RANKINGS.setdefault(ranking.name, ranking) is not ranking:

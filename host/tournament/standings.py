@@ -19,6 +19,18 @@ NAMED = 5  # bots at most in one sentence; of more bots, only the first and the 
 UNKNOWN = Estimate(None)
 
 
+class Costs(NamedTuple):
+    """The faults of a bot in a stage, and the time it used."""
+
+    faults: int
+    faults_by_kind: dict[str, int]
+    p99: float | None  # seconds; 99 of 100 answers were not slower
+    cpu_per_decision: float | None  # seconds
+    benched: int  # number of fixtures in which it was benched
+    pauses: int  # how often it was frozen while other bots were thinking
+    pondered: float  # seconds that it computed before it was frozen
+
+
 class Row(NamedTuple):
     """The row of one bot. A value that is not known yet is None, for example an interval after a single tourney."""
 
@@ -27,24 +39,12 @@ class Row(NamedTuple):
     language: str
     author: str
     kind: str  # of the stage
+    mirror: bool  # whether tables shared their deals
     tables: int
     wins: float | None  # None if wins do not rank; not a whole number if equal bots share a win
-    rate: float | None  # of tables won, 0 to 1
-    score: float | None  # counted by the games themselves: the sum of hands, or mean chips
-    low: float | None  # the 95 % interval of the value that ranks first
-    high: float | None
-    score_low: float | None  # the 95 % interval of the score, if it is a mean
-    score_high: float | None
-    faults: int
-    faults_by_kind: dict[str, int]
-    p99: float | None  # seconds; 99 of 100 answers were not slower
-    cpu_per_decision: float | None  # seconds
-    benched: int  # number of fixtures in which it was benched
+    estimates: Mapping[str, Estimate]  # by the names in `rank_by`, in their order
+    costs: Costs
     note: str = ""
-    pauses: int = 0  # how often it was frozen while other bots were thinking
-    pondered: float = 0.0  # seconds that it computed before it was frozen
-    mirror: bool = False  # whether tables shared their deals
-    estimates: Mapping[str, Estimate] = {}  # by the names in `rank_by`, in their order
 
     @property
     def ranking(self) -> Ranking:
@@ -55,6 +55,31 @@ class Row(NamedTuple):
     def first(self) -> Estimate:
         """The value of the bot in the first ranking."""
         return next(iter(self.estimates.values()))
+
+    @property
+    def points(self) -> Estimate:
+        """The score counted by the games themselves: the sum of hands, or mean chips."""
+        return next(estimate for word, estimate in self.estimates.items() if RANKINGS[word].points)
+
+    @property
+    def rate(self) -> float | None:
+        """The share of tables won, 0 to 1; None if wins do not rank."""
+        return next((estimate.value for word, estimate in self.estimates.items() if RANKINGS[word].counted), None)
+
+    def flat(self) -> dict[str, Any]:
+        """Return the row as one flat dict, with the keys of JSON and CSV in their order."""
+        costs = self.costs._asdict()
+        late = {key: costs.pop(key) for key in ("pauses", "pondered")}
+        own = {
+            word + end: value
+            for word, estimate in self.estimates.items()
+            if not RANKINGS[word].in_row
+            for end, value in (("", estimate.value), ("_low", estimate.low), ("_high", estimate.high))
+        }
+        known = {key: getattr(self, key) for key in ("rank", "bot", "language", "author", "tables", "wins", "rate")}
+        ranked = {"score": self.first.value, "low": self.first.low, "high": self.first.high}
+        points = {"score_low": self.points.low, "score_high": self.points.high}
+        return known | ranked | points | costs | {"note": self.note} | late | {"points": self.points.value} | own
 
 
 class Pair(NamedTuple):
@@ -266,9 +291,6 @@ def _row(
     mine = [record for record in records if bot in record.results or bot in record.usage]
     results = [record.results[bot] for record in mine if bot in record.results]
     tables, wins = sum(result.tables for result in results), sum(result.wins for result in results)
-    rate = next((estimates[word] for word in estimates if RANKINGS[word].counted), None)
-    first = next(iter(estimates.values()))
-    points = next(estimates[word] for word in estimates if RANKINGS[word].points)
     kinds = Counter[str]()
     for record in mine:
         kinds.update(record.faults.get(bot, {}))
@@ -282,24 +304,20 @@ def _row(
         language=str(about.get("language", "")),
         author=str(about.get("author", "")),
         kind=stage.kind,
-        tables=tables,
-        wins=_whole_if_it_is(wins) if rate else None,
-        rate=rate.value if rate else None,
-        score=points.value,
-        low=first.low,
-        high=first.high,
-        score_low=points.low,
-        score_high=points.high,
-        faults=kinds.total(),
-        faults_by_kind=dict(kinds.most_common()),
-        p99=p99,
-        cpu_per_decision=cpu,
-        benched=benched,
-        note=note,
-        pauses=sum(usage.pauses for usage in used),
-        pondered=sum(usage.pondered for usage in used),
         mirror=stage.mirror,
+        tables=tables,
+        wins=_whole_if_it_is(wins) if any(RANKINGS[word].counted for word in estimates) else None,
         estimates=estimates,
+        costs=Costs(
+            faults=kinds.total(),
+            faults_by_kind=dict(kinds.most_common()),
+            p99=p99,
+            cpu_per_decision=cpu,
+            benched=benched,
+            pauses=sum(usage.pauses for usage in used),
+            pondered=sum(usage.pondered for usage in used),
+        ),
+        note=note,
     )
 
 
