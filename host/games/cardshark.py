@@ -2,7 +2,7 @@
 
 Sources: the thread "Blackjack KotH" (codegolf.stackexchange.com/questions/2698) and its author's engine. The preset
 `thread` plays the game as the thread documents it. The preset `engine2011` plays it as the engine did
-(cardshark2011.py). Where the thread says nothing or contradicts itself, `thread` follows these rules:
+(cardshark2011.py). Where the thread is incomplete or contradicts itself, `thread` follows these rules:
 
 BJ-TEN             A ten is written `T`.
 BJ-CASE            Cards are capital letters.
@@ -130,7 +130,7 @@ def allows(rules: Rules, view: AnyView, move: Move) -> bool:
 
 
 def play_hand(rules: Rules, players: list[Player], shoe: Shoe, tell: Tell) -> Generator[Request, Answer, None]:
-    """Play one hand among the players who can pay the buy-in."""
+    """Play one hand. `players` are those that can pay the buy-in."""
     dealer, shown = "", ""
     for player in players:
         player.hand, player.stake, player.stands = "", 0, False

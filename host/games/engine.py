@@ -1,4 +1,4 @@
-"""Defines what a game is, and plays one table of it: requests, answers and final scores."""
+"""Defines the type of a game, and plays one table of it: requests, answers and final scores."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol

@@ -2,7 +2,7 @@
 
 Sources: the README of Rainist/pycon-2018-banksalad-holdem, the organisers' post with three bots, and the engine (last
 commit of 2018-08-19). The preset `banksalad` plays as the engine did. The preset `standard` ranks hands as in poker
-(hands.py). Where the sources say nothing or contradict each other, these rules apply:
+(hands.py). Where the sources are incomplete or contradict each other, these rules apply:
 
 HE-START   The seats are drawn before each round, also before the first, and again after the end, as play.log shows.
 HE-ANTE    The ante is destroyed. It is not part of the pot or of total_bet_amt.

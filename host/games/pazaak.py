@@ -2,7 +2,7 @@
 
 Sources: the thread "Simple Pazaak KotH" (codegolf.stackexchange.com/questions/51731) and its author's Java controller.
 The preset `thread` plays the published rules. The preset `controller2015` plays as the controller did; it differs only
-in PZ-DECK, PZ-AT20 and PZ-DIDPLAY. Where the thread says nothing or contradicts itself, these rules apply:
+in PZ-DECK, PZ-AT20 and PZ-DIDPLAY. Where the thread is incomplete or contradicts itself, these rules apply:
 
 PZ-DECK       40 house cards; 4 side cards out of 10. (controller2015: 50 house cards; 5 side cards out of 15.)
 PZ-AT20       A bot on exactly 20 is asked like any other. (controller2015: it stands and is not asked.)

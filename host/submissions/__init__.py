@@ -1,1 +1,1 @@
-"""Turns a submitted folder into a program that can be asked."""
+"""Turns a submitted folder into a program that croupier can ask."""

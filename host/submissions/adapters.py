@@ -1,4 +1,4 @@
-"""Adapters let the original submissions play unchanged: `adapter = "simplepazaak"` in bot.toml adds files to a bot."""
+"""Lets the original submissions play unchanged: `adapter = "simplepazaak"` in bot.toml adds files to a bot."""
 
 import os
 import re
@@ -17,9 +17,9 @@ HOST = Path(__file__).parents[1]
 
 
 class Adapter(NamedTuple):
-    """A row of ADAPTERS: what a bot with this adapter plays and speaks, and how it is built and run.
+    """A row of ADAPTERS: the game, language and protocol of a bot with this adapter, and how to build and run it.
 
-    The adapter's kit is the sources in `sample_bots/adapters/NAME`. They are copied next to the bot's own files.
+    The adapter's kit is the sources in `sample_bots/adapters/NAME`. The build copies them next to the bot's own files.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Adapter(NamedTuple):
     build: Callable[[Submission, Command], list[Step]]
     run: Callable[[Submission, frozenset[str]], Command]
     lifetime: str = "fixture"
-    warm: bool = False  # whether its bots have warm starts by default
+    warm: bool = False  # whether bots with this adapter have warm starts by default
     words: tuple[tuple[str, str], ...] = ()  # (pattern in the output of the compiler, our hint)
     extra: tuple[tuple[str, str], ...] = ()  # (path in the kit, file of the package host)
 
@@ -40,7 +40,7 @@ def kit(name: str) -> Path:
 
 
 def adapted(submission: Submission) -> Submission:
-    """Return a bot with the values that its adapter sets; raise UserError if it is for another game."""
+    """Return a bot with the values that its adapter sets. Raise UserError if the adapter is for another game."""
     if not submission.spec.adapter:
         return submission
     row = ADAPTERS[submission.spec.adapter]  # bot.toml has been validated, so the adapter exists
@@ -71,7 +71,7 @@ def sources(row: Adapter) -> dict[str, Path]:
 
 
 def add_kit(submission: Submission, staged: Path) -> None:
-    """Copy the kit of a bot's adapter next to its own files; raise UserError if one exists already."""
+    """Copy the kit of a bot's adapter next to its own files. Raise UserError if the bot has a file of the same name."""
     row, conflicts = ADAPTERS[submission.spec.adapter], []
     for name, source in sorted(sources(row).items()):
         target = staged / name
@@ -101,7 +101,7 @@ RETURNING = re.compile(r"\bAction\s+getResponse\s*\(")
 
 
 def simplepazaak(submission: Submission, *options: str) -> Command:
-    """Return the command of a class of 2015. The kit's runner finds it by name, or because it is the only one."""
+    """Return the command that runs a class of 2015. The kit's runner finds the class by name, or takes the only one."""
     return (
         *java(submission.with_keys(main=RUNNER), *options),
         *([submission.spec.main] if submission.spec.main else []),
@@ -109,13 +109,13 @@ def simplepazaak(submission: Submission, *options: str) -> Command:
 
 
 def build_simplepazaak(submission: Submission, _question: Command) -> list[Step]:
-    """Compile the class and the kit, then search for the class, so that a missing class is an error of the build.
+    """Compile the class and the kit, then search for the class. So a missing class is an error of the build.
 
     The search does not instantiate the class, because its constructor could write a file.
     """
     texts = ((submission.folder / name).read_text(errors="replace") for name in submission.spec.sources)
     path = "returning:." if any(map(RETURNING.search, texts)) else "."
-    ours = (RUNNER.replace(".", "/") + ".java", "Mechanics/PazaakGameMain.java")  # javac finds what these need
+    ours = (RUNNER.replace(".", "/") + ".java", "Mechanics/PazaakGameMain.java")  # javac finds what these import
     javac = (need("javac"), "-encoding", "UTF-8", "-nowarn", "-d", "classes", "-sourcepath", path)
     return [
         Step((*javac, *ours, *submission.spec.sources)),
@@ -134,12 +134,12 @@ BANKSALAD = "runner.py"
 
 
 def build_banksalad(submission: Submission, _question: Command) -> list[Step]:
-    """Load turn.py once, so that a missing `bet` is an error of the build, with file and line."""
+    """Load turn.py once. So a missing `bet` is an error of the build, with file and line."""
     return [Step((*script(submission, BANKSALAD), "--check", submission.spec.entry))]
 
 
 def run_banksalad(submission: Submission, _files: frozenset[str]) -> Command:
-    """Run the kit's runner: it loads turn.py and interrupts `bet` just before the time limit."""
+    """Run the kit's runner. It loads turn.py and interrupts `bet` just before the time limit."""
     return (*script(submission, BANKSALAD), submission.spec.entry, f"{submission.limits.move:g}")
 
 

@@ -1,4 +1,4 @@
-"""Imports untrusted submissions: regular files only; links are not followed, and nothing is written outside the target."""
+"""Imports untrusted submissions: copies regular files only, follows no links, and writes nothing outside the target."""
 
 import bz2
 import gzip
@@ -38,11 +38,11 @@ UNPACK_CPU_S = 20
 UNPACK_MEMORY_BYTES = 2 * GIB
 
 BROKEN = (zipfile.BadZipFile, tarfile.TarError, RuntimeError, EOFError, OSError, ValueError, zlib.error, lzma.LZMAError)
-"""What the libraries raise for an archive that is damaged, encrypted or packed by an unknown method."""
+"""The exceptions of the libraries for an archive that is damaged, encrypted or packed by an unknown method."""
 
 
 def import_submission(submission: Path, target: Path, name: str | None) -> Path:
-    """Copy a file, a folder or an archive into `target`; return the copy. Raise UserError, naming a file that is not allowed."""
+    """Copy a file, a folder or an archive into `target`. Return the copy. Raise UserError that names a file not allowed."""
     try:
         status = submission.lstat()
     except OSError as missing:
@@ -73,7 +73,10 @@ def import_submission(submission: Path, target: Path, name: str | None) -> Path:
 
 
 def _in_child_process(archive: Path, unpack: Callable[[], None]) -> None:
-    """Unpack in a child process with limits: a crafted header can cost any amount of time and memory."""
+    """Unpack in a child process with limits. Raise UserError if it fails.
+
+    A crafted header can make the libraries use any amount of time and memory.
+    """
     with tempfile.TemporaryFile() as problems_file:
         child = os.fork()
         if not child:
@@ -99,7 +102,7 @@ def _in_child_process(archive: Path, unpack: Callable[[], None]) -> None:
 
 
 def _called(submission: Path, name: str) -> str:
-    """Return the name of a submission; raise UserError for a name that a bot cannot have."""
+    """Return the name of a submission. Raise UserError for a name that a bot cannot have."""
     try:
         return bot_name(name)
     except InvalidValue as wrong:
@@ -150,7 +153,7 @@ def _from_zip(path: Path) -> Iterator[File]:
                     raise refusal(entry.filename, f"is {archive_kind(mode)}")
                 if entry.file_size > MAX_FILE_BYTES:
                     raise refusal(entry.filename, f"is larger than {MAX_FILE_BYTES // MIB} MiB")
-                with archive.open(entry) as file:  # the stated size can be wrong: read no more than allowed
+                with archive.open(entry) as file:  # the stated size can be wrong, so limit the read
                     yield entry.filename, file.read(MAX_FILE_BYTES + 1), bool(mode & 0o111)
     except BROKEN as broken:
         raise refusal(path, f"cannot be unpacked: {escape_control_chars(str(broken))[:200]}") from broken
@@ -160,7 +163,7 @@ def _from_tar(path: Path, opened: Callable[[Path], Any]) -> Iterator[File]:
     try:
         with tempfile.TemporaryFile() as plain:
             _extract(path, opened, plain)
-            # tarfile.data_filter is not used: it accepts links and absolute paths, which we refuse by name, and no zip has it
+            # tarfile.data_filter is not used: it accepts links and absolute paths, which we refuse by name. Zips have no filter.
             with tarfile.open(fileobj=plain, mode="r:") as archive:
                 for entry in archive:
                     if entry.isdir() or _left_out(entry.name):
@@ -176,7 +179,7 @@ def _from_tar(path: Path, opened: Callable[[Path], Any]) -> Iterator[File]:
 
 
 def _extract(path: Path, opened: Callable[[Path], Any], plain: IO[bytes]) -> None:
-    """Decompress a tar up to a limit before it is read: its headers too can state any size."""
+    """Decompress a tar up to a limit before it is read, because its headers can state any size."""
     room = MAX_FOLDER_BYTES + MAX_FILES * 4096
     with opened(path) as packed:
         while chunk := packed.read(MIB):
@@ -188,7 +191,7 @@ def _extract(path: Path, opened: Callable[[Path], Any], plain: IO[bytes]) -> Non
 
 
 def _left_out(name: str) -> bool:
-    """Return whether a file was left by a tool and is not part of a bot."""
+    """Return whether a tool left this file behind. Such a file is not part of a bot."""
     return bool({*PurePosixPath(name).parts} & {*IGNORED_NAMES, "__MACOSX"})
 
 

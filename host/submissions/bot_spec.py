@@ -1,4 +1,4 @@
-"""A submitted bot: the keys of its bot.toml, the submission they came with, and the program that is built from it."""
+"""Declares a submitted bot: the keys of its bot.toml, the submission, and the program that croupier builds from it."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -28,13 +28,16 @@ from protocols import PROTOCOLS
 MANIFEST = "bot.toml"
 
 MAX_NAME_CHARS = 40
-MAX_AMOUNT_CHARS = 40  # characters of a number with its unit
+MAX_AMOUNT_CHARS = 40  # length of a number with its unit
 
 
 def amount_of(
     read: Callable[[str], float], units: Iterable[str], usual: tuple[str, str], step: int, most: float
 ) -> Callable[[Any], float]:
-    """Return the check of a value with a unit; `usual` are two units, the second `step` times smaller."""
+    """Return the check of a value with a unit. It raises InvalidValue for a wrong value.
+
+    `usual` has two units for hints; the second is `step` times smaller. `most` is the largest value, in the base unit.
+    """
 
     def check(value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -80,7 +83,7 @@ Count = Annotated[int, integer(1, 4096)]
 
 
 def format_limit(value: float) -> str:
-    """Return a limit as a file says it: a duration when it is a float, a size or number when it is an int."""
+    """Return a limit as text for a file: a float is a duration in seconds, an int a size in bytes."""
     if isinstance(value, float):
         return f"{value * 1000:g} ms" if value < 1 else f"{value:g} s"
     unit = next((unit for unit, step in reversed(BYTES.items()) if value >= step and value % step == 0), "B")
@@ -93,7 +96,7 @@ UNITLESS_LIMITS = ("tasks", "open_files", "clock")
 
 @dataclass(frozen=True)
 class RequestedLimits:
-    """A [limits] table: the fields of Limits, -1 where nothing is said."""
+    """A [limits] table: the fields of Limits. A field that the table does not set is -1."""
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
@@ -109,16 +112,16 @@ class RequestedLimits:
     open_files: Count = -1
 
     def with_defaults(self, usual: Limits) -> Limits:
-        """Return the limits, with the usual ones where this table is silent."""
+        """Return the limits. A limit that this table does not set has its value in `usual`."""
         return usual._replace(**self.given())
 
     def given(self) -> dict[str, Any]:
-        """Return what the table says."""
+        """Return the limits that the table sets."""
         return {each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) != -1}
 
 
 def bot_name(value: Any) -> str:
-    """Return the name of a bot; raise InvalidValue for one that could be mistaken for a path, an option or a sample."""
+    """Return the name of a bot. Raise InvalidValue for a name that looks like a path, an option or a sample bot."""
     name = plain_string(value)
     if len(name) > MAX_NAME_CHARS:
         raise InvalidValue("C009", f"is longer than {MAX_NAME_CHARS} characters")
@@ -132,13 +135,13 @@ def bot_name(value: Any) -> str:
 
 
 def unsafe_name(path: str) -> bool:
-    """Return whether a name could be mistaken for an option or a command, or cannot be printed."""
+    """Return whether a name looks like an option or a command, or cannot be printed."""
     parts = PurePosixPath(path).parts
     return not path.isprintable() or any(c in path for c in "\"'\\`") or any(part[0] in "-@" for part in parts)
 
 
 def file_name(value: Any) -> str:
-    """Return a path inside the bot's folder; raise InvalidValue for one that leads out of it."""
+    """Return a path inside the bot's folder. Raise InvalidValue for a path outside it, or for an unsafe name."""
     path = PurePosixPath(plain_string(value))
     if path.is_absolute() or ".." in path.parts:
         raise InvalidValue("C009", "leads out of the bot's folder")
@@ -148,11 +151,14 @@ def file_name(value: Any) -> str:
 
 
 SET_BY_CROUPIER = re.compile(r"CROUPIER_SEED|LD_.*|GCONV_PATH|LOCPATH")
-"""All but the first have a program load what they name, before its own first line: also those that start the bot."""
+"""Variables that a bot may not set. Each of them but the first makes a program load a file before its own first line.
+
+The programs that start the bot would load it too.
+"""
 
 
 def environment(value: Any) -> dict[str, str]:
-    """Return variables that a bot may set for itself."""
+    """Return the variables that a bot sets for itself. Raise InvalidValue for a name or a value that is not allowed."""
     if not isinstance(value, dict):
         raise InvalidValue("C006", "is not a table", 'env = { LANG = "C.UTF-8" }')
     for name, text in value.items():
@@ -187,7 +193,7 @@ class BotSpec:
     """The keys of a bot.toml: their types, their limits and their defaults. An empty value means "not given".
 
     `host/submissions/discovery.py` checks the names of languages, compilers and adapters, and keys that exclude each
-    other. It fills in what the file may leave out: name, game, language, sources and entry.
+    other. It fills in the keys that the file may leave out: name, game, language, sources and entry.
     """
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
@@ -219,7 +225,7 @@ class BotSpec:
 
 
 def limits_exceeded(spec: BotSpec, granted: Limits, toml: Toml) -> list[Problem]:
-    """Return what a bot asks for beyond what it is granted."""
+    """Return a problem for each limit of a bot that exceeds the granted limit."""
     problems = []
     for key, asked in spec.limits.given().items():
         most = getattr(granted, key)
@@ -236,14 +242,14 @@ def limits_exceeded(spec: BotSpec, granted: Limits, toml: Toml) -> list[Problem]
 
 
 class Submission(NamedTuple):
-    """A bot as its author handed it in: where its files are, and what is known of it before anything of it runs."""
+    """A bot as its author handed it in: its files, and the facts that croupier knows before it runs any of them."""
 
     spec: BotSpec
-    folder: Path  # where its files are
+    folder: Path  # the folder of its files
     files: tuple[str, ...]  # regular files only, relative to the folder, sorted
-    limits: Limits = Limits()  # what it asks for, at most what is granted
+    limits: Limits = Limits()  # the requested limits, not above the granted ones
     manifest: str = ""  # the path of its bot.toml, for messages; empty for a single file
-    wheels: Path | None = None  # a folder with the packages it requires, when they have been downloaded already
+    wheels: Path | None = None  # the folder of the required packages, if they are already downloaded
 
     @property
     def name(self) -> str:
@@ -256,15 +262,15 @@ class Submission(NamedTuple):
 
 
 class BuiltBot(NamedTuple):
-    """A bot that can be asked: plain values, the same on every machine that has the folder."""
+    """A bot that is ready to be asked: plain values, equal on every machine that has the folder."""
 
     spec: BotSpec  # its protocol is never empty here
     argv: tuple[str, ...]
     folder: str  # on the host, read-only for the bot
-    sha256: str  # of everything it is made from
+    sha256: str  # hash of everything that the bot is built from
     env: tuple[tuple[str, str], ...] = ()
     limits: Limits = Limits()
-    warm: tuple[str, ...] = ()  # the command of the interpreter that forks it for every start; empty = each is cold
+    warm: tuple[str, ...] = ()  # the command of the interpreter that forks the bot for each start; () = cold starts
 
     @property
     def name(self) -> str:
@@ -277,9 +283,9 @@ class BuiltBot(NamedTuple):
 
     @property
     def warm_words(self) -> int:
-        """How many words of its command are those of the interpreter that is kept and forks it; 0 = each start is cold."""
+        """The number of words at the start of the command that start the forking interpreter; 0 if each start is cold."""
         return len(self.warm)
 
     def command(self, kept: int) -> list[bytes]:
-        """Return its command; the first `kept` words are those of the interpreter that is kept."""
+        """Return the bot's command. Its first `kept` words are those of the forking interpreter."""
         return [word.encode() for word in (*self.warm[:kept], *self.argv[kept:])]

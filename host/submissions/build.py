@@ -36,26 +36,26 @@ from protocols.wire import FaultKind
 BUILD_LIMITS = Limits(
     move=120, cpu=120, memory=2 * GIB, tasks=256, output=32 * KIB, files=256 * MIB, open_files=1024, state=0
 )
-OPTIONAL_STEP_TIMEOUT_S = 20.0  # seconds for a step that may fail
+OPTIONAL_STEP_TIMEOUT_S = 20.0  # for a step that may fail
 MAX_FILES, MAX_FILE_BYTES, MAX_FOLDER_BYTES = 10_000, 64 * MIB, 256 * MIB
-MAX_FOLDER_DEPTH = 40  # folders in folders
+MAX_FOLDER_DEPTH = 40  # levels of nested folders
 ELF_MAGIC = b"\x7fELF"
 LIMIT_MESSAGES = {
     FaultKind.MEMORY: f"took more than {BUILD_LIMITS.memory // GIB} GiB of memory",
     FaultKind.FLOOD: "left far too many files, too large, too deep or in folders that cannot be looked into, or a full disk",
 }
-MAX_PATH_BYTES = 2000  # bytes
+MAX_PATH_BYTES = 2000  # of a path relative to the bot's folder
 SCRATCH_BYTES = 512 * MIB
-RESERVED_DISK_BYTES = GIB  # bytes of the disk that no build may take; half of what there is, where that is less
-COMPILER_LINES_SHOWN = 30  # lines of a compiler
-MAX_LOG_CHARS = 64 << 10  # characters that go with what is wrong
+RESERVED_DISK_BYTES = GIB  # free disk space that a build must leave; half of the free space if that is less
+COMPILER_LINES_SHOWN = 30  # lines of compiler output in an error message
+MAX_LOG_CHARS = 64 << 10  # characters of the build log in a Problem
 
 
 def copy(source: Path, target: Path) -> None:
     """Copy the regular files of a folder. Raise UserError (exit code 4) if there are too many, or if one is too large.
 
-    Strangers may have written the source, so each file is opened once, without following links, and examined through
-    its descriptor. Anything that is not a regular file or folder is skipped.
+    An untrusted program may have written the source. So each file is opened once, without following links, and examined
+    through its descriptor. Everything else than regular files and folders is skipped.
     """
     total = count = 0
     for folder, _folders, names, at in os.fwalk(source, follow_symlinks=False):
@@ -68,7 +68,7 @@ def copy(source: Path, target: Path) -> None:
             try:
                 descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
             except OSError:
-                continue  # a link, or gone
+                continue  # a link, or removed
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 os.close(descriptor)
@@ -81,14 +81,15 @@ def copy(source: Path, target: Path) -> None:
             content = read_bounded(descriptor)
             with copied.open("xb") as written:
                 written.write(content)
-            # a linker may not set modes by name where only Landlock stands between a build and its user's files
+            # At the Landlock level, a linker cannot make its output executable: setting a mode by name is denied there,
+            # because nothing else protects the user's files.
             copied.chmod(0o755 if status.st_mode & 0o100 or content.startswith(ELF_MAGIC) else 0o644)
-            # a class-data archive knows its jar by the time it was written
+            # Keep the time of each file: a class-data archive is valid only for a jar with the modification time it stored.
             os.utime(copied, ns=(status.st_mtime_ns, status.st_mtime_ns))
 
 
 def read_bounded(descriptor: int) -> bytes:
-    """Return a file's content, at most the largest allowed: it may grow while it is read."""
+    """Return a file's content, at most MAX_FILE_BYTES: the file may grow while it is read."""
     with os.fdopen(descriptor, "rb") as file:
         return file.read(MAX_FILE_BYTES)
 
@@ -106,29 +107,29 @@ def fingerprint(folder: Path) -> Iterator[bytes]:
             yield data
 
 
-# The sha256 of a bot covers the two texts below, and journals name bots by their sha256. The words in them are those of
-# the first version and stay as they are when a class or a key gets another name. A key that was added later appears only
-# where it has another value than its default.
+# The sha256 of a bot covers the text of `hashed_spec`, and the name of its folder covers that of `hashed_steps`. Journals
+# identify bots by their sha256. So the words in these texts are those of the first version: do not change them when a
+# class or a key is renamed. A key that was added later appears only if its value is not the default.
 
 HASHED_LIMITS = (
     "Limits(move=1.0, startup=10.0, cpu=1.0, cpu_table=86400.0, memory=536870912, tasks=64, output=4096, "
     "state=1048576, files=16777216, open_files=64, clock='wall')"
 )
-"""Stands for the limits of every bot: they are not part of its sha256."""
+"""A placeholder for the limits of every bot. The sha256 of a bot does not depend on its limits."""
 
 FIRST_KEYS = (
     *("author", "game", "protocol", "sources", "entry", "main", "run", "build", "compiler", "adapter", "heap"),
     *("python", "requires", "env", "needs", "parallel_tables", "table_ids", "lifetime", "warm", "state"),
     "state_lifetime",
 )
-"""The keys of bot.toml of the first version, in the order in which they are spelled after name and language."""
+"""The keys of bot.toml in the first version, in the order in which the hashed text has them after name and language."""
 
 FIRST_NAMES = {"parallel_tables": "abreast", "table_ids": "tables"}
-"""What keys of the first version were called then, where they have another name today."""
+"""The names in the first version of keys that have been renamed."""
 
 
 def hashed_spec(submission: Submission) -> str:
-    """Return the text of a submission that its bot's sha256 covers: without its folder, its limits and its wheels."""
+    """Return the text of a submission for its bot's sha256. It leaves out the folder, the limits and the wheels."""
     spec = submission.spec
     head = {"name": spec.name, "folder": Path(), "files": submission.files, "language": spec.language}
     keys = {FIRST_NAMES.get(key, key): getattr(spec, key) for key in FIRST_KEYS} | {"env": tuple(spec.env.items())}
@@ -141,27 +142,27 @@ def hashed_spec(submission: Submission) -> str:
 
 
 def hashed_steps(steps: Iterable[Step]) -> str:
-    """Return the text of a build's steps that names the folder of what it makes."""
+    """Return the text of a build's steps. Its hash is part of the name of the folder of the built bot."""
     words = (f"Step(command={step.command!r}, optional={step.optional!r})" for step in steps)
     return f"[{', '.join(words)}]"
 
 
 def protocol_of(submission: Submission) -> str:
-    """Return the protocol a bot speaks: its own, else its game's."""
+    """Return the protocol of a bot: its own, else its game's."""
     return submission.spec.protocol or (
         GAMES[submission.spec.game].protocol if submission.spec.game in GAMES else "argv"
     )
 
 
 def question_of(submission: Submission) -> tuple[str, ...]:
-    """Return the arguments of a first question, for the step that archives what it loads."""
+    """Return the arguments of a first question, for the build step that archives the classes it loads; () for none."""
     if protocol_of(submission) != "argv" or submission.spec.game not in GAMES:
         return ()
     return tuple(word.decode() for word in argv_protocol.ask(GAMES[submission.spec.game].examples[0]))
 
 
 def steps_of(submission: Submission) -> list[Step]:
-    """Return how a bot is built: its own commands, else its adapter's or its language's."""
+    """Return the steps that build a bot: its own commands, else those of its adapter or its language."""
     if submission.spec.build:
         return own_build(submission)
     kind = ADAPTERS[submission.spec.adapter] if submission.spec.adapter else LANGUAGES[submission.spec.language]
@@ -172,12 +173,12 @@ def steps_of(submission: Submission) -> list[Step]:
 
 
 def warm_start(submission: Submission) -> tuple[str, ...]:
-    """Return the command of a bot's warm start; empty where each start is cold."""
+    """Return the command of a bot's warm start; () if each start is cold."""
     return default_command(submission.with_keys(protocol=protocol_of(submission))) if submission.spec.warm else ()
 
 
 def reason_not_warm(submission: Submission) -> str:
-    """Return why a bot that asks for a warm start has none."""
+    """Return the reason why a bot that requests a warm start has none."""
     return LANGUAGES[submission.spec.language].reason_not_warm(submission.with_keys(protocol=protocol_of(submission)))
 
 
@@ -189,8 +190,8 @@ def format_step(step: Step) -> str:
 async def build(submission: Submission, level: Level, *, force: bool = False) -> BuiltBot:
     """Build the bot in a sandbox of this level, or return it from the cache.
 
-    Raise UserError: exit code 6 if a toolchain is missing, 4 if it does not build (with the compiler's output), 3 if
-    its bot.toml contradicts its adapter.
+    Raise UserError: exit code 6 if a program is not installed, 4 if the bot does not build (with the compiler's output),
+    3 if its bot.toml contradicts its adapter.
     """
     submission = adapted(submission)
     language = LANGUAGES[submission.spec.language]
@@ -211,7 +212,7 @@ async def build(submission: Submission, level: Level, *, force: bool = False) ->
         what = hashlib.sha256(hashed_spec(submission).encode())
         for part in fingerprint(staged):
             what.update(part)
-        sha256 = what.hexdigest()  # the same on every machine; what comes of it is this machine's
+        sha256 = what.hexdigest()  # equal on every machine; the result of the build depends on this machine
         made_by = hashlib.sha256(f"({sha256!r}, {hashed_steps(steps)}, {_versions(steps)!r})".encode())
         built = store / made_by.hexdigest()[:32]
         if force and built.exists():
@@ -236,7 +237,7 @@ async def build(submission: Submission, level: Level, *, force: bool = False) ->
 
 
 def _refuse_missing_programs(submission: Submission) -> None:
-    """Raise UserError with exit code 6 when a program that the bot needs is not installed."""
+    """Raise UserError (exit code 6) if a program that the bot needs is not installed."""
     language = LANGUAGES[submission.spec.language]
     if lacks := missing(submission):
         hint = f"apt install {language.package}" if language.package else "install it, or take it out of `needs`"
@@ -255,7 +256,7 @@ def _move_to(built: Path, staged: Path, finished: Path, state_name: str) -> None
     try:
         finished.rename(built)
     except OSError:
-        if not built.exists():  # else another process has built the same
+        if not built.exists():  # else another process has built the same bot
             raise
 
 
@@ -263,7 +264,8 @@ def _move_to(built: Path, staged: Path, finished: Path, state_name: str) -> None
 async def _build_folder(store: Path) -> AsyncIterator[Path]:
     """Create a folder to build in, and remove the build folders of croupier processes that were killed.
 
-    The process that uses a folder holds its lock. `rm` removes them: a build may nest folders too deep for Python.
+    The process that uses a folder holds its lock. The program `rm` removes folders, because a build may nest folders too
+    deep for Python.
     """
     with ExitStack() as held:
         with _locked(store / ".lock"):
@@ -284,13 +286,13 @@ async def _remove(folders: list[Path]) -> None:
         paths = list(map(str, folders))
         await trio.run_process(
             ["/bin/chmod", "-Rf", "u+rwX", "--", *paths], check=False
-        )  # a guest may have closed some
+        )  # a build may have removed permissions
         await trio.run_process(["/bin/rm", "-rf", "--", *paths], check=False)
 
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock that each process takes only for a moment."""
+    """Hold the lock of a file. Each process holds it only briefly."""
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -317,7 +319,7 @@ def _try_lock(folder: Path) -> Iterator[bool]:
 
 
 def _create_state_file(place: Path) -> None:
-    """Create the file on which the state file is mounted."""
+    """Create the empty file over which the sandbox mounts the state file. Raise UserError if a folder has its name."""
     if place.is_dir():
         raise UserError(
             [Problem("B016", escape_control_chars(place.name), "is its state file, and its build makes it a folder")], 4
@@ -326,7 +328,7 @@ def _create_state_file(place: Path) -> None:
 
 
 class File(NamedTuple):
-    """One of a bot's own files."""
+    """A file of a bot's submission."""
 
     name: str  # relative to its folder
     executable: bool
@@ -334,7 +336,7 @@ class File(NamedTuple):
 
 
 def files_of(submission: Submission) -> Iterator[File]:
-    """Yield a bot's own files, following no link."""
+    """Yield the files of a bot's submission without following links. Raise UserError if one is not a regular file."""
     for name in submission.files:
         descriptor = os.open(submission.folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         mode = os.fstat(descriptor).st_mode
@@ -345,7 +347,7 @@ def files_of(submission: Submission) -> Iterator[File]:
 
 
 def copy_files(files: Iterable[File], folder: Path) -> None:
-    """Write a bot's files into a folder; their times tell nothing."""
+    """Write a bot's files into a folder. Set their modification times to 0, so that they carry no information."""
     for file in files:
         target = folder / file.name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -356,7 +358,7 @@ def copy_files(files: Iterable[File], folder: Path) -> None:
 
 
 def _versions(steps: list[Step]) -> list[str]:
-    """Return what identifies the toolchain: the real path, size and modification time of each program of the build."""
+    """Return the identity of the toolchain: the real path, size and modification time of each program of the build."""
     versions = []
     for step in steps:
         path = Path(tool(step.command[0]) or step.command[0]).resolve()

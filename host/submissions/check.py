@@ -20,12 +20,12 @@ from host.submissions.preflight import warm_mismatch
 from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind, Move
 
-WARNING_SHARE = 0.5  # of a limit: a slower or busier machine may then be too much
-MAX_LINE_CHARS = 76  # of what a line says
+WARNING_SHARE = 0.5  # of a limit; above it, the bot may exceed the limit on a slower or busier machine
+MAX_LINE_CHARS = 76  # of the text of a line
 
 
 class Line(NamedTuple):
-    """One line of a report: passed (✓), worth a note (!) or failed (✗); `cure` says what to do about it."""
+    """One line of a report: passed (✓), a note (!) or failed (✗). `cure` is the suggested fix."""
 
     mark: str
     what: str
@@ -57,7 +57,7 @@ class Report(NamedTuple):
         """Return the report for people."""
         head = escape_control_chars(f"{self.bot} · {self.about}").replace(
             "\n", r"\n"
-        )  # a name that is refused may be anything
+        )  # a refused name may contain any character
         shown = [
             f"{head:<70} {escape_control_chars(self.place)}".rstrip(),
             *map(str, self.lines),
@@ -72,7 +72,7 @@ class Report(NamedTuple):
 async def check_bot(
     submission: Submission, game: Game, level: Level, granted: Limits, rules: Any = None, place: str = ""
 ) -> tuple[Report, BuiltBot | None]:
-    """Check a bot. Return the report, and the built bot if it builds. Never raise for what a bot does."""
+    """Check a bot. Return the report, and the built bot if it builds. No action of the bot makes this function raise."""
     began = time.monotonic()
     about = f"{submission.spec.language} · {submission.spec.protocol or game.protocol} · {game.name}"
     lines: list[Line] = []
@@ -123,7 +123,7 @@ async def check_bot(
 
 
 def load_line(bot: BuiltBot, asked: Sample | None) -> Line:
-    """Return the line of the report about a bot's slowest answer on a busy machine."""
+    """Return the line of a report about the slowest answer of a bot on a busy machine."""
     cure = "near its limit: let it think for less, or a busy machine may be too slow for it"
     if asked is None or isinstance(asked.answer, Fault):
         return Line("!", bot.name, "no answer in time", cure)
@@ -133,7 +133,7 @@ def load_line(bot: BuiltBot, asked: Sample | None) -> Line:
     )
 
 
-# What the report says.
+# The lines of a report.
 
 
 def report_lines(bot: BuiltBot, game: Game, rules: Any, course: ConformanceResult, level: Level) -> Iterator[Line]:

@@ -1,4 +1,7 @@
-"""Asks a bot the questions of `check`: edge cases, some tables, the first questions again, other protocols if it is silent."""
+"""Asks a bot the questions of `check`: edge cases, some tables, and the first questions again.
+
+It asks a silent bot with another protocol.
+"""
 
 import os
 from collections import Counter
@@ -24,19 +27,22 @@ from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind, Move, read_move
 
 MAX_QUESTIONS = 40
-REPEATED_QUESTIONS = 20  # of them, asked once more of a fresh process
-MAX_FATAL_FAULTS = 5  # faults for which it is not accepted
-MAX_ATTEMPTS = 3  # when the machine was stalled, or a sandbox died
+REPEATED_QUESTIONS = 20  # the first questions, asked again of a fresh process
+MAX_FATAL_FAULTS = 5  # after this many fatal faults, ask no more questions
+MAX_ATTEMPTS = 3  # if the machine stalls or a sandbox dies
 SEED = b"the tables of croupier check"
 TOLERATED_FAULTS = frozenset({FaultKind.ILLEGAL, FaultKind.EXCEPTION})
-"""What is a note and no refusal: the rules say what an illegal move costs, an adapter's exception leaves its process."""
+"""Faults that are notes: a bot with such faults is accepted.
+
+The rules define the cost of an illegal move. After an exception that an adapter reports, the process keeps running.
+"""
 
 SILENT_CODES = frozenset({"B031", "B034", "B035"})
-"""The codes of a bot that may be waiting to be asked another way."""
+"""The codes of a bot that may be waiting for a question by another protocol."""
 
 
 class Sample(NamedTuple):
-    """One question, the name of its edge case ("" at a table), the answer, and the time in seconds."""
+    """One question, the name of its edge case ("" at a table), the answer, and its wall-clock time in seconds."""
 
     edge: str
     question: Question
@@ -50,10 +56,10 @@ class Conformance:
     def __init__(self, seat: Seat) -> None:
         self.seat = seat
         self.samples: list[Sample] = []
-        self.stderr = b""  # the last that it has written there
+        self.stderr = b""  # the latest part of the bot's standard error
 
     async def ask(self, question: Question, edge: str = "") -> Answer:
-        """Ask one question and return the answer. A question of another table ends the table before it."""
+        """Ask one question and return the answer. A question of another table ends the previous table."""
         last = self.samples[-1].question.table if self.samples else question.table
         before = self.seat.usage().wall
         (answer,) = await self.seat.ask(Batch([question], ended_tables=[last] if last != question.table else []))
@@ -68,7 +74,7 @@ class Conformance:
 
     @property
     def fatal(self) -> Counter[FaultKind]:
-        """The faults for which a bot is not accepted, counted."""
+        """The number of faults of each kind for which a bot is not accepted."""
         answers = [asked.answer for asked in self.samples]
         return Counter(
             answer.kind for answer in answers if isinstance(answer, Fault) and answer.kind not in TOLERATED_FAULTS
@@ -85,13 +91,13 @@ class Conformance:
         await self.ask(Question(1, 1, view), edge)
 
     async def edges(self, game: Game) -> None:
-        """Ask what is left of the edges of the rules."""
+        """Ask the edge cases that have not been asked yet."""
         for number, (edge, view) in enumerate(game.edges.items(), 1):
             if number > len(self.samples) and not self.stop_early:
                 await self.ask(Question(number, 1, view), edge)
 
     async def tables(self, game: Game, rules: Any) -> None:
-        """Play tables against the game's opening, until forty questions have been asked; the seats go round."""
+        """Play tables against the game's opening, up to MAX_QUESTIONS questions. The bot takes each seat in turn."""
         for number in range(len(game.edges) + 1, 1000):
             table, count = Table(game, rules, Luck(SEED, str(number))), 0
             while table.request:
@@ -130,7 +136,7 @@ class TestBench(NamedTuple):
     watcher: Monitor
 
     async def run(self, patience: float = float("inf")) -> Conformance | None:
-        """Seat the bot and ask it everything; None when its first answer takes longer than so many seconds."""
+        """Seat the bot and ask all questions. Return None if its first answer takes more than `patience` seconds."""
         self.home.write_state()
         async with open_seat(self.bot, self.game, self.home.sandbox, 1, self.watcher) as seat:
             exam = Conformance(seat)
@@ -143,7 +149,7 @@ class TestBench(NamedTuple):
         return exam
 
     async def repeat(self, before: Sequence[Sample]) -> tuple[Sample, ...]:
-        """Ask a fresh process of the same CROUPIER_SEED the same questions in the same order."""
+        """Ask a fresh process with the same CROUPIER_SEED the same questions in the same order."""
         self.home.write_state()
         async with open_seat(self.bot, self.game, self.home.sandbox, 1, self.watcher) as seat:
             exam = Conformance(seat)
@@ -152,11 +158,11 @@ class TestBench(NamedTuple):
         return tuple(exam.samples)
 
     async def missing_flush(self) -> ProbeResult | None:
-        """Return what a silent bot says as soon as its input is closed; None when that makes no difference."""
+        """Return the answer of a silent bot after its input is closed; None if closing makes no difference."""
         return await answer_after_end_of_input(self.bot, self.home.sandbox, self.watcher, self.game.examples[0])
 
     async def problem(self, piece: Evidence, silent: bool) -> Problem:
-        """Return what a fault is; a bot that has made no move is asked by another protocol first."""
+        """Return the problem that explains a fault. First ask a silent bot by another protocol."""
         problem = diagnose(self.bot, self.game, piece)
         if not (silent and problem.code in SILENT_CODES):
             return problem
@@ -181,14 +187,14 @@ async def run_conformance(bot: BuiltBot, game: Game, rules: Any, level: Level) -
 
 async def _run_on(room: TestBench) -> ConformanceResult:
     bot, exam = room.bot, None
-    if PROTOCOLS[bot.spec.protocol].persistent:  # is it slow to start, or does its answer wait in a buffer?
+    if PROTOCOLS[bot.spec.protocol].persistent:  # Is the bot slow to start, or is its answer still in a buffer?
         exam = await room.run(patience=bot.limits.move)
         if exam is None and (heard := await room.missing_flush()):
             asked = PROTOCOLS[bot.spec.protocol].ask(room.game.examples[0])[0].rstrip()
             piece = Evidence(bot.name, 1, 1, FaultKind.TIMEOUT, "", asked, heard.line, b"", bot.limits.move, 0.0, "")
             return ConformanceResult(problems=(diagnose(bot, room.game, piece, "B020"),))
     exam = exam or await room.run()
-    assert exam is not None  # patience without end
+    assert exam is not None  # without `patience`, `run` waits for the first answer
     again = await room.repeat(exam.samples[:REPEATED_QUESTIONS]) if not exam.fatal else ()
     pieces = first_of_each(exam.seat.evidence, exam.fatal)
     problems = [await room.problem(piece, not exam.has_moved) for piece in pieces]
@@ -203,9 +209,9 @@ async def _run_on(room: TestBench) -> ConformanceResult:
 
 
 async def under_load(exams: Sequence[tuple[BuiltBot, Game]], level: Level) -> list[Sample | None]:
-    """Ask all bots at the same time, next to one busy process per core; return the slowest answer of each.
+    """Ask all bots at the same time, next to one busy process per core. Return the slowest answer of each bot.
 
-    The result is not a verdict: no tournament runs on such a busy machine. None means that there was no answer.
+    None means that there was no answer. The result is not a verdict: no tournament runs on such a busy machine.
     """
     slowest: dict[int, Sample] = {}
 

@@ -30,21 +30,21 @@ ACCESS_DENIED = re.compile(
     r"|name resolution|Name or service not known|SocketException|UnknownHostException"
     r"|No such file or directory: '/(?!bot/|tmp/)[^']*'"
 )
-"""What programs print when the sandbox denies an operation."""
+"""The messages of programs when the sandbox denies an operation."""
 
 WRITE_DENIED = re.compile(r"Read-only file system|Permission denied: '(?!/)")
-"""What they print when they may not write into their own folder; the second message comes with Landlock."""
+"""The messages of programs when they cannot write into their own folder. The second one is the message with Landlock."""
 
 SYMPTOMS = {symptom.code: symptom for row in LANGUAGES.values() for symptom in row.symptoms}
 OUTPUT_PATTERNS: Mapping[str, re.Pattern[str]] = {code: symptom.pattern for code, symptom in SYMPTOMS.items()} | {
     "B037": ACCESS_DENIED
 }
-"""What a runtime prints before it gives up, by error code."""
+"""The messages that a runtime prints before it exits, by error code."""
 
 EXPLAINED_FAULTS = frozenset(
     {FaultKind.CRASH, FaultKind.EXIT, FaultKind.EXTRA, FaultKind.UNREADABLE, FaultKind.TIMEOUT}
 )
-"""The faults that a runtime may have explained in its output."""
+"""The faults whose cause may be in the output of a runtime."""
 
 FLUSHES = " · ".join(row.flush for row in LANGUAGES.values() if row.flush)
 HINTS = {
@@ -62,12 +62,12 @@ HINTS = {
     "B037": "bots have no network and see only their folder: what it needs must lie there",
     "B038": "an answer is one short line; remarks belong to stderr",
 }
-MAX_SHOWN_CHARS = 200  # characters of an answer that are shown
-STDERR_LINES_SHOWN = 5  # of standard error
+MAX_SHOWN_CHARS = 200  # of an answer, or of a line of standard error
+STDERR_LINES_SHOWN = 5  # the last lines of standard error
 
 
 def diagnose(bot: BuiltBot, game: Game, piece: Evidence, code: str = "") -> Problem:
-    """Return the explanation of a fault; `code` is set if the caller already knows the cause."""
+    """Return the explanation of a fault. The caller sets `code` if it already knows the cause."""
     stderr = escape_control_chars(piece.stderr.decode(errors="replace"))
     code = code or code_of(piece)
     shown = [f"asked: {escape_control_chars(piece.question.decode(errors='replace'))}"]
@@ -79,7 +79,7 @@ def diagnose(bot: BuiltBot, game: Game, piece: Evidence, code: str = "") -> Prob
 
 
 def code_of(piece: Evidence) -> str:
-    """Return the code of a fault. The output of the runtime counts more than the way the process ended."""
+    """Return the code of a fault. The output of the runtime takes precedence over the way the process ended."""
     if piece.kind == FaultKind.TIMEOUT and piece.raw:
         return "B025"  # its output has no newline
     if piece.kind == FaultKind.CRASH and "signal" not in piece.ended:
@@ -107,7 +107,7 @@ def hint_of(code: str, bot: BuiltBot, game: Game, piece: Evidence) -> str:
 
 
 def hint_of_denied_access(bot: BuiltBot, words: bytes) -> str:
-    """Return the suggested fix for a denied operation; `words` is what the bot printed."""
+    """Return the suggested fix for a denied operation; `words` is the output of the bot."""
     if not WRITE_DENIED.search(words.decode(errors="replace")):
         return HINTS["B037"]
     kept = (
@@ -162,7 +162,7 @@ def _access_denied(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
 
 
 def _runtime_message(code: str, piece: Evidence) -> str:
-    """Return what a runtime's own output says about a fault."""
+    """Return the message about a fault, from the output of the runtime."""
     lines = escape_control_chars((piece.stderr + piece.raw).decode(errors="replace")).splitlines()
     line = next((line for line in lines if SYMPTOMS[code].pattern.search(line)), "")
     return SYMPTOMS[code].message(piece, line.strip()[:MAX_SHOWN_CHARS])
@@ -200,6 +200,6 @@ MESSAGES: Mapping[str, Callable[[BuiltBot, Game, Evidence], str]] = {
 
 
 def first_of_each(evidence: Sequence[Evidence], kinds: Iterable[str]) -> list[Evidence]:
-    """Return the first piece of evidence of each kind of fault that has left any."""
+    """Return the first piece of evidence of each kind of fault; leave out kinds without evidence."""
     pieces = {piece.kind: piece for piece in reversed(evidence)}
     return [pieces[kind] for kind in kinds if kind in pieces]

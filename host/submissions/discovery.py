@@ -32,7 +32,7 @@ from host.submissions.languages import ANY, LANGUAGES, Language, language_of, la
 from host.submissions.sample_bots import sample, samples
 
 DEFAULT_LIMITS = Limits()
-MAX_PROBLEMS_SHOWN = 20  # of one bot.toml; a stranger can write thousands
+MAX_PROBLEMS_SHOWN = 20  # of one bot.toml; an untrusted author can write a file with thousands
 
 
 def load_submission(path: Path, granted: Limits = DEFAULT_LIMITS) -> Submission:
@@ -72,7 +72,7 @@ class Entry(NamedTuple):
 
 
 def discover(patterns: Sequence[str], base: Path, game: str = "", granted: Limits = DEFAULT_LIMITS) -> list[Entry]:
-    """Return the bots that match the patterns, each once, in the order of the patterns, with their problems."""
+    """Return the bots that match the patterns, with their problems: each bot once, in the order of the patterns."""
     found = [_load_entry(place, game, granted) for place in expand_patterns(patterns, base, game)]
     for name, count in Counter(entry.submission.name for entry in found if entry.submission).items():
         if count > 1:
@@ -107,7 +107,7 @@ def refuse_broken(entered: Sequence[Entry]) -> None:
 def load_submissions(
     patterns: Sequence[str], base: Path, game: str = "", granted: Limits = DEFAULT_LIMITS
 ) -> list[Submission]:
-    """Return the bots that match the patterns, each once, in their order. Raise UserError with all problems."""
+    """Return the bots that match the patterns, each once, in the order of the patterns. Raise UserError with all problems."""
     found = discover(patterns, base, game, granted)
     refuse_broken(found)
     return [entry.submission for entry in found if entry.submission]
@@ -119,7 +119,7 @@ def count_word(count: int) -> str:
 
 
 def expand_patterns(patterns: Sequence[str], base: Path, game: str = "") -> list[Path]:
-    """Return the files and folders that patterns mean, each once: globs from `base`, and `sample:NAME`.
+    """Return the files and folders that match the patterns, each once. A pattern is a glob from `base` or `sample:NAME`.
 
     Hidden files and READMEs are not bots. Raise UserError for a name that does not exist; a glob may match nothing.
     """
@@ -257,7 +257,7 @@ def _from_folder(folder: Path, contents: FileTree, granted: Limits) -> Submissio
 
 
 def _read_spec(folder: Path, contents: FileTree) -> tuple[Toml, BotSpec]:
-    """Return what a folder's bot.toml says, as text and as values; raise UserError with all that is wrong in it."""
+    """Return a folder's bot.toml, as text and as values. Raise UserError (exit code 3) with all its problems."""
     if MANIFEST not in contents.modes:
         return Toml(contents.where(""), {}, {}), BotSpec()
     problems: list[Problem] = []
@@ -290,12 +290,12 @@ def _unknown_names(toml: Toml) -> list[Problem]:
 
 
 def adapter_of(spec: BotSpec) -> Adapter | None:
-    """Return the adapter that a bot.toml names; None when it names none."""
+    """Return the adapter that a bot.toml names; None if it names none."""
     return ADAPTERS.get(spec.adapter)
 
 
 def contradictions(spec: BotSpec, language: str, toml: Toml) -> list[Problem]:
-    """Return a problem for each key that does not go with the language, the adapter or the protocol."""
+    """Return a problem for each key that contradicts the language, the adapter, the protocol or another key."""
     problems = []
 
     def against(key: str, message: str, hint: str) -> None:
@@ -327,7 +327,7 @@ def contradictions(spec: BotSpec, language: str, toml: Toml) -> list[Problem]:
     return problems
 
 
-# Keys that bot.toml does not set.
+# Values for keys that bot.toml does not set.
 
 
 def _of_language(contents: FileTree, row: Language) -> list[str]:
@@ -335,7 +335,7 @@ def _of_language(contents: FileTree, row: Language) -> list[str]:
 
 
 def _language(contents: FileTree, spec: BotSpec, toml: Toml) -> tuple[str, list[Problem]]:
-    """Return the language of a folder: what it says, else the only one it has sources of."""
+    """Return the language of a folder: that of its bot.toml, else the only language of its source files."""
     if spec.language or spec.run or spec.adapter:
         adapter = adapter_of(spec)
         return spec.language or (adapter.language if adapter else ANY.name), []
@@ -351,7 +351,7 @@ def _language(contents: FileTree, spec: BotSpec, toml: Toml) -> tuple[str, list[
 
 
 def _entry(contents: FileTree, row: Language, toml: Toml) -> tuple[str, list[Problem]]:
-    """Return the script or program that is run when bot.toml does not name it: the only one, or the one called so."""
+    """Return the script or program to run if bot.toml does not name it: the only one, or the one with a usual name."""
     top = [name for name in contents.names if "/" not in name and name != MANIFEST]
     if row.is_executable:
         choice = [name for name in top if runnable(contents.start_of(name))] or (top if len(top) == 1 else [])
@@ -372,7 +372,10 @@ def _entry(contents: FileTree, row: Language, toml: Toml) -> tuple[str, list[Pro
 
 
 def _missing(contents: FileTree, spec: BotSpec, toml: Toml) -> list[Problem]:
-    """Return the files that a manifest names and the folder lacks; what its own commands make need not be there."""
+    """Return a problem for each file that bot.toml names but the folder does not have.
+
+    If the bot has its own build commands, return no problems: the build may create the files.
+    """
     if spec.build:
         return []
     named = [(("sources", number), name) for number, name in enumerate(spec.sources)]
@@ -396,10 +399,10 @@ def _similar_name(name: str, contents: FileTree) -> str:
 
 
 def _run_problems(contents: FileTree, spec: BotSpec, entry: str, toml: Toml) -> list[Problem]:
-    """Return what is wrong with the program of a bot of no known language."""
+    """Return the problems of the program of a bot that is started by `run` or is of no known language."""
     first = spec.run[0] if spec.run else entry
     if spec.build or (spec.run and "/" not in first) or not first:
-        return []  # made later, or looked for among the system's programs
+        return []  # the build creates it, or it is a program of the system
     if first.startswith("/"):
         if Path(first).exists():
             return []
@@ -408,13 +411,13 @@ def _run_problems(contents: FileTree, spec: BotSpec, entry: str, toml: Toml) -> 
         if name in contents.modes:
             return program_problems(contents, name)
         if not spec.run:
-            return []  # an entry that is missing has been named
+            return []  # `_missing` has reported the entry
     message = f"run = {to_toml(spec.run)}: no such file"
     return [Problem("B001", toml.where("run"), message, contents.listing(), _how_to_run(first, contents))]
 
 
 def _how_to_run(first: str, contents: FileTree) -> str:
-    """Return what the author of a `run` with a missing file probably meant."""
+    """Return a hint for a `run` that names a missing file: what its author probably meant."""
     mine, wanted = [name for name in contents.names if name != MANIFEST], PurePosixPath(first).name
     stems = [name for name in mine if PurePosixPath(name).stem.lower() == wanted.lower()]
     if near := stems[0] if stems else closest_match(wanted, mine):

@@ -11,12 +11,12 @@ from host.submissions.languages import LANGUAGES, PATH, Language, tool
 
 
 def runnable(start: bytes) -> bool:
-    """Return whether a file with these first bytes is a program: a binary, or a script with a '#!' line."""
+    """Return whether a file that starts with these bytes is a program: a binary, or a script with a '#!' line."""
     return start.startswith((b"#!", b"\x7fELF"))
 
 
 def program_problems(contents: FileTree, name: str) -> list[Problem]:
-    """Return why the kernel cannot run a file: its mode, its first line, or the interpreter named there."""
+    """Return the reasons why the kernel cannot run a file: its mode, its first line, or the interpreter in that line."""
     where, start = contents.where(name), contents.start_of(name)
     if not runnable(start):
         line = start.partition(b"\n")
@@ -42,7 +42,7 @@ VISIBLE_FOLDERS = ("/usr/", "/bin/", "/sbin/", "/lib")
 
 
 def _interpreted_by(program: str) -> Language | None:
-    """Return the language that an interpreter in a '#!' line is for."""
+    """Return the language of an interpreter in a '#!' line; None if it is unknown."""
     return next((row for row in LANGUAGES.values() if row.interpreter and row.interpreter.match(program)), None)
 
 

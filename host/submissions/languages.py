@@ -1,4 +1,4 @@
-"""The languages croupier knows, one row each: how to find, build, start and diagnose a bot. `any` is any other program."""
+"""Defines the languages, one row each: how to find, build, start and diagnose a bot. `any` is any other program."""
 
 import json
 import os
@@ -42,7 +42,7 @@ Kit = Mapping[str, tuple[str, str]]
 
 
 class Starter(NamedTuple):
-    """The source file of a starter bot, and what its bot.toml needs besides the keys of every bot."""
+    """The source file of a starter bot, and the keys that its bot.toml needs in addition to those of every bot."""
 
     file: str
     keys: Mapping[str, object]
@@ -53,7 +53,7 @@ class Symptom(NamedTuple):
 
     code: str
     pattern: re.Pattern[str]
-    message: Callable[[Evidence, str], str]  # from the fault, and the line that matches the pattern
+    message: Callable[[Evidence, str], str]  # from the fault and the line that matches the pattern
     hint: Callable[[BuiltBot], str]
     at_start: bool = True  # whether a bot with this symptom can never start
 
@@ -62,21 +62,21 @@ class Language(NamedTuple):
     """A row of LANGUAGES: everything that croupier knows about a language."""
 
     name: str
-    build: Callable[[Submission, Command], list[Step]]  # from the spec, and the arguments of a first question
-    run: Callable[[Submission, frozenset[str]], Command]  # from the spec, and the names of all files after the build
+    build: Callable[[Submission, Command], list[Step]]  # from the submission and the arguments of a first question
+    run: Callable[[Submission, frozenset[str]], Command]  # from the submission and the file names after the build
     starter: Starter
     hello: str  # a complete program that answers S to any question by argv
-    suffixes: tuple[str, ...] = ()  # of its source files; the first is the usual one
-    programs: tuple[str, ...] = ()  # that must be installed
-    package: str = ""  # of Debian, with these programs
+    suffixes: tuple[str, ...] = ()  # of source files; the first is the usual one
+    programs: tuple[str, ...] = ()  # the programs that must be installed
+    package: str = ""  # the Debian packages with these programs
     compilers: tuple[str, ...] = ()  # the values of `compiler`; the first is the default
-    keys: tuple[str, ...] = ()  # of bot.toml: those that only some languages understand, this one among them
+    keys: tuple[str, ...] = ()  # keys of bot.toml that this language has, but not every language
     is_executable: bool = False  # any program: the submitted file itself is executed
     looks_like: re.Pattern[bytes] | None = None  # the first bytes of a source file
     interpreter: re.Pattern[str] | None = None  # names in a '#!' line that mean programs[0]
     flush: str = ""  # how a bot flushes its output
     symptoms: tuple[Symptom, ...] = ()
-    programs_of: Callable[[Submission], Command] | None = None  # what one bot needs, where that is not `programs`
+    programs_of: Callable[[Submission], Command] | None = None  # the programs that one bot needs, if not `programs`
     source_problems: Callable[[FileTree, str, "BotSpec"], list[Problem]] = lambda _tree, _name, _manifest: []
     warm: Callable[[Submission, Kit], Command] = lambda _spec, _kit: ()  # the command of a process that forks the bot
     reason_not_warm: Callable[[Submission], str] = lambda _spec: (
@@ -97,17 +97,17 @@ def tool(name: str) -> str | None:
 
 
 def need(name: str) -> str:
-    """Return a program's path, or its bare name if it is not installed, which `missing` reports."""
+    """Return a program's path. If it is not installed, return its bare name; `missing` reports that."""
     return tool(name) or name
 
 
 def own_build(submission: Submission) -> list[Step]:
-    """Return the manifest's own build commands."""
+    """Return the build commands of the bot's bot.toml."""
     return [Step(("/bin/sh", "-c", line)) for line in submission.spec.build]
 
 
 def build_c(submission: Submission, _question: Command) -> list[Step]:
-    """Compile C as permissively as in 2011: with any compiler, a missing header is only a warning."""
+    """Compile C as permissively as in 2011. A missing header is only a warning with any version of the compiler."""
     lax = ("-std=gnu17", "-Wno-error=implicit-function-declaration", "-Wno-error=implicit-int")
     return [Step((need("cc"), "-O2", *lax, "-o", "bot", *submission.spec.sources, "-lm"))]
 
@@ -147,7 +147,7 @@ def main_class(submission: Submission) -> str:
 
 
 def java(submission: Submission, *options: str) -> Command:
-    """Return the command of a JVM that is small, starts fast, and uses one core."""
+    """Return the command of a JVM that uses little memory and one core, and starts fast."""
     heap = max(submission.spec.heap // MIB, 8) if submission.spec.heap else 128
     return (need("java"), *JAVA_LEAN, f"-Xmx{heap}m", *options, "-cp", "bot.jar", main_class(submission))
 
@@ -187,9 +187,9 @@ STARTER = (
     "sys.stdout.reconfigure(line_buffering=True); del sys.argv[0]; __file__ = sys.argv[0]; "
     "exec(compile(open(__file__, 'rb').read(), __file__, 'exec'))"
 )
-"""Starts a Python bot with line-buffered output. (With -u, a `print` would be two writes.)
+"""Starts a Python bot with line-buffered output. (With -u, each `print` would be two writes.)
 
--S skips the module `site`, which halves the start time. Its package folders and exit() are set here instead.
+-S skips the module `site`, which halves the start time. This program sets the package folders and exit() instead.
 """
 
 
@@ -198,7 +198,10 @@ READY = (
     "sys.stdout.reconfigure(line_buffering=True); del sys.argv[0]; __file__ = sys.argv[0]; "
     "home = {{}}; exec({text!r}, home); globals().pop('home')['serve'](__file__, {guest!r}, {kit!r}, globals())"
 )
-"""Starts an interpreter that stays alive and forks for every start. -E: packages of the bot must not reach the interpreter."""
+"""Starts an interpreter that stays alive and forks for each start.
+
+-E ignores PYTHONPATH: the bot's packages must not get into the interpreter.
+"""
 
 
 @cache
@@ -233,10 +236,10 @@ def warm_python(submission: Submission, kit: Kit) -> Command:
 
 
 def reason_not_warm_python(submission: Submission) -> str:
-    """Return why a Python bot cannot have a warm start; empty if it can.
+    """Return the reason why a Python bot cannot have a warm start; "" if it can.
 
-    No code of a bot may run in the interpreter that forks it: no module that replaces one of the library's, nothing that
-    an environment variable names.
+    No code of a bot may run in the interpreter that forks it. So the bot must not have a module with the name of a
+    module of the standard library, and must not set environment variables.
     """
     hiding = [name for name in submission.files if name.partition("/")[0].partition(".")[0] in sys.stdlib_module_names]
     if submission.spec.run or (submission.spec.protocol not in ("", "argv") and not submission.spec.adapter):
@@ -247,7 +250,7 @@ def reason_not_warm_python(submission: Submission) -> str:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version, ">=3.11" or "3.12"."""
+    """Return the numbers of a version: (3, 11) for ">=3.11" and for "3.11"."""
     return tuple(map(int, re.findall("[0-9]+", version)))
 
 
@@ -266,7 +269,7 @@ def python(submission: Submission) -> str:
 
 
 def python_programs(submission: Submission) -> Command:
-    """Return the interpreter that a Python bot needs."""
+    """Return the interpreter that a Python bot needs. If its version is too old, the name contains the version."""
     if (
         submission.spec.python.startswith(">=")
         and tool("python3")
@@ -288,7 +291,7 @@ except SyntaxError as error:
 except ValueError as error:
     print(json.dumps(["SyntaxError", str(error), 1, ""]))
 """
-"""Compiles an untrusted source in a separate process: it could make the compiler crash or exhaust the memory."""
+"""Compiles an untrusted source in a separate process, because the source could crash the compiler or exhaust the memory."""
 
 PYTHON_2 = re.compile(
     r"Missing parentheses in call to '(print|exec)'|multiple exception types must be parenthesized|leading zeros in decimal"
@@ -297,7 +300,7 @@ PYTHON_2_LINE = re.compile(r"<>|`|\b[0-9]+[lL]\b|^\s*raise\s+\w+\s*,|^\s*(print|
 
 
 def python_problems(contents: FileTree, name: str, manifest: "BotSpec") -> list[Problem]:
-    """Return why Python cannot compile a source file: it is Python 2, or has a syntax error."""
+    """Return the reason why Python cannot compile a source file: the file is Python 2, or has a syntax error."""
     if manifest.python.lstrip(">= ").startswith("2") or name not in contents.modes:
         return []
     program = tool("python3")
@@ -319,7 +322,7 @@ def python_problems(contents: FileTree, name: str, manifest: "BotSpec") -> list[
         )
         kind, said, line, text = json.loads(done.stdout[:10_000])
     except (subprocess.SubprocessError, OSError, ValueError):
-        return []  # it compiles, or this check failed: then the first question shows it
+        return []  # the source compiles, or this check failed; the first question reveals an error
     where, text = f"{contents.where(name)}:{line}", one_line(text.strip())[:80]
     words = f"{kind}: {one_line(said.partition('. Did you mean')[0])}"
     if not (PYTHON_2.search(said) or PYTHON_2_LINE.search(text)):
@@ -336,7 +339,7 @@ def no_build(_spec: Submission, _question: Command) -> list[Step]:
 
 
 def build_lisp(submission: Submission, _question: Command) -> list[Step]:
-    """Compile for SBCL. A source that cannot be compiled runs as a script."""
+    """Compile for SBCL. A source that does not compile runs as a script."""
     if submission.spec.compiler not in ("", "sbcl"):
         return []
     compile_it = (
@@ -354,7 +357,7 @@ def beside(submission: Submission, name: str) -> str:
 
 
 def run_lisp(submission: Submission, files: frozenset[str]) -> Command:
-    """Run the script with the chosen Lisp, with its debugger disabled."""
+    """Run the script with the chosen Lisp and disable its debugger."""
     match submission.spec.compiler:
         case "ecl":
             return (need("ecl"), "--norc", "--shell", submission.spec.entry)
@@ -496,32 +499,32 @@ ANY = Language(
 LANGUAGES: Mapping[str, Language] = {row.name: row for row in (C, CPP, JAVA, PYTHON, LISP, ANY)}
 
 EXAMPLE = PYTHON
-"""The language of the example that participants are given."""
+"""The language of the example for participants."""
 
 
 def languages_with(key: str) -> list[str]:
-    """Return the languages that understand a key of bot.toml; empty for a key that every bot may have."""
+    """Return the languages that have a key of bot.toml; [] for a key that every bot may have."""
     return [row.name for row in LANGUAGES.values() if key in row.keys]
 
 
 def language_of(suffix: str) -> Language:
-    """Return the language of a source file by its suffix; ANY if it has none."""
+    """Return the language of a source file by its suffix; ANY if no language has this suffix."""
     return next((row for row in LANGUAGES.values() if suffix in row.suffixes), ANY)
 
 
 def missing(submission: Submission) -> list[str]:
-    """Return the programs that this bot needs and this machine lacks."""
+    """Return the programs that a bot needs and this machine does not have."""
     row = LANGUAGES[submission.spec.language]
     wanted = row.programs_of(submission) if row.programs_of else row.programs
     if submission.spec.build and not row.is_executable:
-        wanted = ()  # its own commands build it, and report what they miss
+        wanted = ()  # the bot's own commands report a missing program
     return [name for name in (*wanted, *submission.spec.needs) if tool(name) is None]
 
 
 def environment(argv: Command) -> dict[str, str]:
-    """Return the fixed, small environment of every bot.
+    """Return the small, fixed environment of a bot.
 
-    A JVM finds its own libraries through /proc, which sandboxes do not have, so this sets their path.
+    A JVM finds its libraries through /proc, which sandboxes do not have. So the environment contains their path.
     """
     env = {"LANG": "C.UTF-8", "PATH": PATH, "HOME": "/tmp"}
     libraries = Path(*argv[:1]).resolve().parent.parent / "lib"

@@ -3,8 +3,8 @@
 A wheel can depend on a source package, which pip would build on this machine, or on a URL that only this machine can reach.
 """
 
-# `pip download --only-binary :all:` alone is not enough: it fetches and even builds what a wheel names by a direct URL
-# before any list of resolved packages could be checked.
+# `pip download --only-binary :all:` is not enough. If a wheel depends on a direct URL, pip fetches the URL and even builds
+# the package, before croupier could check a list of resolved packages.
 
 import resource
 import runpy
@@ -14,7 +14,7 @@ from typing import Any
 
 STARTS = {"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen"}
 MAX_FILE_BYTES = 128 << 20
-MAX_MEMORY_BYTES = 2 << 30  # pip believes the size that the metadata of a wheel claims
+MAX_MEMORY_BYTES = 2 << 30  # pip trusts the size in the metadata of a wheel
 
 
 def refuse(event: str, _arguments: object) -> None:

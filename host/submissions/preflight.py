@@ -24,7 +24,7 @@ from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind, View
 
 ENDED_FAULTS = frozenset({FaultKind.START, FaultKind.CRASH, FaultKind.EXIT})
-COMPARISON_TIME_S = 2.0  # seconds of cold answers that the warm ones are compared with
+COMPARISON_TIME_S = 2.0  # time for the cold answers that are compared with warm ones
 ENDS_CODE, DIFFERS_CODE = "B035", "B039"
 NEVER_STARTS_CODES = [code for code, symptom in SYMPTOMS.items() if symptom.at_start]
 
@@ -39,9 +39,9 @@ async def prepare_bots(
 ) -> list[BuiltBot]:
     """Build and start the bots, one per core at a time, and return them in order.
 
-    Raise UserError with the problems of all bots, or of their clock. `granted` are the tournament's limits; a bot may
-    ask for less. `told` is called with each bot's name and the seconds it took. With `warn`, a bot that starts but exits
-    whatever it is asked is accepted with a warning: in a practice game that is a result like any other.
+    `granted` are the tournament's limits; a bot may request less. Call `told` with each bot's name and the seconds it
+    took. If `warn` is given, accept a bot that starts but exits without an answer, and call `warn` with a warning: in a
+    practice game this is a result like any other. Raise UserError with the problems of all bots, or of their clock.
     """
     require_clock(granted.clock, level)
     bots: dict[int, BuiltBot] = {}
@@ -61,7 +61,7 @@ async def prepare_bots(
                 if bot.warm and (problem := await warm_mismatch(bot, game, level)):
                     if submission.spec.warm:
                         raise UserError([problem], 4)
-                    bots[number] = bot._replace(warm=())  # nobody has asked for it
+                    bots[number] = bot._replace(warm=())  # the warm start is a default; bot.toml does not request it
                 told(submission.name, time.monotonic() - began)
             except UserError as refused:
                 refusals[number] = refused
@@ -81,7 +81,7 @@ def ended_early(answer: Answer) -> bool:
 
 
 async def _ask(seat: Seat, question: Question) -> Answer:
-    """Return the answer to one question; if the machine was too busy for any clock, a time-out."""
+    """Return the answer to one question; a timeout if the machine was too busy to measure the time."""
     try:
         (answer,) = await seat.ask(Batch([question]))
     except HostStall:
@@ -90,9 +90,9 @@ async def _ask(seat: Seat, question: Question) -> Answer:
 
 
 async def warm_mismatch(bot: BuiltBot, game: Game, level: Level) -> Problem | None:
-    """Return the problem of a bot whose answers differ after a warm start; None if they are the same as after a cold one.
+    """Compare a bot's answers after a warm start and after a cold start. Return the problem if they differ, else None.
 
-    If the answers after two cold starts differ, only whether the bot answers is compared.
+    If the answers after two cold starts also differ, compare only whether each answer is a move or a fault.
     """
     async with running_monitor() as watcher, bot_sandbox(bot, level) as home:
 
@@ -104,7 +104,7 @@ async def warm_mismatch(bot: BuiltBot, game: Game, level: Level) -> Problem | No
                 for number, view in enumerate(views, 1):
                     table = (
                         number if bot.spec.lifetime == "fixture" else min(number, 2)
-                    )  # who lives for one starts twice
+                    )  # a bot that lives for one table starts twice
                     said.append(await _ask(seat, Question(table, number, view)))
                     if time.monotonic() > until:
                         break
@@ -134,9 +134,9 @@ def _describe(answer: Answer) -> str:
 
 
 async def startup_problem(bot: BuiltBot, game: Game, level: Level) -> Problem | None:
-    """Return why a bot cannot play at all: it cannot be started, or it exits without an answer to any question.
+    """Return the reason why a bot cannot play: it cannot be started, or it exits without an answer to any question.
 
-    A bot that is slow, or whose answers are wrong or unreadable, may play: the rules say what that costs.
+    A bot that is slow, or whose answers are illegal or unreadable, may play: the rules define what that costs.
     """
     watcher = Monitor()
     answers: list[Answer] = []

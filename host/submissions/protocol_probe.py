@@ -1,4 +1,4 @@
-"""Asks a silent bot in another way to find out why it does not answer."""
+"""Asks a silent bot in other ways to find out why it does not answer."""
 
 import io
 import os
@@ -21,7 +21,7 @@ CHUNK_BYTES = 1 << 16
 
 
 class ProbeResult(NamedTuple):
-    """The first line of output, whether it is complete, and the seconds since the start of the process."""
+    """The first line of output, whether the line is complete, and the seconds since the start of the process."""
 
     line: bytes
     whole: bool
@@ -33,7 +33,7 @@ async def answer_after_end_of_input(
 ) -> ProbeResult | None:
     """Return the answer of a bot after its input is closed; None if closing makes no difference.
 
-    The bot has been silent for the time limit of a move. If it now answers within half of it, it was not computing.
+    The bot has been silent for the time limit of a move. If it now answers within half of that time, it was not computing.
     """
     (question,) = PROTOCOLS[bot.spec.protocol].ask(view)
     if bot.spec.table_ids:
@@ -43,7 +43,10 @@ async def answer_after_end_of_input(
 
 
 async def detect_protocol(bot: BuiltBot, game: Game, sandbox: Sandbox, watcher: Monitor, view: View) -> str:
-    """Return another protocol with which a silent bot makes a move, but only if it is asked; "" if there is none."""
+    """Return another protocol by which a silent bot makes a move; "" if there is none.
+
+    A bot that also makes the move without a question does not count.
+    """
     other = OTHER_PROTOCOL.get(bot.spec.protocol, "")
     if not other:
         return ""

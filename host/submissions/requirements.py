@@ -27,13 +27,13 @@ from host.submissions.languages import Step, need, python, version_of
 PIP_ALONE = Path(__file__).with_name("pip_alone.py")
 FOLDER, WHEELS = "packages", "wheels"
 DOWNLOAD_TIMEOUT_S = 300.0
-MAX_WHEELS_BYTES = 128 << 20  # all wheels of a bot together
+MAX_WHEELS_BYTES = 128 << 20  # total size of the wheels of a bot
 SIZE_CHECK_INTERVAL_S = 0.1
 PIP_LINES_SHOWN = 6
 
 
 class WheelTarget(NamedTuple):
-    """The Python version and the machine that wheels must be made for."""
+    """The Python version and the machine that the wheels must suit."""
 
     python: str  # "3.11"
     machine: str  # "x86_64"
@@ -54,9 +54,9 @@ def _pip() -> Path:
 
 
 async def download(submission: Submission, suits: WheelTarget) -> Path:
-    """Return the folder of the wheels that a bot requires; download them once for each list of requirements.
+    """Return the folder of the wheels that a bot requires. Download them once for each list of requirements.
 
-    Raise UserError: exit code 4 if the index has no suitable wheels, 6 if the download takes too long.
+    Raise UserError: exit code 4 if the index has no suitable wheels or they are too large, 6 if the download takes too long.
     """
     what = json.dumps([sorted(submission.spec.requires), *suits])
     store = paths.cache_dir() / WHEELS
@@ -72,7 +72,7 @@ async def download(submission: Submission, suits: WheelTarget) -> Path:
         wheels.chmod(0o755)
         wheels.rename(kept)
     except OSError:
-        if not kept.exists():  # else another process has downloaded the same
+        if not kept.exists():  # else another process has downloaded the same wheels
             raise
     finally:
         shutil.rmtree(making, ignore_errors=True)
@@ -80,7 +80,7 @@ async def download(submission: Submission, suits: WheelTarget) -> Path:
 
 
 async def _download(submission: Submission, version: str, wheels: Path, making: Path) -> None:
-    """Download into `wheels`; pip writes its temporary files into `making`, the folder around it."""
+    """Download into `wheels`. pip writes its temporary files into `making`, the folder that contains `wheels`."""
     command = [sys.executable, "-P", str(PIP_ALONE), str(_pip())]
     command += ["download", "--quiet", "--no-input", "--disable-pip-version-check", "--no-cache-dir"]
     command += ["--only-binary=:all:", "--implementation=cp", f"--python-version={version}", f"--dest={wheels}"]
@@ -90,7 +90,7 @@ async def _download(submission: Submission, version: str, wheels: Path, making: 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(
                 _stop_beyond, 2 * MAX_WHEELS_BYTES, making, nursery.cancel_scope
-            )  # pip copies files to move them
+            )  # twice the size: pip copies a file before it deletes the original
             env = os.environ | {"TMPDIR": str(making)}
             done = await trio.run_process(command, check=False, capture_stdout=True, capture_stderr=True, env=env)
             nursery.cancel_scope.cancel()
@@ -108,7 +108,7 @@ async def _download(submission: Submission, version: str, wheels: Path, making: 
 
 
 async def _stop_beyond(most: int, folder: Path, scope: trio.CancelScope) -> None:
-    """Cancel a scope when a folder has more than `most` bytes."""
+    """Cancel a scope as soon as a folder has more than `most` bytes."""
     while _bytes(folder) <= most:
         await trio.sleep(SIZE_CHECK_INTERVAL_S)
     scope.cancel()
@@ -118,7 +118,7 @@ def _bytes(folder: Path) -> int:
     total = 0
     for _place, _folders, names, at in os.fwalk(folder):
         for name in names:
-            with suppress(OSError):  # pip has just moved it
+            with suppress(OSError):  # pip has moved the file in the meantime
                 total += os.stat(name, dir_fd=at, follow_symlinks=False).st_blocks * 512
     return total
 
@@ -129,7 +129,7 @@ def _refused(submission: Submission, why: str, hint: str, code: int) -> UserErro
 
 
 def stage(wheels: Path, staged: Path) -> None:
-    """Copy the wheels next to the bot's own files, for its build; raise UserError if the bot has a folder of that name."""
+    """Copy the wheels next to the bot's own files, for its build. Raise UserError if the bot has a folder of that name."""
     for name in (FOLDER, WHEELS):
         if (staged / name).exists():
             hint = "call it otherwise: what it requires goes there"

@@ -1,4 +1,4 @@
-"""The bots that ship with croupier: `sample:NAME` means one of them wherever a bot is named."""
+"""Finds the bots that ship with croupier. `sample:NAME` means one of them wherever croupier expects a bot."""
 
 from pathlib import Path
 
@@ -8,18 +8,18 @@ from host.base.paths import SAMPLE_PREFIX
 from host.games import GAMES
 
 ATTACKED_GAME = "cardshark"
-"""The game of rogues that name no other, and of the honest bot that `croupier doctor --attack` seats beside them."""
+"""The game of rogue bots that name no game, and of the honest bot at their table in `croupier doctor --attack`."""
 
 
 def folder() -> Path:
-    """Return where the sample bots lie: in the installed package, or in the clone beside it."""
+    """Return the folder of the sample bots: in the installed package, or in the clone next to it."""
     host = Path(__file__).parents[1]
     installed = host / "data" / "sample_bots"
     return installed if installed.is_dir() else host.parent / "sample_bots"
 
 
 def samples(game: str) -> dict[str, Path]:
-    """Return the sample bots of a game by name, in alphabetical order; those of every game for ""."""
+    """Return the paths of a game's sample bots by name, in alphabetical order; for "", those of all games."""
     games = [game] if game else list(GAMES)
     found: dict[str, Path] = {}
     for place in (path for name in games if name in GAMES for path in (folder() / name).glob("*")):
@@ -29,7 +29,7 @@ def samples(game: str) -> dict[str, Path]:
 
 
 def sample(name: str, game: str | None = None) -> Path:
-    """Return where a sample bot lies, named with or without `sample:`; raise UserError with what was probably meant."""
+    """Return the path of a sample bot; its name may start with `sample:`. Raise UserError with a hint if it is unknown."""
     known, name = samples(game or ""), name.removeprefix(SAMPLE_PREFIX)
     if name in known:
         return known[name]

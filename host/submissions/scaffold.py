@@ -15,17 +15,17 @@ STARTER_PROTOCOLS = ("argv", "lines")
 """The protocols of starter bots. JSON needs a library in most languages."""
 
 FIELD_KINDS = {int: "number", bool: "number", tuple[int, ...]: "numbers"}
-"""How a starter bot reads a field, by its type in the view; it gets any other field as the text that was sent."""
+"""How a starter bot reads a field, by its type in the view. It does not convert a field of another type: it is a text."""
 
 
 def camel(name: str) -> str:
-    """Return a field's name as Java writes it."""
+    """Return a field's name in the style of Java: yourHand."""
     first, *rest = name.split("_")
     return first + "".join(map(str.capitalize, rest))
 
 
 def kebab(name: str) -> str:
-    """Return a field's name as Lisp writes it."""
+    """Return a field's name in the style of Lisp: your-hand."""
     return name.replace("_", "-")
 
 
@@ -35,7 +35,7 @@ ENVIRONMENT = Environment(
     lstrip_blocks=True,
     keep_trailing_newline=True,
     undefined=StrictUndefined,
-    autoescape=False,  # these are programs
+    autoescape=False,  # the templates are programs, not HTML
 )
 ENVIRONMENT.filters |= {"camel": camel, "kebab": kebab}
 
@@ -49,7 +49,7 @@ class TemplateField(NamedTuple):
 
 
 def template_fields(game: Game) -> dict[str, TemplateField]:
-    """Return the fields of a game's questions by name, each with the first example that is not empty."""
+    """Return the fields of a game's questions by name. The example of each field is its first value that is not empty."""
     fields = {}
     for name, hint in get_type_hints(game.view).items():
         examples = [spell(getattr(view, name)) for view in game.examples]
@@ -59,7 +59,7 @@ def template_fields(game: Game) -> dict[str, TemplateField]:
 
 
 def starter_files(name: str, game: Game, language: str, protocol: str) -> dict[str, str]:
-    """Return a starter bot's bot.toml and source, by file name. Raise InvalidValue for a name that a bot cannot have."""
+    """Return a starter bot's bot.toml and its source by file name. Raise InvalidValue for a name that a bot cannot have."""
     if unsafe_name(bot_name(name)):
         raise InvalidValue(
             "C009", "is no name for a folder with sources: quotes and backslashes end comments and texts"
