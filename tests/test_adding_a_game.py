@@ -25,7 +25,7 @@ FILE = re.compile(r"^```\w+ (?P<name>\S+)\n(?P<text>.*?)^```$", re.MULTILINE | r
 
 
 def laid_out(place: Path) -> Path:
-    """Write the page's files into a folder; what stands in several blocks belongs together."""
+    """Write the page's files into a folder; join blocks of the same file."""
     files: dict[str, list[str]] = {}
     for block in FILE.finditer(PAGE):
         files.setdefault(block["name"], []).append(block["text"])
@@ -38,7 +38,7 @@ def laid_out(place: Path) -> Path:
 
 @pytest.fixture(autouse=True, scope="module")
 def forgotten() -> Iterator[None]:
-    """Forget the game when all is done."""
+    """Unregister the game after the tests."""
     before = dict(GAMES)
     yield
     GAMES.clear()
@@ -50,13 +50,13 @@ def forgotten() -> Iterator[None]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return the page's tournament, not played yet."""
+    """Return the page's tournament before it is played."""
     return laid_out(tmp_path / "sunday")
 
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the page's tournament, played, with its report."""
+    """Return the page's tournament after it was played and reported."""
     folder = laid_out(tmp_path_factory.mktemp("played") / "sunday")
     assert croupier("-C", folder, "run").code == 0
     assert croupier("-C", folder, "report", "-o", folder / "report.html").code == 0
@@ -69,7 +69,7 @@ def test_the_page_is_played_as_it_is_written(folder: Path) -> None:
         assert done.code == 0, done.err
     rows = {row["bot"]: row for row in croupier_process("-C", folder, "standings", "--json").json["rows"]}
     assert sum(row["tables"] for row in rows.values()) == 400
-    assert rows["copycat"]["wins"] > 150  # it takes the dear prizes
+    assert rows["copycat"]["wins"] > 150  # it takes the valuable prizes
 
 
 def test_everything_that_looks_at_tables_knows_the_game(played: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_journal_away_from_its_game_says_where_to_look(played: Path, tmp_path:
     assert "C018" in done.err and "the game goofspiel is not known here" in done.err
 
 
-# A game is named by its own files alone.
+# Only the game's own files name it.
 
 OWN = ("host/games/", "host/report/pages/casino/", "host/submissions/templates/", "host/submissions/sample_bots.py")
 QUOTED = re.compile(rf"""["']({"|".join(GAMES)})["']""")
@@ -125,7 +125,7 @@ def test_no_file_but_its_own_names_a_game() -> None:
     assert [str(path) for path in others if QUOTED.search(path.read_text())] == []
 
 
-# What a game tells.
+# Events that a game reports.
 
 TOLD = {
     "a seat": ("deal", {"seat": 1, "seats": [0, 1], "winner": None}, {"seat": 1, "seats": [0, 1], "winner": None}),
@@ -195,7 +195,7 @@ LONG = ("asks nobody", "ends with nothing")
 
 @pytest.fixture(params=[pytest.param(case, marks=[pytest.mark.long] if case in LONG else []) for case in CHANGED])
 def strange(request: pytest.FixtureRequest, played: Path, tmp_path: Path) -> tuple[Path, str, str]:
-    """Return a played tournament whose game tells odd things, one of its tables, and what is wrong."""
+    """Return a played tournament whose game reports invalid events, one of its tables, and the expected error."""
     was, now, why = CHANGED[request.param]
     folder = shutil.copytree(played, tmp_path / "strange")
     rules = folder / "goofspiel.py"

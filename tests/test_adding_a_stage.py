@@ -22,7 +22,7 @@ FILE = re.compile(r"^```\w+ (?P<name>\S+)\n(?P<text>.*?)^```$", re.MULTILINE | r
 
 
 def laid_out(place: Path) -> Path:
-    """Write the page's files into a folder; what stands in several blocks belongs together."""
+    """Write the page's files into a folder; join blocks of the same file."""
     files: dict[str, list[str]] = {}
     for block in FILE.finditer(PAGE):
         files.setdefault(block["name"], []).append(block["text"])
@@ -35,7 +35,7 @@ def laid_out(place: Path) -> Path:
 
 @pytest.fixture(autouse=True, scope="module")
 def forgotten() -> Iterator[None]:
-    """Forget the kind and the ranking when all is done."""
+    """Unregister the kind and the ranking after the tests."""
     yield
     KINDS.pop("swiss", None)
     RANKINGS.pop("buchholz", None)
@@ -45,7 +45,7 @@ def forgotten() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the page's tournament, played."""
+    """Return the page's tournament after it was played."""
     folder = laid_out(tmp_path_factory.mktemp("played") / "sunday")
     done = croupier_process("-C", folder, "run", "--progress", "none")
     assert done.code == 0, done.err
@@ -92,7 +92,7 @@ def test_an_interrupted_stage_is_resumed_and_ends_the_same(tmp_path: Path) -> No
 
 
 def measured(folder: Path) -> list[dict[str, object]]:
-    """Return the rows of a tournament's standings without what two runs never have in common."""
+    """Return the rows of a tournament's standings without the values that differ in every run."""
     rows = croupier("-C", folder, "standings", "--json").json["rows"]
     return [{key: value for key, value in row.items() if key not in MEASURED} for row in rows]
 
@@ -125,7 +125,7 @@ def test_it_is_served(played: Path) -> None:
 
 
 def fetched(url: str) -> str:
-    """Return what a server answers, as soon as it does."""
+    """Return what a server answers, once it accepts connections."""
     until = time.monotonic() + 60
     while True:
         try:

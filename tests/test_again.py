@@ -43,7 +43,7 @@ def journal_of(submissions: list[Submission], tables: int, folder: Path, limits:
 
 
 def first_fault(journal: Path, bot: str) -> Repro:
-    """Return a bot's first fault, after what its process had been asked before."""
+    """Return a bot's first fault with the questions that its process answered before."""
     with reading(journal) as book:
         _, path, piece = next(book.evidence("WHERE fault.kind != 'slowest' AND bot = ?", (bot,)))
         return with_history(book, repro_of(book, Target(path, piece.table - 1, piece.number)))
@@ -123,7 +123,7 @@ def test_same_does_not_guess_the_order_of_tables_that_were_played_at_once(tmp_pa
     assert "note     it takes" not in croupier(*where).out
 
 
-# A bundle is the repro.
+# A bundle reproduces a fault.
 
 
 def test_a_bundle_is_the_repro_it_was_made_of(friends: Path, tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_bundle_is_the_repro_it_was_made_of(friends: Path, tmp_path: Path) -> 
 
 
 def changed(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
-    """Return what changes a bundle's content."""
+    """Return a function that changes the content of a bundle."""
 
     def work(bundle: bytes) -> bytes:
         told = json.loads(gzip.decompress(bundle))
@@ -195,14 +195,14 @@ def test_no_bundle_grants_itself_a_year(friends: Path, tmp_path: Path) -> None:
     assert limits.memory < 1 << 40
 
 
-# Crashes come again.
+# Crashes occur again.
 
 CRASHES = [rogue for rogue in PLAYERS if rogue.verdict in (("crash",), ("exit",), ("benched",))]
 CERTAIN = [rogue for rogue in PLAYERS if len(rogue.verdict) == 1 and rogue.verdict[0] not in ("harmless", "start")]
 
 
 def come_again(rogues: list[Rogue], folder: Path) -> dict[str, tuple[str, str]]:
-    """Play rogues, bundle each one's first fault, ask the bundle; return of each how it ended then and now."""
+    """Play rogues, bundle the first fault of each and ask again; return how each ended both times."""
     told = {}
     for rogue in rogues:
         place = folder / rogue.name
@@ -232,12 +232,12 @@ def come_again(rogues: list[Rogue], folder: Path) -> dict[str, tuple[str, str]]:
 
 
 def end(told: str) -> str:
-    """Return how a bot ended; how many the kernel has killed, who had too much memory, is its choice."""
+    """Return how a bot ended, without the number of processes killed for memory, which the kernel chooses."""
     return told.partition(": the kernel has killed")[0]
 
 
 def share(told: dict[str, tuple[str, str]]) -> float:
-    """Return how many came again as they were, of all."""
+    """Return the share of bots that ended the same way both times."""
     return sum(then == now for then, now in told.values()) / len(told)
 
 
@@ -270,7 +270,7 @@ MANIFEST = 'name = "{name}"\ngame = "cardshark"\nlanguage = "python"\nentry = "{
 
 
 def bot_in(folder: Path, name: str, text: str) -> Path:
-    """Make a bot's folder."""
+    """Create a bot's folder."""
     place = folder / name
     place.mkdir(mode=0o755)
     written(text, ".py", place, name)
@@ -280,7 +280,7 @@ def bot_in(folder: Path, name: str, text: str) -> Path:
 
 @pytest.fixture(scope="module")
 def friends(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder in which davey has played, and another has crashed."""
+    """Return a folder with a friendly game between davey and a bot that crashes."""
     folder = tmp_path_factory.mktemp("friends")
     done = croupier("play", "sample:davey", ROGUES / "crashes.c", "-g", "cardshark", "-n", 4, "-C", folder)
     assert done.code == 0

@@ -57,7 +57,7 @@ def changing(journal: Path, folder: Path) -> Iterator[tuple[Path, sqlite3.Connec
 
 
 def audit_of(journal: Path, share: float = 1.0, published: str = "") -> Audit:
-    """Audit a journal; what cannot be read at all is a difference too."""
+    """Audit a journal; count an unreadable journal as one difference."""
     try:
         with reading(journal) as book:
             return verify(book, share, published)
@@ -106,11 +106,11 @@ def test_a_fixture_that_was_taken_out_or_moved_is_missed(played: Path, tmp_path:
         assert difference.startswith(f"{book.paths()[2]}: it, or a fixture before it, was changed")
 
 
-# What is cut off at the end leaves a journal whole; only a seal that was published tells that it was longer.
+# A journal without its last fixtures is still consistent: only a published seal proves that it was longer.
 
 
 def without_the_last(database: sqlite3.Connection) -> None:
-    """Take the last fixture out of a journal."""
+    """Delete the last fixture from a journal."""
     (last,) = database.execute("SELECT max(id) FROM fixture").fetchone()
     for table, column in (("fault", "fixture"), ("timed", "fixture"), ("record", "fixture"), ("fixture", "id")):
         database.execute(f"DELETE FROM {table} WHERE {column} = ?", (last,))
@@ -175,7 +175,7 @@ def test_places_that_were_written_down_are_those_of_the_records(tmp_path: Path) 
     assert (verified.code, "tables: its recorded places are" in verified.out) == (1, True)
 
 
-# Who changes a record and seals it anew is found by the rules.
+# If a changed record is sealed again, the rules find the change.
 
 
 def resealed(database: sqlite3.Connection, path: Path) -> None:
@@ -188,7 +188,7 @@ def resealed(database: sqlite3.Connection, path: Path) -> None:
 
 
 def summary(change: Callable[[list[Any]], object]) -> Callable[[sqlite3.Connection], object]:
-    """Return what changes the first fixture's summary: path, results, faults, usage …"""
+    """Return a function that changes the first fixture's summary: path, results, faults, usage …"""
 
     def work(database: sqlite3.Connection) -> None:
         told = msgspec.msgpack.decode(database.execute("SELECT summary FROM record WHERE fixture = 1").fetchone()[0])
@@ -199,14 +199,14 @@ def summary(change: Callable[[list[Any]], object]) -> Callable[[sqlite3.Connecti
 
 
 def answers(database: sqlite3.Connection) -> None:
-    """Let a bot have stood where it hit."""
+    """Replace a recorded crash by a stand."""
     text = zlib.decompress(database.execute("SELECT answers FROM record WHERE fixture = 1").fetchone()[0]).decode()
     packed = zlib.compress(text.replace("!crash", "S", 1).encode())
     database.execute("UPDATE record SET answers = ? WHERE fixture = 1", (packed,))
 
 
 def scores(database: sqlite3.Connection) -> None:
-    """Give somebody ten chips."""
+    """Add ten chips to a score."""
     packed = database.execute("SELECT scores FROM record WHERE fixture = 1").fetchone()[0]
     told = msgspec.msgpack.decode(zlib.decompress(packed))
     told[1][0] += 10
@@ -214,7 +214,7 @@ def scores(database: sqlite3.Connection) -> None:
 
 
 def evidence(place: int, value: Any) -> Callable[[sqlite3.Connection], object]:
-    """Return what changes a piece of evidence: bot, table, number, kind, detail, question …"""
+    """Return a function that changes a piece of evidence: bot, table, number, kind, detail, question …"""
 
     def work(database: sqlite3.Connection) -> None:
         found = "SELECT id, evidence FROM fault WHERE fixture = 1 AND kind = 'crash' ORDER BY id"
@@ -227,7 +227,7 @@ def evidence(place: int, value: Any) -> Callable[[sqlite3.Connection], object]:
 
 
 def seats(database: sqlite3.Connection) -> None:
-    """Let others have sat there."""
+    """Reverse the order of the seats."""
     told = json.loads(database.execute("SELECT about FROM fixture WHERE id = 1").fetchone()[0])
     told["bots"].reverse()
     database.execute("UPDATE fixture SET about = ? WHERE id = 1", (json.dumps(told),))
@@ -280,7 +280,7 @@ def test_verify_says_the_first_difference_and_ends_with_1(played: Path, tmp_path
     assert done.code == 1
     assert ": the recorded scores are (" in done.out.split("; the first: ")[1]
     told = croupier("verify", "-C", tmp_path, "--json").json
-    assert len(told["differences"]) == 2  # the rules', and the seal's
+    assert len(told["differences"]) == 2  # one by the rules, one by the seal
 
 
 def test_verify_draws_tables_by_lot(played: Path) -> None:

@@ -29,7 +29,7 @@ from protocols.wire import Answer, Fault, FaultKind, Move
 
 EXAMPLES = [View(*view) for view in GAME.examples]
 FLOP = next(view for view in EXAMPLES if len(view.community_cards) == 6)
-SOON = '[limits]\nmove = "300 ms"\n'  # what the adapter is told; the host of these tests is more patient
+SOON = '[limits]\nmove = "300 ms"\n'  # the adapter's limit; the host of these tests waits longer
 WARM = house.level().traits.can_warm and landlock.version() >= landlock.WANTED
 COLD = "NO NAMESPACES OR NO LANDLOCK HERE: every start is cold"
 HEAD = """\
@@ -42,7 +42,7 @@ BET = "def bet(my_chips, my_cards, bet_players, betting_players, community_cards
 
 
 def handed_in(folder: Path, body: str, top: str = "", manifest: str = "") -> Path:
-    """Write a submission: what `bet` does, what stands before it, and a bot.toml that says no more than it must."""
+    """Write a submission: the body of `bet`, the code before it, and a minimal bot.toml."""
     body = textwrap.indent(textwrap.dedent(body).strip("\n"), "    ")
     (folder / "turn.py").write_text(f"{HEAD}\n{textwrap.dedent(top)}\n{BET}\n{body}\n")
     (folder / "bot.toml").write_text(f'name = "Turn"\nadapter = "banksalad"\n{manifest}')
@@ -50,12 +50,12 @@ def handed_in(folder: Path, body: str, top: str = "", manifest: str = "") -> Pat
 
 
 def built(folder: Path, limits: Limits = house.AMPLE) -> BuiltBot:
-    """Build a submission, found as croupier finds any bot."""
+    """Build a submission, loaded like any bot."""
     return trio.run(build, load_submission(folder), house.level())._replace(limits=limits)
 
 
 def asked(bot: BuiltBot, views: Sequence[View], tables: Sequence[int] = ()) -> tuple[list[Answer], Usage]:
-    """Ask one question after the other, all at table 1 unless told; return the answers and what they cost."""
+    """Ask questions one by one, by default at table 1; return the answers and the usage."""
 
     async def work() -> tuple[list[Answer], Usage]:
         async with house.seat_of(bot, "holdem") as seat:
@@ -68,20 +68,20 @@ def asked(bot: BuiltBot, views: Sequence[View], tables: Sequence[int] = ()) -> t
 
 
 def answers(folder: Path, body: str, views: Sequence[View] = (FLOP, FLOP), top: str = "") -> list[Answer]:
-    """Return what a bot with this body answers; its process must have lived through it all."""
+    """Return the answers of a bot with this body; check that it was started only once."""
     told, usage = asked(built(handed_in(folder, body, top)), views)
     assert usage.starts == 1
     return told
 
 
 def in_the_kit(folder: Path, code: str, given: str = "") -> str:
-    """Return what a program prints that runs where the kit lies, in the Python that runs such bots."""
+    """Run a program in the kit's folder with the Python of such bots; return its output."""
     add_kit(adapted(Submission(BotSpec(name="kit", language="python", adapter="banksalad"), folder, ())), folder)
     command = [need("python3"), "-B", "-c", textwrap.dedent(code)]
     return subprocess.run(command, cwd=folder, input=given, check=True, capture_output=True, text=True).stdout
 
 
-# What a bot imports.
+# Imports of a bot.
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_a_bot_may_have_modules_of_its_own(tmp_path: Path) -> None:
     assert answers(tmp_path, "return BEST - 13", top=top) == [Move("BET", 1)] * 2
 
 
-# What it is asked.
+# Questions to a bot.
 
 
 def test_bet_gets_the_eight_things_that_the_engine_gave_it(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_a_look_around_finds_no_cards_but_its_own(cheat: str, tmp_path: Path) ->
     assert answers(tmp_path, body, [*EXAMPLES[:3], FLOP], "import gc, sys") == [Move("BET", 1)] * 4
 
 
-# What it answers.
+# Answers of a bot.
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ def test_it_is_at_one_table_at_a_time_whatever_its_manifest_says(tmp_path: Path)
     assert (bot.spec.lifetime, bot.spec.parallel_tables, bot.spec.protocol) == ("table", 1, "lines")
 
 
-# Its start: forked for every game from an interpreter that has the kit, and nothing of the bot.
+# Start: each game is forked from an interpreter that has loaded the kit, but nothing of the bot.
 
 
 def test_every_game_is_a_fork_of_one_interpreter_that_knows_nothing_of_the_bot(tmp_path: Path) -> None:
@@ -387,7 +387,7 @@ def test_no_kit_that_a_bot_has_written_runs_in_the_interpreter(tmp_path: Path) -
 
 
 def made_ready(folder: Path) -> BuiltBot:
-    """Make a submission ready to play, as before any tournament."""
+    """Prepare a submission for play, as before a tournament."""
     return trio.run(prepare_bots, [load_submission(folder)], GAME, house.AMPLE, house.level())[0]
 
 
@@ -405,7 +405,7 @@ def test_who_plays_by_chance_is_no_other_warm(tmp_path: Path) -> None:
     assert made_ready(handed_in(tmp_path, "return random.randrange(10**9)", "import random")).warm
 
 
-# Its time.
+# Time limits.
 
 
 def test_who_takes_too_long_gets_the_exception_of_2018_and_lives_on(tmp_path: Path) -> None:
@@ -474,7 +474,7 @@ def test_twenty_time_outs_bench_it_and_twenty_exceptions_do_not(tmp_path: Path) 
     assert faults == [FaultKind.EXCEPTION] * 21 + [FaultKind.TIMEOUT] * 20 + [FaultKind.BENCHED]
 
 
-# What cannot play.
+# Bots that are refused.
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ END = b""
 
 
 def new(questions: int, *, table_ids: bool = False) -> BatchState:
-    """Return a process that has been asked so many questions, at tables 1, 2, 3, …"""
+    """Return the state of a process that has been asked a number of questions, at tables 1, 2, 3, …"""
     state = BatchState(LineReader(PROTOCOLS["lines"], GRAMMAR, MAX_BYTES, table_ids=table_ids))
     if questions:
         state.expect(range(1, questions + 1))
@@ -39,7 +39,7 @@ def new(questions: int, *, table_ids: bool = False) -> BatchState:
 
 
 def outcome(state: BatchState, pieces: list[bytes]) -> tuple[list[Answer], Fault | None]:
-    """Return what comes of a batch whose output comes in these pieces; the host stops reading when the batch is over."""
+    """Return the answers and the violation in these pieces of output; stop reading at the end of the batch."""
     answers: list[Answer] = []
     violation = None
     for piece in pieces:
@@ -91,7 +91,7 @@ LINES = st.sampled_from([b"S", b"H", b"B 15", b"HIT!", b"", b"! ValueError", b"!
 def test_any_pieces_give_what_one_piece_gives(
     lines: list[bytes], questions: int, ends: bool, data: st.DataObject
 ) -> None:
-    """An extra line in one piece with the last answer is an early one if it comes later: that alone may differ."""
+    """Compare pieces with the whole. Only an extra line after the last answer may differ: read later, it is early."""
     output = b"\n".join(lines) + (b"\n" if ends else b"")
     cuts = sorted(data.draw(st.lists(st.integers(0, len(output)), max_size=6)))
     pieces = [output[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(output)], strict=True)]

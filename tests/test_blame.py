@@ -47,7 +47,7 @@ def test_only_what_an_adapter_reports_leaves_the_process_alive() -> None:
 
 
 def started(allowance: StartupAllowance) -> float:
-    """Start a process; return what it may take beyond a move."""
+    """Start a process; return the seconds it is allowed beyond the move limit."""
     allowance.start()
     return allowance.seconds()
 

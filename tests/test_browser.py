@@ -27,7 +27,7 @@ pytest.importorskip("selenium")
 pytestmark = pytest.mark.skipif(bool(missing()), reason=f"not installed: {', '.join(missing())}")
 
 ROOT = Path(__file__).parents[1]
-AXE = "axe-core@4.14.1"  # MPL-2.0; brought by npm when tests run, and part of nothing that we hand on
+AXE = "axe-core@4.14.1"  # MPL-2.0; npm downloads it for tests; it is not distributed with croupier
 DROP = """((name, text) => {
     const files = new DataTransfer();
     files.items.add(new File([text], name));
@@ -55,19 +55,19 @@ PHONE, DESK = (390, 844), (1280, 900)
 
 
 class Page:
-    """A browser and what we ask of it."""
+    """A browser and its page."""
 
     def __init__(self, driver: Any) -> None:
         self.driver = driver
 
     def open(self, url: str) -> "Page":
-        """Go somewhere, anew even when only the part behind # differs."""
+        """Open an address; reload the page even if only the part behind # differs."""
         self.driver.get("about:blank")
         self.driver.get(url)
         return self
 
     def js(self, script: str, *values: Any) -> Any:
-        """Return what a script returns."""
+        """Return the result of a script."""
         return self.driver.execute_script(f"return {script}", *values)
 
     def text(self, selector: str) -> str:
@@ -75,7 +75,7 @@ class Page:
         return str(self.js("document.querySelector(arguments[0]).innerText", selector))
 
     def wait(self, script: str, patience: float = 60.0) -> Any:
-        """Wait until a script returns something that counts; fail when it does not."""
+        """Wait until a script returns a true value; fail if it does not."""
         until = time.monotonic() + patience
         while not (found := self.js(script)):
             assert time.monotonic() < until, f"waited in vain for {script}; complaints: {complaints(self.driver)}"
@@ -83,7 +83,7 @@ class Page:
         return found
 
     def press(self, key: str, times: int = 1) -> None:
-        """Press a key, as somebody who uses no mouse."""
+        """Press a key a number of times."""
         self.js(
             "Array.from({length: arguments[1]}, () => document.body.dispatchEvent("
             "new KeyboardEvent('keydown', {key: arguments[0], bubbles: true, cancelable: true}))).length",
@@ -97,20 +97,20 @@ class Page:
 
     @property
     def where(self) -> str:
-        """Return where the replay is: "hand 2 · step 13 of 49"."""
+        """Return the replay's position: "hand 2 · step 13 of 49"."""
         return self.text("#where")
 
 
 @pytest.fixture(scope="module")
 def driver() -> Iterator[Any]:
-    """Start a browser for all tests here."""
+    """Start a browser for all tests of this module."""
     with browser(*DESK) as started:
         yield started
 
 
 @pytest.fixture
 def page(driver: Any) -> Iterator[Page]:
-    """Return the browser; afterwards its console must be empty and no bot's script have run."""
+    """Return the page; afterwards check that its console is empty and that no script of a bot has run."""
     driver.get_log("browser")
     found = Page(driver)
     yield found
@@ -118,7 +118,7 @@ def page(driver: Any) -> Iterator[Page]:
 
 
 class Reported:
-    """A run's journal and its report."""
+    """The journal of a run and its report."""
 
     def __init__(self, folder: Path, game: str) -> None:
         self.game, rules = game, {"rounds": 8} if game == "holdem" else {}
@@ -143,7 +143,7 @@ def holdem(tmp_path_factory: pytest.TempPathFactory) -> Reported:
 
 
 def first_replay(page: Page, reported: Reported) -> None:
-    """Open the first table that a report keeps."""
+    """Open the first table in a report."""
     page.open(f"{reported.url}#casino")
     page.wait("document.querySelector('.shelf a').click() || true")
     page.wait("document.querySelector('#picture .felt')")
@@ -273,7 +273,7 @@ def test_a_mark_stands_for_every_fault(page: Page, reported: Reported) -> None:
 
 
 def marked(page: Page, mark: str) -> list[int]:
-    """Return the rounds in which the slider has a mark."""
+    """Return the rounds that are marked on the slider."""
     rounds: list[int] = page.js(
         "window.casino.shown().steps.filter((step) => step.marks.includes(arguments[0])).map((step) => step.state.hand)",
         mark,
@@ -282,7 +282,7 @@ def marked(page: Page, mark: str) -> list[int]:
 
 
 def played_again(reported: Reported, page: Page) -> list[Event]:
-    """Return what happened at the table on the page, from the journal."""
+    """Return the events of the table on the page, replayed from the journal."""
     with reading(reported.journal) as book:
         place = find(book, page.js("window.casino.shown().table.table"))
         assert place
@@ -488,7 +488,7 @@ def test_an_imported_playlog_opens_by_itself(page: Page, log: str, tmp_path: Pat
 
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a report of so many bots that most of its pages are packed."""
+    """Return a report of so many bots that most of its pages are compressed."""
     folder = tmp_path_factory.mktemp("crowded")
     path, bots = folder / "run" / "run.sqlite", (EVIL, *(f"bot {number}" for number in range(29)))
     games.begin(path, "pazaak", bots)
@@ -516,12 +516,12 @@ def test_packed_pages_that_are_damaged_bring_a_message_on_the_page(page: Page, c
     assert "cannot be unpacked" in page.wait("document.querySelector('.here .trouble')?.innerText")
 
 
-# On any screen, for everybody.
+# On any screen, for all users.
 
 
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return axe-core, which npm brings; skip where there is no npm."""
+    """Return the source of axe-core, downloaded by npm; skip if npm is missing."""
     folder = tmp_path_factory.mktemp("axe")
     if shutil.which("npm") is None:
         pytest.skip("NOT CHECKED whether pages keep anybody out: npm, which brings axe-core, is not installed")
@@ -536,7 +536,7 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def pages(page: Page) -> list[str]:
-    """Return the pages of a report, one of a bot and a replay among them."""
+    """Return the pages of a report, including one bot and one replay."""
     links: list[str] = page.js("[...document.querySelectorAll('.top nav a')].map((link) => link.hash)")
     pair = page.js("document.querySelector('[id^=pair-]')?.id")
     replay = page.js("document.querySelector('.shelf a').hash") + "&s=9"
@@ -544,7 +544,7 @@ def pages(page: Page) -> list[str]:
 
 
 def violations(page: Page, axe: str) -> list[Any]:
-    """Return what axe finds on the page as it stands."""
+    """Return the violations that axe finds on the current page."""
     page.driver.execute_cdp_cmd("Runtime.evaluate", {"expression": axe})
     told = page.driver.execute_async_script("axe.run(document).then((told) => arguments[0](told.violations))")
     return [(each["id"], each["nodes"][0]["html"][:200], len(each["nodes"])) for each in told]
@@ -564,7 +564,7 @@ def test_axe_finds_nothing_that_keeps_anybody_out(axe: str, reported: Reported) 
             found += [(link, *each) for each in violations(page, axe)] if not link.startswith("#r=") else []
         for _colours in ("light", "dark"):
             page.wait("document.querySelector('#picture .felt')")
-            page.wait("document.getAnimations().length === 0")  # cards on their way are half transparent
+            page.wait("document.getAnimations().length === 0")  # moving cards are half transparent
             found += [(link, *each) for each in violations(page, axe)]
             page.js("document.getElementById('theme').click() || 1")
     assert found == []
@@ -611,7 +611,7 @@ def test_no_page_is_wider_than_a_phone(reported: Reported) -> None:
             page.open(f"{reported.url}{link}")
             if link.startswith("#r="):
                 page.wait("document.querySelector('#picture .felt')")
-            if page.js("document.documentElement.scrollWidth") > PHONE[0]:  # a phone widens its page for what juts out
+            if page.js("document.documentElement.scrollWidth") > PHONE[0]:  # a phone widens a page that does not fit
                 wide.append(link)
     assert wide == []
 
@@ -640,7 +640,7 @@ def test_a_large_report_is_painted_while_one_looks(page: Page, tmp_path: Path) -
     painted = page.wait(
         "performance.getEntriesByType('paint').find((each) => each.name === 'first-contentful-paint')?.startTime"
     )
-    assert kept == 20 and painted < 10_000  # milliseconds; 200 measured, on a quiet machine
+    assert kept == 20 and painted < 10_000  # milliseconds; 200 measured on an idle machine
 
 
 # Live.

@@ -29,7 +29,7 @@ def alone(chips: int, hands: int = 1) -> Rules:
 
 
 def chips_after(shoe: str, chips: int, *answers: Answer) -> int:
-    """Return what one bot has after one hand with this shoe."""
+    """Return the chips of a bot after one hand with this shoe."""
     table = Table(GAME, alone(chips), Stacked([shoe]), answers)
     assert table.scores is not None
     return table.scores[0]
@@ -71,7 +71,7 @@ WINS, LOSES = "T998", "TT99"  # 19 against 17, and against 19: equal scores lose
         (200, [b(5), D], 215, 185),  # a bet is a move: no double after it
         (200, [NOTHING], 210, 190),
         (10, [S], 20, 0),
-        (19, [D], 29, 9),  # it cannot pay its stake again
+        (19, [D], 29, 9),  # it cannot pay for a double
     ],
 )
 def test_the_money_examples(chips: int, moves: list[Answer], won: int, lost: int) -> None:
@@ -157,12 +157,12 @@ def test_the_engine_takes_any_word_it_knows(said: str, move: Move | None) -> Non
 stacks = st.lists(st.integers(0, 400), min_size=1, max_size=4)
 answers = st.lists(
     st.one_of(st.sampled_from([H, H, S, D, NOTHING]), st.integers(-250, 250).map(b)), min_size=1, max_size=30
-)  # answered over and over
+)  # used repeatedly
 MOST_MOVES = 5 * 4 * 450  # five hands of four bots that bet chip by chip
 
 
 def play_out(rules: Rules, root: bytes, said: Iterable[Answer]) -> tuple[Table, dict[str, list[dict[str, Any]]]]:
-    """Answer in turn until the round is over; return the table and what it told."""
+    """Answer in turn until the round is over; return the table and its events."""
     told: dict[str, list[dict[str, Any]]] = {"hand.start": [], "hand.end": [], "dealer.plays": []}
 
     def tell(event: str, **facts: Any) -> None:

@@ -21,13 +21,13 @@ from host.submissions.check import check_bot as checked_alone
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty folder that is the current one, so that messages name files by short names."""
+    """Return an empty folder, which is the current one, so that messages contain short paths."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def checked(files: Mapping[str, str | bytes], game: str = "cardshark") -> Done:
-    """Check the bot that these files are: a folder called mine."""
+    """Check a bot made of these files in a folder called mine."""
     lay({f"mine/{name}": content for name, content in files.items()})
     return croupier("check", "mine", "-g", game)
 
@@ -113,7 +113,7 @@ def test_a_limit_is_told_in_its_own_unit(here: Path) -> None:
     assert "error[B033] mine: more than 4 KiB of memory: it was killed for that" in done.out
 
 
-# What is no refusal.
+# Notes that are not errors.
 
 STANDS = 'print("S")\n'
 NOTED: dict[str, tuple[dict[str, str | bytes], str, str]] = {
@@ -261,7 +261,7 @@ def test_who_answers_only_after_a_slow_start_is_accepted(here: Path) -> None:
     assert done.code == 0, done.out
 
 
-# All at once.
+# All bots together.
 
 
 def test_all_bots_of_a_tournament_are_checked_also_under_load(tmp_path: Path) -> None:
@@ -344,7 +344,7 @@ def test_a_build_that_was_killed_is_swept_and_one_under_way_is_not(here: Path) -
         assert not working.exists()
 
 
-# Everybody in the rogues' gallery.
+# All rogues.
 
 NO_REFUSAL = {"harmless", "illegal", "exception"}
 

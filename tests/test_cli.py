@@ -36,7 +36,7 @@ kill -SEGV $$
 
 @pytest.fixture(scope="module")
 def cup(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a small cup that has been played, not to be changed; one of its bots crashes, one writes escapes."""
+    """Return a finished small tournament, which tests must not change; one bot crashes, one writes escape codes."""
     cup = cup_in(tmp_path_factory.mktemp("cup") / "cup", ["davey.c", "cautious.c"], tourneys=2, rounds=1)
     shutil.copy(ROGUES / "escapes.py", cup / "bots" / "escapes.py")
     shutil.copy(ROGUES / "markup.py", cup / "bots" / "<script>.py")
@@ -49,13 +49,13 @@ def cup(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def friends(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder in which one bot has played another, and crashed."""
+    """Return a folder with a friendly game between two bots, one of which crashed."""
     folder = tmp_path_factory.mktemp("friends")
     assert croupier("play", DAVEY, ROGUES / "crashes.c", "-g", "cardshark", "-n", 4, "-C", folder).code == 0
     return folder
 
 
-# What is wrong is said in one line, with its cure.
+# Each error is one line with its cure.
 
 NOTHING = "error[U001] there is no"
 WRONG = [
@@ -215,7 +215,7 @@ def test_a_tournament_without_bots_says_how_to_get_some(tmp_path: Path) -> None:
     assert (done.code, done.first) == (3, told)
 
 
-# What programs read.
+# Output for programs.
 
 
 def test_every_command_exists() -> None:
@@ -287,7 +287,7 @@ def test_bare_croupier_tells_what_is_here(tmp_path: Path) -> None:
 
 
 def rows_are_whole(told: dict[str, Any], bots: list[str]) -> None:
-    """Fail when the rows of standings are not what a program may rely on."""
+    """Check that the rows of standings have what programs rely on."""
     assert told["sandbox"] == level()
     assert sorted(row["bot"] for row in told["rows"]) == sorted(bots)
     assert [row["rank"] for row in told["rows"]] == sorted(row["rank"] for row in told["rows"])
@@ -394,7 +394,7 @@ def test_progress_as_json_is_one_object_a_line(cup: Path, tmp_path: Path) -> Non
     assert events[-1]["schema"] == "croupier/standings/1"
 
 
-# What guests write.
+# Output of bots.
 
 
 @pytest.mark.parametrize("words", ["standings", "errors", "replay tables/1/1", "replay last", "ls", "status"])
@@ -453,7 +453,7 @@ def test_unsafe_is_loud_and_recorded(tmp_path: Path) -> None:
 
 
 def without(program: str, folder: Path) -> dict[str, str]:
-    """Return an environment in which a program is not found."""
+    """Return an environment without a certain program in PATH."""
     folder.mkdir()
     for place in ("/usr/local/bin", "/usr/bin", "/bin"):
         for path in Path(place).glob("*"):
@@ -526,7 +526,7 @@ def on_a_terminal(words: list[str], env: dict[str, str]) -> str:
     while True:
         try:
             chunk = os.read(main, 65536)
-        except OSError:  # everybody has closed it
+        except OSError:  # all processes have closed it
             break
         if not chunk:
             break
@@ -560,7 +560,7 @@ def test_a_pipe_that_closes_is_no_failure() -> None:
 
 
 def interrupted(words: list[str], begun: Callable[[subprocess.Popen[bytes]], bool]) -> Done:
-    """Interrupt a command once it has begun."""
+    """Interrupt a command after it has started."""
     process = subprocess.Popen(
         [*CROUPIER, *words], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     )
@@ -591,7 +591,7 @@ def test_a_fault_of_croupier_itself_is_no_bots(tmp_path: Path) -> None:
     report.unlink()
 
 
-# Examples people follow.
+# Examples that users follow.
 
 
 @pytest.mark.parametrize("game", GAMES)

@@ -47,7 +47,7 @@ from protocols.wire import Fault, FaultKind, Move
 
 STAND = Move("S")
 MOVE = 0.3
-LATE = 5.0  # seconds that no host is late, however loaded the machine is
+LATE = 5.0  # seconds: no host is later than this, even on a loaded machine
 FAIR, CPU = (AMPLE._replace(move=MOVE, clock=clock) for clock in ("fair", "cpu"))
 SLEEPS = """
     import sys, time
@@ -92,12 +92,12 @@ def bot_of(source: str, suffix: str, name: str, limits: Limits, protocol: str = 
 
 
 def alone(bot: BuiltBot, tables: int = 2) -> Record:
-    """Play one-handed tables with one bot only; a bot that stands is asked once a table."""
+    """Play tables of one hand with one bot; a bot that stands is asked once per table."""
     with nothing_left_behind():
         return played("cardshark", [bot], tables, hands=1)
 
 
-# What a clock counts.
+# Time that a clock counts.
 
 
 @pytest.mark.parametrize("clock", ["fair", "cpu"])
@@ -144,7 +144,7 @@ def test_whoever_computes_on_many_cores_or_makes_its_own_waits_pays_for_all_of_i
 ) -> None:
     record = alone(bot_of(THREADS, ".c", "spinner", limits, protocol), 1 if protocol == "argv" else 2)
 
-    # On a machine that others use, its patience may be gone before it has computed that much.
+    # On a shared machine, the wall-clock limit may end before the bot has computed that much.
     assert faults_of(record, "spinner") in ({"cpu": 1}, {"timeout": 1})
     assert record.evidence[0].wall < PATIENCE * MOVE + LATE
     assert not record.stalls
@@ -158,14 +158,14 @@ def test_an_honest_bot_is_not_disturbed(protocol: str) -> None:
     assert answers_of(alone(bot_of(source, ".py", "honest", FAIR._replace(move=3.0), protocol))) == [[STAND], [STAND]]
 
 
-# What the machine has done.
+# Delays caused by the machine.
 
 SPINS = "while True:\n    pass\n"
 WAITS = "import time\ntime.sleep(3600)\n"
 
 
 def judged(source: str, clock: str, late: float, computed: float, *, charged: bool = False) -> float:
-    """Return what a clock still grants a started process that has taken 1 s of the 1 s it had."""
+    """Return the seconds that a clock still grants a process that has used its limit of 1 s."""
     bot = bot_of(f"print(flush=True)\n{source}", ".py", "judged", AMPLE)
 
     async def look() -> float:
@@ -231,7 +231,7 @@ BLOCKED = r"""
 
 
 def is_blocked(process: psutil.Process) -> bool:
-    """Return whether a process is the bot of below, waiting in the kernel as if for a slow disk."""
+    """Return whether a process is the bot defined above, in the state of a process that waits for a disk."""
     try:
         return process.name() == "bot" and process.status() == psutil.STATUS_DISK_SLEEP
     except psutil.Error:
@@ -242,7 +242,7 @@ def test_what_a_stalled_host_cannot_tell_is_played_again_and_listed() -> None:
     bot = bot_of(BLOCKED, ".c", "blocked", AMPLE._replace(move=MOVE))
 
     async def stall() -> None:
-        """Hold up this whole process once, over the bot's deadline."""
+        """Block this whole process once, until after the bot's deadline."""
         while not any(is_blocked(process) for process in descendants(os.getpid())):
             await trio.sleep(0.01)
         time.sleep(MOVE + 2 * STALLED)  # noqa: ASYNC251 - the stall itself
@@ -255,7 +255,7 @@ def test_what_a_stalled_host_cannot_tell_is_played_again_and_listed() -> None:
     with nothing_left_behind():
         record = trio.run(play)
 
-    # On a loaded machine this process may be held up once more, by others.
+    # On a loaded machine, this process may be delayed a second time.
     assert record.replayed == len(record.stalls) >= 1
     assert all(stalled.startswith("blocked at table 2: no answer after ") for stalled in record.stalls)
     assert answers_of(record) == [[STAND], [Fault(FaultKind.TIMEOUT)]]
@@ -280,7 +280,7 @@ def test_an_answer_that_came_while_its_host_was_stalled_is_taken() -> None:
     assert answers_of(trio.run(play)) == [[STAND]] * 3
 
 
-# What a record holds.
+# Contents of a record.
 
 
 def test_who_waits_for_a_processor_is_seen_to() -> None:
@@ -303,7 +303,7 @@ def test_who_waits_for_a_processor_is_seen_to() -> None:
 
 
 def test_a_wait_that_is_not_over_may_be_longer_than_is_known() -> None:
-    own = RunQueueWaits(os.getpid())  # this process runs while it looks at itself
+    own = RunQueueWaits(os.getpid())  # this process is running while it reads its own state
     own.start_counting()
 
     assert str(os.getpid()) in own.running()
@@ -355,7 +355,7 @@ def test_an_author_is_told_what_a_late_bot_did(computed: float, waited: float, w
     assert words in diagnose(bot, GAMES["cardshark"], piece).message
 
 
-# A budget for a table.
+# Time budget per table.
 
 COMPUTES = r"""
     #include <stdio.h>
@@ -406,11 +406,11 @@ def test_beside_sixteen_spinning_processes_hardly_anybody_who_computes_little_is
     walls, fairs = [late_beside_spinners(limits._replace(clock=clock), 200) for clock in ("wall", "fair")]
 
     assert walls > 0
-    assert fairs <= walls / 10  # none, but for what a virtual machine's own host has done: no clock of ours sees that
+    assert fairs <= walls / 10  # none, except delays by the virtual machine's host, which no clock here can see
 
 
 def late_beside_spinners(limits: Limits, moves: int) -> int:
-    """Return how many of some moves are late, 60 % of whose time is computed; who is benched or stalled sits down again."""
+    """Return the number of late answers; each computes 60 % of its limit. A benched or stalled bot is seated again."""
     text = COMPUTES.replace("20 * CLOCKS_PER_SEC / 100", f"{0.6 * limits.move} * CLOCKS_PER_SEC")
     bot = bot_of(text, ".c", "busy", limits)
 
@@ -426,7 +426,7 @@ def late_beside_spinners(limits: Limits, moves: int) -> int:
                 late += seat.faults.total()
         return late
 
-    # Each in a session of its own: the kernel shares out cores by session, and sixteen in one would be no crowd.
+    # Each has its own session: the kernel divides cores between sessions, and sixteen in one would get one share.
     command = [sys.executable, "-c", SPINS]
     spinners = [subprocess.Popen(command, start_new_session=True) for _ in range(16)]
     try:
