@@ -49,20 +49,20 @@ VARIES = {
     "anything": "…",
 }
 FIGURES = VARIES | {"hash": r"\b[0-9a-f]{8,}\b", "figure": r">?\d(?:[\d.,\u202f]*\d)?"}
-"""What may be printed otherwise than it is shown, as something else that the same pattern matches."""
+"""The parts of an output that may differ, as long as the same pattern matches."""
 
 PROGRESS = re.compile(r"^(?:\S+ +\d+ %  \d+ of \d+ fixtures|\d+ tables .* % of the way to ).*\n", re.MULTILINE)
-PATIENCE = 300  # seconds that a command of a page may take on the slowest machine
+COMMAND_TIMEOUT_S = 300  # limit for one command on a slow machine
 
 
 class Step(NamedTuple):
-    """One thing that a page asks for: a file to be written or edited, or a command to be run and what it prints."""
+    """One step of a page: a file to write or edit, or a command to run and its output."""
 
     line: int
     command: str
     text: str
     file: str = ""
-    figures: bool = False  # whether all of them may differ
+    figures: bool = False  # whether all figures may differ
 
     def write(self, folder: Path) -> None:
         """Write or edit the file."""
@@ -78,7 +78,7 @@ class Step(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """What happens in one folder: the steps of a page, from its top or from a `new folder` to the next."""
+    """The steps of a page in one folder, from its top or from one `new folder` to the next."""
 
     page: Path
     heading: str
@@ -87,7 +87,7 @@ class Scene(NamedTuple):
 
 
 def scenes(page: Path) -> Iterator[Scene]:
-    """Yield what a page asks for."""
+    """Yield the scenes of a page."""
     text = page.read_text()
     scene = Scene(page, "", (), [])
     for block in BLOCK.finditer(text):
@@ -105,20 +105,22 @@ def scenes(page: Path) -> Iterator[Scene]:
             scene.steps.append(Step(line, kind, body, words))
             continue
         for at, part in enumerate(re.split(r"^\$ ", body, flags=re.MULTILINE)):
-            command, _, shown = part.partition("\n")
+            command, _, expected = part.partition("\n")
             assert bool(at) == bool(part), f"{page}:{line}: a console block begins with `$ `"
             if at:
                 line += 1
-                scene.steps.append(Step(line, command, shown, figures=words == "figures"))
-                line += shown.count("\n")
+                scene.steps.append(Step(line, command, expected, figures=words == "figures"))
+                line += expected.count("\n")
     if scene.steps:
         yield scene
 
 
-def pattern(step: Step, shown: str) -> re.Pattern[str]:
-    """Return what a page shows as what may be printed."""
+def pattern(step: Step, expected: str) -> re.Pattern[str]:
+    """Return an expected output as a pattern."""
     varies = FIGURES if step.figures else VARIES
-    lines = (r"(?:.*\n)*?" if line == "…" else varied(line.rstrip(), varies) + r" *\n" for line in shown.splitlines())
+    lines = (
+        r"(?:.*\n)*?" if line == "…" else varied(line.rstrip(), varies) + r" *\n" for line in expected.splitlines()
+    )
     return re.compile("".join(lines))
 
 
@@ -142,7 +144,7 @@ def programs() -> Path:
 
 
 def printed(step: Step, folder: Path) -> str:
-    """Run a command and return what it prints, on either output; press ^C where the page does."""
+    """Run a command and return its output and errors; press ^C where the page does."""
     path = os.pathsep.join([str(programs()), str(Path(sys.executable).parent), os.environ["PATH"]])
     process = subprocess.Popen(
         ["/bin/sh", "-c", f"exec {step.command}" if "^C\n" in step.text else step.command],
@@ -154,24 +156,24 @@ def printed(step: Step, folder: Path) -> str:
         text=True,
         start_new_session=True,
     )
-    too_long = threading.Timer(PATIENCE, os.killpg, (process.pid, signal.SIGKILL))
+    too_long = threading.Timer(COMMAND_TIMEOUT_S, os.killpg, (process.pid, signal.SIGKILL))
     too_long.start()
     assert process.stdout is not None
-    told = ""
+    printed_text = ""
     above, pressed, _ = step.text.partition("^C\n")
     with process, process.stdout as output:
         for line in output:
-            told += line
-            if pressed and pattern(step, above).fullmatch(told):
-                told, pressed = told + "^C\n", ""
-                os.killpg(process.pid, signal.SIGINT)  # as a terminal does: everybody in the group
+            printed_text += line
+            if pressed and pattern(step, above).fullmatch(printed_text):
+                printed_text, pressed = printed_text + "^C\n", ""
+                os.killpg(process.pid, signal.SIGINT)  # to the whole process group, like a terminal
     too_long.cancel()
-    told = re.sub(r"\n+\Z", "\n", told)
-    return told if PROGRESS.search(step.text) else PROGRESS.sub("", told)
+    printed_text = re.sub(r"\n+\Z", "\n", printed_text)
+    return printed_text if PROGRESS.search(step.text) else PROGRESS.sub("", printed_text)
 
 
 def played(scene: Scene, folder: Path) -> Iterator[tuple[Step, str]]:
-    """Do what a scene asks for in a folder; yield each command's step and what it printed."""
+    """Run the steps of a scene in a folder; yield each command and its output."""
     place = folder
     for step in scene.steps:
         if step.file:
@@ -196,22 +198,22 @@ SCENES = [
 @pytest.mark.parametrize("scene", SCENES)
 def test_what_a_page_shows_is_what_happens(scene: Scene, tmp_path: Path) -> None:
     needs(*(program for program in scene.needs if program != "long"))
-    for step, told in played(scene, tmp_path):
-        if not pattern(step, step.text).fullmatch(told):
+    for step, printed_text in played(scene, tmp_path):
+        if not pattern(step, step.text).fullmatch(printed_text):
             where = f"{scene.page.relative_to(ROOT)}:{step.line}: $ {step.command}"
-            pytest.fail(f"{where}\n--- shown\n{step.text}--- printed\n{told}", pytrace=False)
+            pytest.fail(f"{where}\n--- expected\n{step.text}--- printed\n{printed_text}", pytrace=False)
 
 
-# Links, and that nothing is left out.
+# Links and completeness.
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the anchors of a page's headings, as they are made on the web."""
+    """Return the anchors of a page's headings, as code hosts create them."""
     headings = re.findall(r"^#+ (.*)", page.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def test_every_link_leads_somewhere() -> None:
+def test_every_link_has_a_target() -> None:
     dead = []
     for page in [path for path in tracked() if path.suffix == ".md"]:
         prose = re.sub(r"^(```+).*?^\1$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
@@ -231,27 +233,27 @@ def test_every_page_is_in_the_index() -> None:
     assert [page for page in pages if page != "README.md" and f"]({page}" not in index] == []
 
 
-def test_every_command_is_told_of() -> None:
-    told = "".join(page.read_text() for page in PAGES)
-    assert [command for command in COMMANDS if not re.search(rf"croupier {command}\b", told)] == []
+def test_every_command_is_documented() -> None:
+    pages = "".join(page.read_text() for page in PAGES)
+    assert [command for command in COMMANDS if not re.search(rf"croupier {command}\b", pages)] == []
 
 
-def test_every_key_of_a_manifest_is_told_of() -> None:
+def test_every_key_of_bot_toml_is_documented() -> None:
     page = (ROOT / "docs" / "languages.md").read_text()
     assert [key.name for key in fields(BotSpec) if f"| `{key.name}` |" not in page] == []
 
 
-# A page written anew.
+# Rewriting a page.
 
 
-def retold(page: Path) -> str:
-    """Return a page with what is printed in place of whatever it shows that is not."""
+def rewritten(page: Path) -> str:
+    """Return a page with all outputs that do not match replaced by the real ones."""
     lines = page.read_text().splitlines(keepends=True)
     for scene in scenes(page):
         with tempfile.TemporaryDirectory() as folder:
-            for step, told in played(scene, Path(folder).resolve()):
-                if not pattern(step, step.text).fullmatch(told):
-                    lines[step.line] = told + lines[step.line] if not step.text else told
+            for step, printed_text in played(scene, Path(folder).resolve()):
+                if not pattern(step, step.text).fullmatch(printed_text):
+                    lines[step.line] = printed_text + lines[step.line] if not step.text else printed_text
                     for line in range(step.line + 1, step.line + step.text.count("\n")):
                         lines[line] = ""
     return "".join(lines)
@@ -259,4 +261,4 @@ def retold(page: Path) -> str:
 
 if __name__ == "__main__":
     for name in sys.argv[1:]:
-        Path(name).write_text(retold(Path(name)))
+        Path(name).write_text(rewritten(Path(name)))
