@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from host.bots.batch_state import (
-    NO_ANSWERS,
     TRANSITIONS,
-    Answered,
     BatchState,
     Input,
     LineReader,
@@ -45,9 +43,9 @@ def outcome(state: BatchState, pieces: list[bytes]) -> tuple[list[Answer], Fault
     for piece in pieces:
         if state.state is not State.WAITING:
             break
-        answered, violation = state.receive(piece)
-        assert len(answered.answers) == len(answered.raws)
-        answers += answered.answers
+        more, raws, violation = state.receive(piece)
+        assert len(more) == len(raws)
+        answers += more
         assert (violation is not None) == (state.state is State.FAILED)
     return answers, violation.fault if violation else None
 
@@ -109,8 +107,8 @@ def test_any_pieces_give_what_one_piece_gives(
 def test_no_output_raises_and_nothing_follows_a_violation(pieces: list[bytes], questions: int, table_ids: bool) -> None:
     state, failed = new(questions, table_ids=table_ids), False
     for piece in pieces:
-        answered, violation = state.receive(piece)
-        assert not (failed and (answered.answers or violation))
+        answers, _, violation = state.receive(piece)
+        assert not (failed and (answers or violation))
         failed |= violation is not None
         assert failed == (state.state is State.FAILED)
 
@@ -120,7 +118,7 @@ def test_lines_are_remembered_and_mean_the_same_then() -> None:
     for _ in range(3):
         state = BatchState(reader)
         state.expect(range(3))
-        assert state.receive(b"H\nB 15\nS\n") == (Answered([H, B15, S], [b"H", b"B 15", b"S"]), None)
+        assert state.receive(b"H\nB 15\nS\n") == ([H, B15, S], [b"H", b"B 15", b"S"], None)
     assert reader.remembered([b"H", b"S"]) == [H, S]
     assert reader.remembered([b"H", b"X"]) is None
 
@@ -132,9 +130,9 @@ def test_what_stands_behind_the_last_answer_counts_against_its_question(remember
         state.receive(b"H\nS\n")
         state.expect(range(2))
 
-    answered, violation = state.receive(b"H\nS\nX\nY")
+    answers, raws, violation = state.receive(b"H\nS\nX\nY")
 
-    assert answered == Answered([H], [b"H"])
+    assert (answers, raws) == ([H], [b"H"])
     assert violation == Violation(EXTRA, b"S\nX\nY", ambiguous=True)
 
 
@@ -160,7 +158,7 @@ def test_a_violation_is_ambiguous_when_several_questions_were_open(
         state.receive(b"".join(b"%d S\n" % table if table_ids else b"S\n" for table in range(1, count + 1)))
     state.expect(range(1, batches[-1] + 1))
 
-    _, violation = state.receive(output)
+    *_, violation = state.receive(output)
 
     assert isinstance(violation, Violation)
     assert (violation.fault, violation.ambiguous) == (fault, ambiguous)
@@ -171,17 +169,17 @@ def test_output_before_a_question_is_early(several: int, ambiguous: bool) -> Non
     state = new(several)
     state.receive(b"S\n" * several)
 
-    assert state.receive(b"again") == (NO_ANSWERS, Violation(EARLY, b"again", ambiguous))
-    assert state.receive(b" and again") == (NO_ANSWERS, None)
+    assert state.receive(b"again") == ((), (), Violation(EARLY, b"again", ambiguous))
+    assert state.receive(b" and again") == ((), (), None)
     assert state.rest == b"again and again"
 
 
 def test_the_end_of_an_idle_process_is_no_fault_until_it_is_asked() -> None:
     state = new(1)
     assert state.receive(b"S\n")
-    assert state.receive(END) == (NO_ANSWERS, None)
+    assert state.receive(END) == ((), (), None)
     state.expect([2])
-    assert state.receive(END) == (NO_ANSWERS, Violation(EXIT, b""))
+    assert state.receive(END) == ((), (), Violation(EXIT, b""))
 
 
 @pytest.mark.parametrize("state", ["waiting", "failed"])

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import trio
 
-from host.bots.batch_state import NO_ANSWERS, Answered, BatchState, LineReader, State, TableIds, Violation
+from host.bots.batch_state import BatchState, LineReader, TableIds, Violation
 from host.bots.stderr_log import CHUNK, StderrLog, StderrPipe
 from host.bots.values import HasQuestion
-from protocols.wire import Fault, FaultKind, Protocol
+from protocols.wire import Answer, Fault, FaultKind, Protocol
 
 
 class ChildProcess:
@@ -28,19 +28,9 @@ class ChildProcess:
         self.violation: Violation | None = None  # in the batch, or since the last one
         self.unsent = b""  # questions that did not fit into the pipe yet
         self._protocol, self._uses_table_ids = protocol, reader.table_ids
-        self._state = BatchState(reader)
+        self.batch = BatchState(reader)
         self._poll = select.poll()
         self._poll.register(self.output, select.POLLIN)
-
-    @property
-    def is_waiting(self) -> bool:
-        """Return whether answers are due."""
-        return self._state.state is State.WAITING
-
-    @property
-    def is_answered(self) -> bool:
-        """Return whether all questions are answered without a fault."""
-        return self._state.state is State.IDLE
 
     def has_output(self) -> bool:
         """Return whether there is output to read, or its end."""
@@ -48,7 +38,7 @@ class ChildProcess:
 
     def has_early_output(self) -> bool:
         """Return whether the process has written before it was asked."""
-        if self.violation is None and self.has_output():
+        if self.violation is None and self._poll.poll(0):
             self.read()
         return self.violation is not None
 
@@ -59,15 +49,9 @@ class ChildProcess:
         if self._uses_table_ids:
             numbers = [self.table_ids.number(question.table) for question in questions]
             lines = self.table_ids.lines(numbers, lines)
-        self._state.expect(numbers)
+        self.batch.expect(numbers)
         self.stderr.log.table = questions[0].table
         self._write(lines)
-
-    async def write_on(self) -> None:
-        """Write the questions that did not fit."""
-        while self.unsent:
-            await trio.lowlevel.wait_writable(self._input)
-            self._write(self.unsent)
 
     def _write(self, data: bytes) -> None:
         try:
@@ -77,18 +61,24 @@ class ChildProcess:
         except BrokenPipeError:
             self.unsent = b""  # a process that closed its input is judged by its output
 
-    def read(self) -> Answered:
-        """Read the available output; return the answers, and record a violation."""
+    async def write_on(self) -> None:
+        """Write the questions that did not fit."""
+        while self.unsent:
+            await trio.lowlevel.wait_writable(self._input)
+            self._write(self.unsent)
+
+    def read(self) -> tuple[Sequence[Answer], Sequence[bytes]]:
+        """Read the available output; return the answers and their lines, and record a violation."""
         try:
             data = os.read(self.output, CHUNK)
         except BlockingIOError:
-            return NO_ANSWERS
-        answered, self.violation = self._state.receive(data)
-        return answered
+            return (), ()
+        answers, raws, self.violation = self.batch.receive(data)
+        return answers, raws
 
     def fail(self, kind: FaultKind, raw: bytes | None = None) -> None:
         """Record a violation that the output does not show. By default its raw bytes are the incomplete line."""
-        self.violation = Violation(Fault(kind), self._state.rest if raw is None else raw)
+        self.violation = Violation(Fault(kind), self.batch.rest if raw is None else raw)
 
     def close_input(self) -> None:
         """Close the process's input, which tells it to exit."""

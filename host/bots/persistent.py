@@ -8,7 +8,7 @@ import trio
 
 from host.base.errors import AmbiguousAnswers
 from host.bots.allowance import StartupAllowance, TableBudget
-from host.bots.batch_state import LineReader
+from host.bots.batch_state import IDLE, WAITING, LineReader
 from host.bots.blame import Ending, fault_of
 from host.bots.bot_process import BotContext
 from host.bots.child_process import ChildProcess
@@ -29,11 +29,12 @@ class PersistentProcess:
     def __init__(self, context: BotContext) -> None:
         bot = context.bot
         self._context, self._monitored = context, context.monitored
+        self._limits, self._computing = bot.limits, bot.limits.computing
         self._protocol = PROTOCOLS[bot.spec.protocol]
-        self._reader = LineReader(self._protocol, context.grammar, bot.limits.output, table_ids=bot.spec.table_ids)
-        self._timer = AnswerTimer(context.policy, bot.limits.move)
-        self._allowance = StartupAllowance(bot.limits.startup, bot.limits.move)
-        self._budget = TableBudget(bot.limits.cpu_table)
+        self._reader = LineReader(self._protocol, context.grammar, self._limits.output, table_ids=bot.spec.table_ids)
+        self._timer = AnswerTimer(context.policy, self._limits.move)
+        self._allowance = StartupAllowance(self._limits.startup, self._limits.move)
+        self._budget = TableBudget(self._limits.cpu_table)
         self._control, self.stderr_log = ProcessControl(context), StderrLog()
         self._child: ChildProcess | None = None  # the last process; it may be closed
         self._table = 0  # the table of a process that lives for one table
@@ -50,12 +51,13 @@ class PersistentProcess:
     @property
     def output(self) -> int:
         """Return the descriptor of its answers."""
-        return self._living.output
+        assert self._child is not None, "a process is started before it is asked"
+        return self._child.output
 
     @property
     def is_answered(self) -> bool:
         """Return whether all questions of the batch are answered without a fault."""
-        return self._living.is_answered
+        return self._child is not None and self._child.batch.state is IDLE
 
     @property
     def _living(self) -> ChildProcess:
@@ -83,9 +85,11 @@ class PersistentProcess:
             if failed is not None:
                 return BatchResult([], [], [], [], failed)
             self._write(self._living)
-        if self._living.is_waiting:
-            await self._wait(self._living)
-        return await self._conclude(self._living)
+        child = self._child
+        assert child is not None
+        if child.batch.state is WAITING:
+            await self._wait(child)
+        return await self._conclude(child)
 
     async def _prepare(self) -> Outcome | None:
         """Prepare a process for questions. If that fails, return the outcome of the first question; else None."""
@@ -118,11 +122,11 @@ class PersistentProcess:
 
     def _write(self, child: ChildProcess) -> None:
         """Write the batch to the process."""
-        questions, limits = self._questions, self._context.bot.limits
-        allowed = self._allowance.seconds()
-        self._timer.start(limits.move + allowed)
+        questions = self._questions
+        allowed = self._allowance.seconds() if self._allowance.is_open else 0.0
+        self._timer.start(self._limits.move + allowed)
         self._monitored.turn.thaw()
-        self._monitored.set_cpu_budget(limits.computing * len(questions) + allowed, self._budget.left)
+        self._monitored.set_cpu_budget(self._computing * len(questions) + allowed, self._budget.left)
         # The processor time is read once per batch, and only at the first tables: each reading costs a microsecond.
         self._usage_before = self._monitored.total() if questions[0].table <= TIMED_TABLES else None
         self._result = BatchResult([], [], [], [])
@@ -130,18 +134,20 @@ class PersistentProcess:
 
     def read_available(self, now: float) -> bool:
         """Read the output available at the time `now`; return whether that ends the batch."""
-        child, result = self._living, self._result
-        answers, raws = child.read()
-        if answers and result is not None:
+        child, result = self._child, self._result
+        assert child is not None and result is not None, "a process is asked before its answers are read"
+        new_answers, new_raws = child.read()
+        if new_answers:
             wall = self._timer.answered(now)
             if self._allowance.is_open:
                 self._allowance.answered(wall)
-            result.answers.extend(answers)
-            result.raws.extend(raws)
-            result.walls.append(wall)
-            if len(answers) > 1:
-                result.walls.extend([0.0] * (len(answers) - 1))  # they arrived together with the first
-        return not child.is_waiting
+            answers, raws, walls, _, _ = result
+            answers += new_answers
+            raws += new_raws
+            walls.append(wall)
+            if len(new_answers) > 1:
+                walls += [0.0] * (len(new_answers) - 1)  # they arrived together with the first
+        return child.batch.state is not WAITING
 
     async def _wait(self, child: ChildProcess) -> None:
         """Wait for the answers that are due, each until its own deadline. An answer may come in several pieces."""

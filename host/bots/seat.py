@@ -4,7 +4,7 @@ import contextlib
 import select
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 
 import trio
 
@@ -93,7 +93,10 @@ class Seat:
                 return answers + [Fault(FaultKind.BENCHED)] * len(left)
             if answers:
                 self._process.send(Batch(left))
-            result = await self._result(self._process, left)
+            try:
+                result = await self._process.finish()
+            except (HostFailure, KeeperOutOfMemory) as failure:
+                result = self._blame(failure, left)
             self._record(left, result)
             answers += result.answers
             if result.failed is not None:
@@ -101,19 +104,16 @@ class Seat:
                 answers.append(result.failed.answer)
         return answers
 
-    async def _result(self, process: BotProcess, questions: Sequence[HasQuestion]) -> BatchResult:
-        """Return the results of a batch. Raise HostFailure unless the failure is the bot's fault."""
-        try:
-            return await process.finish()
-        except KeeperOutOfMemory as died:
-            fault, why = Fault(FaultKind.MEMORY), str(died)
-        except HostFailure as failure:
+    def _blame(self, failure: HostFailure | KeeperOutOfMemory, questions: Sequence[HasQuestion]) -> BatchResult:
+        """Return a fault of the bot if the failure is its fault. Raise the failure if it is not."""
+        kind = FaultKind.MEMORY
+        if isinstance(failure, HostFailure):
+            failure.bot, failure.table = self.bot.name, questions[0].table
             if isinstance(failure, HostStall) or not self._blamed:
-                failure.bot, failure.table = self.bot.name, questions[0].table
-                raise
-            fault, why = Fault(FaultKind.CRASH), str(failure)
+                raise failure
+            kind = FaultKind.CRASH
         self.benched = self.has_lost_sandbox = True
-        return BatchResult([], [], [], [], Outcome(fault, ended=why))
+        return BatchResult([], [], [], [], Outcome(Fault(kind), ended=str(failure)))
 
     def usage(self) -> Usage:
         """Return the bot's usage in the fixture so far."""
@@ -219,12 +219,19 @@ async def ask_all(batches: Mapping[Seat, Batch]) -> dict[Seat, list[Answer]]:
     Raise HostFailure if croupier or the machine has failed, AmbiguousAnswers if a bot must be asked one table at a
     time.
     """
-    sent = {seat: seat.send(batch) for seat, batch in batches.items()}
-    _poll([process for process in sent.values() if process is not None])
     answers: dict[Seat, list[Answer]] = {}
+    polled: dict[Seat, PolledProcess] = {}
     late = []
-    for seat, process in sent.items():
-        if process is not None and process.is_answered:
+    for seat, batch in batches.items():
+        process = seat.send(batch)
+        if process is None:
+            late.append(seat)
+        else:
+            polled[seat] = process
+    if polled:
+        _poll(polled.values())
+    for seat, process in polled.items():
+        if process.is_answered:
             answers[seat] = await seat.finish()
         else:
             late.append(seat)
@@ -277,10 +284,8 @@ class _SpinPolicy:
 _spin = _SpinPolicy()
 
 
-def _poll(processes: Sequence[PolledProcess]) -> None:
+def _poll(processes: Collection[PolledProcess]) -> None:
     """Read answers that come at once. `finish` waits for the others."""
-    if not processes:
-        return
     waiting = {process.output: process for process in processes}
     now = time.perf_counter()
     until, spun = now + POLL_FIRST_S, now + (_spin.seconds() if len(waiting) == 1 else 0.0)

@@ -9,7 +9,7 @@ import trio
 
 from host.bots.seat import Seat, ask_all
 from host.bots.values import Batch, IllegalMove, Question
-from host.games.engine import Game, Request, Scores, Table
+from host.games.engine import Game, Scores, Table
 from host.games.luck import Deal, Luck, Shuffler
 from host.submissions.bot_spec import BuiltBot
 from protocols.wire import Answer, View
@@ -34,11 +34,11 @@ class TableSetup(NamedTuple):
 class OpenTable:
     """A table that is being played and has an open question. `nth` is its index among the tables yielded together."""
 
-    __slots__ = ("game", "nth", "seats", "sitting", "table", "view")
+    __slots__ = ("bots", "game", "nth", "sitting", "table", "view")
 
     def __init__(self, nth: int, table: int, sitting: TableSetup, game: Table) -> None:
         self.nth, self.table, self.sitting, self.game = nth, table, sitting, game
-        self.seats: tuple[Seat, ...] = ()
+        self.bots = sitting.bots
         self.view: View = ()  # the view of the seat that is asked
 
     @property
@@ -98,17 +98,17 @@ async def play(
 class _Match:
     """Carries requests and answers between tables and seats, many tables at a time."""
 
-    def __init__(self, game: Game, seats: Mapping[str, Seat], root: bytes, most_abreast: int) -> None:
-        self._game, self._seats, self._root, self._most = game, seats, root, most_abreast
-        self._questions: defaultdict[Seat, list[OpenTable]] = defaultdict(list)
-        # Ended tables and illegal moves: a seat gets both with its next batch.
-        self._ended: defaultdict[Seat, list[int]] = defaultdict(list)
-        self._illegal: defaultdict[Seat, list[IllegalMove]] = defaultdict(list)
+    def __init__(self, game: Game, seats: Mapping[str, Seat], root: bytes, max_tables: int) -> None:
+        self._game, self._seats, self._root, self._max_tables = game, seats, root, max_tables
+        self._questions: defaultdict[str, list[OpenTable]] = defaultdict(list)  # by bot
+        # Ended tables and illegal moves, by bot: a seat gets both with its next batch.
+        self._ended: defaultdict[str, list[int]] = defaultdict(list)
+        self._illegal: defaultdict[str, list[IllegalMove]] = defaultdict(list)
         self._yielded = 0.0  # time at which other tasks last had a turn
 
     async def play(self, sittings: Sequence[TableSetup], before: int) -> list[PlayedTable]:
         """Play tables that do not depend on each other. `before` is the number of tables that the fixture has had before."""
-        at_once = max(1, min(self._most, usable_parallelism(self._seats.values(), self._most)))
+        at_once = max(1, min(self._max_tables, usable_parallelism(self._seats.values(), self._max_tables)))
         waiting = iter(enumerate(sittings))
         finished: dict[int, PlayedTable] = {}
         open_tables = 0
@@ -119,46 +119,46 @@ class _Match:
                 if table.request is None:
                     finished[nth] = PlayedTable(sitting, table.scores or (), ())
                     continue
-                self._open(OpenTable(nth, before + nth + 1, sitting, table), table.request)
+                opened = OpenTable(nth, before + nth + 1, sitting, table)
+                seat, opened.view = table.request
+                self._questions[opened.bots[seat]].append(opened)
                 open_tables += 1
             if not open_tables:
                 return [finished[nth] for nth in range(len(sittings))]
-            for one in await self._ask_and_advance():
+            if time.perf_counter() - self._yielded > YIELD_INTERVAL_S:
+                await trio.lowlevel.checkpoint()
+                self._yielded = time.perf_counter()
+            for ended in await self._ask_and_advance():
                 open_tables -= 1
-                finished[one.nth] = PlayedTable(one.sitting, one.game.scores or (), tuple(one.game.answers))
-
-    def _open(self, opened: OpenTable, request: Request) -> None:
-        opened.seats = tuple(self._seats[name] for name in opened.sitting.bots)
-        opened.view = request.view
-        self._questions[opened.seats[request.seat]].append(opened)
+                finished[ended.nth] = PlayedTable(ended.sitting, ended.game.scores or (), tuple(ended.game.answers))
 
     async def _ask_and_advance(self) -> list[OpenTable]:
         """Ask all open questions, and send the answers to their tables. Return the tables that have ended."""
-        if time.perf_counter() - self._yielded > YIELD_INTERVAL_S:
-            await trio.lowlevel.checkpoint()
-            self._yielded = time.perf_counter()
-        asked = self._questions
+        asked, seats = self._questions, self._seats
         questions = self._questions = defaultdict(list)
-        answers = await ask_all({seat: self._batch(seat, asked[seat]) for seat in asked})
-        over = []
-        for seat, open_tables in asked.items():
-            for one, answer in zip(open_tables, answers[seat], strict=True):
+        batches = {}
+        for bot, tables in asked.items():
+            batches[seats[bot]] = Batch(tables, self._ended.pop(bot, ()), self._illegal.pop(bot, ()))
+        answers = await ask_all(batches)
+        ended = []
+        for bot, tables in asked.items():
+            for one, answer in zip(tables, answers[seats[bot]], strict=True):
                 table = one.game
                 if not table.answer(answer):
                     question = Question(one.table, len(table.answers), one.view)
-                    self._illegal[seat].append(IllegalMove(question, answer))
+                    self._illegal[bot].append(IllegalMove(question, answer))
                 if table.request is not None:
-                    nth, one.view = table.request
-                    questions[one.seats[nth]].append(one)
+                    seat, one.view = table.request
+                    questions[one.bots[seat]].append(one)
                     continue
-                over.append(one)
-                for each in one.seats:
+                ended.append(one)
+                for each in one.bots:
                     self._ended[each].append(one.table)
-        return over
-
-    def _batch(self, seat: Seat, questions: Sequence[OpenTable]) -> Batch:
-        return Batch(questions, self._ended.pop(seat, ()), self._illegal.pop(seat, ()))
+        return ended
 
     async def close(self) -> None:
         """Send the ended tables and illegal moves that no batch has carried yet."""
-        await ask_all({seat: self._batch(seat, ()) for seat in {**self._ended, **self._illegal}})
+        batches = {}
+        for bot in {**self._ended, **self._illegal}:
+            batches[self._seats[bot]] = Batch((), self._ended.pop(bot, ()), self._illegal.pop(bot, ()))
+        await ask_all(batches)

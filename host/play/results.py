@@ -1,6 +1,6 @@
 """Creates the record of a fixture from the tables that were played."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from host.bots.seat import Seat
@@ -12,30 +12,29 @@ from host.play.records import Fixture, Record, Result, pack
 
 def results_of(game: Game, played: Iterable[PlayedTable]) -> dict[str, Result]:
     """Return the result of each bot at some tables."""
-    winners = game.winners
-    results: dict[str, Result] = {}
-    deals: dict[str, Counter[str]] = {}
+    scores: defaultdict[str, list[int]] = defaultdict(list)
+    wins: Counter[str] = Counter()
+    deals: defaultdict[str, Counter[str]] = defaultdict(Counter)  # wins by bot and shared luck
     for table in played:
-        won = winners(table.scores) if winners else ()
-        for seat, bot in enumerate(table.sitting.bots):
-            score, wins = table.scores[seat], int(seat in won)
-            if wins and table.sitting.luck:
-                deals.setdefault(bot, Counter())[table.sitting.luck] += 1
-            before = results.get(bot)
-            if before is None:
-                results[bot] = Result(1, wins, score, score, score, score)
-            else:
-                results[bot] = Result(
-                    tables=before.tables + 1,
-                    wins=before.wins + wins,
-                    score=before.score + score,
-                    low=min(before.low, score),
-                    high=max(before.high, score),
-                    final=score,
-                )
-    for bot, counts in deals.items():
-        results[bot] = results[bot]._replace(squares=sum(count * count for count in counts.values()))
-    return results
+        bots, luck = table.sitting.bots, table.sitting.luck
+        for bot, score in zip(bots, table.scores, strict=True):
+            scores[bot].append(score)
+        for seat in game.winners(table.scores) if game.winners else ():
+            wins[bots[seat]] += 1
+            if luck:
+                deals[bots[seat]][luck] += 1
+    return {
+        bot: Result(
+            tables=len(own),
+            wins=wins[bot],
+            score=sum(own),
+            low=min(own),
+            high=max(own),
+            final=own[-1],
+            squares=sum(count * count for count in deals[bot].values()),
+        )
+        for bot, own in scores.items()
+    }
 
 
 def recorded(fixture: Fixture, played: Sequence[PlayedTable], seats: Mapping[str, Seat]) -> Record:
