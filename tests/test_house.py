@@ -71,7 +71,7 @@ def test_every_code_is_said_somewhere() -> None:
     assert said == set(explanations())
 
 
-OTHER_MEANINGS = {"build.py", "doctor.py", "dask.py"}
+OTHER_MEANINGS = {"build.py", "doctor.py", "dask_client.py"}
 """Modules in which "python" is a key of bot.toml, or the Python that croupier itself runs on."""
 
 
