@@ -25,7 +25,7 @@ TOURNEYS = 8
 
 @pytest.fixture(scope="module")
 def native(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a cup that has been played on this machine."""
+    """Return a cup that was played on this machine."""
     cup = cup_in(tmp_path_factory.mktemp("native") / "cup", tourneys=TOURNEYS)
     assert croupier("-C", cup, "run").code == 0
     return cup
@@ -33,19 +33,19 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def two() -> Iterator[Machines]:
-    """Have two machines that nobody kills."""
+    """Start two machines that no test kills."""
     with machines("alice", "bob") as standing:
         yield standing
 
 
 def outcome(cup: Path) -> Any:
-    """Return what must be the same wherever a cup was played; the level may differ."""
+    """Return what must be the same wherever a cup is played; the level of isolation may differ."""
     result = result_of(cup)
     return result._replace(standings=result.standings["rows"])
 
 
 class Running:
-    """`croupier run` on a cluster, as a process of its own, and what it has told so far."""
+    """A process of `croupier run` on a cluster, and its output so far."""
 
     def __init__(self, cup: Path, address: str) -> None:
         self._told = cup.with_name("told")
@@ -54,7 +54,7 @@ class Running:
             self.process = subprocess.Popen(command, stdout=out, stderr=out, env=environment(), start_new_session=True)
 
     def events(self) -> list[dict[str, Any]]:
-        """Return what it has said, line by line."""
+        """Return the events that it has printed."""
         lines = self._told.read_bytes().split(b"\n")[:-1]
         return [json.loads(line) for line in lines if line.startswith(b"{")]
 
@@ -63,11 +63,11 @@ class Running:
         return [event["fixture"] for event in self.events() if "fixture" in event]
 
     def said(self) -> str:
-        """Return what it has said in words."""
+        """Return the messages that it has printed."""
         return "\n".join(event["text"] for event in self.events() if event.get("ev") == "say")
 
     def until(self, true: Callable[[], object]) -> None:
-        """Wait until something is true of a run under way."""
+        """Wait until a condition is true; fail if the run ends before."""
         until(lambda: true() or self.process.poll() is not None)
         assert self.process.poll() is None, self._told.read_text()
 
@@ -94,10 +94,10 @@ def test_a_scheduler_that_dies_may_come_back(native: Path, tmp_path: Path) -> No
         run = Running(cup, standing.address)
         run.until(lambda: len(run.finished()) >= 2)
         standing.kill_scheduler()
-        until(lambda: standing.workers["alice"].poll() is not None)  # a worker ends when its scheduler has gone
+        until(lambda: standing.workers["alice"].poll() is not None)  # a worker ends when its scheduler has ended
         standing.start_scheduler()
         standing.start("alice")
-        standing.start("bob")  # whoever joins a run under way is given work, too
+        standing.start("bob")  # a machine that joins during a run is given work, too
         assert run.process.wait(300) == 0
     assert "worker bob at " in run.said()
     assert len(run.finished()) == len(set(run.finished())) == TOURNEYS
@@ -133,11 +133,11 @@ def test_an_organiser_who_has_gone_leaves_no_bot_behind(tmp_path: Path) -> None:
         until(lambda: not standing.players("alice"))
 
 
-# What is refused, and by which name.
+# Clusters that are refused, and machines named in the error.
 
 
 def refusal(cup: Path, address: str) -> str:
-    """Return what a run is refused with."""
+    """Return the error of a run that is refused."""
     done = croupier_process("-C", cup, "run", "--cluster", address)
     assert done.code == 6, done.err
     assert not (cup / "run" / "run.sqlite").exists()
@@ -145,7 +145,7 @@ def refusal(cup: Path, address: str) -> str:
 
 
 def unready(address: str) -> list[Problem]:
-    """Return what an impatient organiser is told before anything else."""
+    """Return the problems reported if the organiser does not wait."""
 
     async def demand() -> None:
         async with cluster(address, print, reconnect_timeout=0.3) as venue:
@@ -159,7 +159,7 @@ def unready(address: str) -> list[Problem]:
 
 
 def present(address: str) -> list[str]:
-    """Return the names of who is there."""
+    """Return the names of the workers that are connected."""
     with Client(address, set_as_default=False) as client:
         return [each["name"] for each in client.scheduler_info(n_workers=-1)["workers"].values()]
 

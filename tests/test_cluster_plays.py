@@ -53,7 +53,7 @@ startup = "60 s"
 
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
-    """Have two machines that see no tournament's folder, and no index."""
+    """Start two machines that see neither the tournaments' folders nor a package index."""
     base = tmp_path_factory.getbasetemp()
     with machines() as standing:
         for name in ("alice", "bob"):
@@ -64,7 +64,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
 
 
 def played(cup: Path, *words: str, env: Mapping[str, str] | None = None) -> Any:
-    """Play a cup; return what must be the same wherever that is done."""
+    """Play a cup; return what must be the same wherever it is played."""
     done = croupier_process("-C", cup, "run", *words, env=env)
     assert done.code == 0, done.err
     told = croupier_process("-C", cup, "standings", "--json").json["rows"]
@@ -73,7 +73,7 @@ def played(cup: Path, *words: str, env: Mapping[str, str] | None = None) -> Any:
 
 
 def same(lay: Callable[[Path], object], place: Path, cluster: Machines, env: Mapping[str, str] | None = None) -> bool:
-    """Play what is laid into a folder here and on a cluster; return whether that comes out the same."""
+    """Play the same tournament here and on a cluster; return whether the results are equal."""
     for name in ("here", "there"):
         (place / name).mkdir()
         lay(place / name)
@@ -89,7 +89,7 @@ def cup(place: Path, game: str, bots: str, kind: str, more: str = "", end: str =
 
 
 def with_a_game(times: int) -> Callable[[Path], None]:
-    """Return what lays out a tournament with a game of its own: a package, a file that it reads, a module beside it."""
+    """Return a function that writes a tournament with its own game: a package, a file that it reads, and a module."""
 
     def lay(place: Path) -> None:
         laid_out(place)
@@ -104,7 +104,7 @@ def with_a_game(times: int) -> Callable[[Path], None]:
 
 
 def test_a_game_of_ones_own_travels_and_is_forgotten_again(elsewhere: Machines, tmp_path: Path) -> None:
-    for times in (2, 3):  # another game of the same name, on the same machines
+    for times in (2, 3):  # another game with the same name, on the same machines
         place = tmp_path / str(times)
         place.mkdir()
         assert same(with_a_game(times), place, elsewhere)

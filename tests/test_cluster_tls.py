@@ -19,19 +19,19 @@ needs_openssl = pytest.mark.skipif(not OPENSSL, reason="NOT INSTALLED: openssl; 
 
 @pytest.fixture(scope="module")
 def ours(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return Dask's settings for an authority of ours."""
+    """Return Dask's settings with our own certificate authority."""
     return certificates(tmp_path_factory.mktemp("authority") / "ours")
 
 
 @pytest.fixture(scope="module")
 def guarded(ours: dict[str, str]) -> Iterator[Machines]:
-    """Have a cluster that speaks TLS only."""
+    """Start a cluster that accepts only TLS."""
     with machines("alice", tls=ours) as standing:
         yield standing
 
 
 def run(cup: Path, address: str, **settings: str) -> Done:
-    """Play on a cluster, with these settings of Dask's."""
+    """Play on a cluster with these settings of Dask."""
     return croupier_process("-C", cup, "run", "--cluster", address, env=environment(**settings))
 
 

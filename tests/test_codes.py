@@ -14,18 +14,18 @@ from host.tournament.config import load, not_enough_bots
 from host.tournament.stages.knockout import Knockout
 
 PROVOKED_ELSEWHERE = frozenset(
-    # by a bot that is built or running: the rogues, the languages, check
+    # by tests of bots that are built or run: rogues, languages, check
     [f"B{number:03}" for number in (9, 10, 11, 12, 13, 17, 18, 19, *range(20, 27), 28, *range(30, 40))]
-    # by the command line
+    # by tests of the command line
     + ["C016", "C017", "C018", "C019", "H001", "U001"]
-    # by a journal, and by what a machine lacks
+    # by tests of journals, and of what a machine lacks
     + [f"R{number:03}" for number in range(1, 15)]
     + [f"S{number:03}" for number in range(1, 18)]
 )
 
 
 def refused(play: Callable[[], object]) -> list[Problem]:
-    """Return what is refused: with exit code 4 where it is a bot's, 3 where it is a config's, 2 where it is a name."""
+    """Return the problems reported; check the exit code: 4 for a bot, 3 for a configuration, 2 for a name."""
     with pytest.raises(UserError) as refusal:
         play()
     first = refusal.value.problems[0].code
@@ -34,14 +34,14 @@ def refused(play: Callable[[], object]) -> list[Problem]:
 
 
 def bot(content: str, name: str = "bot", mode: int = 0o755) -> list[Problem]:
-    """Return what is wrong with a lone file."""
+    """Return the problems of a single file."""
     Path(name).write_text(content)
     Path(name).chmod(mode)
     return refused(lambda: load_submission(Path(name)))
 
 
 def manifest(text: str) -> list[Problem]:
-    """Return what is wrong with a folder of one Python file and this bot.toml."""
+    """Return the problems of a folder with one Python file and this bot.toml."""
     Path("mine").mkdir()
     Path("mine/x.py").touch()
     Path("mine/bot.toml").write_text(text)
@@ -49,25 +49,25 @@ def manifest(text: str) -> list[Problem]:
 
 
 def config(text: str) -> list[Problem]:
-    """Return what is wrong with a croupier.toml."""
+    """Return the problems of a croupier.toml."""
     Path("croupier.toml").write_text(text)
     return refused(lambda: load(Path()))
 
 
 def warned() -> list[Problem]:
-    """Return what is said of a seed in the open."""
+    """Return the warnings about a seed in croupier.toml."""
     Path("croupier.toml").write_text('game = "cardshark"\nseed = "2026"')
     return list(load(Path()).warnings)
 
 
 def link() -> list[Problem]:
-    """Return what is wrong with a bot that is a link."""
+    """Return the problems of a bot that is a link."""
     Path("x.py").symlink_to("/etc/passwd")
     return refused(lambda: load_submission(Path("x.py")))
 
 
 def twins() -> list[Problem]:
-    """Return what is wrong with two bots of one name."""
+    """Return the problems of two bots with the same name."""
     Path("x.py").touch()
     Path("x.lisp").touch()
     return refused(lambda: load_submissions(["x.*"], Path()))

@@ -25,7 +25,7 @@ io_submit setsockopt fadvise64
 
 
 def services(path: Path) -> dict[str, Any]:
-    """Return the services of a compose file, its settings filled in by their defaults."""
+    """Return the services of a compose file, with the default values of its settings."""
     text = re.sub(r"\$\{[A-Z_]+:-([^}]*)\}", r"\1", path.read_text())
     found: dict[str, Any] = yaml.safe_load(text)["services"]
     return found
@@ -93,7 +93,7 @@ def test_an_engine_that_is_missing_is_named_before_anything_is_played(tmp_path: 
 
 
 def docker_that(answers: str, folder: Path) -> str:
-    """Return a path on which `docker` is a script."""
+    """Return a PATH in which `docker` is a script."""
     (folder / "docker").write_text(f"#!/bin/sh\n{answers}\n")
     (folder / "docker").chmod(0o755)
     return f"{folder}:/usr/bin:/bin"

@@ -62,7 +62,7 @@ y = 2
 
 
 def every_key(value: Any, path: Key = ()) -> Iterator[Key]:
-    """Yield the path of everything in a TOML file."""
+    """Yield the path of every key and every list item in a TOML file."""
     if path:
         yield path
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -153,13 +153,13 @@ def test_a_config_may_be_a_link_but_no_device(tmp_path: Path) -> None:
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty folder that is the current one, so that messages name files by their bare names."""
+    """Return an empty folder, which is the current one, so that messages contain only file names."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def complaints(text: str) -> list[str]:
-    """Return everything that is said against a croupier.toml."""
+    """Return all messages about a croupier.toml."""
     Path("croupier.toml").write_text(text)
     with pytest.raises(UserError) as refused:
         load(Path())

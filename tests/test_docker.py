@@ -38,7 +38,7 @@ def ran(*words: str, env: dict[str, str] | None = None, seconds: float = 400) ->
 
 @pytest.fixture(scope="module", autouse=True)
 def images() -> None:
-    """Build both images, or skip where no engine answers."""
+    """Build both images, or skip if there is no Docker engine."""
     if shutil.which("docker") is None or ran("docker", "version").code:
         pytest.skip("NO DOCKER ENGINE ANSWERS: nothing about containers is tested here (tests/docker/start-engine.sh)")
     if ran("docker", "image", "inspect", BASE).code and ran("docker", "pull", "-q", BASE).code:
@@ -56,7 +56,7 @@ class Compose:
 
     def __init__(self, cup: Path, workers: int, first: bool) -> None:
         user = {} if os.geteuid() == 0 else {"CROUPIER_USER": f"{os.geteuid()}:{os.getegid()}"}
-        idle = {"CROUPIER_IDLE": "100000"}  # nothing here may end because the scheduler has nothing to do
+        idle = {"CROUPIER_IDLE": "100000"}  # prevents the scheduler from ending when it is idle
         self._env = os.environ | {"CROUPIER_TOURNAMENT": str(cup), "CROUPIER_WORKERS": str(workers)} | user | idle
         self._words = ["docker-compose"] if first else ["docker", "compose"]
         self.cup = cup
@@ -66,7 +66,7 @@ class Compose:
         return ran(*self._words, "-p", PROJECT, *words, env=self._env)
 
     def interrupted(self, fixtures: int) -> int:
-        """Press ^C when so many fixtures have been played; return what compose ends with."""
+        """Press ^C after a number of fixtures; return the exit code of compose."""
         command = [*self._words, "-p", PROJECT, "up", "--exit-code-from", "tournament"]
         with (self.cup / "told").open("wb") as told:
             up = subprocess.Popen(
@@ -86,14 +86,14 @@ class Compose:
             up.kill()
 
     def containers(self, service: str) -> list[dict[str, Any]]:
-        """Return what the engine knows of a service's containers, running or not."""
+        """Return the engine's descriptions of a service's containers, running or not."""
         label = f"label=com.docker.compose.service={service}"
         found = ran("docker", "ps", "-aq", "--filter", f"label=com.docker.compose.project={PROJECT}", "--filter", label)
         told: list[dict[str, Any]] = json.loads(ran("docker", "inspect", *found.out.split()).out)
         return told
 
     def played(self) -> int:
-        """Return how many fixtures are in the journal."""
+        """Return the number of fixtures in the journal."""
         try:
             with reading(self.cup / "run" / "run.sqlite") as journal:
                 return len(journal.paths())
@@ -101,25 +101,25 @@ class Compose:
             return 0
 
     def until_played(self, fixtures: int) -> None:
-        """Wait until so many fixtures have been played."""
+        """Wait until a number of fixtures is in the journal."""
         deadline = time.monotonic() + 200
         while self.played() < fixtures:
             assert time.monotonic() < deadline, self("logs").out[-3000:]
             time.sleep(0.1)
 
     def told(self) -> str:
-        """Return what the tournament has said."""
+        """Return the output of the tournament."""
         return self("logs", "--no-color", "tournament").out
 
 
 def versions() -> list[bool]:
-    """Return which versions of compose are here; True is the first."""
+    """Return which versions of compose are installed; True is version 1."""
     return [False] * (ran("docker", "compose", "version").code == 0) + [True] * bool(shutil.which("docker-compose"))
 
 
 @pytest.fixture
 def compose(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Compose]:
-    """Have a tournament in as many containers as are asked for; nothing of them stays."""
+    """Create a tournament in a number of containers; remove all of them afterwards."""
     workers, wanted = request.param
     here = versions()
     if not here:
@@ -134,7 +134,7 @@ def compose(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Compose]
 
 @pytest.fixture(scope="module")
 def native(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a cup that has been played on this machine."""
+    """Return a cup that was played on this machine."""
     cup = cup_in(tmp_path_factory.mktemp("native") / "cup", tourneys=TOURNEYS)
     assert croupier("-C", cup, "run").code == 0
     return cup
@@ -174,7 +174,7 @@ def test_compose_ends_with_the_code_of_the_tournament_or_by_itself(compose: Comp
 
 @BOTH
 def test_ctrl_c_loses_nothing_that_is_finished(compose: Compose, native: Path) -> None:
-    assert compose.interrupted(2) in (130, 2, 0)  # as each version of compose has it
+    assert compose.interrupted(2) in (130, 2, 0)  # the exit code depends on the version of compose
     assert compose.played() >= 2
     done = compose("up", "--exit-code-from", "tournament")
     assert done.code == 0, done.out[-3000:]

@@ -16,7 +16,7 @@ from host.tournament.statistics import ELO, sequential, sequential_mean, tables_
 
 
 def decided(lead: float, draw: random.Random, spread: float) -> str:
-    """Return what the test says of a bot whose lead at a table is normal, asked after every ten tables."""
+    """Return the test's decision on a bot whose lead per table is normally distributed, tested every ten tables."""
     values: list[float] = []
     while True:
         values += [draw.gauss(lead * spread, spread) for _ in range(10)]
@@ -73,12 +73,12 @@ def test_every_game_seats_as_many_of_one_as_of_the_other() -> None:
 
 
 def record_of(path: str, scores: list[tuple[int, ...]]) -> Record:
-    """Return a record of which only the scores matter."""
+    """Return a record in which only the scores matter."""
     return Record(path, {}, {}, {}, (), tuple(scores), b"")
 
 
 def duel_of(game: str, bots: tuple[str, ...], scores: list[tuple[int, ...]]) -> Comparison:
-    """Return how two sides stand after these tables."""
+    """Return the comparison of two bots after these tables."""
     rules: Any = next(iter(GAMES[game].presets.values()))
     fixture = Fixture(game, rules, "independent", "duel/x/1", bots, len(scores))
     return add_result(Comparison(), GAMES[game], fixture, b"seed", record_of("duel/x/1", scores))
@@ -107,7 +107,7 @@ def test_chips_are_compared_where_nobody_wins() -> None:
 
 
 def compared(place: Path, *words: object) -> tuple[int, dict[str, Any]]:
-    """Compare two bots from a given seed; return the exit code and what can be the same twice."""
+    """Compare two bots with a fixed seed; return the exit code and the values that are the same in every run."""
     done = croupier("compare", *words, "--seed", "x", "--json", "-C", place)
     told = done.json
     return done.code, {key: told[key] for key in told if key not in ("seconds", "journal")}

@@ -26,7 +26,7 @@ FIXTURES = 6
 
 
 class Here:
-    """The same work done in this process."""
+    """An executor that plays in this process."""
 
     words = "here"
 
@@ -74,24 +74,24 @@ EXECUTORS: dict[str, tuple[Executor, int]] = {
 
 @pytest.fixture(scope="module")
 def bots() -> list[BuiltBot]:
-    """Return two quick bots."""
+    """Return two fast bots."""
     return [built(SAMPLES / "cardshark" / name) for name in ("davey.c", "cautious.c")]
 
 
 def fixtures(bots: list[BuiltBot]) -> list[Fixture]:
-    """Return something to play."""
+    """Return fixtures for the bots."""
     return [fixture_of("cardshark", bots, 2, f"test/{number}") for number in range(1, FIXTURES + 1)]
 
 
 def setup_of(bots: list[BuiltBot]) -> WorkerSetup:
-    """Return what an executor must know."""
+    """Return the setup of an executor."""
     return WorkerSetup("cardshark", GAMES["cardshark"].presets["thread"], tuple(bots), SEED, level())
 
 
 def all_of(
     executor: Executor, workers: int, bots: list[BuiltBot], lost: Callable[[str], None] = print
 ) -> dict[str, Any]:
-    """Return what comes of the fixtures, without what no two runs have in common."""
+    """Return the results of the fixtures, without the values that differ in every run."""
 
     async def play() -> list[Record]:
         async with executor(setup_of(bots), lost, workers) as hands:
@@ -114,7 +114,7 @@ def test_the_same_fixtures_come_out_the_same(name: str, bots: list[BuiltBot]) ->
 
 
 def words(process: psutil.Process) -> list[str]:
-    """Return a process's command line; none of one that has ended."""
+    """Return a process's command line, or an empty one if it has ended."""
     with suppress(psutil.Error):
         return process.cmdline()
     return []

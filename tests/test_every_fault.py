@@ -39,12 +39,12 @@ from host.submissions.build import build
 from protocols import PROTOCOLS
 from protocols.wire import FaultKind
 
-OVERSHOOT = 3.0  # seconds that a verdict may come after its limit, on a machine however loaded
+OVERSHOOT = 3.0  # seconds between a limit and the verdict, at most, even on a loaded machine
 GALLERY = ROGUES / "gallery.toml"
 
 
 def named(rogues: list[Rogue]) -> list[Any]:
-    """Return rogues as parameters, the slow ones marked."""
+    """Return rogues as parameters; mark the slow ones."""
     return [pytest.param(rogue, id=rogue.name, marks=[pytest.mark.long] if rogue.long else []) for rogue in rogues]
 
 
@@ -53,7 +53,7 @@ PLAYERS = [rogue for rogue in ROGUES_BY_NAME.values() if "refused" not in rogue.
 BUILDERS = [rogue for rogue in ROGUES_BY_NAME.values() if "refused" in rogue.verdict]
 WEAKER = [at for at in levels() if at != level()]
 
-# Honest bots to sit beside them.
+# Honest bots as opponents.
 
 QUICK = '#include <stdio.h>\n\nint main(void)\n{\n    puts("S");\n    return 0;\n}\n'
 SLOW = 'import time\n\ntime.sleep(0.1)\nprint("S")\n'
@@ -76,7 +76,7 @@ def control(kind: str, name: str = "control") -> BuiltBot:
 
 
 def company(rogue: Rogue, bot: BuiltBot) -> list[BuiltBot]:
-    """Return who sits at a rogue's table, the rogue first."""
+    """Return the bots at a rogue's table, the rogue first."""
     if rogue.game == "holdem":
         return [bot, control("holdem", "control"), control("holdem", "another")]
     twin = [bot.with_keys(name="twin")] if rogue.twice else []
@@ -84,7 +84,7 @@ def company(rogue: Rogue, bot: BuiltBot) -> list[BuiltBot]:
 
 
 def played_and_left(game: str, bots: list[BuiltBot], tables: int) -> tuple[Record, list[int]]:
-    """Play, and return also which processes of the sandboxes live on when the house is closed."""
+    """Play; return the record and the sandboxed processes that are still alive when the pool of bots is closed."""
     rules: dict[str, Any] = {"cardshark": {"hands": 1}, "holdem": {"rounds": 2}}.get(game, {})
 
     async def work() -> tuple[Record, set[str]]:
@@ -125,7 +125,7 @@ def test_a_python_rogue_gets_its_verdict_when_it_is_forked_from_a_warm_interpret
 
 
 def plays(rogue: Rogue, **changes: Any) -> None:
-    """Play a rogue beside an honest bot; see that it gets its verdict, in time, and leaves nothing behind."""
+    """Play a rogue with an honest bot; check that it gets its verdict in time and leaves nothing behind."""
     if rogue.needs_numbers and not randomizes_pids(level()):
         pytest.skip("PROCESS NUMBERS ARE COUNTED ON HERE")
     bot = built(rogue.file, rogue.game, rogue.limits, **rogue.spec_changes(), **changes)
@@ -140,7 +140,7 @@ def plays(rogue: Rogue, **changes: Any) -> None:
     pieces = [piece for piece in record.evidence if piece.bot == rogue.name]
     told = faults, [(piece.kind, piece.raw, piece.stderr[-300:], piece.ended) for piece in pieces[:3]]
     assert not survivors
-    assert record.replayed == len(record.stalls)  # no keeper has died; whether the machine is busy is its own affair
+    assert record.replayed == len(record.stalls)  # no keeper has died; the machine may have been busy
     assert record.usage["control"].questions and not faults_of(record, "control"), record.evidence
     assert BROKEN_OUT not in [answer for table in answers_of(record) for answer in table], told
     committed = set(faults[rogue.name])
@@ -165,9 +165,9 @@ def plays(rogue: Rogue, **changes: Any) -> None:
 
 
 def is_refused(rogue: Rogue) -> None:
-    """Build a rogue; see that it is refused, told in few harmless words, and leaves nothing behind."""
+    """Build a rogue; check that it is refused in a few harmless words and leaves nothing behind."""
     spec = spec_of(rogue.file, rogue.game, **rogue.spec_changes())
-    trio.run(build, spec_of(ROGUES / "crashes.c"), level())  # so that the folders of the cache are there
+    trio.run(build, spec_of(ROGUES / "crashes.c"), level())  # so that the cache's folders exist
 
     with nothing_left_behind(), pytest.raises(UserError) as refused:
         trio.run(lambda: build(spec, level(), force=True))

@@ -18,7 +18,7 @@ STANDS = Move("S")
 
 
 def needs(*programs: str) -> None:
-    """Skip, loudly, where a toolchain is missing."""
+    """Skip with a message if a toolchain is missing."""
     missing = [program for program in programs if tool(program) is None]
     if missing:
         pytest.skip(f"NOT INSTALLED: {', '.join(missing)}")
@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def answers(bot: BuiltBot, tables: int = 2) -> list[Answer]:
-    """Return what a bot answers when it sits at cardshark's table alone."""
+    """Return the answer of a bot that plays cardshark alone."""
     record = played("cardshark", [bot], tables, hands=1)
     assert not faults_of(record, bot.name), record.evidence
     return [answer for table in answers_of(record) for answer in table]
@@ -51,7 +51,7 @@ def test_a_rows_hello_program_builds_and_answers(row: Language, folder: Path) ->
 @pytest.mark.parametrize("row", [row for row in ROWS if row.values[0].suffixes[1:]])
 def test_every_suffix_of_a_row_is_that_language(row: Language, folder: Path) -> None:
     needs(*row.programs)
-    for suffix in row.suffixes[1:]:  # the first is that of the test above
+    for suffix in row.suffixes[1:]:  # the test above uses the first
         assert built(written(row.hello, suffix, folder, NAMES.get(row.name, "hello"))).spec.language == row.name
 
 

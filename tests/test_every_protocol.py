@@ -21,7 +21,7 @@ from protocols.wire import MAX_CACHED_SPELLINGS, Answer, Fault, FaultKind, Move,
 
 LONGEST = 4096
 
-# The manual's grammar of answers, written down once more and apart from the code.
+# The manual's grammar of answers, written a second time and independently of the code.
 SPOKEN = {
     "cardshark": re.compile(rb" *([HSDhsd]|[Bb] +[+-]?[0-9]{1,12}(\.[0-9]*)?)( [\x20-\x7e]*)?"),
     "pazaak": re.compile(rb" *([Ee][Nn][Dd]|[Ss][Tt][Aa][Nn][Dd]|[Pp][Ll][Aa][Yy] [0-9]{1,2}) *"),
@@ -41,7 +41,7 @@ SPEAKING = pytest.mark.parametrize(("game", "protocol"), COMBINED)
 
 
 def fields_of(protocol: Protocol, view: View) -> list[bytes]:
-    """Return what a question says, field by field."""
+    """Return the fields of a question."""
     asked = protocol.ask(view)
     if not protocol.persistent:
         return asked
@@ -51,7 +51,7 @@ def fields_of(protocol: Protocol, view: View) -> list[bytes]:
 
 
 def answer_line(protocol: Protocol, said: bytes) -> bytes:
-    """Return an answer as a protocol wraps it, its line end off."""
+    """Return an answer in the form of a protocol, without its line end."""
     return json.dumps({"move": said.decode("latin-1")}).encode() if protocol.name == "json" else said
 
 
@@ -261,7 +261,7 @@ def test_every_line_that_the_grammar_knows_is_a_move(game: Game, data: bytes) ->
     assert isinstance(answer, Move) == bool(known)
 
 
-# The same through real pipes, against real bots.
+# The same questions through real pipes to real bots.
 
 DRIPS = """
 import json, sys, time
@@ -307,12 +307,12 @@ def test_a_real_bot_is_asked_in_the_bytes_that_the_protocol_spells(game: Game, p
 
 
 def asked(game: Game, bot: BuiltBot, views: list[View]) -> list[Answer]:
-    """Ask a real bot in its sandbox, one question after the other; return its answers."""
+    """Ask a real bot in its sandbox a number of questions, one by one; return its answers."""
     return [answer for _, answer in heard_by(game, bot, views)]
 
 
 def heard_by(game: Game, bot: BuiltBot, views: list[View]) -> list[tuple[bytes, Answer]]:
-    """Return what a bot had written to its standard error by the time of each answer, and the answers."""
+    """Return each answer of a bot with its standard error up to then."""
 
     async def work() -> list[tuple[bytes, Answer]]:
         told = []

@@ -50,7 +50,7 @@ from protocols.wire import Answer, Fault, FaultKind, Move
 
 GAME = GAMES["cardshark"]
 STANDS = Move("S")
-PROMISED = 0.25  # seconds after its limit in which a verdict comes, on a machine that is not loaded
+PROMISED = 0.25  # seconds between a limit and its verdict, at most, on a machine that is not loaded
 
 
 at_every_level = pytest.mark.parametrize("level", levels())
@@ -68,7 +68,7 @@ def test_this_machine_has_a_sandbox() -> None:
 
 @cache
 def bot_of(source: str, suffix: str = ".c") -> BuiltBot:
-    """Build a bot from its text, once for all levels."""
+    """Build a bot from its source text, once for all levels."""
     folder = CACHE / "attackers"
     folder.mkdir(exist_ok=True)
     return built(written(source, suffix, folder, f"attacker{abs(hash(source))}"))
@@ -77,7 +77,7 @@ def bot_of(source: str, suffix: str = ".c") -> BuiltBot:
 async def decided(
     level: Level, bot: BuiltBot, limits: Limits, questions: int = 1
 ) -> tuple[list[Answer], Seat, Sandbox]:
-    """Seat a bot in a sandbox of a level and ask it."""
+    """Start a bot in a sandbox of a level, and ask it."""
     home = Home(Path(bot.folder))
     async with (
         running_monitor() as watcher,
@@ -91,7 +91,7 @@ async def decided(
 
 
 def answer_of(level: Level, source: str, limits: Limits = AMPLE, suffix: str = ".c") -> tuple[Answer, Seat]:
-    """Return what an attacker answers at a level, and its seat; whatever it does, nothing is left behind."""
+    """Return an attacker's answer at a level, and its seat; check that it leaves nothing behind."""
     bot = bot_of(source, suffix)
     with nothing_left_behind():
         answers, seat, _ = trio.run(decided, level, bot, limits)
@@ -99,7 +99,7 @@ def answer_of(level: Level, source: str, limits: Limits = AMPLE, suffix: str = "
 
 
 def told(level: Level, script: str, limits: Limits = AMPLE) -> str:
-    """Return what a shell script says in an empty folder's sandbox, both its outputs."""
+    """Return the output of a shell script, both streams, in the sandbox of an empty folder."""
 
     async def ask() -> Ended:
         async with sandboxed(level, Home(empty()), limits) as sandbox:
@@ -113,13 +113,13 @@ def told(level: Level, script: str, limits: Limits = AMPLE) -> str:
 
 @cache
 def empty() -> Path:
-    """Return an empty folder that sandboxes can see."""
+    """Return an empty folder that is visible in sandboxes."""
     folder = CACHE / "nothing"
     folder.mkdir(exist_ok=True)
     return folder
 
 
-# What a sandbox says, and what a bot in it is.
+# What a sandbox reports, and the environment of a bot.
 
 
 @at_every_level
@@ -148,7 +148,7 @@ def test_a_demanded_level_is_a_minimum() -> None:
 
 @pytest.mark.skipif(Level.L3 not in levels() or Level.L2 not in levels(), reason="needs L3 and L2")
 def test_a_machine_that_has_only_l2_refuses_l3_and_says_how_to_go_on() -> None:
-    # No bubblewrap on its path makes this machine such a one.
+    # Without bubblewrap in PATH, this machine has only L2.
     script = (
         "from host.sandbox.detect import detect, require_level\n"
         "from host.sandbox.levels import DEFAULT_LEVEL\n"
@@ -161,7 +161,7 @@ def test_a_machine_that_has_only_l2_refuses_l3_and_says_how_to_go_on() -> None:
 
 
 def elsewhere(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a script in a Python of its own."""
+    """Run a script in a separate Python process."""
     env = {"CROUPIER_CACHE": str(CACHE), "PYTHONPATH": os.pathsep.join(sys.path), **environment}
     return subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=False)
 
@@ -206,11 +206,11 @@ def test_a_process_number_does_not_tell_how_many_there_were(level: Level) -> Non
 
     numbers = trio.run(look)
     drawn = numbers != sorted(numbers)
-    assert drawn == randomizes_pids(level)  # a container may keep everybody from drawing them, and that is told
+    assert drawn == randomizes_pids(level)  # a container may prevent random PIDs; croupier reports that
 
 
 def test_a_crash_starts_no_program_of_the_hosts() -> None:
-    # The kernel hands cores to a program as root, whatever their limit, unless that is one byte (core(5)).
+    # If core_pattern names a program, the kernel runs it as root for any core limit except 1 byte (core(5)).
     for level in levels():
         said = told(level, "python3 -c 'import resource; print(resource.getrlimit(resource.RLIMIT_CORE))'")
         assert said == "(1, 1)\n"
@@ -236,7 +236,7 @@ def test_no_keeper_carries_the_hosts_environment(level: Level) -> None:
             outer = b"" if parent[1] == str(os.getpid()) else Path(f"/proc/{parent[1]}/environ").read_bytes()
             return (own / "environ").read_bytes() + outer
 
-    assert trio.run(look) in (b"", b"PWD=/bot\0")  # bubblewrap says where it has gone
+    assert trio.run(look) in (b"", b"PWD=/bot\0")  # bubblewrap sets its working directory
 
 
 @pytest.mark.parametrize("words", [[b"/bin/echo"] * 2000, [b"/bin/echo", b"x" * 200_000]], ids=["many", "long"])
@@ -252,7 +252,7 @@ def test_a_command_for_which_there_is_no_room_is_not_started_and_nobody_dies_of_
     assert trio.run(ask) == (errno.E2BIG, b"S\n")
 
 
-# What it cannot reach.
+# What a bot cannot reach.
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_files_that_are_none_of_its_business_cannot_be_read(level: Level, secret
 def test_folders_that_are_none_of_its_business_cannot_be_listed(level: Level, folder: str) -> None:
     listed = told(level, f"ls {folder} && echo LISTED")
 
-    # A sandbox's own /run holds its keeper's program and nothing else.
+    # A sandbox's own /run contains only its keeper's program.
     assert "LISTED" not in listed or listed == "keeper\nLISTED\n"
 
 
@@ -403,7 +403,7 @@ def test_forbidden_doors_are_closed(level: Level) -> None:
     assert answer_of(level, source)[0] == STANDS
 
 
-# What it cannot use up.
+# What a bot cannot exhaust.
 
 EIGHT_CHILDREN = r"""
     #include <stdio.h>
@@ -487,7 +487,7 @@ def test_a_bot_whose_child_was_killed_for_its_memory_is_at_fault_however_it_answ
 
 @only_counted
 def test_a_keeper_that_dies_of_its_bots_memory_is_the_bots_fault() -> None:
-    # Many processes smaller than any keeper fill the kernel's own memory with pipes: one of those killed may be the keeper.
+    # Many processes smaller than any keeper fill kernel memory with pipes, so that the kernel may kill the keeper.
     source = r"""
         #define _GNU_SOURCE
         #include <fcntl.h>
@@ -566,7 +566,7 @@ def test_files_are_as_few_and_as_small_as_the_limits_say(level: Level) -> None:
     assert in_state == b"20 40960 0\n"
     assert in_tmp == (
         b"20 40960 0\n" if level.traits.own_namespaces else b"20 0 0\n"
-    )  # without namespaces there is no /tmp to fill
+    )  # without namespaces, the bot cannot write to /tmp
     assert state.stat().st_size == 40_960
 
 
@@ -724,7 +724,7 @@ def test_a_daemon_dies_with_the_decision_that_made_it(level: Level) -> None:
 
 
 def mark_of(test: int) -> str:
-    """Return seconds to sleep that no other command line of the machine has in it."""
+    """Return a number of seconds to sleep that appears in no other command line of the machine."""
     return f"{test}{os.getpid():012}"
 
 
@@ -759,7 +759,7 @@ def test_no_more_tasks_than_allowed(level: Level) -> None:
     assert "ALL" not in said
 
 
-# What the host can do with it.
+# What the host can do to it.
 
 
 @at_every_level
@@ -852,7 +852,7 @@ def test_what_is_paused_while_nobody_is_there_stops_nobody_who_comes(level: Leve
                 os.close(writes)
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(sandbox.keeper.kill_all)
-                    await trio.lowlevel.checkpoint()  # it dies while
+                    await trio.lowlevel.checkpoint()  # killed while it is dying
                     sandbox.keeper.pause()
                 sandbox.keeper.pause()
                 said.append((await sandbox.keeper.ask([b"/bin/echo", b"on"], {}, AMPLE, 9)).output)
@@ -888,13 +888,13 @@ trio.run(main)
         assert host.stdout is not None and host.stdout.readline() == b"up\n"
         host.kill()
     until(lambda: not [line for line in processes() if mark in line])
-    if level.traits.exact_cpu:  # nobody was left to remove its group: whoever comes next does
+    if level.traits.exact_cpu:  # the dead host could not remove its control group; the next croupier removes it
         elsewhere("from host.sandbox import cgroup; cgroup.base()")
         assert not groups_of(host.pid)
 
 
 def groups_of(pid: int) -> list[Path]:
-    """Return the groups that a croupier has left."""
+    """Return the control groups that a croupier has left behind."""
     return [group for folder in cgroup.base().folders.values() for group in folder.glob(f"{cgroup.PREFIX}{pid}-*")]
 
 
@@ -942,7 +942,7 @@ def test_ten_sandboxes_come_and_go_and_leave_nothing(level: Level) -> None:
     assert not groups()
 
 
-# Landlock alone.
+# Landlock without namespaces.
 
 
 @only_fenced
@@ -1097,7 +1097,7 @@ def test_a_mount_from_outside_a_namespace_is_not_ours() -> None:
     assert cgroup.mounts("30 23 0:27 /../.. /sys/fs/cgroup rw - cgroup2 cgroup rw\n", "0::/\n") == ([], [])
 
 
-# Without any.
+# No sandbox.
 
 
 def test_no_sandbox_is_never_given_for_a_demand() -> None:

@@ -41,7 +41,7 @@ SOURCES = sorted([*ROOT.glob("host/**/*.py"), *ROOT.glob("protocols/**/*.py")])
 
 
 def name_of(path: Path) -> str:
-    """Return a module's name; a package is called by its own."""
+    """Return a module's name; for a package, the package's name."""
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
@@ -49,7 +49,7 @@ MODULES = {name_of(path): path for path in SOURCES}
 
 
 def imports(path: Path) -> Iterator[str]:
-    """Yield every module that a source imports, inside functions too."""
+    """Yield every module that a source file imports, also inside functions."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -61,13 +61,13 @@ def imports(path: Path) -> Iterator[str]:
 
 
 def home_of(module: str) -> str:
-    """Return where a module lives: the longest name of a floor that begins its own."""
+    """Return the longest package name in FLOORS that is a prefix of a module's name."""
     homes = [home for floor in FLOORS for home in floor if f"{module}.".startswith(f"{home}.")]
     return max((home for home in homes if home != "host" or module == "host"), key=len, default="")
 
 
 def floor_of(home: str) -> int:
-    """Return the number of a floor, from below."""
+    """Return the number of a floor, counted from the lowest."""
     return next(number for number, floor in enumerate(FLOORS) if home in floor)
 
 

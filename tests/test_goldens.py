@@ -28,7 +28,7 @@ COLUMNS = (
 
 
 class Player(NamedTuple):
-    """How one bot is made: its fault in one answer of `one_in`, and what its bot.toml says."""
+    """How one bot is made: it fails once in `one_in` answers; the other fields are those of its bot.toml."""
 
     fault: str = "none"
     one_in: int = 0
@@ -88,14 +88,14 @@ STAGES = {
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compile the program that is every bot."""
+    """Compile the program of all bots."""
     path = tmp_path_factory.mktemp("player") / "player"
     subprocess.run(["cc", "-O2", "-o", path, GOLDENS / "player.c"], check=True)
     return path
 
 
 def write_tournament(folder: Path, program: Path, game: str, protocol: str, parallel_tables: int) -> None:
-    """Write a tournament of all players."""
+    """Write a tournament with all players."""
     lives = protocol != "argv"
     for name, player in PLAYERS.items():
         place = folder / "bots" / name
@@ -133,7 +133,7 @@ def result_of(folder: Path, game: str) -> dict[str, Any]:
 
 
 def rounded(value: Any) -> Any:
-    """Return a value of the standings; a number has as many digits as goldens have."""
+    """Round a value of the standings to the digits of a golden."""
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 

@@ -34,13 +34,13 @@ ENTRANTS = range(3, 201)
 
 
 def placed(sizes: tuple[int, ...]) -> list[list[Place]]:
-    """Return finished groups of these sizes in which everybody has chips of its own."""
+    """Return finished groups of these sizes, in which all chips differ."""
     bots = iter(range(sum(sizes)))
     return [[Place(f"b{next(bots)}", 100 * (size - place)) for place in range(size)] for size in sizes]
 
 
 def advancing(groups: list[list[Place]], lot: Sequence[str]) -> list[str]:
-    """Return who goes on from groups of which two advance, until five are left."""
+    """Return the bots that advance from groups: two of each, until five are left."""
     return in_order(groups, lot)[: going_on(len(groups), len(lot), 2, FINALISTS)]
 
 
@@ -136,25 +136,25 @@ def contest(bots: int, of: Groups = GROUPS, seed: bytes = b"seed") -> Contest:
 
 
 def played(fixture: Fixture, scores: dict[str, int]) -> Record:
-    """Return the record of a game that ended so."""
+    """Return the record of a game that ended with these chips."""
     results = {bot: Result(1, 0, scores[bot], scores[bot], scores[bot], scores[bot]) for bot in fixture.bots}
     return Record(fixture.path, results, {}, {}, (), (tuple(scores[bot] for bot in fixture.bots),), b"")
 
 
 def by_luck(fixture: Fixture) -> Record:
-    """Return a record with scores as a game may end: two or more are left, or some went out together."""
+    """Return a record with random scores: two or more bots survive, or some are eliminated together."""
     chance = hashlib.sha256(fixture.path.encode()).digest()
     worth = [chance[nth] % 7 * 40 for nth in range(len(fixture.bots))]
     return played(fixture, dict(zip(fixture.bots, worth, strict=True)))
 
 
 def by_name(fixture: Fixture) -> Record:
-    """Return the record of a game in which the bot with the smaller name has more chips."""
+    """Return the record of a game in which a smaller name has more chips."""
     return played(fixture, {bot: 900 - int(bot[1:]) for bot in fixture.bots})
 
 
 def played_out(now: Contest, record=by_luck) -> Contest:
-    """Play a stage to its end, a round at a time; fail if it never ends."""
+    """Play a stage to its end, round by round; fail if it does not end."""
     for _ in range(100):
         fixtures = due(now, BLANK)
         if not fixtures:

@@ -24,12 +24,12 @@ def cards(names: str) -> list[int]:
 
 
 def brute(names: list[str]) -> tuple[int, ...]:
-    """Return the best of all fives by a textbook evaluator that shares nothing with ours."""
+    """Return the value of the best five cards by a textbook evaluator that shares no code with ours."""
     return max(five_cards(five) for five in combinations(names, min(5, len(names))))
 
 
 def five_cards(five: tuple[str, ...]) -> tuple[int, ...]:
-    """Return a comparable worth of five cards or fewer: category, then ranks in the order in which they decide."""
+    """Return a comparable value of five cards or fewer: category, then ranks in order of importance."""
     ranks = Counter("..23456789TJQKA".index(name[0]) for name in five)
     order = sorted(ranks, key=lambda rank: (ranks[rank], rank), reverse=True)
     shape = sorted(ranks.values(), reverse=True)

@@ -40,35 +40,35 @@ FOLD, CRASH = Move("BET", 0), Fault(FaultKind.CRASH)
 
 
 def deck(cards: str) -> list[str]:
-    """Return the cards of a text: a blank between cards, two where a dealing pass ends."""
+    """Return the cards of a text: one space between cards, two between dealing rounds."""
     return cards.split()
 
 
 ONE_WINS = deck("Ac 2c 3h 4h 5s  Ad 7c 8h 9h Js  Ks Qd Tc 4s 2d")  # seat 0 has the only pair of aces
 TWO_WIN = deck("Ac As 3h 4h 5s  Kd Kh 8h 9h Js  Ad Qd Tc 6s 2d")
 THREE_WIN = deck("Ac As Ah 4h 5s  3d 3h 6h 9h Js  Ad Qd Tc 7s 2d")
-ALL_SHARE = deck("2c 3c 4c 5h 6h  7s 8s 2d 3d 4d  Ks Kd Qh Qc 9s")  # the board's two pairs are everybody's
+ALL_SHARE = deck("2c 3c 4c 5h 6h  7s 8s 2d 3d 4d  Ks Kd Qh Qc 9s")  # all play the two pairs of the board
 
 Bot = Callable[[View], Answer]
 
 
 def call(view: View) -> Answer:
-    """Stay in as cheaply as possible."""
+    """Call, or check."""
     return Move("BET", view.min_bet_amt)
 
 
 def fold(view: View) -> Answer:
-    """Give up."""
+    """Fold."""
     return FOLD
 
 
 def push(view: View) -> Answer:
-    """Put in as much as anybody may."""
+    """Bet the maximum."""
     return Move("BET", view.max_bet_amt)
 
 
 def saying(*answers: Answer | int) -> Bot:
-    """Return a bot that gives these answers one by one, and calls when there are none left."""
+    """Return a bot that gives these answers one by one, and then calls."""
     left = iter(answers)
 
     def bot(view: View) -> Answer:
@@ -79,7 +79,7 @@ def saying(*answers: Answer | int) -> Bot:
 
 
 def one_round(cards: list[str], bots: list[Bot], stacks: list[int] | None = None) -> tuple[list[Player], Result]:
-    """Play one round in the order of the bots; return the players and how it ended."""
+    """Play one round in the order of the bots; return the players and the result."""
     players = [Player(seat, had) for seat, had in enumerate(stacks or [200] * len(bots))]
     game = play_round(Rules(seats=len(bots)), players, iter(cards), None)
     request = next(game)
@@ -106,7 +106,7 @@ def asked(cards: list[str], bots: list[Bot], stacks: list[int] | None = None) ->
 
 
 def had(players: list[Player]) -> list[int]:
-    """Return the chips of players."""
+    """Return the chips of the players."""
     return [player.chips for player in players]
 
 
@@ -118,7 +118,7 @@ def had(players: list[Player]) -> list[int]:
     [
         (ONE_WINS, [215, 195, 195, 195, 195]),
         (TWO_WIN, [205, 205, 195, 195, 195]),
-        (THREE_WIN, [201, 201, 201, 195, 195]),  # a pot of 20 in three: two chips vanish
+        (THREE_WIN, [201, 201, 201, 195, 195]),  # a pot of 20 is split by three: two chips are lost
         (ALL_SHARE, [199] * 5),
     ],
 )
@@ -158,7 +158,7 @@ def test_the_second_chip_must_be_bet_to_stay() -> None:
 
 def test_a_single_chip_is_out_and_lost() -> None:
     out: list[list[int]] = []
-    all_but_one = saying(198)  # then the winner bets its last chip, and who called keeps one and folds
+    all_but_one = saying(198)  # then the winner bets its last chip, and the caller keeps one chip and folds
     bots = [all_but_one, saying(198, FOLD), fold]
     table = Table(
         GAME,
@@ -296,7 +296,7 @@ def test_an_answer_is_a_number(said: bytes, answer: Answer) -> None:
 
 
 class Stubborn:
-    """A value whose own conversion fails."""
+    """A value whose `__int__` fails."""
 
     def __int__(self) -> int:
         raise KeyError("no number")
@@ -343,7 +343,7 @@ def test_an_exception_with_an_odd_name_is_still_one() -> None:
 
 
 def wild(seed: int, seats: int) -> list[Bot]:
-    """Return bots that do anything, each with a temper of its own."""
+    """Return bots that make random bets, each with its own preferences."""
     random = Random(seed)
 
     def bot_of(temper: list[float]) -> Bot:

@@ -27,12 +27,12 @@ RULES = GAME.presets["banksalad"]._replace(rounds=12)
 
 @cache
 def bot(name: str) -> BuiltBot:
-    """Return a sample bot, built."""
+    """Build a sample bot."""
     return trio.run(build, load_submission(samples("holdem")[name]), house.level())._replace(limits=house.AMPLE)
 
 
 def from_tables() -> Iterator[View]:
-    """Yield what is asked at tables of three to five where some call, some raise and some fold."""
+    """Yield the questions at tables of three to five bots, some of which call, raise or fold."""
     for number in range(GAMES_PLAYED):
         table = Table(GAME, RULES._replace(seats=3 + number), Luck(b"questions", str(number)))
         while table.request:
@@ -47,14 +47,14 @@ QUESTIONS = [*(View(*view) for view in GAME.examples), *from_tables()]
 
 
 def asked(name: str, views: Sequence[View], at_once: int, seed: int = 1, limits: Limits = house.AMPLE) -> list[Answer]:
-    """Ask one process, in waves; return its answers."""
+    """Ask one process in batches; return its answers."""
     return told(name, views, at_once, seed, limits)[0]
 
 
 def told(
     name: str, views: Sequence[View], at_once: int, seed: int = 1, limits: Limits = house.AMPLE
 ) -> tuple[list[Answer], Usage]:
-    """Ask one process, in waves; return its answers and what they cost."""
+    """Ask one process in batches; return its answers and usage."""
     asked_bot = bot(name)._replace(limits=limits)
     questions = [Question(1, number, view) for number, view in enumerate(views, 1)]
 

@@ -26,7 +26,7 @@ TEXTS = (".py", ".c", ".cpp", ".java", ".lisp", ".md", ".toml", ".sh", ".js", ".
 
 
 def tool(*words: str) -> None:
-    """Run a tool over the project; fail with what it says."""
+    """Run a tool on the project; fail with its output."""
     done = subprocess.run([sys.executable, "-m", *words], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -44,7 +44,7 @@ def test_everything_is_typed() -> None:
 
 
 def tracked() -> list[Path]:
-    """Return every file of the project that git knows, or would."""
+    """Return every file of the project that is in git or would be added to it."""
     listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     done = subprocess.run(listing, cwd=ROOT, capture_output=True, check=False)
     if done.returncode:
@@ -155,7 +155,7 @@ def test_the_wheel_keeps_what_may_be_executed(wheel: Path) -> None:
 
 
 def installed(wheel: Path, tmp_path: Path) -> Path:
-    """Return a new virtual environment with a wheel in it, and what it needs from the tests' own environment."""
+    """Return a new virtual environment with a wheel and its requirements, linked from the tests' own environment."""
     own = tmp_path / "venv"
     venv.create(own, with_pip=False, symlinks=True)
     python = own / "bin" / "python"

@@ -94,8 +94,8 @@ def test_the_folder_of_a_build_is_named_by_its_commands() -> None:
     )
 
 
-# Between croupier and its workers, and in journals. Every field has a value of its own, so that two that change places
-# are noticed.
+# Messages between croupier and its workers, and journals. Every field has its own value, so that the test notices
+# two fields that are swapped.
 
 BOT = BuiltBot(
     spec=BotSpec(

@@ -23,19 +23,19 @@ SCRIPT = b"#!/bin/sh\necho S\n"
 
 @pytest.fixture
 def cup(tmp_path: Path) -> Path:
-    """Return a tournament folder with a bot."""
+    """Return a tournament's folder with a bot."""
     return cup_in(tmp_path / "cup", ["cautious.c"])
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Path:
-    """Return a folder in which submissions lie."""
+    """Return a folder for submissions."""
     (tmp_path / "desk").mkdir()
     return tmp_path / "desk"
 
 
 def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """Return all there is in a folder, with modes and contents."""
+    """Return all files in a folder, with modes and contents."""
     found = {}
     for path in folder.rglob("*"):
         status = path.lstat()
@@ -45,14 +45,14 @@ def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
 
 @contextmanager
 def untouched(*folders: Path) -> Iterator[None]:
-    """Fail when the block changes anything in these folders."""
+    """Fail if the block changes anything in these folders."""
     before = [everything(folder) for folder in folders]
     yield
     assert [everything(folder) for folder in folders] == before
 
 
 def zipped(path: Path, files: dict[str, bytes], mode: int = 0o644) -> Path:
-    """Make a zip; all files get this mode."""
+    """Create a zip; all files have this mode."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             entry = zipfile.ZipInfo(name)
@@ -63,7 +63,7 @@ def zipped(path: Path, files: dict[str, bytes], mode: int = 0o644) -> Path:
 
 
 def tarred(path: Path, files: dict[str, bytes], mode: int = 0o644, **changes: object) -> Path:
-    """Make a tar; `changes` are made to every entry."""
+    """Create a tar; apply `changes` to every entry."""
     how = {".gz": "w:gz", ".tgz": "w:gz", ".bz2": "w:bz2", ".xz": "w:xz"}.get(path.suffix, "w")
     with tarfile.open(path, how) as archive:  # type: ignore[call-overload]
         for name, content in files.items():
@@ -75,24 +75,24 @@ def tarred(path: Path, files: dict[str, bytes], mode: int = 0o644, **changes: ob
     return path
 
 
-# What is taken in.
+# Submissions that are added.
 
 
 def a_file(desk: Path) -> Path:
-    """Return a lone source file."""
+    """Return a single source file."""
     (desk / "mine.c").write_bytes(DAVEY)
     return desk / "mine.c"
 
 
 def a_program(desk: Path) -> Path:
-    """Return a lone program."""
+    """Return a single program."""
     (desk / "mine").write_bytes(SCRIPT)
     (desk / "mine").chmod(0o755)
     return desk / "mine"
 
 
 def a_folder(desk: Path) -> Path:
-    """Return a folder with what tools leave in one."""
+    """Return a folder that also contains files left by tools."""
     (desk / "mine" / ".git").mkdir(parents=True)
     (desk / "mine" / "inner").mkdir()
     (desk / "mine" / "davey.c").write_bytes(DAVEY)
@@ -103,12 +103,12 @@ def a_folder(desk: Path) -> Path:
 
 
 def a_zip(desk: Path) -> Path:
-    """Return a zip as a Mac makes it: all in a folder, and a second folder beside it."""
+    """Return a zip as macOS creates it: all files in a folder, with a second folder next to it."""
     return zipped(desk / "mine.zip", {"mine-1.0/davey.c": DAVEY, "__MACOSX/mine-1.0/._davey.c": b"\0"})
 
 
 def a_tar(desk: Path) -> Path:
-    """Return a tar of files without a folder around them."""
+    """Return a tar whose files are not in a folder."""
     return tarred(desk / "mine.tar", {"davey.c": DAVEY, "notes.txt": b"nothing"})
 
 
@@ -167,11 +167,11 @@ def test_a_bot_that_nobody_will_call_is_said_so(cup: Path, desk: Path) -> None:
     assert done.err == f"WARNING  {cup}/bots/mine.c does not play: `bots` in {config} does not include it\n"
 
 
-# What is refused.
+# Submissions that are refused.
 
 
 def inside(desk: Path, make: Callable[[Path], object]) -> Path:
-    """Return a folder with a bot and one thing more."""
+    """Return a folder with a bot and one other file."""
     (desk / "mine").mkdir()
     (desk / "mine" / "davey.c").write_bytes(DAVEY)
     make(desk / "mine")
@@ -179,20 +179,20 @@ def inside(desk: Path, make: Callable[[Path], object]) -> Path:
 
 
 def listening(folder: Path) -> None:
-    """Put a socket into a folder."""
+    """Create a socket in a folder."""
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(folder / "socket"))
 
 
 def large(path: Path, size: int) -> Path:
-    """Make a file of this size that takes no room."""
+    """Create a sparse file of this size."""
     with path.open("wb") as file:
         file.truncate(size)
     return path
 
 
 def lying_zip(path: Path) -> Path:
-    """Make a zip whose one file is far larger than it says."""
+    """Create a zip whose only file is much larger than declared."""
     zipped(path, {"davey.c": bytes(40 * MIB)})
     content = bytearray(path.read_bytes())
     small = (1000).to_bytes(4, "little")
@@ -204,7 +204,7 @@ def lying_zip(path: Path) -> Path:
 
 
 def device_zip(path: Path) -> Path:
-    """Make a zip with a link in it."""
+    """Create a zip with a symbolic link."""
     with zipfile.ZipFile(path, "w") as archive:
         entry = zipfile.ZipInfo("passwd")
         entry.external_attr = (stat.S_IFLNK | 0o777) << 16
@@ -213,7 +213,7 @@ def device_zip(path: Path) -> Path:
 
 
 def locked_zip(path: Path) -> Path:
-    """Make a zip that says that it is encrypted."""
+    """Create a zip that is marked as encrypted."""
     content = bytearray(zipped(path, {"davey.c": DAVEY}).read_bytes())
     content[6] |= 1
     content[content.rindex(b"PK\x01\x02") + 8] |= 1
@@ -237,13 +237,13 @@ def written(path: Path, content: bytes) -> Path:
 
 
 def linked(path: Path, target: object) -> Path:
-    """Make a link."""
+    """Create a symbolic link."""
     path.symlink_to(str(target))
     return path
 
 
 def fifo(path: Path) -> Path:
-    """Make a FIFO."""
+    """Create a FIFO."""
     os.mkfifo(path)
     return path
 
@@ -383,7 +383,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
         "B016] {desk}/mine.tar.gz: cannot be unpacked: ",
     ),
     "no tar": (lambda desk: written(desk / "mine.tar", DAVEY), "B016] {desk}/mine.tar: cannot be unpacked: "),
-    # what is no bot here
+    # submissions that are not bots
     "an empty zip": (lambda desk: zipped(desk / "mine.zip", {}), "B014] "),
     "what does not build": (lambda desk: written(desk / "mine.c", b"int main("), "B010] mine: does not build"),
     "what does not start": (
@@ -409,7 +409,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
 
 
 def joined(path: Path) -> Path:
-    """Make a tar that has one file twice."""
+    """Create a tar that contains one file twice."""
     with tarfile.open(path, "w") as archive:
         for content in (b"one", b"two"):
             entry = tarfile.TarInfo("x")
@@ -430,7 +430,7 @@ def test_what_is_refused_is_named_and_leaves_nothing_behind(what: str, cup: Path
 
 
 def endless(path: Path) -> Path:
-    """Make a tar of whose header Python makes hours of work: it looks for the end of a number from each of its digits."""
+    """Create a tar whose header takes Python hours: from each digit, it searches for the end of the number."""
     digits = b"1" * 300_000
     head = tarfile.TarInfo("head")
     head.type, head.size = tarfile.XHDTYPE, len(digits)
