@@ -57,11 +57,11 @@ practice = true
 [limits]
 move = "10 s"
 """
-FIXTURES = 4  # of each bot in a stage of five
+FIXTURES = 4  # of each bot in a round robin of five bots
 
 
 def cup_in(place: Path, lifetime: str = "stage") -> Path:
-    """Make a tournament in which three of five bots count their fixtures, and play accordingly."""
+    """Create a tournament in which three of five bots count their fixtures; their play depends on the count."""
     for name in ("one", "two", "three"):
         bot = place / "bots" / name
         bot.mkdir(parents=True)
@@ -72,14 +72,14 @@ def cup_in(place: Path, lifetime: str = "stage") -> Path:
 
 
 def counted(cup: Path, stage: str) -> dict[str, bytes]:
-    """Return what the state files hold at the end of a stage."""
+    """Return the contents of the state files after a stage."""
     with reading(cup / "run" / "run.sqlite") as journal:
         return journal.states(stage)
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a cup that one worker has played."""
+    """Return a cup played by one worker."""
     cup = cup_in(tmp_path_factory.mktemp("alone") / "cup")
     assert croupier("run", "-C", cup, "--workers", 1).code == 0
     return cup
@@ -87,10 +87,10 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def alone(finished: Path) -> Result:
-    """Return what one worker makes of it."""
+    """Return the result of the cup played by one worker."""
     cup = finished
     assert counted(cup, "league") == dict.fromkeys(("one", "two", "three"), str(FIXTURES).encode())
-    assert counted(cup, "again") == counted(cup, "league")  # a stage begins with nothing
+    assert counted(cup, "again") == counted(cup, "league")  # each stage starts with empty files
     return result_of(cup)
 
 
@@ -120,15 +120,15 @@ def test_by_default_a_file_lives_for_one_fixture(alone: Result, tmp_path: Path) 
 def test_who_waits_keeps_the_others_of_its_fixture_waiting() -> None:
     fixtures = [Fixture("", None, "", pair, tuple(pair), 1) for pair in ("ab", "ac", "cd", "ef", "ex", "xy")]
     free = [fixture.path for fixture in serialize_stateful(fixtures, set("abcdef"))]
-    assert free == ["ab", "ef", "xy"]  # c waits for a, so d waits for c: or their order would depend on who is faster
+    assert free == ["ab", "ef", "xy"]  # c waits for a, so d must wait for c, or their order would depend on speed
     assert [fixture.path for fixture in serialize_stateful(fixtures, ())] == ["ab", "ac", "cd", "ef", "ex", "xy"]
 
 
-# Asked again, a bot remembers what it did then.
+# A bot that is asked again has the state that it had then.
 
 
 def late_fixture(journal: Journal) -> str:
-    """Return the last fixture of "one", in which it has counted three before."""
+    """Return the fixture before which "one" had counted three others."""
     (path,) = (path for path in journal.paths("league") if journal.initial_states(path).get("one") == b"3")
     return path
 

@@ -39,7 +39,7 @@ def test_another_root_deals_other_cards() -> None:
 def test_every_order_is_as_likely_as_any_other() -> None:
     luck = Luck(b"root", "demo/1")
     seen = Counter("".join(luck.shuffled("ABC")) for _ in range(6000))
-    assert len(seen) == 6 and sum((count - 1000) ** 2 / 1000 for count in seen.values()) < 20.5  # 0.1 % of fair dice
+    assert len(seen) == 6 and sum((count - 1000) ** 2 / 1000 for count in seen.values()) < 20.5  # p = 0.001 if fair
 
 
 def test_what_nobody_draws_costs_nothing() -> None:

@@ -21,7 +21,7 @@ from host.submissions.sample_bots import folder, sample, samples
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty folder that is the current one, so that messages name files by short names."""
+    """Return an empty folder, which is the current one, so that messages contain short paths."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -36,7 +36,7 @@ def lay(files: Mapping[str, str | bytes]) -> None:
 
 
 def refusal(path: str, granted: Limits | None = None) -> UserError:
-    """Return the refusal of a bot."""
+    """Return the error message about a bot."""
     with pytest.raises(UserError) as refused:
         load_submission(Path(path), granted or Limits())
     return refused.value

@@ -73,7 +73,7 @@ def test_the_examples_are_questions_and_legible_answers(heading: str, block: str
                 table, answer = PROTOCOLS["lines"].split_table_number(answer.encode())
                 assert str(table) == words.pop(0)
                 answer = answer.decode()
-            # pazaak and hold'em are told apart by their last field: a truth, or a pot behind two limits
+            # each game has a different number of fields
             fitting = [game for game in GAMES.values() if len(game.view._fields) == len(words)]
             assert fitting, question
             told = PROTOCOLS["lines"].receive(fitting[0].grammar, answer.encode())

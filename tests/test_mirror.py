@@ -124,11 +124,11 @@ def test_mirroring_takes_luck_out_of_pazaak() -> None:
     assert variance(wins("independent")) > 2 * variance(wins("mirrored"))
 
 
-# Standings that know it.
+# Standings of mirrored deals.
 
 
 def league(squares: int) -> list[Record]:
-    """Return 1 000 tables of two bots, 520 won by the first, with so many squares of a deal's wins."""
+    """Return 1 000 tables of two bots, 520 won by the first, with this sum of squared wins per deal."""
     results = {
         "a": Result(1000, 520, 0, 0, 3, 3, squares),
         "b": Result(1000, 480, 0, 0, 3, 3, squares and squares - 80),
@@ -142,8 +142,8 @@ def test_what_luck_is_left_in_mirrored_games_is_told_by_their_intervals() -> Non
         assert row.first.low is not None and row.first.high is not None
         return row.first.high - row.first.low
 
-    half_won = 20 * 4 + 480  # most deals were won once from either side
-    as_alone = 135 * 4 + 250  # as if every table were dealt anew
+    half_won = 20 * 4 + 480  # each bot won most deals once
+    as_alone = 135 * 4 + 250  # as if all deals were different
     assert width(half_won) < 0.5 * width(0)
     assert width(as_alone) == pytest.approx(width(0), rel=0.02)
     pair, unknown = by_pair(league(half_won))["a", "b"], by_pair(league(0))["a", "b"]

@@ -31,7 +31,7 @@ def better(pair: Pair) -> str:
 
 
 def played_out(ranked: list[str], won: dict[frozenset[str], str]) -> Cup:
-    """Play a cup round by round, the better bot winning, into `won`; return its end."""
+    """Play a cup round by round, in which the better bot wins; add the winners to `won`; return the end."""
     while (state := knockout(ranked, lambda pair: won.get(frozenset(pair)))).due:
         won.update({frozenset(pair): better(pair) for pair in state.due})
     return state

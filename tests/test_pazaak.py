@@ -35,7 +35,7 @@ def after(
 
 
 def view(table: Table) -> View:
-    """Return what the open question shows."""
+    """Return the view of the open question."""
     assert table.request is not None
     return View(*table.request.view)
 
@@ -150,13 +150,13 @@ def test_more_hands_win_a_game_and_equal_ones_win_none(scores: tuple[int, int], 
 
 
 class Counted:
-    """Luck that remembers what it was given to shuffle."""
+    """A source of luck that records the decks and does not shuffle them."""
 
     def __init__(self) -> None:
         self.shuffled_decks: list[list[int]] = []
 
     def shuffled(self, cards: Iterable[int]) -> Iterator[int]:
-        """Return the cards as they are."""
+        """Return the cards unchanged."""
         self.shuffled_decks.append(list(cards))
         return iter(self.shuffled_decks[-1])
 
@@ -189,12 +189,12 @@ def test_what_is_no_move_is_unreadable(said: str) -> None:
 
 answers = st.lists(
     st.sampled_from([END, END, STAND, NOTHING, *map(played, range(7))]), min_size=1, max_size=40
-)  # answered over and over
+)  # used repeatedly
 presets = st.sampled_from([THREAD, CONTROLLER])
 
 
 def play_out(table: Table, said: list[Answer]) -> list[View]:
-    """Answer in turn until the game is over; return what was shown."""
+    """Answer in turn until the game is over; return the views."""
     shown = []
     while table.request is not None:
         shown.append(view(table))

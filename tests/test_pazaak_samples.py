@@ -24,12 +24,12 @@ TABLES = 60
 
 @cache
 def bot(name: str) -> BuiltBot:
-    """Return a sample bot, built."""
+    """Build a sample bot."""
     return trio.run(build, load_submission(samples("pazaak")[name]), house.level())._replace(limits=house.AMPLE)
 
 
 def from_tables() -> Iterator[View]:
-    """Yield what is asked at tables where both go on to 14 to 19, and now and then play a card."""
+    """Yield the questions at tables where both bots draw up to a total of 14 to 19, and sometimes play a card."""
     for preset in GAME.presets.values():
         for number in range(TABLES):
             table = Table(GAME, preset, Luck(b"questions", str(number)))

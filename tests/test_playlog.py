@@ -25,7 +25,7 @@ def luck() -> Luck:
 
 
 def answers() -> list[Answer]:
-    """Return the answers of a short game in which all sorts of things happen."""
+    """Return the answers of a short game with many kinds of events."""
     table, turn = Table(GAME, RULES, luck()), 0
     while table.request:
         table.answer(CYCLE[turn % len(CYCLE)])
@@ -88,7 +88,7 @@ def test_deaths_are_read_too() -> None:
 
 
 def torn() -> Iterator[int]:
-    """Yield where to tear the file: everywhere in its last lines, here and there before."""
+    """Yield positions at which to cut the file: every one in its last lines, some before."""
     yield from range(0, len(LOG) - 900, 97)
     yield from range(len(LOG) - 900, len(LOG))
 

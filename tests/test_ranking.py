@@ -35,7 +35,7 @@ cpu = "10 s"
 
 
 def met(one: str, other: str, won: int, lost: int, drawn: int = 0) -> Record:
-    """Return tables of two bots."""
+    """Return the record of tables of two bots."""
     tables = won + lost + drawn
     results = {bot: Result(tables, wins, 3 * wins, 0, 3, 0) for bot, wins in ((one, won), (other, lost))}
     return Record(f"s/{one}+{other}/1", results, {}, {}, (), (), b"")
@@ -146,6 +146,6 @@ def test_a_tournament_is_ranked_by_elo_and_its_report_shows_it(tmp_path: Path) -
 
 
 def by(rows: list[dict[str, float | None]]) -> dict[object, float]:
-    """Return what orders rows: the value, or the bound."""
+    """Return the value by which each bot is ordered: its strength or a bound."""
     bounds = {None: 0.0}
     return {row["bot"]: row["elo"] or row["elo_low"] or row["elo_high"] or bounds[None] for row in rows}

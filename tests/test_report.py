@@ -59,7 +59,7 @@ def report(journal: Path, most: int = 20) -> str:
 
 
 class Elements(HTMLParser):
-    """What a browser would make of a page: its elements, and the text outside scripts and styles."""
+    """The parsed elements of a page and their ids."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class Elements(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note an element."""
+        """Add an element."""
         self.found.append((tag, dict(attrs)))
         self.ids += [value for key, value in attrs if key == "id" and value]
 
@@ -126,7 +126,7 @@ def test_the_first_sentence_says_who_won_and_how_sure_that_is(journal: Path) -> 
 
 
 def tables_in(page: str) -> list[str]:
-    """Return the tables that a page carries, unpacked."""
+    """Return the tables contained in a page, decompressed."""
     data = re.findall(r'class="table" data-name="[^"]*">([^<]*)<', page)
     return [gzip.decompress(base64.b64decode(each)).decode() for each in data]
 
@@ -239,7 +239,7 @@ def test_another_runs_seed_is_none(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def long_games(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a run of thirty games that nobody ends before a hundred rounds are over."""
+    """Return a run of thirty games, each of a hundred rounds."""
     path = tmp_path_factory.mktemp("long") / "run" / "run.sqlite"
     games.begin(path, "holdem", games.BOTS["holdem"])
     games.add(path, games.fixtures("holdem", "league", games.BOTS["holdem"], 30), games.patient)
@@ -261,12 +261,12 @@ def test_replays_that_there_is_no_room_for_are_left_out(long_games: Path) -> Non
     assert 20 < page.count('class="table"') < 30 and len(page.encode()) < 1_000_000
 
 
-# Very many bots.
+# Many bots.
 
 
 @pytest.fixture(scope="module")
 def fifty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a run of fifty bots, a table a pair."""
+    """Return a run of fifty bots with one table per pair."""
     path = tmp_path_factory.mktemp("fifty") / "run" / "run.sqlite"
     bots = (EVIL, *(f"bot {number}" for number in range(49)))
     games.begin(path, "pazaak", bots)
@@ -276,12 +276,12 @@ def fifty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def fifty_told(fifty: Path) -> str:
-    """Return their report."""
+    """Return the report of the run of fifty bots."""
     return report(fifty)
 
 
 def leaves_of(page: str) -> str:
-    """Return the pages that a report has packed, unpacked."""
+    """Return the compressed pages of a report, decompressed."""
     (packed_in,) = re.findall(r'id="leaves">([^<]*)<', page)
     told: str = json.loads(gzip.decompress(base64.b64decode(packed_in)))
     return told
@@ -326,12 +326,12 @@ def test_a_report_of_three_hundred_bots_stays_below_one_megabyte(tmp_path: Path)
     assert len(page.encode()) < 1_000_000 and f'id="bot-{len(bots)}"' in leaves_of(page)
 
 
-# How it went.
+# The course of a run.
 
 
 @pytest.fixture(scope="module")
 def pazaak(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a finished run of some tables a pair."""
+    """Return a finished run with several tables per pair."""
     path = tmp_path_factory.mktemp("pairs") / "run" / "run.sqlite"
     games.begin(path, "pazaak", games.BOTS["pazaak"])
     some = games.fixtures("pazaak", "league", games.BOTS["pazaak"], 61)
@@ -341,13 +341,13 @@ def pazaak(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def told_of(path: Path) -> RunSummary:
-    """Return the account of a run."""
+    """Return the summary of a run."""
     with reading(path) as book:
         return summarize(book, known_seed(book))
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
-    """Return a run's exported rows: what seats are told by elsewhere."""
+    """Return a run's exported rows, for comparison with its seats."""
     file = io.StringIO()
     with reading(path) as book:
         write_csv(book, None, False, file)
@@ -415,7 +415,7 @@ def test_chips_over_rounds_begin_as_dealt_and_end_as_scored(tmp_path: Path) -> N
 
 @pytest.fixture(scope="module")
 def grouped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a finished tournament of groups."""
+    """Return a finished tournament with groups."""
     return games.grouped(tmp_path_factory.mktemp("groups"), rounds=30)
 
 
@@ -434,7 +434,7 @@ def test_groups_come_with_their_chips_and_the_final_with_its_winner(grouped: Pat
 
 @pytest.fixture
 def bracket(tmp_path: Path) -> games.Cup:
-    """Return a cup of five bots of which nothing has been played."""
+    """Return a cup of five bots before its first fixture."""
     return games.Cup(tmp_path, "pazaak", games.BRACKET, (*games.BOTS["pazaak"], "optimum"))
 
 
@@ -480,11 +480,11 @@ def test_the_first_bar_of_a_histogram_is_drawn(journal: Path) -> None:
     assert drawn.label.startswith("9 answers came together with the one before; ")
 
 
-# For judges.
+# Blind reports for judges.
 
 
 def opened(page: str) -> str:
-    """Return a page with its tables unpacked, as whoever looks into it can see them."""
+    """Return a page with its tables decompressed."""
     return re.sub(r">[A-Za-z0-9+/=]{200,}<", "><", page) + "".join(tables_in(page))
 
 
@@ -494,7 +494,7 @@ def test_a_blind_report_names_nobody(game: str, tmp_path: Path) -> None:
     with reading(path) as book:
         page = re.sub(
             r"question \d+ of [^\n]*/\d+", "", opened(report_of(book, 20, numbered(book))[0])
-        )  # said by no real game
+        )  # text that no real game contains
         assert page.count('"rows":') == len(select_replays(book, public_stages(book), 20)) > 1
         names = [*book.bots(), html.escape(EVIL), "Zoë", "ab" * 8]
     assert [name for name in names if re.search(rf"(?<![\w#-]){re.escape(name)}(?![\w-])", page)] == []
@@ -610,7 +610,7 @@ def test_a_page_with_one_playlog_carries_it() -> None:
 
 
 def command(folder: Path, name: str, *words: str) -> Result:
-    """Give a command in a folder."""
+    """Run a command in a folder."""
     told: click.Command = getattr(report_commands, name)
     return CliRunner().invoke(told, words, obj=CliContext(folder, True, False, False))
 
@@ -709,7 +709,7 @@ def test_a_journal_whose_stage_says_no_sensible_number_of_tables_is_refused(tabl
 
 
 def sql(path: Path, statement: str, *values: object) -> list[tuple[Any, ...]]:
-    """Return what SQLite answers."""
+    """Return the output of SQLite."""
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         return database.execute(statement, values).fetchall()
 

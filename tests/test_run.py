@@ -23,30 +23,30 @@ from host.play.bot_pool import MAX_HOST_FAILURES
 from host.sandbox.process_tree import descendants
 from host.tournament.journal import VERSION, writing
 
-SOON = 60.0  # seconds that nothing here takes, however loaded the machine is
+SOON = 60.0  # seconds: everything here is faster, even on a loaded machine
 TOURNEYS = 12
 
 
 class Running:
-    """`croupier run` as a process of its own, and what it has told so far."""
+    """A process of `croupier run`, and its output so far."""
 
     def __init__(self, cup: Path, workers: int, *more: str) -> None:
         self.told, self.errors = cup.with_name("told"), cup.with_name("errors")
-        self.spared = 0  # fixtures that had been finished when something was killed last
+        self.spared = 0  # number of fixtures that were finished at the last kill
         command = [*CROUPIER, "-C", str(cup), "run", "--progress", "json", "--workers", str(workers), *more]
         with self.told.open("wb") as out, self.errors.open("wb") as err:
             self.process = subprocess.Popen(command, stdout=out, stderr=err, env=environment(), start_new_session=True)
 
     def events(self) -> list[dict[str, Any]]:
-        """Return the whole lines that it has written."""
+        """Return the events that it has written in complete lines."""
         return [json.loads(line) for line in self.told.read_bytes().split(b"\n")[:-1]]
 
     def finished(self) -> list[str]:
-        """Return the fixtures that it says it has finished."""
+        """Return the fixtures that it has reported as finished."""
         return [event["fixture"] for event in self.events() if "fixture" in event]
 
     def wait(self, seconds: float) -> bool:
-        """Wait at most so long; return whether it has ended."""
+        """Wait a number of seconds at most; return whether the process has ended."""
         try:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -54,7 +54,7 @@ class Running:
         return True
 
     def wait_until(self, ready: Callable[[], object]) -> bool:
-        """Wait until something is true; return whether that came before the end."""
+        """Wait until a condition is true; return False if the process ends before."""
         deadline = time.monotonic() + SOON
         while not ready():
             if self.wait(0.01):
@@ -63,12 +63,12 @@ class Running:
         return True
 
     def children(self, *names: str) -> list[int]:
-        """Return everything it has started that runs one of these programs."""
+        """Return its descendants that run one of these programs."""
         return [process for process in (each.pid for each in descendants(self.process.pid)) if runs(process, names)]
 
 
 def runs(process: int, names: tuple[str, ...]) -> bool:
-    """Return whether a process runs one of these programs, named by the end of one of its words."""
+    """Return whether a process runs one of these programs; a word of its command line ends with the name."""
     try:
         words = Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
@@ -78,7 +78,7 @@ def runs(process: int, names: tuple[str, ...]) -> bool:
 
 @contextmanager
 def running(cup: Path, workers: int = 2, *more: str) -> Iterator[Running]:
-    """Run a cup for the length of the block; nothing of it lives on."""
+    """Run a cup during the block; kill it afterwards."""
     run = Running(cup, workers, *more)
     try:
         yield run
@@ -88,7 +88,7 @@ def running(cup: Path, workers: int = 2, *more: str) -> Iterator[Running]:
 
 
 def worlds_of(process: int) -> set[str]:
-    """Return the PID namespaces of everything a process has started, other than our own."""
+    """Return the PID namespaces of all descendants of a process, except ours."""
     own, found = Path("/proc/self/ns/pid").readlink(), set[Path]()
     for each in descendants(process):
         with suppress(OSError):
@@ -97,7 +97,7 @@ def worlds_of(process: int) -> set[str]:
 
 
 def births(processes: list[int]) -> dict[int, str]:
-    """Return when processes were born, which tells them from later ones of the same number."""
+    """Return the start times of processes, which distinguish them from later ones with the same PID."""
     born = {}
     for process in processes:
         try:
@@ -108,7 +108,7 @@ def births(processes: list[int]) -> dict[int, str]:
 
 
 def gone(process: int, born: str) -> bool:
-    """Return whether a process has ended: it may still wait for somebody to take note."""
+    """Return whether a process has ended; it may be a zombie."""
     try:
         facts = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -117,7 +117,7 @@ def gone(process: int, born: str) -> bool:
 
 
 def played_whole(cup: Path) -> set[str]:
-    """Return the fixtures of a journal that must be sound."""
+    """Return the fixtures in a journal; check that the journal is intact."""
     path = cup / "run" / "run.sqlite"
     if not path.exists():
         return set()
@@ -131,13 +131,13 @@ def played_whole(cup: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Result:
-    """Return what comes of the cup when nothing happens to it."""
+    """Return the result of the cup without interruption."""
     cup = cup_in(tmp_path_factory.mktemp("whole") / "cup", tourneys=TOURNEYS)
     assert croupier("run", "-C", cup, "--workers", 2).code == 0
     return result_of(cup)
 
 
-# Stopped in good order.
+# Interrupted in good order.
 
 
 def test_one_worker_gives_the_same_result_as_two(uninterrupted: Result, tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_the_command_to_go_on_with_is_the_one_that_was_given(tmp_path: Path) -> 
 
 
 def is_spared(run: Running, chance: random.Random) -> bool:
-    """Return whether a run had better be left alone until it has got on."""
+    """Return whether not to kill anything now, so that the run makes progress."""
     finished = len(run.finished())
     if finished < run.spared + 2 and chance.random() < 0.9:
         return True
@@ -214,7 +214,7 @@ def is_spared(run: Running, chance: random.Random) -> bool:
 
 
 def kill_the_run(run: Running, _chance: random.Random) -> bool:
-    """Kill the parent of everything."""
+    """Kill the run's main process."""
     run.process.kill()
     return True
 
@@ -225,13 +225,13 @@ def kill_a_worker(run: Running, chance: random.Random) -> bool:
 
 
 def kill_a_keeper(run: Running, chance: random.Random) -> bool:
-    """Kill something that a sandbox is made of: bubblewrap's process, or the keeper."""
+    """Kill a process of a sandbox: bubblewrap or the keeper."""
     keepers = [process for process in run.children("keeper") if is_first(process)]
     return kill_one_of(run.children("bwrap") + keepers, chance)
 
 
 def is_first(process: int) -> bool:
-    """Return whether a process is the first of its own world: the keeper, and no bot that is about to be started."""
+    """Return whether a process has PID 1 in its namespace: a keeper, not a bot that is being started."""
     try:
         status = Path(f"/proc/{process}/status").read_text()
     except OSError:
@@ -240,7 +240,7 @@ def is_first(process: int) -> bool:
 
 
 def kill_one_of(processes: list[int], chance: random.Random) -> bool:
-    """Kill one of these processes; return whether there was one."""
+    """Kill one of these processes; return whether one was killed."""
     if not processes:
         return False
     try:
@@ -256,7 +256,7 @@ MOST_HITS = MAX_HOST_FAILURES - 1
 
 
 def killed_again_and_again(cup: Path, chance: random.Random, what: list[str], longest: float) -> int:
-    """Run a cup to its end, killing something at random moments; return how many kills it took."""
+    """Run a cup to its end, and kill its processes at random moments; return the number of kills."""
     kills = 0
     before: set[str] = set()
     while True:
@@ -278,10 +278,10 @@ def killed_again_and_again(cup: Path, chance: random.Random, what: list[str], lo
                 if name == "the run":
                     assert run.wait(SOON)
                     nobody_survives(below, worlds, SOON)
-                    nobody_survives(births(workers), set(), SOON)  # one that is just being started notices last
+                    nobody_survives(births(workers), set(), SOON)  # a worker that is starting is the last to notice
                     assert seen <= played_whole(cup)
             lost = sum("is played again" in event.get("text", "") for event in run.events())
-            assert lost <= workers_killed  # a worker holds one fixture, and no other is played again
+            assert lost <= workers_killed  # a worker plays one fixture at a time, and only that one is played again
             code = run.process.returncode
             told = run.errors.read_text()
         after = played_whole(cup)
@@ -293,9 +293,9 @@ def killed_again_and_again(cup: Path, chance: random.Random, what: list[str], lo
 
 
 def nobody_survives(processes: dict[int, str], worlds: set[str], seconds: float) -> None:
-    """Fail when a process, or anything in these sandboxes, lives so much longer than its run.
+    """Fail if a process of a run, or anything in its sandboxes, is still alive after a number of seconds.
 
-    The number of a world that has ended may soon be another's: who is born there later is none of ours.
+    A new PID namespace may get the number of one that has ended: processes that started later are ignored.
     """
     deadline = time.monotonic() + seconds
     now = time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK")
@@ -336,12 +336,12 @@ def test_a_run_may_be_killed_before_it_has_begun(tmp_path: Path) -> None:
     assert len(played_whole(cup)) == 2
 
 
-# Begun, and begun again.
+# Changes between two starts of a run.
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a small cup that has been played, not to be changed."""
+    """Return a finished small cup, which tests must not change."""
     cup = cup_in(tmp_path_factory.mktemp("finished") / "cup", ["davey.c", "cautious.c"], tourneys=2, rounds=1)
     (cup / "croupier.toml").write_text(
         (cup / "croupier.toml").read_text().replace('seed = "a seed for tests"', 'seed = "random"')
@@ -382,7 +382,7 @@ def test_fresh_throws_nothing_away_when_it_cannot_begin(cup: Path) -> None:
 
 
 def change(path: Path, old: str, new: str) -> None:
-    """Change a text file."""
+    """Replace a text in a file."""
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
@@ -399,33 +399,33 @@ def stage(cup: Path) -> None:
 
 
 def source(cup: Path) -> None:
-    """Change a bot."""
+    """Change a bot's source."""
     with (cup / "bots" / "davey.c").open("a") as file:
         file.write("// better\n")
 
 
 def join(cup: Path) -> None:
-    """Have a bot more."""
+    """Add a bot."""
     shutil.copy(cup / "bots" / "davey.c", cup / "bots" / "late.c")
 
 
 def leave(cup: Path) -> None:
-    """Have a bot less."""
+    """Remove a bot."""
     (cup / "bots" / "davey.c").unlink()
 
 
 def lose_the_seed(cup: Path) -> None:
-    """Lose the seed."""
+    """Delete the seed."""
     (cup / "run" / "seed").unlink()
 
 
 def change_the_seed(cup: Path) -> None:
-    """Put another seed in its place."""
+    """Replace the seed."""
     (cup / "run" / "seed").write_text("0" * 32 + "\n")
 
 
 def empty_the_seed(cup: Path) -> None:
-    """Leave nothing of the seed."""
+    """Empty the seed's file."""
     (cup / "run" / "seed").write_text("")
 
 
@@ -474,29 +474,29 @@ def test_who_only_looks_keeps_nobody_from_playing(cup: Path) -> None:
         assert croupier("replay", "last", "-C", cup).code == 0
 
 
-# Journals that are none of ours.
+# Files that are not intact journals of this version.
 
 
 def garbage(path: Path) -> None:
-    """Put something else in a journal's place."""
+    """Replace a journal by another kind of file."""
     path.write_bytes(b"all that glitters is not gold\n" * 1000)
 
 
 def foreign(path: Path) -> None:
-    """Put somebody's database in a journal's place."""
+    """Replace a journal by another program's database."""
     path.unlink()
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("CREATE TABLE recipes (name TEXT)")
 
 
 def newer(path: Path) -> None:
-    """Say that a newer croupier has written a journal."""
+    """Mark a journal as written by a newer croupier."""
     with closing(sqlite3.connect(path)) as database, database:
         database.execute(f"PRAGMA user_version = {VERSION + 1}")
 
 
 def cut(path: Path) -> None:
-    """Cut a journal short."""
+    """Truncate a journal."""
     path.write_bytes(path.read_bytes()[:5000])
 
 
@@ -508,7 +508,7 @@ def overwritten(path: Path) -> None:
 
 
 def scratched(path: Path) -> None:
-    """Change what SQLite does not look into: a record."""
+    """Damage a record, which SQLite does not check."""
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("UPDATE record SET summary = x'ff00'")
 

@@ -34,7 +34,7 @@ cpu = "10 s"
 
 
 def season_in(place: Path) -> Path:
-    """Make the tournament folder of a season; return it."""
+    """Create the folder of a season's tournament; return it."""
     place.mkdir()
     bots = ", ".join(f'"sample:{name}"' for name in BOTS)
     (place / "croupier.toml").write_text(SEASON.format(bots=bots, tables=BLOCK + 1000))
@@ -43,14 +43,14 @@ def season_in(place: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Result:
-    """Return what comes of a season when nothing happens to it, one worker playing it all."""
+    """Return the result of a season played by one worker without interruption."""
     season = season_in(tmp_path_factory.mktemp("whole") / "season")
     assert croupier("run", "-C", season, "--workers", 1).code == 0
     return result_of(season)
 
 
 def played_again(run: Running, before: set[str]) -> set[str]:
-    """Return the fixtures of an earlier run that this one has played again."""
+    """Return the fixtures of an earlier run that this run has played again."""
     return before & set(run.finished())
 
 
@@ -65,7 +65,7 @@ def test_a_season_that_is_killed_plays_only_what_was_in_flight_again(uninterrupt
                 kills += 1
             run.process.wait(300)
             code = run.process.returncode
-            assert not played_again(run, whole)  # a fixture that is finished is in the journal, whatever comes then
+            assert not played_again(run, whole)  # a finished fixture is in the journal, whatever happens later
             assert set(run.finished()) <= played_whole(season)
         whole = played_whole(season)
         if code == 0:

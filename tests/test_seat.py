@@ -36,14 +36,14 @@ from host.submissions.bot_spec import BuiltBot
 from protocols.wire import Answer, Fault, FaultKind, Move
 
 STAND = Move("S")
-TABLES = 25  # more than a bot is asked when it fails every time
+TABLES = 25  # enough for a bot that fails every time to be benched
 
 Make = Callable[..., BuiltBot]
 
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """Return what builds a bot of this test from a text."""
+    """Return a function that builds a bot from its source text."""
 
     def make(text: str, suffix: str = ".py", name: str = "bot", **changes: Any) -> BuiltBot:
         table_ids, parallel_tables = changes.pop("table_ids", False), changes.pop("parallel_tables", 1)
@@ -55,17 +55,17 @@ def make(tmp_path: Path) -> Make:
 
 
 def alone(bot: BuiltBot, tables: int, path: str = "test/1") -> Record:
-    """Play one-handed tables with one bot only; a bot that stands is asked once a table."""
+    """Play tables of one hand with one bot; a bot that stands is asked once per table."""
     return played("cardshark", [bot], tables, path=path, hands=1)
 
 
 def kinds_of(record: Record) -> list[str]:
-    """Return what came of every question to the only bot, in order."""
+    """Return the fault or "move" of every answer of the only bot, in order."""
     told = [answer for table in answers_of(record) for answer in table]
     return [answer.kind if isinstance(answer, Fault) else "move" for answer in told]
 
 
-# Faults and the bench.
+# Faults and benching.
 
 
 @pytest.mark.parametrize("parallel_tables", [1, 4, 0])
@@ -221,7 +221,7 @@ def test_a_late_answer_has_cost_nothing_of_what_the_process_computed_before(make
     assert late.cpu < late.wall / 2
 
 
-# Starting.
+# Start.
 
 WAITS = """
     import os, sys, time
@@ -292,7 +292,7 @@ def test_a_bot_that_cannot_be_started_is_no_exception(make: Make) -> None:
     assert record.evidence[0].detail == "Exec format error"
 
 
-# Waves.
+# Batches.
 
 PAZAAK = """
     import sys
@@ -330,7 +330,7 @@ WAVES = [(misdeed, False) for misdeed in MISDEEDS] + [(misdeed, True) for misdee
 def test_what_comes_of_a_fixture_does_not_depend_on_how_many_tables_are_abreast(
     misdeed: str, numbered: bool, make: Make
 ) -> None:
-    remembers = numbered and misdeed in ("none", "cheat", "report")  # a table's memory dies with its process
+    remembers = numbered and misdeed in ("none", "cheat", "report")  # the memory of a table is lost with its process
     rogue = make(PAZAAK, name="rogue", game="pazaak", table_ids=numbered, parallel_tables=16)
     rogue = rogue._replace(argv=(*rogue.argv, misdeed, str(int(numbered)), str(int(remembers))))
     other = make(PAZAAK, name="other", game="pazaak", table_ids=True, parallel_tables=16)
@@ -383,7 +383,7 @@ def test_who_drips_is_late_in_a_wave_too_and_the_rest_is_asked_again(make: Make)
 
 
 def questions_of(record: Record, tables: int) -> list[bytes]:
-    """Return how each of some one-question tables asked, as an honest bot is told it."""
+    """Return the questions of tables with one question each, as an honest bot receives them."""
     from host.games.engine import Table
     from host.games.luck import Luck
 
@@ -409,7 +409,7 @@ COUNTS = """
 
 
 def bets_of(record: Record) -> list[int]:
-    """Return what was bet at each table, first."""
+    """Return the first bet at each table."""
     return [table[0].n for table in answers_of(record) if isinstance(table[0], Move)]
 
 
@@ -448,7 +448,7 @@ def test_a_life_may_last_for_one_table(make: Make) -> None:
     assert record.usage["bot"].starts == 4
 
 
-# State, seed, environment.
+# State, seed and environment.
 
 
 def test_a_state_file_is_kept_within_a_fixture_and_empty_in_the_next(make: Make) -> None:
@@ -495,7 +495,7 @@ def test_two_state_files_are_two(make: Make) -> None:
 
 
 def fixtures(bot: BuiltBot, count: int, tables: int) -> list[list[int]]:
-    """Play some fixtures in one house; return the bets of each."""
+    """Play fixtures with the same pool of bots; return the bets in each."""
 
     async def work() -> list[list[int]]:
         async with opened("cardshark", [bot]) as house:
@@ -526,7 +526,7 @@ TELLS = """
 
 
 def environment_of(bot: BuiltBot, path: str = "test/1") -> dict[str, str]:
-    """Return the environment that a bot finds, from its own last words."""
+    """Return a bot's environment, which it prints to its standard error."""
     (piece, _slowest) = alone(bot, 1, path).evidence
     return dict(line.split("=", 1) for line in piece.stderr.decode().splitlines())
 
@@ -562,9 +562,9 @@ def test_the_seed_is_the_same_for_the_same_path_and_bot_and_no_other(make: Make)
     assert all(0 <= int(seed) < 2**63 for seed in seeds)
 
 
-# The end.
+# End.
 
-AT_ONCE = 5.0  # seconds: far more than a loaded machine takes, far less than these bots would live
+AT_ONCE = 5.0  # seconds: much more than a loaded machine needs, much less than these bots would live
 
 
 def test_an_orderly_end_gives_fifty_milliseconds_to_say_goodbye(make: Make) -> None:
@@ -584,7 +584,7 @@ def test_an_orderly_end_gives_fifty_milliseconds_to_say_goodbye(make: Make) -> N
             await house.play(Job(fixture_of("cardshark", [bot], 2, hands=1)))
             return [state.read_text() for state in (CACHE / "states").iterdir()] == ["goodbye"]
 
-    # Where others have the processor for 35 ms of these fifty, it says nothing; hardly so ten times in a row.
+    # If other programs use the processor for 35 of these 50 ms, the bot writes nothing; ten times in a row is unlikely.
     assert any(trio.run(said) for _ in range(10))
 
 
@@ -642,9 +642,9 @@ def test_cancelling_a_fixture_leaves_nothing(make: Make) -> None:
         trio.run(work)
 
 
-# When our own part fails.
+# Failures of the host.
 
-KILLED_AT = 20  # tables, which take far longer than it takes to see that they have begun
+KILLED_AT = 20  # tables: they take much longer than it takes to notice that they have begun
 
 LIVELY = """
     import sys, time
@@ -656,7 +656,7 @@ LIVELY = """
 
 
 async def kill_keepers_of(program: str, times: int) -> None:
-    """Kill the keeper over a program as soon as it plays, and the next one, so many times."""
+    """Kill the keeper of a program as soon as the program plays; repeat with its next keepers a number of times."""
     dead: set[int] = set()
     while len(dead) < times:
         await trio.sleep(0.02)
@@ -667,11 +667,11 @@ async def kill_keepers_of(program: str, times: int) -> None:
                 keeper = process.ppid()
                 await trio.sleep(0.05)
                 os.kill(keeper, signal.SIGKILL)
-                dead.add(keeper)  # its bot dies with it: who asks now may be told of neither
+                dead.add(keeper)  # its bot dies with it, so psutil may find neither of them now
 
 
 def played_with_dying_keepers(bots: list[BuiltBot], times: int) -> Record:
-    """Play while the first bot's keeper is killed so many times."""
+    """Play while the first bot's keeper is killed a number of times."""
 
     async def work() -> Record:
         async with opened("cardshark", bots) as house, trio.open_nursery() as nursery:
@@ -734,7 +734,7 @@ def test_a_usage_counts_what_it_says() -> None:
 
 
 def in_order(answers: list[list[Answer]]) -> list[str]:
-    """Return fault kinds and verbs, for messages."""
+    """Return fault kinds and verbs in the order of tables and answers."""
     return [answer.kind if isinstance(answer, Fault) else answer.verb for table in answers for answer in table]
 
 

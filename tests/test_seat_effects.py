@@ -48,7 +48,7 @@ def blackjack(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tossed(chances: tuple[float, float], tables: int, seed: str) -> Iterator[SeatResult]:
-    """Yield tables of two meetings, in each of which seat 1 wins with another chance."""
+    """Yield the tables of two meetings; the chance of seat 1 differs between them."""
     draw = Random(seed)
     for table in range(tables):
         for meeting, chance in zip("AB", chances, strict=True):
@@ -114,7 +114,7 @@ def test_chips_are_told_as_what_was_gained(blackjack: Path) -> None:
     assert "chips a table" in shown and "seat 3" in shown
     told = croupier("standings", "--by", "seat", "--json", "-C", blackjack).json
     finals = croupier("standings", "--json", "-C", blackjack).json["rows"]
-    gained = sum(row["points"] * 4 - 200 * 4 for row in finals)  # four tourneys, each begun with 200 chips
+    gained = sum(row["points"] * 4 - 200 * 4 for row in finals)  # four tourneys, each started with 200 chips
     assert told["unit"] == "chips"
     assert sum(row["won"] for row in told["rows"]) == pytest.approx(gained)
 
@@ -130,7 +130,7 @@ def test_every_side_goes_into_a_spreadsheet(by: str, league: Path) -> None:
 
 
 def pairs_play(chance: Callable[[int, int, str], float], tables: int = 4_000, seed: int = 1) -> list[SeatResult]:
-    """Return the tables of three pairs, seats alternating; seat one wins with `chance(seat, number, bot)`."""
+    """Return the tables of three pairs with alternating seats; seat 1 wins with `chance(seat, number, bot)`."""
     luck, tables_of_all = Random(seed), list[SeatResult]()
     for pair in combinations("ABC", 2):
         meeting = "+".join(pair)
@@ -146,7 +146,7 @@ def test_where_there_is_no_effect_none_is_seen() -> None:
     for seed in range(60):
         found = effects("games", pairs_play(lambda _seat, _number, _bot: 0.5, 400, seed))
         seen += any("ahead" in words for words in found.seats.sure) + any(effect.seen for effect in found.late)
-    assert seen <= 12  # 6 expected: each family of intervals misses once in twenty
+    assert seen <= 12  # 6 expected: the intervals of a family miss in one test of twenty
 
 
 def test_a_planted_effect_of_a_seat_is_found_and_measured() -> None:

@@ -21,7 +21,7 @@ from host.tournament.config_diff import canonical
 
 @pytest.fixture(scope="module")
 def cup(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a cup that nobody plays."""
+    """Return a cup that is not played."""
     return cup_in(tmp_path_factory.mktemp("cup") / "cup", ["davey.c", "cautious.c"])
 
 
@@ -55,7 +55,7 @@ COMPLETED = [
 
 
 def completion(words: str) -> tuple[list[str], bool]:
-    """Return what is offered behind some words, and whether trio was imported for it."""
+    """Return the completions of a command line, and whether trio was imported."""
     told = "import sys, host.cli\ntry: host.cli.main([])\nfinally: print('trio' in sys.modules, file=sys.stderr)"
     line = f"croupier {words}"
     asked = {"_CROUPIER_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
@@ -107,11 +107,11 @@ def test_the_number_of_a_schema_is_said_in_one_place() -> None:
     assert schema_of("check") == {"schema": "croupier/check/2"}
 
 
-# Words that fit the screen.
+# Text that fits the screen.
 
 
 def pages() -> list[list[str]]:
-    """Return the words behind which --help says something."""
+    """Return all commands that have a --help page."""
     context = click.Context(group)
     found = [[]]
     for name in COMMANDS:

@@ -29,7 +29,7 @@ DECIDES = """
 
 
 async def asked(bot: BuiltBot, views: Sequence[View], at_once: int = 128, seed: int = 1) -> list[Answer]:
-    """Ask one process, in waves; return its answers."""
+    """Ask one process in batches; return its answers."""
     questions = [Question(1, number, view) for number, view in enumerate(views, 1)]
     answers: list[Answer] = []
     async with (
@@ -43,7 +43,7 @@ async def asked(bot: BuiltBot, views: Sequence[View], at_once: int = 128, seed: 
 
 
 def handed_in(folder: Path, java: str, manifest: str = "", name: str = "Bot") -> Path:
-    """Write a submission: Java as it was in 2015, and a bot.toml that says no more than it must."""
+    """Write a submission: a Java class as in 2015, and a minimal bot.toml."""
     head = "package Players;\nimport java.util.*;\nimport Mechanics.*;\n"
     (folder / f"{name}.java").write_text(head + textwrap.dedent(java))
     (folder / "bot.toml").write_text(f'name = "{name}"\nadapter = "simplepazaak"\n{manifest}')
@@ -51,7 +51,7 @@ def handed_in(folder: Path, java: str, manifest: str = "", name: str = "Bot") ->
 
 
 def built(folder: Path, limits: Limits = house.AMPLE) -> BuiltBot:
-    """Build a submission, found as croupier finds any bot."""
+    """Build a submission, loaded like any bot."""
     return trio.run(build, load_submission(folder), house.level())._replace(limits=limits)
 
 
@@ -86,7 +86,7 @@ SITUATIONS = {
 
 @pytest.fixture(scope="module")
 def moody(tmp_path_factory: pytest.TempPathFactory) -> BuiltBot:
-    """Build a class that takes player one's hand wins for the number of a situation."""
+    """Build a class that reads the number of a situation from the hands won by player one."""
     cases = "\n".join(f"case {number}: {body} break;" for number, body in enumerate(SITUATIONS.values()))
     java = f"""
         public class Bot extends Player {{
@@ -100,12 +100,12 @@ def moody(tmp_path_factory: pytest.TempPathFactory) -> BuiltBot:
 
 
 def in_situation(name: str, views: Sequence[View]) -> list[View]:
-    """Return questions that put the moody class into a situation."""
+    """Return questions that select a situation of the moody class."""
     return [view._replace(wins_one=list(SITUATIONS).index(name)) for view in views]
 
 
 def refusal(folder: Path) -> str:
-    """Return why a submission is not taken, for people."""
+    """Return the message about a submission that is refused."""
     with pytest.raises(UserError) as refused:
         built(folder)
     return str(refused.value)
@@ -233,7 +233,7 @@ def test_the_goal_that_neptr_overwrote_in_2015_changes_in_its_own_process_only(t
         handed_in(folder, java, name=folder.name)
     both = house.built_all([load_submission(folder) for folder in folders])
     bots = [both[folder.name]._replace(limits=house.AMPLE) for folder in folders]
-    first, second = house.answers_of(house.played("pazaak", bots, 2))  # who is asked first changes from table to table
+    first, second = house.answers_of(house.played("pazaak", bots, 2))  # the first to move alternates between tables
     told, true = Move("PLAY", 12), Move("PLAY", 20)
     assert (first[:2], second[:2]) == ([told, true], [true, told])
 
