@@ -69,7 +69,7 @@ def called_different(case: Case, number: int) -> bool:
     names = sorted(field, key=lambda _name: luck.random())
     while due := kind.due(stage, blank, Field(names, seed), records):
         records |= {fixture.path: record(fixture, field, seed) for fixture in due}
-    # the two alone, whoever stands between them
+    # only the two, even if others are ranked between them
     return not stage_standings(stage, {}, list(records.values()), {name: {} for name in names if name in TWINS}).advice
 
 

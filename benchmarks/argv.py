@@ -41,7 +41,7 @@ QUESTION = GAME.examples[0]
 ARGUMENTS = ("21", "KJA", "KQKJA3592A", "25", "145")
 LIMITS = Limits(move=10, cpu=10)
 A_ROUND = {"c": 10, "python": 2, "java": 1, "lisp": 3}  # decisions
-PROMISED = {"c": 1.35, "python": 1.15, "java": 1.15, "lisp": 1.15}  # at L3, times the floor
+PROMISED = {"c": 1.35, "python": 1.15, "java": 1.15, "lisp": 1.15}  # at L3, relative to the lower bound
 LINES = '#include <stdio.h>\nint main(void) { for (int c; (c = getchar()) >= 0;) if (c == 10) puts("S"), fflush(stdout); }\n'
 SHORT = 0.02  # seconds: a limit
 SILENT = r"""
@@ -166,7 +166,7 @@ async def decisions(levels: Sequence[Level], rounds: int) -> None:
 
 
 def at_best(results: Sequence[Measured]) -> str:
-    """Return how everybody's best round compares with the first's, and the decisions a second in it."""
+    """Return each contender's best round relative to the first's, and the decisions per second in it."""
     best = [(result.name, min(result.seconds)) for result in results]
     return "at best: " + ", ".join(f"{name} {it / best[0][1]:.2f} ({1 / it:.0f}/s)" for name, it in best)
 

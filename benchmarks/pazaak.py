@@ -64,7 +64,7 @@ class Case(NamedTuple):
     workers: int = 1
 
     def __str__(self) -> str:
-        """Return the name of its row."""
+        """Return the name of the contender's row."""
         workers = "" if self.workers else ", a worker a core"
         return f"{self.bots} bots, {self.parallel_tables} parallel tables{workers}"
 

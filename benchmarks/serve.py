@@ -11,7 +11,7 @@ fetches the page for all of them, like their browsers. With --hammered, wrk also
 Each watched turn is compared with the adjacent unwatched one. The result is the median of these pairs with a 95 % interval
 (by signed ranks). The lower bound compares turns of the same kind in the same way: it is the machine's noise. The loss
 includes the CPU time of the load tools, which run with the lowest priority; real spectators use machines of their own. A
-loss below 5 % is shown if the interval ends below it.
+loss below 5 % is established if the interval ends below it.
 
 Needs the programs wrk and ab: apt install wrk apache2-utils.
 """
@@ -73,7 +73,7 @@ class Turn(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """Return how long it was."""
+        """Return the length of the turn."""
         return self.ended - self.began
 
 

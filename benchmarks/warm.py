@@ -86,13 +86,13 @@ async def main() -> None:
 
 
 async def decided(seat: Seat) -> None:
-    """Ask once."""
+    """Ask one question."""
     await seat.ask(Batch([Question(1, 1, GAME.examples[0])]))
     assert not seat.faults, seat.evidence
 
 
 def asked(seat: Seat) -> Work:
-    """Return a round of decisions."""
+    """Return a function that asks for one round of decisions."""
 
     async def work() -> int:
         for _ in range(A_ROUND):

@@ -1,4 +1,4 @@
-"""`croupier ask` and bundles: the same bytes to the same program in the same state, and where its time goes."""
+"""`croupier ask` and bundles: the same bytes to the same program in the same state, with the time it takes."""
 
 import base64
 import gzip
@@ -72,7 +72,7 @@ for line in sys.stdin:
     number = line.split()[0] + " " if {numbers} else ""
     print(number + "S", flush=True)
 """
-"""Crashes at its ninth question, or when its file is full, and tells the hash of every byte that it has heard."""
+"""Crashes at its ninth question, or when its file is full; prints the hash of all bytes received so far."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Check docs/architecture.md against the source tree: every path exists, every package is shown, in the order of imports."""
+"""Check docs/architecture.md against the source tree: every path exists, and all packages are listed in import order."""
 
 import re
 

@@ -28,7 +28,7 @@ COLUMNS = [
     ("run", "value"),
 ]
 FACTS = "('game', 'level', 'seed', 'seed_sha256')"
-"""What results rest on; how far a run is, and the like, changes while it runs."""
+"""Values of a run on which results depend. Others, such as its progress, change during the run."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The adapter `banksalad`: unchanged turn.py files of 2018 are loaded and asked."""
+"""The adapter `banksalad` loads unchanged turn.py files of 2018 and asks them."""
 
 import gzip
 import json

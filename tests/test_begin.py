@@ -18,7 +18,7 @@ from protocols import PROTOCOLS
 from protocols.wire import Answer, read_move, spell
 
 GAME_BY_TURNS = dict(zip(LANGUAGES, list(product(GAMES, reversed(STARTER_PROTOCOLS))), strict=True))
-"""What each language is tried with when time is short; every game and protocol gets its turn."""
+"""Game and protocol for each language in the short tests, which together cover all games and protocols."""
 
 EVERY = [
     pytest.param(

@@ -74,7 +74,7 @@ BAD: dict[str, tuple[dict[str, str | bytes], str]] = {
     "B037": ({"bot.py": "import socket\nsocket.create_connection(('1.2.3.4', 443))\n"}, "mine: the sandbox refused it something, and it exited with 1:  PermissionError: "),
     "B038": ({"bot.c": C.format('for (int i = 0; i < 100000; i++) puts("S");')}, "mine: more than 4 KiB for one move: cut, and killed"),
 }  # fmt: skip
-"""By code: a bot that is refused for it, and how the message begins."""
+"""For each code: a bot that is refused with it, and the start of the message."""
 
 NEEDS = {"B011": ("java", "javac", "jar"), "B012": ("java",), "B013": ("sbcl",), "B036": ("sbcl",)}
 

@@ -31,7 +31,7 @@ NOISY = r"""#!/bin/sh
 printf '\033[2J\033]0;title\007 <b>bold</b>' >&2
 kill -SEGV $$
 """
-"""Answers once, so that it may play; then it takes hold of the terminal and crashes."""
+"""Answers once, so that it may play; then prints escape codes and crashes."""
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ WRONG = [
     ("explain B0100", 2, f"{NOTHING} code 'B0100'; did you mean B010 ?"),
     ("-C nowhere run", 2, "error[U001] -C nowhere: no such folder"),
     ("run -C nowhere", 2, "error[U001] -C nowhere: no such folder"),
-    # no tournament, nothing played
+    # a missing tournament, or one that has not been played
     ("run -C {empty}", 3, "error[C011] {empty}/croupier.toml: no such file: there is no tournament here"),
     ("ls -C {empty}", 3, "error[C011] {empty}/croupier.toml: no such file: there is no tournament here"),
     ("add x -C {empty}", 3, "error[C011] {empty}/croupier.toml: no such file: there is no tournament here"),
@@ -260,7 +260,7 @@ JSON = {
     "compose": "compose --workers 2 -C {cup2}",
     "verify": "verify -C {cup}",
 }
-"""A command line for every command that ends and needs nothing but a cup."""
+"""A command line for every command that ends and needs only a tournament."""
 
 
 def test_every_command_is_tried() -> None:

@@ -25,7 +25,7 @@ TOURNEYS = 8
 
 @pytest.fixture(scope="module")
 def native(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a cup that was played on this machine."""
+    """Return a tournament that was played on this machine."""
     cup = cup_in(tmp_path_factory.mktemp("native") / "cup", tourneys=TOURNEYS)
     assert croupier("-C", cup, "run").code == 0
     return cup
@@ -39,7 +39,7 @@ def two() -> Iterator[Machines]:
 
 
 def outcome(cup: Path) -> Any:
-    """Return what must be the same wherever a cup is played; the level of isolation may differ."""
+    """Return what must be the same wherever a tournament is played; the level of isolation may differ."""
     result = result_of(cup)
     return result._replace(standings=result.standings["rows"])
 

@@ -64,7 +64,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
 
 
 def played(cup: Path, *words: str, env: Mapping[str, str] | None = None) -> Any:
-    """Play a cup; return what must be the same wherever it is played."""
+    """Play a tournament; return what must be the same wherever it is played."""
     done = croupier_process("-C", cup, "run", *words, env=env)
     assert done.code == 0, done.err
     told = croupier_process("-C", cup, "standings", "--json").json["rows"]

@@ -190,10 +190,10 @@ error[C014] mine/bot.toml:2: move = "1 h" is more than the 1 s granted
 error[C015] mine/bot.toml: mine plays pazaak, and this is cardshark
   hint: game = "cardshark", or take it out of `bots`""",
 }
-"""What is told of each, word for word."""
+"""The full message for each code."""
 
 PYTHONS = ("B006", "B015", "C005")
-"""Codes that repeat what Python says, in its own words of this version."""
+"""Codes whose messages include one of Python's, which depends on its version."""
 
 
 def test_every_code_is_provoked_somewhere() -> None:

@@ -21,7 +21,7 @@ mq_timedreceive mq_notify mq_getsetattr msgget msgsnd msgrcv msgctl semget semop
 flock inotify_init inotify_init1 inotify_add_watch setxattr lsetxattr fsetxattr preadv2 memfd_create vmsplice tee io_setup
 io_submit setsockopt fadvise64
 """
-"""Calls that croupier, Python and toolchains may want; croupier's own filter forbids them to bots."""
+"""System calls that croupier, Python and toolchains may need; croupier's own filter denies them to bots."""
 
 
 def services(path: Path) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from host.tournament.journal import reading
 
 pytestmark = pytest.mark.long
 HERE = ROOT / "docker"
-BASE = "debian:bookworm-slim"  # as the Dockerfile says
+BASE = "debian:bookworm-slim"  # as in the Dockerfile
 PROJECT = "croupier-tests"
 TOURNEYS = 16
 SHUT_IN = ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
@@ -134,7 +134,7 @@ def compose(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Compose]
 
 @pytest.fixture(scope="module")
 def native(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a cup that was played on this machine."""
+    """Return a tournament that was played on this machine."""
     cup = cup_in(tmp_path_factory.mktemp("native") / "cup", tourneys=TOURNEYS)
     assert croupier("-C", cup, "run").code == 0
     return cup

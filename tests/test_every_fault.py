@@ -61,7 +61,7 @@ FOLDS = "import sys\n\nfor question in sys.stdin:\n    print(0)\n"
 
 
 PASSES = {"cardshark": "'S'", "pazaak": "'STAND'", "holdem": "0"}
-"""What an honest bot may always answer."""
+"""A legal answer to every question of a game."""
 
 
 @cache
@@ -196,7 +196,7 @@ DOZEN = {
     "recurses": {"crash"},
     "becomes_itself": {"cpu", "timeout"},
 }
-"""Rogues that are the same to every game over every protocol: none gets as far as to answer."""
+"""Rogues that act the same in every game and protocol, because none of them answers."""
 
 
 @pytest.mark.long

@@ -11,7 +11,7 @@ from command import croupier, cup_in
 
 @pytest.fixture
 def cup(tmp_path: Path) -> Path:
-    """Return a small cup with a random seed; it has not been played."""
+    """Return a small tournament with a random seed; it has not been played."""
     folder = cup_in(tmp_path / "cup", ["davey.c", "cautious.c"], tourneys=1, rounds=1)
     config = folder / "croupier.toml"
     config.write_text(config.read_text().replace('seed = "a seed for tests"', 'seed = "random"'))

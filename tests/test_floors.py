@@ -28,14 +28,14 @@ FLOORS = [
     {"host.cli"},
     {"host.__main__"},
 ]
-"""From the bottom up. Who lives on one floor does not know each other; a package is known by its name."""
+"""From the lowest up. Modules on one floor do not import each other; a package stands for all its modules."""
 
 PURE = ("protocols", "host.games", "host.bots.batch_state", "host.bots.allowance", "host.bots.blame")
 HARMLESS = frozenset({
     "bisect", "collections", "dataclasses", "enum", "functools", "hashlib", "hmac", "itertools", "json", "math",
     "operator", "re", "string", "struct", "typing",
 })  # fmt: skip
-"""What the pure floors may import of the standard library: nothing that tells the time, or reaches outside."""
+"""Modules of the standard library that pure floors may import: no clock, and no input or output."""
 
 SOURCES = sorted([*ROOT.glob("host/**/*.py"), *ROOT.glob("protocols/**/*.py")])
 

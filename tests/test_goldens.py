@@ -115,7 +115,7 @@ def write_tournament(folder: Path, program: Path, game: str, protocol: str, para
 
 
 def result_of(folder: Path, game: str) -> dict[str, Any]:
-    """Return what a golden holds of a tournament: its standings, and for each fixture what happened, answers as hashes."""
+    """Return the golden of a tournament: its standings, and the results of each fixture with a hash of the answers."""
     fixtures = {}
     for path, (scores, answers, results, faults, benched) in answers_in(folder / "run" / "run.sqlite").items():
         fixtures[path] = {

@@ -72,7 +72,7 @@ def test_every_code_is_said_somewhere() -> None:
 
 
 OTHER_MEANINGS = {"build.py", "doctor.py", "dask_client.py"}
-"""Modules in which "python" is a key of bot.toml, or the Python that croupier itself runs on."""
+"""Modules in which "python" is a key of bot.toml, or the Python that runs croupier."""
 
 
 def test_no_language_is_named_outside_its_table() -> None:

@@ -16,7 +16,7 @@ SOURCES = [
     if ROOT / "host" / "tournament" / "stages" not in path.parents
 ]
 AMBIGUOUS = {"tables", "groups", "independent"}
-"""Names that are also JSON keys, or those of plans: they may be quoted, but a kind may not be compared with them."""
+"""Names that are also JSON keys or names of plans. They may be quoted, but not compared with a kind."""
 
 
 def quoted(names: set[str]) -> str:

@@ -79,7 +79,7 @@ def counted(cup: Path, stage: str) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a cup played by one worker."""
+    """Return a tournament played by one worker."""
     cup = cup_in(tmp_path_factory.mktemp("alone") / "cup")
     assert croupier("run", "-C", cup, "--workers", 1).code == 0
     return cup
@@ -87,7 +87,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def alone(finished: Path) -> Result:
-    """Return the result of the cup played by one worker."""
+    """Return the result of the tournament played by one worker."""
     cup = finished
     assert counted(cup, "league") == dict.fromkeys(("one", "two", "three"), str(FIXTURES).encode())
     assert counted(cup, "again") == counted(cup, "league")  # each stage starts with empty files

@@ -78,7 +78,7 @@ def runs(process: int, names: tuple[str, ...]) -> bool:
 
 @contextmanager
 def running(cup: Path, workers: int = 2, *more: str) -> Iterator[Running]:
-    """Run a cup during the block; kill it afterwards."""
+    """Run a tournament during the block; kill it afterwards."""
     run = Running(cup, workers, *more)
     try:
         yield run
@@ -131,7 +131,7 @@ def played_whole(cup: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Result:
-    """Return the result of the cup without interruption."""
+    """Return the result of the tournament without interruption."""
     cup = cup_in(tmp_path_factory.mktemp("whole") / "cup", tourneys=TOURNEYS)
     assert croupier("run", "-C", cup, "--workers", 2).code == 0
     return result_of(cup)
@@ -252,11 +252,11 @@ def kill_one_of(processes: list[int], chance: random.Random) -> bool:
 
 KILLS = {"the run": kill_the_run, "a worker": kill_a_worker, "a keeper": kill_a_keeper}
 MOST_HITS = MAX_HOST_FAILURES - 1
-"""Times that something of one run is killed: more keepers in one fixture are no accident to croupier, but their bot's doing."""
+"""Kills in one run. If more keepers died in one fixture, croupier would blame the bot."""
 
 
 def killed_again_and_again(cup: Path, chance: random.Random, what: list[str], longest: float) -> int:
-    """Run a cup to its end, and kill its processes at random moments; return the number of kills."""
+    """Run a tournament to its end, and kill its processes at random moments; return the number of kills."""
     kills = 0
     before: set[str] = set()
     while True:
@@ -341,7 +341,7 @@ def test_a_run_may_be_killed_before_it_has_begun(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a finished small cup, which tests must not change."""
+    """Return a finished small tournament, which tests must not change."""
     cup = cup_in(tmp_path_factory.mktemp("finished") / "cup", ["davey.c", "cautious.c"], tourneys=2, rounds=1)
     (cup / "croupier.toml").write_text(
         (cup / "croupier.toml").read_text().replace('seed = "a seed for tests"', 'seed = "random"')
@@ -353,7 +353,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def cup(finished: Path, tmp_path: Path) -> Path:
-    """Return a copy of that cup."""
+    """Return a copy of that tournament."""
     shutil.copytree(finished, tmp_path / "cup")
     return tmp_path / "cup"
 

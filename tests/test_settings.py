@@ -21,7 +21,7 @@ from host.tournament.config_diff import canonical
 
 @pytest.fixture(scope="module")
 def cup(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a cup that is not played."""
+    """Return a tournament that is not played."""
     return cup_in(tmp_path_factory.mktemp("cup") / "cup", ["davey.c", "cautious.c"])
 
 

@@ -1,4 +1,4 @@
-"""The adapter `simplepazaak`: unchanged classes of the controller of 2015 are compiled and asked."""
+"""The adapter `simplepazaak` compiles unchanged classes for the controller of 2015 and asks them."""
 
 import textwrap
 from collections.abc import Sequence

@@ -32,19 +32,19 @@ def knockout(tables: int = 10, first_to: int = 2) -> Knockout:
 
 
 def won(fixture: Fixture, wins: dict[str, int]) -> Record:
-    """Return the record of a fixture in which each bot has won so many tables."""
+    """Return the record of a fixture in which each bot has won a number of tables."""
     results = {bot: Result(fixture.tables, wins[bot], 3 * wins[bot], 0, 3, 3) for bot in fixture.bots}
     return Record(fixture.path, results, {}, {}, (), (), b"")
 
 
 def by_strength(fixture: Fixture) -> Record:
-    """Return the record of a fixture that the bot with the smaller name wins whole."""
+    """Return the record of a fixture in which the bot with the smaller name wins all tables."""
     best = min(fixture.bots)
     return won(fixture, {bot: fixture.tables * (bot == best) for bot in fixture.bots})
 
 
 def played_out(stage: StageConfig, field: Field) -> dict[str, Record]:
-    """Play a stage to its end; fail if it never ends."""
+    """Play a stage to its end; fail if it does not end."""
     records: dict[str, Record] = {}
     for _ in range(1000):
         due = kind_of(stage).due(stage, BLANK, field, records)
@@ -112,7 +112,7 @@ def test_a_cup_places_everybody_and_the_strongest_first(size: int) -> None:
     places = knockout_places(stage, field, records)
     assert sorted(places) == sorted(bots)
     assert places[0] == "b00"
-    assert places[-1] == max(bots) or size & (size - 1)  # with byes the weakest may have rested once
+    assert places[-1] == max(bots) or size & (size - 1)  # with byes, the weakest bot may have skipped a round
 
 
 def test_a_tie_needs_four_sets_of_seven_and_a_drawn_set_does_not_count() -> None:
@@ -146,7 +146,7 @@ def test_due_is_a_pure_function_a_thousand_times() -> None:
 
 
 def tourney_tables(bots: list[str], rounds: int) -> tuple[Counter[str], dict[str, int]]:
-    """Play a tourney of bots that stand on anything; return the rounds of each and the chips at the end."""
+    """Play a tourney of bots that always stand; return the rounds of each bot and the final chips."""
     rules = CARDSHARK.presets["thread"]
     fixture = Fixture("cardshark", rules, "tourney", "tables/1", tuple(bots), rounds)
     plan = PLANS["tourney"](fixture, SEED)
@@ -158,7 +158,7 @@ def tourney_tables(bots: list[str], rounds: int) -> tuple[Counter[str], dict[str
         assert 1 <= len(sitting.bots) <= rules.seats
         table = Table(CARDSHARK, sitting.rules, Luck(SEED, sitting.path))
         while table.request is not None:
-            # everything at once on every hand: some go broke
+            # bet everything on every hand: some bots lose all chips
             table.answer(Move("B", table.request.view[4]) if table.request.view[4] else Move("S"))
         assert table.scores is not None
         chips |= dict(zip(sitting.bots, table.scores, strict=True))

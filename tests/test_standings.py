@@ -30,37 +30,37 @@ IDLE = Usage(0, 0.0, 0.0, 0.0, 0, 0, (0,) * 26)
 
 
 def field(names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return what the journal knows of bots."""
+    """Return the journal's descriptions of bots."""
     return {name: {"language": "c", "author": "ada"} for name in names}
 
 
 def played(path: str, results: Mapping[str, Result], **more: Any) -> Record:
-    """Return a record that says only who got what."""
+    """Return a record that contains only results."""
     return Record(path, dict(results), {}, dict.fromkeys(results, IDLE), (), (), b"")._replace(**more)
 
 
 def tourney(number: int, chips: Mapping[str, int], **more: Any) -> Record:
-    """Return a tourney by what everybody had at its end."""
+    """Return the record of a tourney with these final chips."""
     return played(f"tables/{number}", {bot: Result(5, 0, 0, 0, 0, left) for bot, left in chips.items()}, **more)
 
 
 def block(
     pair: str, wins: tuple[int, int], hands: tuple[int, int] = (0, 0), tables: int = 0, number: int = 1
 ) -> Record:
-    """Return tables of two bots, called by a letter each."""
+    """Return the record of tables of two bots, each named by a letter."""
     tables = tables or sum(wins)
     results = (Result(tables, won, sum_, 0, 3, 0) for won, sum_ in zip(wins, hands, strict=True))
     return played(f"league/{pair}/{number}", dict(zip(pair, results, strict=True)))
 
 
 def sureness(rows: list[Row], records: list[Record]) -> list[str]:
-    """Return what a stage's standings say of neighbours."""
+    """Return the statements of a stage's standings about the certainty of the order."""
     stage = {"name": "stage", "kind": rows[0].kind, "rank_by": []}
     return standings_told(stage, {}, records, field(row.bot for row in rows)).sure
 
 
 def told(usage: Usage) -> Row:
-    """Return the row of a bot that has used this."""
+    """Return the row of a bot with this usage."""
     (row,) = standings(stage_of("tables", rank_by=["chips"]), [tourney(1, {"A": 200}, usage={"A": usage})], field("A"))
     return row
 
@@ -196,7 +196,7 @@ def test_without_single_scores_fixtures_count_as_much_as_they_are_large() -> Non
     assert row.points.value == 20 and row.first.low is not None and row.first.low < 20
 
 
-# What it cost.
+# Costs.
 
 
 def test_p99_is_the_upper_edge_of_where_99_of_100_answers_lie() -> None:
@@ -232,11 +232,11 @@ def test_a_benched_bot_is_told() -> None:
     assert (row.costs.benched, row.note) == (3, "benched in 3 of 5 fixtures")
 
 
-# How sure.
+# Certainty.
 
 
 def season(strength: Mapping[str, float], tables: int, seed: int = 0) -> list[Record]:
-    """Return a round robin in blocks, won by strength."""
+    """Return a round robin in blocks, won according to strength."""
     luck, records = Random(seed), []
     for one, other in combinations(strength, 2):
         chance = strength[one] / (strength[one] + strength[other])
@@ -246,7 +246,7 @@ def season(strength: Mapping[str, float], tables: int, seed: int = 0) -> list[Re
 
 
 def cup(means: Mapping[str, float], tourneys: int, seed: int = 0) -> list[Record]:
-    """Return tourneys with chips about these means."""
+    """Return tourneys with random chips around these means."""
     luck = Random(seed)
     return [
         tourney(number, {bot: max(0, round(luck.gauss(mean, 100))) for bot, mean in means.items()})
@@ -308,7 +308,7 @@ def test_only_two_at_a_table_are_a_pair() -> None:
     assert by_pair([tourney(1, {"A": 1, "B": 2, "C": 3})]) == {}
 
 
-# Advice.
+# Advice on how many more fixtures to play.
 
 
 def advice(records: list[Record], names: str, **stage: Any) -> list[Any]:
@@ -395,7 +395,7 @@ def test_who_does_not_take_part_in_a_stage_is_out_and_not_waiting() -> None:
     assert [(row.bot, row.note) for row in rows[3:]] == [("D", "is out"), ("E", "has not played yet")]
 
 
-# On the screen.
+# Output on the screen.
 
 
 def shown(rows: list[Row], sure: list[str]) -> str:
@@ -405,7 +405,7 @@ def shown(rows: list[Row], sure: list[str]) -> str:
 
 
 def league(names: Iterable[str]) -> tuple[list[Row], list[Record]]:
-    """Return rows and records of a league of 100 000 tables a pair."""
+    """Return the rows and records of a league with 100 000 tables per pair."""
     records = [
         played(
             f"{one}+{other}", {one: Result(99_999, 60_000, 250_000, 0, 3, 3), other: Result(99_999, 39_999, 0, 0, 3, 3)}

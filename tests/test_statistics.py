@@ -33,17 +33,17 @@ chips = st.integers(0, 2000)
 
 
 def numbered(values: list[float]) -> dict[int, float]:
-    """Return values as results of tourney 0, 1, 2 …"""
+    """Return values as the results of tourneys 0, 1, 2 …"""
     return dict(enumerate(values))
 
 
 def told_apart(sure: float) -> bool:
-    """Return whether an order, either way, would be called sure: 3 % of equals are."""
+    """Return whether an order, in either direction, is called certain; that happens to 3 % of equal pairs."""
     return max(sure, 1 - sure) >= SURE
 
 
 def flipped(luck: Random, tables: int, chance: float = 0.5) -> int:
-    """Return how many of so many tables were won."""
+    """Return the number of tables won by chance."""
     return sum(luck.random() < chance for _ in range(tables))
 
 
@@ -93,7 +93,7 @@ def test_a_large_unit_counts_as_much_as_its_size(units: list[tuple[int, int]]) -
     assert fmean(ratio_units(totals, sizes)) == pytest.approx(sum(totals) / sum(sizes), abs=1e-9)
 
 
-# Who is ahead.
+# Order of two players.
 
 
 @pytest.mark.parametrize("tourneys", [5, 25, 100])
@@ -217,7 +217,7 @@ def expected(points: dict[str, float], one: str, other: str) -> float:
 
 @given(fields)
 def test_elo_expects_everybody_to_win_as_often_as_it_has(won: dict[tuple[str, str], float]) -> None:
-    """That is what the most likely strengths are: the gradient of the likelihood is zero."""
+    """Check the condition for the most likely strengths: the gradient of the likelihood is zero."""
     points = {bot: rating.points for bot, rating in bradley_terry(won).elo.items()}
     for bot in points:
         wins = sum(times for (winner, _), times in won.items() if winner == bot)
@@ -291,7 +291,7 @@ def test_elo_between_two_is_finite_after_a_clean_sweep(played: tuple[int, int, i
     assert all(map(math.isfinite, elo_between(*played)))
 
 
-# Stopping.
+# When to stop.
 
 
 @given(st.integers(0, 3000), st.integers(0, 3000))
@@ -323,7 +323,7 @@ def test_a_sequential_test_ends_when_it_is_clear(won: int, lost: int, accepted: 
     assert sequential(won, 100, lost, (0, 10)).accepted == accepted
 
 
-# Words.
+# Text.
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_1063_of_2000_are_sure_enough_for_three_digits() -> None:
 @pytest.mark.parametrize(
     ("sure", "played", "count"),
     [
-        (0.985, 100, 110),  # it is certain already: one more is asked for, in two digits
+        (0.985, 100, 110),  # already certain: advises one more, with two digits
         (0.9, 100, 290),
         (0.8413, 1_000, 4_800),
         (0.8413, 10, 48),

@@ -51,12 +51,12 @@ HASTY = """
         time.sleep(0.01)
         print("S", flush=True)
 """
-ENOUGH = 0.5  # seconds of computing that tell who ponders for a second from who does not, on a machine however loaded
+ENOUGH = 0.5  # seconds of CPU time: more than a frozen bot uses, less than one that ponders, even on a loaded machine
 pytestmark = pytest.mark.skipif(not level().traits.isolates, reason="NO SANDBOX HERE")
 
 
 def bot_of(source: str, suffix: str, name: str) -> BuiltBot:
-    """Build a bot that lives on."""
+    """Build a long-lived bot."""
     folder = CACHE / "turns"
     folder.mkdir(exist_ok=True)
     return built(written(source, suffix, folder, name), protocol="lines")
@@ -68,7 +68,7 @@ async def asked(seat: Seat, number: int = 1) -> None:
 
 
 def computed(sandbox: Sandbox) -> float:
-    """Return what everything in a sandbox has computed so far, in the kernel's ticks of 10 ms."""
+    """Return the CPU time of all processes in a sandbox, in kernel ticks of 10 ms."""
     return sum(sum(process.cpu_times()[:2]) for process in descendants(sandbox.pid))
 
 
@@ -136,7 +136,7 @@ def test_whoever_has_died_of_speaking_early_is_not_taken_for_one_without_a_quest
                 open_seat(thinker, GAME, others, 1, watcher) as other,
             ):
                 while await seat.ask(Batch([Question(1, 1, GAME.examples[0])])) != [Fault(FaultKind.EARLY)]:
-                    await trio.sleep(0.05)  # a host that was slow to read has heard both lines at once
+                    await trio.sleep(0.05)  # a host that was slow to read has received both lines together
                 await asked(other)
                 await seat.ask(Batch([Question(2, 1, GAME.examples[0])]))
             nursery.cancel_scope.cancel()
@@ -185,4 +185,4 @@ def test_whoever_was_stopped_ends_in_good_order() -> None:
             trio.run(play)
         return state.read_text() == "goodbye"
 
-    assert any(said() for _ in range(10))  # on a busy machine its fifty milliseconds may be over before it has run
+    assert any(said() for _ in range(10))  # on a busy machine, the bot's 50 ms may end before it has run

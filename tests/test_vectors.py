@@ -10,7 +10,7 @@ BY_GAME = {"blackjack": cardshark, "holdem": holdem, "pazaak": pazaak}
 
 
 def competition(line: Line) -> None:
-    """Check one line of competition_scenarios by the game it belongs to."""
+    """Check one line of competition_scenarios with the check of its game."""
     if line["game"] not in BY_GAME:
         raise AssertionError(f"nothing in tests/recordings checks competitions in {line['game']}")
     BY_GAME[line["game"]].COMPETITION(line)
@@ -23,7 +23,7 @@ MOST_SHOWN = 5
 
 
 def recordings(folder: Path) -> dict[str, list[Path]]:
-    """Return a folder's recordings by name."""
+    """Return the recordings in a folder by name."""
     found: dict[str, list[Path]] = {}
     for path in sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.gz")]):
         found.setdefault(stem(path), []).append(path)
@@ -31,7 +31,7 @@ def recordings(folder: Path) -> dict[str, list[Path]]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make a test of every recording that has a check, is in the folder, or both."""
+    """Create a test for every recording that has a check, is in the folder, or both."""
     if "recording" not in metafunc.fixturenames:
         return
     folder = metafunc.config.getoption("vectors")
@@ -41,7 +41,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def not_there(folder: Path, recording: str) -> None:
-    """Skip loudly what somebody else's folder does not have; fail for what ours has lost."""
+    """Skip with a message if another folder lacks a recording; fail if our own folder lacks it."""
     if folder.resolve() != OUR_VECTORS:
         pytest.skip(f"{folder} has no {recording}: NOT CHECKED")
     pytest.fail(f"{folder} has lost {recording}", pytrace=False)

@@ -41,7 +41,7 @@ only_warm = pytest.mark.skipif(not WARM, reason="NO NAMESPACES OR NO LANDLOCK HE
 
 
 def folder_of(source: str, **files: str) -> Path:
-    """Write a warm bot's folder."""
+    """Write the folder of a warm bot."""
     folder = CACHE / "warm" / f"w{abs(hash((source, *files.items())))}"
     folder.mkdir(parents=True, exist_ok=True)
     written(source, ".py", folder)
@@ -56,7 +56,7 @@ def folder_of(source: str, **files: str) -> Path:
 def asked(
     level: Level, bot: BuiltBot, questions: int = 3, limits: Limits = AMPLE
 ) -> tuple[list[Answer], Sequence[Evidence], int]:
-    """Ask a bot; return its answers, the evidence and how many words its interpreter's command has, 0 when it is cold."""
+    """Ask a bot; return its answers, the evidence and the number of words of its interpreter's command, 0 if cold."""
 
     async def ask() -> tuple[list[Answer], Sequence[Evidence], int]:
         answers: list[Answer] = []
@@ -74,7 +74,7 @@ def asked(
 
 
 def answers_of(level: Level, source: str, questions: int = 3, limits: Limits = AMPLE) -> list[Answer]:
-    """Return what a warm bot answers; it must be warm."""
+    """Return the answers of a bot, which must be started warm."""
     answers, evidence, warm = asked(level, built(folder_of(source)), questions, limits)
     assert warm, evidence
     return answers
@@ -249,7 +249,7 @@ def test_what_a_fork_leaves_running_is_dead_at_the_next(level: Level) -> None:
 
 
 async def forked_ahead(sandbox: Sandbox) -> int:
-    """Return the one process that is there beside the interpreter, as soon as it waits for its question."""
+    """Return the only process besides the interpreter, once it waits for its question."""
     before: list[tuple[int, str]] = []
     for _ in range(500):
         await trio.sleep(0.02)
@@ -265,7 +265,7 @@ async def forked_ahead(sandbox: Sandbox) -> int:
 def with_a_bot(
     level: Level, source: str, test: Callable[[Sandbox, Ask], Awaitable[None]], limits: Limits = AMPLE
 ) -> None:
-    """Have a bot in its sandbox tested."""
+    """Run a test with a bot in its sandbox."""
     bot = built(folder_of(source))._replace(limits=limits)
 
     async def run() -> None:

@@ -26,7 +26,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def under_way(finished: Path, folder: Path) -> Iterator[tuple[Path, Journal, Kept]]:
-    """Begin the run of a finished cup anew: nothing is played yet, and what will be is given."""
+    """Repeat the run of a finished tournament before its first fixture; yield it with the finished records."""
     with reading(finished / "run" / "run.sqlite") as before:
         facts, bots = before.metadata(), before.bots()
         kept = [whole for path in before.paths() if (whole := before.full_record(path))]
@@ -46,11 +46,11 @@ def watching(cup: Path) -> Iterator[subprocess.Popen[str]]:
         try:
             yield process
         finally:
-            process.kill()  # or who fails here would wait for it for ever
+            process.kill()  # otherwise a failed test would wait forever
 
 
 def told(process: subprocess.Popen[str]) -> Any:
-    """Return the next thing that it tells."""
+    """Return the next event that it prints."""
     assert process.stdout is not None
     return json.loads(process.stdout.readline())
 
@@ -113,7 +113,7 @@ def test_on_a_terminal_it_says_that_leaving_stops_nothing(finished: Path, tmp_pa
             os.close(its)
             seen = b""
             while b"the run goes on" not in seen:
-                seen += os.read(ours, 1 << 16)  # ends with an error where the view has ended instead
+                seen += os.read(ours, 1 << 16)  # reading fails if the view has ended
             process.kill()
         os.close(ours)
     assert b"1 of 3 fixtures" in seen and b"stop and save" not in seen

@@ -35,14 +35,14 @@ SERVE += "trio.run(serve_journal, Path(sys.argv[1]), s, 'spoilers' in sys.argv)"
 
 
 class Server:
-    """A server in a process of its own."""
+    """A server in a separate process."""
 
     def __init__(self, port: int, process: "subprocess.Popen[str]") -> None:
         self.port, self.process = port, process
         self.url = f"http://127.0.0.1:{port}/"
 
     def get(self, path: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
-        """Ask for an address, exactly as it is spelled."""
+        """Request a path exactly as given."""
         line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         with contextlib.closing(line):
             line.putrequest("GET", path, skip_host=True, skip_accept_encoding=True)
@@ -53,13 +53,13 @@ class Server:
             return answer.status, {key.lower(): value for key, value in answer.getheaders()}, answer.read()
 
     def json(self, path: str) -> dict[str, object]:
-        """Return what an address of the API tells."""
+        """Return the JSON at a path of the API."""
         told: dict[str, object] = json.loads(self.get(path)[2])
         return told
 
     @contextlib.contextmanager
     def news(self) -> Iterator[Iterator[dict[str, object]]]:
-        """Listen to the news."""
+        """Receive the events of the server."""
         line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         with contextlib.closing(line):
             line.request("GET", "/api/events")
@@ -69,7 +69,7 @@ class Server:
 
 @contextlib.contextmanager
 def serving(journal: Path, *how: str) -> Iterator[Server]:
-    """Start a server; it ends in good order, with exit code 0."""
+    """Start a server; stop it in good order and check its exit code 0."""
     command = [sys.executable, "-c", SERVE, str(journal), *how]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
@@ -90,7 +90,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Serve a run that goes on."""
+    """Serve a run that is still being played."""
     with serving(games.played(tmp_path_factory.mktemp("running"), "pazaak", state="running")) as server:
         yield server
 
@@ -289,12 +289,12 @@ def test_another_journal_in_its_place_is_shown_and_none_of_the_first(tmp_path: P
         assert server.get(f"/api/replay?table={quote(name)}")[0] == 404
 
 
-# The command itself, as it is started and ended.
+# Starting and stopping the command.
 
 
 @contextlib.contextmanager
 def commanded(folder: Path) -> Iterator[Server]:
-    """Start `croupier serve` in a folder; whoever asks for it ends it."""
+    """Start `croupier serve` in a folder; the test that uses it stops it."""
     command = [*CROUPIER, "-C", str(folder), "--json", "serve", "--bind", "127.0.0.1:0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment()) as process:
         assert process.stdout
@@ -338,17 +338,17 @@ def test_the_benchmark_says_which_load_tools_are_missing() -> None:
     assert told.returncode == 1 and "apt install wrk apache2-utils" in told.stderr
 
 
-# For other programs, and for the organiser alone.
+# Output for other programs, and for the organiser only.
 
 
 def ndjson(server: Server, of: str = "") -> tuple[int, bytes]:
-    """Return what the address of events tells."""
+    """Return the events at `/api/events.ndjson`."""
     status, _, body = server.get(f"/api/events.ndjson{f'?of={quote(of)}' if of else ''}")
     return status, body
 
 
 def exported(path: Path, selection: str | None = None, spoilers: bool = False) -> bytes:
-    """Return what `export jsonl` writes."""
+    """Return the output of `export jsonl`."""
     file = io.StringIO()
     with reading(path) as book:
         write_events(book, selection, spoilers, file)
@@ -358,7 +358,7 @@ def exported(path: Path, selection: str | None = None, spoilers: bool = False) -
 def test_events_are_those_of_the_export(tmp_path: Path) -> None:
     path = tmp_path / "run" / "run.sqlite"
     games.begin(path, "pazaak", games.BOTS["pazaak"])
-    games.add(path, games.fixtures("pazaak", "league", games.BOTS["pazaak"], 130))  # more than are made at a time
+    games.add(path, games.fixtures("pazaak", "league", games.BOTS["pazaak"], 130))  # more than are created in one step
     with serving(path) as server:
         assert ndjson(server) == (200, exported(path)) == ndjson(server, "league")
         assert ndjson(server, "last") == (200, exported(path, "last"))
@@ -375,7 +375,7 @@ def test_events_of_what_does_not_exist_are_missing(finished: Server) -> None:
 
 @pytest.fixture(scope="module")
 def spoiling(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Serve a run that goes on to its organiser, cards and all."""
+    """Serve a running tournament to its organiser, including secret cards."""
     path = games.played(tmp_path_factory.mktemp("spoiling"), "pazaak", state="running")
     with serving(path, "spoilers") as server:
         yield server

@@ -38,7 +38,7 @@ requires = {requires}
 
 
 def wheel(index: Path, name: str, version: str, needs: str = "", tag: str = "py3-none-any") -> None:
-    """Put a wheel into an index; part of it lies where only an installer finds it."""
+    """Put a wheel into an index; part of it is in a folder that only an installer uses."""
     about, inside = f"{name}-{version}.dist-info", f"{name}-{version}.data/purelib/{name}.py"
     lines = [
         f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
@@ -53,7 +53,7 @@ def wheel(index: Path, name: str, version: str, needs: str = "", tag: str = "py3
 
 @pytest.fixture(autouse=True)
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Have an index of our own. The cache is that of all tests, so its packages have names of their own each time."""
+    """Create an index. All tests share a cache, so the names of its packages are unique."""
     place = tmp_path / "index"
     place.mkdir()
     wheel(place, LIMITS, "17.1", needs="deeper")
@@ -67,7 +67,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def guest(place: Path, requires: str, package: str = LIMITS, **more: str) -> Path:
-    """Write a bot that requires something; return its folder."""
+    """Write a bot with requirements; return its folder."""
     folder = place / "guest"
     folder.mkdir()
     (folder / "guest.py").write_text(BOT.format(package=package))
@@ -79,7 +79,7 @@ def guest(place: Path, requires: str, package: str = LIMITS, **more: str) -> Pat
 
 
 def built(folder: Path) -> BuiltBot:
-    """Return a bot, built."""
+    """Build a bot and return it."""
     return trio.run(build, load_submission(folder), house.level())
 
 
@@ -93,7 +93,7 @@ def test_what_was_downloaded_once_needs_no_index(tmp_path: Path, index: Path) ->
     folder = guest(tmp_path, f'["{LIMITS}<18"]')
     first = built(folder)
     for path in index.iterdir():
-        path.unlink()  # what is cached is asked of nobody
+        path.unlink()  # cached packages are not requested again
     (folder / "guest.py").write_text(BOT.format(package=LIMITS) + "# changed\n")
     again = built(folder)
     assert again.sha256 != first.sha256
@@ -126,7 +126,7 @@ def test_what_cannot_be_had_as_a_wheel_is_refused_with_pips_words(case: str, tmp
 
 @contextlib.contextmanager
 def a_server(asked: list[str]) -> Iterator[int]:
-    """Have a server on this machine that takes note of what it is asked for; yield its port."""
+    """Start a server on this machine that records its requests; yield its port."""
 
     class Server(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -134,7 +134,7 @@ def a_server(asked: list[str]) -> Iterator[int]:
             self.send_error(404)
 
         def log_message(self, *_: object) -> None:
-            """Be quiet."""
+            """Log nothing."""
 
     with http.server.HTTPServer(("127.0.0.1", 0), Server) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
