@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from host.bots.batch_state import (
+    TABLE_NUMBER_BYTES,
     TRANSITIONS,
     BatchState,
     Input,
@@ -59,6 +60,8 @@ CASES = {
     "an unreadable line": (3, False, b"H\nHIT!\nS\n", [H], UNREADABLE),
     "an empty line": (1, False, b"\n", [], UNREADABLE),
     "a long line": (2, False, b"H\n" + b"S" * 60 + b"\n", [H], FLOOD),
+    "a line as long as it may be": (1, False, b"S" * (MAX_BYTES + TABLE_NUMBER_BYTES) + b"\n", [], UNREADABLE),
+    "a line one byte longer": (1, False, b"S" * (MAX_BYTES + TABLE_NUMBER_BYTES + 1) + b"\n", [], FLOOD),
     "a long line without an end": (2, False, b"H\n" + b"S" * 60, [H], FLOOD),
     "the end at once": (1, False, END, [], EXIT),
     "the end after one of two": (2, False, b"S\n", [S], EXIT),

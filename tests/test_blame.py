@@ -38,6 +38,18 @@ def test_output_that_ended_is_a_crash_if_the_process_has_crashed() -> None:
     assert fault_of(Ending(UNREADABLE, crashed=True)) == UNREADABLE
 
 
+@pytest.mark.parametrize("limit", [FaultKind.CPU, FaultKind.MEMORY])
+def test_a_process_killed_for_a_limit_has_the_fault_of_that_limit(limit: FaultKind) -> None:
+    assert fault_of(Ending(limit=limit, crashed=True)) == Fault(limit)
+
+
+def test_output_counts_whatever_the_exit_status_but_not_beyond_a_limit() -> None:
+    assert Ending().passed_no_limit
+    assert Ending(crashed=True).passed_no_limit
+    assert not Ending(late=True).passed_no_limit
+    assert not Ending(limit=FaultKind.MEMORY).passed_no_limit
+
+
 def test_only_what_an_adapter_reports_leaves_the_process_alive() -> None:
     alive = [Fault(kind, "ValueError") for kind in FaultKind if not Fault(kind, "ValueError").ends_process]
 
