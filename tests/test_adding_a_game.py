@@ -232,7 +232,7 @@ BROKEN = {
     "what is no game": ("goofspiel:GRAMMAR", "is not a Game but a Grammar"),
     "a module and no value": ("goofspiel:", "is not a Game but a module"),
     "Python that is none": ("broken:GAME", "cannot be imported: invalid syntax"),
-    "the name of another": ("twin:GAME", "is called pazaak, as another game is"),
+    "the name of another": ("twin:GAME", "is called pazaak like another game"),
     "a name that is none": ("twin:ODD", "is called 'Odd one'"),
 }
 

@@ -147,7 +147,7 @@ def test_a_journal_away_from_its_kind_says_where_to_look(played: Path, tmp_path:
 WRONG = {
     "no module": ('kind     = "swss:SWISS"', 'kind = "swss:SWISS" cannot be imported'),
     "no kind": ('kind     = "swiss:BUCHHOLZ"', 'kind = "swiss:BUCHHOLZ" is not a Kind but a Ranking'),
-    "another's name": ('kind     = "other:GROUPS"', 'kind = "other:GROUPS" is called groups, as another kind is'),
+    "another's name": ('kind     = "other:GROUPS"', 'kind = "other:GROUPS" is called groups like another kind'),
     "two names": ('kind     = "other:ODD"', "is called 'odd', and its config 'swiss'"),
 }
 

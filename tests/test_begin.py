@@ -84,8 +84,11 @@ WRONG = [
     ("init mine -g poker --lang c", "there is no game 'poker'  (games: cardshark, pazaak, holdem)"),
     ("init mine -g pazaak --lang jav", "there is no language 'jav'; did you mean java ?  (languages: "),
     ("init mine -g pazaak --lang c --protocol json", "a starter bot speaks argv or lines; protocols/README.md shows"),
-    ("init #1 -g pazaak --lang c", 'a bot cannot be called \'#1\': the name has a "/" or "#"'),
-    ("init it's -g pazaak --lang c", 'a bot cannot be called "it\'s": the name is no name for a folder with sources'),
+    ("init #1 -g pazaak --lang c", 'a bot cannot be called \'#1\': the name contains "/" or "#"'),
+    (
+        "init it's -g pazaak --lang c",
+        'a bot cannot be called "it\'s": the name is not allowed for a folder with sources',
+    ),
     ("init /proc/none -g pazaak --lang c", "/proc/none cannot be created: No such file or directory"),
 ]
 

@@ -64,15 +64,15 @@ BAD: dict[str, tuple[dict[str, str | bytes], str]] = {
     "B021": ({"bot.c": C.format(READS.format('puts("S");'))}, "mine: waits for input, but cardshark sends its question as arguments: it answers when the question is typed"),
     "B022": ({"bot.py": 'print("thinking...")\nprint("H")\n'}, "mine: wrote more than its answer:  'thinking...\\nH\\n'"),
     "B023": ({"bot.py": 'print("Hit")\n'}, "mine: 'Hit' is not a move; a move is H, S, D or B <chips>"),
-    "B025": ({"bot.toml": LINES + PYTHON + BRIEF, "bot.py": 'import sys\nfor line in sys.stdin:\n    print("S", end="", flush=True)\n'}, "mine: wrote 'S' and no line end: "),
+    "B025": ({"bot.toml": LINES + PYTHON + BRIEF, "bot.py": 'import sys\nfor line in sys.stdin:\n    print("S", end="", flush=True)\n'}, "mine: wrote 'S' without a newline within "),
     "B031": ({"bot.toml": PYTHON + BRIEF, "bot.py": "import sys, time\nprint('rehash!', file=sys.stderr, flush=True)\ntime.sleep(60)\n"}, "mine: no answer after "),
     "B032": ({"bot.toml": 'language = "c"\n[limits]\ncpu = "50 ms"\n', "bot.c": C.format("for (volatile int i = 0;; i++);")}, "mine: "),
-    "B033": ({"bot.toml": 'language = "c"\n[limits]\nmemory = "32 MiB"\n', "bot.c": C.format("for (;;) memset(malloc(1 << 20), 1, 1 << 20);")}, "mine: more than 32 MiB of memory: it was killed for that, it did not crash by itself"),
+    "B033": ({"bot.toml": 'language = "c"\n[limits]\nmemory = "32 MiB"\n', "bot.c": C.format("for (;;) memset(malloc(1 << 20), 1, 1 << 20);")}, "mine: used more than 32 MiB of memory and was killed; it did not crash by itself"),
     "B034": ({"bot.c": C.format("abort();")}, "mine: crashed: killed by signal 6 (aborted)"),
     "B035": ({"bot.py": 'raise ValueError("min() arg is an empty sequence")\n'}, "mine: exited with 1 without an answer:  ValueError: min() arg is an empty sequence"),
-    "B036": ({"bot+": "#!/bin/sh\nexec sbcl --noinform --eval '(car 1)'\n"}, "mine: fell into the Lisp debugger, and exited with 0"),
-    "B037": ({"bot.py": "import socket\nsocket.create_connection(('1.2.3.4', 443))\n"}, "mine: the sandbox refused it something, and it exited with 1:  PermissionError: "),
-    "B038": ({"bot.c": C.format('for (int i = 0; i < 100000; i++) puts("S");')}, "mine: more than 4 KiB for one move: cut, and killed"),
+    "B036": ({"bot+": "#!/bin/sh\nexec sbcl --noinform --eval '(car 1)'\n"}, "mine: stopped in the Lisp debugger, and exited with 0"),
+    "B037": ({"bot.py": "import socket\nsocket.create_connection(('1.2.3.4', 443))\n"}, "mine: the sandbox denied an operation, and the bot exited with 1:  PermissionError: "),
+    "B038": ({"bot.c": C.format('for (int i = 0; i < 100000; i++) puts("S");')}, "mine: wrote more than 4 KiB for one move: output cut, bot killed"),
 }  # fmt: skip
 """For each code: a bot that is refused with it, and the start of the message."""
 
@@ -104,13 +104,13 @@ def test_files_that_an_adapter_supplies_are_refused(here: Path) -> None:
     needs("java", "javac", "jar")
     done = checked({"bot.toml": 'adapter = "simplepazaak"\n', "Mechanics/Card.java": "class Card { }\n"}, "pazaak")
     assert done.code == 1
-    told = 'error[B019] mine: has files that adapter = "simplepazaak" supplies: Mechanics/Card.java\n  hint: hand in the bot'
+    told = 'error[B019] mine: has files that adapter = "simplepazaak" supplies: Mechanics/Card.java\n  hint: submit the bot'
     assert told in done.out
 
 
 def test_a_limit_is_told_in_its_own_unit(here: Path) -> None:
     done = checked({"bot.toml": PYTHON + '[limits]\nmemory = "4 KiB"\n', "bot.py": STANDS})
-    assert "error[B033] mine: more than 4 KiB of memory: it was killed for that" in done.out
+    assert "error[B033] mine: used more than 4 KiB of memory and was killed" in done.out
 
 
 # Notes that are not errors.
@@ -121,7 +121,7 @@ NOTED: dict[str, tuple[dict[str, str | bytes], str, str]] = {
     "an illegal card": ({"bot.toml": PYTHON, "bot.py": 'import sys\nfor line in sys.stdin:\n    print("PLAY 9")\n'}, "pazaak", "    note B028"),
     "chance of its own": ({"bot.py": 'import time\nprint("SH"[time.time_ns() // 1000 % 2])\n'}, "cardshark", "draw from CROUPIER_SEED"),
     "what it was refused": ({"bot.toml": LINES + PYTHON, "bot.py": 'import sys\ntry:\n    open("/root/.aws/credentials")\nexcept OSError as error:\n    print(error, file=sys.stderr)\nfor line in sys.stdin:\n    print("S")\n'}, "cardshark", "note B037"),
-    "a slow answer": ({"bot.toml": LINES + PYTHON, "bot.py": 'import sys, time\nfor n, line in enumerate(sys.stdin):\n    time.sleep(0.55 * (n == 3))\n    print("S")\n'}, "cardshark", "a slower or busier machine may be too slow for it"),
+    "a slow answer": ({"bot.toml": LINES + PYTHON, "bot.py": 'import sys, time\nfor n, line in enumerate(sys.stdin):\n    time.sleep(0.55 * (n == 3))\n    print("S")\n'}, "cardshark", "it may time out on a slower or busier machine"),
 }  # fmt: skip
 
 
@@ -152,7 +152,7 @@ for line in sys.stdin:
 def test_who_writes_beside_itself_is_told_of_the_one_place(state: str, hint: str, here: Path) -> None:
     done = checked({"bot.toml": LINES + PYTHON + state, "bot.py": WRITES})
     assert done.code == 0, done.out
-    assert "note B037" in done.out and f"it may keep one file: {hint}" in done.out
+    assert "note B037" in done.out and f"it may write one file: {hint}" in done.out
 
 
 def test_a_name_of_two_lines_is_shown_on_one(here: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_name_of_two_lines_is_shown_on_one(here: Path) -> None:
     done = croupier("check", "mine\nready to play", "-g", "cardshark")
 
     assert done.code == 1
-    assert r"mine\nready to play · cannot play as it is" in done.out
+    assert r"mine\nready to play · cannot play" in done.out
     assert not any(line.startswith("ready") for line in (done.out + done.err).splitlines())
 
 
@@ -251,7 +251,7 @@ def test_a_bot_for_arguments_is_told_its_protocol(here: Path) -> None:
     )
     done = croupier("check", "mine", "-g", "cardshark")
     assert done.code == 1
-    assert 'hint: protocol = "argv" in bot.toml: asked that way, it makes a move' in done.out
+    assert 'hint: protocol = "argv" in bot.toml: asked in that way, it answers with a move' in done.out
 
 
 def test_who_answers_only_after_a_slow_start_is_accepted(here: Path) -> None:
@@ -294,7 +294,7 @@ def test_two_bots_of_one_name_are_found(tmp_path: Path) -> None:
 def test_all_or_some_but_not_both(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", ["davey.c"])
     assert croupier("check", "-C", cup).first == "error[U001] name a bot, or use --all"
-    assert croupier("check", "davey", "--all", "-C", cup).first == "error[U001] --all checks all bots: name none"
+    assert croupier("check", "davey", "--all", "-C", cup).first == "error[U001] --all checks all bots: do not name any"
     assert croupier("check", "--all", "-C", tmp_path).code == 3
 
 
@@ -320,7 +320,7 @@ def test_without_a_sandbox_that_is_said(here: Path) -> None:
     lay({"good.py": STANDS})
     done = croupier("check", "good.py", "-g", "cardshark", "--unsafe")
     assert (done.code, "WARNING  no sandbox" in done.err) == (0, True)
-    assert "  ! sandbox         none: it was not kept from anything" in done.out
+    assert "  ! sandbox         none: the bot was not restricted" in done.out
 
 
 def test_a_build_that_was_killed_is_swept_and_one_under_way_is_not(here: Path) -> None:

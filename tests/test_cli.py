@@ -115,8 +115,8 @@ WRONG = [
     ("ask davey tables/1/99 -C {cup}", 2, f"{NOTHING} table 'tables/1/99'; `croupier errors` and `croupier replay last` "
      "name some"),
     ("ask davey tables/1/1:999 -C {cup}", 2, "error[U001] table tables/1/1 has 23 questions, there is no question 999"),
-    ("ask sample:kelly tables/1/1 -C {cup}", 2, "error[U001] kelly did not play: --as NAME says whose questions it "
-     "is asked (<script>, cautious, davey, escapes, noisy)"),
+    ("ask sample:kelly tables/1/1 -C {cup}", 2, "error[U001] kelly did not play: --as NAME chooses whose questions "
+     "to ask (<script>, cautious, davey, escapes, noisy)"),
     ("ask sample:kelly --worst -C {cup}", 2, "error[U001] kelly was not asked anything in {cup}/run/run.sqlite"),
     ("ask davey none.bundle -C {cup}", 2, "error[R013] {cup}/none.bundle: cannot be read: No such file or directory"),
     ("ask davey croupier.toml -C {cup}", 3, "error[R014] {cup}/croupier.toml: is not a bundle: Not a gzipped file (b'ga')"),
@@ -211,7 +211,7 @@ def test_a_tournament_without_bots_says_how_to_get_some(tmp_path: Path) -> None:
     assert new.out.splitlines()[1] == f"  croupier -C {tmp_path}/cup add FILE…"
     assert croupier("ls", "-C", tmp_path / "cup").out == "no bots yet: croupier add FILE\n"
     done = croupier("run", "-C", tmp_path / "cup")
-    told = f"error[C004] {tmp_path}/cup/croupier.toml: has no bots: bots/* names none"
+    told = f"error[C004] {tmp_path}/cup/croupier.toml: has no bots: bots/* matches no bot"
     assert (done.code, done.first) == (3, told)
 
 
@@ -349,7 +349,7 @@ def test_the_last_twenty_friendly_games_are_kept(tmp_path: Path) -> None:
 def test_play_ends_with_0_whatever_the_bots_do(friends: Path) -> None:
     done = croupier("play", DAVEY, ROGUES / "crashes.c", "-g", "cardshark", "-n", 2, "-C", friends)
     assert done.code == 0
-    assert "WARNING  crashes: killed by signal 11 without an answer, whatever it is asked" in done.err
+    assert "WARNING  crashes: killed by signal 11 without an answer to any question" in done.err
     assert "crashes: 10 crash → croupier errors crashes" in done.out
 
 
@@ -467,7 +467,7 @@ def test_without_bubblewrap_it_refuses_and_names_the_package(cup: Path, tmp_path
     for words in (["run", "-C", cup], ["play", DAVEY, BASIC, "-C", cup], ["check", DAVEY, "-C", cup]):
         done = croupier_process(*words, env=bare)
         assert done.code == 6
-        assert done.first.startswith('error[S001] [sandbox] level = "L3" is demanded and this machine gives ')
+        assert done.first.startswith('error[S001] [sandbox] level = "L3" is required, and this machine provides ')
         assert "apt install bubblewrap" in done.err
     told = croupier_process("doctor", "--json", env=bare).json
     assert "apt install bubblewrap" in [problem["hint"] for problem in told["problems"]]

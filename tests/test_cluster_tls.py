@@ -42,7 +42,7 @@ def test_a_cluster_under_tls_plays_as_one_machine_does(guarded: Machines, ours: 
     assert croupier_process("-C", here, "run").code == 0
     done = run(there, guarded.address, **ours)
     assert done.code == 0, done.err
-    assert "in the clear" not in done.err
+    assert "not encrypted" not in done.err
     assert outcome(here) == outcome(there)
 
 
@@ -106,7 +106,7 @@ def test_what_travels_in_the_clear_is_told_unless_it_is_meant(address: str, clea
 @pytest.mark.long
 def test_a_run_says_aloud_that_its_cluster_is_in_the_clear(tmp_path: Path) -> None:
     done = run(cup_in(tmp_path / "cup"), "tcp://scheduler.invalid:8786")
-    assert done.err.startswith("WARNING  tcp://scheduler.invalid:8786 is in the clear")
+    assert done.err.startswith("WARNING  tcp://scheduler.invalid:8786 is not encrypted")
     assert (done.code, "error[S010]" in done.err) == (6, True)
 
 

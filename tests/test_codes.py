@@ -124,11 +124,11 @@ error[B005] bot: line 1 ends with CR LF: the system looks for "/bin/sh\\r"
     "B006": """\
 error[B006] x.py:1: is Python 2:  print "H"
   SyntaxError: Missing parentheses in call to 'print'
-  hint: python3 -m lib2to3 is gone from 3.13; change to print("H"), or set python = "2.7" if you have it""",
+  hint: python3 -m lib2to3 was removed in 3.13; change to print("H"), or set python = "2.7" if you have it""",
     "B007": """\
 error[B007] bot:1: /usr/bin/env: 'nopython': No such file or directory  (exit 127)
   line 1: #!/usr/bin/env nopython
-  hint: it is not on /usr/local/bin:/usr/bin:/bin; change line 1, or say  needs  and have it installed""",
+  hint: it is not on /usr/local/bin:/usr/bin:/bin; change line 1, or add it to `needs` and have it installed""",
     "B008": """\
 error[B008] mine/bot.toml:2: entry: no file "y.py"
   mine has: bot.toml, x.py
@@ -143,7 +143,7 @@ error[B015] x.py:1: SyntaxError: invalid syntax
   hint: python3 -m py_compile x.py""",
     "B016": """\
 error[B016] x.py: is a link
-  hint: a bot is made of regular files: no links, no devices, no odd names""",
+  hint: a bot contains only regular files: no links, no devices, no unusual names""",
     "C001": """\
 error[C001] croupier.toml:3: unknown key "memroy" in [limits]
   hint: memory""",
@@ -178,17 +178,17 @@ error[C010] croupier.toml:2: seed = "2026": anybody can compute the deals
 error[C011] croupier.toml: no such file: there is no tournament here
   hint: croupier new DIR --game GAME makes a tournament, -C DIR names one""",
     "C012": """\
-error[C012] none: no bot is here: No such file or directory
+error[C012] none: there is no bot here: No such file or directory
   hint: a bot is named by a file, a folder, or sample:NAME""",
     "C013": """\
-error[C013] croupier.toml:3: kind = "knockout" needs a game that two can play and one can win, and cardshark is none
+error[C013] croupier.toml:3: kind = "knockout" needs a game that two can play and one can win, and cardshark is not
   hint: for cardshark: tables""",
     "C014": """\
 error[C014] mine/bot.toml:2: move = "1 h" is more than the 1 s granted
-  hint: move = "1 s" or less; more is the organiser's to give, to everybody""",
+  hint: move = "1 s" or less; only the organiser can raise it, for all bots""",
     "C015": """\
 error[C015] mine/bot.toml: mine plays pazaak, and this is cardshark
-  hint: game = "cardshark", or take it out of `bots`""",
+  hint: game = "cardshark", or remove it from `bots`""",
 }
 """The full message for each code."""
 

@@ -210,7 +210,7 @@ def test_a_container_gives_l3_by_the_profile_and_less_without_it(tmp_path: Path)
     cup = cup_in(tmp_path / "cup")
     refused = ran("docker", "run", "--rm", *SHUT_IN, "-v", f"{cup}:/tournament:ro", "croupier:all", "run")
     assert refused.code == 6
-    assert refused.first.startswith('error[S001] [sandbox] level = "L3" is demanded and this machine gives "')
+    assert refused.first.startswith('error[S001] [sandbox] level = "L3" is required, and this machine provides "')
 
 
 def test_a_journal_on_a_read_only_volume_is_told_before_anything_is_played(tmp_path: Path) -> None:

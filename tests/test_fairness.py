@@ -56,7 +56,7 @@ def test_a_damaged_commitment_is_refused(cup: Path) -> None:
     (cup / "run" / "commitment.json").write_text("{}")
     for words in (["run"], ["seed", "commit"]):
         done = croupier(*words, "-C", cup)
-        assert (done.code, done.first) == (3, f"error[R010] {cup}/run/commitment.json: is no commitment")
+        assert (done.code, done.first) == (3, f"error[R010] {cup}/run/commitment.json: is not a commitment")
 
 
 def test_a_published_seed_that_no_table_has_used_outlives_fresh(cup: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_published_seed_that_no_table_has_used_outlives_fresh(cup: Path) -> No
     assert croupier("run", "-C", cup, "--fresh", "--json").json["seed_sha256"] == promised
     done = croupier("run", "-C", cup, "--fresh", "--json")
     assert (done.json["seed_sha256"] != promised, done.json["committed"]) == (True, None)
-    assert "WARNING  the seed that was committed to goes with what was played" in done.err
+    assert "WARNING  --fresh deletes the committed seed too" in done.err
 
 
 def test_a_seed_is_not_revealed_before_the_cup_is_over(cup: Path) -> None:

@@ -392,7 +392,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "what only crashes": (
         lambda desk: written(desk / "mine.c", b"int main(void) { return *(volatile int *)0; }\n"),
-        "B035] mine: killed by signal 11 without an answer, whatever it is asked",
+        "B035] mine: killed by signal 11 without an answer to any question",
     ),
     "a bot for another game": (lambda desk: manifested(desk, 'game = "pazaak"\n'), "C015] "),
     "what asks for more": (lambda desk: manifested(desk, '[limits]\nmove = "1 min"\n'), "C014] "),

@@ -64,7 +64,7 @@ def test_a_lone_file_is_a_bot(here: Path, name: str, content: str | bytes, meant
     lay({name: content})
     file = name.removesuffix("+")
     if meant is None:
-        assert "has a name that no file of a bot may have" in str(refusal(file))
+        assert "has a name that a bot's file cannot have" in str(refusal(file))
         return
     bot = load_submission(Path(file))
     assert (bot.name, bot.spec.language, bot.spec.sources, bot.spec.entry) == meant
@@ -156,8 +156,8 @@ def test_what_tools_leave_in_a_folder_is_no_part_of_a_bot(here: Path) -> None:
 MANIFESTS = [
     ('nam = "x"', 'error[C001] mine/bot.toml:1: unknown key "nam"\n  hint: name'),
     ('name = ""', 'error[C009] mine/bot.toml:1: name = "" is empty'),
-    ('name = "a/b"', 'error[C009] mine/bot.toml:1: name = "a/b" has a "/" or "#": these part a bot from its tables'),
-    ('name = "a#2"', 'error[C009] mine/bot.toml:1: name = "a#2" has a "/" or "#": these part a bot from its tables'),
+    ('name = "a/b"', 'error[C009] mine/bot.toml:1: name = "a/b" contains "/" or "#", which separate a bot from its tables'),
+    ('name = "a#2"', 'error[C009] mine/bot.toml:1: name = "a#2" contains "/" or "#", which separate a bot from its tables'),
     ('name = "-x"', 'error[C009] mine/bot.toml:1: name = "-x" begins with "-", "." or "sample:"'),
     ('name = "sample:x"', 'error[C009] mine/bot.toml:1: name = "sample:x" begins with "-", "." or "sample:"'),
     ('name = " x"', 'error[C009] mine/bot.toml:1: name = " x" begins or ends with a blank'),
@@ -165,9 +165,9 @@ MANIFESTS = [
     ('name = "a\\nb"', 'error[C009] mine/bot.toml:1: name = "a\\nb" has a character that cannot be printed'),
     ('name = "\\u202Ex"', 'error[C009] mine/bot.toml:1: name = "\\u202ex" has a character that cannot be printed'),
     ('game = "holdm"', 'error[C008] mine/bot.toml:1: game = "holdm" is not a game\n  hint: holdem'),
-    ('language = "pyton"', 'error[C008] mine/bot.toml:1: language = "pyton" is no language\n  hint: python'),
+    ('language = "pyton"', 'error[C008] mine/bot.toml:1: language = "pyton" is not a language\n  hint: python'),
     ('protocol = "http"', 'error[C008] mine/bot.toml:1: protocol = "http" is not a protocol\n  hint: one of argv, lines, json'),
-    ('adapter = "banksald"', 'error[C008] mine/bot.toml:1: adapter = "banksald" is no adapter\n  hint: banksalad'),
+    ('adapter = "banksald"', 'error[C008] mine/bot.toml:1: adapter = "banksald" is not an adapter\n  hint: banksalad'),
     ('lifetime = "game"', 'error[C008] mine/bot.toml:1: lifetime = "game" is not a lifetime\n  hint: one of fixture, table'),
     ("parallel_tables = 2000", "error[C009] mine/bot.toml:1: parallel_tables = 2000 is out of range\n  hint: 1 to 1024"),
     ("abreast = 64", 'error[C001] mine/bot.toml:1: unknown key "abreast"\n  hint: parallel_tables'),
@@ -178,24 +178,24 @@ MANIFESTS = [
     ('python = "three"', 'error[C009] mine/bot.toml:1: python = "three" is not a version\n  hint: ">=3.11", or "3.12"'),
     ('entry = "/etc/passwd"', 'error[C009] mine/bot.toml:1: entry = "/etc/passwd" leads out of the bot\'s folder'),
     ('entry = "../x.py"', 'error[C009] mine/bot.toml:1: entry = "../x.py" leads out of the bot\'s folder'),
-    ('sources = ["-fplugin=x.c"]', 'error[C009] mine/bot.toml:1: sources: "-fplugin=x.c" is no name that a file of a bot may have'),
+    ('sources = ["-fplugin=x.c"]', 'error[C009] mine/bot.toml:1: sources: "-fplugin=x.c" is not allowed as a file name of a bot'),
     ('state = "../x"', 'error[C009] mine/bot.toml:1: state = "../x" is not a name of one file'),
     ("env = { PATH = 1 }", 'error[C006] mine/bot.toml:1: env = { PATH = 1 } sets PATH to a value that is not a string\n  hint: PATH = "1"'),
-    ('env = { LD_PRELOAD = "x" }', 'error[C009] mine/bot.toml:1: env = { LD_PRELOAD = "x" } sets LD_PRELOAD, which is croupier\'s to set\n  hint: leave it out'),
-    ('env = { GCONV_PATH = "/bot" }', 'error[C009] mine/bot.toml:1: env = { GCONV_PATH = "/bot" } sets GCONV_PATH, which is croupier\'s to set\n  hint: leave it out'),
-    ('[env]\nCROUPIER_SEED = "1"', 'error[C009] mine/bot.toml:1: env = { CROUPIER_SEED = "1" } sets CROUPIER_SEED, which is croupier\'s to set\n  hint: leave it out'),
+    ('env = { LD_PRELOAD = "x" }', 'error[C009] mine/bot.toml:1: env = { LD_PRELOAD = "x" } sets LD_PRELOAD, which only croupier sets\n  hint: leave it out'),
+    ('env = { GCONV_PATH = "/bot" }', 'error[C009] mine/bot.toml:1: env = { GCONV_PATH = "/bot" } sets GCONV_PATH, which only croupier sets\n  hint: leave it out'),
+    ('[env]\nCROUPIER_SEED = "1"', 'error[C009] mine/bot.toml:1: env = { CROUPIER_SEED = "1" } sets CROUPIER_SEED, which only croupier sets\n  hint: leave it out'),
     ('env = { "a=b" = "x" }', 'error[C009] mine/bot.toml:1: env = { a=b = "x" } names a variable "a=b"\n  hint: capital letters, digits and _'),
     (f'heap = "{"1" * 5000}"', f'error[C006] mine/bot.toml:1: heap = "{"1" * 56}… is not a number with a unit\n  hint: "1 MiB"'),
     ('heap = "64"', 'error[C002] mine/bot.toml:1: heap = "64"  has no unit\n  hint: "64 MiB" or "65536 KiB"'),
-    ('language = "java"\n[limits]\nmemory = "1 GiB"', 'error[C014] mine/bot.toml:3: memory = "1 GiB" is more than the 512 MiB granted\n  hint: memory = "512 MiB" or less; more is the organiser\'s to give, to everybody'),
-    ('language = "java"\n[limits]\ntasks = 65', "error[C014] mine/bot.toml:3: tasks = 65 is more than the 64 granted\n  hint: tasks = 64 or less; more is the organiser's to give, to everybody"),
+    ('language = "java"\n[limits]\nmemory = "1 GiB"', 'error[C014] mine/bot.toml:3: memory = "1 GiB" is more than the 512 MiB granted\n  hint: memory = "512 MiB" or less; only the organiser can raise it, for all bots'),
+    ('language = "java"\n[limits]\ntasks = 65', "error[C014] mine/bot.toml:3: tasks = 65 is more than the 64 granted\n  hint: tasks = 64 or less; only the organiser can raise it, for all bots"),
     ('language = "java"\nheap = "1 GiB"', 'error[C013] mine/bot.toml:2: heap = "1 GiB" is more than the memory limit of 512 MiB\n  hint: heap = "128 MiB"'),
-    ('language = "python"\nheap = "1 MiB"', 'error[C013] mine/bot.toml:2: heap = "1 MiB" means nothing to a bot in python\n  hint: it is for java and lisp'),
-    ('language = "lisp"\nentry = "x.py"\nwarm = true', "error[C013] mine/bot.toml:3: warm = true means nothing to a bot in lisp\n  hint: it is for python"),
-    ('game = "cardshark"\nlanguage = "python"\nparallel_tables = 2', 'error[C013] mine/bot.toml:3: parallel_tables = 2 means nothing by argv, which starts a process per question\n  hint: protocol = "lines"'),
-    ('protocol = "argv"\nlanguage = "python"\ntable_ids = true', 'error[C013] mine/bot.toml:3: table_ids = true means nothing by argv, which starts a process per question\n  hint: protocol = "lines"'),
-    ('language = "python"\nstate_lifetime = "stage"', 'error[C013] mine/bot.toml:2: state_lifetime = "stage" keeps a file that bot.toml does not name\n  hint: state = "memory.bin"'),
-    ('game = "pazaak"\nadapter = "banksalad"', 'error[C013] mine/bot.toml:1: game = "pazaak" does not go with adapter = "banksalad"\n  hint: game = "holdem", or no game'),
+    ('language = "python"\nheap = "1 MiB"', 'error[C013] mine/bot.toml:2: heap = "1 MiB" has no effect for a bot in python\n  hint: it is for java and lisp'),
+    ('language = "lisp"\nentry = "x.py"\nwarm = true', "error[C013] mine/bot.toml:3: warm = true has no effect for a bot in lisp\n  hint: it is for python"),
+    ('game = "cardshark"\nlanguage = "python"\nparallel_tables = 2', 'error[C013] mine/bot.toml:3: parallel_tables = 2 has no effect with argv, which starts a process per question\n  hint: protocol = "lines"'),
+    ('protocol = "argv"\nlanguage = "python"\ntable_ids = true', 'error[C013] mine/bot.toml:3: table_ids = true has no effect with argv, which starts a process per question\n  hint: protocol = "lines"'),
+    ('language = "python"\nstate_lifetime = "stage"', 'error[C013] mine/bot.toml:2: state_lifetime = "stage" needs `state`, which bot.toml does not set\n  hint: state = "memory.bin"'),
+    ('game = "pazaak"\nadapter = "banksalad"', 'error[C013] mine/bot.toml:1: game = "pazaak" contradicts adapter = "banksalad"\n  hint: game = "holdem", or no game'),
     ('language = "java"\nsources = ["Mime.java"]', 'error[B008] mine/bot.toml:2: sources: no file "Mime.java"\n  mine has: Mine.java, bot.toml, x.py\n  hint: did you mean "Mine.java"?'),
     ('entry = "turn.py"\nlanguage = "python"', 'error[B008] mine/bot.toml:1: entry: no file "turn.py"\n  mine has: Mine.java, bot.toml, x.py\n  hint: paths are relative to the folder of bot.toml'),
     ("", 'error[B014] mine: has sources of java and python: which is the bot?\n  mine has: Mine.java, bot.toml, x.py\n  hint: language = "java" in bot.toml'),
@@ -292,23 +292,23 @@ PROGRAMS: list[tuple[dict[str, str | bytes], str, str]] = [
     (
         {"lim17.py": "import sys\n\n\n\nprint \"H\"\n"},
         "lim17.py",
-        "error[B006] lim17.py:5: is Python 2:  print \"H\"\n  SyntaxError: Missing parentheses in call to 'print'\n  hint: python3 -m lib2to3 is gone from 3.13; change to print(\"H\"), or set python = \"2.7\" if you have it",
+        "error[B006] lim17.py:5: is Python 2:  print \"H\"\n  SyntaxError: Missing parentheses in call to 'print'\n  hint: python3 -m lib2to3 was removed in 3.13; change to print(\"H\"), or set python = \"2.7\" if you have it",
     ),
     (
         {"x.py": "try: pass\nexcept ValueError, e: pass\n"},
         "x.py",
-        "error[B006] x.py:2: is Python 2:  except ValueError, e: pass\n  SyntaxError: multiple exception types must be parenthesized\n  hint: python3 -m lib2to3 is gone from 3.13; rewrite it for Python 3, or set python = \"2.7\" if you have it",
+        "error[B006] x.py:2: is Python 2:  except ValueError, e: pass\n  SyntaxError: multiple exception types must be parenthesized\n  hint: python3 -m lib2to3 was removed in 3.13; rewrite it for Python 3, or set python = \"2.7\" if you have it",
     ),
     (
         {"foo+": "#!/usr/bin/env nopython\n"},
         "foo",
-        "error[B007] foo:1: /usr/bin/env: 'nopython': No such file or directory  (exit 127)\n  line 1: #!/usr/bin/env nopython\n  hint: it is not on /usr/local/bin:/usr/bin:/bin; change line 1, or say  needs  and have it installed",
+        "error[B007] foo:1: /usr/bin/env: 'nopython': No such file or directory  (exit 127)\n  line 1: #!/usr/bin/env nopython\n  hint: it is not on /usr/local/bin:/usr/bin:/bin; change line 1, or add it to `needs` and have it installed",
     ),
     ({"mine/a.py": PY, "mine/b.py": PY}, "mine", 'error[B014] mine: has several: which python file is the bot?\n  mine has: a.py, b.py\n  hint: entry = "a.py" in bot.toml'),
-    ({"mine/a.txt": "", "mine/b.txt": ""}, "mine", 'error[B014] mine: has no source file of a language that is known, and no program\n  mine has: a.txt, b.txt\n  hint: run = ["./…"], or language = "…" in bot.toml'),
+    ({"mine/a.txt": "", "mine/b.txt": ""}, "mine", 'error[B014] mine: has neither a source file of a known language nor a program\n  mine has: a.txt, b.txt\n  hint: run = ["./…"], or language = "…" in bot.toml'),
     ({"x.py": "def f(:\n"}, "x.py", "error[B015] x.py:1: SyntaxError: invalid syntax\n  def f(:\n  hint: python3 -m py_compile x.py"),
-    ({"#1.py": PY}, "#1.py", 'error[C009] #1.py: the bot\'s name "#1" has a "/" or "#": these part a bot from its tables\n  hint: rename it, or name = "…" in a bot.toml'),
-    ({"nestor.py": PY}, "nestr.py", "error[C012] nestr.py: no bot is here: No such file or directory\n  hint: nestor.py"),
+    ({"#1.py": PY}, "#1.py", 'error[C009] #1.py: the bot\'s name "#1" contains "/" or "#", which separate a bot from its tables\n  hint: rename it, or name = "…" in a bot.toml'),
+    ({"nestor.py": PY}, "nestr.py", "error[C012] nestr.py: there is no bot here: No such file or directory\n  hint: nestor.py"),
 ]  # fmt: skip
 
 
@@ -344,10 +344,10 @@ SPECIAL = {
     "fifo": (os.mkfifo, "is a FIFO"),
     "socket": (lambda path: socket.socket(socket.AF_UNIX).bind(str(path)), "is a socket"),
     "big": (lambda path: (path.touch(), os.truncate(path, 16 * MIB + 1)), "is larger than 16 MiB"),
-    "a\nb": (Path.touch, "has a name that no file of a bot may have"),
-    "-x": (Path.touch, "has a name that no file of a bot may have"),
-    "\x1b[2J": (Path.touch, "has a name that no file of a bot may have"),
-    "\udcff": (Path.touch, "has a name that no file of a bot may have"),
+    "a\nb": (Path.touch, "has a name that a bot's file cannot have"),
+    "-x": (Path.touch, "has a name that a bot's file cannot have"),
+    "\x1b[2J": (Path.touch, "has a name that a bot's file cannot have"),
+    "\udcff": (Path.touch, "has a name that a bot's file cannot have"),
 }
 
 
@@ -358,7 +358,7 @@ def test_what_is_no_regular_file_is_refused_by_name(here: Path, name: str) -> No
     lay({"mine/x.py": PY})
     make(Path("mine") / name)  # type: ignore[operator]
     shown = name.encode("unicode_escape", "surrogatepass").decode()
-    hint = "a bot is made of regular files: no links, no devices, no odd names"
+    hint = "a bot contains only regular files: no links, no devices, no unusual names"
     assert str(refusal("mine")) == f"error[B016] mine/{shown}: {why}\n  hint: {hint}"
 
 
@@ -407,7 +407,7 @@ def test_a_bot_for_another_game_is_refused(here: Path) -> None:
         load_submissions(["bots/*"], here, "cardshark")
     assert str(refused.value) == (
         "error[C015] bots/mine/bot.toml: mine plays pazaak, and this is cardshark\n"
-        '  hint: game = "cardshark", or take it out of `bots`'
+        '  hint: game = "cardshark", or remove it from `bots`'
     )
 
 

@@ -101,7 +101,7 @@ def test_how_sure_the_order_is_follows_from_both_strengths() -> None:
     bots = {"A": {}, "B": {}, "C": {}}  # type: dict[str, dict[str, str]]
     records = [met("A", "B", 600, 400), met("A", "C", 610, 390), met("B", "C", 505, 495)]
     sure, advice = stage_standings(stage, {}, records, bots)[1:]
-    assert sure[0] == "A ahead of B, >99.9 % sure" and "cannot be told apart" in sure[1]
+    assert sure[0] == "A ahead of B, >99.9 % sure" and "cannot be distinguished" in sure[1]
     assert [each.bots for each in advice] == [("B", "C")]
 
 

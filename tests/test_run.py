@@ -433,11 +433,11 @@ CHANGES = [
     (limits, "error[R001] {cup}/croupier.toml: changed since this run began ([limits] move: 10 s → 2 s)"),
     (stage, 'error[R001] {cup}/croupier.toml: changed since this run began ([[stage]] "tables" rounds: 1 → 2)'),
     (source, "error[R002] davey: changed since this run began (sha256 "),
-    (join, "error[R004] {cup}/croupier.toml: the field has changed since this run began: late came"),
-    (leave, "error[R004] {cup}/croupier.toml: the field has changed since this run began: davey left"),
+    (join, "error[R004] {cup}/croupier.toml: the list of bots has changed since this run began: late added"),
+    (leave, "error[R004] {cup}/croupier.toml: the list of bots has changed since this run began: davey removed"),
     (lose_the_seed, "error[R010] {cup}/run/seed: cannot be read: No such file or directory"),
     (change_the_seed, "error[R010] {cup}/run/seed: is not the seed that this run began with"),
-    (empty_the_seed, "error[R010] {cup}/run/seed: is no seed, which has 32 hexadecimal digits"),
+    (empty_the_seed, "error[R010] {cup}/run/seed: is not a seed, which has 32 hexadecimal digits"),
 ]
 
 
@@ -453,7 +453,7 @@ def test_a_run_does_not_go_on_as_another(change: Callable[[Path], None], told: s
 def test_a_run_does_not_go_on_unprotected(cup: Path) -> None:
     done = croupier("run", "-C", cup, "--unsafe")
     began = croupier("status", "-C", cup, "--json").json["sandbox"]
-    told = f"error[R007] {cup}/croupier.toml: this run began at level {began}, and would go on at none"
+    told = f"error[R007] {cup}/croupier.toml: this run began at level {began}, but the level is now none"
     assert (done.code, told in done.err.splitlines()) == (3, True)
 
 
@@ -514,9 +514,9 @@ def scratched(path: Path) -> None:
 
 
 DAMAGES = [
-    (garbage, "is no journal: file is not a database"),
+    (garbage, "is not a journal: file is not a database"),
     (foreign, "is a database, but not a journal of croupier"),
-    (newer, f"was written by a newer croupier (format {VERSION + 1}, this one knows {VERSION})"),
+    (newer, f"was written by a newer croupier (format {VERSION + 1}; this version reads {VERSION})"),
     (cut, "is "),
     (overwritten, "is "),
     (scratched, "is damaged: "),

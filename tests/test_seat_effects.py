@@ -80,7 +80,7 @@ def test_that_pairs_are_unequal_is_no_luck() -> None:
 def test_a_seat_that_wins_more_is_said_to_be_ahead_and_an_even_one_is_not() -> None:
     assert by_seat(tossed((0.7, 0.7), 300, "x")).sure == ("seat 1 ahead of seat 2, >99.9 % sure",)
     (words,) = by_seat(tossed((0.5, 0.5), 300, "even")).sure
-    assert "cannot be told apart" in words
+    assert "cannot be distinguished" in words
 
 
 def test_a_seat_of_small_tables_is_compared_with_one_of_large_tables_only_where_both_were_taken() -> None:

@@ -285,7 +285,7 @@ def test_files_of_the_kit_are_not_for_bots_to_bring(tmp_path: Path) -> None:
 
 def test_an_unknown_adapter_is_said_with_the_one_that_was_meant(tmp_path: Path) -> None:
     (tmp_path / "bot.toml").write_text('adapter = "simplepazak"\n')
-    assert 'adapter = "simplepazak" is no adapter\n  hint: simplepazaak' in refusal(tmp_path)
+    assert 'adapter = "simplepazak" is not an adapter\n  hint: simplepazaak' in refusal(tmp_path)
 
 
 def test_a_class_of_2015_plays_no_other_game(tmp_path: Path) -> None:

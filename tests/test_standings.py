@@ -270,13 +270,13 @@ def test_the_better_of_a_league_is_said_to_be_ahead() -> None:
 def test_those_who_cannot_be_told_apart_are_named_together() -> None:
     first, second = said("round-robin", season({"A": 9, "B": 3, "C": 3, "D": 3}, 300), "ABCD")
     assert first.startswith("A ahead of ") and second.endswith(" %)")
-    assert sorted(second.partition(" cannot be told apart (")[0].replace(" and", ",").split(", ")) == ["B", "C", "D"]
+    assert sorted(second.partition(" cannot be distinguished (")[0].replace(" and", ",").split(", ")) == ["B", "C", "D"]
 
 
 def test_of_many_only_the_first_and_the_last_are_named() -> None:
     names = "ABCDEFGH"
     (sentence,) = said("tables", cup(dict.fromkeys(names, 200), 3), names)
-    assert " (8 bots) cannot be told apart (" in sentence
+    assert " (8 bots) cannot be distinguished (" in sentence
 
 
 @pytest.mark.parametrize("kind", ["tables", "round-robin"])

@@ -333,8 +333,8 @@ def test_a_sequential_test_ends_when_it_is_clear(won: int, lost: int, accepted: 
         (0.9979, "A ahead of B, 99.7 % sure"),
         (0.989, "A ahead of B, 98 % sure"),
         (0.985, "A ahead of B, 98 % sure"),
-        (0.9849, "A and B cannot be told apart (98 %)"),
-        (0.61, "A and B cannot be told apart (61 %)"),
+        (0.9849, "A and B cannot be distinguished (98 %)"),
+        (0.61, "A and B cannot be distinguished (61 %)"),
     ],
 )
 def test_how_sure_is_said_in_words_and_never_rounded_up(sure: float, said: str) -> None:

@@ -484,7 +484,7 @@ def test_check_says_that_a_bot_is_the_same_warm() -> None:
     report, bot = trio.run(check_bot, load_submission(folder_of("print('S')\n")), GAME, WARM[-1], AMPLE)
 
     assert report.accepted and bot and bot.warm
-    assert "answers as it does cold" in report.text()
+    assert "same answers as after a cold start" in report.text()
 
 
 def test_where_nobody_can_be_kept_from_the_interpreter_each_start_is_cold() -> None:

@@ -252,7 +252,7 @@ WRONG = {
     "newer": b"newer croupier",
     "torn": b"run.sqlite",
     "foreign": b"not a journal of croupier",
-    "garbage": b"is no journal",
+    "garbage": b"is not a journal",
     "deleted": b"nothing has been played here yet",
     "crafted": b"is damaged: its run's stages",
 }

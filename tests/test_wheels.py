@@ -152,7 +152,7 @@ def test_what_a_wheel_names_by_its_address_is_not_fetched(name: str, tmp_path: P
         built(guest(tmp_path, '["carrier"]', package="carrier"))
     (problem,) = refused.value.problems
     assert asked == []
-    assert problem.code == "B009" and "only names are taken, no addresses" in problem.message
+    assert problem.code == "B009" and "only package names are accepted, no addresses" in problem.message
 
 
 def test_a_pip_that_downloads_starts_no_program() -> None:

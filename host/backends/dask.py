@@ -50,7 +50,7 @@ MAX_CHECK_ROUNDS = 3
 """How often a run checks the workers again when all of them were lost during the check."""
 
 CLEARTEXT_WARNING = (
-    "WARNING  {} is in the clear: anyone on that network can read the seed, and run code on every machine; "
+    "WARNING  {} is not encrypted: anyone on that network can read the seed, and run code on every machine; "
     "tls:// prevents this (docs/running.md)"
 )
 
@@ -244,7 +244,7 @@ class Cluster:
         differing = [name for name, sha256 in hashes.items() if sha256 != self._bot_hashes[name]]
         if not differing:
             return result
-        message = f"builds other bots from the same files than the machines before it: {', '.join(differing)}"
+        message = f"builds different bots from the same files than the first machine: {', '.join(differing)}"
         hint = "the same Python for bots on all machines, or one image"
         return PrepareResult((), (Problem(VERSION_MISMATCH, str(worker), message, hint=hint),), 6)
 

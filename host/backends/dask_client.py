@@ -110,7 +110,7 @@ class DaskClient:
             self._client, last_heartbeat = client, self._loop_time()
             while not self._closing.is_set():
                 if client.status != "running":
-                    raise OSError("the scheduler has gone")
+                    raise OSError("the scheduler has disconnected")
                 identity = await asyncio.wait_for(client.scheduler.identity(), RESPONSE_TIMEOUT_S)
                 self.workers = {
                     address: WorkerInfo(address, str(each["name"]), each["nthreads"])

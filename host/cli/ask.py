@@ -135,7 +135,7 @@ def _questions(context: CliContext, wanted: Wanted, chosen: AskOptions) -> Quest
             target = target._replace(bot=chosen.asked_bot or target.bot or ("" if target.number else place))
             if not (target.bot or target.number):
                 names = ", ".join(sources)
-                raise click.UsageError(f"{own} did not play: --as NAME says whose questions it is asked ({names})")
+                raise click.UsageError(f"{own} did not play: --as NAME chooses whose questions to ask ({names})")
         repros = _repros(journal, target, place, chosen)
     if not repros:
         raise click.UsageError(f"{place or own} was not asked anything in {path}")

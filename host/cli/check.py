@@ -34,7 +34,7 @@ def check(context: CliContext, names: tuple[str, ...], game: str | None, check_a
     from host.tournament.config import load
 
     if bool(names) == check_all:
-        raise click.UsageError("--all checks all bots: name none" if names else "name a bot, or use --all")
+        raise click.UsageError("--all checks all bots: do not name any" if names else "name a bot, or use --all")
     tournament = load(context.folder) if check_all else tournament_here(context)
     candidates = _all_candidates(context, tournament) if check_all else _candidates(context, names, game)
     result = check_bots(candidates, tournament, unsafe=unsafe, loaded=check_all)
@@ -94,7 +94,7 @@ def check_bots(
     accepted: list[tuple[BuiltBot, Game]] = []
     for name, entry, game in candidates:
         if entry.problems or entry.submission is None or game is None:
-            reports.append(Report(name, "cannot play as it is", "", False, 0.0, (), entry.problems))
+            reports.append(Report(name, "cannot play", "", False, 0.0, (), entry.problems))
             continue
         rules = tournament.rules if tournament and tournament.game == game.name else None
         report, bot = trio.run(check_bot, entry.submission, game, level, limits, rules, path_of(entry.submission))

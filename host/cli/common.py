@@ -37,7 +37,7 @@ def level_in_force(demanded: Level, unsafe: bool) -> Level:
     from host.sandbox.detect import require_level
 
     if unsafe or not demanded.traits.isolates:
-        click.echo("WARNING  no sandbox: every bot may read, change and send whatever you may", err=True)
+        click.echo("WARNING  no sandbox: every bot can read, change and send everything that you can", err=True)
         return UNPROTECTED
     return require_level(demanded)
 

@@ -95,9 +95,9 @@ def reload_game(known: GameOrigin, where: str = "") -> Game:
     if not isinstance(game, Game):
         raise named.refused(f"is not a Game but a {type(game).__name__}", "see docs/adding-a-game.md")
     if not re.fullmatch("[a-z][a-z0-9_]{0,30}", game.name):
-        raise named.refused(f"is called {game.name!r}", "small letters, digits and _ make a game's name")
+        raise named.refused(f"is called {game.name!r}", "use only small letters, digits and _")
     if GAMES.setdefault(game.name, game) is not game:
-        raise named.refused(f"is called {game.name}, as another game is", "give it a name of its own")
+        raise named.refused(f"is called {game.name} like another game", "choose another name")
     _origins[game.name] = known
     return game
 

@@ -48,7 +48,7 @@ def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[
 
 def still_running(stage: str) -> UserError:
     """Return the error for a stage that is still being played."""
-    hint = "--spoilers, and keep what comes to yourself"
+    hint = "--spoilers, and do not publish the output"
     return UserError([Problem("R011", stage, "this stage is not over: its cards are still secret", hint=hint)], 5)
 
 
@@ -124,7 +124,9 @@ def one_playlog(journal: Journal, selection: str, spoilers: bool) -> str:
             raise UserError([Problem("U001", path, f"{game.title} has no play.log", hint=hint)], 2)
         if tables is None and len(recorded.sittings) > 1:
             hint = f"name one: {path}"
-            raise UserError([Problem("U001", selection, "a play.log holds one table, this is more", hint=hint)], 2)
+            raise UserError(
+                [Problem("U001", selection, "a play.log contains one table, and this is more", hint=hint)], 2
+            )
         table = recorded.table(tables[0] if tables else 0)
         watcher = game.log.watch(list(map(one_line, table.sitting.bots)))
         table.play(watcher.tell)

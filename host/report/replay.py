@@ -104,7 +104,7 @@ def as_text(happened: Iterable[Event], bots: tuple[str, ...], evidence: list[Evi
 
 
 def _shown(piece: Evidence) -> Iterator[str]:
-    yield f"        {piece.kind} after {piece.wall * 1000:.1f} ms; {one_line(piece.ended) or 'the process lives'}"
+    yield f"        {piece.kind} after {piece.wall * 1000:.1f} ms; {one_line(piece.ended) or 'the process kept running'}"
     if times := time_breakdown(piece):
         yield f"        time: {times}"
     if piece.raw:

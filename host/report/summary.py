@@ -27,7 +27,7 @@ SAMPLES = 3  # pieces of evidence shown per bot and kind of fault
 EVIDENCE = 600  # pieces of evidence in a summary; with very many bots each kind gets fewer, but at least one
 MAX_TABLES = 100_000  # read to estimate the effects of seats and of the order of play; of more tables, a sample
 LONGEST = 600  # characters of one piece of evidence
-CHAIN = "cannot be told apart"
+CHAIN = "cannot be distinguished"
 
 
 class Sample(NamedTuple):

@@ -92,16 +92,16 @@ def _no_namespaces() -> Problem | None:
         cure = "sudo sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000; in a container: "
         cure += "--security-opt seccomp=docker/seccomp.json --security-opt apparmor=unconfined (docs/running.md)"
         evidence = complaint[-MAX_EVIDENCE_CHARS:] + _namespace_settings()
-        return Problem("S001", "", "bubblewrap cannot make a sandbox here", evidence, cure)
+        return Problem("S001", "", "bubblewrap cannot create a sandbox here", evidence, cure)
     return None
 
 
 def _no_landlock() -> Problem | None:
     if landlock.version() < landlock.WANTED:
-        lack = f"Landlock has ABI {landlock.version()} here; {landlock.WANTED} is the first that keeps signals inside"
-        return Problem("S006", "", lack, hint="Linux 6.12 or younger, with landlock among its security modules (lsm=…)")
+        lack = f"Landlock has ABI {landlock.version()} here; {landlock.WANTED} is the first that also restricts signals"
+        return Problem("S006", "", lack, hint="Linux 6.12 or newer, with landlock among its security modules (lsm=…)")
     if complaint := _refused(Level.L2):
-        return Problem("S006", "", "Landlock cannot fence a program in here", complaint)
+        return Problem("S006", "", "Landlock cannot restrict a program here", complaint)
     return None
 
 
@@ -109,7 +109,7 @@ def _no_group() -> Problem | None:
     try:
         cgroup.base()
     except NoGroup as reason:
-        return Problem("S007", "", "no control group can be made here", str(reason), cgroup.cure())
+        return Problem("S007", "", "cannot create a control group here", str(reason), cgroup.cure())
     return None
 
 
@@ -178,10 +178,10 @@ def require_level(level: Level) -> Level:
     here = detect()
     if here.level >= level:
         return here.level
-    cure = "cure what is named above (croupier doctor), or --unsafe to run all unprotected, on your own bots only"
+    cure = "fix the problem above (croupier doctor), or use --unsafe to run only your own bots, unprotected"
     if here.level.traits.isolates:
-        cure += f'; or level = "{here.level}" in croupier.toml: weaker, so see docs/security.md first'
-    lack = f'[sandbox] level = "{level}" is demanded and this machine gives "{here.level}"'
+        cure += f'; or level = "{here.level}" in croupier.toml: weaker, so read docs/security.md first'
+    lack = f'[sandbox] level = "{level}" is required, and this machine provides "{here.level}"'
     raise UserError([Problem("S001", "", lack, "\n".join(map(str, here.reasons)), cure)], 6)
 
 
@@ -193,7 +193,7 @@ def clock_problem(clock: str, level: Level) -> Problem | None:
         cure = f'level = "{EXACT_LEVEL}" under [sandbox]' if exact_here else cgroup.cure()
         return Problem("S009", "", lack, hint=f'clock = "wall"; or {cure}')
     if clock == "fair" and not _counts_waits():
-        lack = '[limits] clock = "fair" needs /proc/PID/schedstat, and this kernel does not count there'
+        lack = '[limits] clock = "fair" needs /proc/PID/schedstat, which this kernel does not provide'
         return Problem("S009", "", lack, hint='clock = "wall" or "cpu"; or a kernel with CONFIG_SCHED_INFO')
     return None
 

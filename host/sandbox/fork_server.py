@@ -72,7 +72,7 @@ def signal_scope() -> int:
     attributes = (ctypes.c_uint64 * 3)(*SCOPED)
     ruleset = call(ctypes.c_long(CREATE_RULESET), attributes, ctypes.c_size_t(24), ctypes.c_uint(0))
     if ruleset < 0:
-        raise OSError("Landlock keeps no signals inside here")
+        raise OSError("Landlock does not restrict signals here")
     return int(ruleset)
 
 

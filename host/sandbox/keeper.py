@@ -77,7 +77,7 @@ class Ended(NamedTuple):
         if self.error:
             return f"could not be started: {os.strerror(self.error)}"
         if self.killed:
-            return f"out of memory: the kernel has killed {self.killed} process{'es' if self.killed > 1 else ''} of it"
+            return f"out of memory: the kernel has killed {self.killed} process{'es' if self.killed > 1 else ''}"
         if self.stopped or not self.flags & EXITED:
             return "was stopped"
         if os.WIFSIGNALED(self.status):
@@ -259,9 +259,9 @@ class Keeper:
                     return self._counted(_read(reply), kind)
         except OSError as broken:
             self._raise_if_outgrown()
-            raise KeeperDied(f"the keeper has gone: {broken}") from broken
+            raise KeeperDied(f"lost the connection to the keeper: {broken}") from broken
         self._raise_if_outgrown()
-        raise KeeperDied("the keeper is silent" if silent else "the keeper has gone")
+        raise KeeperDied("the keeper does not respond" if silent else "the keeper has exited")
 
     async def _replied(self, wall: float, move: float, overdue: Overdue | None) -> bool:
         """Wait for a reply; return whether it came in time. Call `overdue` meanwhile."""
@@ -297,7 +297,7 @@ class Keeper:
 
     def _raise_if_outgrown(self) -> None:
         if self._group is not None and self._group.killed() > self._since.killed:
-            raise KeeperOutOfMemory("out of memory: the kernel has killed everything, the keeper too")
+            raise KeeperOutOfMemory("out of memory: the kernel has killed all processes, including the keeper")
 
     def close(self) -> None:
         """Close the socket. The keeper then exits, and its whole sandbox with it."""
@@ -310,7 +310,7 @@ def ask_sync(control: socket.socket, argv: Sequence[bytes]) -> Ended:
     control.send(_packed(b"A", argv, {}, Limits(), TRIAL))
     reply = control.recv(LONGEST_REPLY)
     if not reply:
-        raise ConnectionResetError("the keeper has gone")
+        raise ConnectionResetError("the keeper has exited")
     return _read(reply)
 
 

@@ -34,7 +34,7 @@ def compile_keeper(target: Path, *linkings: tuple[str, ...]) -> None:
     """Compile the keeper into a file, with the first of the linkings that works. Raise BuildError if none does."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
-        raise BuildError("no C compiler: croupier compiles its keeper with one")
+        raise BuildError("no C compiler, which croupier needs to compile its keeper")
     for linking in linkings:
         command = [compiler, "-O2", "-std=gnu17", *linking, "-o", str(target), str(SOURCE)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

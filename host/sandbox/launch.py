@@ -126,7 +126,7 @@ async def sandboxed(level: Level, home: Home, limits: Limits) -> AsyncIterator[S
         try:
             started = start(level, home, limits, stack)
         except OSError as error:
-            raise KeeperDied(f"no sandbox of level {level} can be made: {error}") from error
+            raise KeeperDied(f"cannot create a sandbox of level {level}: {error}") from error
         stack.push_async_callback(_ended, started.process)
         own = Keeper(started.control, started.environment)
         stack.callback(own.close)

@@ -66,7 +66,7 @@ class Level(StrEnum):
 
 TRAITS: Mapping[Level, Traits] = {
     Level.NONE: Traits(
-        made_of="no sandbox: every bot could do what its host could",
+        made_of="no sandbox: a bot can do everything that its host can",
         isolates=False,
     ),
     Level.L2: Traits(

@@ -86,7 +86,7 @@ def add_kit(submission: Submission, staged: Path) -> None:
         os.utime(target, (0, 0))
     if conflicts:
         message = f'has files that adapter = "{row.name}" supplies: {", ".join(conflicts)}'
-        raise UserError([Problem("B019", submission.name, message, hint="hand in the bot alone, without them")], 4)
+        raise UserError([Problem("B019", submission.name, message, hint="submit the bot without them")], 4)
 
 
 def advice(submission: Submission, words: str) -> str:
@@ -180,7 +180,7 @@ ADAPTERS: Mapping[str, Adapter] = {
                 (
                     r"final variable HAND_GOAL",
                     "the goal is final here: in 2015 a bot won by overwriting it for everybody. It would change nothing "
-                    "outside the bot's own process now; take the assignment out",
+                    "outside the bot's own process now; remove the assignment",
                 ),
                 (
                     r"abstract method getResponse|does not override or implement|getResponse\(.* in Player",
@@ -198,7 +198,7 @@ ADAPTERS: Mapping[str, Adapter] = {
             run=run_banksalad,
             lifetime="table",
             warm=True,
-            words=(("there is no function named bet", f"what is asked is {BET}"),),
+            words=(("there is no function named bet", f"croupier calls {BET}"),),
             extra=(("holdem/core/hands.py", "games/hands.py"),),
         ),
     )

@@ -111,7 +111,7 @@ def _called(submission: Path, name: str) -> str:
 
 def refusal(path: Path | str, why: str) -> UserError:
     """Return the error for a file that is not allowed."""
-    hint = "hand in regular files only: no links, no devices, no more than the limits say"
+    hint = "submit regular files only: no links, no devices, and within the limits"
     return UserError([Problem("B016", escape_control_chars(str(path)), why, hint=hint)], 4)
 
 

@@ -58,7 +58,7 @@ def amount_of(
             hint = f'"{number} {close}"' if good else f'a number and one of {", ".join(units)}: "1 {usual[0]}"'
             raise InvalidValue("C002", " has no unit that croupier knows", hint) from None
         if not 0 < found <= most:
-            raise InvalidValue("C009", "is out of range", f'more than 0, "1 {usual[0]}" say')
+            raise InvalidValue("C009", "is out of range", f'more than 0, for example "1 {usual[0]}"')
         return found
 
     return check
@@ -128,7 +128,7 @@ def bot_name(value: Any) -> str:
     if name != name.strip():
         raise InvalidValue("C009", "begins or ends with a blank")
     if "/" in name or "#" in name:
-        raise InvalidValue("C009", 'has a "/" or "#": these part a bot from its tables')
+        raise InvalidValue("C009", 'contains "/" or "#", which separate a bot from its tables')
     if name.startswith(("-", ".", SAMPLE_PREFIX)):
         raise InvalidValue("C009", f'begins with "-", "." or "{SAMPLE_PREFIX}"')
     return name
@@ -146,7 +146,7 @@ def file_name(value: Any) -> str:
     if path.is_absolute() or ".." in path.parts:
         raise InvalidValue("C009", "leads out of the bot's folder")
     if unsafe_name(str(path)):
-        raise InvalidValue("C009", "is no name that a file of a bot may have")
+        raise InvalidValue("C009", "is not allowed as a file name of a bot")
     return str(path)
 
 
@@ -165,11 +165,11 @@ def environment(value: Any) -> dict[str, str]:
         if not re.fullmatch("[A-Z_][A-Z0-9_]{0,63}", name):
             raise InvalidValue("C009", f"names a variable {to_toml(name)}", "capital letters, digits and _")
         if SET_BY_CROUPIER.fullmatch(name):
-            raise InvalidValue("C009", f"sets {name}, which is croupier's to set", "leave it out")
+            raise InvalidValue("C009", f"sets {name}, which only croupier sets", "leave it out")
         if not isinstance(text, str):
             raise InvalidValue("C006", f"sets {name} to a value that is not a string", f'{name} = "{to_toml(text)}"')
         if "\0" in text or len(text) > 4096:
-            raise InvalidValue("C009", f"sets {name} to what no variable can hold")
+            raise InvalidValue("C009", f"sets {name} to a value that no variable can have")
     if len(value) > 64:
         raise InvalidValue("C009", "sets more than 64 variables")
     return dict(value)
@@ -232,7 +232,7 @@ def limits_exceeded(spec: BotSpec, granted: Limits, toml: Toml) -> list[Problem]
         if asked > most:
             least = str(most) if key in UNITLESS_LIMITS else f'"{format_limit(most)}"'
             message = f"{key} = {to_toml(toml.data['limits'][key])} is more than the {least.strip(chr(34))} granted"
-            hint = f"{key} = {least} or less; more is the organiser's to give, to everybody"
+            hint = f"{key} = {least} or less; only the organiser can raise it, for all bots"
             problems.append(Problem("C014", toml.where("limits", key), message, hint=hint))
     memory = spec.limits.with_defaults(granted).memory
     if spec.heap > memory:

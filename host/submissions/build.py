@@ -42,7 +42,7 @@ MAX_FOLDER_DEPTH = 40  # levels of nested folders
 ELF_MAGIC = b"\x7fELF"
 LIMIT_MESSAGES = {
     FaultKind.MEMORY: f"took more than {BUILD_LIMITS.memory // GIB} GiB of memory",
-    FaultKind.FLOOD: "left far too many files, too large, too deep or in folders that cannot be looked into, or a full disk",
+    FaultKind.FLOOD: "left too many files, too large or too deeply nested files, unreadable folders, or a full disk",
 }
 MAX_PATH_BYTES = 2000  # of a path relative to the bot's folder
 SCRATCH_BYTES = 512 * MIB
@@ -61,7 +61,9 @@ def copy(source: Path, target: Path) -> None:
     for folder, _folders, names, at in os.fwalk(source, follow_symlinks=False):
         inside = Path(folder).relative_to(source)
         if len(inside.parts) > MAX_FOLDER_DEPTH or len(os.fsencode(inside)) > MAX_PATH_BYTES:
-            raise UserError([Problem("B016", escape_control_chars(str(inside)[:80]), "lies too deep")], 4)
+            raise UserError(
+                [Problem("B016", escape_control_chars(str(inside)[:80]), "is in too many nested folders")], 4
+            )
         place = target / inside
         place.mkdir(exist_ok=True)
         for name in sorted(names):
@@ -240,7 +242,7 @@ def _refuse_missing_programs(submission: Submission) -> None:
     """Raise UserError (exit code 6) if a program that the bot needs is not installed."""
     language = LANGUAGES[submission.spec.language]
     if lacks := missing(submission):
-        hint = f"apt install {language.package}" if language.package else "install it, or take it out of `needs`"
+        hint = f"apt install {language.package}" if language.package else "install it, or remove it from `needs`"
         problem = Problem(
             "S005", submission.name, f"needs {', '.join(lacks)}, not found on {environment(('',))['PATH']}", hint=hint
         )
@@ -445,12 +447,12 @@ def _build_error(submission: Submission, step: Step, ended: Ended, how: str, too
     words = _compiler_output(ended)
     lines = [line[:300] for line in words.splitlines() if line.strip()]
     first = next((n for n, line in enumerate(lines) if re.search(r"\berror\b", line, re.IGNORECASE)), 0)
-    shown = "\n".join(lines[first : first + COMPILER_LINES_SHOWN]) or "(the compiler said nothing)"
+    shown = "\n".join(lines[first : first + COMPILER_LINES_SHOWN]) or "(the compiler printed nothing)"
     return Problem(
         "B010",
         submission.name,
         f"does not build  ({format_step(step)[:160]}; {how}, {took:.1f} s)",
         f"{shown}{LOG_PREFIX}{log}",
-        advice(submission, words) or "mend the first error first: the others may follow from it",
+        advice(submission, words) or "fix the first error first: it may cause the others",
         log.read_text(errors="replace")[-MAX_LOG_CHARS:],
     )

@@ -100,7 +100,7 @@ async def check_bot(
             Problem(
                 "B017",
                 submission.name,
-                f"no sandbox holds it: {escape_control_chars(str(died))}",
+                f"its sandbox has failed: {escape_control_chars(str(died))}",
                 hint="croupier doctor",
             )
         )
@@ -112,19 +112,19 @@ async def check_bot(
         return report()
     otherwise = await warm_mismatch(bot, game, level)
     if otherwise is None:
-        lines.append(Line("✓", "warm", "answers as it does cold"))
+        lines.append(Line("✓", "warm", "same answers as after a cold start"))
         return report()
     if submission.spec.warm:
-        lines.append(Line("✗", "warm", "answers otherwise than cold"))
+        lines.append(Line("✗", "warm", "answers differ from a cold start"))
         return report(otherwise)
     bot = bot._replace(warm=())
-    lines.append(Line("!", "warm", "answers otherwise than cold, so it starts cold", otherwise.evidence))
+    lines.append(Line("!", "warm", "answers differ from a cold start, so it starts cold", otherwise.evidence))
     return report()
 
 
 def load_line(bot: BuiltBot, asked: Sample | None) -> Line:
     """Return the line of a report about the slowest answer of a bot on a busy machine."""
-    cure = "near its limit: let it think for less, or a busy machine may be too slow for it"
+    cure = "near its limit: compute less per move, or it may time out on a busy machine"
     if asked is None or isinstance(asked.answer, Fault):
         return Line("!", bot.name, "no answer in time", cure)
     words = f"slowest {milliseconds(asked.wall)} of {bot.limits.move:g} s"
@@ -140,11 +140,11 @@ def report_lines(bot: BuiltBot, game: Game, rules: Any, course: ConformanceResul
     """Yield the lines of a report."""
     lives = PROTOCOLS[bot.spec.protocol].persistent
     if not course.samples or course.usage is None:
-        yield Line("✗", "starts", "and is silent")
+        yield Line("✗", "starts", "no answer")
         return
     start = course.samples[0].wall if lives else median(asked.wall for asked in course.samples)
     started = FaultKind.START not in course.fatal
-    yield Line("✓" if started else "✗", "starts", milliseconds(start) + ("" if lives else ", for every question anew"))
+    yield Line("✓" if started else "✗", "starts", milliseconds(start) + ("" if lives else ", once per question"))
     yield from _answers(course)
     yield from _edges(game, course)
     yield from _illegal(game, rules, course)
@@ -156,15 +156,15 @@ def report_lines(bot: BuiltBot, game: Game, rules: Any, course: ConformanceResul
         yield Line(
             "!",
             "sandbox",
-            f"level {level}; it complains: {complaint[0]}    note B037",
+            f"level {level}; the bot reports: {complaint[0]}    note B037",
             hint_of_denied_access(bot, course.stderr),
         )
     elif not level.traits.isolates:
         yield Line(
-            "!", "sandbox", "none: it was not kept from anything", "without --unsafe it is tried as it will play"
+            "!", "sandbox", "none: the bot was not restricted", "check it without --unsafe to test it as it will play"
         )
     else:
-        yield Line("✓", "sandbox", f"level {level}; it complains of nothing refused")
+        yield Line("✓", "sandbox", f"level {level}; no denied operations")
 
 
 def _answers(course: ConformanceResult) -> Iterator[Line]:
@@ -176,7 +176,7 @@ def _answers(course: ConformanceResult) -> Iterator[Line]:
     for kind, count in faults.items():
         first = next(asked for asked in course.samples if isinstance(asked.answer, Fault) and asked.answer.kind == kind)
         at = f", first at: {first.edge}" if first.edge else ""
-        cure = "" if kind in course.fatal else "the rules say what it costs"
+        cure = "" if kind in course.fatal else "the rules define the penalty"
         yield Line("✗" if kind in course.fatal else "!", str(kind), f"{count} of {len(course.samples)}{at}", cure)
 
 
@@ -198,17 +198,17 @@ def _illegal(game: Game, rules: Any, course: ConformanceResult) -> Iterator[Line
     if illegal and isinstance(move := illegal[0].answer, Move):
         question = PROTOCOLS["lines"].ask(illegal[0].question.view)[0].decode().strip()
         code = game.illegal_codes.get(move.verb, "B026")
-        words = f"{len(illegal)} of {len(course.samples)} moves; the rules say what it costs    note {code}"
+        words = f"{len(illegal)} of {len(course.samples)} moves; the rules define the penalty    note {code}"
         yield Line("!", "illegal", words, f"{move} to  {question}")
 
 
 def _repeatable(course: ConformanceResult) -> Line:
     pairs = list(zip(course.samples, course.repeated, strict=False))
     differ = [first for first, second in pairs if first.answer != second.answer]
-    words = f"{len(pairs) - len(differ)} of {len(pairs)} the same twice"
+    words = f"{len(pairs) - len(differ)} of {len(pairs)} answers equal in a second run"
     if not differ:
         return Line("✓", "repeatable", words)
-    cure = "draw from CROUPIER_SEED, and from no clock or other chance: then its games can be played again"
+    cure = "take randomness only from CROUPIER_SEED, not from the clock: then its games can be repeated"
     return Line("!", "repeatable", words, cure)
 
 
@@ -216,9 +216,9 @@ def _limits(bot: BuiltBot, slowest: float, memory: int) -> Line:
     limits = bot.limits
     near = []
     if slowest > WARNING_SHARE * limits.move:
-        near.append("a slower or busier machine may be too slow for it: croupier check --all tries one under load")
+        near.append("it may time out on a slower or busier machine: croupier check --all tests it under load")
     if memory > WARNING_SHARE * limits.memory:
-        near.append("heap in bot.toml bounds Java and SBCL; other programs must hold less")
+        near.append("heap in bot.toml limits Java and SBCL; other programs must use less memory")
     words = f"slowest {milliseconds(slowest)} of {limits.move:g} s"
     words += f" · {memory / MIB:.1f} MiB of {format_limit(limits.memory)}"
     return Line("!" if near else "✓", "limits", words, " · ".join(near))

@@ -169,7 +169,9 @@ class TestBench(NamedTuple):
         other = await detect_protocol(self.bot, self.game, self.home.sandbox, self.watcher, self.game.examples[0])
         if other:
             problem = diagnose(self.bot, self.game, piece, "B021" if other == "lines" else "")
-            problem = problem._replace(hint=f'protocol = "{other}" in bot.toml: asked that way, it makes a move')
+            problem = problem._replace(
+                hint=f'protocol = "{other}" in bot.toml: asked in that way, it answers with a move'
+            )
         return problem
 
 

@@ -51,16 +51,16 @@ HINTS = {
     "B018": "does it need a file or a library that is not in its folder?",
     "B020": FLUSHES,
     "B021": 'read the arguments, or protocol = "lines" in bot.toml',
-    "B022": "one line an answer; debug text belongs to stderr, where it is kept and shown",
-    "B024": "it must not speak before it is asked",
-    "B025": 'the answer ends with a line end, "\\n", and is flushed',
+    "B022": "print one line per answer; write debug text to stderr, which croupier records",
+    "B024": "print nothing before a question",
+    "B025": 'end each answer with a newline, "\\n", and flush it',
     "B031": f"does it flush?  {FLUSHES}",
-    "B032": "it computes too long for one move: do less, or keep an eye on the clock",
-    "B033": "it needs more memory than it may have",
-    "B034": "build it with -g, and put the question to it by hand",
-    "B035": "a bot answers before it exits; one that lives on reads until its input ends",
-    "B037": "bots have no network and see only their folder: what it needs must lie there",
-    "B038": "an answer is one short line; remarks belong to stderr",
+    "B032": "compute less per move, or check the clock while computing",
+    "B033": "it needs more memory than its limit",
+    "B034": "build it with -g, and repeat the question by hand",
+    "B035": "answer before exiting; a persistent bot reads until its input ends",
+    "B037": "bots have no network and see only their folder: put what the bot needs there",
+    "B038": "an answer is one short line; write debug text to stderr",
 }
 MAX_SHOWN_CHARS = 200  # of an answer, or of a line of standard error
 STDERR_LINES_SHOWN = 5  # the last lines of standard error
@@ -115,7 +115,7 @@ def hint_of_denied_access(bot: BuiltBot, words: bytes) -> str:
         if bot.spec.state
         else 'the file that  state = "memory.bin"  in its bot.toml names'
     )
-    return f"a bot's folder is read-only; it may keep one file: {kept}"
+    return f"a bot's folder is read-only; it may write one file: {kept}"
 
 
 def output_text(piece: Evidence) -> str:
@@ -135,7 +135,7 @@ def last_line(piece: Evidence) -> str:
 
 
 def _any(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
-    return f"{piece.kind} after {milliseconds(piece.wall)}: {piece.ended or 'the process lives'}"
+    return f"{piece.kind} after {milliseconds(piece.wall)}: {piece.ended or 'the process kept running'}"
 
 
 def _timed_out(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
@@ -149,7 +149,7 @@ def _timed_out(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
 
 def _crashed(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
     number = int(re.sub(r"\D", "", piece.ended))
-    return f"crashed: {piece.ended} ({(signal.strsignal(number) or 'of no name').lower()})"
+    return f"crashed: {piece.ended} ({(signal.strsignal(number) or 'unknown signal').lower()})"
 
 
 def _exited(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
@@ -158,7 +158,7 @@ def _exited(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
 
 
 def _access_denied(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
-    return f"the sandbox refused it something, and it {piece.ended or 'gave no answer'}:  {last_line(piece)}"
+    return f"the sandbox denied an operation, and the bot {piece.ended or 'gave no answer'}:  {last_line(piece)}"
 
 
 def _runtime_message(code: str, piece: Evidence) -> str:
@@ -182,20 +182,22 @@ MESSAGES: Mapping[str, Callable[[BuiltBot, Game, Evidence], str]] = {
     ),
     "B024": lambda _bot, _game, piece: f"wrote {output_text(piece)!r} before it was asked",
     "B025": lambda _bot, _game, piece: (
-        f"wrote {output_text(piece)!r} and no line end: {milliseconds(piece.wall)} were over"
+        f"wrote {output_text(piece)!r} without a newline within {milliseconds(piece.wall)}"
     ),
     "B031": _timed_out,
     "B032": lambda bot, _game, piece: (
-        f"{milliseconds(piece.cpu or bot.limits.cpu)} of CPU for one move, {milliseconds(bot.limits.cpu)} are allowed: "
+        f"{milliseconds(piece.cpu or bot.limits.cpu)} of CPU for one move, the limit is {milliseconds(bot.limits.cpu)}: "
         "too slow, not stuck"
     ),
     "B033": lambda bot, _game, _piece: (
-        f"more than {format_limit(bot.limits.memory)} of memory: it was killed for that, it did not crash by itself"
+        f"used more than {format_limit(bot.limits.memory)} of memory and was killed; it did not crash by itself"
     ),
     "B034": _crashed,
     "B035": _exited,
     "B037": _access_denied,
-    "B038": lambda bot, _game, _piece: f"more than {format_limit(bot.limits.output)} for one move: cut, and killed",
+    "B038": lambda bot, _game, _piece: (
+        f"wrote more than {format_limit(bot.limits.output)} for one move: output cut, bot killed"
+    ),
 }
 
 

@@ -21,6 +21,7 @@ from host.base.config_file import (
     to_toml,
 )
 from host.base.errors import Problem, UserError
+from host.base.format import with_article
 from host.base.paths import SAMPLE_PREFIX
 from host.games import GAMES
 from host.sandbox.limits import Limits
@@ -47,7 +48,7 @@ def load_submission(path: Path, granted: Limits = DEFAULT_LIMITS) -> Submission:
         near = closest_match(path.name, (each.name for each in path.parent.glob("*"))) if path.parent.is_dir() else ""
         hint = display_path(path.with_name(near)) if near else "a bot is named by a file, a folder, or sample:NAME"
         raise UserError(
-            [Problem("C012", display_path(path), f"no bot is here: {error.strerror}", hint=hint)], 2
+            [Problem("C012", display_path(path), f"there is no bot here: {error.strerror}", hint=hint)], 2
         ) from None
     if stat.S_ISDIR(status.st_mode):
         return _from_folder(path, FileTree(path), granted)
@@ -95,7 +96,7 @@ def _load_entry(place: Path, game: str, granted: Limits) -> Entry:
         problem = Problem(
             "C015", submission.manifest, f"{submission.name} plays {submission.spec.game}, and this is {game}"
         )
-        return Entry(place, submission, (problem._replace(hint=f'game = "{game}", or take it out of `bots`'),))
+        return Entry(place, submission, (problem._replace(hint=f'game = "{game}", or remove it from `bots`'),))
     return Entry(place, submission)
 
 
@@ -148,9 +149,9 @@ def _matches(pattern: str, base: Path, game: str) -> list[Path]:
             hint = (
                 str(PurePosixPath(pattern).with_name(near))
                 if near
-                else f"nothing of that name is in {display_path(base)}"
+                else f"nothing in {display_path(base)} has that name"
             )
-            raise UserError([Problem("C012", "", f"{to_toml(pattern)} is no bot", hint=hint)], 3)
+            raise UserError([Problem("C012", "", f"{to_toml(pattern)} is not a bot", hint=hint)], 3)
         return [Path(os.path.abspath(place))]  # noqa: PTH100 - Path.resolve would follow links
     names = sorted(glob.glob(pattern, root_dir=base, recursive=True))  # noqa: PTH207 - takes absolute patterns too
     return [
@@ -277,7 +278,7 @@ def _unknown_names(toml: Toml) -> list[Problem]:
     compilers = [name for row in LANGUAGES.values() for name in row.compilers]
     choices = (
         ("language", list(LANGUAGES), "language"),
-        ("compiler", compilers, "Lisp that is known here"),
+        ("compiler", compilers, "known Lisp compiler"),
         ("adapter", list(ADAPTERS), "adapter"),
     )
     problems = []
@@ -285,7 +286,9 @@ def _unknown_names(toml: Toml) -> list[Problem]:
         value = toml.data.get(key, "")
         if isinstance(value, str) and value and value not in known:
             hint = closest_match(value, known) or "one of " + ", ".join(known)
-            problems.append(Problem("C008", toml.where(key), f"{key} = {to_toml(value)} is no {what}", hint=hint))
+            problems.append(
+                Problem("C008", toml.where(key), f"{key} = {to_toml(value)} is not {with_article(what)}", hint=hint)
+            )
     return problems
 
 
@@ -304,13 +307,13 @@ def contradictions(spec: BotSpec, language: str, toml: Toml) -> list[Problem]:
 
     for key in toml.data:
         if (languages := languages_with(key)) and language not in languages:
-            against(key, f"means nothing to a bot in {language}", f"it is for {' and '.join(languages)}")
+            against(key, f"has no effect for a bot in {language}", f"it is for {' and '.join(languages)}")
     if adapter := adapter_of(spec):
         for key in ("game", "language", "protocol"):
             if getattr(spec, key) not in ("", right := getattr(adapter, key)):
-                against(key, f'does not go with adapter = "{adapter.name}"', f'{key} = "{right}", or no {key}')
+                against(key, f'contradicts adapter = "{adapter.name}"', f'{key} = "{right}", or no {key}')
         if spec.table_ids:
-            against("table_ids", f'does not go with adapter = "{adapter.name}"', "take it out")
+            against("table_ids", f'contradicts adapter = "{adapter.name}"', "remove it")
     protocol = (
         adapter.protocol if adapter else spec.protocol or (GAMES[spec.game].protocol if spec.game in GAMES else "")
     )
@@ -321,9 +324,9 @@ def contradictions(spec: BotSpec, language: str, toml: Toml) -> list[Problem]:
             ("lifetime", "lifetime" in toml.data),
         ):
             if given:
-                against(key, "means nothing by argv, which starts a process per question", 'protocol = "lines"')
+                against(key, "has no effect with argv, which starts a process per question", 'protocol = "lines"')
     if spec.state_lifetime == "stage" and not spec.state:
-        against("state_lifetime", "keeps a file that bot.toml does not name", 'state = "memory.bin"')
+        against("state_lifetime", "needs `state`, which bot.toml does not set", 'state = "memory.bin"')
     return problems
 
 
@@ -367,7 +370,7 @@ def _entry(contents: FileTree, row: Language, toml: Toml) -> tuple[str, list[Pro
     what = "program" if row.is_executable else f"{row.name} file"
     message = f"has several: which {what} is the bot?" if choice else f"has no {what} to run"
     if row.is_executable and not choice and not toml.data:
-        message = "has no source file of a language that is known, and no program"
+        message = "has neither a source file of a known language nor a program"
     return "", [Problem("B014", toml.name, message, contents.listing(), f"{wanted} in bot.toml")]
 
 

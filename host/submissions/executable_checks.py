@@ -63,7 +63,7 @@ def _shebang_problems(contents: FileTree, name: str, line: str) -> list[Problem]
         if shutil.which(asked[0], path=PATH):
             return []
         message = f"{one_line(interpreter)}: '{one_line(asked[0])}': No such file or directory  (exit 127)"
-        hint = f"it is not on {PATH}; change line 1, or say  needs  and have it installed"
+        hint = f"it is not on {PATH}; change line 1, or add it to `needs` and have it installed"
         if (row := _interpreted_by(asked[0])) and tool(row.programs[0]):
             hint = f'this system has {row.programs[0]} only; change line 1, or language = "{row.name}" in bot.toml'
         return [Problem("B007", f"{where}:1", message, shown_line, hint)]

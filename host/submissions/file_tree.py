@@ -21,7 +21,7 @@ SPECIAL = {
     stat.S_IFBLK: "is a device",
     stat.S_IFCHR: "is a device",
 }
-ALLOWED_FILES_HINT = "a bot is made of regular files: no links, no devices, no odd names"
+ALLOWED_FILES_HINT = "a bot contains only regular files: no links, no devices, no unusual names"
 
 
 class FileTree:
@@ -35,7 +35,7 @@ class FileTree:
         try:
             self._scan(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC), "", 0)
         except OSError as error:
-            self._refuse("", f"cannot be looked at: {error.strerror}")
+            self._refuse("", f"cannot be read: {error.strerror}")
         self.names = tuple(sorted(self.modes))
 
     def _scan(self, at: int, inside: str, depth: int) -> None:
@@ -51,7 +51,7 @@ class FileTree:
                     status = os.stat(entry.name, dir_fd=at, follow_symlinks=False)
                     path = inside + entry.name
                     if unsafe_name(path):
-                        self._refuse(path, "has a name that no file of a bot may have")
+                        self._refuse(path, "has a name that a bot's file cannot have")
                     elif stat.S_ISDIR(status.st_mode):
                         folders.append(entry.name)
                     else:
@@ -63,7 +63,7 @@ class FileTree:
                     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
                     self._scan(os.open(name, flags, dir_fd=at), f"{inside}{name}/", depth + 1)
         except OSError as error:
-            self._refuse(inside, f"cannot be looked at: {error.strerror}")
+            self._refuse(inside, f"cannot be read: {error.strerror}")
         finally:
             os.close(at)
         if depth == 0 and self._entries_left < 0:
@@ -108,7 +108,7 @@ class SingleFile(FileTree):
     def __init__(self, path: Path, status: os.stat_result) -> None:
         self.folder, self.modes, self.problems, self._bytes_left = path.parent, {}, [], MAX_FOLDER_BYTES
         if unsafe_name(path.name):
-            self._refuse(path.name, "has a name that no file of a bot may have")
+            self._refuse(path.name, "has a name that a bot's file cannot have")
         else:
             self._add_file(path.name, status)
         self.names = tuple(self.modes)

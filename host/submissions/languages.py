@@ -80,7 +80,7 @@ class Language(NamedTuple):
     source_problems: Callable[[FileTree, str, "BotSpec"], list[Problem]] = lambda _tree, _name, _manifest: []
     warm: Callable[[Submission, Kit], Command] = lambda _spec, _kit: ()  # the command of a process that forks the bot
     reason_not_warm: Callable[[Submission], str] = lambda _spec: (
-        "only a Python script that is asked by argv can be kept warm"
+        "only Python scripts with the argv protocol can start warm"
     )
 
     @property
@@ -243,9 +243,9 @@ def reason_not_warm_python(submission: Submission) -> str:
     """
     hiding = [name for name in submission.files if name.partition("/")[0].partition(".")[0] in sys.stdlib_module_names]
     if submission.spec.run or (submission.spec.protocol not in ("", "argv") and not submission.spec.adapter):
-        return "only a Python script that is asked by argv can be kept warm"
+        return "only Python scripts with the argv protocol can start warm"
     if hiding:
-        return f"its own {hiding[0]} hides the library's"
+        return f"its own {hiding[0]} hides the module of the standard library"
     return "its bot.toml has `env`" if submission.spec.env else ""
 
 
@@ -329,7 +329,7 @@ def python_problems(contents: FileTree, name: str, manifest: "BotSpec") -> list[
         return [Problem("B015", where, words, text, f"python3 -m py_compile {contents.where(name)}")]
     printed = re.match(r"print\s+(.+)", text)
     change = f"change to print({printed[1]})" if printed else "rewrite it for Python 3"
-    hint = f'python3 -m lib2to3 is gone from 3.13; {change}, or set python = "2.7" if you have it'
+    hint = f'python3 -m lib2to3 was removed in 3.13; {change}, or set python = "2.7" if you have it'
     return [Problem("B006", where, f"is Python 2:  {text}", words, hint)]
 
 
@@ -479,7 +479,7 @@ LISP = Language(
         Symptom(
             "B036",
             re.compile(r"debugger invoked|Type HELP for debugger|Available restarts|Lisp debugger", re.IGNORECASE),
-            lambda fault, _line: f"fell into the Lisp debugger, and {fault.ended or 'waits there'}",
+            lambda fault, _line: f"stopped in the Lisp debugger, and {fault.ended or 'waits for input'}",
             lambda _bot: "sbcl --script, or --disable-debugger (the preset does it); handle the error that is shown",
             at_start=False,
         ),

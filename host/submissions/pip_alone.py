@@ -20,7 +20,7 @@ MAX_MEMORY_BYTES = 2 << 30  # pip trusts the size in the metadata of a wheel
 def refuse(event: str, _arguments: object) -> None:
     """Raise PermissionError when pip starts a program. An audit hook cannot be removed."""
     if event in STARTS:
-        raise PermissionError(1, "only wheels are taken: nothing is built here")
+        raise PermissionError(1, "only wheels are accepted: packages are not built")
 
 
 def take_names_only() -> None:
@@ -31,7 +31,7 @@ def take_names_only() -> None:
     def read_name(self: Any, text: str) -> None:
         read(self, text)
         if self.url:
-            raise requirements.InvalidRequirement(f"only names are taken, no addresses: {text}")
+            raise requirements.InvalidRequirement(f"only package names are accepted, no addresses: {text}")
 
     requirements.Requirement.__init__ = read_name
 

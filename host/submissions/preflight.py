@@ -120,9 +120,9 @@ async def warm_mismatch(bot: BuiltBot, game: Game, level: Level) -> Problem | No
         if before != now:
             asked = b" ".join(PROTOCOLS[bot.spec.protocol].ask(view)).decode().strip()
             told = f"asked: {asked}\ncold: {_describe(before)}\nwarm: {_describe(now)}"
-            message = "answers otherwise when it is forked from a warm interpreter"
+            message = "answers differently when it is forked from a warm interpreter"
             return Problem(
-                DIFFERS_CODE, bot.name, message, told, "take `warm = true` out of its bot.toml, or of croupier.toml"
+                DIFFERS_CODE, bot.name, message, told, "remove `warm = true` from its bot.toml, or from croupier.toml"
             )
     return None
 
@@ -155,7 +155,7 @@ async def startup_problem(bot: BuiltBot, game: Game, level: Level) -> Problem | 
             nursery.cancel_scope.cancel()
     except* HostFailure as died:
         lost = Problem(
-            "B017", bot.name, f"no sandbox can be made for it: {escape_control_chars(str(died.exceptions[0]))}"
+            "B017", bot.name, f"its sandbox cannot be created: {escape_control_chars(str(died.exceptions[0]))}"
         )
     if lost is not None:
         return lost
@@ -168,4 +168,4 @@ async def startup_problem(bot: BuiltBot, game: Game, level: Level) -> Problem | 
         return diagnose(bot, game, piece)
     if piece.kind == FaultKind.START:
         return Problem("B018", bot.name, f"cannot be started: {piece.detail}", f"command: {' '.join(bot.argv)[:200]}")
-    return Problem(ENDS_CODE, bot.name, f"{piece.ended} without an answer, whatever it is asked", said)
+    return Problem(ENDS_CODE, bot.name, f"{piece.ended} without an answer to any question", said)

@@ -49,7 +49,7 @@ def _pip() -> Path:
     found = importlib.util.find_spec("pip")
     if found is None or found.origin is None:
         hint = "install croupier with pip in a virtual environment"
-        raise UserError([Problem("S005", "requires", "needs pip, and croupier's Python has none", hint=hint)], 6)
+        raise UserError([Problem("S005", "requires", "needs pip, which croupier's Python does not have", hint=hint)], 6)
     return Path(found.origin).parent
 
 
@@ -99,7 +99,7 @@ async def _download(submission: Submission, version: str, wheels: Path, making: 
             submission, f"was not downloaded within {DOWNLOAD_TIMEOUT_S:.0f} s", "check the network, then try again", 6
         )
     if done is None or _bytes(wheels) > MAX_WHEELS_BYTES:
-        raise _refused(submission, "brings too much", f"at most {MAX_WHEELS_BYTES >> 20} MiB of wheels", 4)
+        raise _refused(submission, "downloads too much", f"at most {MAX_WHEELS_BYTES >> 20} MiB of wheels", 4)
     if done.returncode:
         words = done.stderr.decode(errors="replace").strip().splitlines()
         output = "\n".join(one_line(line)[:300] for line in words[-PIP_LINES_SHOWN:])
@@ -132,8 +132,10 @@ def stage(wheels: Path, staged: Path) -> None:
     """Copy the wheels next to the bot's own files, for its build. Raise UserError if the bot has a folder of that name."""
     for name in (FOLDER, WHEELS):
         if (staged / name).exists():
-            hint = "call it otherwise: what it requires goes there"
-            raise UserError([Problem("B019", name, "is a folder of the bot's own, beside `requires`", hint=hint)], 4)
+            hint = "rename it: croupier installs the required packages there"
+            raise UserError(
+                [Problem("B019", name, "is a folder of the bot itself, but it also has `requires`", hint=hint)], 4
+            )
     shutil.copytree(wheels, staged / WHEELS)
     shutil.copytree(_pip(), staged / WHEELS / "pip", ignore=shutil.ignore_patterns("__pycache__", "*.exe"))
 

@@ -62,7 +62,7 @@ def starter_files(name: str, game: Game, language: str, protocol: str) -> dict[s
     """Return a starter bot's bot.toml and its source by file name. Raise InvalidValue for a name that a bot cannot have."""
     if unsafe_name(bot_name(name)):
         raise InvalidValue(
-            "C009", "is no name for a folder with sources: quotes and backslashes end comments and texts"
+            "C009", "is not allowed for a folder with sources: quotes and backslashes end comments and strings"
         )
     row, fields = LANGUAGES[language], template_fields(game)
     source = ENVIRONMENT.get_template(f"{language}.jinja").render(

@@ -200,7 +200,7 @@ def load(place: Path) -> Tournament:
     stages = _stages(game, rules, toml, said.stage, problems)
     problems += _bots(toml, said, path.parent)
     if said.run.cluster and said.run.workers:
-        message = f"workers = {said.run.workers} are of this machine, and a cluster has its own"
+        message = f"workers = {said.run.workers} sets the workers of this machine, and a cluster has its own"
         problems.append(Problem("C013", toml.where("run", "workers"), message, hint="leave out one of the two"))
     if problems:
         raise UserError(sorted_by_line(problems), 3)
@@ -309,7 +309,7 @@ def _stages(
     for number, stage in enumerate(said):
         where = toml.where("stage", number, "kind")
         if stage.kind not in suiting:
-            message = f'kind = "{stage.kind}" needs {KINDS[stage.kind].needs}, and {game.name} is none'
+            message = f'kind = "{stage.kind}" needs {KINDS[stage.kind].needs}, and {game.name} is not'
             problems.append(Problem("C013", where, message, hint=f"for {game.name}: {', '.join(suiting)}"))
         name = stage.name or stage.kind
         if name in [other.name for other in stages]:
@@ -318,7 +318,7 @@ def _stages(
             problems.append(Problem("C009", toml.where("stage", number, "name"), message, hint=hint))
         if not stage.rank_by:
             where = toml.where("stage", number, "rank_by")
-            problems.append(Problem("C009", where, "rank_by = [] ranks nobody", hint="leave it out"))
+            problems.append(Problem("C009", where, "rank_by = [] names no ranking", hint="leave it out"))
         complete = KINDS[stage.kind].complete
         try:
             stage = complete(stage) if complete else stage

@@ -77,7 +77,7 @@ state     = "1 MiB"            # the one file that a bot may keep; 0 = none
 clock     = "wall"             # "fair": waits for a processor do not count; "cpu": computing alone; need {exact}
 
 [sandbox]
-level     = {level:<18} # a minimum: {levels}; croupier refuses rather than weakens
+level     = {level:<18} # a minimum: {levels}; croupier never uses less
 pondering = false              # true: bots may go on computing while they have no question
 warm      = false              # true: Python bots asked by argv start from a ready interpreter
 

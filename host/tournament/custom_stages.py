@@ -28,7 +28,7 @@ def load_kind(named: CustomName, folder: Path) -> str:
         hint = f'small letters, digits and -, and its config says kind: Literal["{kind.name}"] = "{kind.name}"'
         raise named.refused(f"is called {kind.name!r}, and its config {kind.config().kind!r}", hint)
     if KINDS.setdefault(kind.name, kind) is not kind:
-        raise named.refused(f"is called {kind.name}, as another kind is", "give it a name of its own")
+        raise named.refused(f"is called {kind.name} like another kind", "choose another name")
     return kind.name
 
 
@@ -41,9 +41,9 @@ def load_ranking(named: CustomName, folder: Path) -> str:
     if not isinstance(ranking, Ranking):
         raise named.refused(f"is not a Ranking but a {type(ranking).__name__}", "see docs/adding-a-stage.md")
     if not re.fullmatch("[a-z][a-z0-9_]{0,30}", ranking.name):
-        raise named.refused(f"is called {ranking.name!r}", "small letters, digits and _ make a ranking's name")
+        raise named.refused(f"is called {ranking.name!r}", "use only small letters, digits and _")
     if RANKINGS.setdefault(ranking.name, ranking) is not ranking:
-        raise named.refused(f"is called {ranking.name}, as another ranking is", "give it a name of its own")
+        raise named.refused(f"is called {ranking.name} like another ranking", "choose another name")
     if ranking.name not in OWN_RANKINGS:
         OWN_RANKINGS.append(ranking.name)
     return ranking.name

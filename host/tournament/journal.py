@@ -200,9 +200,11 @@ class Journal:
             with reject_corrupt(self.path):
                 record = msgspec.msgpack.decode(summary, type=Record)
                 if record.path != path:
-                    raise ValueError(f"what it keeps of {path!r} is about {record.path!r}")
+                    raise ValueError(f"the record of {path!r} is that of {record.path!r}")
                 if strangers := record.results.keys() - entered:
-                    raise ValueError(f"{record.path} was played by {min(strangers)!r}, who has not entered")
+                    raise ValueError(
+                        f"{record.path} was played by {min(strangers)!r}, which is not in the list of bots"
+                    )
             yield fixture, record
 
     def full_record(self, path: str) -> tuple[Record, dict[str, Any]] | None:
@@ -232,7 +234,7 @@ class Journal:
 
     def _kept(self, about: str) -> dict[str, Any]:
         if wrong := json_error(about, Kept):
-            raise UserError([_refusal(self.path, f"is damaged: what it says of a fixture: {wrong}")], 3)
+            raise UserError([_refusal(self.path, f"is damaged: the description of a fixture: {wrong}")], 3)
         kept: dict[str, Any] = json.loads(about)
         return kept
 
@@ -295,16 +297,16 @@ def _checked(path: Path) -> None:
             (health,) = database.execute("PRAGMA quick_check(1)").fetchone()
             wrong = _misfit(database) if (application, version, health) == (APPLICATION, VERSION, "ok") else ""
     except sqlite3.DatabaseError as broken:
-        raise UserError([_refusal(path, f"is no journal: {broken}")], 3) from broken
+        raise UserError([_refusal(path, f"is not a journal: {broken}")], 3) from broken
     if application != APPLICATION:
         raise UserError([_refusal(path, "is a database, but not a journal of croupier")], 3)
     if version > VERSION:
         raise UserError(
-            [_refusal(path, f"was written by a newer croupier (format {version}, this one knows {VERSION})")], 3
+            [_refusal(path, f"was written by a newer croupier (format {version}; this version reads {VERSION})")], 3
         )
     if version < VERSION:
         raise UserError(
-            [_refusal(path, f"was written by an older croupier (format {version}, this one knows {VERSION})")], 3
+            [_refusal(path, f"was written by an older croupier (format {version}; this version reads {VERSION})")], 3
         )
     if health != "ok":
         raise UserError([_refusal(path, f"is damaged: {health}")], 3)
@@ -322,13 +324,13 @@ def _misfit(database: sqlite3.Connection) -> str:
     if wrong := schema_error(dict(database.execute("SELECT key, value FROM run")), played):
         return wrong
     for (path,) in database.execute("SELECT path FROM fixture WHERE typeof(path) != 'text' OR typeof(stage) != 'text'"):
-        return f"a fixture's path or stage is no text: {path!r}"
+        return f"a fixture's path or stage is not text: {path!r}"
     lost = "SELECT path FROM fixture LEFT JOIN record ON fixture.id = record.fixture WHERE record.fixture IS NULL"
     for (path,) in database.execute(f"{lost} LIMIT 1"):
         return f"it has no record of {path!r}"
     for *said, about in database.execute("SELECT name, sha256, language, about FROM bot"):
         if not all(isinstance(each, str) for each in said) or (wrong := json_error(about, BotRow)):
-            return f"what it says of the bot {said[0]!r}: {wrong or 'no text'}"
+            return f"the entry of the bot {said[0]!r}: {wrong or 'not text'}"
     return ""
 
 
@@ -341,11 +343,13 @@ def _connected(path: Path) -> contextlib.closing[sqlite3.Connection]:
 
 
 def _refusal(path: Path | str, what: str) -> Problem:
-    return Problem("R005", str(path), what, hint="it was left untouched; move it away, or restore it from a copy")
+    return Problem(
+        "R005", str(path), what, hint="croupier did not change it; move it away, or restore it from a backup"
+    )
 
 
 def _unwritable(path: Path, why: str) -> Problem:
-    hint = "what was played before is safe; see to the disk and the folder's mode, then go on"
+    hint = "finished fixtures are saved; check the disk and the folder's permissions, then continue"
     return Problem("R009", str(path), f"cannot be written: {why}", hint=hint)
 
 

@@ -52,12 +52,12 @@ SHAPES: Mapping[str, Any] = {"config": Configured}
 def schema_error(facts: Mapping[str, Any], played: bool) -> str:
     """Return what is missing or malformed in the metadata of a run; empty if nothing is."""
     if lacking := [key for key in REQUIRED if played and key not in facts]:
-        return f"it does not say its run's {lacking[0]}"
+        return f"its run's {lacking[0]} is missing"
     if "level" in facts and facts["level"] not in set(Level):
-        return f"its run's level is none of {', '.join(Level)}"
+        return f"its run's level is not one of {', '.join(Level)}"
     for key, value in facts.items():
         if not isinstance(value, str):
-            return f"its run's {key} is no text"
+            return f"its run's {key} is not text"
         shape = list[str] if key.startswith(("order ", "field ")) else SHAPES.get(key)
         if shape is not None and (what := json_error(value, shape)):
             return f"its run's {key}: {what}"
@@ -69,7 +69,7 @@ def schema_error(facts: Mapping[str, Any], played: bool) -> str:
         try:
             float(facts.get(key) or 0)
         except ValueError:
-            return f"its run's {key} is no time"
+            return f"its run's {key} is not a time"
     return ""
 
 

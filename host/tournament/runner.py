@@ -30,7 +30,7 @@ from host.tournament.standings import outcome
 from host.tournament.tournament_dir import Folder, commitment
 
 NO_SANDBOX = (
-    "WARNING  no sandbox: every bot may read, change and send whatever you may; this is recorded in the results"
+    "WARNING  no sandbox: every bot can read, change and send everything that you can; this is recorded in the results"
 )
 WONDER = 1.0  # seconds; a preparation that takes longer is reported
 
@@ -101,7 +101,7 @@ async def run_tournament(
         except UserError as refused:
             raise logs.refused(refused) from refused
         if fresh and folder.journal.exists() and folder.commitment_file.exists():
-            watch.say("WARNING  the seed that was committed to goes with what was played: publish the new one's hash")
+            watch.say("WARNING  --fresh deletes the committed seed too: publish the hash of the new one")
         with writing(folder.journal, fresh=folder.reset if fresh else None) as journal:
             seed = open_run(journal, folder, tournament, bots, level)
             logs.built(bots)
@@ -144,7 +144,7 @@ def load_checked(place: Path, say: Callable[[str], None], *, last: str | None = 
     submissions = tournament.submissions(folder.path)
     if not submissions:
         message, hint = (
-            f"has no bots: {', '.join(tournament.bots)} names none",
+            f"has no bots: {', '.join(tournament.bots)} matches no bot",
             "croupier add FILE, or the name of a sample bot",
         )
         raise UserError([Problem("C004", str(tournament.path), message, hint=hint)], 3)
@@ -231,7 +231,7 @@ def open_run(
     if before and before.sha256 != commitment(seed):
         broken = "that was committed to"
     if broken:
-        hint = "put the old one back, or croupier run --fresh"
+        hint = "restore the old one, or start again with  croupier run --fresh"
         raise UserError([Problem("R010", str(folder.seed_file), f"is not the seed {broken}", hint=hint)], 3)
     if not journal.paths():
         journal.set_metadata({"committed": str(before.at) if before else ""})
@@ -286,7 +286,7 @@ async def signals(stop: Stop, say: Callable[[str], None], task_status: Any = tri
             if count > 1:
                 os._exit(130)
             stop.words = "^C" if number == signal.SIGINT else signal.Signals(number).name
-            say(f"{stop.words}  dropping the fixtures in flight; what is finished is saved")
+            say(f"{stop.words}  dropping the unfinished fixtures; finished ones are saved")
             stop.scope.cancel()
 
 
@@ -296,7 +296,7 @@ def check_unchanged(journal: Journal, tournament: cups.Tournament, bots: list[Bu
     if "config" not in facts or not journal.paths():
         return
     where = str(tournament.path)
-    anew = "`croupier run --fresh` starts anew; put it back to go on"
+    anew = "restore it to continue, or start again with  croupier run --fresh"
     problems = []
     if changed := difference(json.loads(facts["config"]), canonical(tournament)):
         problems.append(Problem("R001", where, f"changed since this run began ({changed})", hint=anew))
@@ -304,14 +304,22 @@ def check_unchanged(journal: Journal, tournament: cups.Tournament, bots: list[Bu
     for name in before.keys() & now.keys():
         if before[name]["sha256"] != now[name]:
             old, new = before[name]["sha256"][:8], now[name][:8]
-            message = f"changed since this run began (sha256 {old}… → {new}…): its results would mix two bots"
-            problems.append(Problem("R002", name, message, hint="add it under a new name, or croupier run --fresh"))
+            message = f"changed since this run began (sha256 {old}… → {new}…); the results would mix two bots"
+            problems.append(
+                Problem(
+                    "R002", name, message, hint="add it under a new name, or start again with  croupier run --fresh"
+                )
+            )
     if before.keys() != now.keys():
         came, left = sorted(now.keys() - before.keys()), sorted(before.keys() - now.keys())
-        message = "; ".join(f"{', '.join(names)} {verb}" for names, verb in ((came, "came"), (left, "left")) if names)
-        problems.append(Problem("R004", where, f"the field has changed since this run began: {message}", hint=anew))
+        message = "; ".join(
+            f"{', '.join(names)} {verb}" for names, verb in ((came, "added"), (left, "removed")) if names
+        )
+        problems.append(
+            Problem("R004", where, f"the list of bots has changed since this run began: {message}", hint=anew)
+        )
     if facts["level"] != level:
-        message = f"this run began at level {facts['level']}, and would go on at {level}"
+        message = f"this run began at level {facts['level']}, but the level is now {level}"
         problems.append(Problem("R007", where, message, hint=anew))
     if problems:
         raise UserError(problems, 3)

@@ -276,7 +276,7 @@ def _sentence(names: Sequence[str], sure: float) -> str:
         return words(names[0], names[1], sure)
     few = f"{', '.join(names[:-1])} and {names[-1]}"
     who = few if len(names) <= NAMED else f"{names[0]} to {names[-1]} ({len(names)} bots)"
-    return f"{who} cannot be told apart ({percent(sure)})"
+    return f"{who} cannot be distinguished ({percent(sure)})"
 
 
 def _whole_if_it_is(wins: float) -> float:

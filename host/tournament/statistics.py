@@ -457,7 +457,7 @@ def percent(sure: float) -> str:
 
 
 def words(ahead: str, behind: str, sure: float) -> str:
-    """Return a sentence about two neighbours: "A ahead of B, 99 % sure" or "A and B cannot be told apart (61 %)"."""
+    """Return a sentence about two neighbours: "A ahead of B, 99 % sure" or "A and B cannot be distinguished (61 %)"."""
     if sure < SURE:
-        return f"{ahead} and {behind} cannot be told apart ({percent(sure)})"
+        return f"{ahead} and {behind} cannot be distinguished ({percent(sure)})"
     return f"{ahead} ahead of {behind}, {percent(sure)} sure"

@@ -51,14 +51,14 @@ class Folder:
         try:
             text = self.seed_file.read_text().strip()
         except (OSError, UnicodeDecodeError) as failed:
-            why = getattr(failed, "strerror", None) or "it is no text"
+            why = getattr(failed, "strerror", None) or "it is not text"
             raise self._refused(f"cannot be read: {why}") from failed
         if not re.fullmatch("[0-9a-f]{32}", text):
-            raise self._refused("is no seed, which has 32 hexadecimal digits")
+            raise self._refused("is not a seed, which has 32 hexadecimal digits")
         return bytes.fromhex(text)
 
     def _refused(self, why: str) -> UserError:
-        hint = "restore it from a copy, or start anew with  croupier run --fresh"
+        hint = "restore it from a backup, or start again with  croupier run --fresh"
         return UserError([Problem("R010", str(self.seed_file), why, hint=hint)], 3)
 
     def reveal(self) -> None:
@@ -85,8 +85,10 @@ class Folder:
             said = json.loads(self.commitment_file.read_text())
             return Commitment(str(said["sha256"]), float(said["at"]))
         except (OSError, ValueError, KeyError, TypeError) as broken:
-            hint = "restore it from a copy, or start anew with  croupier run --fresh"
-            raise UserError([Problem("R010", str(self.commitment_file), "is no commitment", hint=hint)], 3) from broken
+            hint = "restore it from a backup, or start again with  croupier run --fresh"
+            raise UserError(
+                [Problem("R010", str(self.commitment_file), "is not a commitment", hint=hint)], 3
+            ) from broken
 
     def reset(self) -> None:
         """Delete what has been played, and its seed. Only `--fresh` does this.

@@ -128,7 +128,7 @@ def complete(stage: Groups) -> Groups:
     """Fill in `until`. Raise ImpossibleStageError if it is less than the number of bots that advance from each group."""
     stage = replace(stage, until=stage.until or (FINALISTS if stage.advance > 1 else 1))
     if stage.until < stage.advance:
-        message = f"until = {stage.until} can not be reached: {stage.advance} of each group advance"
+        message = f"until = {stage.until} cannot be reached: {stage.advance} of each group advance"
         raise ImpossibleStageError("until", message, f"advance = {stage.until}")
     return stage
 
