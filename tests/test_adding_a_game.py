@@ -147,11 +147,11 @@ ODD = {
     "a long text": ("deal", {"card": "x" * 1001}, "card = a value of type str"),
     "a long list": ("deal", {"card": [0] * 1001}, "card = a value of type list"),
     "lists without end": ("deal", {"card": [[[[[[0]]]]]]}, "card = [[0]]"),
-    "a seat that is none": ("deal", {"seat": 2}, "seat = 2, which is no seat: they are 0 to 1"),
-    "a seat by name": ("deal", {"winners": ["copycat"]}, "winners = 'copycat', which is no seat"),
-    "no name": ("<script>", {}, "is called '<script>', and none may be"),
-    "a name that is no text": (None, {}, "is called 'None', and none may be"),
-    "croupier's own": ("answer", {"n": 1}, "is called 'answer', and none may be"),
+    "a seat that is none": ("deal", {"seat": 2}, "seat = 2, which is not a seat (0 to 1)"),
+    "a seat by name": ("deal", {"winners": ["copycat"]}, "winners = 'copycat', which is not a seat"),
+    "no name": ("<script>", {}, "is called '<script>', which is not allowed"),
+    "a name that is no text": (None, {}, "is called 'None', which is not allowed"),
+    "croupier's own": ("answer", {"n": 1}, "is called 'answer', which is not allowed"),
     "hold'em's own": ("show", {"worth": [[0, 1, 2]]}, "that is hold'em's"),
 }
 

@@ -335,7 +335,7 @@ def test_what_another_bot_wrote_is_not_for_these_eyes(page: Page, reported: Repo
     page.wait("document.querySelector('#decision dd')")
     seat = page.js("window.casino.shown().table.bots.indexOf(arguments[0])", EVIL)
     page.js(LOOK_AS, str(int(seat == 0)))
-    assert "red" not in page.text("#decision") and page.text("#decision").count("not for these eyes") == 3
+    assert "red" not in page.text("#decision") and page.text("#decision").count("hidden from this bot") == 3
 
 
 def test_everything_can_be_reached_from_the_keyboard_alone(page: Page, reported: Reported) -> None:
@@ -440,13 +440,13 @@ def test_dropped_events_are_shown(page: Page, reported: Reported) -> None:
 
 
 TORN = {
-    "torn": (lambda log: log[: len(log) // 2], "torn"),
+    "torn": (lambda log: log[: len(log) // 2], "cut off"),
     "cut off": (lambda log: "\n".join(log.split("\n")[:20]) + "\n", "cut off"),
     "foreign": (lambda _: "Dear diary,\ntoday\n", "is this a play.log"),
     "empty": (lambda _: "", "empty"),
     "other JSON": (lambda _: '{"a": 1}\n', 'has no "ev"'),
-    "another's look": (lambda _: 'INFO:root:{"round": "<img src=x onerror=window.evil=5>"}\n', "foreign"),
-    "null": (lambda _: "INFO:root:null\n", "foreign"),
+    "another's look": (lambda _: 'INFO:root:{"round": "<img src=x onerror=window.evil=5>"}\n', "has another form"),
+    "null": (lambda _: "INFO:root:null\n", "has another form"),
     "no game": (lambda _: '{"v":1,"ev":"table.start","game":"chess","bots":[]}\n', "there are no events"),
     "wrong events": (
         lambda _: '{"v":1,"ev":"table.start","game":"holdem","bots":["A"]}\n{"v":1,"ev":"deal","seat":7,"card":"2c"}\n',
@@ -467,7 +467,7 @@ def test_a_torn_or_foreign_file_brings_a_message_on_the_page(page: Page, holdem:
 def test_a_missing_replay_brings_a_message_on_the_page(page: Page, reported: Reported) -> None:
     page.open(f"{reported.url}#r=nothing/1")
     page.wait("!document.getElementById('trouble').hidden")
-    assert "does not carry the table nothing/1" in page.text("#trouble")
+    assert "does not contain the table nothing/1" in page.text("#trouble")
 
 
 def test_a_damaged_replay_brings_a_message_on_the_page(page: Page, reported: Reported, tmp_path: Path) -> None:

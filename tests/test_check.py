@@ -175,7 +175,7 @@ def test_a_report_of_a_healthy_bot(here: Path) -> None:
     assert {line[2] for line in lines} == {"✓"}
     assert "40 answers: " in lines[2] and " D " in lines[2] and " B " in lines[2]
     assert lines[3].split("  ")[-1].startswith(f"{len(GAMES['cardshark'].edges)} of {len(GAMES['cardshark'].edges)}: ")
-    assert "20 of 20 the same twice" in lines[4]
+    assert "20 of 20 answers equal in a second run" in lines[4]
     assert f"level {level()}" in lines[6]
     assert last.startswith("ready to play · ")
     assert max(map(len, lines)) <= 100

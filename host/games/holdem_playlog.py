@@ -149,9 +149,9 @@ def read_playlog(text: str) -> list[Line]:
     torn = lines.pop()
     read = [_read(number, line.removesuffix("\r")) for number, line in enumerate(lines, 1)]
     if torn:
-        raise ValueError(f"line {len(lines) + 1} of the play.log is torn: it has no end")
+        raise ValueError(f"line {len(lines) + 1} of the play.log is cut off: it has no newline")
     if not read or not _is_final_look(read[-1]):
-        raise ValueError(f"line {len(lines) + 1} of the play.log is missing: a game ends with a look without cards")
+        raise ValueError(f"line {len(lines) + 1} of the play.log is missing: a game ends with a snapshot without cards")
     return read
 
 
@@ -163,9 +163,9 @@ def _read(number: int, line: str) -> Line:
     try:
         look = _look(json.loads(line.removeprefix(INFO)))
     except (ValueError, RecursionError) as wrong:
-        raise ValueError(f"line {number} of the play.log is torn or foreign: {wrong}") from wrong
+        raise ValueError(f"line {number} of the play.log is cut off or has another format: {wrong}") from wrong
     if to_line(look) != line:
-        raise ValueError(f"line {number} of the play.log is not as the 2018 engine wrote it")
+        raise ValueError(f"line {number} of the play.log differs from what the 2018 engine writes")
     return look
 
 
@@ -188,7 +188,7 @@ def _look(value: object) -> Look:
 def _player(value: object) -> Player:
     fields = _fields(value, Player._fields)
     if not isinstance(name := fields["name"], str):
-        raise ValueError("a name is not a text")
+        raise ValueError("a name is not text")
     return Player(
         name=name,
         cards=_cards(fields["cards"]),
@@ -212,7 +212,7 @@ def _card(value: object) -> Card:
 
 def _fields(value: object, names: tuple[str, ...]) -> dict[str, object]:
     if not isinstance(value, dict) or tuple(value) != names:
-        raise ValueError(f"something has not the keys {', '.join(names)}")
+        raise ValueError(f"an object does not have the keys {', '.join(names)}")
     return value
 
 

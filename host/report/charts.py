@@ -73,15 +73,17 @@ def seat_mean(row: SeatRow, unit: str) -> str:
 def verdict(found: Effects) -> str:
     """Return a sentence about the effects of seats and of playing late."""
     if all(row.low is None for row in found.seats.rows):
-        return "too few tables were played to measure what a seat, or playing late, is worth."
+        return "too few tables were played to measure the effect of a seat or of playing late."
     seen = [effect.bot for effect in found.late if effect.seen]
-    late = f"{', '.join(map(one_line, seen))} won otherwise late than early" if seen else ""
+    late = f"{', '.join(map(one_line, seen))} had different results late and early" if seen else ""
     seats = [words for words in found.seats.sure if CHAIN not in words]
-    worth = f"the game treats its seats differently ({'; '.join(seats)})" if seats else "no seat is surely better"
+    worth = (
+        f"the game treats its seats differently ({'; '.join(seats)})" if seats else "no seat has a certain advantage"
+    )
     even = "equally often" if not found.apart else f"equally often, to within {found.apart} tables"
     unit = f"{100 * found.gained:.3f} % of its games" if found.unit == "games" else f"{found.gained:.2f} chips a table"
-    brought = f", which has brought no bot more than {unit}" if seats else ""
-    late = late or "whether a table was played early or late has made no difference"
+    brought = f", so no bot gained more than {unit}" if seats else ""
+    late = late or "playing early or late made no measurable difference"
     return f"{worth}; every bot has had every seat {even}{brought}; {late}."
 
 
@@ -167,7 +169,7 @@ class Bars(NamedTuple):
     label: str
 
 
-TOGETHER = "together with the one before"
+TOGETHER = "together with the previous one"
 """The time of answers that took no time of their own: a bot can answer for many tables at once."""
 
 
@@ -332,7 +334,7 @@ def score_line(duel: Duel, unit: str) -> Lines:
     end = duel.points[-1]
     label = (
         f"{one_line(duel.bots[0])} against {one_line(duel.bots[1])}: after {thousands(end.tables)} {unit} "
-        f"{100 * end.rate:.1f} %, the truth between {100 * end.low:.1f} and {100 * end.high:.1f} %."
+        f"{100 * end.rate:.1f} %, true value between {100 * end.low:.1f} and {100 * end.high:.1f} %."
     )
     marks = along([point.tables for point in duel.points], ALONE)
     return Lines(204, [line], down, marks, label, path([*upper, *reversed(lower)]))

@@ -35,7 +35,7 @@ def is_custom(game: str) -> bool:
 def refusal(game: str, what: str) -> UserError:
     """Return the error for a game whose table cannot be shown."""
     return UserError(
-        [Problem("C019", "", f"the game {game}: {what}", hint="mend the game: docs/adding-a-game.md, 'The rules'")], 3
+        [Problem("C019", "", f"the game {game}: {what}", hint="fix the game: docs/adding-a-game.md, 'The rules'")], 3
     )
 
 
@@ -67,20 +67,19 @@ def guarded(game: str, path: str, steps: Iterator[Step]) -> Iterator[Step]:
 def told(game: str, path: str, event: str, facts: Mapping[str, Any], seats: int) -> dict[str, Any]:
     """Return one event's facts, safe for pages. Raise UserError if its name or a fact cannot be shown."""
     if not NAME.fullmatch(str(event)) or event in RESERVED:
-        raise refusal(game, f"an event of {path} is called {one_line(str(event))[:40]!r}, and none may be")
+        raise refusal(game, f"an event of {path} is called {one_line(str(event))[:40]!r}, which is not allowed")
     return {
-        name: _fact(game, f"its event {event} of {path} tells {name}", name, fact, seats)
-        for name, fact in facts.items()
+        name: _fact(game, f"its event {event} of {path} has {name}", name, fact, seats) for name, fact in facts.items()
     }
 
 
 def _fact(game: str, where: str, name: str, fact: Any, seats: int) -> Any:
     if name == "worth":
-        raise refusal(game, f"{where}: that is hold'em's, call it something else")
+        raise refusal(game, f"{where}: hold'em reserves this name; use another one")
     if name in SEATS:
         several = fact if isinstance(fact, (list, tuple)) else [fact]
         if wrong := [each for each in several if each is not None and (type(each) is not int or not 0 <= each < seats)]:
-            raise refusal(game, f"{where} = {_shortly(wrong[0])}, which is no seat: they are 0 to {seats - 1}")
+            raise refusal(game, f"{where} = {_shortly(wrong[0])}, which is not a seat (0 to {seats - 1})")
     return json_value(game, where, fact)
 
 
@@ -98,20 +97,20 @@ def json_value(game: str, where: str, value: Any, depth: int = 0) -> Any:
         return [json_value(game, where, each, depth + 1) for each in value]
     if isinstance(value, Mapping) and len(value) <= MOST and depth < DEEPEST:
         return {one_line(str(key))[:LONGEST]: json_value(game, where, each, depth + 1) for key, each in value.items()}
-    raise refusal(game, f"{where} = {_shortly(value)}, which cannot be shown: plain values of sensible size can")
+    raise refusal(game, f"{where} = {_shortly(value)}, which cannot be displayed: use plain values of limited size")
 
 
 def asked(game: str, path: str, seat: object, seats: int) -> None:
     """Raise UserError if an organiser's game asks a seat that is not at the table."""
     if type(seat) is not int or not 0 <= seat < seats:
-        raise refusal(game, f"it asks seat {_shortly(seat)} of {path}: they are 0 to {seats - 1}")
+        raise refusal(game, f"it asks seat {_shortly(seat)} of {path}, which is not a seat (0 to {seats - 1})")
 
 
 def scored(game: str, path: str, scores: Any, seats: int) -> None:
     """Raise UserError unless an organiser's game ends with one number per seat."""
     numbers = isinstance(scores, Sequence) and all(type(score) in (int, float) for score in scores)
     if not numbers or len(scores) != seats:
-        raise refusal(game, f"it ends {path} with {_shortly(scores)}: scores are a number a seat, here {seats}")
+        raise refusal(game, f"it ends {path} with {_shortly(scores)}: scores must be one number per seat, here {seats}")
     json_value(game, f"the scores of {path}", tuple(scores))
 
 

@@ -34,19 +34,19 @@ LIVE_POLICY = (
 """The content security policy of a served page. Scripts inside the page itself never run."""
 
 KINDS: Mapping[str, str] = {
-    "timeout": "no whole answer within the limit",
-    "cpu": "more processor time than a move may take",
-    "memory": "more memory than it may have",
-    "flood": "more output than a move may have",
+    "timeout": "no complete answer within the time limit",
+    "cpu": "more CPU time than the limit for one move",
+    "memory": "more memory than its limit",
+    "flood": "more output than the limit for one move",
     "crash": "ended with an error instead of an answer",
-    "exit": "ended in good order without an answer",
+    "exit": "exited normally without an answer",
     "start": "could not be started",
-    "unreadable": "an answer that the game's grammar does not know",
+    "unreadable": "an answer that is not a move of the game",
     "extra": "more than one line for one question",
-    "early": "spoke before it was asked",
+    "early": "wrote before it was asked",
     "exception": "raised an exception that its adapter reported",
     "illegal": "a well-formed move that the rules do not allow there",
-    "benched": "not asked any more after too many faults",
+    "benched": "no longer asked after too many faults",
 }
 
 
@@ -220,10 +220,10 @@ def _commands(summary: RunSummary) -> str:
 
 def _withheld(summary: RunSummary) -> str:
     if any(stage.state == "running" for stage in summary.stages):
-        return "Replays are withheld while a stage runs: they would show cards, and the luck to come."
+        return "Replays are withheld while a stage runs: they would show cards, and reveal future ones."
     if not any(stage.fixtures for stage in summary.stages):
         return "Nothing has been played yet."
-    return "No replays: the seed of this run cannot be read from here, and without it nobody can deal the cards again."
+    return "No replays: the seed of this run cannot be read, and the cards cannot be dealt again without it."
 
 
 def empty_account(title: str) -> RunSummary:

@@ -139,7 +139,7 @@ def advised(advice: Sequence[Advice]) -> list[str]:
         what = MORE.get(alike[0].unit, alike[0].unit)
         pairs = [f"{one_line(each.bots[0])} and {one_line(each.bots[1])}" for each in alike]
         more = f" and {len(pairs) - SOME} more" if len(pairs) > SOME else ""
-        lines.append(f"certain at more than a hundred times as many {what} only: {', '.join(pairs[:SOME])}{more}")
+        lines.append(f"certain only at more than a hundred times as many {what}: {', '.join(pairs[:SOME])}{more}")
     return lines
 
 
@@ -148,7 +148,7 @@ def time_breakdown(piece: Evidence) -> str:
     parts = (
         (piece.cpu, "computing"),
         (piece.waited, "waiting for a processor"),
-        (piece.overhead, "croupier's own besides"),
+        (piece.overhead, "overhead of croupier"),
     )
     return ", ".join(f"{duration(seconds)} {what}" for seconds, what in parts if seconds > 0)
 

@@ -134,8 +134,8 @@ function exported(text) {
   for (const [nth, line] of text.split("\n").entries()) {
     if (!line.trim()) continue;
     let ev;
-    try { ev = JSON.parse(line); } catch { throw new Trouble(`line ${nth + 1} of these events is torn or foreign: it is no JSON`); }
-    if (ev === null || typeof ev !== "object" || typeof ev.ev !== "string") throw new Trouble(`line ${nth + 1} of these events has no "ev": this is no export of croupier's`);
+    try { ev = JSON.parse(line); } catch { throw new Trouble(`line ${nth + 1} of these events is not JSON: the file was cut off or has another format`); }
+    if (ev === null || typeof ev !== "object" || typeof ev.ev !== "string") throw new Trouble(`line ${nth + 1} of these events has no "ev": this is not an export of croupier`);
     if (ev.ev === "table.start") {
       if (table.events.length) break; // show only the first of several tables
       if (!Array.isArray(ev.bots)) throw new Trouble(`line ${nth + 1}: this table names no bots`);
@@ -288,18 +288,18 @@ function draw() {
 
 function decision(step, table) {
   const { ask, answer } = step, game = gameOf(table.game);
-  if (!answer) return [el("p.quiet", {}, table.looks ? "A play.log keeps the looks at the table, not the questions." : "Nobody was asked at this step.")];
+  if (!answer) return [el("p.quiet", {}, table.looks ? "A play.log records the state of the table, not the questions." : "No bot was asked at this step.")];
   const piece = table.kept[answer.n];
   const row = (title, ...inside) => [el("dt", {}, title), el("dd", {}, ...inside)];
   const hidden = shown.seen >= 0 && shown.seen !== answer.seat, took = spent(table, answer.n);
   return [el("h2", {}, `Question ${answer.n} to ${table.bots[answer.seat]}`),
     el("dl.evidence", {},
-      row("asked", hidden ? "(not for these eyes)" : ask ? ask.q.join(" ") : "–"),
+      row("asked", hidden ? "(hidden from this bot)" : ask ? ask.q.join(" ") : "–"),
       row("answer", game.answer ? game.answer(answer.a) : answer.a, answer.illegal ? el("b.bad", {}, " not allowed here") : null),
-      piece ? row("wrote", hidden ? "(not for these eyes)" : piece.raw || "nothing") : [],
-      row("time", took ? `${took.us ? time(took.us) : "with the answer before"}${took.cpu ? `, CPU ${time(took.cpu)}` : ""}${took.waited ? `, waited for a processor ${time(took.waited)}` : ""}${!piece ? "" : piece.kind === "slowest" ? " – its slowest answer" : ` – ${piece.kind}`}`
-        : el("span.quiet", {}, "kept for faults, the slowest answer and a fixture's first tables")),
-      piece && piece.ended ? row("ended", piece.ended) : [], piece && piece.stderr ? row("stderr", hidden ? "(not for these eyes)" : piece.stderr) : []),
+      piece ? row("wrote", hidden ? "(hidden from this bot)" : piece.raw || "nothing") : [],
+      row("time", took ? `${took.us ? time(took.us) : "together with the previous answer"}${took.cpu ? `, CPU ${time(took.cpu)}` : ""}${took.waited ? `, waited for a processor ${time(took.waited)}` : ""}${!piece ? "" : piece.kind === "slowest" ? " – its slowest answer" : ` – ${piece.kind}`}`
+        : el("span.quiet", {}, "recorded only for faults, the slowest answer and the first tables of a fixture")),
+      piece && piece.ended ? row("ended", piece.ended) : [], piece && piece.stderr ? row("stderr", hidden ? "(hidden from this bot)" : piece.stderr) : []),
     table.looks || !table.table ? null : copied("copy croupier ask …", `croupier ask ${quoted(table.bots[answer.seat])} ${quoted(`${table.table}:${answer.n}`)}`)];
 }
 
@@ -382,7 +382,7 @@ async function found(name) {
   const place = [...document.querySelectorAll("script.table")].find((each) => each.dataset.name === name);
   if (place) return unpacked(await unzipped(place.textContent));
   if (document.documentElement.dataset.live) return fetched(name);
-  throw new Trouble(`this file does not carry the table ${name}: it keeps only some. In the tournament's folder: croupier replay '${name}'`);
+  throw new Trouble(`this file does not contain the table ${name}, only some tables. In the tournament's folder: croupier replay '${name}'`);
 }
 
 window.casino = async (hash) => {
@@ -417,7 +417,7 @@ window.casino.register = (name, game) => { GAMES[name] = game({ Trouble, bubble,
 window.casino.shown = () => shown; // the current replay, for scripts that inspect this page
 
 async function took(file) {
-  if (file.size > 200e6) { trouble(`${file.name} is larger than 200 MB: this is no play.log`); return; }
+  if (file.size > 200e6) { trouble(`${file.name} is larger than 200 MB: this is not a play.log`); return; }
   try {
     const table = given(file.name, await file.text());
     if (!document.querySelector("#casino.here")) location.hash = "casino";

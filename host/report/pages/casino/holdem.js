@@ -24,16 +24,16 @@ function readLog(text) {
     if (line.startsWith("ERROR:root:")) { deaths.push(line.slice(11)); continue; }
     if (!line.startsWith("INFO:root:")) throw bad(nth, `begins with “${line.slice(0, 20)}”, not with INFO:root: or ERROR:root: – is this a play.log?`);
     let look;
-    try { look = JSON.parse(line.slice(10)); } catch { throw bad(nth, "is torn: its JSON does not end"); }
+    try { look = JSON.parse(line.slice(10)); } catch { throw bad(nth, "is cut off: its JSON is incomplete"); }
     const whole = (number) => Number.isInteger(number) && number >= 0;
     const card = (one) => one && [1, 2, 3, 4].includes(one.suit) && Number.isInteger(one.rank) && one.rank >= 2 && one.rank <= 14;
     if (!look || !whole(look.round) || !whole(look.acc_chips) || !Array.isArray(look.players) || !Array.isArray(look.community_cards) || !look.players.length || look.players.length > 10
       || !look.community_cards.every(card) || !look.players.every((one) => one && typeof one.name === "string" && whole(one.chips) && whole(one.bet_amt) && Array.isArray(one.cards) && one.cards.every(card)))
-      throw bad(nth, "is foreign: a look at the table has round, acc_chips, community_cards, players and all_in");
+      throw bad(nth, "has another form: a snapshot of the table has round, acc_chips, community_cards, players and all_in");
     bots = bots || look.players.map((one) => one.name);
     const spelled = (one) => LOG_RANKS[one.rank] + LOG_SUITS[one.suit];
     const order = look.players.map((one) => bots.indexOf(one.name));
-    if (order.includes(-1)) throw bad(nth, "names a player that did not sit down at first");
+    if (order.includes(-1)) throw bad(nth, "names a player that is not in the first snapshot");
     const players = bots.map((name) => {
       const one = look.players.find((each) => each.name === name);
       return one ? { chips: one.chips, bet: one.bet_amt, cards: one.cards.map(spelled), died: Boolean(one.died), out: false, allIn: !one.chips && one.cards.length > 0, worth: "" }
@@ -49,9 +49,9 @@ function readLog(text) {
     events.push({ ev: "look", state, text: said, fault: deaths.some((death) => !death.includes(" tried to bet 0 chips. ")), hand: look.round });
     deaths = [];
   }
-  if (torn) throw bad(lines.length, "is torn: it has no end. The first part of the game is not shown, because nobody knows what is missing");
-  if (!events.length) throw new Trouble("this file is empty: a play.log has a line for every look at the table");
-  if (!ended) throw bad(lines.length, "is missing: a game ends with a look at players without cards. The file was cut off");
+  if (torn) throw bad(lines.length, "is cut off: it has no newline. The game is not shown, because its end is missing");
+  if (!events.length) throw new Trouble("this file is empty: a play.log has a line for each snapshot of the table");
+  if (!ended) throw bad(lines.length, "is missing: a game ends with a snapshot without cards. The file was cut off");
   return { table: "play.log", game: "holdem", bots, rules: {}, events, kept: {}, took: [], looks: true };
 }
 
