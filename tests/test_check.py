@@ -119,7 +119,7 @@ STANDS = 'print("S")\n'
 NOTED: dict[str, tuple[dict[str, str | bytes], str, str]] = {
     "an illegal move": ({"bot.py": 'print("B 5000")\n'}, "cardshark", "note B026"),
     "an illegal card": ({"bot.toml": PYTHON, "bot.py": 'import sys\nfor line in sys.stdin:\n    print("PLAY 9")\n'}, "pazaak", "    note B028"),
-    "chance of its own": ({"bot.py": 'import time\nprint("SH"[time.time_ns() // 1000 % 2])\n'}, "cardshark", "draw from CROUPIER_SEED"),
+    "chance of its own": ({"bot.py": 'import time\nprint("SH"[time.time_ns() // 1000 % 2])\n'}, "cardshark", "take randomness only from CROUPIER_SEED"),
     "what it was refused": ({"bot.toml": LINES + PYTHON, "bot.py": 'import sys\ntry:\n    open("/root/.aws/credentials")\nexcept OSError as error:\n    print(error, file=sys.stderr)\nfor line in sys.stdin:\n    print("S")\n'}, "cardshark", "note B037"),
     "a slow answer": ({"bot.toml": LINES + PYTHON, "bot.py": 'import sys, time\nfor n, line in enumerate(sys.stdin):\n    time.sleep(0.55 * (n == 3))\n    print("S")\n'}, "cardshark", "it may time out on a slower or busier machine"),
 }  # fmt: skip

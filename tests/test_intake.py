@@ -264,7 +264,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
         f"B016] {{desk}}/mine.c: is larger than {MAX_FILE_BYTES // MIB} MiB",
     ),
     "a name with a line end": (lambda desk: written(desk / "mi\nne.c", DAVEY), "B016] {desk}/mi\\n"),
-    "a name with a slash": (lambda desk: written(desk / "mi#ne.c", DAVEY), "B016] {desk}/mi#ne.c: its name has a "),
+    "a name with a slash": (lambda desk: written(desk / "mi#ne.c", DAVEY), "B016] {desk}/mi#ne.c: its name contains "),
     "a hidden name": (lambda desk: written(desk / ".mine.c", DAVEY), "B016] {desk}/.mine.c: its name begins with "),
     "an option": (lambda desk: written(desk / "-mine.c", DAVEY), "B016] {desk}/-mine.c: its name begins with "),
     "a name of no letters": (

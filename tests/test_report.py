@@ -116,7 +116,7 @@ def test_a_report_names_every_bot_and_its_rate(journal: Path) -> None:
     with reading(journal) as book:
         told = summarize(book, SEED)
     page = report(journal)
-    assert all(f'id="bot-{bot.number}"' in page for bot in told.bots) and "95 % interval" in page
+    assert all(f'id="bot-{bot.number}"' in page for bot in told.bots) and "95 % confidence interval" in page
 
 
 def test_the_first_sentence_says_who_won_and_how_sure_that_is(journal: Path) -> None:
@@ -780,5 +780,5 @@ def test_a_bots_waits_and_stops_are_reported(tmp_path: Path) -> None:
     page = report(path)
 
     assert "<dt>Waited for a processor</dt><dd>350 ms</dd>" in page
-    assert "<dt>Stopped off turn</dt><dd>100 <small>times, 200 µs computed by then</small></dd>" in page
+    assert "<dt>Stopped off turn</dt><dd>100 <small>times, 200 µs computed before that</small></dd>" in page
     assert "1.0 s (11 ms computing, 700 ms waiting for a processor, 2.0 ms overhead of croupier)" in page
