@@ -1,17 +1,17 @@
-"""Output of real bots, piece by piece with times, gives the same events, faults and answers as when it was recorded.
+"""Replay the output of real bots, piece by piece, and compare the events, faults and answers with the recorded ones.
 
 The recordings were made at commit 8e30df4, where one class did the work that batch_state.py, allowance.py and blame.py do
-now: every rogue and the bots of test_seat.py, asked one question at a time and several at once. A recording is what one
-bot did in one fixture:
+now: every rogue and the bots of test_seat.py, asked one question at a time and several at once. A recording contains
+the events of one bot in one fixture:
 
     start                                      a process was started
-    start_error ERRNO                          or could not be
+    start_error ERRNO                          a process could not be started
     ask TABLES SECONDS                         questions, with the numbers of their tables, and the seconds for the start
-    read OUTPUT SECONDS                        a piece of output, so long after the question or the answer before
+    read OUTPUT SECONDS                        a piece of output, and the seconds since the question or the previous answer
     fault FOUND RAW SECONDS LIMIT END FAULT    the fault in the output and its evidence, the limit that was exceeded, how the
                                                process ended (status, stopped, killed for memory), the fault of the question
     answers ANSWERS                            the answers of the batch, up to a fault
-    muddled                                    it is not known which question a line answers
+    muddled                                    croupier cannot know which question a line answers
 """
 
 import gzip
@@ -70,7 +70,7 @@ class Replay:
         assert isinstance(was, Fault)
         if self.violation is not None:
             assert self.violation.fault == was
-            # Of what stands behind an extra line only the end was kept then.
+            # The recordings contain only the end of the output after an extra line.
             assert self.violation.raw[:2048] == raw.encode("latin-1") or was.kind is FaultKind.EXTRA
         elif self.state.state is WAITING:
             assert was == Fault(FaultKind.TIMEOUT)
@@ -95,8 +95,8 @@ def test_recorded_output_gives_the_recorded_faults_and_answers(name: str) -> Non
     for nth, (kind, *values) in enumerate(events):
         getattr(replay, {"answers": "end"}.get(kind, kind))(*values)
         if replay.violation is not None and replay.violation.ambiguous:
-            # The fixture would be played again, one table at a time. Then the questions were asked again one by one,
-            # or the fixture was played again too.
+            # croupier plays such a fixture again, one table at a time. The recorded version did that too, or asked
+            # the questions again one by one.
             following = [following for following, *_ in events[nth + 1 : nth + 3]]
             assert following[:1] == ["start"] or following == ["fault", "muddled"] or "early" in str(replay.violation)
             return
@@ -104,5 +104,5 @@ def test_recorded_output_gives_the_recorded_faults_and_answers(name: str) -> Non
 
 def test_the_recordings_hold_most_faults() -> None:
     faults = {event[6].split()[0] for each in RECORDINGS.values() for event in each["events"] if event[0] == "fault"}
-    # These five are not here: output before a question is tested in test_batch_state.py, the others have no output.
+    # test_batch_state.py tests `early`; the other four have no output.
     assert {f"!{kind}" for kind in FaultKind} - faults <= {"!early", "!start", "!illegal", "!benched", "!exception"}

@@ -68,12 +68,12 @@ async def asked(seat: Seat, number: int = 1) -> None:
 
 
 def computed(sandbox: Sandbox) -> float:
-    """Return the CPU time of all processes in a sandbox, in kernel ticks of 10 ms."""
+    """Return the CPU seconds of all processes in a sandbox; the kernel counts in steps of 10 ms."""
     return sum(sum(process.cpu_times()[:2]) for process in descendants(sandbox.pid))
 
 
 def beside_a_thinker(turns: int, *, pondering: bool) -> tuple[float, Seat]:
-    """Return what a ponderer computes while another thinks for 0.1 s, so many times or until it is enough, and its seat."""
+    """Return a ponderer's CPU seconds during another bot's turns, up to ENOUGH, and the ponderer's seat."""
     ponderer, thinker = bot_of(PONDERS, ".c", "ponderer"), bot_of(THINKS, ".py", "thinker")
 
     async def play() -> tuple[float, Seat]:
