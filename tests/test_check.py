@@ -352,7 +352,7 @@ NO_REFUSAL = {"harmless", "illegal", "exception"}
 @pytest.mark.long
 @pytest.mark.parametrize("rogue", named(PLAYERS))
 def test_a_rogue_is_refused_for_what_it_does_and_leaves_nothing(rogue: Rogue) -> None:
-    spec = spec_of(rogue.file, rogue.game, **rogue.spec_changes(), tables=rogue.numbers)
+    spec = spec_of(rogue.file, rogue.game, **rogue.spec_changes(), table_ids=rogue.numbers)
     with nothing_left_behind():
         report, _ = run(lambda: checked_alone(spec, GAMES[rogue.game], level(), rogue.limits))
     assert report.accepted or report.problems
