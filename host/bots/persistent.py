@@ -59,11 +59,6 @@ class PersistentProcess:
         """Return whether all questions of the batch are answered without a fault."""
         return self._child is not None and self._child.batch.state is IDLE
 
-    @property
-    def _living(self) -> ChildProcess:
-        assert self._child is not None, "a process is started before it is asked"
-        return self._child
-
     def send(self, batch: Batch) -> "PersistentProcess | None":
         """Take the next batch. Return itself if the process already has the questions, None if `finish` must prepare one."""
         self._questions, child, bot = batch.questions, self._child, self._context.bot
@@ -84,30 +79,31 @@ class PersistentProcess:
             failed = await self._prepare()
             if failed is not None:
                 return BatchResult([], [], [], [], failed)
-            self._write(self._living)
         child = self._child
-        assert child is not None
+        assert child is not None, "a process is started before it is asked"
+        if self._result is None:
+            self._write(child)
         if child.batch.state is WAITING:
             await self._wait(child)
         return await self._conclude(child)
 
     async def _prepare(self) -> Outcome | None:
         """Prepare a process for questions. If that fails, return the outcome of the first question; else None."""
-        is_open = self._child is not None and self._child.is_open
-        if not is_open:
+        child = self._child if self._child is not None and self._child.is_open else None
+        if child is None:
             await self._control.reap()
         tables = [question.table for question in self._questions]
         if self._budget.begin(max(tables), self.totals.cpu) <= 0:
             return OVERSPENT
         if self._context.bot.spec.lifetime == "table" and tables[0] != self._table:
             await self.shut_down(ORDERLY_EXIT_S)
-            self._table, is_open = tables[0], False
-        if not is_open:
+            self._table, child = tables[0], None
+        if child is None:
             error = await self._start()
             if error:
                 return Outcome(fault_of(Ending(start_error=os.strerror(error))), ended="could not be started")
-        elif self._living.has_early_output():
-            return await self._fail(self._living, 0.0)
+        elif child.has_early_output():
+            return await self._fail(child, 0.0)
         return None
 
     async def _start(self) -> int:
