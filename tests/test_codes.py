@@ -155,7 +155,7 @@ error[C003] two bots are called "x": x.lisp, x.py
   hint: name = … in bot.toml""",
     "C004": """\
 error[C004] stage "" needs 8 bots, 0 are ready
-  hint: croupier ls shows who plays""",
+  hint: croupier ls lists the bots that play""",
     "C005": '''\
 error[C005] croupier.toml:1: is not TOML: Invalid value
   game = cardshark
@@ -181,7 +181,7 @@ error[C011] croupier.toml: no such file: there is no tournament here
 error[C012] none: there is no bot here: No such file or directory
   hint: a bot is named by a file, a folder, or sample:NAME""",
     "C013": """\
-error[C013] croupier.toml:3: kind = "knockout" needs a game that two can play and one can win, and cardshark is not
+error[C013] croupier.toml:3: kind = "knockout" needs a game for two bots with one winner, and cardshark is not
   hint: for cardshark: tables""",
     "C014": """\
 error[C014] mine/bot.toml:2: move = "1 h" is more than the 1 s granted

@@ -221,8 +221,8 @@ WRONG = [
     (CARDS + '[[stage]]\nkind = "tabels"', 'error[C008] croupier.toml:3: kind = "tabels" is not a kind of stage\n  hint: tables'),
     (CARDS + '[[stage]]\nname = "x"', "error[C007] croupier.toml:2: [[stage]] has no kind\n  hint: one of tables, round-robin, knockout, groups"),
     (CARDS + '[stage]\nkind = "tables"', 'error[C006] croupier.toml:2: stage = { kind = "tables" } is not a list\n  hint: [[stage]]'),
-    (CARDS + '[[stage]]\nkind = "knockout"', 'error[C013] croupier.toml:3: kind = "knockout" needs a game that two can play and one can win, and cardshark is not\n  hint: for cardshark: tables'),
-    (PAIRS + '[[stage]]\nkind = "tables"', 'error[C013] croupier.toml:3: kind = "tables" needs a game whose chips go from table to table, and pazaak is not\n  hint: for pazaak: round-robin, knockout'),
+    (CARDS + '[[stage]]\nkind = "knockout"', 'error[C013] croupier.toml:3: kind = "knockout" needs a game for two bots with one winner, and cardshark is not\n  hint: for cardshark: tables'),
+    (PAIRS + '[[stage]]\nkind = "tables"', 'error[C013] croupier.toml:3: kind = "tables" needs a game in which chips are carried from table to table, and pazaak is not\n  hint: for pazaak: round-robin, knockout'),
     (CARDS + '[[stage]]\nkind = "tables"\ntorneys = 3', 'error[C001] croupier.toml:4: unknown key "torneys" in [[stage]]\n  hint: tourneys'),
     (CARDS + '[[stage]]\nkind = "tables"\ntourneys = 0', "error[C009] croupier.toml:4: tourneys = 0 is out of range\n  hint: 1 to 10000000"),
     (CARDS + '[[stage]]\nkind = "tables"\nname = "../x"', 'error[C009] croupier.toml:4: name = "../x" is not a name of a stage\n  hint: up to 40 letters, digits, _ and -'),
@@ -327,7 +327,7 @@ def test_a_stage_with_too_few_bots_names_those_that_are_broken() -> None:
     problem = not_enough_bots(stage, ["a", "b", "c", "d", "e", "f"], {"foo": "B010", "bar": "B001"})
     assert str(problem) == (
         'error[C004] stage "cup" needs 8 bots, 6 are ready (2 do not build: foo B010, bar B001)\n'
-        "  hint: croupier ls shows who plays; min_bots = 6"
+        "  hint: croupier ls lists the bots that play; min_bots = 6"
     )
     assert not_enough_bots(stage, list("abcdefgh"), {}) is None
 

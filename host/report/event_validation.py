@@ -50,7 +50,7 @@ def blaming_game(game: str, path: str) -> Iterator[None]:
         if not is_custom(game):
             raise
         said = f"{type(raised).__name__}: {one_line(str(raised))[:200]}"
-        raise refusal(game, f"when {path} was played again, its code raised {said}") from raised
+        raise refusal(game, f"when {path} was replayed, its code raised {said}") from raised
 
 
 def guarded(game: str, path: str, steps: Iterator[Step]) -> Iterator[Step]:

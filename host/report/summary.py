@@ -353,11 +353,11 @@ def _of_cup(stage: Stage, name: str) -> str:
     """Return the result of a knockout's final, or its current round. Sets decide a knockout, so it has no error bars."""
     final = next((tie for part in stage.bracket if (part.first, part.last) == (1, 2) for tie in part.ties), None)
     if final is None or final.winner is None:
-        return f"{name or 'The cup'} is in round {stage.bracket[-1].round} of the bracket; who wins is still open."
+        return f"{name or 'The knockout'} is in round {stage.bracket[-1].round} of the bracket; who wins is still open."
     winner = one_line(final.winner)
     (other,) = (one_line(bot or "") for bot in final.bots if bot != final.winner)
     most, least = sorted(final.sets, reverse=True)
-    return f"{winner} wins {name or 'the cup'} by {most} sets to {least} against {other} in the final."
+    return f"{winner} wins {name or 'the knockout'} by {most} sets to {least} against {other} in the final."
 
 
 def _of_groups(stage: Stage, first: Row) -> str:

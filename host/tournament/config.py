@@ -339,5 +339,5 @@ def not_enough_bots(stage: StageConfig, ready: Sequence[str], broken: Mapping[st
     if broken:
         named = ", ".join(f"{bot} {code}" for bot, code in broken.items())
         message += f" ({len(broken)} {'does' if len(broken) == 1 else 'do'} not build: {named})"
-    hint = "croupier ls shows who plays"
+    hint = "croupier ls lists the bots that play"
     return Problem("C004", "", message, hint=f"{hint}; min_bots = {len(ready)}" if ready else hint)

@@ -54,10 +54,10 @@ def _as_comment(text: str) -> str:
 
 
 TOP = """\
-# A tournament: `croupier run` plays it, ^C stops it, and the same command goes on.
+# A tournament: `croupier run` plays it, ^C stops it, and the same command continues it.
 game  = "{game}"
 name  = "{name}"
-seed  = "random"               # 128 bits, secret in run/seed until the end; only its SHA-256 is shown
+seed  = "random"               # 128 bits, secret in run/seed until the end; only its SHA-256 is printed
 bots  = {bots}
 
 [rules]
@@ -73,16 +73,16 @@ cpu       = "1 s"              # processor time of one answer, all its processes
 memory    = "512 MiB"
 tasks     = 64                 # processes and threads
 output    = "4 KiB"            # of one answer
-state     = "1 MiB"            # the one file that a bot may keep; 0 = none
-clock     = "wall"             # "fair": waits for a processor do not count; "cpu": computing alone; need {exact}
+state     = "1 MiB"            # of the one file that a bot may write; 0 = none
+clock     = "wall"             # "fair": waits for a processor do not count; "cpu": CPU time only; both need {exact}
 
 [sandbox]
 level     = {level:<18} # a minimum: {levels}; croupier never uses less
-pondering = false              # true: bots may go on computing while they have no question
+pondering = false              # true: bots may compute while they have no question
 warm      = false              # true: Python bots asked by argv start from a ready interpreter
 
 [run]
-workers    = "auto"            # one a core
+workers    = "auto"            # one per core
 # cluster  = "tcp://host:8786" # a Dask scheduler, whose workers play instead of this machine's
 stop_early = false             # true: a pair ends when its order is certain
 

@@ -118,7 +118,7 @@ KNOCKOUT = Kind(
     config=Knockout,
     due=due,
     suits=two_can_play,
-    needs="a game that two can play and one can win",
+    needs="a game for two bots with one winner",
     template="""\
 [[stage]]                      # needs eight bots
 name     = "cup"

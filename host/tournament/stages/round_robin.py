@@ -62,7 +62,7 @@ ROUND_ROBIN = Kind(
     config=RoundRobin,
     due=due,
     suits=two_can_play,
-    needs="a game that two can play and one can win",
+    needs="a game for two bots with one winner",
     default_stages=(RoundRobin(name="league"),),
     template="""\
 [[stage]]                      # stages run in order

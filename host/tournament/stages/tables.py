@@ -36,7 +36,7 @@ TABLES = Kind(
     config=Tables,
     due=due,
     suits=suits,
-    needs="a game whose chips go from table to table",
+    needs="a game in which chips are carried from table to table",
     default_stages=(Tables(name="tables"),),
     template="""\
 [[stage]]
