@@ -152,7 +152,7 @@ ODD = {
     "no name": ("<script>", {}, "is called '<script>', which is not allowed"),
     "a name that is no text": (None, {}, "is called 'None', which is not allowed"),
     "croupier's own": ("answer", {"n": 1}, "is called 'answer', which is not allowed"),
-    "hold'em's own": ("show", {"worth": [[0, 1, 2]]}, "that is hold'em's"),
+    "hold'em's own": ("show", {"worth": [[0, 1, 2]]}, "hold'em reserves this name"),
 }
 
 

@@ -309,7 +309,7 @@ def _stages(
     for number, stage in enumerate(said):
         where = toml.where("stage", number, "kind")
         if stage.kind not in suiting:
-            message = f'kind = "{stage.kind}" needs {KINDS[stage.kind].needs}, and {game.name} is not'
+            message = f'kind = "{stage.kind}" needs {KINDS[stage.kind].needs}, and {game.name} is not one'
             problems.append(Problem("C013", where, message, hint=f"for {game.name}: {', '.join(suiting)}"))
         name = stage.name or stage.kind
         if name in [other.name for other in stages]:

@@ -74,7 +74,7 @@ memory    = "512 MiB"
 tasks     = 64                 # processes and threads
 output    = "4 KiB"            # of one answer
 state     = "1 MiB"            # of the one file that a bot may write; 0 = none
-clock     = "wall"             # "fair": waits for a processor do not count; "cpu": CPU time only; both need {exact}
+clock     = "wall"             # "fair": waits for a processor do not count; "cpu": CPU time only; need {exact}
 
 [sandbox]
 level     = {level:<18} # a minimum: {levels}; croupier never uses less
