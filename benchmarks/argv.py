@@ -191,7 +191,7 @@ async def starts(levels: Sequence[Level], rounds: int) -> None:
 
 async def lines(levels: Sequence[Level], rounds: int) -> None:
     """Print the cost of a move over lines, one at a time, by a long-lived bot."""
-    bot = (await written(LINES, ".c", "c"))._replace(limits=LIMITS, protocol="lines")
+    bot = (await written(LINES, ".c", "c"))._replace(limits=LIMITS).with_keys(protocol="lines")
     async with contextlib.AsyncExitStack() as stack:
         watcher = await stack.enter_async_context(running_monitor())
         contenders = {}
