@@ -4,7 +4,8 @@
 
 The lower bound of a decision is a bare posix_spawn, a read to the end and a wait, of the same program with the same
 arguments. All contenders take turns in many short rounds, because machines are shared. Compare the ratios: of the
-medians, and of the best rounds, which approximate an idle machine.
+medians, and of the best rounds, which approximate an idle machine. The bots are what a newcomer writes: the shortest
+program that answers. The ping-pong of two C processes (`floors.py`) is printed for comparison with other machines.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from statistics import median
 
 import psutil
 import trio
+from floors import Floors
 from rounds import Measured, duration, shown, table
 
 from host.bots.monitor import running_monitor
@@ -317,6 +319,11 @@ async def main() -> None:
     level = [Level.L2] if landlock.version() >= landlock.WANTED else []
     level += [name for name in (Level.L3, Level.L4) if detect().level >= name]
     print(f"levels here: {', '.join(level)} · load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    with tempfile.TemporaryDirectory() as folder:
+        floors = Floors(Path(folder))
+        for _ in range(5):
+            floors.measure()
+    print(floors.text(), flush=True)
     parts = {
         "decisions": lambda: decisions(level, given.rounds),
         "starts": lambda: starts(level, given.rounds),

@@ -105,7 +105,7 @@ async def turns(rounds: int, level: Level) -> tuple[int, Measured]:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(watcher.run)
         async with (
-            sandboxed(level, Home(Path(bot.folder)), bot.limits) as sandbox,
+            sandboxed(level, Home(Path(bot.folder), warm=bool(bot.warm)), bot.limits) as sandbox,
             open_seat(bot, GAMES["holdem"], sandbox, 1, watcher) as seat,
         ):
             for number in range(rounds + 1):

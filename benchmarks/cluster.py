@@ -2,7 +2,8 @@
 
     python benchmarks/cluster.py [--rounds 5] [--tables 10000] [--level L3]
 
-Machines are shared, so all contenders are started first and then take turns, round by round. Prints medians and ratios.
+Machines are shared, so all contenders are started first and then take turns, round by round. Prints medians and ratios,
+and what a fixture of one table takes, which is nearly all overhead.
 Without a Docker engine or the image croupier:all, the container is omitted with a message.
 """
 
@@ -33,6 +34,7 @@ from host.submissions.sample_bots import sample
 from host.tournament.stage_runner import WorkerPool
 
 ROOT = Path(__file__).parents[1]
+SHORT_FIXTURES = 60  # of one table, in each round
 NAMES = ("dumb_bold", "dumb_cautious")
 SPECS = [load_submission(sample(name, "pazaak")) for name in NAMES]
 
@@ -141,6 +143,7 @@ async def main() -> None:
     else:
         print("no Docker engine with an image croupier:all: containers are not measured")
     speeds: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
+    shorts: dict[str, list[float]] = {name: [] for name in ways}  # ms for each fixture of one table
     floors = []
     async with contextlib.AsyncExitStack() as stack:
         standing = {
@@ -153,18 +156,21 @@ async def main() -> None:
             floors.append(bare(2000))
             for name, (hands, workers) in standing.items():
                 speeds[name].append(await rate(hands, workers, asked.tables))
+                shorts[name].append(1000 / (await rate(hands, SHORT_FIXTURES, 1))[0])
         hands, _ = standing["native, one worker"]
-        await hands.give(job(0, asked.tables))
-        record = await hands.take()
+        await hands.submit(job(0, asked.tables))
+        record = await hands.next_result()
     sent, received = len(msgspec.json.encode(job(0, asked.tables))), len(msgspec.json.encode(record))
     decisions = sum(usage.questions for usage in record.usage.values()) / asked.tables
     base = speeds["native, one worker"]
     print(f"level {asked.level} · fixtures of {asked.tables:,} tables · {asked.rounds} interleaved rounds, medians\n")
-    print(f"{'':<34}{'tables/s':>10}{'decisions/s':>13}{'of one native worker':>22}{'worker CPU a table':>20}")
+    heads = f"{'tables/s':>10}{'decisions/s':>13}{'of one native worker':>22}{'worker CPU a table':>20}"
+    print(f"{'':<34}{heads}{'one table':>12}")
     for name, measured in speeds.items():
         of = median(mine[0] / native[0] for mine, native in zip(measured, base, strict=True))
         speed, computed = median(each[0] for each in measured), median(each[1] for each in measured)
-        print(f"{name:<34}{speed:>10,.0f}{speed * decisions:>13,.0f}{100 * of:>20.0f} %{computed:>17.0f} µs")
+        rates = f"{speed:>10,.0f}{speed * decisions:>13,.0f}{100 * of:>20.0f} %"
+        print(f"{name:<34}{rates}{computed:>17.0f} µs{median(shorts[name]):>9.1f} ms")
     print(f"\nthe bare engine: {median(floors):,.0f} decisions/s · {decisions:.1f} decisions a table")
     print(f"a fixture moves {sent:,} bytes there and {received:,} bytes back, {received / asked.tables:.1f} a table")
 

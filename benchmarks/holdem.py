@@ -6,7 +6,8 @@
 rows above it, one worker in this process plays one game at a time, then 32 parallel tables. The bots are trivial: they
 call, and sometimes raise or fold. The bare engine plays the same games on one core with the recorded answers, so it does
 only the work of the rules. All contenders take turns round by round, because machines are shared. Prints medians and
-ratios, by wall clock and by the host's CPU time, which other programs hardly affect.
+ratios, by wall clock and by the host's CPU time, which other programs hardly affect. The last column compares the
+decisions per second with the ping-pong of two C processes on one core (`floors.py`), measured in the same run.
 """
 
 import argparse
@@ -18,12 +19,14 @@ from statistics import median
 from typing import NamedTuple
 
 import trio
+from floors import Floors, on_one_core
 
-from host.backends.local import local_workers, usable_cores
+from host.backends.local import local_workers
 from host.bots.monitor import Monitor
 from host.games import GAMES
 from host.games.engine import Table
 from host.play.bot_pool import BotPool
+from host.play.placement import usable_cores
 from host.play.records import Fixture, Job, Record, WorkerSetup, unpack
 from host.play.table_plans import table_setups
 from host.play.worker import reduce_gc
@@ -136,7 +139,7 @@ async def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--level", type=Level, default=DEFAULT_LEVEL)
     parser.add_argument(
-        "--games", type=int, default=2 * MOST, help=f"of a worker at {MOST} parallel tables; a sixteenth one at a time"
+        "--games", type=int, default=2 * MOST, help=f"of a worker at {MOST} parallel tables; a quarter one at a time"
     )
     asked = parser.parse_args()
     reduce_gc()
@@ -150,16 +153,20 @@ async def main() -> None:
             (place / "bot.c").write_text(SOURCE.replace("NTH", str(17 + 2 * number)))
             (place / "bot.toml").write_text(MANIFEST.format(most=MOST))
             bots.append(await build(load_submission(place), level))
-        cores = usable_cores()
+        cores, floors = usable_cores(), Floors(Path(folder))
+        alone_on_a_core = "C bots, 1 parallel tables, on one core"
         cases = {
-            "C bots, 1 parallel tables": (measured, 1, max(asked.games // 16, 1), 1),
+            "C bots, 1 parallel tables": (measured, 1, max(asked.games // 4, 1), 1),
+            alone_on_a_core: (measured, 1, max(asked.games // 4, 1), 1),
             f"C bots, {MOST} parallel tables": (measured, MOST, asked.games, 1),
             f"C bots, {MOST} parallel tables, a worker a core": (measured_by_all, MOST, asked.games, cores),
         }
         told: dict[str, list[tuple[float, ...]]] = {name: [] for name in cases}
         for nth in range(asked.rounds):
+            floors.measure()
             for name, (measure, parallel_tables, share, workers) in cases.items():
-                took, alone, decisions = await measure(bots, level, parallel_tables, share, f"{nth}/{name}")
+                with on_one_core() if name == alone_on_a_core else contextlib.nullcontext():
+                    took, alone, decisions = await measure(bots, level, parallel_tables, share, f"{nth}/{name}")
                 games = share * workers
                 told[name].append(
                     (
@@ -171,15 +178,18 @@ async def main() -> None:
                         decisions / games,
                     )
                 )
-    print(f"level {level} · {asked.rounds} interleaved rounds, medians · {cores} cores\n")
+    print(f"level {level} · {asked.rounds} interleaved rounds, medians · {cores} cores\n{floors.text()}\n")
     print(
         f"{'':<40}{'games/s':>9}{'the bare engine':>17}{'of it':>8}{'by host CPU':>13}"
-        f"{'host CPU a decision':>21}{'decisions a game':>18}"
+        f"{'host CPU a decision':>21}{'decisions a game':>18}{'of the ping-pong':>18}"
     )
     for name, rows in told.items():
         speed, floor, share, own, cpu, number = (median(column) for column in zip(*rows, strict=True))
         shares = f"{100 * share:>6.0f} %{100 * own:>11.0f} %"
-        print(f"{name:<40}{speed:>9.1f}{floor:>17.1f}{shares}{cpu:>18.2f} µs{number:>18.0f}")
+        print(
+            f"{name:<40}{speed:>9.1f}{floor:>17.1f}{shares}{cpu:>18.2f} µs{number:>18.0f}"
+            f"{speed * number / floors.one_core:>18.3f}"
+        )
 
 
 if __name__ == "__main__":

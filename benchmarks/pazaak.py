@@ -1,11 +1,15 @@
-"""Measure Pazaak decisions per second: one worker, `croupier run`, and the bare engine in the same run.
+"""Measure Pazaak decisions per second: one worker, `croupier run`, the bare engine and a ping-pong in the same run.
 
     python benchmarks/pazaak.py [--rounds 5] [--level L3] [--part 1]
 
 `croupier run` starts one worker per core with up to 128 parallel tables in each: that row is the speed for users. In the
-rows above it, one worker in this process plays one table at a time, then 16 and 128 parallel tables. All bots stand from a
-fixed sum on, because only host and protocol are measured. The bare engine plays the same tables on one core with answers
-computed in this process. All contenders take turns round by round, because machines are shared. Prints medians and ratios.
+other rows, one worker in this process plays one table at a time, then 16 and 128 parallel tables. Rows "on one core" keep
+host and bots on one core. All bots stand from a fixed sum on, because only host and protocol are measured. A newcomer's
+bots declare nothing, and read their questions as beginners do.
+
+Two bounds are measured in the same run. The bare engine plays the same tables on one core with answers computed in this
+process. The ping-pong of two C processes on one core is what a host without any work of its own would reach one table at
+a time. All contenders take turns round by round, because machines are shared. Prints medians and ratios.
 """
 
 import argparse
@@ -17,12 +21,14 @@ from statistics import median
 from typing import NamedTuple
 
 import trio
+from floors import Floors, on_one_core
 
-from host.backends.local import local_workers, usable_cores
+from host.backends.local import local_workers
 from host.bots.monitor import Monitor
 from host.games import GAMES
 from host.games.engine import Table
 from host.play.bot_pool import BotPool
+from host.play.placement import usable_cores
 from host.play.records import Fixture, Job, WorkerSetup
 from host.play.table_plans import table_setups
 from host.play.worker import reduce_gc
@@ -31,6 +37,7 @@ from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
+from host.submissions.languages import LANGUAGES, Language, tool
 from host.submissions.sample_bots import sample
 from protocols.wire import Move
 
@@ -52,6 +59,93 @@ while heard := os.read(0, 1 << 16):
         said = said[os.write(1, said) :]
 """
 MANIFEST = 'game = "pazaak"\nprotocol = "lines"\nparallel_tables = 128\n'
+THINKER = """\
+#include <stdio.h>
+#include <time.h>
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return 1e3 * time.tv_sec + 1e-6 * time.tv_nsec;
+}
+
+int main(void)
+{
+    char line[65536];
+    while (fgets(line, sizeof line, stdin)) {
+        double until = now() + MILLISECONDS;
+        while (now() < until)
+            ;
+        puts(LIMIT > 17 ? "STAND" : "END");
+        fflush(stdout);
+    }
+}
+"""
+NEWCOMERS = {
+    "Python, for line in sys.stdin": (
+        "bot.py",
+        """\
+import sys
+
+for line in sys.stdin:
+    hand = line.split()[3]
+    total = sum(int(card) for card in hand.split(","))
+    print("STAND" if total >= LIMIT else "END", flush=True)
+""",
+    ),
+    "Java, Scanner": (
+        "Bot.java",
+        """\
+import java.util.Scanner;
+
+public class Bot {
+    public static void main(String[] args) {
+        Scanner in = new Scanner(System.in);
+        while (in.hasNextLine()) {
+            int total = 0;
+            for (String card : in.nextLine().split(" ")[3].split(","))
+                total += Integer.parseInt(card);
+            System.out.println(total >= LIMIT ? "STAND" : "END");
+        }
+    }
+}
+""",
+    ),
+    "C, scanf": (
+        "bot.c",
+        """\
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(void)
+{
+    int one, two, first, left, played;
+    char hand[128], other[128], side[128], action[16];
+    while (scanf("%d %d %d %127s %127s %127s %d %15s %d", &one, &two, &first, hand, other, side, &left, action, &played) == 9) {
+        int total = 0;
+        for (char *card = strtok(hand, ","); card; card = strtok(NULL, ","))
+            total += atoi(card);
+        printf("%s\\n", total >= LIMIT ? "STAND" : "END");
+        fflush(stdout);
+    }
+}
+""",
+    ),
+    **{f"C, thinks {ms} ms": ("bot.c", THINKER.replace("MILLISECONDS", str(ms))) for ms in (1, 2, 3)},
+    "Python, argv": (
+        "bot.py",
+        """\
+import sys
+
+total = sum(int(card) for card in sys.argv[4].split(","))
+print("STAND" if total >= LIMIT else "END")
+""",
+    ),
+}
+"""Source files of what a newcomer writes, by the name of the row."""
+
 LIMITS = {"dumb_bold": 19, "dumb_cautious": 16}
 
 
@@ -62,21 +156,33 @@ class Case(NamedTuple):
     parallel_tables: int
     tables: int
     workers: int = 1
+    on_one_core: bool = False
 
     def __str__(self) -> str:
         """Return the name of the contender's row."""
-        workers = "" if self.workers else ", a worker a core"
-        return f"{self.bots} bots, {self.parallel_tables} parallel tables{workers}"
+        where = "" if self.workers else ", a worker a core"
+        where += ", on one core" if self.on_one_core else ""
+        if self.bots in NEWCOMERS:
+            return f"a newcomer's {self.bots}{where}"
+        return f"{self.bots} bots, {self.parallel_tables} parallel tables{where}"
 
 
 CASES = [
     Case("C", 1, 300),
+    Case("C", 1, 300, on_one_core=True),
+    Case("C", 1, 300, A_WORKER_A_CORE),
     Case("C", 16, 3000),
     Case("C", 128, 6000),
     Case("C", 128, 6000, A_WORKER_A_CORE),
     Case("Python", 1, 300),
     Case("Python", 128, 3000),
     Case("Python", 128, 3000, A_WORKER_A_CORE),
+    *[
+        case
+        for bots in NEWCOMERS
+        for tables in [4 if "argv" in bots else 12 if "thinks" in bots else 200]
+        for case in (Case(bots, 1, tables), Case(bots, 1, tables, on_one_core=True))
+    ],
 ]
 
 
@@ -106,7 +212,8 @@ async def played(
         watcher = Monitor()
         nursery.start_soon(watcher.run)
         house = BotPool(setup, stack, watcher)
-        await house.play(Job(fixture((bots[0].name, bots[1].name), 100)))  # start and warm up
+        warm_up = min(tables, 100)
+        await house.play(Job(fixture((bots[0].name, bots[1].name), warm_up)))
         started, computed = time.perf_counter(), time.process_time()
         record = await house.play(Job(fixture((bots[0].name, bots[1].name), tables)))
         decisions = sum(usage.questions for usage in record.usage.values())
@@ -132,20 +239,29 @@ async def played_by_all(
 
 
 async def pairs(level: Level, folder: Path) -> dict[str, tuple[BuiltBot, BuiltBot]]:
-    """Return two built bots in each language; the Python bots are written to the folder."""
+    """Return two built bots for each kind of bot whose language is installed; most are written to the folder."""
     folder.chmod(0o755)
-    written = []
-    for name, limit in LIMITS.items():
-        place = folder / name
-        place.mkdir()
-        (place / "bot.py").write_text(PYTHON.replace("LIMIT", str(limit)))
-        (place / "bot.toml").write_text(MANIFEST)
-        written.append(place)
-    places = {"C": [sample(name, "pazaak") for name in LIMITS], "Python": written}
-    built = {
-        language: [await build(load_submission(place), level) for place in two] for language, two in places.items()
-    }
-    return {language: (one, other) for language, (one, other) in built.items()}
+    sources = {"Python": ("bot.py", PYTHON, MANIFEST)}
+    for kind, (file, text) in NEWCOMERS.items():
+        protocol = "argv" if "argv" in kind else "lines"
+        sources[kind] = (file, text, f'game = "pazaak"\nprotocol = "{protocol}"\n')
+    built = {"C": [await build(load_submission(sample(name, "pazaak")), level) for name in LIMITS]}
+    for kind, (file, text, manifest) in sources.items():
+        if any(tool(program) is None for program in language_of(file).programs):
+            continue
+        built[kind] = []
+        for name, limit in LIMITS.items():
+            place = folder / kind.replace(" ", "_") / name
+            place.mkdir(parents=True)
+            (place / file).write_text(text.replace("LIMIT", str(limit)))
+            (place / "bot.toml").write_text(manifest)
+            built[kind].append(await build(load_submission(place), level))
+    return {kind: (one, other) for kind, (one, other) in built.items()}
+
+
+def language_of(file: str) -> Language:
+    """Return the language of a source file."""
+    return next(language for language in LANGUAGES.values() if Path(file).suffix in language.suffixes)
 
 
 async def main() -> None:
@@ -157,23 +273,28 @@ async def main() -> None:
     asked = parser.parse_args()
     reduce_gc()
     level = require_level(asked.level)
-    floors: list[float] = []
-    speeds: dict[Case, list[tuple[float, float]]] = {case: [] for case in CASES}
+    engine: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
-        bots = await pairs(level, Path(folder))
+        floors, bots = Floors(Path(folder)), await pairs(level, Path(folder))
+        speeds: dict[Case, list[tuple[float, float]]] = {case: [] for case in CASES if case.bots in bots}
         for _ in range(asked.rounds):
-            floors.append(bare(max(int(2000 * asked.part), 1)))
-            for case in CASES:
+            floors.measure(max(int(20_000 * asked.part), 100))
+            engine.append(bare(max(int(2000 * asked.part), 1)))
+            for case, results in speeds.items():
                 measure = played if case.workers else played_by_all
                 tables = max(int(case.tables * asked.part), 1)
-                speeds[case].append(await measure(bots[case.bots], level, case.parallel_tables, tables))
-    floor = median(floors)
-    print(f"level {level} · {asked.rounds} interleaved rounds, medians · {usable_cores()} cores\n")
-    print(f"{'':<42}{'decisions/s':>12}{'of the bare engine':>20}{'host CPU a decision':>22}")
-    print(f"{'the bare engine, one core':<42}{floor:>12,.0f}{'100 %':>20}{1e6 / floor:>19.2f} µs")
-    for case, measured in speeds.items():
-        speed, cpu = median(each[0] for each in measured), median(each[1] for each in measured)
-        print(f"{case!s:<42}{speed:>12,.0f}{f'{100 * speed / floor:.0f} %':>20}{cpu:>19.2f} µs")
+                with on_one_core() if case.on_one_core else contextlib.nullcontext():
+                    results.append(await measure(bots[case.bots], level, case.parallel_tables, tables))
+    floor = median(engine)
+    print(f"level {level} · {asked.rounds} interleaved rounds, medians · {usable_cores()} cores\n{floors.text()}\n")
+    print(f"{'':<50}{'decisions/s':>12}{'of the ping-pong':>18}{'of the bare engine':>20}{'host CPU a decision':>22}")
+    rows = {"the bare engine, one core": (floor, 1e6 / floor)} | {
+        str(case): (median(each[0] for each in measured), median(each[1] for each in measured))
+        for case, measured in speeds.items()
+    }
+    for name, (speed, cpu) in rows.items():
+        shares = f"{speed / floors.one_core:>18.3f}{f'{100 * speed / floor:.0f} %':>20}"
+        print(f"{name:<50}{speed:>12,.0f}{shares}{cpu:>19.2f} µs")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from host.report.html_file import report_of
+from host.report.offers import Quota
 from host.tournament.journal import reading
 from tests.browser import browser, games, missing
 
@@ -32,7 +33,7 @@ def league(folder: Path, count: int, tables: int) -> tuple[str, int]:
     games.begin(path, "pazaak", bots)
     games.add(path, games.fixtures("pazaak", "league", bots, tables))
     with reading(path) as journal:
-        return report_of(journal, 20)
+        return report_of(journal, Quota(20))
 
 
 def long_games(folder: Path) -> tuple[str, int]:
@@ -41,7 +42,7 @@ def long_games(folder: Path) -> tuple[str, int]:
     games.begin(path, "holdem", games.BOTS["holdem"])
     games.add(path, games.fixtures("holdem", "league", games.BOTS["holdem"], 20), games.patient)
     with reading(path) as journal:
-        return report_of(journal, 20)
+        return report_of(journal, Quota(20))
 
 
 def painted(driver: Any, page: Path) -> float:

@@ -15,12 +15,13 @@ from statistics import median
 
 import trio
 
-from host.backends.local import local_workers, usable_cores
+from host.backends.local import local_workers
 from host.cli.progress import Quiet
 from host.games import GAMES
 from host.games.engine import Table
 from host.inspect.recorded import RecordedFixture, load_fixture, seed_of
 from host.inspect.verify import verify
+from host.play.placement import usable_cores
 from host.sandbox.detect import require_level
 from host.sandbox.levels import DEFAULT_LEVEL
 from host.sandbox.limits import Limits

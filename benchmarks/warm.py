@@ -62,9 +62,9 @@ async def main() -> None:
             watcher = await stack.enter_async_context(running_monitor())
             for start, command in (("cold", ()), ("warm", bot.warm)):
                 sandbox = await stack.enter_async_context(
-                    sandboxed(require_level(DEFAULT_LEVEL), Home(Path(bot.folder)), LIMITS)
+                    sandboxed(require_level(DEFAULT_LEVEL), Home(Path(bot.folder), warm=bool(command)), LIMITS)
                 )
-                if not sandbox.warms:
+                if command and not sandbox.warms:
                     raise SystemExit("a warm start needs Landlock (ABI 6) here")
                 block = open_seat(bot._replace(warm=command), GAME, sandbox, 1, watcher)
                 seats[start] = await stack.enter_async_context(block)
