@@ -1,19 +1,29 @@
 # `make demo` and `make test` work on a fresh Debian or Ubuntu machine: each first installs whatever is missing.
 
-.PHONY: demo test test-long setup
+.PHONY: demo test test-as-user test-long test-toolchains setup
 
 demo: ## play a Blackjack tournament of the sample bots (after ^C, the same command continues)
+	@echo "demo: about half a minute of play; the first time also a few minutes of installing"
 	@tools/setup.sh .
 	@test -d demo || .venv/bin/croupier new demo --game cardshark --with-samples
 	@.venv/bin/croupier -C demo run
 
 test: ## run the tests (less than ten minutes on two cores)
+	@echo "test: up to ten minutes on two cores; the first time also a few minutes of installing"
 	@tools/setup.sh '.[test]'
 	@.venv/bin/python -m pytest
+
+test-as-user: ## run as an ordinary user, from root, the tests in which that matters (about two minutes)
+	@tools/setup.sh '.[test]'
+	@tests/as-user.sh
 
 test-long: ## run the long tests: all attacks, complete seasons
 	@tools/setup.sh '.[test]'
 	@.venv/bin/python -m pytest -m long
+
+test-toolchains: ## play bots in the languages whose toolchains are large (installs about 600 MB of packages)
+	@tools/setup.sh '.[test,toolchains]'
+	@.venv/bin/python -m pytest -m toolchains
 
 setup:
 	@tools/setup.sh .

@@ -1,14 +1,33 @@
 #!/bin/sh
 # Install whatever is missing: Debian or Ubuntu packages, a virtual environment in .venv, and croupier in it.
-# Ask no questions, and print one line for each step. Argument: the project as pip installs it ("." or ".[test]").
+# Ask no questions, print one line for each step, and every few seconds what the step is doing. Argument: the project as pip installs it ("." or ".[test]").
 set -eu
 cd "$(dirname "$0")/.."
 
 say() { echo "setup: $*"; }
 
+# Run a command whose output nobody wants to read. Every five seconds print its last line; print all of it if it fails.
+watched() {
+    log=$(mktemp)
+    (
+        seconds=0
+        while sleep 5 && kill -0 $$ 2>/dev/null; do # ends with this script
+            seconds=$((seconds + 5))
+            say "  $seconds s: $(tail -n 1 "$log" | tr -d '\r' | cut -c -80)"
+        done
+    ) &
+    ticker=$! code=0
+    "$@" >"$log" 2>&1 || code=$?
+    kill $ticker 2>/dev/null || true
+    [ $code = 0 ] || cat "$log"
+    rm -f "$log"
+    return $code
+}
+
 # Pairs of program:package. Only programs in /usr count, because sandboxes contain nothing else.
 wanted="bwrap:bubblewrap gcc:gcc g++:g++ javac:default-jdk-headless sbcl:sbcl make:make"
 case "${1:-.}" in *test*) wanted="$wanted ecl:ecl clisp:clisp chromium:chromium chromedriver:chromium-driver npm:npm" ;; esac
+case "${1:-.}" in *toolchains*) wanted="$wanted ruby:ruby php:php-cli lua:lua5.4 rustc:rustc go:golang-go ghc:ghc" ;; esac
 packages=""
 for pair in $wanted; do
     program=${pair%%:*}
@@ -26,9 +45,8 @@ for candidate in python3 python3.13 python3.12 python3.11; do
     fi
 done
 if [ -z "$python" ]; then
-    say "croupier needs Python 3.11 or newer, which this machine lacks; on Debian 12 or Ubuntu 24.04: apt install python3"
-    [ -n "$packages" ] || exit 1
-    packages="$packages python3"
+    say "Python 3.11 or newer is not here yet; installing it (Debian 12 and Ubuntu 24.04 have it as the package python3)"
+    case " $packages " in *" python3 "*) ;; *) packages="$packages python3" ;; esac
     python=python3
 fi
 [ -x .venv/bin/python ] || "$python" -c 'import ensurepip' 2>/dev/null || packages="$packages python3-venv"
@@ -40,19 +58,23 @@ if [ -n "$packages" ]; then
     fi
     root=""
     [ "$(id -u)" = 0 ] || root="sudo"
-    say "installing$packages"
-    $root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+    if [ -n "$root" ] && ! command -v sudo >/dev/null; then
+        say "these packages are missing, and there is no sudo; as root:  apt-get install$packages"
+        exit 1
+    fi
+    say "installing$packages (a few minutes)"
+    watched $root env DEBIAN_FRONTEND=noninteractive apt-get update
     # shellcheck disable=SC2086 # a list of words
-    $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null
+    watched $root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $packages
 fi
 
 if [ ! -x .venv/bin/python ]; then
     say "creating a virtual environment in .venv"
-    "$python" -m venv .venv
+    watched "$python" -m venv .venv
 fi
 stamp=.venv/installed-$(printf %s "${1:-.}" | tr -c 'a-z\n' _)
 if [ ! -e "$stamp" ] || [ pyproject.toml -nt "$stamp" ]; then
-    say "installing croupier into .venv"
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check -e "${1:-.}"
+    say "installing croupier and its Python packages into .venv (a minute or two)"
+    watched .venv/bin/python -m pip install --disable-pip-version-check --progress-bar off -e "${1:-.}"
     touch "$stamp"
 fi
