@@ -9,20 +9,27 @@ from typing import Any, NamedTuple, get_args, get_origin
 
 MAX_LINE_BYTES = 4096  # length of a question or an answer, without the line end
 
+MAX_TEXT = 1000  # characters of the text of a move; the casino shows texts up to this length
+
 # With 4096, a fifth of Pazaak's questions had a hand that was no longer in the cache. This many do not fit into the
 # processor's cache, but the frequent ones stay in it.
 MAX_CACHED_SPELLINGS = 1 << 15
 
 
 class Move(NamedTuple):
-    """A move of a bot: `Move("B", 15)` is written `B 15`."""
+    """A move of a bot: `Move("B", 15)` is written `B 15`, `Move("PASS", text="QS 2H")` is written `PASS QS 2H`.
+
+    `text` is for answers richer than a word and a number. It has only the bytes 0x20 to 0x7E, at most MAX_TEXT of them.
+    """
 
     verb: str
     n: int = 0
+    text: str = ""
 
     def __str__(self) -> str:
-        """Return the move as a bot writes it."""
-        return f"{self.verb} {self.n}" if self.n else self.verb
+        """Return the move as text: the parts that it has. `Grammar.spell` writes it as the bots of a game do."""
+        said = f"{self.verb} {self.n}" if self.n else self.verb
+        return f"{said} {self.text}" if self.text else said
 
 
 class FaultKind(StrEnum):
@@ -65,12 +72,42 @@ A field is an int, str, bool or None, or a tuple of these or of NamedTuples of t
 """
 
 
+class Range(NamedTuple):
+    """Whole numbers from `first` to `last`, both included: `3:7` on a line, `{"first": 3, "last": 7}` in JSON."""
+
+    first: int
+    last: int
+
+
+def ranges(numbers: Iterable[int]) -> tuple[Range, ...]:
+    """Return numbers as the fewest ranges, in ascending order. A view lists many legal moves in this way: `0:211,214:214`."""
+    found: list[Range] = []
+    for number in sorted(set(numbers)):
+        if found and found[-1].last == number - 1:
+            found[-1] = Range(found[-1].first, number)
+        else:
+            found.append(Range(number, number))
+    return tuple(found)
+
+
+def in_ranges(number: int, some: Iterable[Range]) -> bool:
+    """Return whether a number is in one of the ranges."""
+    return any(first <= number <= last for first, last in some)
+
+
 class Grammar(NamedTuple):
-    """How bots write a game's moves. `pattern` matches a whole trimmed answer; its groups are `verb` and `n`."""
+    """How bots write a game's moves. `pattern` matches a whole trimmed answer; its groups are `verb`, `n` and `text`."""
 
     pattern: re.Pattern[str]
     expected: str  # for messages: "H, S, D or B <chips>"
-    verb: str = ""  # the verb of a game whose moves are only numbers
+    verb: str = ""  # the verb of a game whose moves are only numbers, or only texts
+
+    def spell(self, move: Move) -> str:
+        """Return a move as the bots of this game write it."""
+        if move.verb != self.verb:
+            return str(move)
+        number = str(move.n) if move.n or not move.text else ""
+        return f"{number} {move.text}".strip(" ")
 
 
 class Protocol(NamedTuple):
@@ -203,7 +240,10 @@ def read_move(grammar: Grammar, line: bytes) -> Answer:
         return Fault(FaultKind.UNREADABLE)
     groups = match.groupdict()
     verb = (groups.get("verb") or grammar.verb).partition(" ")[0].upper()
-    return Move(verb, int(groups["n"]) if groups.get("n") else 0)
+    words = groups.get("text") or ""
+    if len(words) > MAX_TEXT:
+        return Fault(FaultKind.UNREADABLE)
+    return Move(verb, int(groups["n"]) if groups.get("n") else 0, words)
 
 
 NUMBERED_LINE = re.compile(rb"([1-9][0-9]{0,11}) (.*)", re.DOTALL)

@@ -26,6 +26,8 @@ async def open_backend(address: str, report: Callable[[str], None]) -> AsyncIter
         from host.backends.dask import cluster
     except ModuleNotFoundError as missing:
         message = f"a cluster needs the Python package {missing.name}, which is not installed"
-        raise UserError([Problem("S008", "", message, hint="pip install 'croupier[cluster]'")], 6) from missing
+        raise UserError(
+            [Problem("S008", "", message, hint="pip install '.[cluster]'   in a clone of croupier")], 6
+        ) from missing
     async with cluster(address, report) as backend:
         yield backend

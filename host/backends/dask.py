@@ -35,6 +35,7 @@ from host.backends.prepare_bots import PrepareRequest, PrepareResult
 from host.base.errors import Problem, UserError
 from host.games.engine import Game
 from host.play.custom_games import GameOrigin, origin, sources
+from host.play.placement import placement_request
 from host.play.records import WorkerSetup, encode
 from host.sandbox.levels import UNPROTECTED, Level
 from host.sandbox.limits import Limits
@@ -294,7 +295,8 @@ class Cluster:
             self._refuse(worker, result.problems)
             return
         own_setup = setup._replace(bots=result.bots, origin=result.origin)
-        await self._client.call(worker, dask_worker.begin, self._client.tournament, encode(own_setup))
+        request = placement_request(own_setup, worker.threads)
+        await self._client.call(worker, dask_worker.begin, self._client.tournament, encode(own_setup), request)
         connected = True
 
         async def play(job: bytes) -> bytes:

@@ -29,7 +29,7 @@ def version_problems(side: str, ours: Mapping[str, str], theirs: Mapping[str, st
     ]
     if not differing:
         return []
-    hint = "install the same croupier[cluster] on all machines, or run one image on all of them"
+    hint = "install the same croupier on all machines, or run one image on all of them"
     return [Problem(VERSION_MISMATCH, side, f"has {'; '.join(differing)}", hint=hint)]
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+import trio
 from distributed import get_worker
 
 import host
@@ -25,6 +26,7 @@ import protocols
 from host import __version__
 from host.backends.local import WORKER_EXIT_TIMEOUT_S, start_module
 from host.backends.prepare_bots import PrepareRequest, PrepareResult, encode_request
+from host.play.placement import PlacementRequest, choose_placement
 from host.play.records import encode
 from host.sandbox.detect import detect
 from host.sandbox.levels import Level
@@ -131,8 +133,12 @@ def ready(request: PrepareRequest) -> PrepareResult:
 class _LocalPool:
     """Worker processes that play one tournament on this machine; each is used by one thread at a time."""
 
-    def __init__(self, encoded_setup: bytes) -> None:
+    def __init__(self, encoded_setup: bytes, request: PlacementRequest) -> None:
         self._encoded_setup = encoded_setup
+        placement = trio.run(choose_placement, request)
+        # The cores of workers that have not been started; none if there are more workers than cores.
+        self._cores = [*placement.cores] if placement.workers == request.workers else []
+        self._cores_of = dict[subprocess.Popen[bytes], tuple[int, ...]]()
         self._idle: list[subprocess.Popen[bytes]] = []
         self._all: list[subprocess.Popen[bytes]] = []
         self._lock = threading.Lock()
@@ -153,6 +159,8 @@ class _LocalPool:
             reply = worker.stdout.readline()
         if not reply.endswith(b"\n"):
             _end([worker])
+            with self._lock:
+                self._cores += [cores] if (cores := self._cores_of.pop(worker)) else []
             return b""
         with self._lock:
             self._idle.append(worker)
@@ -169,7 +177,9 @@ class _LocalPool:
                 return None
             if self._idle:
                 return self._idle.pop()
-            worker = start_module("host.play.worker")
+            cores = self._cores.pop(0) if self._cores else ()
+            worker = start_module("host.play.worker", *map(str, cores))
+            self._cores_of[worker] = cores
             self._all.append(worker)
         assert worker.stdin is not None
         with contextlib.suppress(OSError):
@@ -215,10 +225,10 @@ def _stop_all() -> None:
 # plugin after its run was killed and would start it on new workers, and no teardown is called for a run that was killed.
 
 
-def begin(tournament: str, encoded_setup: bytes) -> None:
-    """Prepare to play a tournament with this setup."""
+def begin(tournament: str, encoded_setup: bytes, request: PlacementRequest) -> None:
+    """Prepare to play a tournament with this setup. Place the workers on the cores of this machine."""
     if tournament not in _pools or _pools[tournament].stopped:
-        _pools[tournament] = _LocalPool(encoded_setup)
+        _pools[tournament] = _LocalPool(encoded_setup, request)
 
 
 def play(tournament: str, job: bytes) -> bytes | None:

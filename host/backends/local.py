@@ -1,16 +1,19 @@
 """Run on this machine: N worker processes, each playing one fixture at a time."""
 
 import contextlib
+import math
 import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 
 import msgspec
 import trio
 
+from host.base.errors import Problem, UserError
+from host.play.placement import choose_placement, placement_request
 from host.play.records import Job, Record, WorkerSetup, encode
 
 MAX_LOST_WORKERS = 10
@@ -23,27 +26,33 @@ class WorkerFailed(Exception):
     """Raised when a worker reports a failure of croupier, or when one fixture has lost MAX_LOST_WORKERS workers."""
 
 
-def usable_cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
 PlayJob = Callable[[bytes], Awaitable[bytes]]
 """Sends an encoded job to a worker and returns the encoded record, or b"" when the worker is lost."""
 
 
 class FixtureQueue:
-    """Fixtures for the workers of one run; each worker takes the next one when it has finished the last one."""
+    """Fixtures for the workers of one run; each worker takes the next one when it has finished the last one.
+
+    At most `count` fixtures wait, so that no worker waits for the coordinator and the memory does not grow with the
+    number of fixtures.
+    """
 
     def __init__(self, on_lost: Callable[[str], None], words: str, count: int) -> None:
         self.words, self.count = words, count
         self._on_lost, self._lost = on_lost, Counter[str]()
-        self._put, self._jobs = trio.open_memory_channel[Job](100_000)
-        self._done, self._records = trio.open_memory_channel[Record](0)
+        self._room = trio.Semaphore(count)
+        self._put, self._jobs = trio.open_memory_channel[Job](math.inf)
+        self._done, self._records = trio.open_memory_channel[Record](math.inf)
 
     async def submit(self, job: Job) -> None:
-        """Add one fixture."""
-        await self._put.send(job)
+        """Add one fixture; wait while `count` fixtures wait for a worker."""
+        await self._room.acquire()
+        self._put.send_nowait(job)
+
+    @property
+    def has_result(self) -> bool:
+        """Whether `next_result` returns at once."""
+        return self._records.statistics().current_buffer_used > 0
 
     async def next_result(self) -> Record:
         """Return the next record, whichever fixture ends first."""
@@ -56,15 +65,18 @@ class FixtureQueue:
         """
         while True:
             job = await self._jobs.receive()
+            self._room.release()
             reply = await play(encode(job))
             if not reply:
                 break
-            await self._done.send(_decode_record(reply))
+            self._done.send_nowait(_decode_record(reply))
         path = job.fixture.path
         self._lost[path] += 1
         if self._lost[path] >= MAX_LOST_WORKERS:
             raise WorkerFailed(f"{MAX_LOST_WORKERS} workers in a row have died while playing {path}")
         self._on_lost(f"{worker} is lost; {path} is played again")
+        with contextlib.suppress(trio.WouldBlock):  # it may be one more than `count`: nobody else would requeue it
+            self._room.acquire_nowait()
         self._put.send_nowait(job)
 
 
@@ -72,23 +84,25 @@ class FixtureQueue:
 async def local_workers(
     setup: WorkerSetup, on_lost: Callable[[str], None], workers: int
 ) -> AsyncIterator[FixtureQueue]:
-    """Start workers, one per core if `workers` is 0. Leaving the block ends them and every bot.
+    """Start workers and place them on cores; if `workers` is 0, as many as there is room for.
+
+    Leaving the block ends them and every bot.
 
     Raise WorkerFailed when croupier itself fails.
     """
-    workers = workers or usable_cores()
-    queue = FixtureQueue(on_lost, f"{workers} worker{'s' if workers > 1 else ''}", workers)
+    placement = await choose_placement(placement_request(setup, workers))
+    queue = FixtureQueue(on_lost, str(placement), placement.workers)
     encoded_setup = encode(setup)
 
-    async def keep_running() -> None:
+    async def keep_running(cores: Sequence[int]) -> None:
         """Run one worker, and start another whenever it is lost."""
         while True:
-            async with _worker(encoded_setup) as play:
+            async with _worker(encoded_setup, cores) as play:
                 await queue.feed("a worker", play)
 
     async with trio.open_nursery() as nursery:
-        for _ in range(workers):
-            nursery.start_soon(keep_running)
+        for nth in range(placement.workers):
+            nursery.start_soon(keep_running, placement.cores_of(nth))
         yield queue
         nursery.cancel_scope.cancel()
 
@@ -100,14 +114,16 @@ def _decode_record(reply: bytes) -> Record:
         message = msgspec.json.decode(reply)
         if isinstance(message, dict) and "failed" in message:
             raise WorkerFailed(message["failed"]) from invalid
+        if isinstance(message, dict) and "refused" in message:
+            raise UserError([Problem(*each) for each in message["refused"]], message["exit_code"]) from invalid
         raise
 
 
-def start_module(module: str) -> subprocess.Popen[bytes]:
+def start_module(module: str, *arguments: str) -> subprocess.Popen[bytes]:
     """Start a Python module in its own session. ^C does not reach it; it ends when its standard input is closed."""
     root = str(Path(__file__).parents[2])
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", module],
+        [sys.executable, "-P", "-m", module, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
@@ -116,9 +132,9 @@ def start_module(module: str) -> subprocess.Popen[bytes]:
 
 
 @contextlib.asynccontextmanager
-async def _worker(encoded_setup: bytes) -> AsyncIterator[PlayJob]:
-    """Start one worker and send it the setup."""
-    process = start_module("host.play.worker")
+async def _worker(encoded_setup: bytes, cores: Sequence[int]) -> AsyncIterator[PlayJob]:
+    """Start one worker on some cores, or on every core if there are none, and send it the setup."""
+    process = start_module("host.play.worker", *map(str, cores))
     assert process.stdin is not None and process.stdout is not None
     stdin = trio.lowlevel.FdStream(os.dup(process.stdin.fileno()))
     stdout = trio.lowlevel.FdStream(os.dup(process.stdout.fileno()))

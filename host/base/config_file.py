@@ -17,6 +17,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar, Union, cast, get_args, g
 from host.base.errors import Problem, UserError
 from host.base.format import with_article
 from host.base.safe_text import one_line
+from host.base.system_errors import cure
 
 MAX_FILE_BYTES = 64 * 1024
 
@@ -41,25 +42,38 @@ def display_path(path: Path) -> str:
 
 
 def to_toml(value: object) -> str:
-    """Return a value as TOML, cut to 60 characters."""
+    """Return a value as TOML for a message, cut to 60 characters."""
+    text = whole_toml(value)
+    return one_line(text if len(text) <= 60 else text[:57] + "…")
+
+
+def whole_toml(value: object) -> str:
+    """Return a value as TOML, with its whole text."""
     match value:
         case bool():
-            text = "true" if value else "false"
+            return "true" if value else "false"
         case str():
-            text = json.dumps(value, ensure_ascii=False)
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
         case list() | tuple():
-            text = "[" + ", ".join(map(to_toml, value)) + "]"
+            return "[" + ", ".join(map(whole_toml, value)) + "]"
         case dict():
-            text = "{ " + ", ".join(f"{key} = {to_toml(inner)}" for key, inner in value.items()) + " }"
+            pairs = (f"{_toml_key(key)} = {whole_toml(inner)}" for key, inner in value.items())
+            return "{ " + ", ".join(pairs) + " }"
         case _:
-            text = str(value)
-    return one_line(text if len(text) <= 60 else text[:57] + "…")
+            return str(value)
+
+
+def _toml_key(key: object) -> str:
+    return str(key) if re.fullmatch("[A-Za-z0-9_-]+", str(key)) else whole_toml(str(key))
+
+
+MAX_WORD_CHARS = 200  # of a word that is compared with others; an untrusted author can write a long one
 
 
 def closest_match(word: str, words: Iterable[str]) -> str:
     """Return the most similar of the words; ignore case. Return "" if none is similar."""
     by_lower_case = {each.lower(): each for each in words}
-    matches = difflib.get_close_matches(word.lower(), by_lower_case, 1, 0.6)
+    matches = difflib.get_close_matches(word[:MAX_WORD_CHARS].lower(), by_lower_case, 1, 0.6)
     return by_lower_case[matches[0]] if matches else ""
 
 
@@ -90,12 +104,27 @@ def read_untrusted(path: Path) -> Toml:
     return _read(path, os.O_NOFOLLOW)
 
 
+def read_text(path: Path) -> str:
+    """Return a small text file. Raise UserError (exit code 3) if it is missing, too large or not UTF-8."""
+    name = display_path(path)
+    try:
+        return _content(path, name, 0).decode()
+    except UnicodeDecodeError:
+        raise UserError([Problem("C005", name, "is not UTF-8 text", hint="save the file as UTF-8")], 3) from None
+
+
 def _read(path: Path, flags: int) -> Toml:
     name = display_path(path)
+    return parse(_content(path, name, flags), name)
+
+
+def _content(path: Path, name: str, flags: int) -> bytes:
+    """Return the bytes of a regular file of at most MAX_FILE_BYTES."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags)
     except OSError as error:
-        raise UserError([Problem("C011", name, f"cannot be read: {error.strerror}")], 3) from None
+        hint = cure(error, str(path))
+        raise UserError([Problem("C011", name, f"cannot be read: {error.strerror}", hint=hint)], 3) from None
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -103,7 +132,7 @@ def _read(path: Path, flags: int) -> Toml:
         content = file.read(MAX_FILE_BYTES + 1)
     if len(content) > MAX_FILE_BYTES:
         raise UserError([Problem("C005", name, f"is larger than {MAX_FILE_BYTES // 1024} KiB")], 3)
-    return parse(content, name)
+    return content
 
 
 def parse(content: bytes, name: str) -> Toml:
@@ -268,20 +297,27 @@ class InvalidValue(ValueError):
 class ValueType(NamedTuple):
     """The type of a value in a file: `check` converts a raw value or raises InvalidValue; `schema` is its JSON schema.
 
+    `choices` returns the known values if they are names from a registry; `own` is the pattern of other valid names.
     It is used in `Annotated[int, integer(1, 9)]`. Models are dataclasses, so that pydantic, which takes 80 ms to import,
     is imported only when a file is read.
     """
 
     check: Callable[[Any], Any]
     schema: Mapping[str, Any]
+    choices: Callable[[], Iterable[str]] | None = None
+    own: str = ""
 
     def __get_pydantic_core_schema__(self, _source: object, _handler: object) -> Any:
         from pydantic_core import core_schema
 
         return core_schema.no_info_plain_validator_function(self.check)
 
-    def __get_pydantic_json_schema__(self, _core: object, _handler: object) -> Mapping[str, Any]:
-        return dict(self.schema)
+    def json_schema(self) -> dict[str, Any]:
+        """Return the JSON schema, with the names that are registered now."""
+        if self.choices is None:
+            return dict(self.schema)
+        known = {"enum": list(self.choices())}
+        return dict(self.schema) | ({"anyOf": [known, {"pattern": self.own}]} if self.own else known)
 
 
 def integer(minimum: int, maximum: int) -> ValueType:
@@ -306,7 +342,8 @@ def flag(value: Any) -> bool:
     return value
 
 
-Flag = Annotated[bool, ValueType(flag, {"type": "boolean"})]
+FLAG = ValueType(flag, {"type": "boolean"})
+Flag = Annotated[bool, FLAG]
 
 
 def plain_string(value: Any) -> str:
@@ -336,8 +373,15 @@ def matches(pattern: str, noun: str, hint: str = "") -> ValueType:
     return ValueType(check, {"type": "string", "pattern": f"^(?:{pattern})$"})
 
 
-def one_of(choices: Callable[[], Iterable[str]], noun: str) -> ValueType:
-    """Return the type of a string that is one of the choices; `choices` is called only when a file is read."""
+OWN_CODE = r"^[\w.]+:\w+$"
+"""The pattern of `package.module:NAME`, which names a value in the organiser's code."""
+
+
+def one_of(choices: Callable[[], Iterable[str]], noun: str, own: str = "") -> ValueType:
+    """Return the type of a string that is one of the choices; `choices` is called only when a file is read.
+
+    `own` is the pattern of other names that a file may contain and that are replaced before this check.
+    """
 
     def check(value: Any) -> str:
         words = list(choices())
@@ -346,7 +390,7 @@ def one_of(choices: Callable[[], Iterable[str]], noun: str) -> ValueType:
             raise InvalidValue("C008", f"is not {with_article(noun)}", hint)
         return str(value)
 
-    return ValueType(check, {"type": "string"})
+    return ValueType(check, {"type": "string"}, choices, own)
 
 
 # Checking a whole file against a model.

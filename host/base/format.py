@@ -28,6 +28,11 @@ def day(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
 
 
+def clock(seconds: float) -> str:
+    """Return a time in seconds since 1970 as a date and a time of day with seconds, in UTC."""
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(seconds))
+
+
 def with_article(noun: str) -> str:
     """Return a noun with its article: "a game", "an adapter"."""
     return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"

@@ -87,6 +87,8 @@ class LineReader:
         self.table_ids = table_ids
         self._protocol, self._grammar = protocol, grammar
         self._moves: dict[bytes, Move] = {}
+        self.whole_lines: dict[bytes, Move] = {}
+        """The cached moves by their lines with the line end: output that answers a single question and is nothing else."""
 
     def remembered(self, lines: Sequence[bytes]) -> list[Answer] | None:
         """Return the moves of lines if all are cached, else None. This costs 0.05 µs per line."""
@@ -109,6 +111,7 @@ class LineReader:
             return (Input.UNREADABLE if answer.ends_process else Input.ANSWERS), answer
         if not self.table_ids and len(self._moves) < MAX_REMEMBERED_LINES:
             self._moves[line] = answer
+            self.whole_lines[line + b"\n"] = answer
         return Input.ANSWERS, answer
 
 

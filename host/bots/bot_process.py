@@ -8,10 +8,10 @@ import trio
 from host.bots.deadline import DeadlinePolicy
 from host.bots.monitor import MonitoredSandbox
 from host.bots.stderr_log import StderrLog
-from host.bots.values import Batch, BatchResult, ProcessTotals
+from host.bots.values import Batch, BatchResult, HasQuestion, ProcessTotals
 from host.sandbox.launch import Sandbox
 from host.submissions.bot_spec import BuiltBot
-from protocols.wire import Grammar
+from protocols.wire import Grammar, Move
 
 
 class BotContext(NamedTuple):
@@ -53,6 +53,17 @@ class BotProcess(Protocol):
     """The way a seat asks its bot: one process for all questions, or one process per question."""
 
     stderr_log: StderrLog
+    is_timed: bool
+    """Whether the processor time of each answer at the first tables is wanted."""
+
+    wall: float
+    """Seconds until the last answer that `exchange` returned."""
+
+    cpu: float
+    """Seconds of processor time that it took, if measured."""
+
+    raw: bytes
+    """Its line, with the line end."""
 
     @property
     def totals(self) -> ProcessTotals:
@@ -61,6 +72,10 @@ class BotProcess(Protocol):
 
     def send(self, batch: Batch) -> PolledProcess | None:
         """Take the next batch. Return the process if it already has the questions, None if `finish` must start or prepare one."""
+        ...
+
+    def exchange(self, question: HasQuestion) -> Move | None:
+        """Ask one question. Return the move if it comes at once; if the result is None, call `finish`."""
         ...
 
     async def finish(self) -> BatchResult:

@@ -2,14 +2,19 @@
 
 import os
 import select
+import time
 from collections.abc import Sequence
 
 import trio
 
 from host.bots.batch_state import BatchState, LineReader, TableIds, Violation
+from host.bots.spin import SPIN, SPIN_S
 from host.bots.stderr_log import CHUNK, StderrLog, StderrPipe
 from host.bots.values import HasQuestion
 from protocols.wire import Answer, Fault, FaultKind, Protocol
+
+QUICK_MS = 1
+"""Milliseconds to wait for the answer to a single question before other tasks run. poll(2) counts in milliseconds."""
 
 
 class ChildProcess:
@@ -31,6 +36,8 @@ class ChildProcess:
         self.batch = BatchState(reader)
         self._poll = select.poll()
         self._poll.register(self.output, select.POLLIN)
+        self.poll = self._poll.poll
+        """Returns a list that is not empty if there is output to read, or its end. It waits at most the given ms."""
 
     def has_output(self) -> bool:
         """Return whether there is output to read, or its end."""
@@ -67,12 +74,40 @@ class ChildProcess:
             await trio.lowlevel.wait_writable(self._input)
             self._write(self.unsent)
 
+    def exchange(self, line: bytes) -> bytes | None:
+        """Write one question; return the output that comes within QUICK_MS, or None. `receive` has not seen it yet."""
+        try:
+            written = os.write(self._input, line)
+        except OSError:
+            written = 0
+        if written < len(line):
+            self._write(line[written:])
+            return None
+        if SPIN.pause:
+            SPIN.pause -= 1
+        elif self._spin():
+            return os.read(self.output, CHUNK)
+        return os.read(self.output, CHUNK) if self.poll(QUICK_MS) else None
+
+    def _spin(self) -> bool:
+        """Poll without sleeping. Return whether there is output to read, or its end."""
+        until = time.perf_counter() + SPIN_S
+        while time.perf_counter() < until:
+            if self.poll(0):
+                return True
+        SPIN.failed()
+        return False
+
     def read(self) -> tuple[Sequence[Answer], Sequence[bytes]]:
         """Read the available output; return the answers and their lines, and record a violation."""
         try:
             data = os.read(self.output, CHUNK)
         except BlockingIOError:
             return (), ()
+        return self.receive(data)
+
+    def receive(self, data: bytes) -> tuple[Sequence[Answer], Sequence[bytes]]:
+        """Return the answers in a piece of output and their lines, and record a violation."""
         answers, raws, self.violation = self.batch.receive(data)
         return answers, raws
 

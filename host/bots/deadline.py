@@ -2,12 +2,14 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from enum import Enum, auto
 from pathlib import Path
+from typing import NamedTuple
 
 from host.base.errors import HostFailure
+from host.bots.stall_sampler import StallSampler
 from host.sandbox.launch import Sandbox
 from host.sandbox.limits import PATIENCE, Limits
 from host.sandbox.process_tree import descendants
@@ -15,6 +17,7 @@ from host.sandbox.process_tree import descendants
 STALLED = 0.05  # a host that wakes up this many seconds after a deadline was itself delayed
 SHORTEST = 0.001  # minimum seconds until an extended deadline is checked again
 MOST_THREADS = 64  # whose waits are measured; a bot with more threads causes its own waits
+STALL_WORDS = ("blocked", "stopped from outside", "croupier paused", "throttled")  # the fields of Stalls
 LOOK = 0.02  # seconds after which waits are measured only for the report; most answers arrive earlier
 
 
@@ -25,7 +28,7 @@ class HostStall(HostFailure):
 class DeadlinePolicy:
     """Decides whether a late answer of one bot may still be accepted."""
 
-    def __init__(self, limits: Limits, sandbox: Sandbox, *, charged: bool) -> None:
+    def __init__(self, limits: Limits, samples: StallSampler, *, charged: bool) -> None:
         self.fair = limits.clock == "fair"
         self.stretch = PATIENCE if limits.clock == "cpu" else 1
         """The first deadline of an answer is this many times the time granted."""
@@ -36,18 +39,24 @@ class DeadlinePolicy:
         self.marks_after = 0.0 if self.fair else min(LOOK, limits.patience / 4)
         """Seconds after the question, or the previous answer, at which `start_counting` must be called."""
 
-        self._sandbox, self._charged = sandbox, charged
+        self.samples = samples
+        self._sandbox, self._charged = samples.sandbox, charged
         self._waits: RunQueueWaits | None = None
         self.waited = 0.0  # seconds, measured at the last missed deadline
+        self._computed_before = 0.0  # seconds of processor time of the sandbox when counting started
 
     def start_counting(self) -> None:
         """Measure waits from now on: an answer is slow, and the one before it has arrived."""
-        self.waited = 0.0
+        self.waited, self._computed_before = 0.0, self._computed()
         self._seen().start_counting()
+        self.samples.begin()
 
-    def look(self) -> None:
-        """Measure the wait since `start_counting`, or since the process started if that was not called."""
-        self.waited = self._seen().since()
+    def look(self) -> "list[ThreadTime]":
+        """Measure the waits since `start_counting`, or since the process started if that was not called."""
+        self.samples.sample()
+        threads = self._seen().since()
+        self.waited = max((thread.waited for thread in threads), default=0.0)
+        return threads
 
     def extension(self, granted: float, wall: float, late: float, computed: float) -> float:
         """Return the seconds that an answer may still take; 0 if it is late and the bot is to blame.
@@ -56,44 +65,63 @@ class DeadlinePolicy:
         `late` is the number of seconds between the deadline and the check. Raise HostStall if the machine was busy and
         the bot was not.
         """
-        waits = self._seen()
-        goes_on = self.fair and waits.go_on()  # first, so that a wait that ends in between is measured below
-        self.look()
+        threads = self.look()
         if self.fair:
-            due, patience = granted - (wall - self.waited), PATIENCE * granted - wall
-            if due <= 0 and not goes_on:
-                return 0.0
-            if patience > 0:
+            due, patience = granted - self._charged_time(threads, wall), PATIENCE * granted - wall
+            # The kernel counts a wait when it is over. One that is not over may be as long as the thread is ready.
+            unknown = [each._replace(waited=min(each.waited + each.ready, wall - each.ran)) for each in threads]
+            is_late = due <= 0 and self._charged_time(unknown, wall) >= granted
+            if patience > 0 and not is_late:
                 return max(min(due, patience), SHORTEST)
-            stalled = not self._crowded()
+            stalled = not is_late and not self._crowded()
         elif self.stretch > 1:
-            stalled = computed < granted and bool(waits.running("RD")) and not self._crowded()
+            stalled = computed < granted and bool(self._seen().running("RD")) and not self._crowded()
         else:
-            stalled = late > STALLED and computed < granted / 2 and bool(waits.running("RD"))
-        if stalled:
+            stalled = late > STALLED and computed < granted / 2 and bool(self._seen().running("RD"))
+        if stalled or self._has_stalled(granted, computed):
             self._stall(wall, late, computed)
         return 0.0
 
+    def _has_stalled(self, granted: float, computed: float) -> bool:
+        """Return whether the machine kept the bot from running for most of the time granted."""
+        return computed < granted / 2 < self.samples.stalls.total
+
+    def _charged_time(self, threads: "Sequence[ThreadTime]", wall: float) -> float:
+        """Return the seconds of an answer that a fair clock counts. The time in which a thread ran counts in any case."""
+        held = foreign_wait(threads, self._computed() - self._computed_before, self._cores)
+        return max(wall - max(held, 0.0), *(thread.ran for thread in threads), 0.0)
+
+    def _computed(self) -> float:
+        """Return the seconds of processor time of the sandbox so far; 0 without a control group, where no clock is fair."""
+        return self._sandbox.group.computed() if self._sandbox.group is not None else 0.0
+
+    @property
+    def _cores(self) -> int:
+        return len(os.sched_getaffinity(self._sandbox.pid))
+
     def _crowded(self) -> bool:
-        """Return whether more of its threads are ready to run than there are cores: then the bot causes its own waits."""
+        """Return whether more of its threads are ready to run than it has cores: then the bot causes its own waits."""
         would = 0
         for process in descendants(self._sandbox.pid):
             waits = RunQueueWaits(process.pid)
             would += len(waits.running())
             waits.close()
-        return would > len(os.sched_getaffinity(0))
+        return would > self._cores
 
     def raise_if_host_stalled(self, granted: float, wall: float, late: float, computed: float) -> None:
         """Raise HostStall if an answer was cut off because the machine was probably busy.
 
         With the fair clock the deadline has been extended as far as possible before this call.
         """
-        if self.fair or (late > STALLED and computed < granted / 2):
+        if self.fair or (late > STALLED and computed < granted / 2) or self._has_stalled(granted, computed):
             self._stall(wall, late, computed)
 
     def _stall(self, wall: float, late: float, computed: float) -> None:
         """Raise HostStall, unless there were so many that the bot is charged."""
-        words = f"no answer after {wall:.3f} s: computed {computed:.3f} s, waited {self.waited:.3f} s, host {late:.3f} s late"
+        words = f"no answer after {wall:.3f} s: computed {computed:.3f} s, waited {self.waited:.3f} s, "
+        sampled = zip(STALL_WORDS, self.samples.stalls, strict=True)
+        words += "".join(f"{what} {seconds:.3f} s, " for what, seconds in sampled if seconds)
+        words += f"host {late:.3f} s late"
         if not self._charged:
             raise HostStall(words)
 
@@ -107,7 +135,7 @@ class DeadlinePolicy:
 
     def forget(self) -> None:
         """Remove the process, and close its files."""
-        self.waited = 0.0
+        self.waited, self._computed_before = 0.0, self._computed()
         if self._waits is not None:
             self._waits.close()
             self._waits = None
@@ -148,9 +176,9 @@ class AnswerTimer:
         """Return the seconds spent waiting for a processor, measured at the last missed deadline."""
         return self._policy.waited
 
-    def start(self, granted: float) -> None:
-        """Start a batch. Its first answer is granted `granted` seconds."""
-        self.asked = self._last = time.perf_counter()
+    def start(self, asked: float, granted: float) -> None:
+        """Start a batch that is sent at the time `asked`. Its first answer is granted `granted` seconds."""
+        self.asked = self._last = asked
         self._granted = granted
         self._deadline = self.asked + granted * self._policy.stretch
 
@@ -196,15 +224,35 @@ class AnswerTimer:
         return Look.WAIT
 
 
+class ThreadTime(NamedTuple):
+    """Seconds that one thread has run, has waited for a processor, and has been ready to run until now at most."""
+
+    ran: float
+    waited: float
+    ready: float
+
+
+def foreign_wait(threads: Sequence[ThreadTime], computed: float, cores: int) -> float:
+    """Return the seconds that a bot has waited for a processor because of other programs. Pure.
+
+    It cannot be known which thread will answer, so the one counts that waited longest. While a thread waits, the bot's
+    other threads may run, and then the wait is the bot's own doing: all of the bot ran for `computed` seconds in total,
+    on `cores` cores.
+    """
+    return max((each.waited - max(computed - each.ran, 0.0) / cores for each in threads if each.waited), default=0.0)
+
+
 class RunQueueWaits:
-    """Measures how long a process has waited for a processor. Of its threads the one that waited longest counts."""
+    """Measures how long the threads of a process have run and have waited for a processor."""
 
     def __init__(self, process: int) -> None:
         self._process = process
         self._open: dict[str, int] = {}  # descriptors of /proc/PID/task/TID/schedstat, by thread
-        self._before: dict[str, float] = {}
-        self._seen: dict[str, tuple[int, ...]] = {}  # counters of threads ready to run at the last `go_on`
-        self._looked = 0.0
+        self._before: dict[str, tuple[int, ...]] = {}
+        self._looked = 0.0  # time of the last look
+        self._ready: dict[
+            str, tuple[tuple[int, ...], float]
+        ] = {}  # counters and time of threads ready at the last look
         self._threads = 0
 
     def start_counting(self) -> None:
@@ -212,24 +260,25 @@ class RunQueueWaits:
         with suppress(OSError):
             if os.stat(f"/proc/{self._process}/task").st_nlink != self._threads:  # noqa: PTH116 - half the time of Path
                 self._find()
-        self._before = {name: _read(each)[1] for name, each in self._open.items()}
+        self._before = {name: _read(each) for name, each in self._open.items()}
+        self._ready, self._looked = {}, 0.0
 
-    def since(self) -> float:
-        """Return the seconds waited since `start_counting`. For a newer thread, all its waits count."""
-        self._find()
-        return max((_read(each)[1] - self._before.get(name, 0) for name, each in self._open.items()), default=0) / 1e9
+    def since(self) -> list[ThreadTime]:
+        """Return the times of each thread since `start_counting`. For a newer thread, all its times count.
 
-    def go_on(self) -> bool:
-        """Return whether the process may be waiting now: the kernel counts a wait only when it is over.
-
-        It looks for a thread that is ready to run and whose counters have not changed since a check just before. Such a
-        thread either waits, or has run too briefly to be noticed: the kernel updates the counters every few
-        milliseconds.
+        A thread that has run since the last look has been ready since that look at most.
         """
-        before, looked = self._seen, self._looked
-        self._seen, self._looked = {name: _read(self._open[name]) for name in self.running()}, time.perf_counter()
-        recent = self._looked - looked < 2.5 * SHORTEST
-        return any(not recent or before.get(name, read) == read for name, read in self._seen.items())
+        self._find()
+        times, ready, now = list[ThreadTime](), dict[str, tuple[tuple[int, ...], float]](), time.perf_counter()
+        for name, each in self._open.items():
+            read, before = _read(each), self._before.get(name, (0, 0, 0))
+            if self._state(name) == "R":
+                known = self._ready.get(name)
+                ready[name] = known if known is not None and known[0] == read else (read, self._looked)
+            waits_since = ready[name][1] if name in ready else now
+            times.append(ThreadTime((read[0] - before[0]) / 1e9, (read[1] - before[1]) / 1e9, now - waits_since))
+        self._ready, self._looked = ready, now
+        return times
 
     def running(self, states: str = "R") -> list[str]:
         """Return the threads that are ready to run or running."""

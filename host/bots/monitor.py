@@ -12,6 +12,7 @@ import psutil
 import trio
 
 from host.bots.freezer import Freezer, FreezeState
+from host.bots.stall_sampler import StallSampler
 from host.sandbox.cgroup import Group
 from host.sandbox.launch import Sandbox
 from host.sandbox.process_tree import cpu_seconds as _computed
@@ -21,7 +22,6 @@ from protocols.wire import FaultKind
 PERIOD = 0.02  # seconds between two checks
 SOONEST = 0.002  # minimum seconds between two checks, for a bot that has little processor time left
 FOREVER = float("inf")
-CORES = len(os.sched_getaffinity(0))
 # Answers faster than this many seconds are not checked: no limit can be exceeded, and a check would cost more.
 INSTANT = 0.001
 RESIDENT = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s+(\d+) kB", re.MULTILINE)
@@ -44,6 +44,7 @@ class MonitoredSandbox:
     def __init__(self, sandbox: Sandbox, memory: int, bursts: Callable[[], bool], turns: Freezer) -> None:
         self.sandbox, self.memory, self._bursts = sandbox, memory, bursts
         self.turn = FreezeState(turns, sandbox.keeper, sandbox.group.computed if sandbox.group else None)
+        self.samples = StallSampler(sandbox)
         self.limit_exceeded: FaultKind | None = None
         self.peak = 0
         self.needs_recheck = False  # whether its memory is over the limit, unless its processes share memory
@@ -64,12 +65,16 @@ class MonitoredSandbox:
         """Set the seconds of processor time allowed from now on, and since the start of the process."""
         self._allowed, self._in_all, self._before = cpu, in_all, None
 
+    def count_cpu(self) -> None:
+        """Measure the processor time of the open questions from now on, unless it is being measured. An answer is slow."""
+
     def drag_on(self) -> None:
-        """Record that an answer is slow."""
+        """Record that an answer is slow, and that other tasks run while the host waits for it."""
+        self.count_cpu()
         self.turn.mark_slow()
 
     def computed(self) -> float:
-        """Return the seconds of processor time that the open questions have cost since `drag_on`."""
+        """Return the seconds of processor time that the open questions have cost since they were first checked."""
         if self._before is None:
             return 0.0
         return sum(map(_computed, descendants(self.sandbox.pid))) - self._before
@@ -92,6 +97,7 @@ class MonitoredSandbox:
         """
         self._allowed = self._in_all = FOREVER
         self.turn.end()
+        self.samples.end()
         return self.limit_exceeded
 
     def look(self) -> None:
@@ -99,6 +105,7 @@ class MonitoredSandbox:
         self.soon, self.needs_recheck = FOREVER, False
         if self.limit_exceeded is not None:
             return  # the process is dead, and the next one has not started
+        self.samples.look()
         breach = self._too_much()
         if breach is None and self._names() > MOST_NAMES:
             breach = FaultKind.MEMORY
@@ -166,6 +173,7 @@ class CgroupMonitored(MonitoredSandbox):
         self._group = group
         self._start: float | None = None  # processor time when the open questions were found to be slow
         self._killed, self._born = group.killed(), group.computed()
+        self._cores = len(os.sched_getaffinity(sandbox.pid))
 
     def new_process(self) -> None:
         """Reset the exceeded limit: everything is dead, and a new process is about to start."""
@@ -176,14 +184,13 @@ class CgroupMonitored(MonitoredSandbox):
         """Set the seconds allowed from now on, and in total. The counter is not read here, which keeps fast exchanges fast."""
         self._allowed, self._in_all, self._start = cpu, in_all, None
 
-    def drag_on(self) -> None:
-        """Record that an answer is slow. Only now is the processor time worth the microsecond to read it."""
-        super().drag_on()
+    def count_cpu(self) -> None:
+        """Measure the processor time of the open questions from now on. It was not worth the microsecond to read it before."""
         if self._start is None:
             self._start = self._group.computed()
 
     def computed(self) -> float:
-        """Return the seconds of processor time that the open questions have cost since `drag_on`."""
+        """Return the seconds of processor time that the open questions have cost since `count_cpu`."""
         return 0.0 if self._start is None else self._group.computed() - self._start
 
     def total(self) -> float:
@@ -191,7 +198,7 @@ class CgroupMonitored(MonitoredSandbox):
         return self._group.computed()
 
     def cost(self, _in_all: float) -> float:
-        """Return the seconds of processor time that the open questions have cost since `drag_on`."""
+        """Return the seconds of processor time that the open questions have cost since `count_cpu`."""
         return self.computed()
 
     def final_check(self, wall: float) -> FaultKind | None:
@@ -214,7 +221,7 @@ class CgroupMonitored(MonitoredSandbox):
             return None
         computed = self._group.computed()
         left = min(self._allowed - (computed - self._start), self._in_all - (computed - self._born))
-        self.soon = left / CORES
+        self.soon = left / self._cores
         return FaultKind.CPU if left < 0 else None
 
 

@@ -33,6 +33,8 @@ class OneShot:
         self._allowed = 0.0  # seconds of processor time for the question
         self._late = False  # whether the host has killed the process because the answer was late
         self._waited = 0.0
+        self.is_timed = True
+        self.wall, self.cpu, self.raw = 0.0, 0.0, b""
 
     @property
     def totals(self) -> ProcessTotals:
@@ -42,6 +44,10 @@ class OneShot:
     def send(self, batch: Batch) -> None:
         """Take the next batch. Return None: no process has been started for it yet."""
         self._questions = batch.questions
+
+    def exchange(self, question: HasQuestion) -> None:
+        """Take one question. Return None: `finish` starts a process for it."""
+        self._questions = (question,)
 
     async def finish(self) -> BatchResult:
         """Return the results of the batch, in order. After a fault the rest is not asked."""
@@ -70,6 +76,7 @@ class OneShot:
         self._monitored.set_cpu_budget(self._allowed)
         self._monitored.drag_on()
         self._policy.forget()
+        self._monitored.samples.begin()
         keeper = self._sandbox.keeper
         if keeper.warm and self._policy.fair:
             self._policy.start_counting()  # a process forked ahead may have waited before it is asked
@@ -94,12 +101,13 @@ class OneShot:
             ended.stderr,
             waited=self._waited,
             overhead=max(took - ended.wall, 0.0),
+            stalls=self._monitored.samples.stalls,
         )
 
     def _overdue(self, wall: float) -> float:
         """Return the seconds that an answer may still take. Kill the process if it is late."""
         try:
-            left = self._policy.extension(self._limits.move, wall, 0.0, 0.0)
+            left = self._policy.extension(self._limits.move, wall, 0.0, self._monitored.computed())
         except HostStall:
             return self._limits.move  # its keeper kills it at this moment, and reports that
         finally:

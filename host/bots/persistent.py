@@ -11,15 +11,17 @@ from host.bots.allowance import StartupAllowance, TableBudget
 from host.bots.batch_state import IDLE, WAITING, LineReader
 from host.bots.blame import Ending, fault_of
 from host.bots.bot_process import BotContext
-from host.bots.child_process import ChildProcess
+from host.bots.child_process import QUICK_MS, ChildProcess
 from host.bots.deadline import AnswerTimer, Look
+from host.bots.monitor import INSTANT
 from host.bots.process_control import ProcessControl
 from host.bots.stderr_log import StderrLog
 from host.bots.values import EVIDENCE, OVERSPENT, TIMED_TABLES, Batch, BatchResult, HasQuestion, Outcome, ProcessTotals
 from protocols import PROTOCOLS
-from protocols.wire import FaultKind
+from protocols.wire import Answer, FaultKind, Move
 
 ORDERLY_EXIT_S = 0.05  # seconds from closing the input of a process until it is killed
+ALONE_S = 0.004  # seconds to wait for the answer to a single question before other tasks run
 MAX_SELECTABLE = 1024  # select(2) works only for descriptors below this number
 
 
@@ -42,6 +44,17 @@ class PersistentProcess:
         self._result: BatchResult | None = None  # of the current batch; None until the batch is written to the process
         # Seconds of processor time before the batch; None if it is not measured for the batch.
         self._usage_before: float | None = None
+        # The process, if it is alive and idle and nothing but an answer can be expected of it; see `exchange`.
+        self._quick: ChildProcess | None = None
+        self._may_be_quick = bot.spec.lifetime != "table" and not (self._budget.is_limited or bot.spec.table_ids)
+        self._lines, self._whole_lines, self._turn = (
+            self._protocol.lines,
+            self._reader.whole_lines,
+            self._monitored.turn,
+        )
+        self.is_timed = True  # whether the processor time of single answers is still wanted
+        self.wall, self.cpu, self.raw = 0.0, 0.0, b""  # of the last answer that `exchange` returned
+        self._is_slow = False  # whether an answer of the batch has been slow
 
     @property
     def totals(self) -> ProcessTotals:
@@ -72,6 +85,69 @@ class PersistentProcess:
             return None
         self._write(child)
         return None if child.unsent or child.output >= MAX_SELECTABLE else self
+
+    def exchange(self, question: HasQuestion) -> Move | None:
+        """Ask one question. Return the move if it comes at once; if the result is None, call `finish`.
+
+        In the usual case, all that is done is one write, one wait and one read, and nothing is created that is needed
+        only later. All other cases go the way of a batch, from wherever they differ: `send`, `finish`.
+        """
+        child = self._quick
+        if (
+            child is None
+            or self._turn.used_before is not None
+            or self._turn.is_stopped
+            or self._monitored.limit_exceeded
+        ):
+            self._poll_batch(question)
+            return None
+        if child.poll(0):  # it has written before it was asked
+            self._questions = (question,)
+            return None
+        used = self._monitored.total() if self.is_timed and question.table <= TIMED_TABLES else None
+        asked = time.perf_counter()
+        child.stderr.log.table = question.table
+        data = child.exchange(self._lines((question.view,)))
+        now = time.perf_counter()
+        if data is not None and (move := self._whole_lines.get(data)) is not None and now - asked < INSTANT:
+            self.wall, self.raw = now - asked, data
+            if used is not None:
+                self.cpu = (self._monitored.total() or used) - used
+            self._turn.since = now
+            return move
+        self._questions = (question,)
+        self._open_batch(asked)
+        self._usage_before = used
+        child.batch.expect((0,))
+        if data is not None:
+            self._receive(child.receive(data), now)
+        self._wait_alone(child)
+        return None
+
+    def _wait_alone(self, child: ChildProcess) -> None:
+        """Wait for a slow answer without a turn for other tasks: a turn costs more than many an answer."""
+        until = self._timer.asked + ALONE_S
+        while child.batch.state is WAITING and not child.unsent:
+            self._begin_wait()
+            if self._timer.seconds_to_look() < ALONE_S or time.perf_counter() > until:
+                return
+            self._turn.look_at_others()
+            if child.poll(QUICK_MS):
+                self.read_available(time.perf_counter())
+
+    def _begin_wait(self) -> None:
+        """Start the measurements of a slow batch, unless they were started."""
+        if not self._is_slow:
+            self._is_slow = True
+            self._monitored.count_cpu()
+            self._timer.begin_wait()
+
+    def _poll_batch(self, question: HasQuestion) -> None:
+        """Send a batch of one question if that is possible now, and read the answer if it comes at once."""
+        if self.send(Batch((question,))) is not None and self._child is not None:
+            if self._child.poll(QUICK_MS):
+                self.read_available(time.perf_counter())
+            self._wait_alone(self._child)
 
     async def finish(self) -> BatchResult:
         """Return the results of the batch, in order. After a fault that ends the process the rest is not asked."""
@@ -118,21 +194,33 @@ class PersistentProcess:
 
     def _write(self, child: ChildProcess) -> None:
         """Write the batch to the process."""
+        # The processor time is read once per batch, and only at the first tables: each reading costs a microsecond.
+        self._open_batch(time.perf_counter())
+        if self.is_timed and self._questions[0].table <= TIMED_TABLES:
+            self._usage_before = self._monitored.total()
+        child.ask(self._questions)
+
+    def _open_batch(self, asked: float) -> None:
+        """Start the clocks of a batch that is written at the time `asked`."""
         questions = self._questions
         allowed = self._allowance.seconds() if self._allowance.is_open else 0.0
-        self._timer.start(self._limits.move + allowed)
-        self._monitored.turn.thaw()
+        self._timer.start(asked, self._limits.move + allowed)
+        self._turn.thaw()
         self._monitored.set_cpu_budget(self._computing * len(questions) + allowed, self._budget.left)
-        # The processor time is read once per batch, and only at the first tables: each reading costs a microsecond.
-        self._usage_before = self._monitored.total() if questions[0].table <= TIMED_TABLES else None
+        self._usage_before, self._is_slow = None, False
         self._result = BatchResult([], [], [], [])
-        child.ask(questions)
 
     def read_available(self, now: float) -> bool:
         """Read the output available at the time `now`; return whether that ends the batch."""
-        child, result = self._child, self._result
-        assert child is not None and result is not None, "a process is asked before its answers are read"
-        new_answers, new_raws = child.read()
+        child = self._child
+        assert child is not None, "a process is asked before its answers are read"
+        self._receive(child.read(), now)
+        return child.batch.state is not WAITING
+
+    def _receive(self, received: tuple[Sequence[Answer], Sequence[bytes]], now: float) -> None:
+        """Store answers and their lines, which were read at the time `now`."""
+        result, (new_answers, new_raws) = self._result, received
+        assert result is not None, "a process is asked before its answers are read"
         if new_answers:
             wall = self._timer.answered(now)
             if self._allowance.is_open:
@@ -143,7 +231,6 @@ class PersistentProcess:
             walls.append(wall)
             if len(new_answers) > 1:
                 walls += [0.0] * (len(new_answers) - 1)  # they arrived together with the first
-        return child.batch.state is not WAITING
 
     async def _wait(self, child: ChildProcess) -> None:
         """Wait for the answers that are due, each until its own deadline. An answer may come in several pieces."""
@@ -155,8 +242,8 @@ class PersistentProcess:
             helpers.cancel_scope.cancel()
 
     async def _wait_for_answers(self, child: ChildProcess) -> None:
+        self._begin_wait()
         self._monitored.drag_on()
-        self._timer.begin_wait()
         while True:
             with trio.move_on_after(self._timer.seconds_to_look()) as scope:
                 await trio.lowlevel.wait_readable(child.output)
@@ -177,7 +264,9 @@ class PersistentProcess:
                 if self._usage_before is not None and (usage := self._monitored.total()) is not None:
                     count = len(result.answers)
                     result.cpus.extend([(usage - self._usage_before) / count] * count)
-                self._monitored.turn.mark_idle()
+                self._turn.mark_idle()
+                if self._may_be_quick:
+                    self._quick = child
                 return result
             result.answers.pop()  # the last answer exceeded a limit
             result.walls.pop()
@@ -190,6 +279,7 @@ class PersistentProcess:
 
         Raise AmbiguousAnswers if it is unclear which question that is.
         """
+        self._quick = None
         self._raise_if_ambiguous(child)
         violation = child.violation
         assert violation is not None
@@ -202,7 +292,7 @@ class PersistentProcess:
         cpu = ended.cpu if unanswered else self._monitored.cost(ended.cpu)
         outcome = Outcome(fault, violation.raw[:EVIDENCE], wall, cpu, ended.words, child.stderr.tail())
         if fault.kind is FaultKind.TIMEOUT:
-            return outcome._replace(waited=waited, overhead=self._timer.overhead)
+            return outcome._replace(waited=waited, overhead=self._timer.overhead, stalls=self._monitored.samples.stalls)
         return outcome
 
     def stderr_tail(self, _table: int) -> bytes:
@@ -214,7 +304,7 @@ class PersistentProcess:
 
         Raise AmbiguousAnswers if it was asked several questions at once and has written more lines than that.
         """
-        child = self._child
+        child, self._quick = self._child, None
         if child is None or not child.is_open:
             await self._control.reap()
             return

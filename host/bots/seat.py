@@ -14,6 +14,8 @@ from host.bots.deadline import DeadlinePolicy, HostStall
 from host.bots.monitor import Monitor, unwrap_exception_group
 from host.bots.one_shot import OneShot
 from host.bots.persistent import ORDERLY_EXIT_S, PersistentProcess
+from host.bots.spin import SPIN
+from host.bots.stderr_log import StderrLog
 from host.bots.values import (
     BENCHING,
     EVIDENCE,
@@ -27,7 +29,7 @@ from host.bots.values import (
     Timing,
     Usage,
 )
-from host.games.engine import Game
+from host.games.engine import Game, new_tuple
 from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
 from host.sandbox.launch import Sandbox
 from host.submissions.bot_spec import BuiltBot
@@ -39,8 +41,6 @@ TIMED = 1000  # maximum number of decisions whose times are stored
 KEPT = 5  # pieces of evidence stored for each bot, kind of fault and fixture
 WALLS = 26  # buckets of answer times; 2^25 µs is more than half a minute
 POLL_FIRST_S = 0.0002  # time to poll before yielding to trio; waking a task costs a quarter of this
-# The seconds to poll for a single answer without sleeping. If none comes, that is not tried for this number of polls.
-SPIN_S, POLLS_WITHOUT_SPIN = 0.00005, 100
 
 
 class Seat:
@@ -57,7 +57,10 @@ class Seat:
         self.faults: Counter[str] = Counter()
         self.evidence: list[Evidence] = []
         self.times: list[Timing] = []
+        self._given: Sequence[tuple[Sequence[HasQuestion], BatchResult]] = ()  # the answers to the last batch
         self._slowest: Evidence | None = None
+        self._slowest_wall = -1.0
+        self._quick_walls: list[float] = []  # of answers to `ask_one` that have not been counted yet
         self._asked = 0  # questions asked so far
         self._wall = 0.0
         self._walls = [0] * WALLS
@@ -75,10 +78,28 @@ class Seat:
         """Return an answer to each question of a batch, in order. Raise HostFailure or AmbiguousAnswers as `ask_all` does."""
         return (await ask_all({self: batch}))[self]
 
+    def ask_one(self, question: HasQuestion) -> Answer | None:
+        """Ask one question. Return the answer if it comes at once; if the result is None, call `finish`."""
+        self._questions = (question,)
+        process = self._process
+        if process is None or self.benched:
+            return None
+        move = process.exchange(question)
+        if move is None:
+            return None
+        wall = process.wall
+        self._given = ()  # the process has its bytes
+        self._quick_walls.append(wall)
+        if wall > self._slowest_wall:
+            self._set_slowest(question, Outcome(move, process.raw.removesuffix(b"\n"), wall))
+        if process.is_timed and question.table <= TIMED_TABLES:
+            self._time(question, wall, process.cpu)
+        return move
+
     def send(self, batch: Batch) -> PolledProcess | None:
         """Start a batch (see `ask_all`). Return the process if it already has the questions."""
         for question, move in batch.illegal:
-            self._keep(question, Outcome(move, raw=str(move).encode()), FaultKind.ILLEGAL, "")
+            self._keep(question, self._outcome_at(question.table, move), FaultKind.ILLEGAL, "")
         self._questions = batch.questions
         return None if self.benched or self._process is None else self._process.send(batch)
 
@@ -86,6 +107,8 @@ class Seat:
         """Return the answers to the batch that was sent. After a fault that ends a process, ask the rest again."""
         questions = self._questions
         answers: list[Answer] = []
+        given = list[tuple[Sequence[HasQuestion], BatchResult]]()
+        self._given = given
         while len(answers) < len(questions):
             left = questions[len(answers) :] if answers else questions
             if self.benched or self._process is None:
@@ -97,6 +120,7 @@ class Seat:
                 result = await self._process.finish()
             except (HostFailure, KeeperOutOfMemory) as failure:
                 result = self._blame(failure, left)
+            given.append((left, result))
             self._record(left, result)
             answers += result.answers
             if result.failed is not None:
@@ -115,8 +139,22 @@ class Seat:
         self.benched = self.has_lost_sandbox = True
         return BatchResult([], [], [], [], Outcome(Fault(kind), ended=str(failure)))
 
+    def _outcome_at(self, table: int, move: Answer) -> Outcome:
+        """Return the outcome of the last question at a table. Its move has turned out to be illegal."""
+        process = self._process
+        if not self._given and process is not None:  # it was asked by `ask_one`
+            cpu = process.cpu if process.is_timed and table <= TIMED_TABLES else 0.0
+            return Outcome(move, process.raw.removesuffix(b"\n"), process.wall, cpu)
+        for questions, (answers, raws, walls, cpus, _) in self._given:
+            for nth, question in enumerate(questions[: len(answers)]):
+                if question.table == table:
+                    return Outcome(move, raws[nth], walls[nth], cpus[nth] if cpus else 0.0)
+        return Outcome(move)
+
     def usage(self) -> Usage:
         """Return the bot's usage in the fixture so far."""
+        quick, self._quick_walls = self._quick_walls, []
+        self._count_walls(quick)
         totals = self._process.totals if self._process is not None else ProcessTotals()
         return Usage(
             questions=self._asked,
@@ -139,19 +177,17 @@ class Seat:
         """Count the answers of a batch. It may have a hundred; few are a fault or the slowest, so it works on columns."""
         walls, count = result.walls, len(result.answers)
         waits = [wall for wall in walls if wall]  # all others arrived together with the answer before
-        self._asked += count
+        self._asked += count - len(waits)
         self._walls[0] += count - len(waits)
         if waits:
-            self._wall += sum(waits)
-            for wall in waits:
-                self._walls[min(int(wall * 1e6).bit_length(), WALLS - 1)] += 1
+            self._count_walls(waits)
             slowest = max(waits)
-            if self._slowest is None or slowest > self._slowest.wall:
+            if slowest > self._slowest_wall:
                 nth = walls.index(slowest)
                 outcome = Outcome(
                     result.answers[nth], result.raws[nth], slowest, result.cpus[nth] if result.cpus else 0.0
                 )
-                self._slowest = self._evidence(questions[nth], outcome, "slowest", "")
+                self._set_slowest(questions[nth], outcome)
         if count and questions[0].table <= TIMED_TABLES:  # questions are sorted by table
             for nth, question in enumerate(questions[:count]):
                 if question.table > TIMED_TABLES:
@@ -162,18 +198,29 @@ class Seat:
                 if isinstance(answer, Fault):
                     self._count_fault(question, Outcome(answer, raw, wall), answer)
 
+    def _count_walls(self, walls: Sequence[float]) -> None:
+        """Count answers that took these numbers of seconds."""
+        self._asked += len(walls)
+        self._wall += sum(walls)
+        for wall in walls:
+            self._walls[min(int(wall * 1e6).bit_length(), WALLS - 1)] += 1
+
+    def _set_slowest(self, question: HasQuestion, outcome: Outcome) -> None:
+        self._slowest, self._slowest_wall = self._evidence(question, outcome, "slowest", ""), outcome.wall
+
     def _time(self, question: HasQuestion, wall: float, cpu: float) -> None:
         if len(self.times) < TIMED:
-            self.times.append(Timing(question.table, question.number, round(wall * 1e6), round(cpu * 1e6)))
+            times = question.table, question.number, int(wall * 1e6 + 0.5), int(cpu * 1e6 + 0.5)
+            self.times.append(new_tuple(Timing, times))
+        elif self._process is not None:
+            self._process.is_timed = False
 
     def _record_outcome(self, question: HasQuestion, outcome: Outcome) -> None:
         if question.table <= TIMED_TABLES:
             self._time(question, outcome.wall, outcome.cpu)
-        self._asked += 1
-        self._wall += outcome.wall
-        self._walls[min(int(outcome.wall * 1e6).bit_length(), WALLS - 1)] += 1
-        if self._slowest is None or outcome.wall > self._slowest.wall:
-            self._slowest = self._evidence(question, outcome, "slowest", "")
+        self._count_walls([outcome.wall])
+        if outcome.wall > self._slowest_wall:
+            self._set_slowest(question, outcome)
         answer = outcome.answer
         if isinstance(answer, Fault):
             self._count_fault(question, outcome, answer)
@@ -210,6 +257,7 @@ class Seat:
             ended=outcome.ended,
             waited=outcome.waited,
             overhead=outcome.overhead,
+            stalls=outcome.stalls,
         )
 
 
@@ -260,35 +308,11 @@ async def _finish_together(seats: Sequence[Seat], answers: dict[Seat, list[Answe
             raise failures[seat]
 
 
-class _SpinPolicy:
-    """Decides whether to poll for a single answer without sleeping: waking an idle core takes longer than most answers.
-
-    If the bot has no core of its own, this never pays, so it is tried again only now and then.
-    """
-
-    def __init__(self) -> None:
-        self._pause = 0  # polls until the next attempt
-
-    def seconds(self) -> float:
-        """Return how long to poll without sleeping."""
-        if not self._pause:
-            return SPIN_S
-        self._pause -= 1
-        return 0.0
-
-    def failed(self) -> None:
-        """Record that no answer came while polling without sleeping."""
-        self._pause = POLLS_WITHOUT_SPIN
-
-
-_spin = _SpinPolicy()
-
-
 def _poll(processes: Collection[PolledProcess]) -> None:
     """Read answers that come at once. `finish` waits for the others."""
     waiting = {process.output: process for process in processes}
     now = time.perf_counter()
-    until, spun = now + POLL_FIRST_S, now + (_spin.seconds() if len(waiting) == 1 else 0.0)
+    until, spun = now + POLL_FIRST_S, now + (SPIN.seconds() if len(waiting) == 1 else 0.0)
     while waiting and now < until:
         spins = now < spun
         for output in select.select(waiting, (), (), 0 if spins else until - now)[0]:
@@ -296,7 +320,39 @@ def _poll(processes: Collection[PolledProcess]) -> None:
                 del waiting[output]
         now = time.perf_counter()
         if spins and waiting and now >= spun:
-            _spin.failed()
+            SPIN.failed()
+
+
+class _LostProcess:
+    """A bot for which no sandbox could be created. Its first question raises the failure, which its seat counts as a crash."""
+
+    wall, cpu, raw, is_timed = 0.0, 0.0, b"", False
+
+    def __init__(self, failure: HostFailure) -> None:
+        self._failure = failure
+        self.stderr_log, self.totals = StderrLog(), ProcessTotals()
+
+    def send(self, _batch: Batch) -> None:
+        """Take the next batch."""
+
+    def exchange(self, _question: HasQuestion) -> None:
+        """Return None, because `finish` reports the failure."""
+
+    async def finish(self) -> BatchResult:
+        """Raise the failure."""
+        raise self._failure
+
+    def stderr_tail(self, _table: int) -> bytes:
+        """Return b""."""
+        return b""
+
+    async def shut_down(self, _patience: float) -> None:
+        """Do nothing."""
+
+
+def lost_seat(bot: BuiltBot, failure: HostFailure) -> Seat:
+    """Return the seat of a bot for which no sandbox can be created: a crash at its first question, then it is benched."""
+    return Seat(bot, _LostProcess(failure), blamed=True)
 
 
 @contextlib.asynccontextmanager
@@ -332,7 +388,7 @@ async def open_process(
                     argv=bot.command(sandbox.keeper.warm),
                     env=dict(bot.env) | {"CROUPIER_SEED": str(seed)},
                     monitored=monitored,
-                    policy=DeadlinePolicy(bot.limits, sandbox, charged=blamed),
+                    policy=DeadlinePolicy(bot.limits, monitored.samples, charged=blamed),
                     nursery=nursery,
                 )
                 process = PersistentProcess(context) if PROTOCOLS[bot.spec.protocol].persistent else OneShot(context)

@@ -44,7 +44,8 @@ async def bot_sandbox(bot: BuiltBot, level: Level) -> AsyncIterator[BotSandbox]:
             files.callback(os.unlink, name)
             files.callback(os.close, descriptor)
             place = Path(name)
-        async with sandboxed(level, Home(Path(bot.folder), state=place, state_name=bot.spec.state), limits) as sandbox:
+        home = Home(Path(bot.folder), state=place, state_name=bot.spec.state, warm=bool(bot.warm))
+        async with sandboxed(level, home, limits) as sandbox:
             made = BotSandbox(sandbox, descriptor)
             made.write_state()
             yield made

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from host.bots.stall_sampler import Stalls
 from protocols.wire import Answer, Fault, FaultKind, View
 
 EVIDENCE = 2048
@@ -42,6 +43,7 @@ class Outcome(NamedTuple):
     stderr: bytes = b""
     waited: float = 0.0  # seconds of `wall` spent waiting for a processor, if it was late
     overhead: float = 0.0  # additional seconds that the host took
+    stalls: Stalls = Stalls()  # as sampled, if it was late
 
 
 class IllegalMove(NamedTuple):
@@ -106,6 +108,7 @@ class Evidence(NamedTuple):
     ended: str
     waited: float = 0.0  # seconds spent waiting for a processor, if it was late
     overhead: float = 0.0  # additional seconds that the host took
+    stalls: Stalls = Stalls()  # as sampled, if it was late
 
 
 class Timing(NamedTuple):

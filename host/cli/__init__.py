@@ -1,13 +1,16 @@
 """The entry point of `croupier`: global options, the table of commands, errors. A command's module is imported when it runs."""
 
+import contextlib
 import importlib
 import json
 import os
+import re
+import shlex
 import sys
 import tempfile
 import traceback
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -15,6 +18,8 @@ import click
 
 from host import __version__
 from host.base.errors import Problem, UserError
+from host.base.paths import cache_dir
+from host.base.system_errors import system_error
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -69,7 +74,7 @@ GROUPS: Mapping[str, Mapping[str, CommandEntry]] = {
 
 COMMANDS = {name: entry for commands in GROUPS.values() for name, entry in commands.items()}
 
-SCHEMA_NUMBERS = {"check": 2, "dry-run": 2}
+SCHEMA_NUMBERS = {"check": 2, "config": 2, "dry-run": 3}
 """The numbers of the JSON schemas that have changed; all others have number 1.
 
 While the number stays the same, keys are only added. A schema that loses a key, or changes its meaning, gets the next
@@ -99,7 +104,12 @@ class LazyGroup(click.Group):
             return None
         module = importlib.import_module(f"host.cli.{COMMANDS[cmd_name].module}")
         command = getattr(module, cmd_name)
-        return command if isinstance(command, click.Command) else None
+        if not isinstance(command, click.Command):
+            return None
+        from host.cli.examples import EXAMPLES
+
+        command.epilog = "\b\nExamples:\n" + "\n".join(f"  croupier {words}" for words in EXAMPLES[cmd_name])
+        return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Return the commands and options that start with `incomplete`, without importing a command."""
@@ -140,9 +150,13 @@ def group(ctx: click.Context, folder: str, as_json: bool, quiet: bool, verbose: 
         os.environ["NO_COLOR"] = "1"
     if color == "always":
         os.environ["FORCE_COLOR"] = "1"
+        os.environ.pop("NO_COLOR", None)
     path = Path(folder)
     if not path.is_dir() and ctx.invoked_subcommand != "new":
-        raise click.UsageError(f"-C {folder}: no such folder")
+        what = "is not a folder" if path.exists() else "no such folder"
+        hint = f"check the path; croupier new {shlex.quote(folder)} --game GAME creates a tournament there"
+        hint = f"-C {shlex.quote(str(path.parent))}" if path.exists() else hint
+        raise UserError([Problem("U001", "", f"-C {folder}: {what}", hint=hint)], 2)
     if (config := path / "croupier.toml").exists():
         from host.play import custom_games
         from host.tournament import custom_stages
@@ -153,7 +167,7 @@ def group(ctx: click.Context, folder: str, as_json: bool, quiet: bool, verbose: 
     if ctx.invoked_subcommand is None:
         from host.cli.overview import overview
 
-        print_result(ctx.obj, "here", overview(path))
+        print_result(ctx.obj, "here", overview(path).completed(lambda command: in_folder(command, folder)))
 
 
 class Result(Protocol):
@@ -183,6 +197,17 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
 
     near = difflib.get_close_matches(name, [*known], 1)
     return f"there is no {what} {name!r}" + (f"; did you mean {near[0]} ?" if near else "")
+
+
+MAX_LISTED_NAMES = 12
+
+
+def unknown_with_list(what: str, name: str, known: Iterable[str]) -> str:
+    """Return the message for an unknown name, with the most similar known name and a list of the known ones."""
+    names = [*known]
+    more = f" and {len(names) - MAX_LISTED_NAMES} more" if len(names) > MAX_LISTED_NAMES else ""
+    listed = f"{what}s here: {', '.join(names[:MAX_LISTED_NAMES])}{more}" if names else f"no {what}s are here"
+    return f"{unknown_name(what, name, names)}  ({listed})"
 
 
 def schema_of(name: str) -> dict[str, str]:
@@ -237,22 +262,53 @@ def _problem_json(problem: Problem) -> dict[str, Any]:
 
 def usage_error(error: click.ClickException) -> UserError:
     """Convert an error of click. Its own form has four lines, and they change with its version."""
-    message, near = error.format_message(), ""
+    message, near, example = error.format_message(), "", None
     if isinstance(error, click.NoSuchOption):
         near = next(iter(error.possibilities or ()), "")
         message = f"there is no option {error.option_name!r}" + (f"; did you mean {near} ?" if near else "")
     elif isinstance(error, click.MissingParameter) and error.param is not None:
         parameter = error.param
         name = parameter.human_readable_name if isinstance(parameter, click.Argument) else parameter.opts[-1]
-        message = f"{name} is missing"
+        message, example = f"{name} is missing", error.ctx.info_name if error.ctx else None
     command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "croupier"
-    return UserError([Problem("U001", "", message.removesuffix("."), hint=f"{command} --help")], error.exit_code)
+    hint = f"{command} --help" + (f"; for example  croupier {_example(example)}" if example else "")
+    return UserError([Problem("U001", "", message.removesuffix("."), hint=hint)], error.exit_code)
+
+
+def _example(command: str) -> str:
+    """Return the first example of a command."""
+    from host.cli.examples import EXAMPLES
+
+    return EXAMPLES[command][0]
 
 
 MAX_COLUMNS = 100  # of a message on a terminal
 
 GLOBAL_OPTIONS = {"-C": 1, "--json": 0, "-q": 0, "--quiet": 0, "-v": 0, "--verbose": 0, "--color": 1}
 """The global options, and the number of values of each."""
+
+
+WITHOUT_FOLDER = frozenset({"new", "init", "doctor", "games", "import", "explain", "completion", "version"})
+"""The commands that do not need the folder of a tournament."""
+
+NAMED_COMMAND = re.compile(rf"\bcroupier ({'|'.join(COMMANDS.keys() - WITHOUT_FOLDER)})\b(?! --help)")
+
+
+def in_folder(text: str, folder: str) -> str:
+    """Return a text whose commands work where the user stands: with -C and a folder that is not the current one."""
+    if Path(folder) == Path():
+        return text
+    return NAMED_COMMAND.sub(lambda found: f"croupier -C {shlex.quote(folder)} {found[1]}", text)
+
+
+def _with_folder(error: UserError, arguments: Sequence[str]) -> UserError:
+    """Return an error whose commands name the folder that the user gave."""
+    folder = ([folder for option, folder in pairwise(arguments) if option == "-C"] or ["."])[-1]
+    problems = [
+        problem._replace(message=in_folder(problem.message, folder), hint=in_folder(problem.hint, folder))
+        for problem in error.problems
+    ]
+    return UserError(problems, error.exit_code)
 
 
 def global_options_first(words: Sequence[str]) -> list[str]:
@@ -285,7 +341,7 @@ def main(words: Sequence[str] | None = None) -> None:
     except click.exceptions.Exit as ended:
         code = ended.exit_code
     except click.ClickException as error:
-        code = print_problems(usage_error(error), as_json)
+        code = print_problems(_with_folder(usage_error(error), arguments), as_json)
     except (click.Abort, KeyboardInterrupt):
         code = 130
     except SystemExit:  # click raises it when the reader of a pipe has gone: `croupier games | head -1`
@@ -296,19 +352,32 @@ def main(words: Sequence[str] | None = None) -> None:
         if isinstance(cause, KeyboardInterrupt):
             code = 130
         else:
-            known = cause if isinstance(cause, UserError) else internal_error(cause, {"-v", "--verbose"} & {*arguments})
-            code = print_problems(known, as_json)
+            known = cause if isinstance(cause, UserError) else system_error(cause, used_folders(arguments))
+            failed = known or internal_error(cause, {"-v", "--verbose"} & {*arguments})
+            code = print_problems(_with_folder(failed, arguments), as_json)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def used_folders(arguments: Sequence[str]) -> list[Path]:
+    """Return the folders in which a command writes: that of the tournament, and the cache."""
+    chosen = [Path(folder) for option, folder in pairwise(arguments) if option == "-C"]
+    with contextlib.suppress(OSError):
+        chosen.append(cache_dir())
+    return chosen or [Path()]
 
 
 def internal_error(cause: BaseException, verbose: Collection[str]) -> UserError:
     """Write the traceback of a bug to a file; return the error that names it. It must not look like a bot's fault."""
     trace = "".join(traceback.format_exception(cause))
-    with tempfile.NamedTemporaryFile("w", prefix="croupier-", suffix=".txt", delete=False) as report:
-        report.write(trace)
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="croupier-", suffix=".txt", delete=False) as report:
+            report.write(trace)
+        where = f"the report is {report.name}"
+    except OSError as failed:  # for example a full disk
+        where, verbose = f"no report could be written ({failed.strerror}); it is printed above", {"-v"}
     last_line = (str(cause).strip().splitlines() or [""])[-1][:300]
     message = f"internal error of croupier: {type(cause).__name__}: {last_line}"
-    return UserError([Problem("H001", "", message, trace if verbose else "", f"the report is {report.name}")], 70)
+    return UserError([Problem("H001", "", message, trace if verbose else "", where)], 70)
 
 
 def _cause_of(error: BaseException) -> BaseException:

@@ -1,14 +1,14 @@
 """The command `ask`: asks a bot a recorded question again; and bundles, which carry such a question elsewhere."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from host.cli import CliContext, options, print_result, unknown_name
-from host.cli.journals import journals_of
+from host.cli import CliContext, options, print_result, unknown_with_list
+from host.cli.journals import journal_of, journals_of
 from host.cli.output import write
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ class AskOptions(NamedTuple):
     no_limits: bool
     unsafe: bool
     journal: Path | None
+    stdin: Path | None
+    argv: bool
 
 
 class Wanted(NamedTuple):
@@ -60,6 +62,13 @@ class Questions(NamedTuple):
 )
 @click.option("--diff", "other", metavar="OTHER", help="ask this bot too; without a table: the last 1 000 questions")
 @click.option("--as", "asked_bot", metavar="NAME", help="ask what this bot was asked; default: the bot itself")
+@click.option(
+    *("--stdin", "stdin"),
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="ask nothing: write the bytes of the questions to FILE, for a debugger",
+)
+@click.option("--argv", is_flag=True, help="ask nothing: print the command that starts the bot with this question")
 @click.option("--no-limits", is_flag=True, help="allow a minute for each answer, and 8 GiB")
 @click.option("--unsafe", is_flag=True, help="play without a sandbox: only for bots you wrote yourself")
 @options.JOURNAL
@@ -69,7 +78,50 @@ def ask(context: CliContext, /, words: tuple[str, ...], **values: Any) -> None:
 
     The bot is asked alone. The time line shows CPU time, waiting for a core and sleeping.
     """
-    print_result(context, "ask", _asked(context, words, AskOptions(**values)))
+    chosen = AskOptions(**values)
+    by_hand = chosen.stdin is not None or chosen.argv
+    print_result(context, "ask", (_written_down if by_hand else _asked)(context, words, chosen))
+
+
+class QuestionByHand(NamedTuple):
+    """What to feed to a debugger."""
+
+    file: Path | None  # the bytes of standard input
+    size: int
+    commands: list[str]
+
+    def json(self) -> dict[str, Any]:
+        """Return what to feed to a debugger as JSON keys."""
+        return {"stdin": str(self.file) if self.file else None, "bytes": self.size, "commands": self.commands}
+
+    def text(self) -> Iterator[str]:
+        """Yield the commands; without --argv the name of the file."""
+        if self.file and not self.commands:
+            yield f"{self.file}  {self.size} bytes"
+        yield from self.commands
+
+
+def _written_down(context: CliContext, words: tuple[str, ...], chosen: AskOptions) -> QuestionByHand:
+    """Write the bytes of the questions to a file, or return the command lines, without asking the bot."""
+    from host.cli.common import level_in_force
+    from host.inspect.by_hand import command_lines, standard_input
+    from host.sandbox.levels import DEFAULT_LEVEL
+
+    wanted = _parse_words(words, chosen)
+    questions = _questions(context, wanted, chosen)
+    repro = questions.repros[0]
+    written = standard_input(repro)
+    if chosen.stdin is not None:
+        if not written:
+            raise click.UsageError(f"{repro.bot.name} is asked by arguments, not on standard input: use --argv")
+        write(chosen.stdin, written)
+    if not chosen.argv:
+        return QuestionByHand(chosen.stdin, len(written), [])
+    level = level_in_force(DEFAULT_LEVEL, chosen.unsafe)
+    spec = _spec(context, wanted.bot or repro.bot.name, repro.game, questions.sources)
+    file = str(chosen.stdin.absolute()) if chosen.stdin else "FILE"
+    commands = command_lines(repro, _built(spec, repro, level, chosen), file)
+    return QuestionByHand(chosen.stdin, len(written), commands)
 
 
 def _asked(context: CliContext, words: tuple[str, ...], chosen: AskOptions) -> "AskReport | Difference":
@@ -81,7 +133,7 @@ def _asked(context: CliContext, words: tuple[str, ...], chosen: AskOptions) -> "
     from host.inspect.reask import asked_by_both, reask
     from host.sandbox.levels import DEFAULT_LEVEL
 
-    wanted = _parse_words(context, words, chosen)
+    wanted = _parse_words(words, chosen)
     questions = _questions(context, wanted, chosen)
     repro = questions.repros[0]
     level = level_in_force(DEFAULT_LEVEL, chosen.unsafe)
@@ -94,23 +146,23 @@ def _asked(context: CliContext, words: tuple[str, ...], chosen: AskOptions) -> "
     return AskReport(repro=repro, bot=bots[0], level=level, rounds=rounds, limited=not chosen.no_limits)
 
 
-def _parse_words(context: CliContext, words: tuple[str, ...], chosen: AskOptions) -> Wanted:
+def _parse_words(words: tuple[str, ...], chosen: AskOptions) -> Wanted:
     """Return the bot and the question that the words of the command name."""
     if len(words) == 2 and chosen.worst:
-        raise click.UsageError(f"either --worst or {words[1]}")
+        raise click.UsageError(f"--worst chooses the question, and {words[1]} names one: leave out one of the two")
     if len(words) == 2:
         return Wanted(bot=words[0], where=words[1])
-    if len(words) == 1 and (FAULT.fullmatch(words[0]) or _is_file(context, words[0])):
+    if len(words) == 1 and (FAULT.fullmatch(words[0]) or _is_file(words[0])):
         if chosen.worst:
-            raise click.UsageError(f"either --worst or {words[0]}")
+            raise click.UsageError(f"--worst chooses the question, and {words[0]} names one: leave out one of the two")
         return Wanted(bot=None, where=words[0])
     if len(words) == 1 and (chosen.worst or chosen.other is not None):
         return Wanted(bot=words[0], where=None)
     raise click.UsageError("which bot, and which question? BOT TABLE:N, fault:ID, BOT --worst, or a bundle's FILE")
 
 
-def _is_file(context: CliContext, where: str) -> bool:
-    return where.endswith(BUNDLE) or (context.folder / where).is_file()
+def _is_file(where: str) -> bool:
+    return where.endswith(BUNDLE) or Path(where).is_file()
 
 
 def _questions(context: CliContext, wanted: Wanted, chosen: AskOptions) -> Questions:
@@ -118,15 +170,17 @@ def _questions(context: CliContext, wanted: Wanted, chosen: AskOptions) -> Quest
     from host.inspect.bundle import unpacked
     from host.tournament.journal import reading
 
-    if wanted.where is not None and _is_file(context, wanted.where):
-        return Questions([unpacked(context.folder / wanted.where)])
-    path, target = (context.folder / chosen.journal) if chosen.journal else journals_of(context)[0], None
-    if wanted.where is not None:
+    if wanted.where is not None and _is_file(wanted.where):
+        return Questions([unpacked(Path(wanted.where))])
+    target = None
+    if wanted.where is None:
+        path = journal_of(context, chosen.journal)
+    else:
         path, target = parse_target(context, chosen.journal, wanted.where)
     with reading(path) as journal:
         sources = {name: str(about.get("source", "")) for name, about in journal.bots().items()}
         if chosen.asked_bot is not None and chosen.asked_bot not in sources:
-            raise click.UsageError(unknown_name("bot", chosen.asked_bot, sources))
+            raise click.UsageError(unknown_with_list("bot", chosen.asked_bot, sources))
         own = wanted.bot
         if own is not None and own not in sources:
             own = _spec(context, own, journal.metadata()["game"], sources).name
@@ -138,7 +192,11 @@ def _questions(context: CliContext, wanted: Wanted, chosen: AskOptions) -> Quest
                 raise click.UsageError(f"{own} did not play: --as NAME chooses whose questions to ask ({names})")
         repros = _repros(journal, target, place, chosen)
     if not repros:
-        raise click.UsageError(f"{place or own} was not asked anything in {path}")
+        names = ", ".join(sources)
+        message = (
+            f"{place or own} was not asked anything in {path}: --as NAME asks it another bot's questions ({names})"
+        )
+        raise click.UsageError(message)
     return Questions(repros, sources)
 
 
@@ -164,7 +222,7 @@ def parse_target(context: CliContext, journal: Path | None, where: str) -> "tupl
     from host.inspect.repro import Target
     from host.tournament.journal import reading
 
-    journals = [context.folder / journal] if journal else journals_of(context)
+    journals = journals_of(context, journal)
     match = FAULT.fullmatch(where)
     if match is None:
         table, number = split(where)
@@ -181,7 +239,7 @@ def _spec(context: CliContext, word: str, game: str, sources: Mapping[str, str])
     from host.cli.bot_arguments import find_bots
 
     source = sources.get(word, "")
-    if source and Path(source).exists() and not (context.folder / word).exists():
+    if source and Path(source).exists() and not Path(word).exists():
         word = source
     (submission,) = find_bots(context, (word,), game).submissions
     return submission
@@ -211,13 +269,13 @@ def bundled(context: CliContext, export: Export) -> tuple[Path, int]:
     """Write a bundle; return its path and how many questions it holds. Raise UsageError if there is no such fault."""
     from host.inspect.bundle import packed
     from host.inspect.repro import repro_of, with_history
-    from host.report.export import refuse_secrets
+    from host.report.export import refuse_evidence
     from host.tournament.journal import reading
 
     path, target = parse_target(context, export.journal, _fault_or(context, export))
     with reading(path) as journal:
         if not export.spoilers:
-            refuse_secrets(journal, target.fixture)
+            refuse_evidence(journal, target.fixture)
         if not target.number:
             pieces = (piece for _, fixture, piece in journal.evidence(FAULTY) if fixture == target.fixture)
             piece = next((piece for piece in pieces if piece.table == target.nth + 1), None)
@@ -237,7 +295,7 @@ def _fault_or(context: CliContext, export: Export) -> str:
 
     if export.where not in (None, "last"):
         return str(export.where)
-    path = context.folder / export.journal if export.journal else journals_of(context)[0]
+    path = journal_of(context, export.journal)
     with reading(path) as journal:
         numbers = [number for number, _, _ in journal.evidence(FAULTY)]
     if not numbers:

@@ -52,9 +52,9 @@ class AskReport(NamedTuple):
         if one:
             yield from self._decision(first[0])
         else:
-            yield from _table(first)
+            yield from _table(first, self.bot.spec.game)
         if len(self.rounds) > 1:
-            yield from _repetition(self.rounds)
+            yield from _repetition(self.rounds, self.bot.spec.game)
 
     def _title(self) -> str:
         asked, before = self.repro.asked, len(self.repro.before)
@@ -95,10 +95,11 @@ class AskReport(NamedTuple):
         parts += [f"{_ms(went.unseen)} not seen"] if went.unseen > 0.0005 else []
         verdict = f" ← {went.verdict}" if went.verdict else ""
         yield f"  time     {_ms(reply.now.wall)} = {' + '.join(parts)}{verdict}"
-        yield f"  now      {spelled(reply.now.answer)}{_wrote(reply.now.raw)}"
-        then, piece = spelled(reply.then.answer), self.repro.evidence
+        yield f"  now      {spelled(reply.now.answer, self.bot.spec.game)}{_wrote(reply.now.raw)}"
+        then, piece = spelled(reply.then.answer, self.bot.spec.game), self.repro.evidence
         if piece is not None:
-            then += f"{_wrote(piece.raw)} after {_ms(piece.wall)}; {piece.ended or 'the process kept running'}"
+            after = f" after {_ms(piece.wall)}" if piece.wall else ""
+            then += f"{_wrote(piece.raw)}{after}; {piece.ended or 'the process kept running'}"
         yield f"  then     {then}{'' if reply.same else '   ≠'}"
         for line in _text(reply.now.stderr).splitlines()[-MAX_STDERR_LINES:]:
             yield f"  stderr   {line[:200]}"
@@ -115,14 +116,15 @@ class Difference(NamedTuple):
     def json(self) -> dict[str, Any]:
         """Return the differences as JSON has them."""
         one, other = self._names()
+        game = self.bots[0].spec.game
         rows = [
             {
                 "table": mine.then.table,
                 "number": mine.then.number,
                 "question": _question(mine, self.bots[0]),
-                one: spelled(mine.now.answer),
-                other: spelled(theirs.now.answer),
-                "then": spelled(mine.then.answer),
+                one: spelled(mine.now.answer, game),
+                other: spelled(theirs.now.answer, game),
+                "then": spelled(mine.then.answer, game),
             }
             for mine, theirs in differences(self.mine, self.theirs)
         ]
@@ -135,7 +137,8 @@ class Difference(NamedTuple):
         many = "question" if len(self.mine) == 1 else "questions"
         yield f"{len(differ)} of {len(self.mine)} {many} to {escape_control_chars(self.place)}: {one} and {other} differ"
         for mine, theirs in differ[:MAX_DIFFERENCES]:
-            answers = f"{one} {spelled(mine.now.answer)} · {other} {spelled(theirs.now.answer)}"
+            mine_said, theirs_said = (spelled(each.now.answer, self.bots[0].spec.game) for each in (mine, theirs))
+            answers = f"{one} {mine_said} · {other} {theirs_said}"
             yield f"  {_question(mine, self.bots[0])}  →  {answers}"
         if len(differ) > MAX_DIFFERENCES:
             yield f"  … and {len(differ) - MAX_DIFFERENCES} more: --json lists all"
@@ -151,8 +154,8 @@ def _row(round_number: int, reply: Reply, bot: BuiltBot) -> dict[str, Any]:
         "round": round_number,
         "number": reply.then.number,
         "question": _question(reply, bot),
-        "then": spelled(reply.then.answer),
-        "now": spelled(reply.now.answer),
+        "then": spelled(reply.then.answer, bot.spec.game),
+        "now": spelled(reply.now.answer, bot.spec.game),
         "same": reply.same,
         "wall_ms": round(reply.now.wall * 1000, 3),
         **{f"{part}_ms": round(seconds * 1000, 3) for part, seconds in went._asdict().items()},
@@ -166,18 +169,18 @@ def _row(round_number: int, reply: Reply, bot: BuiltBot) -> dict[str, Any]:
     }
 
 
-def _table(replies: Sequence[Reply]) -> Iterator[str]:
+def _table(replies: Sequence[Reply], game: str) -> Iterator[str]:
     for reply in replies:
         question = PROTOCOLS["argv"].lines((reply.then.view,)).decode().rstrip("\n")
-        differs = "" if reply.same else f"   ≠ then {spelled(reply.then.answer)}"
-        yield f"{reply.then.number:>5}  {escape_control_chars(question)}  →  {spelled(reply.now.answer)}{differs}"
+        differs = "" if reply.same else f"   ≠ then {spelled(reply.then.answer, game)}"
+        yield f"{reply.then.number:>5}  {escape_control_chars(question)}  →  {spelled(reply.now.answer, game)}{differs}"
     same = sum(reply.same for reply in replies)
     slowest = max(replies, key=lambda reply: reply.now.wall)
     yield f"{same} of {len(replies)} as then · slowest {_ms(slowest.now.wall)} at question {slowest.then.number}"
 
 
-def _repetition(rounds: Sequence[Sequence[Reply]]) -> Iterator[str]:
-    answers = Counter(" ".join(spelled(reply.now.answer) for reply in replies)[:60] for replies in rounds)
+def _repetition(rounds: Sequence[Sequence[Reply]], game: str) -> Iterator[str]:
+    answers = Counter(" ".join(spelled(reply.now.answer, game) for reply in replies)[:60] for replies in rounds)
     walls = sorted(max(reply.now.wall for reply in replies) for replies in rounds)
     always = "always the same" if len(answers) == 1 else f"{len(answers)} different"
     yield f"  {len(rounds)} times: {always}; " + " · ".join(f"{words} ×{n}" for words, n in answers.most_common(5))

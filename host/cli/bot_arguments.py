@@ -1,12 +1,13 @@
 """Finds the bots that a command line names: files, folders, bots of the tournament, and sample:NAME."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from host.base.paths import SAMPLE_PREFIX
-from host.cli import CliContext, unknown_name
+from host.cli import CliContext, unknown_name, unknown_with_list
 from host.cli.common import find_game
 from host.games.engine import Game
 from host.sandbox.limits import Limits
@@ -16,6 +17,9 @@ from host.submissions.sample_bots import sample
 
 if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
     from host.tournament.config import Tournament
+
+
+Loader = Callable[[Path, Limits], Submission]
 
 
 class GameAndBots(NamedTuple):
@@ -32,12 +36,17 @@ def tournament_here(context: CliContext) -> "Tournament | None":
     return load(context.folder) if (context.folder / "croupier.toml").exists() else None
 
 
-def find_bots(context: CliContext, names: Sequence[str], game: str | None = None) -> GameAndBots:
-    """Find bots by name, and their game. Raise UsageError for an unknown bot, or if the game is not clear."""
+def find_bots(
+    context: CliContext, names: Sequence[str], game: str | None = None, load: Loader = load_submission
+) -> GameAndBots:
+    """Find bots by name, and their game; `load` loads those that are paths.
+
+    Raise UsageError for an unknown bot, or if the game is not clear.
+    """
     if game:
-        find_game(game)
+        game = find_game(game).name
     tournament = tournament_here(context)
-    submissions = _Finder(context, tournament, game).find_all(names)
+    submissions = _Finder(context, tournament, game, load).find_all(names)
     declared = {each.spec.game for each in submissions if each.spec.game}
     chosen = game or (declared.pop() if len(declared) == 1 else None) or (tournament.game if tournament else None)
     if chosen is None:
@@ -50,8 +59,8 @@ def find_bots(context: CliContext, names: Sequence[str], game: str | None = None
 class _Finder:
     """Finds bots by name. Errors in the tournament's bots are raised only for bots that are named."""
 
-    def __init__(self, context: CliContext, tournament: "Tournament | None", game: str | None) -> None:
-        self._context, self._tournament = context, tournament
+    def __init__(self, context: CliContext, tournament: "Tournament | None", game: str | None, load: Loader) -> None:
+        self._context, self._tournament, self._load = context, tournament, load
         self._game = game or (tournament.game if tournament else None)
         self._limits = tournament.limits if tournament else Limits()
         self._entries: dict[str, Entry] | None = None
@@ -63,8 +72,8 @@ class _Finder:
         if name.startswith(SAMPLE_PREFIX):
             folder = sample(name, self._game)
             return load_submission(folder, self._limits).with_keys(game=folder.parent.name)
-        if (path := self._context.folder / name).exists():
-            return load_submission(path, self._limits)
+        if (path := Path(name)).exists():
+            return self._load(path, self._limits)
         if self._entries is None:
             tournament = self._tournament
             entries = tournament.entries(self._context.folder) if tournament else []
@@ -74,6 +83,7 @@ class _Finder:
             refuse_broken([entry])
             assert entry.submission is not None  # otherwise refuse_broken has raised
             return entry.submission
+        if self._entries:
+            raise click.UsageError(unknown_with_list("bot", name, self._entries))
         message = unknown_name("bot", name, self._entries)
-        syntax = "" if "did you mean" in message else "; a bot is a file, a folder, a name here, or sample:NAME"
-        raise click.UsageError(message + syntax)
+        raise click.UsageError(f"{message}; a bot is a file, a folder, a name here, or sample:NAME")

@@ -1,12 +1,12 @@
 """The command `check`: checks that bots build, start and answer correctly."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from host.base.errors import UserError
+from host.base.errors import Problem, UserError
 from host.cli import CliContext, completion, options, print_result
 
 if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
@@ -43,11 +43,16 @@ def check(context: CliContext, names: tuple[str, ...], game: str | None, check_a
 
 
 class Candidate(NamedTuple):
-    """A bot to check, and its game; an entry with problems may have no game."""
+    """A bot to check, and its game; an entry with problems may have no game.
+
+    `place` is its path for people. `original` changes a problem so that it names the submission instead of its copy.
+    """
 
     name: str
     entry: "Entry"
     game: "Game | None"
+    place: str = ""
+    original: "Callable[[Problem], Problem]" = lambda problem: problem
 
 
 class CheckResult(NamedTuple):
@@ -73,6 +78,10 @@ class CheckResult(NamedTuple):
         if self.under_load:
             yield "all bots at the same time, on a busy machine"
             yield from map(str, self.under_load)
+        if len(self.reports) > 1:
+            refused = [report.bot for report in self.reports if not report.accepted]
+            names = f": {', '.join(refused)}" if refused else ""
+            yield f"{len(self.reports) - len(refused)} of {len(self.reports)} bots accepted, {len(refused)} refused{names}"
 
 
 def check_bots(
@@ -92,13 +101,14 @@ def check_bots(
     limits = tournament.limits if tournament else Limits()
     reports: list[Report] = []
     accepted: list[tuple[BuiltBot, Game]] = []
-    for name, entry, game in candidates:
+    for candidate in candidates:
+        name, entry, game = candidate.name, candidate.entry, candidate.game
         if entry.problems or entry.submission is None or game is None:
             reports.append(Report(name, "cannot play", "", False, 0.0, (), entry.problems))
             continue
         rules = tournament.rules if tournament and tournament.game == game.name else None
-        report, bot = trio.run(check_bot, entry.submission, game, level, limits, rules, path_of(entry.submission))
-        reports.append(report)
+        report, bot = trio.run(check_bot, entry.submission, game, level, limits, rules, candidate.place)
+        reports.append(report._replace(problems=tuple(map(candidate.original, report.problems))))
         accepted += [(bot, game)] if bot is not None and report.accepted else []
     slowest = trio.run(under_load, accepted, level) if loaded else []
     lines = [line_under_load(bot, sample) for (bot, _), sample in zip(accepted, slowest, strict=False)]
@@ -106,28 +116,37 @@ def check_bots(
 
 
 def _all_candidates(context: CliContext, tournament: "Tournament | None") -> Iterator[Candidate]:
+    from host.base.config_file import display_path
     from host.cli.common import find_game
 
     assert tournament is not None
     for entry in tournament.entries(context.folder):
-        yield Candidate(entry.name, entry, find_game(tournament.game))
+        yield Candidate(entry.name, entry, find_game(tournament.game), display_path(entry.path))
 
 
 def _candidates(context: CliContext, names: Sequence[str], game: str | None) -> Iterator[Candidate]:
-    """Yield the bots of these names, also broken ones. Raise UserError for a bot that does not exist."""
-    from host.cli.bot_arguments import find_bots
-    from host.submissions.discovery import Entry
+    """Yield the bots of these names, also broken ones. Raise UserError for a bot that does not exist.
 
+    Bots that are named by a path are taken in as `add` does it.
+    """
+    from host.cli.bot_arguments import find_bots, tournament_here
+    from host.submissions.discovery import Entry
+    from host.submissions.intake import Intake
+
+    tournament = tournament_here(context)
+    wanted = game or (tournament.game if tournament else "")
     for name in names:
-        try:
-            found = find_bots(context, (name,), game)
-        except UserError as error:
-            if error.exit_code == 2:
-                raise
-            yield Candidate(name, Entry(Path(context.folder / name), None, tuple(error.problems)), None)
-            continue
-        (submission,) = found.submissions
-        yield Candidate(name, Entry(submission.folder, submission), found.game)
+        with Intake() as intake:
+            try:
+                found = find_bots(context, (name,), game, lambda path, limits: intake.load(path, limits, wanted))
+            except UserError as error:
+                if error.exit_code == 2:
+                    raise
+                yield Candidate(name, Entry(Path(name), None, tuple(error.problems)), None)
+                continue
+            (submission,) = found.submissions
+            place = name if intake.loaded else path_of(submission)
+            yield Candidate(name, Entry(submission.folder, submission), found.game, place, intake.original)
 
 
 def path_of(submission: "Submission") -> str:

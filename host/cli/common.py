@@ -1,7 +1,10 @@
 """Shared by several commands: find a game, a bot or a stage; choose the level; print standings."""
 
+import gc
+import json
 import shutil
 import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,24 +12,30 @@ import click
 
 from host.base.errors import Problem, UserError
 from host.base.paths import SAMPLE_PREFIX
-from host.cli import MAX_COLUMNS, CliContext, print_json, print_json_line, unknown_name
+from host.cli import MAX_COLUMNS, CliContext, print_json, print_json_line, unknown_name, unknown_with_list
 from host.games import GAMES
 from host.games.engine import Game
+from host.play.custom_games import LIBRARIES, load_game
 from host.sandbox.levels import UNPROTECTED, Level
-from host.submissions.discovery import Entry, load_submission
-from host.submissions.sample_bots import sample
 
 if TYPE_CHECKING:
     from host.play.records import Record
-    from host.tournament.config import Tournament
+    from host.submissions.discovery import Entry
+    from host.tournament.config import SkippedStage, Tournament
     from host.tournament.journal import Journal
     from host.tournament.stages.kind import StageConfig
+    from host.tournament.standings import RunResults, StageStandings
 
 NO_STANDINGS = "no fixture is finished yet, so there are no standings"
 
 
 def find_game(name: str) -> Game:
-    """Return a game by name. Raise UsageError for an unknown name, with the most similar one."""
+    """Return a game by name. Raise UsageError for an unknown name, with the most similar one.
+
+    A game of a library is named as in croupier.toml. Raise UserError (exit code 3) if it cannot be played.
+    """
+    if name.partition(":")[0] in LIBRARIES:
+        return load_game(name, Path.cwd())
     if name not in GAMES:
         raise click.UsageError(f"{unknown_name('game', name, GAMES)}  (games: {', '.join(GAMES)})")
     return GAMES[name]
@@ -42,26 +51,37 @@ def level_in_force(demanded: Level, unsafe: bool) -> Level:
     return require_level(demanded)
 
 
+def keep_everything() -> None:
+    """Switch off the garbage collector, for a command that reads a whole journal, prints and ends.
+
+    Its values live until the end. Looking at them again and again takes twice the time of decoding them.
+    """
+    gc.disable()
+
+
 def wrap_prose(text: str) -> str:
     """Wrap prose at the width of the terminal, at most MAX_COLUMNS."""
     width = min(MAX_COLUMNS, shutil.get_terminal_size((MAX_COLUMNS, 24)).columns)
     return "\n".join(textwrap.fill(line, width, break_long_words=False) for line in text.splitlines())
 
 
-def find_entries(tournament: "Tournament", folder: Path, names: tuple[str, ...]) -> list[Entry]:
+def find_entries(tournament: "Tournament", folder: Path, names: tuple[str, ...]) -> "list[Entry]":
     """Return the bots of a tournament, or those of these names, with their problems."""
     entries = tournament.entries(folder)
     known = {entry.path.stem: entry for entry in entries} | {entry.name: entry for entry in entries}
     return [find_entry(name, known, tournament) for name in names] if names else entries
 
 
-def find_entry(name: str, known: dict[str, Entry], tournament: "Tournament") -> Entry:
+def find_entry(name: str, known: "dict[str, Entry]", tournament: "Tournament") -> "Entry":
     """Return the bot of a name. Sample bots do not have to be in the tournament."""
+    from host.submissions.discovery import Entry, load_submission
+    from host.submissions.sample_bots import sample
+
     if name.startswith(SAMPLE_PREFIX):
         path = sample(name, tournament.game)
         return Entry(path, load_submission(path, tournament.limits))
     if name not in known:
-        raise click.UsageError(unknown_name("bot", name, known))
+        raise click.UsageError(unknown_with_list("bot", name, known))
     return known[name]
 
 
@@ -76,8 +96,17 @@ def find_stage(journal: "Journal", name: str | None) -> "StageConfig":
         )
     wanted = [stage for stage in stages if name in (None, stage.name)]
     if not wanted:
-        raise click.UsageError(unknown_name("stage", str(name), [stage.name for stage in stages]))
+        raise click.UsageError(unknown_with_list("stage", str(name), [stage.name for stage in stages]))
     return next((stage for stage in reversed(wanted) if journal.paths(stage.name)), wanted[0])
+
+
+def skipped_in(facts: Mapping[str, str]) -> "list[SkippedStage]":
+    """Return the stages that a run has skipped, because too few bots reached them."""
+    from host.tournament.config import SkippedStage
+    from host.tournament.stages import stages_of
+
+    skipped = [stage for stage in stages_of(facts) if facts.get(f"stage {stage.name}") == "skipped"]
+    return [SkippedStage(stage, len(json.loads(facts.get(f"field {stage.name}", "[]")))) for stage in skipped]
 
 
 class StageResults(NamedTuple):
@@ -88,6 +117,8 @@ class StageResults(NamedTuple):
     bots: dict[str, dict[str, Any]]
     records: list["Record"]
     facts_json: dict[str, Any]  # about the run and the stage
+    order: list[str]  # the bots of the stage, as the stage before has ranked them
+    standings: "StageStandings"
 
     @property
     def title(self) -> str:
@@ -103,57 +134,92 @@ def load_results(journal: "Journal", name: str | None, *, interrupted: bool = Fa
     """Return the results of a stage, by default of the last stage with results."""
     from host.inspect.recorded import known_seed
     from host.play.records import count_replays
-    from host.tournament.tournament_dir import committed_at
+    from host.tournament.standings import field_of
+    from host.tournament.tournament_dir import committed_at, seed_text
 
-    stage = find_stage(journal, name)
+    stage, run = find_stage(journal, name), run_results(journal)
     facts, bots = journal.metadata(), journal.bots()
     seed = known_seed(journal)  # None if its hash is not the one in the journal
-    records = [record for _, record in journal.records(stage.name)]
+    records = list(run.read(stage.name))
     facts_json = {
         "run": facts["name"],
         "game": facts["game"],
         "sandbox": facts["level"],
         "seed_sha256": facts["seed_sha256"],
         "committed": committed_at(facts),
-        "seed": seed.hex() if seed is not None and facts["state"] == "finished" else None,
+        "seed": seed_text(seed) if seed is not None and facts["state"] == "finished" else None,
         "state": facts["state"],
         "interrupted": interrupted,
         "stage": stage.name,
         "seal": journal.seal(stage.name) if facts.get(f"stage {stage.name}") == "finished" else None,
         "fixtures": len(records),
+        "skipped": [skipped.stage.name for skipped in skipped_in(facts)],
         **count_replays(records)._asdict(),
     }
-    return StageResults(stage, facts, bots, records, facts_json)
+    order = field_of(stage, facts, bots)
+    return StageResults(stage, facts, bots, records, facts_json, order, run.standings(stage.name))
+
+
+def run_results(journal: "Journal") -> "RunResults":
+    """Return the stages of a run. The records of each stage are read once, when they are needed."""
+    from functools import cache
+
+    from host.tournament.stages import stages_of
+    from host.tournament.standings import RunResults
+
+    facts = journal.metadata()
+
+    @cache
+    def read(name: str) -> list["Record"]:
+        return [record for _, record in journal.records(name)]
+
+    return RunResults(stages_of(facts), facts, journal.bots(), read)
 
 
 def print_standings(
     context: CliContext,
-    folder: Path,
+    path: Path,
     stage_name: str | None,
     *,
     as_csv: bool = False,
     interrupted: bool = False,
     on_one_line: bool = False,
 ) -> None:
-    """Print the standings of a stage, by default of the last stage with results."""
+    """Print the standings of a stage of a journal, by default of the last stage with results."""
     from host.base.safe_text import one_line
-    from host.report import terminal
+    from host.report import brackets, terminal
     from host.tournament.journal import reading
-    from host.tournament.standings import stage_standings
-    from host.tournament.tournament_dir import Folder
+    from host.tournament.stages import kind_of
+    from host.tournament.standings import as_counted_by
 
-    with reading(Folder(folder).journal) as journal:
+    with reading(path) as journal:
         results = load_results(journal, stage_name, interrupted=interrupted)
-    rows, sure, advice = stage_standings(results.stage, results.facts, results.records, results.bots)
+    (rows, sure, advice, so_far), kind = results.standings, kind_of(results.stage)
+    bracket = (
+        kind.bracket(results.stage, results.order, {record.path: record for record in results.records})
+        if kind.bracket
+        else ()
+    )
+    groups = kind.groups(as_counted_by(results.stage, results.records), ()) if kind.groups else ()
+    rounds = kind.rounds(results.records) if kind.rounds else ()
     if as_csv:
         terminal.write_csv(rows)
     elif context.json:
         show = print_json_line if on_one_line else print_json
         advised = [each._asdict() for each in advice]
-        show("standings", **results.facts_json, rows=terminal.json_rows(rows), sure=sure, advice=advised)
+        ways = {"so_far": so_far, "bracket": brackets.bracket_json(bracket), "groups": brackets.groups_json(groups)}
+        ways |= {"rounds": brackets.rounds_json(rounds)} if kind.rounds else {}
+        show("standings", **results.facts_json, rows=terminal.json_rows(rows), sure=sure, advice=advised, **ways)
     elif results.records:
-        terminal.print_standings(results.title, rows, sure, advice=advice)
+        terminal.print_standings(results.title, rows, [so_far, *sure] if so_far else sure, advice=advice)
+        for line in (*brackets.bracket_lines(bracket), *brackets.group_lines(groups)):
+            click.echo(line)
+        for line in brackets.round_lines(rounds) if context.verbose else ():
+            click.echo(line)
         for line in terminal.details(rows, advice) if context.verbose else ():
             click.echo(line)
     else:
         click.echo(f"{one_line(results.title)}\n{NO_STANDINGS}")
+    if not (as_csv or context.json):
+        for skipped in skipped_in(results.facts):
+            click.echo(str(skipped))

@@ -157,13 +157,15 @@ def run_compare(context: CliContext, new: str, old: str, chosen: CompareOptions)
     """Play the two bots against each other; return None if ^C came before the first result."""
     import trio
 
-    from host.backends.local import local_workers, usable_cores
+    from host.backends.local import local_workers
     from host.cli.bot_arguments import find_bots
     from host.cli.play import adhoc_journal, adhoc_rules
     from host.cli.progress import Quiet
+    from host.play.placement import usable_cores
     from host.tournament.adhoc import adhoc_session
     from host.tournament.comparison import run_comparison, sides
     from host.tournament.runner import interruptible
+    from host.tournament.tournament_dir import seed_text
 
     game = find_bots(context, (new, old), chosen.game).game
     found = find_bots(context, (new, old) * sides(game), game.name)
@@ -177,7 +179,7 @@ def run_compare(context: CliContext, new: str, old: str, chosen: CompareOptions)
             interruptible(view.say) as stop,
             adhoc_session(rules, journal, local_workers, chosen.workers or usable_cores(), view) as session,
         ):
-            seeds.append(session.seed.hex())
+            seeds.append(seed_text(session.seed))
             _warn_of_same_program(found, new, old)
             await run_comparison(session, game, chosen.max_tables, chosen.bounds, progress.report)
         return stop.scope.cancelled_caught

@@ -4,14 +4,19 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import click
 
 from host.base.errors import Problem, UserError
+from host.base.system_errors import file_problem
 from host.cli import CliContext, print_json
 
 IMAGE = "croupier:all"
+RUN = ("run", "--rm", "--use-aliases")
+"""The command of compose that plays. Unlike `up --exit-code-from`, it goes on if a worker is killed."""
+
 FILES = ("compose.yaml", "seccomp.json")
 BUILD = re.compile(r"^  build:\n(    .*\n)+", re.MULTILINE)
 
@@ -27,7 +32,8 @@ def shipped() -> Path:
 @click.option(
     "--workers",
     type=click.IntRange(1, 1024),
-    default=1,
+    default=2,
+    show_default=True,
     help="number of containers that play, one fixture at a time each",
 )
 @click.option("--force", is_flag=True, help="overwrite existing files")
@@ -48,17 +54,18 @@ def compose(context: CliContext, workers: int, force: bool, up: bool) -> None:
             paths[0].write_text(file_for(context.folder, workers))
             shutil.copyfile(shipped() / FILES[1], paths[1])
         except OSError as error:
-            raise UserError([Problem("R013", str(paths[0]), f"cannot be written: {error.strerror}")], 3) from error
+            raise UserError([file_problem("written", paths[0], error)], 3) from error
     if up:
         require_docker()
         os.chdir(context.folder)  # version 1 of compose looks for the profile in the current folder
-        command = [*program(), "up", "--exit-code-from", "tournament"]
+        no_terminal = [] if sys.stdin.isatty() and sys.stdout.isatty() else ["-T"]
+        command = [*program(), *RUN, *no_terminal, "tournament"]
         os.execvp(command[0], command)
     if context.json:
         print_json("compose", files=[str(path) for path in paths], workers=workers)
         return
     click.echo(f"{paths[0]}: {workers} worker{'' if workers == 1 else 's'}, level {CONTAINER_LEVEL} by {paths[1].name}")
-    click.echo(f"  cd {context.folder.resolve()} && docker compose up --exit-code-from tournament")
+    click.echo(f"  cd {context.folder.resolve()} && {' '.join(['docker', 'compose', *RUN, 'tournament'])}")
 
 
 def file_for(folder: Path, workers: int) -> str:
@@ -71,7 +78,7 @@ def file_for(folder: Path, workers: int) -> str:
     for name, value in values.items():
         text = re.sub(rf"\$\{{{name}:-[^}}]*\}}", value, text)
     _, rest = text.split("x-common:", 1)
-    head = "# Written by croupier compose. From this folder:  docker compose up --exit-code-from tournament\n"
+    head = "# Written by croupier compose. From this folder:  docker compose {' '.join(RUN)} tournament\n"
     return f"{head}x-common:{rest}"
 
 

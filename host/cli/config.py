@@ -6,7 +6,9 @@ from typing import Any
 import click
 
 from host.base.errors import Problem, UserError
-from host.cli import CliContext, group, print_json
+from host.cli import CliContext, group, in_folder, print_json
+
+SCHEMA_OF = ("croupier.toml", "bot.toml")
 
 
 @click.command()
@@ -30,47 +32,81 @@ def completion(context: CliContext, shell: str) -> None:
 
 
 @click.command()
-@click.argument("what", type=click.Choice(["show", "schema", "check"]), default="show")
+@click.argument("what", type=click.Choice(["show", "check", "schema", "reference"]), default="show")
+@click.argument("file", type=click.Choice(SCHEMA_OF), default=SCHEMA_OF[0])
 @click.pass_obj
-def config(context: CliContext, what: str) -> None:
-    """Print croupier.toml with all default values (show), its JSON schema (schema), or whether it is valid (check)."""
+def config(context: CliContext, what: str, file: str) -> None:
+    """Print croupier.toml with all default values (show), or whether it is valid (check).
+
+    `check` refuses what `run` refuses before it builds a bot; it does not build the bots.
+    `schema` prints the JSON schema of croupier.toml or of bot.toml, and `reference` a page with every key of both.
+    """
     if what == "schema":
-        from pydantic import TypeAdapter
-
-        from host.tournament.config import config_model
-
-        shape = TypeAdapter(config_model()).json_schema()
-        if context.json:
-            print_json("config", schema_of="croupier.toml", shape=shape)
-        else:
-            click.echo(json.dumps(shape, indent=1))
+        _print_schema(context, file)
         return
-    from host.tournament.config import load
-    from host.tournament.config_diff import canonical
-
-    tournament = load(context.folder)
-    bots = [submission.name for submission in tournament.submissions(context.folder)]
-    settings = canonical(tournament) | {"name": tournament.name, "bots": bots}
-    settings["rules"] = {key: value for key, value in settings["rules"].items() if not isinstance(value, list)}
-    settings["sandbox"] = settings["sandbox"] | {"level": tournament.level}
-    settings["run"] = settings["run"] | {"workers": tournament.workers or "auto"}
-    if context.json:
-        warnings = [str(warning) for warning in tournament.warnings]
-        print_json("config", path=str(tournament.path), right=True, warnings=warnings, settings=settings)
+    if what == "reference":
+        _print_reference(context)
         return
     if what == "check":
-        for warning in tournament.warnings:
-            click.echo("WARNING  " + str(warning).removeprefix("error"), err=True)
-        count = f"{len(tournament.stages)} stage{'' if len(tournament.stages) == 1 else 's'}"
-        click.echo(f"{tournament.path} is valid: {tournament.name}, {tournament.game}, {len(bots)} bots, {count}")
+        _check(context)
         return
-    for line in describe_setting(settings):
+    from host.tournament.config import load
+    from host.tournament.config_diff import settings_of
+
+    tournament = load(context.folder)
+    if context.json:
+        warnings = [str(warning) for warning in tournament.warnings]
+        facts = settings_of(tournament)
+        print_json("config", path=str(tournament.path), right=True, warnings=warnings, settings=facts)
+        return
+    for line in describe_setting(settings_of(tournament)):
         click.echo(line)
+
+
+def _check(context: CliContext) -> None:
+    """Print whether the tournament can be run. Raise UserError for whatever `run` would refuse before it builds a bot."""
+    from host.tournament.config_diff import settings_of
+    from host.tournament.disqualification import rule
+    from host.tournament.runner import check_playable
+
+    warnings: list[str] = []
+    tournament, _, submissions = check_playable(context.folder, warnings.append)
+    if context.json:
+        facts = settings_of(tournament)
+        print_json("config", path=str(tournament.path), right=True, warnings=warnings, settings=facts)
+        return
+    for warning in warnings:
+        click.echo(warning, err=True)
+    count = f"{len(tournament.stages)} stage{'' if len(tournament.stages) == 1 else 's'}"
+    about = f"{tournament.name}, {tournament.game}, {len(submissions)} bots, {count}"
+    click.echo(f"{tournament.path} is valid: {about}")
+    if tournament.max_faults:
+        click.echo(rule(tournament.max_faults))
+    click.echo(in_folder("the bots were not built: croupier build builds them", str(context.folder)))
+
+
+def _print_schema(context: CliContext, file: str) -> None:
+    from host.tournament.config_reference import SCHEMAS
+
+    shape = SCHEMAS[file]()
+    if context.json:
+        print_json("config", schema_of=file, shape=shape)
+    else:
+        click.echo(json.dumps(shape, indent=1, ensure_ascii=False))
+
+
+def _print_reference(context: CliContext) -> None:
+    from host.tournament.config_reference import page
+
+    if context.json:
+        print_json("config", page=page())
+    else:
+        click.echo(page(), nl=False)
 
 
 def describe_setting(settings: dict[str, Any]) -> list[str]:
     """Return settings as lines of a croupier.toml. The keys outside of tables come first."""
-    from host.base.config_file import to_toml
+    from host.base.config_file import whole_toml as to_toml
 
     lines = [f"{key} = {to_toml(value)}" for key, value in settings.items() if not is_table(value)]
     for key, value in settings.items():

@@ -167,17 +167,17 @@ class MachineReport(NamedTuple):
             for language in complete
         ]
         yield f"languages {' · '.join(names)}"
-        for language in self.languages:
-            if language.missing:
-                yield f"missing   {language.name}: {', '.join(language.missing)}      apt install {language.package}"
+        if lacking := [language for language in self.languages if language.missing]:
+            wanted = " ".join(dict.fromkeys(" ".join(language.package for language in lacking).split()))
+            yield f"missing   {', '.join(language.name for language in lacking)}      apt install {wanted}"
 
 
 def diagnose_machine() -> MachineReport:
     """Measure what this machine provides; with a sandbox this takes about a second."""
     import trio
 
-    from host.backends.local import usable_cores
     from host.cli.clock_benchmark import measure_clocks
+    from host.play.placement import usable_cores
     from host.sandbox.detect import clock_problem, detect, randomizes_pids
     from host.sandbox.limits import CLOCKS
 

@@ -1,13 +1,15 @@
 """Prints what a run will play, and how long it will take."""
 
 from collections.abc import Iterator
+from math import ceil, floor
 
 import click
 
 from host.base.format import thousands
 from host.base.safe_text import escape_control_chars, one_line
-from host.cli import CliContext, print_json
+from host.cli import CliContext, in_folder, print_json
 from host.cli.progress import duration
+from host.tournament.disqualification import rule
 from host.tournament.estimate import Forecast, StageEstimate
 
 MAX_MEETINGS = 8  # lines of a stage; -v prints all
@@ -22,24 +24,28 @@ def print_estimate(context: CliContext, forecast: Forecast) -> None:
             game=forecast.game,
             sandbox=forecast.level,
             workers=forecast.workers,
-            seconds=round(forecast.seconds, 3),
+            seconds=forecast.seconds._asdict() if forecast.seconds else None,
             at_least=is_lower_bound(forecast),
-            trial=forecast.cost._asdict() if forecast.cost else None,
+            max_faults=forecast.max_faults or None,
+            trial={"tables": forecast.cost.tables, "seconds": forecast.cost.seconds} if forecast.cost else None,
             rows=[stage_json(stage) for stage in forecast.stages],
         )
         return
     click.echo(f"{one_line(forecast.name)} · {forecast.game} · level {forecast.level}")
     for stage in forecast.stages:
         click.echo(f"  {stage.stage:<14} {stage.kind:<12} {amount_text(stage)}")
+        if stage.about:
+            click.echo(f"    {stage.about}")
         for line in meeting_lines(stage, len(stage.meetings) if context.verbose else MAX_MEETINGS):
             click.echo(f"    {line}")
-    click.echo(time_text(forecast))
+    if forecast.max_faults:
+        click.echo(rule(forecast.max_faults))
+    click.echo(time_text(forecast, str(context.folder)))
 
 
 def is_lower_bound(forecast: Forecast) -> bool:
     """Return whether the run may take longer than the estimate."""
-    enough = forecast.cost is None or forecast.cost.enough
-    return not enough or any(stage.bounds == "at least" for stage in forecast.stages)
+    return any(stage.bounds == "at least" for stage in forecast.stages)
 
 
 def stage_json(stage: StageEstimate) -> dict[str, object]:
@@ -52,6 +58,8 @@ def stage_json(stage: StageEstimate) -> dict[str, object]:
 
 def amount_text(stage: StageEstimate) -> str:
     """Return how much of a stage has not been played yet."""
+    if stage.bounds == "skipped":
+        return f"skipped: only {stage.bots} bot{'s' * (stage.bots > 1)} reach{'es' * (stage.bots == 1)} it"
     if not stage.fixtures:
         return "nothing left to play"
     bounds = "" if stage.bounds == "exactly" else f"{stage.bounds} "
@@ -78,12 +86,15 @@ def meeting_lines(stage: StageEstimate, most: int) -> Iterator[str]:
         yield "… their results decide the next meetings"
 
 
-def time_text(forecast: Forecast) -> str:
+def time_text(forecast: Forecast, folder: str) -> str:
     """Return the estimated time of the run, and how it was measured."""
     cost = forecast.cost
     if cost is None:
-        return "everything has been played: croupier standings"
-    about = "at least" if is_lower_bound(forecast) else "about"
+        return in_folder("everything has been played: croupier standings", folder)
     workers = f"{forecast.workers} worker{'s' if forecast.workers > 1 else ''}"
     tried = f"on trial, {cost.tables} tables took {cost.seconds:.1f} s with {workers}"
-    return f"it will take {about} {duration(forecast.seconds)}; {tried}"
+    if forecast.seconds is None:
+        return f"cannot tell yet how long it will take; {tried}"
+    low, high = floor(forecast.seconds.low), ceil(forecast.seconds.high)
+    least = "at least " if is_lower_bound(forecast) else ""
+    return f"it will take {least}{duration(low)} to {duration(high)}; {tried}"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from host.base.safe_text import escape_control_chars
-from host.cli import CliContext, completion, print_result, unknown_name
-from host.cli.journals import journals_of
+from host.cli import CliContext, completion, options, print_result, unknown_name, unknown_with_list
+from host.cli.journals import journal_of, journal_option
 
 if TYPE_CHECKING:
     from host.bots.values import Evidence
@@ -26,23 +26,25 @@ MAX_STDERR_CHARS = 500
 @click.option(
     "--kind", shell_complete=completion.kinds, metavar="KIND", help="only faults of this kind: timeout, illegal …"
 )
+@options.JOURNAL
 @click.pass_obj
-def errors(context: CliContext, bot: str | None, kind: str | None) -> None:
+def errors(context: CliContext, bot: str | None, kind: str | None, journal: Path | None) -> None:
     """List the faults by bot and kind: how many, and the evidence of one."""
     from host.base.paths import SAMPLE_PREFIX
     from host.tournament.journal import reading
 
     if kind is not None:
         check_kind(kind)
-    path = journals_of(context)[0]
-    with reading(path) as journal:
-        bots = journal.bots()
-        groups = fault_groups(journal)
+    path = journal_of(context, journal)
+    with reading(path) as book:
+        bots = book.bots()
+        groups = fault_groups(book)
     bot = bot and bot.removeprefix(SAMPLE_PREFIX)
     if bot is not None and bot not in bots:
-        raise click.UsageError(unknown_name("bot", bot, bots))
+        raise click.UsageError(unknown_with_list("bot", bot, bots))
     chosen = [group for group in groups if bot in (None, group.bot) and kind in (None, group.kind)]
-    print_result(context, "errors", FaultReport(journal=path, groups=chosen, verbose=context.verbose))
+    report = FaultReport(path, chosen, journal_option(context, path), verbose=context.verbose)
+    print_result(context, "errors", report)
 
 
 def check_kind(kind: str) -> None:
@@ -78,7 +80,10 @@ class FaultGroup(NamedTuple):
         return [detail for detail in details if detail]
 
     def json(self) -> dict[str, Any]:
-        """Return the group as JSON keys; a group without evidence has only its bot, kind and count."""
+        """Return the group as JSON keys: a time that was not measured is null.
+
+        A group without evidence has only its bot, kind and count.
+        """
         from host.report.terminal import time_breakdown
 
         row: dict[str, Any] = {"bot": self.bot, "kind": self.kind, "count": self.total}
@@ -92,18 +97,19 @@ class FaultGroup(NamedTuple):
             "question": _escaped(piece.question),
             "answer": _escaped(piece.raw)[:MAX_ANSWER_CHARS],
             "stderr": _escaped(piece.stderr)[-MAX_STDERR_CHARS:],
-            "milliseconds": _milliseconds(piece.wall),
-            "computed_ms": _milliseconds(piece.cpu),
-            "waited_ms": _milliseconds(piece.waited),
-            "overhead_ms": _milliseconds(piece.overhead),
+            "milliseconds": _milliseconds(piece.wall) or None,
+            "computed_ms": _milliseconds(piece.cpu) or None,
+            "waited_ms": _milliseconds(piece.waited) if piece.wall else None,
+            "overhead_ms": _milliseconds(piece.overhead) if piece.wall else None,
+            "stalls_ms": {kind: _milliseconds(each) for kind, each in piece.stalls._asdict().items() if each},
             "went": time_breakdown(piece),
             "ended": escape_control_chars(piece.ended),
             "details": self.details,
             "last": last.decision,
         }
 
-    def text(self, *, verbose: bool) -> Iterator[str]:
-        """Yield the group as lines, with the evidence of its first recorded fault."""
+    def text(self, option: str, *, verbose: bool) -> Iterator[str]:
+        """Yield the group as lines, with the evidence of its first recorded fault. `option` names another journal."""
         details = f"  ({', '.join(self.details)})" if self.details else ""
         yield f"{escape_control_chars(self.bot)}  {escape_control_chars(self.kind)}  ×{self.total}{details}"
         if not self.recorded:
@@ -112,10 +118,11 @@ class FaultGroup(NamedTuple):
         first, last = escape_control_chars(row["first"]), escape_control_chars(row["last"])
         table = escape_control_chars(shlex.quote(row["first"].rpartition(":")[0]))
         yield f"  first at {first}, last recorded at {last}"
-        yield f"  again    croupier ask fault:{row['fault']}   croupier replay {table}"
+        yield f"  again    croupier ask fault:{row['fault']}{option}   croupier replay {table}{option}"
         yield f"  asked    {row['question']}"
         ended = row["ended"] or "the process kept running"
-        yield f"  wrote    {row['answer']!r}   after {row['milliseconds']} ms; {ended}"
+        after = "" if row["milliseconds"] is None else f"   after {row['milliseconds']} ms"
+        yield f"  wrote    {row['answer']!r}{after}; {ended}"
         if row["went"]:
             yield f"  time     {row['went']}"
         for line in row["stderr"].splitlines()[0 if verbose else -MAX_STDERR_LINES :]:
@@ -127,6 +134,7 @@ class FaultReport(NamedTuple):
 
     journal: Path
     groups: Sequence[FaultGroup]
+    option: str  # makes another command read this journal too; "" if it does so without one
     verbose: bool
 
     def json(self) -> dict[str, Any]:
@@ -138,7 +146,7 @@ class FaultReport(NamedTuple):
         if not self.groups:
             yield "no faults"
         for group in self.groups:
-            yield from group.text(verbose=self.verbose)
+            yield from group.text(self.option, verbose=self.verbose)
 
 
 def fault_groups(journal: "Journal") -> list[FaultGroup]:

@@ -1,12 +1,17 @@
 """The command `games`: lists the games, and prints what participants need to know about one."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from host.base.errors import Problem, UserError
+from host.base.paths import SAMPLE_PREFIX
 from host.cli import CliContext, completion, print_json, print_result
 from host.games.engine import Game
+
+if TYPE_CHECKING:
+    from host.play.openspiel import Playable
 
 
 @click.command()
@@ -14,12 +19,16 @@ from host.games.engine import Game
 @click.option("--protocol", "handout", flag_value="protocol", help="print the parts of the manual for this game")
 @click.option("--rules", "handout", flag_value="rules", help="print the rules of this game")
 @click.option("--example", "handout", flag_value="example", help="print a complete bot in Python")
+@click.option("--openspiel", "library", is_flag=True, help="list the games of OpenSpiel, and which cannot be played")
 @click.pass_obj
-def games(context: CliContext, name: str | None, handout: str | None) -> None:
+def games(context: CliContext, name: str | None, handout: str | None, library: bool) -> None:
     """List the games. With a name, describe that game's questions and answers, with examples."""
     from host.cli.common import find_game
     from host.games import GAMES
 
+    if library:
+        print_result(context, "games", OpenSpielList(openspiel_games()))
+        return
     if name is None:
         if handout:
             raise click.UsageError(f"--{handout} needs a game: croupier games GAME --{handout}")
@@ -56,10 +65,47 @@ class GameList(NamedTuple):
                 yield "examples"
                 yield from (f"  {example}" for example in facts["examples"])
                 yield f"json     {facts['json_example']}"
+                yield from _sample_lines(facts["samples"])
+
+
+def openspiel_games() -> "list[Playable]":
+    """Return the games of OpenSpiel. Raise UserError (exit code 3) if it is not installed."""
+    from host.play import openspiel
+
+    try:
+        return openspiel.playable_games()
+    except openspiel.NotPlayable as failed:
+        raise UserError([Problem("C018", "", f"--openspiel {failed}", hint=failed.hint)], 3) from failed
+
+
+class OpenSpielList(NamedTuple):
+    """The games of OpenSpiel."""
+
+    games: "list[Playable]"
+
+    def json(self) -> dict[str, Any]:
+        """Return the games as JSON keys."""
+        return {"rows": [game._asdict() for game in self.games]}
+
+    def text(self) -> Iterator[str]:
+        """Yield the games that can be played as lines, then the others with the reason."""
+        playable = [game for game in self.games if not game.obstacle]
+        for game in playable:
+            low, high = game.seats
+            yield f"openspiel:{game.name:<24} {game.title}   {f'{max(low, 2)}-{high}' if low != high else low} bots"
+        yield f"\n{len(playable)} games can be played. {len(self.games) - len(playable)} cannot:"
+        yield from (f"{game.name:<34} {game.obstacle}" for game in self.games if game.obstacle)
+
+
+def _sample_lines(names: list[str]) -> Iterator[str]:
+    """Yield the sample bots of a game; none for a game of the organiser's own."""
+    if names:
+        yield f"\nsample bots  {' '.join(f'{SAMPLE_PREFIX}{name}' for name in names)}"
 
 
 def game_json(game: Game) -> dict[str, Any]:
     """Return one game as JSON keys."""
+    from host.submissions.sample_bots import samples
     from protocols import PROTOCOLS
 
     return {
@@ -71,6 +117,7 @@ def game_json(game: Game) -> dict[str, Any]:
         "fields": list(game.view._fields),
         "answers": game.grammar.expected,
         "examples": [PROTOCOLS["lines"].ask(view)[0].decode().rstrip() for view in game.examples],
+        "samples": sorted(samples(game.name)),
         "json_example": PROTOCOLS["json"].ask(game.examples[0])[0].decode().rstrip(),
     }
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from host.base.errors import Problem, UserError
+from host.base.system_errors import file_problem
 from host.cli import CliContext, completion, print_result, unknown_name
 
 if TYPE_CHECKING:
@@ -37,15 +38,16 @@ def init(context: CliContext, folder: Path, game: str | None, lang: str, protoco
 
     _check_language(lang)
     chosen = _choose_game(context, game)
-    path = context.folder / folder
-    _write_starter(path, chosen, lang, protocol)
+    _write_starter(folder, chosen, lang, protocol)
     from host.submissions.discovery import load_submission
 
-    starter = Starter(path, chosen, lang, path / LANGUAGES[lang].starter.file, missing(load_submission(path)))
+    starter = Starter(folder, chosen, lang, folder / LANGUAGES[lang].starter.file, missing(load_submission(folder)))
     print_result(context, "init", starter)
     if starter.missing and not context.json:
         package = LANGUAGES[lang].package
         click.echo(f"WARNING  not installed here: {', '.join(starter.missing)}  (apt install {package})", err=True)
+    if not LANGUAGES[lang].is_tested and not context.json:
+        click.echo(f"WARNING  croupier's own tests do not play bots in {lang}", err=True)
 
 
 class Starter(NamedTuple):
@@ -97,7 +99,9 @@ def _check_language(language: str) -> None:
 
 def _write_starter(folder: Path, game: "Game", language: str, protocol: str | None) -> None:
     from host.base.config_file import InvalidValue
+    from host.submissions.bot_spec import MANIFEST
     from host.submissions.scaffold import STARTER_PROTOCOLS, starter_files
+    from host.tournament.config_reference import write_with_schema
 
     if protocol not in (None, *STARTER_PROTOCOLS):
         raise click.UsageError(
@@ -113,8 +117,9 @@ def _write_starter(folder: Path, game: "Game", language: str, protocol: str | No
         raise click.UsageError(f"a bot cannot be called {name!r}: the name {invalid.message}") from invalid
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        write_with_schema(folder / MANIFEST, files.pop(MANIFEST))
         for file, text in files.items():
             (folder / file).write_text(text)
             (folder / file).chmod(0o755 if text.startswith("#!") else 0o644)
     except OSError as error:
-        raise click.UsageError(f"{folder} cannot be created: {error.strerror}") from error
+        raise UserError([file_problem("created", folder, error)], 2) from error

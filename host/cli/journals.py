@@ -1,47 +1,45 @@
 """Chooses the journal that a command reads."""
 
+import shlex
 from pathlib import Path
 
 from host.base.errors import Problem, UserError
 from host.cli import CliContext
 
 
-def journals_of(context: CliContext) -> list[Path]:
-    """Return the journals of a folder, the most recent first. Raise UserError if it has none."""
-    found = [path for path in (_of_tournament(context), *_of_adhoc_games(context)) if path.exists()]
-    if not found:
-        raise _nothing_played(context)
-    return sorted(found, key=_written_at, reverse=True)
+def journals_of(context: CliContext, chosen: Path | None) -> list[Path]:
+    """Return the journals in which a table may be: the one that `journal_of` chooses, then the others of the folder."""
+    first = journal_of(context, chosen)
+    return [first] if chosen is not None else [first, *(path for path in _adhoc_games(context) if path != first)]
 
 
 def journal_of(context: CliContext, chosen: Path | None) -> Path:
     """Return the chosen journal, otherwise the tournament's, otherwise that of the last `croupier play`.
 
-    The tournament's journal may not exist yet. Raise UserError if there is neither a tournament nor a journal.
+    This is one rule for all commands that read a journal. The tournament's journal may not exist yet. Raise UserError
+    if there is neither a tournament nor a journal.
     """
     if chosen is not None:
-        return context.folder / chosen
-    tournament = _of_tournament(context)
-    adhoc = [path for path in _of_adhoc_games(context) if path.exists()]
-    if tournament.exists() or not adhoc:
-        if not tournament.exists() and not (context.folder / "croupier.toml").exists():
-            raise _nothing_played(context)
-        return tournament
-    return max(adhoc, key=_written_at)
+        return chosen
+    tournament, adhoc = _of_tournament(context), _adhoc_games(context)
+    if adhoc and not tournament.exists():
+        return adhoc[0]
+    if not tournament.exists() and not (context.folder / "croupier.toml").exists():
+        hint = "croupier run, or croupier play BOT BOT"
+        raise UserError([Problem("R006", str(context.folder), "nothing has been played here yet", hint=hint)], 3)
+    return tournament
+
+
+def journal_option(context: CliContext, journal: Path) -> str:
+    """Return the option that makes another command read this journal too; "" if it does so without one."""
+    return "" if journal == journal_of(context, None) else f" --journal {shlex.quote(str(journal))}"
 
 
 def _of_tournament(context: CliContext) -> Path:
     return context.folder / "run" / "run.sqlite"
 
 
-def _of_adhoc_games(context: CliContext) -> list[Path]:
-    return [context.folder / "run" / "play.sqlite", *(context.folder / ".croupier").glob("play-*.sqlite")]
-
-
-def _written_at(path: Path) -> float:
-    return path.stat().st_mtime
-
-
-def _nothing_played(context: CliContext) -> UserError:
-    hint = "croupier run, or croupier play BOT BOT"
-    return UserError([Problem("R006", str(context.folder), "nothing has been played here yet", hint=hint)], 3)
+def _adhoc_games(context: CliContext) -> list[Path]:
+    """Return the journals of games outside the tournament, the most recent first."""
+    usual = [context.folder / "run" / "play.sqlite", *(context.folder / ".croupier").glob("play-*.sqlite")]
+    return sorted((path for path in usual if path.exists()), key=lambda path: path.stat().st_mtime, reverse=True)

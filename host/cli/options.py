@@ -12,7 +12,7 @@ GAME = click.option(
     metavar="GAME",
     help="default: the game in the bots' bot.toml, or the tournament's",
 )
-SEED = click.option("--seed", help="32 hexadecimal digits, or any text; default: random")
+SEED = click.option("--seed", help="32 hexadecimal digits, or any text, as in croupier.toml; default: random")
 PRESET = click.option(
     "--preset", metavar="NAME", help="the game's rules; default: the tournament's, or the game's first preset"
 )

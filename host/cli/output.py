@@ -5,20 +5,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from host.base.errors import Problem, UserError
+from host.base.errors import UserError
+from host.base.system_errors import file_problem
 
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[TextIO]:
-    """Open a file for writing; it appears only when it is complete. Raise UserError if it cannot be written."""
+    """Open a file for writing; it appears only when it is complete. Raise UserError if it cannot be written.
+
+    What exists and is not a regular file (a FIFO, /dev/null) is written to: a file in its place would end it for all.
+    """
+    special = path.exists() and not path.is_file()
     unfinished = path.with_name(f".{path.name}.making")
     try:
-        with unfinished.open("w", newline="\n") as file:
+        with (path if special else unfinished).open("w", newline="\n") as file:
             yield file
-        unfinished.replace(path)
+        if not special:
+            unfinished.replace(path)
     except OSError as error:
-        hint = "-o FILE writes another file"
-        raise UserError([Problem("R013", str(path), f"cannot be written: {error.strerror}", hint=hint)], 2) from error
+        problem = file_problem("written", path, error)
+        hint = "; ".join(filter(None, [problem.hint, "-o FILE writes another file"]))
+        raise UserError([problem._replace(hint=hint)], 2) from error
     finally:
         with contextlib.suppress(OSError):
             unfinished.unlink()

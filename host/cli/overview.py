@@ -1,7 +1,8 @@
 """What a bare `croupier` prints: what the current folder contains, and the commands that are likely next."""
 
+import shlex
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +21,13 @@ class Overview(NamedTuple):
 
     content: str
     steps: Steps
+    names_folder: bool = False  # whether the commands already name the folder
+
+    def completed(self, complete: Callable[[str], str]) -> "Overview":
+        """Return the overview with commands that name the folder."""
+        if self.names_folder:
+            return self
+        return self._replace(steps={complete(command): does for command, does in self.steps.items()})
 
     def json(self) -> dict[str, Any]:
         """Return the overview as JSON keys."""
@@ -70,7 +78,9 @@ def _tournament(folder: Path) -> Overview:
             return Overview(f"{name}, interrupted", steps | left)
         case "":
             steps = {"croupier run --dry-run": ESTIMATE, "croupier run": PLAY}
-            return Overview(f"{name}, not started", steps | {"croupier ls": "its bots; croupier add FILE adds more"})
+            return Overview(
+                f"{name}, not started", steps | {"croupier ls": "its bots", "croupier add FILE": "add a bot"}
+            )
     return Overview(f"{name}, whose journal cannot be read", {"croupier status": "the reason"})
 
 
@@ -89,14 +99,14 @@ def _bot(folder: Path) -> Overview:
     """Return the bot of a folder, and the commands that try it."""
     values = _texts_in(folder / "bot.toml")
     name, game = values.get("name", ""), values.get("game", "")
-    option = "" if game else " -g GAME"
+    option, place = "" if game else " -g GAME", shlex.quote(str(folder))
     content = "a bot" + (f" for {game}" if game else "") + (f', "{name}"' if name else "")
     steps = {
-        f"croupier check .{option}": "is it accepted?",
-        f"croupier play . sample:NAME{option}": "how strong is it?",
+        f"croupier check {place}{option}": "is it accepted?",
+        f"croupier play {place} sample:NAME{option}": "how strong is it?",
         f"croupier games {game or 'GAME'}": "its questions and answers",
     }
-    return Overview(content, steps)
+    return Overview(content, steps, names_folder=True)
 
 
 def _texts_in(path: Path) -> dict[str, str]:

@@ -65,15 +65,17 @@ class PlayResult(NamedTuple):
     journal: Path
     first_fixture: str
     standings: "StageStandings"
+    option: str  # makes another command read this journal too; "" if it does so without one
 
     def json(self) -> dict[str, Any]:
         """Return the standings as JSON keys."""
         from host.report.terminal import json_rows
+        from host.tournament.tournament_dir import seed_text
 
         return {
             "game": self.rules.game.name,
             "sandbox": self.rules.level,
-            "seed": self.seed.hex(),
+            "seed": seed_text(self.seed),
             "tables": self.tables,
             "seconds": round(self.seconds, 3),
             "journal": str(self.journal),
@@ -87,15 +89,19 @@ class PlayResult(NamedTuple):
         from host.base.format import thousands
         from host.base.safe_text import escape_control_chars
         from host.report import terminal
+        from host.tournament.tournament_dir import seed_text
 
-        rows, sure, advice = self.standings
+        rows, sure, advice, _ = self.standings
         number = f"{thousands(self.tables)} table{'s' if self.tables > 1 else ''}"
-        head = f"{number} in {self.seconds:.1f} s · level {self.rules.level} · repeat with --seed {self.seed.hex()}"
+        seed = escape_control_chars(shlex.quote(seed_text(self.seed)))
+        head = f"{number} in {self.seconds:.1f} s · level {self.rules.level} · repeat with --seed {seed}"
         terminal.print_standings(head, rows, sure, advice=advice)
         for row in rows:
             if row.costs.faults:
                 kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(row.costs.faults_by_kind.items()))
-                click.echo(f"{escape_control_chars(row.bot)}: {kinds} → croupier errors {shlex.quote(row.bot)}")
+                click.echo(
+                    f"{escape_control_chars(row.bot)}: {kinds} → croupier errors {shlex.quote(row.bot)}{self.option}"
+                )
 
     def first_table(self) -> Iterator[str]:
         """Yield the lines of the first table."""
@@ -110,9 +116,11 @@ def play_tables(context: CliContext, names: tuple[str, ...], chosen: PlayOptions
     """Play tables between the bots of these names. Raise UsageError if their number does not fit the game."""
     import trio
 
-    from host.backends.local import local_workers, usable_cores
+    from host.backends.local import local_workers
     from host.cli.bot_arguments import find_bots
+    from host.cli.journals import journal_option
     from host.cli.progress import progress_view
+    from host.play.placement import usable_cores
     from host.tournament.adhoc import played
     from host.tournament.stages.adhoc import Adhoc
     from host.tournament.standings import stage_standings
@@ -137,6 +145,7 @@ def play_tables(context: CliContext, names: tuple[str, ...], chosen: PlayOptions
         journal=journal,
         first_fixture=first.path,
         standings=standings,
+        option=journal_option(context, journal),
     )
 
 

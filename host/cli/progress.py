@@ -5,27 +5,36 @@ It runs in the parent process, not in the workers, because drawing a frame would
 
 import contextlib
 import json
+import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import combinations
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from host.base.safe_text import escape_control_chars
-from host.play.records import count_replays
-from host.tournament.stage_runner import Progress
+from host.play.records import Record, count_replays
+from host.tournament.late_bots import LateBots
+from host.tournament.stage_runner import AllMeet, Progress
 
 if TYPE_CHECKING:  # rich costs more to import than most commands take
     from rich.console import Group
     from rich.live import Live as Screen
     from rich.table import Table
+    from rich.text import Text
+
+    from host.tournament.strength import Strength
 
 MAX_LINE_INTERVAL_S = 10.0  # between two plain lines
 MIN_LINE_INTERVAL_S = 1.0
 SILENT_START_S = 2.0  # of a stage, in which no line is printed
 FRAMES_PER_S = 5
+SHOWN = 40  # bots in a frame: no terminal has more lines for them
+MAX_ORDER_SHARE = 0.05  # of the time, for the order of the bots while pairs have not met
 
 
 class Plain:
@@ -71,6 +80,17 @@ class Quiet(Plain):
         """Print nothing."""
 
 
+class OnStderr(Plain):
+    """Prints every line to standard error: the output of the command is its result."""
+
+    def say(self, text: str) -> None:
+        """Print one line."""
+        click.echo(text, err=True)
+
+    def progress(self, progress: Progress) -> None:
+        """Print nothing."""
+
+
 class Events(Plain):
     """Prints one JSON object per line."""
 
@@ -93,32 +113,119 @@ class Events(Plain):
         click.echo(json.dumps(event))
 
 
+class Mean:
+    """The mean of some values, and half the width of its 95 % interval; it does not store the values."""
+
+    def __init__(self) -> None:
+        self.count, self._sum, self._squares = 0, 0.0, 0.0
+
+    def add(self, value: float) -> None:
+        """Add one value."""
+        self.count += 1
+        self._sum += value
+        self._squares += value * value
+
+    @property
+    def value(self) -> float:
+        """The mean."""
+        return self._sum / self.count
+
+    @property
+    def margin(self) -> float:
+        """Half the width of the 95 % interval; 0.0 with less than two values."""
+        if self.count < 2:
+            return 0.0
+        variance = max(0.0, self._squares - self._sum * self.value) / (self.count - 1)
+        return float(1.96 * (variance / self.count) ** 0.5)
+
+
+class EarlyOrder:
+    """The order of the bots while pairs have not met: by strength, which knows the opponents, like the standings."""
+
+    def __init__(self, stage: AllMeet) -> None:
+        self._stage, self._records = stage, list[Record]()
+        self._met, self._all = set[tuple[str, str]](), comb(len(stage.bots), 2)
+        self._strengths: dict[str, Strength] = {}
+        self._computed, self._not_before = 0, 0.0
+
+    @property
+    def missing(self) -> bool:
+        """Whether some pairs have not met."""
+        return len(self._met) < self._all
+
+    @property
+    def sentence(self) -> str:
+        """A sentence about the pairs that have met and the order of the bots."""
+        from host.tournament.standings import PairsMet
+
+        return PairsMet(len(self._met), self._all).sentence
+
+    def add(self, record: Record) -> None:
+        """Count the pairs of a fixture; keep what a strength needs of it."""
+        if self.missing:
+            self._met.update(combinations(sorted(record.results), 2))
+            self._records.append(record._replace(answers=b"", evidence=(), times=()))
+        if not self.missing:
+            self._records.clear()
+
+    def strengths(self) -> "dict[str, Strength]":
+        """Return the strengths so far, of a moment ago if they take long; {} if there are too many bots."""
+        from host.tournament.standings import strengths_so_far
+
+        started = time.monotonic()
+        if self._computed != len(self._records) and started >= self._not_before:
+            self._strengths = strengths_so_far(self._stage.stage, self._records, self._stage.bots)
+            self._computed = len(self._records)
+            self._not_before = time.monotonic() + (time.monotonic() - started) / MAX_ORDER_SHARE
+        return self._strengths
+
+
+def early_order(stage: AllMeet | None) -> EarlyOrder | None:
+    """Return the order of a stage while pairs are missing; None if not all meet, or for bots that are too many for it."""
+    from host.tournament.standings import MODEL_BOTS
+
+    return EarlyOrder(stage) if stage is not None and len(stage.bots) <= MODEL_BOTS else None
+
+
 class Tally:
     """Counts finished fixtures: how many of each stage, and each bot's scores and faults in the newest stage."""
 
     def __init__(self) -> None:
         self.latest: Progress | None = None
+        self.early: EarlyOrder | None = None
         self.done = Counter[str]()
-        self.scores: dict[str, list[float]] = {}
+        self.scores: dict[str, Mean] = {}
         self.faults: dict[str, Counter[str]] = {}
         self.last_fault = ""
+        self.late = LateBots()
         self.replayed = 0
         self.stalls: list[str] = []
+        self.failures: list[str] = []
 
     def add(self, progress: Progress) -> None:
         """Count one finished fixture; a new stage starts with empty scores."""
         if self.latest is None or progress.stage != self.latest.stage:
             self.scores, self.faults = {}, {}
+            self.early = None if progress.done else early_order(progress.all_meet)  # earlier results would be missing
         self.latest = progress
         self.done[progress.stage] = progress.done
-        record = progress.record
-        if record is None:
-            return
-        replays = count_replays([record])
-        self.replayed += replays.replayed
-        self.stalls += replays.stalls
+        if progress.record is not None:
+            self.count(progress.stage, progress.record)
+
+    def count(self, stage: str, record: Record) -> None:
+        """Count the results, faults and replays of a record of the newest stage."""
+        self.late.add(stage, record)
+        if self.early is not None:
+            self.early.add(record)
+        if record.replayed:
+            replays = count_replays([record])
+            self.replayed += replays.replayed
+            self.stalls += replays.stalls
+            self.failures += replays.failures
         for bot, result in record.results.items():
-            self.scores.setdefault(bot, []).append(result.wins or result.final)
+            if bot not in self.scores:
+                self.scores[bot] = Mean()
+            self.scores[bot].add(result.wins or result.final)
         for bot, kinds in record.faults.items():
             self.faults.setdefault(bot, Counter()).update(kinds)
             for kind in kinds:
@@ -144,31 +251,70 @@ def frame(head: Iterable[str], tally: Tally, time_left: str = "", foot: str = ""
         parts += [
             Text(progress_text(progress) + time_left),
             Padding(bar),
-            _standings(tally),
         ]  # a bar alone does not end its line
+        if tally.early is not None and tally.early.missing and progress.done:
+            parts += [Text(tally.early.sentence, style="dim"), _early_standings(tally, tally.early.strengths())]
+        else:
+            parts.append(_standings(tally))
+    parts += [Text(f"WARNING  {sentence}", style="yellow") for sentence in tally.late.warnings().values()]
     if last := "   ".join(filter(None, [tally.last_fault, foot])):
         parts.append(Text(last, style="dim"))
     return Group(*parts)
 
 
 def _standings(tally: Tally) -> "Table":
-    from statistics import fmean, stdev
+    latest = tally.latest
+    early = latest is not None and latest.all_meet is not None and latest.done < latest.known
+    table = _table("mean so far" if early else "mean", "±", "faults")
+    best = sorted(tally.scores, key=lambda bot: -tally.scores[bot].value)
+    for rank, bot in enumerate(best[:SHOWN], 1):
+        mean, margin = tally.scores[bot].value, tally.scores[bot].margin
+        cells = (f"{mean:.1f}", f"{margin:.1f}" if margin else "", _faults(tally, bot))
+        table.add_row(str(rank), _bot(bot), *cells)
+    _name_the_rest(table, len(best))
+    return table
 
-    from rich.table import Table
+
+def _early_standings(tally: Tally, strengths: "Mapping[str, Strength]") -> "Table":
+    """Return the bots by strength, while pairs are missing."""
+    table = _table("Elo", "faults")
+    for rank, bot in enumerate(sorted(strengths, key=strengths.__getitem__, reverse=True)[:SHOWN], 1):
+        strength = strengths[bot]
+        elo = {1: "not beaten yet", -1: "no win yet"}.get(strength.bound, f"{strength.elo:.0f}")
+        table.add_row(str(rank), _bot(bot), elo, _faults(tally, bot))
+    _name_the_rest(table, len(strengths))
+    return table
+
+
+def _name_the_rest(table: "Table", bots: int) -> None:
+    """Add a line about the bots for which a frame has no room."""
     from rich.text import Text
+
+    if bots > SHOWN:
+        table.add_row("", Text(f"and {bots - SHOWN} more: croupier standings", style="dim"))
+
+
+def _table(*figures: str) -> "Table":
+    from rich.table import Table
 
     table = Table(box=None, header_style="dim", padding=(0, 1))
     for column in ("#", "bot"):
         table.add_column(column)
-    for column in ("mean", "±", "faults"):
+    for column in figures:
         table.add_column(column, justify="right")
-    for rank, bot in enumerate(sorted(tally.scores, key=lambda bot: -fmean(tally.scores[bot])), 1):
-        scores = tally.scores[bot]
-        margin = 1.96 * stdev(scores) / len(scores) ** 0.5 if len(scores) > 1 else 0.0
-        faults = " ".join(f"{count} {kind}" for kind, count in tally.faults.get(bot, {}).items())
-        cells = (f"{fmean(scores):.1f}", f"{margin:.1f}" if margin else "", Text(faults or "·"))
-        table.add_row(str(rank), Text(escape_control_chars(bot)), *cells)
     return table
+
+
+def _bot(name: str) -> "Text":
+    from rich.text import Text
+
+    return Text(escape_control_chars(name))
+
+
+def _faults(tally: Tally, bot: str) -> "Text":
+    from rich.text import Text
+
+    return Text(" ".join(f"{count} {kind}" for kind, count in tally.faults.get(bot, {}).items()) or "·")
 
 
 class Live(Plain):
@@ -209,9 +355,9 @@ def progress_view(
     `stop` says what ^C does, `head` returns the first lines of a live frame, `tally` has what was counted before.
     """
     if kind == "auto":
-        kind = "none" if quiet else "live" if sys.stdout.isatty() else "plain"
+        kind = "none" if quiet else "live" if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else "plain"
     if kind != "live":
-        yield {"plain": Plain, "json": Events, "none": Quiet}[kind]()
+        yield {"plain": Plain, "json": Events, "none": Quiet, "stderr": OnStderr}[kind]()
         return
     from rich.live import Live as Screen
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from host.cli import CliContext, completion, print_result, unknown_name
+from host.cli import CliContext, completion, options, print_result, unknown_with_list
 from host.cli.journals import journals_of
 
 if TYPE_CHECKING:
@@ -25,12 +25,24 @@ if TYPE_CHECKING:
 )
 @click.option("-o", "output", metavar="FILE.html", type=click.Path(path_type=Path), help="write a page that plays it")
 @click.option("--open", "show", is_flag=True, help="open the page in the browser")
+@click.option(
+    "--spoilers", is_flag=True, help="also secret cards and evidence of a running stage; for the organiser only"
+)
+@options.JOURNAL
 @click.pass_obj
-def replay(context: CliContext, table: str, bot: str | None, output: Path | None, show: bool) -> None:
+def replay(
+    context: CliContext,
+    table: str,
+    bot: str | None,
+    output: Path | None,
+    show: bool,
+    spoilers: bool,
+    journal: Path | None,
+) -> None:
     """Print a recorded table: BOTS/NUMBER, as `standings` and `errors` name it, or `last`."""
     from host.cli.replay_lookup import as_seen_by, find_table, load_table, split
 
-    location = find_table(journals_of(context), context.folder, split(table)[0])
+    location = find_table(journals_of(context, journal), context.folder, split(table)[0])._replace(spoilers=spoilers)
     found = load_table(location)
     seat = None if bot is None else _seat_of(found, bot)
     if output is not None or show:
@@ -90,5 +102,5 @@ def _seat_of(table: "ReplayedTable", bot: str) -> int:
 
     bot = bot.removeprefix(SAMPLE_PREFIX)
     if bot not in table.sitting.bots:
-        raise click.UsageError(unknown_name(f"bot at {table.sitting.path}", bot, table.sitting.bots))
+        raise click.UsageError(unknown_with_list("bot", bot, table.sitting.bots))
     return table.sitting.bots.index(bot)

@@ -1,6 +1,7 @@
 """Finds recorded tables by name."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -10,16 +11,22 @@ import click
 from host.base.errors import Problem, UserError
 from host.inspect.recorded import load_fixture, seed_of
 from host.report.replay import seen_by
-from host.report.table_replays import ReplayedTable, load
+from host.report.table_replays import ReplayedTable, load, named_while_running
 from host.tournament.journal import reading
+
+MAX_EXAMPLES = 3  # names of tables in the message about an unknown table
 
 
 class TableLocation(NamedTuple):
-    """The position of a table: its journal, its fixture, and its number in the fixture from 0; -1 is the last."""
+    """The position of a table: its journal, its fixture, and its number in the fixture from 0; -1 is the last.
+
+    With `spoilers` it is shown even if it is still secret.
+    """
 
     journal: Path
     fixture: str
     nth: int
+    spoilers: bool = False
 
 
 def split(name: str) -> tuple[str, int]:
@@ -43,13 +50,25 @@ def find_table(journals: Sequence[Path], folder: Path, name: str) -> TableLocati
                 if paths:
                     return TableLocation(path, paths[-1], -1)
                 continue
+            if (running := named_while_running(journal, name)) is not None:
+                return TableLocation(path, running.fixture, running.nth)
             for fixture in _candidates(paths, name):
                 for nth, sitting in enumerate(load_fixture(journal, seed_of(journal), fixture).sittings):
                     if sitting.path == name or sitting.path.endswith("/" + name):
                         return TableLocation(path, fixture, nth)
     if not any_played:
         raise UserError([Problem("R006", str(folder), "nothing has been played here yet", hint="croupier run")], 3)
-    raise click.UsageError(f"there is no table {name!r}; `croupier errors` and `croupier replay last` name some")
+    listed = ", ".join(islice(_examples(journals), MAX_EXAMPLES))
+    raise click.UsageError(f"there is no table {name!r}; tables here are called, for example, {listed}, or last")
+
+
+def _examples(journals: Sequence[Path]) -> Iterator[str]:
+    """Yield the name of the first table of each group of fixtures."""
+    for place in journals:
+        with reading(place) as journal:
+            groups = {path.rpartition("/")[0]: path for path in sorted(journal.paths(), reverse=True)}
+            for fixture in reversed(groups.values()):
+                yield load_fixture(journal, seed_of(journal), fixture).sittings[0].path
 
 
 def _in_order(name: str) -> str:
@@ -66,13 +85,14 @@ def _candidates(paths: Sequence[str], name: str) -> list[str]:
 def load_table(location: TableLocation) -> ReplayedTable:
     """Load a table and play it again."""
     with reading(location.journal) as journal:
-        (table,) = load(journal, seed_of(journal), location.fixture, [location.nth])
+        (table,) = load(journal, seed_of(journal), location.fixture, [location.nth], location.spoilers)
     return table
 
 
 def as_seen_by(table: ReplayedTable, seat: int) -> ReplayedTable:
     """Return what one seat saw of a table."""
-    own = [piece for piece in table.evidence if piece.bot == table.sitting.bots[seat]]
+    asked = {event.facts["n"] for event in table.events if event.ev == "answer" and event.facts["seat"] == seat}
+    own = [piece for piece in table.evidence if piece.number in asked]
     return table._replace(events=list(seen_by(table.events, seat)), evidence=own)
 
 
@@ -81,5 +101,5 @@ def page_of(location: TableLocation, seat: int | None) -> tuple[str, str]:
     from host.report.html_file import page_of_table
 
     with reading(location.journal) as journal:
-        text, name = page_of_table(journal, seed_of(journal), location.fixture, location.nth)
+        text, name = page_of_table(journal, location.fixture, location.nth, location.spoilers)
     return text, f"r={quote(name, safe='')}" + ("" if seat is None else f"&as={seat}")

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from host.base.errors import Problem, UserError
+from host.base.system_errors import file_problem
 from host.cli import CliContext, options, print_json, print_json_line
 from host.cli.journals import journal_of
 from host.cli.output import whole_file, write
@@ -31,22 +32,28 @@ def output_path(context: CliContext, chosen: Path | None, usual: str) -> Path:
 @click.option(
     "-o", "output", metavar="FILE.html", type=click.Path(path_type=Path), help="default: [report] html, or report.html"
 )
-@click.option("--replays", type=click.IntRange(0, 200), default=20, show_default=True, help="maximum number of replays")
+@click.option(
+    "--replays", type=click.IntRange(0, 200), help="maximum number of replays; default: 20, or more to show every bot"
+)
 @click.option(
     "--no-names", "blind", is_flag=True, help="replace names, authors and hashes of bots by numbers, for judges"
 )
 @click.option("--open", "show", is_flag=True, help="open it in the browser")
 @click.pass_obj
 def report(
-    context: CliContext, journal: Path | None, output: Path | None, replays: int, blind: bool, show: bool
+    context: CliContext, journal: Path | None, output: Path | None, replays: int | None, blind: bool, show: bool
 ) -> None:
     """Write the run as one HTML file: result, standings, pairs, bots, faults, replays. It needs no network."""
+    from host.cli.common import keep_everything
     from host.report.anonymize import REAL_NAMES, numbered
-    from host.report.html_file import report_of
+    from host.report.html_file import USUAL, report_of
+    from host.report.offers import Quota
     from host.tournament.journal import reading
 
+    keep_everything()
     with reading(journal_of(context, journal)) as book:
-        text, kept = report_of(book, replays, numbered(book) if blind else REAL_NAMES)
+        quota = USUAL if replays is None else Quota(replays)
+        text, kept = report_of(book, quota, numbered(book) if blind else REAL_NAMES)
     path = output_path(context, output, "report.html")
     write(path, text)
     size = len(text.encode())
@@ -118,9 +125,10 @@ def import_(context: CliContext, file: Path, output: Path | None, show: bool) ->
 
     try:
         text = file.read_text()
-    except (OSError, UnicodeDecodeError) as failed:
-        what = failed.strerror if isinstance(failed, OSError) else "is not a text"
-        raise UserError([Problem("R013", str(file), f"cannot be read: {what}")], 2) from failed
+    except OSError as failed:
+        raise UserError([file_problem("read", file, failed)], 2) from failed
+    except UnicodeDecodeError as failed:
+        raise UserError([Problem("R013", str(file), "cannot be read: it is not a text")], 2) from failed
     summary = told_playlog(text, str(file))
     path = output or file.with_name(f"{file.name.removesuffix('.log').removesuffix('.play')}.html")
     write(path, casino_of(file.name, text))
@@ -151,10 +159,10 @@ def serve(context: CliContext, folder: Path | None, journal: Path | None, bind: 
     try:
         from host.web.server import open_listener, serve_journal
     except ImportError as lacking:
-        hint = 'pip install "croupier[web]"'
+        hint = "pip install '.[web]'   in a clone of croupier"
         raise UserError([Problem("S008", "", f"serve needs the extra web: {lacking}", hint=hint)], 6) from lacking
 
-    place = context._replace(folder=context.folder / folder) if folder else context
+    place = context._replace(folder=folder) if folder else context
     try:
         path = journal_of(place, journal)
     except UserError:

@@ -3,6 +3,7 @@
 import contextlib
 import re
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -63,7 +64,7 @@ def run(context: CliContext, /, **values: Any) -> None:
     """Play the tournament and print its standings. After ^C, the same command continues: finished fixtures are saved."""
     chosen = RunOptions(**values)
     _check_cluster(chosen)
-    path = context.folder / chosen.config if chosen.config else context.folder
+    path = chosen.config or context.folder
     if chosen.dry_run:
         _estimate(context, path, chosen)
         return
@@ -104,7 +105,8 @@ def _estimate(context: CliContext, path: Path, chosen: RunOptions) -> None:
     from host.tournament.estimate import forecast
 
     workers = chosen.workers or 0
-    with progress_view("none") as view:
+    shown = sys.stderr.isatty() and not (context.quiet or context.json)
+    with progress_view("stderr" if shown else "none") as view:
         found = trio.run(
             lambda: forecast(path, view, open_backend, cluster=chosen.cluster, workers=workers, unsafe=chosen.unsafe)
         )
@@ -139,12 +141,13 @@ def _play(context: CliContext, path: Path, chosen: RunOptions) -> "Outcome":
 def _print_standings(context: CliContext, path: Path, outcome: "Outcome", *, on_one_line: bool) -> None:
     """Print the standings of the last stage played. An interrupted run may have none."""
     from host.cli.common import print_standings
+    from host.tournament.tournament_dir import Folder
 
-    folder = path if path.is_dir() else path.parent
+    journal = Folder(path if path.is_dir() else path.parent).journal
     if on_one_line:
         context = context._replace(json=True)
     with contextlib.suppress(UserError) if outcome.interrupted else contextlib.nullcontext():
-        print_standings(context, folder, None, interrupted=outcome.interrupted, on_one_line=on_one_line)
+        print_standings(context, journal, None, interrupted=outcome.interrupted, on_one_line=on_one_line)
 
 
 def _same_command(context: CliContext, chosen: RunOptions) -> str:

@@ -1,5 +1,6 @@
 """The commands `seed commit` and `seed reveal`, which prove that the seed was fixed before the first table."""
 
+import shlex
 from collections.abc import Mapping
 
 import click
@@ -48,7 +49,7 @@ def reveal(context: CliContext) -> None:
     from host.cli.common import find_stage
     from host.tournament.config import load
     from host.tournament.journal import reading
-    from host.tournament.tournament_dir import Folder, commitment, committed_at
+    from host.tournament.tournament_dir import Folder, commitment, committed_at, seed_text
 
     folder = Folder(context.folder)
     with reading(folder.journal) as journal:
@@ -58,15 +59,14 @@ def reveal(context: CliContext) -> None:
         message = "the seed is secret until the tournament is finished: it determines the deals still to come"
         raise UserError([Problem("R011", facts["name"], message, hint="croupier status")], 5)
     value = folder.seed(load(context.folder).seed)
-    matches = commitment(value) == facts["seed_sha256"]
+    matches, text = commitment(value) == facts["seed_sha256"], seed_text(value)
     if context.json:
-        print_json(
-            "seed", sha256=facts["seed_sha256"], committed=committed_at(facts), seed=value.hex(), matches=matches
-        )
+        print_json("seed", sha256=facts["seed_sha256"], committed=committed_at(facts), seed=text, matches=matches)
     else:
-        click.echo(f"seed   {value.hex()}\nsha256 {commitment(value)}")
+        click.echo(f"seed   {text}\nsha256 {commitment(value)}")
         click.echo(f"  {'✓' if matches else '✗ not'} the hash of this run's seed, {committed_text(facts)}")
-        click.echo(f"  check it:  printf {value.hex()} | xxd -r -p | sha256sum")
+        as_bytes = f"printf {text} | xxd -r -p" if len(value) == 16 else f"printf %s {shlex.quote(text)}"
+        click.echo(f"  check it:  {as_bytes} | sha256sum")
     raise click.exceptions.Exit(0 if matches else 1)
 
 

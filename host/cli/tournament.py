@@ -1,22 +1,23 @@
 """The commands `new`, `add`, `ls`, `build` and `standings`."""
 
 import contextlib
-import glob
 import json
 import os
 import shlex
-import tempfile
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from host.base.errors import Problem, UserError
-from host.cli import CliContext, completion, print_json
+from host.base.system_errors import file_problem
+from host.cli import CliContext, completion, in_folder, options, print_json
 
 if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
+    from host.sandbox.levels import Level
+    from host.submissions.intake import Intake
     from host.tournament.config import Tournament
 
 
@@ -31,27 +32,27 @@ def new(context: CliContext, folder: Path, game: str, with_samples: bool) -> Non
     """Create a tournament folder."""
     from host.cli.common import find_game
     from host.submissions.sample_bots import samples
+    from host.tournament.config_reference import write_with_schema
     from host.tournament.config_template import template
 
-    find_game(game)
-    path = context.folder / folder
-    if (path / "croupier.toml").exists():
+    game = find_game(game).name
+    if (folder / "croupier.toml").exists():
         raise UserError(
-            [Problem("C016", str(path / "croupier.toml"), "already exists", hint="choose another folder")], 2
+            [Problem("C016", str(folder / "croupier.toml"), "already exists", hint="choose another folder")], 2
         )
     names = sorted(samples(game)) if with_samples else []
     try:
-        (path / "bots").mkdir(parents=True, exist_ok=True)
-        (path / "croupier.toml").write_text(template(game, with_samples, names))
+        (folder / "bots").mkdir(parents=True, exist_ok=True)
+        write_with_schema(folder / "croupier.toml", template(game, with_samples, names))
     except OSError as failed:
-        raise click.UsageError(f"{path} cannot be created: {failed.strerror}") from failed
+        raise UserError([file_problem("created", folder, failed)], 2) from failed
     if context.json:
-        print_json("new", folder=str(path), game=game, samples=names)
+        print_json("new", folder=str(folder), game=game, samples=names)
     else:
         click.echo(
-            f"{path}: a {game} tournament" + (f" with {len(names)} sample bots" if names else ", bots go into bots/")
+            f"{folder}: a {game} tournament" + (f" with {len(names)} sample bots" if names else ", bots go into bots/")
         )
-        here = f"  croupier -C {shlex.quote(str(path))}"
+        here = f"  croupier -C {shlex.quote(str(folder))}"
         click.echo(f"{here} run" if names else f"{here} add FILE…\n{here} run")
 
 
@@ -63,16 +64,10 @@ def new(context: CliContext, folder: Path, game: str, with_samples: bool) -> Non
 def add(context: CliContext, submissions: tuple[Path, ...], name: str | None, unsafe: bool) -> None:
     """Add submissions (a file, a folder, a .zip or .tar) to the tournament: copy, build and start them.
 
-    A submission that does not build or start is not added.
+    A submission that does not build or start is not added. Each is asked the questions of `croupier check`; what it does
+    wrong is printed, but does not keep it out.
     """
-    import trio
-
-    from host.base.paths import SAMPLE_PREFIX
-    from host.cli.common import find_game, level_in_force
-    from host.submissions.archive import import_submission
-    from host.submissions.discovery import expand_patterns, load_submissions
-    from host.submissions.preflight import prepare_bots
-    from host.submissions.sample_bots import sample
+    from host.cli.common import level_in_force
     from host.tournament.config import load
 
     if name and len(submissions) > 1:
@@ -80,41 +75,77 @@ def add(context: CliContext, submissions: tuple[Path, ...], name: str | None, un
     tournament = load(context.folder)
     level = level_in_force(tournament.level, unsafe)
     bots = context.folder / "bots"
+    begun = (context.folder / "run" / "run.sqlite").exists()
+    if begun and not context.json:
+        click.echo(
+            in_folder(
+                "WARNING  a run has begun here, and its bots stay the same: `croupier run` will refuse the new list (R004); "
+                "`croupier run --fresh` begins again with all bots",
+                str(context.folder),
+            ),
+            err=True,
+        )
     new = not bots.exists()
     bots.mkdir(exist_ok=True)
-    taken = []
+    taken: list[dict[str, Any]] = []
+    refused: list[UserError] = []
     try:
         for submission in submissions:
-            with tempfile.TemporaryDirectory(dir=bots, prefix=".taking-") as making:
-                ours = str(submission).startswith(SAMPLE_PREFIX)
-                path = sample(str(submission), tournament.game) if ours else context.folder / submission
-                copied = import_submission(path, Path(making), name)
-                target = bots / copied.name
-                (checked,) = load_submissions(
-                    [glob.escape(copied.name)], Path(making), tournament.game, tournament.limits
-                )
-                refuse_duplicate(tournament, context.folder, target, checked.name)
-                (bot,) = trio.run(prepare_bots, [checked], find_game(tournament.game), tournament.limits, level)
-                copied.rename(target)
-            entry = {"bot": bot.name, "path": str(target), "sha256": bot.sha256, "at": time.time()}
-            with (bots / ".submissions.jsonl").open("a") as log:
-                log.write(json.dumps(entry) + "\n")
-            plays = target.absolute() in expand_patterns(tournament.bots, context.folder, tournament.game)
-            taken.append(entry | {"plays": plays})
-            if not context.json:
-                click.echo(f"added {bot.name} as {target}  sha256 {bot.sha256[:16]}…")
-            if not plays:
-                click.echo(
-                    f"WARNING  {target} does not play: `bots` in {tournament.path} does not include it", err=True
-                )
+            try:
+                taken.append(_add_one(context, tournament, submission, name, level))
+            except UserError as error:
+                refused.append(error)
     finally:
         if new and not taken:
             bots.rmdir()
+    if len(submissions) > 1 and not context.json:
+        noted = sum(not row["accepted"] for row in taken)
+        notes = f", {noted} of them would fail `croupier check`" if noted else ""
+        click.echo(f"{len(taken)} of {len(submissions)} submissions added{notes}, {len(refused)} refused")
+    if refused:
+        raise UserError([problem for error in refused for problem in error.problems], max(e.exit_code for e in refused))
     if context.json:
-        print_json("add", sandbox=level, rows=taken)
+        print_json("add", sandbox=level, run_begun=begun, rows=taken)
 
 
-def refuse_duplicate(tournament: "Tournament", folder: Path, target: Path, name: str) -> None:
+def _add_one(
+    context: CliContext, tournament: "Tournament", submission: Path, name: str | None, level: "Level"
+) -> dict[str, Any]:
+    """Add one submission, and print what it answered. Return its row. Raise UserError if it does not build or start."""
+    import trio
+
+    from host.base.paths import SAMPLE_PREFIX
+    from host.cli.common import find_game
+    from host.submissions.check import check_bot
+    from host.submissions.discovery import expand_patterns
+    from host.submissions.intake import Intake
+    from host.submissions.preflight import prepare_bots
+    from host.submissions.sample_bots import sample
+
+    bots, game = context.folder / "bots", find_game(tournament.game)
+    ours = str(submission).startswith(SAMPLE_PREFIX)
+    path = sample(str(submission), tournament.game) if ours else submission
+    with Intake(bots) as intake, intake.naming_the_original():
+        checked = intake.load(path, tournament.limits, tournament.game, name)
+        target = bots / intake.copy.name
+        refuse_duplicate(tournament, intake, target, checked.name)
+        (bot,) = trio.run(prepare_bots, [checked], game, tournament.limits, level)
+        report, _ = trio.run(check_bot, checked, game, level, tournament.limits, tournament.rules)
+        intake.copy.rename(target)
+    entry = {"bot": bot.name, "path": str(target), "sha256": bot.sha256, "at": time.time()}
+    with (bots / ".submissions.jsonl").open("a") as log:
+        log.write(json.dumps(entry) + "\n")
+    plays = target.absolute() in expand_patterns(tournament.bots, context.folder, tournament.game)
+    if not context.json:
+        click.echo(f"added {bot.name} as {target}  sha256 {bot.sha256[:16]}…")
+        for line in report.remarks():
+            click.echo(f"  {line}")
+    if not plays:
+        click.echo(f"WARNING  {target} does not play: `bots` in {tournament.path} does not include it", err=True)
+    return entry | {"plays": plays, "accepted": report.accepted, "remarks": report.remarks()}
+
+
+def refuse_duplicate(tournament: "Tournament", intake: "Intake", target: Path, name: str) -> None:
     """Raise UserError if a file or a bot of this name already exists."""
     from host.submissions.discovery import expand_patterns, load_submission
 
@@ -122,12 +153,15 @@ def refuse_duplicate(tournament: "Tournament", folder: Path, target: Path, name:
         hint = "use --as NAME, or remove the old one"
         raise UserError([Problem("C016", str(target), "already exists", hint=hint)], 3)
     duplicates = []
-    for path in expand_patterns(tournament.bots, folder, tournament.game):
+    for path in expand_patterns(tournament.bots, tournament.path.parent, tournament.game):
         with contextlib.suppress(UserError):  # the problems of other bots are reported when they play
             duplicates += [path] if load_submission(path).name == name else []
     if duplicates:
         message = f'a bot called "{name}" already exists: {duplicates[0]}'
-        raise UserError([Problem("C003", str(target), message, hint="name = … in bot.toml")], 3)
+        hint = "--as NAME adds it under another name" + (
+            "; or name = … in its bot.toml" if intake.copy.is_dir() else ""
+        )
+        raise UserError([Problem("C003", str(intake.copy), message, hint=hint)], 3)
 
 
 @click.command()
@@ -161,7 +195,7 @@ def ls(context: CliContext, names: tuple[str, ...]) -> None:
         print_json("ls", rows=rows)
         raise click.exceptions.Exit(3 if any(row["problems"] for row in rows) else 0)
     if not rows:
-        click.echo("no bots yet: croupier add FILE")
+        click.echo(in_folder("no bots yet: croupier add FILE", str(context.folder)))
     for row in rows:
         lack = f"   ✗ missing {', '.join(row['missing'])}" if row["missing"] else ""
         lack += f"   ✗ {', '.join(row['problems'])}" if row["problems"] else ""
@@ -219,18 +253,48 @@ def build(context: CliContext, names: tuple[str, ...], force: bool, unsafe: bool
 @click.option(
     "--by", type=click.Choice(["bot", "pair", "seat"]), default="bot", help="one row per bot, pair of bots, or seat"
 )
+@click.option("--grades", is_flag=True, help="the points of each bot for beating references")
+@click.option("--overall", is_flag=True, help="all stages: by the last stage that a bot reached, then its place there")
 @click.option("--csv", "as_csv", is_flag=True, help="print comma-separated values")
+@options.JOURNAL
 @click.pass_obj
-def standings(context: CliContext, stage: str | None, by: str, as_csv: bool) -> None:
+def standings(
+    context: CliContext,
+    stage: str | None,
+    by: str,
+    grades: bool,
+    overall: bool,
+    as_csv: bool,
+    journal: Path | None,
+) -> None:
     """Print the standings with error bars, or the results of each pair, or the advantage of each seat."""
+    from host.cli.common import keep_everything
+    from host.cli.journals import journal_of
+
+    keep_everything()
+    path = journal_of(context, journal)
+    if overall:
+        from host.cli.standings_by import print_overall
+
+        if stage or by != "bot":
+            raise click.UsageError("--overall is about all stages: give no STAGE and no --by")
+        print_overall(context, path, as_csv=as_csv)
+        return
+    if grades:
+        from host.cli.standings_by import print_grades
+
+        if by != "bot":
+            raise click.UsageError("--grades has one row per bot: give no --by")
+        print_grades(context, path, stage, as_csv=as_csv)
+        return
     if by == "bot":
         from host.cli.common import print_standings
 
-        print_standings(context, context.folder, stage, as_csv=as_csv)
+        print_standings(context, path, stage, as_csv=as_csv)
         return
     from host.cli.standings_by import print_pairs, print_seats
 
     if by == "pair":
-        print_pairs(context, context.folder, stage, as_csv=as_csv)
+        print_pairs(context, path, stage, as_csv=as_csv)
     else:
-        print_seats(context, context.folder, stage, as_csv=as_csv)
+        print_seats(context, path, stage, as_csv=as_csv)

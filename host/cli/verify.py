@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from host.cli import CliContext, print_result
-from host.cli.journals import journals_of
+from host.cli import CliContext, options, print_result
+from host.cli.journals import journal_of
 
 if TYPE_CHECKING:
     from host.inspect.verify import Audit
@@ -44,14 +44,15 @@ def parse_seal(_context: click.Context, _option: click.Parameter, text: str) -> 
     metavar="HASH",
     help="a seal published at the end of a stage: check that nothing before it was removed or changed",
 )
+@options.JOURNAL
 @click.pass_obj
-def verify(context: CliContext, share: float, seal: str) -> None:
+def verify(context: CliContext, share: float, seal: str, journal: Path | None) -> None:
     """Apply the rules to every recorded answer again, and compare all results; exit code 1 if anything differs.
 
     Each fixture is sealed with a hash that covers the previous seal. Therefore a published seal covers everything that
     was played before it.
     """
-    result = verify_journal(journals_of(context)[0], share, seal)
+    result = verify_journal(journal_of(context, journal), share, seal)
     print_result(context, "verify", result)
     raise click.exceptions.Exit(1 if result.audit.differences else 0)
 
@@ -62,6 +63,7 @@ class VerifyResult(NamedTuple):
     journal: Path
     facts: Mapping[str, str]
     audit: "Audit"
+    promised: str | None  # sha256 of the committed seed of the tournament; None if there is none
     share: float  # of the tables that were verified, 0 to 1
     published_seal: str  # empty if none is given
     last_seal: str
@@ -79,6 +81,7 @@ class VerifyResult(NamedTuple):
             "differences": self.audit.differences,
             "seed_sha256": self.facts["seed_sha256"],
             "committed": committed_at(self.facts),
+            "used_committed_seed": None if self.promised is None else self.promised == self.facts["seed_sha256"],
             **seals,
         }
 
@@ -100,16 +103,31 @@ class VerifyResult(NamedTuple):
             yield f"seal {self.published_seal} covers {thousands(sealed)} fixtures{later}"
 
 
+def promised_seed(path: Path) -> str | None:
+    """Return the sha256 of the seed that was committed to for a tournament's journal; None without a commitment."""
+    from host.tournament.tournament_dir import Folder
+
+    folder = Folder(path.absolute().parent.parent)
+    promised = folder.committed() if path.absolute() == folder.journal else None
+    return promised.sha256 if promised else None
+
+
 def verify_journal(path: Path, share: float, seal: str) -> VerifyResult:
     """Verify a journal, or a share of its tables."""
     from host.inspect.verify import verify
     from host.tournament.journal import reading
 
     with reading(path) as journal:
+        facts, audit = journal.metadata(), verify(journal, share, seal)
+        promised = promised_seed(path)
+        if promised and promised != facts["seed_sha256"]:
+            other = f"the run did not use the committed seed, whose sha256 is {promised}"
+            audit = audit._replace(differences=[*audit.differences, other])
         return VerifyResult(
             journal=path,
-            facts=journal.metadata(),
-            audit=verify(journal, share, seal),
+            facts=facts,
+            audit=audit,
+            promised=promised,
             share=share,
             published_seal=seal,
             last_seal=journal.seal(),

@@ -13,12 +13,13 @@ import click
 from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
 from host.cli import CliContext, print_json
-from host.cli.common import find_stage, print_standings
-from host.cli.progress import FRAMES_PER_S, Tally, frame, progress_view
+from host.cli.common import find_stage, keep_everything, print_standings
+from host.cli.progress import FRAMES_PER_S, Tally, early_order, frame, progress_view
 from host.play.records import count_replays
 from host.tournament.journal import Journal, lock_holder, reading
-from host.tournament.stage_runner import Progress
+from host.tournament.stage_runner import AllMeet, Progress
 from host.tournament.stages import kind_of, stages_of
+from host.tournament.standings import field_of
 from host.tournament.tournament_dir import Folder
 
 
@@ -26,6 +27,7 @@ from host.tournament.tournament_dir import Folder
 @click.pass_obj
 def status(context: CliContext) -> None:
     """Print the progress of a run: one frame of `croupier watch`."""
+    keep_everything()
     with reading(Folder(context.folder).journal) as journal:
         find_stage(journal, None)
         if context.json:
@@ -33,13 +35,13 @@ def status(context: CliContext) -> None:
             rows = stage_rows(journal, {name: len(journal.paths(name)) for name, _ in states(facts)})
             replays = count_replays(record for _, record in journal.records())
             about = {key: facts[key] for key in ("name", "game", "state", "seed_sha256")}
-            about |= {"sandbox": facts["level"], "by": lock_holder(journal.path)}
+            about |= {"sandbox": facts["level"], "workers": facts.get("workers", ""), "by": lock_holder(journal.path)}
             print_json("status", **about, rows=[row._asdict() for row in rows], **replays._asdict())
             return
-        from rich.console import Console
+        from host.report.terminal import open_console
 
         tally = tally_of(journal, {name for name, _ in states(journal.metadata())})
-        Console(highlight=False).print(frame(run_lines(journal, tally), tally), crop=False)
+        open_console().print(frame(run_lines(journal, tally), tally), crop=False)
 
 
 @click.command()
@@ -59,7 +61,7 @@ def watch(context: CliContext) -> None:
             for progress in poll_progress(journal, over):
                 view.progress(progress)
         finished = journal.metadata()["state"] == "finished"
-    print_standings(context, context.folder, None, interrupted=not finished, on_one_line=context.json)
+    print_standings(context, Folder(context.folder).journal, None, interrupted=not finished, on_one_line=context.json)
     raise click.exceptions.Exit(0 if finished else 5)
 
 
@@ -91,9 +93,8 @@ def stage_rows(journal: Journal, done: Mapping[str, int]) -> list[StageRow]:
 def run_lines(journal: Journal, tally: Tally) -> Iterator[str]:
     """Yield lines about a run: the process that plays it, each stage with its seal, and the replayed fixtures."""
     facts, by = journal.metadata(), lock_holder(journal.path)
-    yield one_line(" · ".join([facts["name"], facts["game"], f"level {facts['level']}", facts["state"]])) + (
-        f" by {by}" if by else ""
-    )
+    parts = [facts["name"], facts["game"], f"level {facts['level']}", facts.get("workers", ""), facts["state"]]
+    yield one_line(" · ".join(filter(None, parts))) + (f" by {by}" if by else "")
     for row in stage_rows(journal, tally.done):
         some = f"{row.fixtures} of {row.known} fixtures" if row.known else ""
         yield f"  {row.stage:<16} {row.kind:<12} {some:<24} {row.state}"
@@ -102,21 +103,24 @@ def run_lines(journal: Journal, tally: Tally) -> Iterator[str]:
     if tally.replayed:
         times = f"{tally.replayed} times, {len(tally.stalls)} of them because the machine stalled"
         yield f"  replayed, without a fault of a bot: {times}"
-        for stall in tally.stalls[-3:]:
-            yield f"    {one_line(stall)}"
+        for reason in (*tally.stalls[-3:], *tally.failures[-3:]):
+            yield f"    {one_line(reason)}"
 
 
 def tally_of(journal: Journal, wanted: Container[str]) -> Tally:
     """Count the finished fixtures of the wanted stages."""
     tally, facts = Tally(), journal.metadata()
+    meeting = all_meet_stages(journal, facts)
     for name, state in states(facts):
         if name in wanted:
             records = [record for _, record in sorted(journal.records(name), key=itemgetter(0))]
             if not records and state == "waiting":
                 continue
             known = max(int(facts.get(f"known {name}", 0)), len(records))
-            for done, record in enumerate([None, *records]):
-                tally.add(Progress(name, done, known, record))
+            tally.add(Progress(name, len(records), known, None, all_meet=meeting.get(name)))
+            tally.early = early_order(meeting.get(name))
+            for record in records:
+                tally.count(name, record)
     return tally
 
 
@@ -133,6 +137,7 @@ def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
         facts = journal.metadata()
         running = facts["state"] == "running"  # read first, so that the last records are still read below
         more = {stage.name: kind_of(stage).places is not None for stage in stages_of(facts)}
+        meeting = all_meet_stages(journal, facts)
         for name, state in states(facts):
             if name not in over and state != "waiting":
                 fresh = sorted(journal.records(name, newest[name]), key=itemgetter(0))
@@ -140,7 +145,7 @@ def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
                 newest[name] = max([newest[name], *(number for number, _ in fresh)])
                 known = max(int(facts.get(f"known {name}", 0)), done[name])
                 for record in [None] * (name not in seen) + [record for _, record in fresh]:
-                    yield Progress(name, done[name], known, record, more[name])
+                    yield Progress(name, done[name], known, record, more[name], meeting.get(name))
                 seen.add(name)
         if running:
             time.sleep(1 / FRAMES_PER_S)
@@ -150,6 +155,13 @@ def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
                 [Problem("R006", str(journal.path), "the journal was replaced: the run was started again", hint=hint)],
                 5,
             )
+
+
+def all_meet_stages(journal: Journal, facts: Mapping[str, str]) -> dict[str, AllMeet]:
+    """Return the stages in which every two bots meet, with their bots."""
+    bots = journal.bots()
+    stages = [stage for stage in stages_of(facts) if kind_of(stage).all_meet]
+    return {stage.name: AllMeet(stage, field_of(stage, facts, bots)) for stage in stages}
 
 
 def states(facts: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -36,7 +36,7 @@ from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
 from host.games import cardshark2011
-from host.games.engine import Game, Opening, Play, Request, Scores, Tell
+from host.games.engine import Display, Game, Opening, Play, Request, Scores, Tell
 from host.games.luck import Shuffler
 from protocols.wire import Answer, Fault, Grammar, Move
 from protocols.wire import View as AnyView
@@ -51,10 +51,15 @@ class Rules(NamedTuple):
     """The numbers of a round. `stacks` are the chips of each seat at the start; if empty, each seat has `chips`."""
 
     seats: int = 4
+    """The bots at a table."""
     buy_in: int = 10
+    """The chips that each bot pays into the pot of a hand."""
     chips: int = 200
+    """The chips of each bot at the start of a tourney."""
     hands: int = 5
+    """The number of hands in a round."""
     engine: str = "thread"
+    """The source of the rules where the two disagree: the thread of the competition, or its engine of 2011."""
     stacks: tuple[int, ...] = ()
 
 
@@ -253,4 +258,5 @@ GAME = Game(
         "Print H (hit), S (stand), D (double, first move only) or B <chips> (bet more and move again)."
     ),
     chips="tourney",
+    display=Display(standing=("hand.end", "chips")),
 )

@@ -22,7 +22,16 @@ class Request(NamedTuple):
     view: View
 
 
-Play = Generator[Request, Answer, Scores]
+Play = Generator[Request | Sequence[Request], Any, Scores]
+"""A game being played. It yields a Request and is sent its Answer. Or it yields several requests at once, to different
+seats, and is sent a tuple of their answers in the same order: no seat is told anything before all have answered."""
+
+
+class Place(NamedTuple):
+    """Who has a seat: a bot, by its place among the bots of the table, and which of that bot's processes, from 0."""
+
+    bot: int
+    process: int = 0
 
 
 class Opening(NamedTuple):
@@ -50,6 +59,9 @@ class Display(NamedTuple):
     chips_by_round: bool = (
         False  # whether `round.start` and `table.end` have `round`, `seats` and `chips` to be charted
     )
+    standing: tuple[str, str] | None = None
+    """The event, and its fact, that has what each seat holds at a time, for example hands won; with `seats`, by these."""
+    all_in: tuple[str, str] | None = None  # the event, and its fact that is 0, that a seat has bet all its chips
     omitted_events: frozenset[str] = frozenset()  # events that the picture works out from answers
     omitted_facts: Mapping[str, tuple[str, ...]] = {}  # facts that the picture works out, by event
 
@@ -108,20 +120,52 @@ class Game(NamedTuple):
     display: Display = Display()
     log: GameLog | None = None
     illegal_codes: Mapping[str, str] = {}  # error codes for illegal moves, by verb, more specific than "illegal"
+    sides: Callable[[Any], Sequence[Sequence[int]]] | None = None
+    """Who plays together: returns the seats of each bot under these rules, ((0, 2), (1, 3)) for partners at a table of
+    four. Then `seats`, the scores and the winners count bots, and requests name seats. Each seat of a bot is a process
+    of its own in a sandbox of its own. Without it each bot has one seat."""
 
     @property
     def examples(self) -> tuple[View, ...]:
         """The questions of the edge cases."""
         return tuple(self.edges.values())
 
+    def places(self, rules: Any) -> tuple[Place, ...]:
+        """Return who has each seat. Raise ValueError if the sides do not have the seats from 0 on, each once."""
+        if self.sides is None:
+            return tuple(map(Place, range(rules.seats)))
+        sides = self.sides(rules)
+        places = {seat: Place(bot, nth) for bot, seats in enumerate(sides) for nth, seat in enumerate(seats)}
+        if sorted(places) != [*range(sum(map(len, sides)))]:
+            raise ValueError(f"the sides of {self.name} are {sides}: they must have each seat from 0 on once")
+        return tuple(places[seat] for seat in range(len(places)))
+
+    def processes(self, rules: Any) -> int:
+        """Return how many processes each bot has at a table: one for each of its seats."""
+        return 1 if self.sides is None else max(map(len, self.sides(rules)))
+
 
 class Table:
     """One game from the deal to the scores. Its seed and its answers are its whole state.
 
-    `request` is the open question, or None when the game is over. Then `scores` has one number per seat.
+    `request` is the next question to answer, or None when the game is over. Then `scores` has one number per seat. If
+    the game asks several seats at once, `together` has all these questions. They are answered one after the other, in
+    that order, and the game goes on after the last answer.
     """
 
-    __slots__ = ("_allows", "_send", "answers", "game", "illegal", "request", "rules", "scores")
+    __slots__ = (
+        "_allows",
+        "_given",
+        "_resume",
+        "_send",
+        "answers",
+        "game",
+        "illegal",
+        "request",
+        "rules",
+        "scores",
+        "together",
+    )
 
     def __init__(
         self, game: Game, rules: Any, luck: Shuffler, answers: Iterable[Answer] = (), tell: Tell = None
@@ -130,18 +174,30 @@ class Table:
         self.answers: list[Answer] = []
         self.illegal: list[int] = []  # the indices of answers that were well-formed but illegal moves
         self.request: Request | None = None
+        self.together: tuple[Request, ...] = ()
         self.scores: Scores | None = None
+        self._given: list[Answer] = []  # to the questions of `together`
         play = game.play(rules, luck, tell)
-        self._allows, self._send = game.allows, play.send
+        self._allows = game.allows
+        self._resume: Callable[[Any], Request | Sequence[Request]] = play.send
+        self._send = self._resume  # what takes the next answer
         try:
-            self.request = next(play)
+            asked = next(play)
+            self.request = asked if type(asked) is Request else self._opened(asked)
         except StopIteration as over:
             self.scores = over.value
         for answer in answers:
             self.answer(answer)
 
+    @property
+    def open(self) -> tuple[Request, ...]:
+        """The questions without an answer, in the order in which they are answered."""
+        if self.together:
+            return self.together[len(self._given) :]
+        return (self.request,) if self.request is not None else ()
+
     def answer(self, answer: Answer) -> bool:
-        """Answer the open question. Return False if the answer is an illegal move.
+        """Answer the next question. Return False if the answer is an illegal move.
 
         Raise ValueError if no question is open.
         """
@@ -153,7 +209,28 @@ class Table:
             self.illegal.append(len(self.answers))
         self.answers.append(answer)
         try:
-            self.request = self._send(answer)
+            asked = self._send(answer)
+            self.request = asked if type(asked) is Request else self._opened(asked)
         except StopIteration as over:
             self.request, self.scores = None, over.value
         return fair
+
+    def _opened(self, asked: Request | Sequence[Request]) -> Request:
+        """Return the next question of what the game has yielded. Raise StopIteration if the game ends instead."""
+        while not isinstance(asked, Request):
+            self.together, self._given = tuple(asked), []
+            if len({seat for seat, _ in self.together}) < len(self.together):
+                raise ValueError(f"{self.game.name} asks one seat several questions at once")
+            if self.together:
+                self._send = self._collect
+                return self.together[0]
+            asked = self._resume(())
+        return asked
+
+    def _collect(self, answer: Answer) -> Request | Sequence[Request]:
+        """Take the answer to one of several open questions; return the next one. Resume the game after the last."""
+        self._given.append(answer)
+        if len(self._given) < len(self.together):
+            return self.together[len(self._given)]
+        self.together, self._send = (), self._resume
+        return self._resume(tuple(self._given))

@@ -28,7 +28,7 @@ from host.games import hands
 from host.games.engine import Display, Game, Opening, Play, Request, Scores, Tell, new_tuple
 from host.games.holdem_playlog import PLAYLOG
 from host.games.luck import Shuffler
-from protocols.wire import Answer, Fault, Grammar, Move
+from protocols.wire import Answer, Grammar, Move
 from protocols.wire import View as AnyView
 
 DECK = tuple(hands.CARDS)
@@ -45,10 +45,15 @@ class Rules(NamedTuple):
     """The numbers of a game."""
 
     seats: int = 5
+    """The bots at a table."""
     chips: int = 200
+    """The chips of each bot at the start."""
     rounds: int = 100
+    """The most rounds of a game."""
     ante: int = 1
+    """The chips that each bot pays at the start of a round."""
     ranking: Literal["banksalad", "standard"] = "banksalad"
+    """The order of hands: that of the competition of 2018, or the standard order."""
 
 
 class Other(NamedTuple):
@@ -102,39 +107,39 @@ class Player:
 
 def allows(rules: Rules, view: AnyView, move: Move) -> bool:
     """Return whether a bet is within its limits, or is 0, which folds. A bot that bets anything else also folds."""
-    low, high = view[5:7]
-    return move.verb == "BET" and (move.n == 0 or low <= move.n <= high)
+    return move.verb == "BET" and (move.n == 0 or view[5] <= move.n <= view[6])
 
 
 def bet(players: list[Player], pot: int, board: str, tell: Tell) -> Generator[Request, Answer, int]:
     """Ask the players in turn until each has called the highest bet or died. Return the pot."""
     level, todo, done = 0, list(players), list[Player]()
+    living = [player for player in players if not player.died]
     while todo:
         player = todo.pop(0)
         if player.died:
             done.append(player)
             continue
-        low = max(level, MIN_BET) - player.bet
-        high = max(low, min([p.chips for p in players if not p.died]))
+        low = (level or MIN_BET) - player.bet
+        high = max(low, min([p.chips for p in living]))
         others = tuple([p.shown for p in done]), tuple([p.shown for p in todo])
         if tell:
             tell("ask", seat=player.seat, min=low, max=high)
         view = new_tuple(View, (player.chips, player.cards, *others, board, low, high, pot))
         answer = yield new_tuple(Request, (player.seat, view))
-        match answer:
-            case Move("BET", n) if low <= n <= high:
-                player.put_in(n)
-                pot += n
-                if n > low:
-                    level = player.bet
-                    todo += done
-                    done = []
-                if tell:
-                    tell("bet", seat=player.seat, n=n, bet=player.bet, chips=player.chips, raises=n > low)
-            case Move() | Fault():
-                player.die()
-                if tell:
-                    tell("die", seat=player.seat, answer=answer, min=low, max=high)
+        if type(answer) is Move and answer.verb == "BET" and low <= (n := answer.n) <= high:
+            player.put_in(n)
+            pot += n
+            if n > low:
+                level = player.bet
+                todo += done
+                done = []
+            if tell:
+                tell("bet", seat=player.seat, n=n, bet=player.bet, chips=player.chips, raises=n > low)
+        else:
+            player.die()
+            living.remove(player)
+            if tell:
+                tell("die", seat=player.seat, answer=answer, min=low, max=high)
         done.append(player)
     return pot
 
@@ -302,6 +307,8 @@ GAME = Game(
     chips="table",
     display=Display(
         chips_by_round=True,
+        standing=("round.start", "chips"),
+        all_in=("bet", "chips"),
         omitted_events=frozenset({"die", "bet"}),
         omitted_facts={"board": ("pot", "all_in"), "round.start": ("ante",), "round.end": ("board", "all_in", "out")},
     ),

@@ -1,16 +1,24 @@
-"""Provides all randomness of a game: shuffles that follow from a seed."""
+"""Provides all randomness of a game: shuffles and draws that follow from a seed."""
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from typing import Protocol, TypeVar, cast
 
 T = TypeVar("T")
 
+MAX_BELOW = 1 << 32
+"""The largest argument of `below`. A random number has 53 bits, so up to here all results are equally likely to 2^-21."""
+
 
 class Shuffler(Protocol):
-    """Shuffles decks: `Luck` in play, `Stacked` in a test or in the replay of another engine's recording."""
+    """Shuffles decks and draws numbers: `Luck` in play, `Stacked` in a test or a replay of another engine's recording.
+
+    `below` and `pick` have random streams of their own, and each call takes one number of its stream. So a game that
+    draws a number more does not change its shuffles, and the n-th call has the same luck whatever was drawn before.
+    """
 
     def shuffled(self, cards: Iterable[T]) -> Iterator[T]:
         """Return the cards one by one. Each draw decides the next card."""
@@ -20,19 +28,69 @@ class Shuffler(Protocol):
         """Return the rest of a shuffled deck, for the next hand."""
         ...
 
+    def below(self, n: int) -> int:
+        """Return a whole number from 0 to n - 1, all equally likely. Raise ValueError unless n is 1 to MAX_BELOW."""
+        ...
+
+    def pick(self, weights: Sequence[float]) -> int:
+        """Return an index of `weights`, each as likely as its share of their sum. An index of weight 0 is never returned.
+
+        Raise ValueError if a weight is negative or not finite, or if none is above 0.
+        """
+        ...
+
 
 def derive(root: bytes, path: str) -> bytes:
     """Return the 32 bytes of a path (HMAC-SHA256). They cannot be computed without the root."""
     return hmac.digest(root, path.encode(), hashlib.sha256)
 
 
-class Luck:
+def index_of(share: float, weights: Sequence[float]) -> int:
+    """Return the index into which a share (0 to below 1) of the sum of the weights falls. Raise ValueError as `pick`."""
+    if any(not 0 <= weight < math.inf for weight in weights) or not any(weights):
+        raise ValueError("weights must be finite, not negative, and not all 0")
+    left, at = share * math.fsum(weights), 0
+    for at, weight in enumerate(weights):
+        if left < weight:
+            return at
+        left -= weight
+    return max(at for at, weight in enumerate(weights) if weight)  # the sum was rounded up
+
+
+class _Draws:
+    """The two streams of `below` and `pick`. Each is derived when it is first used: most games draw no numbers."""
+
+    _root: bytes
+    _path: str
+    _below: Callable[[], float] | None = None
+    _pick: Callable[[], float] | None = None
+
+    def _stream(self, name: str) -> Callable[[], float]:
+        return Random(int.from_bytes(derive(self._root, f"{self._path}/{name}"))).random
+
+    def below(self, n: int) -> int:
+        """Return a whole number from 0 to n - 1 (see `Shuffler`)."""
+        if not 0 < n <= MAX_BELOW:
+            raise ValueError(f"below({n}): the number must be 1 to {MAX_BELOW}")
+        if self._below is None:
+            self._below = self._stream("below")
+        return int(self._below() * n)
+
+    def pick(self, weights: Sequence[float]) -> int:
+        """Return an index of `weights` (see `Shuffler`)."""
+        if self._pick is None:
+            self._pick = self._stream("pick")
+        return index_of(self._pick(), weights)
+
+
+class Luck(_Draws):
     """The randomness of one table: the same root and path give the same cards on every machine and Python version.
 
     It uses only `Random.random()`, whose sequence Python promises not to change.
     """
 
     def __init__(self, root: bytes, path: str) -> None:
+        self._root, self._path = root, path
         self._random = Random(int.from_bytes(derive(root, path))).random
 
     def shuffled(self, cards: Iterable[T]) -> Iterator[T]:
@@ -48,7 +106,7 @@ class Luck:
         return cards
 
 
-class Deal:
+class Deal(_Draws):
     """The randomness that several tables share: each shuffle is the same at all of them, whatever was drawn before.
 
     Each shuffle has its own random stream, so that a bot that draws one card more does not change the next hand's deck.
@@ -86,10 +144,10 @@ class Deal:
 
 
 class Stacked:
-    """Returns given decks instead of random ones, one for each shuffle."""
+    """Returns given decks instead of random ones, one for each shuffle, and given draws."""
 
-    def __init__(self, decks: Iterable[Iterable[object]]) -> None:
-        self._decks = iter(decks)
+    def __init__(self, decks: Iterable[Iterable[object]], draws: Iterable[int] = ()) -> None:
+        self._decks, self._draws = iter(decks), iter(draws)
 
     def shuffled(self, cards: Iterable[T]) -> Iterator[T]:
         """Return the next given deck, whatever the cards are. Raise IndexError if no deck is left."""
@@ -101,3 +159,14 @@ class Stacked:
     def rest(self, cards: Iterator[T]) -> Iterator[T]:
         """Return the rest in the given order."""
         return cards
+
+    def below(self, n: int) -> int:
+        """Return the next given draw. Raise IndexError if none is left, or if it is not 0 to n - 1."""
+        draw = next(self._draws, None)
+        if draw is None or not 0 <= draw < n:
+            raise IndexError(f"the next draw of this stack is {draw}, not a number from 0 to {n - 1}")
+        return draw
+
+    def pick(self, weights: Sequence[float]) -> int:
+        """Return the next given draw. Raise IndexError if none is left, or if it is not an index of `weights`."""
+        return self.below(len(weights))

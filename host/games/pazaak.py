@@ -44,13 +44,21 @@ class Rules(NamedTuple):
     """The numbers of a game, and the two rules in which the thread and the controller disagree."""
 
     seats: int = 2
+    """The bots at a table."""
     hands_to_win: int = 3
-    house_copies: int = 4  # of each card 1–10, in the deck of a hand
-    side_copies: int = 2  # of each card 1–5, from which a side deck is drawn
+    """The number of hands that a bot must win to win the game."""
+    house_copies: int = 4
+    """Copies of each card 1–10 in the deck of a hand."""
+    side_copies: int = 2
+    """Copies of each card 1–5 in the deck from which side decks are drawn."""
     side_cards: int = 4
-    stands_at_goal: bool = False  # whether a bot on exactly 20 stands without being asked
-    tells_false_plays: bool = False  # whether the opponent sees an impossible PLAY as a play
+    """Cards in a side deck."""
+    stands_at_goal: bool = False
+    """Whether a bot on exactly 20 stands without being asked."""
+    tells_false_plays: bool = False
+    """Whether the opponent sees an impossible PLAY as a play."""
     most_hands: int = 1000
+    """The number of hands after which a game ends without a winner."""
 
 
 class View(NamedTuple):
@@ -249,6 +257,6 @@ GAME = Game(
         "Answer END (draw again next turn), STAND (no more turns in this hand) or PLAY <card> (add that side card, "
         "then stand). The higher hand up to 20 wins; three hands win the game."
     ),
-    display=Display(score="hands won"),
+    display=Display(score="hands won", standing=("hand.end", "wins")),
     illegal_codes={"PLAY": "B028"},
 )

@@ -11,6 +11,7 @@ import msgspec
 
 from host import __version__
 from host.base.errors import Problem, UserError
+from host.base.system_errors import file_problem
 from host.bots.values import Evidence
 from host.games import GAMES
 from host.games.engine import Game
@@ -97,7 +98,7 @@ def unpacked(path: Path) -> Repro:
         hint = "croupier export bundle TABLE -o FILE makes one"
         raise UserError([Problem("R014", str(path), f"is not a bundle: {broken}", hint=hint)], 3) from broken
     except OSError as failed:
-        raise UserError([Problem("R013", str(path), f"cannot be read: {failed.strerror}")], 2) from failed
+        raise UserError([file_problem("read", path, failed)], 2) from failed
 
 
 def _question(decision: Decision, protocol: Protocol) -> Question:

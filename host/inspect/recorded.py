@@ -15,12 +15,11 @@ from host.base.errors import Problem, UserError
 from host.bots.values import Evidence
 from host.games.engine import Game, Scores, Table, Tell
 from host.play.custom_games import game_by_name
-from host.play.match import TableSetup
 from host.play.records import Fixture, Record, unpack
-from host.play.table_plans import table_setups
+from host.play.table_plans import TableSetup, table_setups
 from host.tournament.journal import Journal
 from host.tournament.stage_runner import fixture_of
-from host.tournament.tournament_dir import Folder
+from host.tournament.tournament_dir import Folder, read_seed
 from protocols.wire import Answer, Move, View
 
 
@@ -32,7 +31,7 @@ def known_seed(journal: Journal) -> bytes | None:
     chosen = json.loads(facts.get("config", "{}")).get("seed", "random")
     try:
         drawn = Folder(journal.path.parent.parent).seed_file
-        seed = chosen.encode() if chosen != "random" else bytes.fromhex(drawn.read_text())
+        seed = read_seed(chosen) if chosen != "random" else bytes.fromhex(drawn.read_text())
     except (OSError, ValueError):
         return None
     return seed if hashlib.sha256(seed).hexdigest() == facts.get("seed_sha256") else None
@@ -75,6 +74,11 @@ class RecordedTable(NamedTuple):
     def play(self, tell: Tell = None) -> Table:
         """Play the table again, to its end. Raise ValueError if there are more answers than questions."""
         return Table(self.game, self.sitting.rules, self.sitting.shuffler(self.seed), self.answers, tell)
+
+    @property
+    def seated(self) -> tuple[str, ...]:
+        """The bot at each seat. In a game for partners a bot has several seats."""
+        return self.sitting.seated(self.game)
 
     def decisions(self) -> Iterator[Decision]:
         """Play the table again and yield its decisions in order. Raise AnswersDoNotFit if there are too many."""
@@ -140,6 +144,10 @@ class RecordedFixture:
             seed=self.seed,
         )
 
+    def players(self, nth: int) -> tuple[str, ...]:
+        """Return the name of the process at each seat of the nth table, from 0."""
+        return self.sittings[nth].players(game_by_name(self.fixture.game))
+
     @contextlib.contextmanager
     def refusing_misfits(self) -> Iterator[None]:
         """Raise UserError (exit code 1) if the block finds that the answers do not fit the rules."""
@@ -150,7 +158,7 @@ class RecordedFixture:
 
     def evidence_of(self, decision: Decision) -> Evidence | None:
         """Return the evidence of a decision, preferably that of a fault; None if none was recorded."""
-        bot = self.sittings[decision.table - 1].bots[decision.seat]
+        bot = self.sittings[decision.table - 1].seated(game_by_name(self.fixture.game))[decision.seat]
         wanted = (bot, decision.table, decision.number)
         pieces = [piece for piece in self.record.evidence if (piece.bot, piece.table, piece.number) == wanted]
         return min(pieces, key=lambda piece: piece.kind == "slowest", default=None)

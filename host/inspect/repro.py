@@ -82,7 +82,7 @@ def repro_of(journal: Journal, target: Target) -> Repro:
     """Return the target's questions, alone. Raise UserError if there are none, or if the journal cannot be read."""
     recorded = load_fixture(journal, seed_of(journal), target.fixture)
     table = recorded.table(target.nth)
-    bots = table.sitting.bots
+    bots, players = table.seated, table.sitting.players(table.game)
     with recorded.refusing_misfits():
         asked = [
             decision
@@ -92,8 +92,9 @@ def repro_of(journal: Journal, target: Target) -> Repro:
         if not asked:
             raise UserError([_not_asked(recorded, target)], 2)
     last = asked[-1]
-    name = bots[last.seat]
-    return _repro(journal, recorded, name)._replace(
+    if table.game.sides is not None:  # the other seats of the bot are other processes
+        asked = [decision for decision in asked if decision.seat == last.seat]
+    return _repro(journal, recorded, bots[last.seat], players[last.seat])._replace(
         rules=table.sitting.rules,
         table=table.sitting.path,
         asked=tuple(asked),
@@ -114,8 +115,9 @@ def with_history(journal: Journal, repro: Repro) -> Repro:
     history: History = "fixture" if bot.one_at_a_time else "table"
     whole_fixture = bot.one_at_a_time and (bot.lifetime != "table" or bool(bot.state))
     before: list[Decision] = []
+    player = recorded.players(first.table - 1)[first.seat]
     with recorded.refusing_misfits():
-        for decision in _asked_of(recorded, bot.name, range(0 if whole_fixture else first.table - 1, first.table)):
+        for decision in _asked_of(recorded, player, range(0 if whole_fixture else first.table - 1, first.table)):
             if (decision.table, decision.number) == (first.table, first.number):
                 break
             before.append(decision)
@@ -125,7 +127,10 @@ def with_history(journal: Journal, repro: Repro) -> Repro:
 
 
 def latest(journal: Journal, bot: str, most: int) -> list[Repro]:
-    """Return the last questions of a bot, at most `most`: one repro per fixture, the last fixture first."""
+    """Return the last questions of a bot, at most `most`: one repro per fixture, the last fixture first.
+
+    In a game for partners these are the questions of its first process.
+    """
     repros: list[Repro] = []
     left = most
     for path in reversed(journal.paths()):
@@ -139,12 +144,12 @@ def latest(journal: Journal, bot: str, most: int) -> list[Repro]:
             found = [*_asked_of(recorded, bot, range(nth, nth + 1)), *found]
         if found := found[-left:]:
             left -= len(found)
-            repros.append(_repro(journal, recorded, bot)._replace(asked=tuple(found)))
+            repros.append(_repro(journal, recorded, bot, bot)._replace(asked=tuple(found)))
     return repros
 
 
-def _repro(journal: Journal, recorded: RecordedFixture, bot: str) -> Repro:
-    """Return a repro without questions: the values that all questions of a bot in a fixture share."""
+def _repro(journal: Journal, recorded: RecordedFixture, bot: str, player: str) -> Repro:
+    """Return a repro without questions: the values that all questions of one process of a bot in a fixture share."""
     fixture = recorded.fixture
     return Repro(
         game=fixture.game,
@@ -152,20 +157,20 @@ def _repro(journal: Journal, recorded: RecordedFixture, bot: str) -> Repro:
         fixture=fixture.path,
         table=fixture.path,
         bot=recorded_bot(journal, bot),
-        croupier_seed=bot_seed(recorded.seed, bot, fixture.path),
+        croupier_seed=bot_seed(recorded.seed, player, fixture.path),
         level=Level(journal.metadata()["level"]),
         asked=(),
         state=journal.initial_states(fixture.path).get(bot),
     )
 
 
-def _asked_of(recorded: RecordedFixture, bot: str, tables: range) -> Iterator[Decision]:
-    """Yield the questions of a bot at some tables. Skip those after it was benched: they were not sent."""
+def _asked_of(recorded: RecordedFixture, player: str, tables: range) -> Iterator[Decision]:
+    """Yield the questions of a process at some tables. Skip those after it was benched: they were not sent."""
     for nth in tables:
-        bots = recorded.sittings[nth].bots
-        if bot in bots:
+        players = recorded.players(nth)
+        if player in players:
             for decision in recorded.table(nth).decisions():
-                if bots[decision.seat] == bot and decision.answer != Fault(FaultKind.BENCHED):
+                if players[decision.seat] == player and decision.answer != Fault(FaultKind.BENCHED):
                     yield decision
 
 
@@ -175,7 +180,7 @@ def _ends_process(answer: Answer) -> bool:
 
 def _not_asked(recorded: RecordedFixture, target: Target) -> Problem:
     table = recorded.table(target.nth)
-    bots = [table.sitting.bots[decision.seat] for decision in table.decisions()]
+    bots = [table.seated[decision.seat] for decision in table.decisions()]
     name, number, bot = table.sitting.path, target.number, target.bot
     if number > len(bots):
         message = f"table {name} has {len(bots)} questions, there is no question {number}"

@@ -13,8 +13,10 @@ from host.inspect.recorded import Decision, RecordedFixture, load_fixture, seed_
 from host.play import match
 from host.play.custom_games import game_by_name
 from host.play.results import results_of
+from host.tournament.disqualification import max_faults_of
 from host.tournament.journal import Journal
-from host.tournament.stages import stages_of
+from host.tournament.lineup import Lineup
+from host.tournament.stages import references_of, stages_of
 from host.tournament.stages.kind import Field
 from host.tournament.standings import outcome
 from protocols import PROTOCOLS
@@ -69,17 +71,27 @@ def wrong_places(journal: Journal) -> Iterator[str]:
     """Yield each difference between the recorded places of a stage and those that follow from its records."""
     facts, bots = journal.metadata(), journal.bots()
     config = json.loads(facts.get("config", "{}"))
-    left: list[str] = []
+    guests, lineup = json.loads(facts.get("guests", "[]")), None
     for stage in stages_of(facts):
         name = stage.name
+        if facts.get(f"stage {name}") == "skipped":
+            if lineup and (reach := len(lineup.entrants(stage))) >= stage.min_bots:
+                yield f"{name}: was skipped, but {reach} bots reach it"
+            continue
         if facts.get(f"stage {name}") != "finished":
             return
         order = json.loads(facts.get(f"field {name}", "[]"))
-        if order != left and (left or sorted(order) != sorted(bots)):
-            yield f"{name}: its recorded bots are {_named(order)}, they should be {_named(left or sorted(bots))}"
+        if lineup is None:  # nothing tells the order in which the bots were entered
+            entered, references = {*bots} - {*guests}, {*references_of(stage)}
+            as_recorded = [*order, *sorted(entered & references)] if {*order} == entered - references else None
+            lineup = Lineup(as_recorded or sorted(entered), seed_of(journal))
+        if order != (due := lineup.seeded(stage)):
+            yield f"{name}: its recorded bots are {_named(order)}, they should be {_named(due or ())}"
         records = {record.path: record for _, record in journal.records(name)}
-        field = Field(order, seed_of(journal), config.get("run", {}).get("stop_early", False))
+        stop_early = config.get("run", {}).get("stop_early", False)
+        field = Field(order, seed_of(journal), stop_early, max_faults_of(facts))
         places, left = outcome(stage, field, records, bots)
+        lineup.finish(stage, places, left)
         kept = json.loads(facts.get(f"order {name}", "[]"))
         if kept != places:
             yield f"{name}: its recorded places are {_named(kept)}, its records give {_named(places)}"
@@ -113,7 +125,7 @@ def replay(recorded: RecordedFixture, protocols: Mapping[str, str], share: float
         if again.scores != scores:
             differences.append(f"{sitting.path}: the recorded scores are {scores}, the answers give {again.scores}")
         elif again.illegal or nth in kept or any(type(answer) is Fault for answer in given):
-            asked = [(sitting.bots[decision.seat], decision) for decision in table.decisions()]
+            asked = [(table.seated[decision.seat], decision) for decision in table.decisions()]
             wrongs = {decision.number: kind for _, decision in asked if (kind := _fault(decision))}
             faults.update((bot, wrongs[decision.number]) for bot, decision in asked if decision.number in wrongs)
             differences += [

@@ -3,30 +3,38 @@
 import contextlib
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import NamedTuple
 
-from host.base.errors import AmbiguousAnswers, HostFailure
+from host.base.errors import AmbiguousAnswers, HostFailure, UserError
 from host.bots.deadline import HostStall
 from host.bots.monitor import Monitor
-from host.bots.seat import Seat, open_seat
+from host.bots.seat import Seat, lost_seat, open_seat
 from host.bots.state_file import BotSandbox, bot_sandbox
 from host.games import GAMES
 from host.games.luck import derive
 from host.play.match import MAX_PARALLEL_TABLES, PlayedTable, play
-from host.play.records import Job, Record, WorkerSetup
+from host.play.placement import starting_on
+from host.play.records import Fixture, Job, Record, WorkerSetup
 from host.play.results import recorded
-from host.play.table_plans import PLANS
-from host.sandbox.launch import Sandbox
+from host.play.table_plans import PLANS, player_name
+from host.sandbox.detect import no_sandbox_here
+from host.sandbox.launch import Sandbox, why_no_sandbox
 from host.submissions.bot_spec import BuiltBot
 
 MAX_HOST_FAILURES = 3
 """Number of host failures (a keeper died, or the machine stalled) under one bot of a fixture after which the last one
 counts as the bot's own crash or time-out, so that no bot can stop a tournament."""
 
+MAX_WAITING_SANDBOXES = 16
+"""Sandboxes that a worker keeps between fixtures. Each has two processes and a few MB of memory."""
+
 
 def bot_seed(seed: bytes, bot: str, path: str) -> int:
-    """Return a bot's CROUPIER_SEED for a fixture: 63 bits, derived from the tournament's seed with a prefix of its own."""
+    """Return a bot's CROUPIER_SEED for a fixture: 63 bits, derived from the tournament's seed with a prefix of its own.
+
+    In a game for partners `bot` is the name of one of its processes (`player_name`), so each has a seed of its own.
+    """
     return int.from_bytes(derive(seed, f"bot seed: {bot} {path}")[:8]) >> 1
 
 
@@ -43,6 +51,7 @@ class Attempts:
     def __init__(self) -> None:
         self.failures: Counter[str] = Counter()  # number of host failures, by the bot that was being asked or prepared
         self.stalls: list[str] = []  # stalls of the machine, as text for people
+        self.deaths: list[str] = []  # deaths of keepers, with their reasons
         self.sequential: set[str] = set()  # bots that must be asked one table at a time
 
     @property
@@ -55,27 +64,44 @@ class Attempts:
         self.failures[failure.bot] += 1
         if isinstance(failure, HostStall):
             self.stalls.append(f"{failure.bot} at table {failure.table}: {failure}")
+        else:
+            where = f" at table {failure.table}" if failure.table else ""
+            self.deaths.append(f"{failure.bot}{where}: {failure}")
         if self.failures[failure.bot] > MAX_HOST_FAILURES:
             raise failure
 
 
 class BotPool:
-    """The sandboxes of one worker: one for each bot, created when the bot first plays, reused for later fixtures."""
+    """The sandboxes of one worker: one for each bot, created when the bot first plays, reused for later fixtures.
 
-    def __init__(self, setup: WorkerSetup, stack: contextlib.AsyncExitStack, watcher: Monitor) -> None:
-        self.setup, self.game = setup, GAMES[setup.game]
+    Between fixtures at most MAX_WAITING_SANDBOXES are kept, or as many as the last fixture used if those were more. The
+    least recently used ones are removed.
+    """
+
+    def __init__(
+        self, setup: WorkerSetup, stack: contextlib.AsyncExitStack, watcher: Monitor, cores: Sequence[int] = ()
+    ) -> None:
+        """Bots that ask for several cores use those of the worker. Without any, all bots use the cores of this process."""
+        self.setup, self.game, self._cores = setup, GAMES[setup.game], cores
         self._bots = {bot.name: bot for bot in setup.bots}
-        self._stack, self._watcher = stack, watcher
-        self._made: dict[str, tuple[BotSandbox, contextlib.AsyncExitStack]] = {}
+        self._watcher = watcher
+        self._made: dict[str, tuple[BotSandbox, contextlib.AsyncExitStack]] = {}  # the least recently used first
+        stack.push_async_callback(self._close)
 
-    async def sandbox(self, bot: BuiltBot, state: bytes = b"") -> Sandbox:
-        """Return the bot's sandbox, and write its state file. Raise HostFailure if no sandbox can be created."""
-        if bot.name not in self._made:
-            own = await self._stack.enter_async_context(contextlib.AsyncExitStack())
-            self._made[bot.name] = await own.enter_async_context(bot_sandbox(bot, self.setup.level)), own
-        made, _own = self._made[bot.name]
-        made.write_state(state)
-        return made.sandbox
+    async def sandbox(self, bot: BuiltBot, state: bytes = b"", process: int = 0) -> Sandbox:
+        """Return the sandbox of one of the bot's processes, and write its state file.
+
+        Raise HostFailure if no sandbox can be created.
+        """
+        name = player_name(bot.name, process)
+        made = self._made.pop(name, None)
+        if made is None:
+            own = contextlib.AsyncExitStack()
+            with starting_on(self._cores[: bot.spec.cores]):
+                made = await own.enter_async_context(bot_sandbox(bot, self.setup.level)), own
+        self._made[name] = made
+        made[0].write_state(state)
+        return made[0].sandbox
 
     def read_state(self, name: str, before: bytes) -> bytes:
         """Return the content of a bot's state file. If its sandbox is lost, return the content before the fixture."""
@@ -83,32 +109,61 @@ class BotPool:
         return made[0].read_state(self._bots[name].limits.state) if made is not None else before
 
     async def replace(self, name: str) -> None:
-        """Remove a bot's sandbox, for example because its keeper has died. The next fixture gets a new one."""
-        made = self._made.pop(name, None)
-        if made is not None:
-            await made[1].aclose()
+        """Remove a bot's sandboxes, for example because a keeper has died. The next fixture gets new ones."""
+        for player in [player for player in self._made if player.partition("/")[0] == name]:
+            await self._made.pop(player)[1].aclose()
+
+    async def _close(self) -> None:
+        """Remove all sandboxes, also if removing one of them fails or is cancelled."""
+        async with contextlib.AsyncExitStack() as every:
+            for _made, own in self._made.values():
+                every.push_async_exit(own)
+
+    async def _shrink_to(self, most: int) -> None:
+        """Remove the least recently used sandboxes until at most `most` are left."""
+        while len(self._made) > most:
+            await self._made.pop(next(iter(self._made)))[1].aclose()
 
     @contextlib.asynccontextmanager
     async def seats(self, job: Job, attempts: Attempts) -> AsyncIterator[dict[str, Seat]]:
-        """Seat the bots of a fixture, for the length of the block."""
+        """Seat the bots of a fixture, for the length of the block. In a game for partners each has several processes."""
         async with contextlib.AsyncExitStack() as stack:
             seats = {}
-            for name in job.fixture.bots:
-                bot = self._bots[name]
+            for name, process in self._players(job.fixture):
+                bot, player = self._bots[name], player_name(name, process)
                 if name in attempts.sequential:
                     bot = bot.with_keys(parallel_tables=1)
-                sandbox = None if name in job.benched else await self._sandbox_of(bot, dict(job.states).get(name, b""))
-                seed = bot_seed(self.setup.seed, name, job.fixture.path)
-                block = open_seat(bot, self.game, sandbox, seed, self._watcher, blamed=name in attempts.blamed)
-                seats[name] = await stack.enter_async_context(block)
+                seed = bot_seed(self.setup.seed, player, job.fixture.path)
+                match await self._sandbox_of(bot, process, dict(job.states).get(name, b""), attempts):
+                    case HostFailure() as failure:
+                        seats[player] = lost_seat(bot, failure)
+                    case sandbox:
+                        blamed = name in attempts.blamed
+                        block = open_seat(bot, self.game, sandbox, seed, self._watcher, blamed=blamed)
+                        seats[player] = await stack.enter_async_context(block)
             yield seats
 
-    async def _sandbox_of(self, bot: BuiltBot, state: bytes) -> Sandbox:
-        try:
-            return await self.sandbox(bot, state)
-        except HostFailure as failure:
-            failure.bot = bot.name
-            raise
+    def _players(self, fixture: Fixture) -> list[tuple[str, int]]:
+        """Return the bots of a fixture, each with the numbers of its processes."""
+        processes = self.game.processes(fixture.rules)
+        return [(name, process) for name in fixture.bots for process in range(processes)]
+
+    async def _sandbox_of(self, bot: BuiltBot, process: int, state: bytes, attempts: Attempts) -> Sandbox | HostFailure:
+        """Return the sandbox of a bot's process. If it fails MAX_HOST_FAILURES times, return the failure: the bot's crash.
+
+        Raise UserError (exit code 6) if the machine cannot create a sandbox without a bot either.
+        """
+        while True:
+            try:
+                return await self.sandbox(bot, state, process)
+            except HostFailure as failure:
+                failure.bot = bot.name
+                if bot.name not in attempts.blamed:
+                    attempts.count(failure)
+                elif reason := await why_no_sandbox(self.setup.level):
+                    raise UserError([no_sandbox_here(self.setup.level, reason)], 6) from failure
+                else:
+                    return failure
 
     async def play(self, job: Job) -> Record:
         """Play one fixture. Play it again if croupier or the machine fails, or if a bot's answers are ambiguous.
@@ -128,12 +183,14 @@ class BotPool:
                 case Finished(played=played, seats=seats):
                     break
         states = tuple((name, self.read_state(name, before)) for name, before in job.states)
-        for name in attempts.blamed | {name for name, seat in seats.items() if seat.has_lost_sandbox}:
+        for name in attempts.blamed | {seat.bot.name for seat in seats.values() if seat.has_lost_sandbox}:
             await self.replace(name)
+        await self._shrink_to(max(MAX_WAITING_SANDBOXES, len(seats)))
         return recorded(job.fixture, played, seats)._replace(
             replayed=attempts.failures.total(),
             seconds=time.monotonic() - started,
             stalls=tuple(attempts.stalls),
+            failures=tuple(attempts.deaths),
             states=states,
             overhead=time.process_time() - computed,
         )

@@ -6,16 +6,20 @@ The code is trusted as croupier's own. Only croupier.toml can name it; a bot.tom
 import pkgutil
 import re
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from host.base.errors import Problem, UserError
 from host.games import GAMES
 from host.games.engine import Display, Game
+from host.play import openspiel
 
-LINE = re.compile(r"""^\s*game\s*=\s*["'](?P<said>[\w.]+:\w+)["']""", re.MULTILINE)
+LINE = re.compile(r"""^[^\S\n]*+game\s*=\s*["'](?P<said>[\w.]+:\w+(?:\([^"'\n]*\))?)["']""", re.MULTILINE)
 OURS = frozenset({"host", "protocols", "__main__"})
 """Packages that never belong to a custom game, even if the tournament's folder is inside a clone of croupier."""
+LIBRARIES: Mapping[str, Callable[[str], Game]] = {openspiel.PREFIX: openspiel.game_named}
+"""Libraries of games by the word before the colon, as in `openspiel:chess`. They get the rest, and may raise NotPlayable."""
 
 
 class CustomName(NamedTuple):
@@ -91,10 +95,17 @@ def load_game(said: str, folder: Path, where: str = "") -> Game:
 def reload_game(known: GameOrigin, where: str = "") -> Game:
     """Load a game that another process has loaded. Raise UserError as `load_game` does."""
     named = CustomName("game", known.said, where)
-    game = import_value(named, known.folder, first=known.first)
+    library, _, name = known.said.partition(":")
+    if library in LIBRARIES:
+        try:
+            game: object = LIBRARIES[library](name)
+        except openspiel.NotPlayable as failed:
+            raise named.refused(str(failed), failed.hint) from failed
+    else:
+        game = import_value(named, known.folder, first=known.first)
     if not isinstance(game, Game):
         raise named.refused(f"is not a Game but a {type(game).__name__}", "see docs/adding-a-game.md")
-    if not re.fullmatch("[a-z][a-z0-9_]{0,30}", game.name):
+    if not re.fullmatch("[a-z][a-z0-9_]{0,40}", game.name):
         raise named.refused(f"is called {game.name!r}", "use only small letters, digits and _")
     if GAMES.setdefault(game.name, game) is not game:
         raise named.refused(f"is called {game.name} like another game", "choose another name")

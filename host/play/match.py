@@ -2,33 +2,20 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import trio
 
 from host.bots.seat import Seat, ask_all
 from host.bots.values import Batch, IllegalMove, Question
 from host.games.engine import Game, Scores, Table
-from host.games.luck import Deal, Luck, Shuffler
+from host.play.table_plans import TablePlan, TableSetup
 from host.submissions.bot_spec import BuiltBot
 from protocols.wire import Answer, View
 
 MAX_PARALLEL_TABLES = 128
-YIELD_INTERVAL_S = 0.002  # seconds after which other tasks get a turn, even if all answers are fast
-
-
-class TableSetup(NamedTuple):
-    """One table of a fixture before it is played: the bots by seat, the rules and the luck."""
-
-    bots: tuple[str, ...]
-    rules: Any
-    path: str  # its name, and the path of its luck unless it shares luck
-    luck: str = ""
-
-    def shuffler(self, root: bytes) -> Shuffler:
-        """Return the source of randomness of this table: its own luck, or the luck shared with other tables."""
-        return Deal(root, self.luck) if self.luck else Luck(root, self.path)
+YIELD_INTERVAL_S = 0.005  # seconds after which other tasks get a turn, even if all answers are fast
 
 
 class OpenTable:
@@ -38,7 +25,7 @@ class OpenTable:
 
     def __init__(self, nth: int, table: int, sitting: TableSetup, game: Table) -> None:
         self.nth, self.table, self.sitting, self.game = nth, table, sitting, game
-        self.bots = sitting.bots
+        self.bots = sitting.bots if game.game.sides is None else sitting.players(game.game)  # by seat
         self.view: View = ()  # the view of the seat that is asked
 
     @property
@@ -47,17 +34,25 @@ class OpenTable:
         return len(self.game.answers) + 1
 
 
+class Together(NamedTuple):
+    """A table that asks several seats at once, and these questions with their bots."""
+
+    one: OpenTable
+    parts: tuple[tuple[str, Question], ...]
+
+    @classmethod
+    def of(cls, one: OpenTable) -> "Together":
+        """Return the open questions of a table."""
+        asked = enumerate(one.game.open, one.number)
+        return cls(one, tuple((one.bots[seat], Question(one.table, number, view)) for number, (seat, view) in asked))
+
+
 class PlayedTable(NamedTuple):
     """A table that has been played."""
 
     sitting: TableSetup
     scores: Scores
     answers: tuple[Answer, ...]
-
-
-TablePlan = Generator[Sequence[TableSetup], Sequence[Scores], None]
-"""The plan of a fixture: a generator that yields the tables that can be played now, and is sent their scores. It ends
-when all tables have been played."""
 
 
 def usable_parallelism(seats: Iterable[Seat], most: int) -> int:
@@ -101,14 +96,18 @@ class _Match:
     def __init__(self, game: Game, seats: Mapping[str, Seat], root: bytes, max_tables: int) -> None:
         self._game, self._seats, self._root, self._max_tables = game, seats, root, max_tables
         self._questions: defaultdict[str, list[OpenTable]] = defaultdict(list)  # by bot
+        self._together: list[Together] = []  # tables that ask several seats at once
         # Ended tables and illegal moves, by bot: a seat gets both with its next batch.
         self._ended: defaultdict[str, list[int]] = defaultdict(list)
         self._illegal: defaultdict[str, list[IllegalMove]] = defaultdict(list)
+        self._numbering = {bot for bot, seat in seats.items() if seat.bot.spec.table_ids}
         self._yielded = 0.0  # time at which other tasks last had a turn
 
     async def play(self, sittings: Sequence[TableSetup], before: int) -> list[PlayedTable]:
         """Play tables that do not depend on each other. `before` is the number of tables that the fixture has had before."""
         at_once = max(1, min(self._max_tables, usable_parallelism(self._seats.values(), self._max_tables)))
+        if at_once == 1:
+            return [await self._play_alone(before + nth, sitting) for nth, sitting in enumerate(sittings, 1)]
         waiting = iter(enumerate(sittings))
         finished: dict[int, PlayedTable] = {}
         open_tables = 0
@@ -116,45 +115,112 @@ class _Match:
             while open_tables < at_once and (following := next(waiting, None)):
                 nth, sitting = following
                 table = Table(self._game, sitting.rules, sitting.shuffler(self._root))
-                if table.request is None:
-                    finished[nth] = PlayedTable(sitting, table.scores or (), ())
-                    continue
                 opened = OpenTable(nth, before + nth + 1, sitting, table)
-                seat, opened.view = table.request
-                self._questions[opened.bots[seat]].append(opened)
-                open_tables += 1
+                if self._queue(opened):
+                    open_tables += 1
+                else:
+                    finished[nth] = PlayedTable(sitting, table.scores or (), ())
             if not open_tables:
                 return [finished[nth] for nth in range(len(sittings))]
             if time.perf_counter() - self._yielded > YIELD_INTERVAL_S:
-                await trio.lowlevel.checkpoint()
-                self._yielded = time.perf_counter()
+                await self._yield()
             for ended in await self._ask_and_advance():
                 open_tables -= 1
                 finished[ended.nth] = PlayedTable(ended.sitting, ended.game.scores or (), tuple(ended.game.answers))
 
+    async def _play_alone(self, number: int, sitting: TableSetup) -> PlayedTable:
+        """Play one table, one question after the other. Most answers come without a batch and without other tasks."""
+        table = Table(self._game, sitting.rules, sitting.shuffler(self._root))
+        opened = OpenTable(0, number, sitting, table)
+        bots, seats = opened.bots, [self._seats[bot] for bot in opened.bots]
+        while table.request is not None:
+            if table.together:
+                await self._ask_together(Together.of(opened))
+                continue
+            nth, opened.view = table.request
+            bot, seat = bots[nth], seats[nth]
+            answer: Answer | None
+            if bot in self._ended or bot in self._illegal:
+                (answer,) = await seat.ask(Batch((opened,), self._ended.pop(bot, ()), self._illegal.pop(bot, ())))
+            elif (answer := seat.ask_one(opened)) is None:
+                (answer,) = await seat.finish()
+            if not table.answer(answer):
+                self._illegal[bot].append(IllegalMove(Question(number, len(table.answers), opened.view), answer))
+            if time.perf_counter() - self._yielded > YIELD_INTERVAL_S:
+                await self._yield()
+        self._report_end(opened)
+        return PlayedTable(sitting, table.scores or (), tuple(table.answers))
+
+    def _queue(self, one: OpenTable) -> bool:
+        """Queue the open questions of a table. Return False if the game is over."""
+        table = one.game
+        if table.together:
+            self._together.append(Together.of(one))
+        elif table.request is not None:
+            seat, one.view = table.request
+            self._questions[one.bots[seat]].append(one)
+        return table.request is not None
+
+    async def _ask_together(self, asked: Together) -> None:
+        """Ask several seats of one table at once, and send the answers to the table."""
+        batches = {}
+        for bot, question in asked.parts:
+            batches[self._seats[bot]] = Batch((question,), self._ended.pop(bot, ()), self._illegal.pop(bot, ()))
+        answers = await ask_all(batches)
+        self._answer_together(asked, {bot: iter(answers[self._seats[bot]]) for bot, _ in asked.parts})
+
+    def _answer_together(self, asked: Together, given: Mapping[str, Iterator[Answer]]) -> None:
+        """Send the next answer of each bot to a table that has asked several seats at once."""
+        for bot, question in asked.parts:
+            answer = next(given[bot])
+            if not asked.one.game.answer(answer):
+                self._illegal[bot].append(IllegalMove(question, answer))
+
+    async def _yield(self) -> None:
+        """Let other tasks run."""
+        await trio.lowlevel.checkpoint()
+        self._yielded = time.perf_counter()
+
     async def _ask_and_advance(self) -> list[OpenTable]:
         """Ask all open questions, and send the answers to their tables. Return the tables that have ended."""
-        asked, seats = self._questions, self._seats
+        asked, together, seats = self._questions, self._together, self._seats
         questions = self._questions = defaultdict(list)
+        self._together = []
         batches = {}
-        for bot, tables in asked.items():
+        for bot, tables in (_joined(asked, together) if together else asked).items():
             batches[seats[bot]] = Batch(tables, self._ended.pop(bot, ()), self._illegal.pop(bot, ()))
         answers = await ask_all(batches)
         ended = []
         for bot, tables in asked.items():
-            for one, answer in zip(tables, answers[seats[bot]], strict=True):
+            for one, answer in zip(tables, answers[seats[bot]], strict=not together):
                 table = one.game
                 if not table.answer(answer):
                     question = Question(one.table, len(table.answers), one.view)
                     self._illegal[bot].append(IllegalMove(question, answer))
-                if table.request is not None:
+                if table.request is None:
+                    ended.append(one)
+                    self._report_end(one)
+                elif table.together:
+                    self._together.append(Together.of(one))
+                else:
                     seat, one.view = table.request
                     questions[one.bots[seat]].append(one)
-                    continue
-                ended.append(one)
-                for each in one.bots:
-                    self._ended[each].append(one.table)
+        if together:
+            given = {
+                bot: iter(answers[seat][len(asked.get(bot, ())) :]) for bot, seat in seats.items() if seat in answers
+            }
+            for several in together:
+                self._answer_together(several, given)
+                if not self._queue(several.one):
+                    ended.append(several.one)
+                    self._report_end(several.one)
         return ended
+
+    def _report_end(self, one: OpenTable) -> None:
+        """Let the bots that number their tables know that one has ended."""
+        for bot in one.bots:
+            if bot in self._numbering:
+                self._ended[bot].append(one.table)
 
     async def close(self) -> None:
         """Send the ended tables and illegal moves that no batch has carried yet."""
@@ -162,3 +228,16 @@ class _Match:
         for bot in {**self._ended, **self._illegal}:
             batches[self._seats[bot]] = Batch((), self._ended.pop(bot, ()), self._illegal.pop(bot, ()))
         await ask_all(batches)
+
+
+def _joined(
+    asked: Mapping[str, list[OpenTable]], together: Iterable[Together]
+) -> Mapping[str, Sequence[OpenTable | Question]]:
+    """Return the questions of each bot: those of tables that ask one seat, then those of tables that ask several."""
+    joined: defaultdict[str, list[OpenTable | Question]] = defaultdict(list)
+    for bot, tables in asked.items():
+        joined[bot] += tables
+    for several in together:
+        for bot, question in several.parts:
+            joined[bot].append(question)
+    return joined

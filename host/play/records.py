@@ -71,6 +71,7 @@ class Record(NamedTuple):
     times: tuple[Timing, ...] = ()  # of the decisions at its first tables
     states: States = ()  # state files that outlive the fixture, after it
     said: StderrTail = ()
+    failures: tuple[str, ...] = ()  # for each of the times it was replayed after a keeper died, the bot and the reason
 
     def summary(self) -> "Record":
         """Return the record without the parts that grow with the number of tables. Standings need no more."""
@@ -83,12 +84,17 @@ class Replays(NamedTuple):
     replayed: int  # number of restarts of fixtures
     # For each restart at which the machine was busy: the fixture, bot and table, and the evidence.
     stalls: tuple[str, ...]
+    failures: tuple[str, ...]  # likewise for each restart after which a keeper had died
 
 
 def count_replays(records: Iterable[Record]) -> Replays:
     """Count the restarts of some fixtures."""
-    by_record = [(record.replayed, [f"{record.path}: {stall}" for stall in record.stalls]) for record in records]
-    return Replays(sum(times for times, _ in by_record), tuple(stall for _, stalls in by_record for stall in stalls))
+    found = [(record.replayed, record.path, record.stalls, record.failures) for record in records]
+    return Replays(
+        sum(times for times, *_ in found),
+        tuple(f"{path}: {stall}" for _, path, stalls, _ in found for stall in stalls),
+        tuple(f"{path}: {failure}" for _, path, _, failures in found for failure in failures),
+    )
 
 
 class WorkerSetup(NamedTuple):
@@ -102,20 +108,25 @@ class WorkerSetup(NamedTuple):
     parallel_tables: int = 0  # maximum number of tables at once; 0 = MAX_PARALLEL_TABLES
     pondering: bool = False  # whether bots may compute while they have no question
     origin: GameOrigin = GameOrigin()  # of a custom game
+    placement: str = "auto"  # one of PLACEMENTS (host/play/placement.py)
 
 
 class Job(NamedTuple):
-    """A fixture for a worker, with the bots that are benched for its stage."""
+    """A fixture for a worker."""
 
     fixture: Fixture
-    benched: tuple[str, ...] = ()
     states: States = ()  # state files that outlive their fixtures, before it
 
 
 class _AnswerCache(dict[Answer, str]):
-    """Caches the text of each answer in the journal, such as `B 15` or `!exception ValueError`. There are few different ones."""
+    """Caches the text of each answer in the journal, such as `B 15` or `!exception ValueError`. There are few different ones.
+
+    A move with a text, `PASS 0 QS%2C2H`, always has its number. It is not cached: each may be a kilobyte, and new.
+    """
 
     def __missing__(self, answer: Answer) -> str:
+        if isinstance(answer, Move) and answer.text:
+            return f"{answer.verb} {answer.n} {_escaped(answer.text)}"
         said = (
             f"!{answer.kind} {answer.detail.replace(',', ';')}".rstrip() if isinstance(answer, Fault) else str(answer)
         )
@@ -123,6 +134,15 @@ class _AnswerCache(dict[Answer, str]):
             self.clear()
         self[answer] = said
         return said
+
+
+def _escaped(text: str) -> str:
+    """Return a move's text without commas and line ends, which separate the answers and the tables of a fixture."""
+    return text.replace("%", "%25").replace(",", "%2C").replace("\n", "%0A")
+
+
+def _unescaped(text: str) -> str:
+    return text.replace("%0A", "\n").replace("%2C", ",").replace("%25", "%")
 
 
 _spelling = _AnswerCache()
@@ -153,7 +173,8 @@ def read_answer(said: str) -> Answer:
     word, _, rest = said.partition(" ")
     if word.startswith("!"):
         return Fault(FaultKind(word[1:]), rest)
-    return Move(word, int(rest) if rest else 0)
+    number, _, text = rest.partition(" ")
+    return Move(word, int(number) if number else 0, _unescaped(text))
 
 
 # Setups, jobs and records are sent as JSON arrays, one per line. The order of their fields is the format, so a new
@@ -165,8 +186,8 @@ encode = msgspec.json.encode
 def decode_setup(line: bytes, rules_of: Any) -> WorkerSetup:
     """Parse a worker's setup. `rules_of` returns the type of a game's rules."""
     fields = msgspec.json.decode(line)
-    game, rules, _bots, _seed, _level, _abreast, _pondering, origin = fields
-    found = msgspec.convert(origin, GameOrigin)
+    game, rules = fields[:2]
+    found = msgspec.convert(fields[WorkerSetup._fields.index("origin")], GameOrigin)
     if found.said:
         reload_game(found)
     fields[1] = msgspec.convert(rules, rules_of(game))

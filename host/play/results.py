@@ -1,9 +1,10 @@
 """Creates the record of a fixture from the tables that were played."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from host.bots.seat import Seat
+from host.bots.values import Evidence, Usage
 from host.games import GAMES
 from host.games.engine import Game
 from host.play.match import PlayedTable
@@ -38,20 +39,52 @@ def results_of(game: Game, played: Iterable[PlayedTable]) -> dict[str, Result]:
 
 
 def recorded(fixture: Fixture, played: Sequence[PlayedTable], seats: Mapping[str, Seat]) -> Record:
-    """Return the record of a fixture, given its tables and seats."""
+    """Return the record of a fixture, given its tables and seats. The seats of one bot are recorded as one."""
+    own: defaultdict[str, list[Seat]] = defaultdict(list)
+    for seat in seats.values():
+        own[seat.bot.name].append(seat)
+    faults = {name: sum((seat.faults for seat in some), Counter[str]()) for name, some in own.items()}
     return Record(
         path=fixture.path,
         results=results_of(GAMES[fixture.game], played),
-        faults={name: {str(kind): n for kind, n in seat.faults.items()} for name, seat in seats.items() if seat.faults},
-        usage={name: seat.usage() for name, seat in seats.items()},
-        evidence=tuple(piece for seat in seats.values() for piece in seat.all_evidence()),
+        faults={name: {str(kind): n for kind, n in kinds.items()} for name, kinds in faults.items() if kinds},
+        usage={name: total_usage([seat.usage() for seat in some]) for name, some in own.items()},
+        evidence=tuple(piece for some in own.values() for piece in _evidence(some)),
         scores=tuple(table.scores for table in played),
         answers=pack(table.answers for table in played),
-        benched=tuple(name for name, seat in seats.items() if seat.benched),
+        benched=tuple(name for name, some in own.items() if any(seat.benched for seat in some)),
         times=tuple(sorted(time for seat in seats.values() for time in seat.times)),
-        said=tuple(
-            (name, tuple((played[table - 1].sitting.path, said) for table, said in seat.stderr))
-            for name, seat in seats.items()
-            if seat.stderr
-        ),
+        said=tuple((name, _stderr(some, played)) for name, some in own.items() if any(seat.stderr for seat in some)),
     )
+
+
+def total_usage(some: Sequence[Usage]) -> Usage:
+    """Return the usage of a bot's seats in a fixture as one: the sums, but the largest of `slowest` and `memory`."""
+    if len(some) == 1:
+        return some[0]
+    return Usage(
+        questions=sum(usage.questions for usage in some),
+        wall=sum(usage.wall for usage in some),
+        slowest=max(usage.slowest for usage in some),
+        cpu=sum(usage.cpu for usage in some),
+        memory=max(usage.memory for usage in some),
+        starts=sum(usage.starts for usage in some),
+        walls=tuple(map(sum, zip(*(usage.walls for usage in some), strict=True))),
+        waited=sum(usage.waited for usage in some),
+        pauses=sum(usage.pauses for usage in some),
+        pondered=sum(usage.pondered for usage in some),
+    )
+
+
+def _evidence(some: Sequence[Seat]) -> Iterator[Evidence]:
+    """Yield the evidence of a bot's seats: all faults, and the slowest decision last."""
+    pieces = [piece for seat in some for piece in seat.all_evidence()]
+    yield from (piece for piece in pieces if piece.kind != "slowest")
+    slowest = [piece for piece in pieces if piece.kind == "slowest"]
+    if slowest:
+        yield max(slowest, key=lambda piece: piece.wall)
+
+
+def _stderr(some: Sequence[Seat], played: Sequence[PlayedTable]) -> tuple[tuple[str, bytes], ...]:
+    """Return the end of the standard error of a bot's seats, each piece with the name of its table."""
+    return tuple((played[table - 1].sitting.path, said) for seat in some for table, said in seat.stderr)

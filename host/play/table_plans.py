@@ -1,11 +1,44 @@
 """Plans the tables of a fixture: pure generators that yield tables and receive their scores."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from host.games.engine import Scores
+from host.games.engine import Game, Scores
 from host.games.luck import Deal, Luck, Shuffler
-from host.play.match import TablePlan, TableSetup
 from host.play.records import Fixture
+
+
+def player_name(bot: str, process: int) -> str:
+    """Return the name of one of the processes of a bot: the bot's own for the first, else `ada/2`, which no bot is called."""
+    return f"{bot}/{process + 1}" if process else bot
+
+
+class TableSetup(NamedTuple):
+    """One table of a fixture before it is played: the bots by seat, the rules and the luck."""
+
+    bots: tuple[str, ...]
+    rules: Any
+    path: str  # its name, and the path of its luck unless it shares luck
+    luck: str = ""
+
+    def seated(self, game: Game) -> tuple[str, ...]:
+        """Return the bot at each seat. In a game for partners a bot has several seats."""
+        return self.bots if game.sides is None else tuple(self.bots[place.bot] for place in game.places(self.rules))
+
+    def players(self, game: Game) -> tuple[str, ...]:
+        """Return the name of the process at each seat (see `player_name`)."""
+        if game.sides is None:
+            return self.bots
+        return tuple(player_name(self.bots[place.bot], place.process) for place in game.places(self.rules))
+
+    def shuffler(self, root: bytes) -> Shuffler:
+        """Return the source of randomness of this table: its own luck, or the luck shared with other tables."""
+        return Deal(root, self.luck) if self.luck else Luck(root, self.path)
+
+
+TablePlan = Generator[Sequence[TableSetup], Sequence[Scores], None]
+"""The plan of a fixture: a generator that yields the tables that can be played now, and is sent their scores. It ends
+when all tables have been played."""
 
 
 def independent(fixture: Fixture, _seed: bytes) -> TablePlan:

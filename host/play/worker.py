@@ -1,6 +1,7 @@
 """Plays fixtures: `python -m host.play.worker` reads fixtures and writes records, one JSON line each.
 
-All fixtures are played by such workers. The first line of input is the setup. When standard input ends, the coordinator
+The arguments are the numbers of the processor cores of the worker and its bots; without any, they use every core. All
+fixtures are played by such workers. The first line of input is the setup. When standard input ends, the coordinator
 has gone, and the worker exits.
 """
 
@@ -10,12 +11,13 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 import msgspec
 import trio
 
+from host.base.errors import UserError
 from host.bots.monitor import Monitor
 from host.games import GAMES
 from host.play.bot_pool import BotPool
@@ -37,8 +39,8 @@ async def lines(descriptor: int) -> AsyncGenerator[bytes, None]:
                 yield line
 
 
-async def serve() -> None:
-    """Play fixtures until standard input ends."""
+async def serve(cores: Sequence[int]) -> None:
+    """Play fixtures on some cores until standard input ends."""
     jobs, waiting = trio.open_memory_channel[bytes](0)
     async with trio.open_nursery() as nursery, contextlib.AsyncExitStack() as stack:
 
@@ -52,7 +54,7 @@ async def serve() -> None:
         setup = decode_setup(await waiting.receive(), rules_of)
         watcher = Monitor(pondering=setup.pondering)
         nursery.start_soon(watcher.run)
-        pool = BotPool(setup, stack, watcher)
+        pool = BotPool(setup, stack, watcher, cores)
         while True:
             job = decode_job(await waiting.receive(), rules_of)
             send(encode(await pool.play(job)))
@@ -74,12 +76,18 @@ def main() -> None:
     """Run a worker. If it fails, write the error as the last line and exit with code 70."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     reduce_gc()
+    cores = [*map(int, sys.argv[1:])]
     try:
-        trio.run(serve)
+        if cores:  # before any thread or bot is started, because they inherit the core
+            os.sched_setaffinity(0, cores[:1])
+        trio.run(serve, cores)
     except BaseException as failed:
         why = failed
         while isinstance(why, BaseExceptionGroup):
             why = why.exceptions[0]
+        if isinstance(why, UserError):
+            send(msgspec.json.encode({"refused": why.problems, "exit_code": why.exit_code}))
+            raise SystemExit(why.exit_code) from failed
         report = "".join(traceback.format_exception(failed))[-8000:]
         send(msgspec.json.encode({"failed": f"{report}\n{type(why).__name__}: {why}"}))
         raise SystemExit(70) from failed

@@ -43,9 +43,23 @@ class Names:
         config = json.loads(known.get("config", "{}"))
         masked = {
             key: json.dumps(value and self.all_of(value))
-            for key, value in ((key, json.loads(known[key])) for key in known if key.startswith(("order ", "field ")))
+            for key, value in (
+                (key, json.loads(known[key])) for key in known if key.startswith(("order ", "field ", "guests"))
+            )
         }
-        return {**known, **masked, "config": json.dumps({key: config[key] for key in config if key != "bots"})}
+        if "stages" in known:
+            masked["stages"] = json.dumps([self._stage(stage) for stage in json.loads(known["stages"])])
+        config = {key: config[key] for key in config if key != "bots"}
+        if "stage" in config:
+            config["stage"] = [self._stage(stage) for stage in config["stage"]]
+        return {**known, **masked, "config": json.dumps(config)}
+
+    def _stage(self, stage: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a stored stage with the names of the report in the keys that name bots."""
+        named: dict[str, Any] = {key: self.all_of(stage[key]) for key in ("references", "seeds") if key in stage}
+        if "grades" in stage:
+            named["grades"] = {self.bot(name): grade for name, grade in stage["grades"].items()}
+        return {**stage, **named}
 
     def bots(self, known: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         """Return the bots by the names of the report. If names are masked, authors and hashes are withheld."""

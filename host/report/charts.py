@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from host.base.format import duration, thousands
 from host.base.safe_text import one_line
+from host.report.bracket_chart import drawings
 from host.report.summary import CHAIN, BotSummary, Spent, Stage
 from host.report.terminal import NONE
 from host.report.timelines import Chips, Duel, Ranks
@@ -70,21 +71,45 @@ def seat_mean(row: SeatRow, unit: str) -> str:
     return f"{factor * row.mean:.2f}{half} {word}"
 
 
-def verdict(found: Effects) -> str:
-    """Return a sentence about the effects of seats and of playing late."""
+def verdict(found: Effects) -> list[str]:
+    """Return sentences about the effects of seats and of playing late."""
     if all(row.low is None for row in found.seats.rows):
-        return "too few tables were played to measure the effect of a seat or of playing late."
-    seen = [effect.bot for effect in found.late if effect.seen]
-    late = f"{', '.join(map(one_line, seen))} had different results late and early" if seen else ""
-    seats = [words for words in found.seats.sure if CHAIN not in words]
-    worth = (
-        f"the game treats its seats differently ({'; '.join(seats)})" if seats else "no seat has a certain advantage"
+        return ["Too few tables were played to tell whether a seat, or playing early or late, made a difference."]
+    return [*_seat_words(found), _late_words(found)]
+
+
+def _seat_words(found: Effects) -> list[str]:
+    """Return whether the game favours a seat, and whether the bots had the seats equally often."""
+    known = [words for words in found.seats.sure if CHAIN not in words]
+    even = (
+        "equally often" if not found.apart else f"equally often, to within {found.apart} {plural(found.apart, 'table')}"
     )
-    even = "equally often" if not found.apart else f"equally often, to within {found.apart} tables"
+    shared = f"Every bot sat in every seat {even}"
+    if not known:
+        return ["No seat was better than another one, as far as these tables show.", f"{shared}."]
     unit = f"{100 * found.gained:.3f} % of its games" if found.unit == "games" else f"{found.gained:.2f} chips a table"
-    brought = f", so no bot gained more than {unit}" if seats else ""
-    late = late or "playing early or late made no measurable difference"
-    return f"{worth}; every bot has had every seat {even}{brought}; {late}."
+    return [
+        f"This game favours some seats: {'; '.join(known)}.",
+        f"{shared}, so the better seats gave no bot more than {unit}.",
+    ]
+
+
+def _late_words(found: Effects) -> str:
+    """Return whether it made a difference to a bot when its tables were played."""
+    seen = [effect for effect in found.late if effect.seen]
+    if not seen:
+        return "Whether a table was played early or late made no difference that is larger than chance."
+    said = [
+        f"{one_line(effect.bot)} won {'more' if (effect.more or 0) > 0 else 'less'} late than early" for effect in seen
+    ]
+    return (
+        f"{'; '.join(said)}: more than chance explains. A bot that learns, or a machine that was busy, can cause this."
+    )
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a noun for this many."""
+    return noun if count == 1 else f"{noun}s"
 
 
 class Scale(NamedTuple):
@@ -92,7 +117,7 @@ class Scale(NamedTuple):
 
     low: float
     high: float
-    ticks: list[float]
+    ticks: list[tuple[float, str]]  # the x coordinate and the value of each mark
     title: str
 
     def x(self, at: float) -> float:
@@ -123,11 +148,13 @@ def scale(rows: Sequence[Row]) -> Scale:
     low, high = max(low - room, 0.0) if low >= 0 else low - room, high + room
     high = min(high, 1.0) if rates else high  # a rate is at most 1
     step = 10 ** math.floor(math.log10(high - low))
-    step = next(step * part for part in (0.2, 0.5, 1, 2, 5) if (high - low) / (step * part) <= 6)
-    marks = [step * number for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    step = next(step * part for part in (0.2, 0.5, 1, 2, 5) if (high - low) / (step * part) <= 5)
+    marks = [step * number for number in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
     first, last = (f"{100 * low:.0f} %", f"{100 * high:.0f} %") if rates else (thousands(low), thousands(high))
-    axis = Scale(low, high, [], f"{first} … {last}")
-    return axis._replace(ticks=[axis.x(mark) for mark in marks])
+    axis, unit = Scale(low, high, [], f"{first} … {last}"), 100 * step if rates else step
+    decimals = max(0, -math.floor(math.log10(unit) + 1e-9))
+    words = [f"{100 * mark:.{decimals}f} %" if rates else thousands(mark, decimals) for mark in marks]
+    return axis._replace(ticks=[(axis.x(mark), word) for mark, word in zip(marks, words, strict=True)])
 
 
 def whisker(row: Row, axis: Scale) -> Whisker:
@@ -161,10 +188,11 @@ class Bar(NamedTuple):
 
 
 class Bars(NamedTuple):
-    """A histogram of answer times."""
+    """A histogram of answer times. `ticks` are below it, `down` are the heights of round numbers of answers."""
 
     bars: list[Bar]
     ticks: list[tuple[float, str]]
+    down: list[tuple[float, str]]
     limit: float | None
     label: str
 
@@ -205,7 +233,11 @@ def bars(spent: Spent) -> Bars:
     if counts[0]:
         parts.insert(0, f"{thousands(counts[0])} answers came {TOGETHER}")
     label = f"{'; '.join(parts)}; the slowest {dur(spent.slowest)}"
-    return Bars(drawn, ticks, limit, label + (f", the limit {dur(spent.limit)}." if spent.limit is not None else "."))
+    tens = [10**power for power in range(len(str(max(counts)))) if 10**power <= max(counts)]
+    down = [(round(146 - 120 * math.log10(ten + 1) / tallest, 1), thousands(ten)) for ten in tens]
+    return Bars(
+        drawn, ticks, down, limit, label + (f", the limit {dur(spent.limit)}." if spent.limit is not None else ".")
+    )
 
 
 def quantile(spent: Spent, percent: int) -> float:
@@ -235,6 +267,8 @@ class Lines(NamedTuple):
     down: list[tuple[float, str]]
     along: list[tuple[float, str]]
     label: str
+    across: str  # what the marks below the chart count
+    up: str  # what the marks beside it count
     band: str = ""
 
 
@@ -285,7 +319,24 @@ def rank_lines(ranks: Ranks) -> Lines:
     more = f", and {count - len(last)} more" if count > len(last) else ""
     height = max(int(max(names)), 14 + _height(count)) + 44
     label = f"Rank over time; at the end {order}{more}."
-    return Lines(height, lines, _ranks(count), along(ranks.after, RIGHT), label)
+    return Lines(
+        height, lines, _ranks(count), along(ranks.after, RIGHT), label, f"{ranks.unit} that have ended", "rank"
+    )
+
+
+def lead(stage: Stage) -> str:
+    """Return since when the first bot of a stage has been first."""
+    if stage.ranks is None or not stage.rows:
+        return ""
+    bot, after = stage.rows[0].bot, stage.ranks.after
+    places = stage.ranks.of.get(bot, ())
+    if not places or places[-1] != 1:
+        return ""
+    behind = [nth for nth, place in enumerate(places) if place != 1]
+    if not behind:
+        return f"{one_line(bot)} was first from the beginning."
+    since = after[behind[-1] + 1]
+    return f"{one_line(bot)} has been first since {thousands(since)} of {thousands(after[-1])} {stage.ranks.unit} had ended."
 
 
 def rank_line(ranks: Ranks, bot: str) -> Lines | None:
@@ -296,7 +347,15 @@ def rank_line(ranks: Ranks, bot: str) -> Lines | None:
         return None
     line = Line(path(drawn(places, ALONE, count)), "", 0, 0.0)
     label = f"At first {seen[0]}, at best {min(seen)}, at worst {max(seen)}, now {seen[-1]} of {count}."
-    return Lines(_height(count) + 52, [line], _ranks(count), along(ranks.after, ALONE), label)
+    return Lines(
+        _height(count) + 52,
+        [line],
+        _ranks(count),
+        along(ranks.after, ALONE),
+        label,
+        f"{ranks.unit} that have ended",
+        "rank",
+    )
 
 
 def _apart(count: int) -> float:
@@ -337,7 +396,8 @@ def score_line(duel: Duel, unit: str) -> Lines:
         f"{100 * end.rate:.1f} %, true value between {100 * end.low:.1f} and {100 * end.high:.1f} %."
     )
     marks = along([point.tables for point in duel.points], ALONE)
-    return Lines(204, [line], down, marks, label, path([*upper, *reversed(lower)]))
+    band = path([*upper, *reversed(lower)])
+    return Lines(204, [line], down, marks, label, f"{unit} played", "share won, in per cent", band)
 
 
 def chip_lines(chips: Chips) -> Lines:
@@ -358,7 +418,7 @@ def chip_lines(chips: Chips) -> Lines:
     ends = ", ".join(f"{one_line(bot)} {line[-1]}" for bot, line in chips.of)
     height = max(204, int(max(names)) + 34)
     label = f"Chips round by round; at the end {ends}."
-    return Lines(height, lines, down, along(chips.rounds, RIGHT), label)
+    return Lines(height, lines, down, along(chips.rounds, RIGHT), label, "round", "chips")
 
 
 DRAWN = (
@@ -376,6 +436,8 @@ DRAWN = (
     scale,
     whisker,
     bars,
+    drawings,
+    lead,
     rank_lines,
     rank_line,
     score_line,

@@ -9,10 +9,10 @@ from host.base.errors import Problem, UserError
 from host.base.safe_text import csv_cell, one_line
 from host.games import GAMES
 from host.games.engine import LogSummary
-from host.inspect.recorded import load_fixture, seed_of
+from host.inspect.recorded import seed_of
 from host.play.custom_games import game_by_name
-from host.report.table_replays import ReplayedTable, TableRef, evidence, find, json_value, load
-from host.report.visibility import all_stages, public_stages
+from host.report.table_replays import ReplayedTable, TableRef, evidence, find, json_value, load, shown_fixture
+from host.report.visibility import still_running, visible
 from host.tournament.journal import Journal
 from host.tournament.stages import stages_of
 
@@ -22,7 +22,7 @@ COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won")
 def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[tuple[str, str, list[int] | None]]:
     """Yield stage, fixture and tables (None: all) of a selection: everything, a stage, a table or `last`.
 
-    Raise UserError if the selection does not exist, or if its stage is running: its cards are still secret.
+    Raise UserError if the selection does not exist, or if its stage is running and its cards are still secret.
     """
     stages = [stage.name for stage in stages_of(journal.metadata())]
     meant = stages if selection is None else [stage for stage in stages if stage == selection]
@@ -30,11 +30,11 @@ def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[
     if selection == "last" and (paths := journal.paths()):
         place = TableRef(paths[-1], paths[-1], -1, "")
     elif selection is not None and not meant:
-        place = find(journal, selection)
+        place = find(journal, selection, spoilers)
     if place is None and not meant:
         hint = f"a stage ({', '.join(stages)}), a table, or last"
         raise UserError([Problem("U001", "", f"there is no table and no stage {selection!r}", hint=hint)], 2)
-    shown = all_stages(journal) if spoilers else public_stages(journal)
+    shown = visible(journal, spoilers)
     for stage in stages:
         paths = journal.paths(stage)
         wanted: list[tuple[str, list[int] | None]] = [(path, None) for path in paths if stage in meant]
@@ -46,18 +46,11 @@ def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[
             yield stage, path, tables
 
 
-def still_running(stage: str) -> UserError:
-    """Return the error for a stage that is still being played."""
-    hint = "--spoilers, and do not publish the output"
-    return UserError([Problem("R011", stage, "this stage is not over: its cards are still secret", hint=hint)], 5)
-
-
-def refuse_secrets(journal: Journal, fixture: str) -> None:
-    """Raise UserError if a fixture's stage is running. Friendly games have no stage, and therefore no secrets."""
-    shown = public_stages(journal)
-    for stage in stages_of(journal.metadata()):
-        if stage.name not in shown and fixture in journal.paths(stage.name):
-            raise still_running(stage.name)
+def refuse_evidence(journal: Journal, fixture: str) -> None:
+    """Raise UserError if a fixture's stage is running: its evidence is secret, whatever tables may be shown."""
+    place = journal.place_of(fixture)
+    if place is not None and place[0] not in visible(journal).stages:
+        raise still_running(place[0])
 
 
 def write_csv(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
@@ -67,13 +60,14 @@ def write_csv(journal: Journal, selection: str | None, spoilers: bool, file: Tex
     writer.writerow(COLUMNS)
     rows = 0
     for stage, path, tables in meant:
-        recorded = load_fixture(journal, seed, path)
+        shown = shown_fixture(journal, seed, path, spoilers)
+        recorded = shown.recorded
         winners, seats = game_by_name(recorded.fixture.game).winners, recorded.sittings
         for nth in range(len(seats)) if tables is None else tables:
             scores = recorded.record.scores[nth]
             won = winners(scores) if winners else ()
             for seat, bot in enumerate(seats[nth].bots):
-                row = (stage, path, seats[nth].path, seat, bot, scores[seat], int(seat in won) if winners else "")
+                row = (stage, shown.path, shown.name(nth), seat, bot, scores[seat], int(seat in won) if winners else "")
                 writer.writerow([csv_cell(each) if isinstance(each, str) else each for each in row])
                 rows += 1
     return rows
@@ -83,7 +77,7 @@ def write_events(journal: Journal, selection: str | None, spoilers: bool, file: 
     """Write one event per line. Return the number of tables."""
     seed, tables = seed_of(journal), 0
     for _, path, wanted in list(chosen(journal, selection, spoilers)):
-        for table in load(journal, seed, path, wanted):
+        for table in load(journal, seed, path, wanted, spoilers):
             tables += 1
             file.write(as_lines(table))
     return tables
@@ -107,9 +101,10 @@ def lines(table: ReplayedTable) -> Iterator[dict[str, Any]]:
         if ev == "table.start":
             row |= about
         if ev == "answer" and facts["n"] in table.times:
-            row |= dict(zip(("us", "cpu_us"), table.times[facts["n"]], strict=True))
+            wall, cpu = table.times[facts["n"]]
+            row |= {"us": wall, "cpu_us": cpu or None}
         if ev == "answer" and facts["n"] in kept:
-            row |= kept[facts["n"]]
+            row |= {key: value for key, value in kept[facts["n"]].items() if value is not None or key not in row}
         yield row
 
 
@@ -117,18 +112,18 @@ def one_playlog(journal: Journal, selection: str, spoilers: bool) -> str:
     """Return one table as a play.log. Raise UserError if its game has none, or if the selection is more than one table."""
     seed = seed_of(journal)
     for _, path, tables in chosen(journal, selection, spoilers):
-        recorded = load_fixture(journal, seed, path)
-        game = game_by_name(recorded.fixture.game)
+        shown = shown_fixture(journal, seed, path, spoilers)
+        game = game_by_name(shown.recorded.fixture.game)
         if game.log is None:
             hint = "croupier export jsonl"
             raise UserError([Problem("U001", path, f"{game.title} has no play.log", hint=hint)], 2)
-        if tables is None and len(recorded.sittings) > 1:
-            hint = f"name one: {path}"
+        if tables is None and len(shown.recorded.sittings) > 1:
+            hint = f"name one: {shown.name(0)}"
             raise UserError(
                 [Problem("U001", selection, "a play.log contains one table, and this is more", hint=hint)], 2
             )
-        table = recorded.table(tables[0] if tables else 0)
-        watcher = game.log.watch(list(map(one_line, table.sitting.bots)))
+        table = shown.table(tables[0] if tables else 0)
+        watcher = game.log.watch(list(map(one_line, table.seated)))
         table.play(watcher.tell)
         return watcher.text()
     raise UserError([Problem("R006", str(journal.path), "nothing has been played yet", hint="croupier run")], 3)

@@ -1,55 +1,65 @@
 """Build a report as one file: the page with its tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 from host.base.errors import UserError
 from host.base.safe_text import one_line
-from host.inspect.recorded import known_seed
+from host.inspect.recorded import known_seed, seed_of
 from host.report.anonymize import REAL_NAMES, Names
+from host.report.offers import Offers, Quota
 from host.report.page import Detail, empty_account, render
 from host.report.summary import summarize
-from host.report.table_replays import ReplayedTable, TableRef, gzip_base64, load, renamed, select_replays, to_json
+from host.report.table_replays import ReplayedTable, TableRef, gzip_base64, load, renamed, to_json
 from host.report.timelines import chips
-from host.report.visibility import public_stages
+from host.report.visibility import visible
 from host.tournament.journal import Journal
 
 MOST = 990_000
 """Bytes of one report at most. Replays that do not fit are left out."""
 REPLAYS = 200_000  # bytes of a report reserved for replays, unless its pages cannot be reduced any further
+USUAL = Quota(20, 200)
 
 
-def report_of(journal: Journal, most: int, names: Names = REAL_NAMES) -> tuple[str, int]:
-    """Return the report of a journal with these names, and how many replays it contains, at most `most`."""
-    seed, stages = known_seed(journal), public_stages(journal)
-    summary = summarize(journal, seed, stages, names=names)
-    places = select_replays(journal, stages, most, names) if seed is not None else []
-    places, tables, missing_tables = _tables(journal, seed, places, names) if seed is not None else ([], [], "")
+def report_of(journal: Journal, quota: Quota = USUAL, names: Names = REAL_NAMES) -> tuple[str, int]:
+    """Return the report of a journal with these names, and how many replays it contains."""
+    seed, shown = known_seed(journal), visible(journal)
+    summary = summarize(journal, seed, shown.stages, names=names)
+    places, tables, missing_tables = list[TableRef](), list[ReplayedTable](), ""
+    if seed is not None:
+        offers = Offers(journal, summary, shown, names)
+        chosen = offers.choose(seed, quota)
+        places, tables, missing_tables = _tables(journal, seed, chosen, offers.tables, names)
     stacks = list(filter(None, map(chips, tables)))
+    page = partial(render, summary, live=False, stacks=stacks, missing_tables=missing_tables)
+    rendered = dict[bool, str]()
     for detail in Detail:
-        room = MOST - len(
-            render(
-                summary, places, {}, live=False, stacks=stacks, detail=detail, missing_tables=missing_tables
-            ).encode()
-        )
+        text = page(places, {}, detail=detail, rendered=rendered)
+        room = MOST - len(text.encode())
         if room >= REPLAYS:
             break
+    if not places:
+        return text, 0
     data = fitting(places, tables, room)
     if len(data) < len(places):  # omit the times of decisions before any table
         data = fitting(places, [table._replace(times={}) for table in tables], room)
-    chosen = [place for place in places if place.name in data]
-    return render(summary, chosen, data, live=False, stacks=stacks, detail=detail, missing_tables=missing_tables), len(
-        data
-    )
+    kept = [place for place in places if place.name in data]
+    return page(kept, data, detail=detail), len(data)
 
 
 def _tables(
-    journal: Journal, seed: bytes, places: Sequence[TableRef], names: Names
+    journal: Journal,
+    seed: bytes,
+    places: Sequence[TableRef],
+    played: Mapping[tuple[str, int], ReplayedTable],
+    names: Names,
 ) -> tuple[list[TableRef], list[ReplayedTable], str]:
     """Return the places of the tables that can be shown, these tables, and why others cannot be shown."""
     found, tables, left_out, why = list[TableRef](), list[ReplayedTable](), 0, ""
     for place in places:
         try:
-            tables.append(renamed(table_at(journal, seed, place), names))
+            table = played.get((place.fixture, place.nth)) or table_at(journal, seed, place)
+            tables.append(renamed(table, names))
             found.append(place)
         except UserError as refused:
             if refused.problems[0].code != "C019":
@@ -62,7 +72,7 @@ def fitting(places: Sequence[TableRef], tables: Sequence[ReplayedTable], room: i
     """Return compressed tables by name, as many as fit into `room` bytes."""
     data: dict[str, str] = {}
     for place, table in zip(places, tables, strict=True):
-        small = gzip_base64(to_json(table, place.why))
+        small = gzip_base64(to_json(table))
         needed = len(small) + 2 * len(place.name) + 200
         if needed <= room:
             data[place.name] = small
@@ -76,12 +86,12 @@ def table_at(journal: Journal, seed: bytes, place: TableRef) -> ReplayedTable:
     return table
 
 
-def page_of_table(journal: Journal, seed: bytes, fixture: str, nth: int) -> tuple[str, str]:
+def page_of_table(journal: Journal, fixture: str, nth: int, spoilers: bool = False) -> tuple[str, str]:
     """Return a page with one table of a fixture, and the table's name. `nth` is from 0; -1 is the last table."""
-    (table,) = load(journal, seed, fixture, [nth])
+    (table,) = load(journal, seed_of(journal), fixture, [nth], spoilers)
     name = table.sitting.path
-    place = TableRef(name, fixture, nth, "")
-    data = {name: gzip_base64(to_json(table, ""))}
+    place = TableRef(name, fixture, nth, title=name)
+    data = {name: gzip_base64(to_json(table))}
     return render(empty_account(one_line(name)), [place], data, live=False), name
 
 

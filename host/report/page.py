@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import cache
@@ -13,11 +14,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from host import __version__
-from host.base.format import day, thousands
+from host.base.format import clock, day, thousands
 from host.base.safe_text import one_line
 from host.play.custom_games import display_of
 from host.report.charts import DRAWN
-from host.report.summary import RunSummary, Stage
+from host.report.summary import BotSummary, RunSummary, Stage
 from host.report.table_replays import TableRef, gzip_base64
 from host.report.terminal import advised
 from host.report.timelines import Chips
@@ -69,7 +70,7 @@ def json_value(thing: Any) -> str:
 
 # Pages.
 
-FILTERS = {each.__name__: each for each in (name, day, json_value, advised, *DRAWN)} | {"num": thousands}
+FILTERS = {each.__name__: each for each in (name, clock, day, json_value, advised, *DRAWN)} | {"num": thousands}
 
 
 @cache
@@ -128,12 +129,15 @@ def render(
     playlog: tuple[str, str] | None = None,
     detail: Detail = Detail.NONE,
     missing_tables: str = "",
+    rendered: dict[bool, str] | None = None,
 ) -> str:
     """Return the page. A file contains its tables, compressed, by name; a served page fetches them.
 
     With a `playlog`, as name and text, the page opens that game. `wrong` is a problem that the page reports first.
-    `missing_tables` is the reason why tables are missing.
+    `missing_tables` is the reason why tables are missing. `rendered` stores the pages of bots and pairs, with and without
+    their evidence, between calls that differ only in `detail`: they take most of the time.
     """
+    rendered = {} if rendered is None else rendered
     if detail is Detail.CUT:
         summary = without_evidence(summary)
     paired = [
@@ -150,11 +154,13 @@ def render(
         "menu": _menu(summary, paired=bool(paired), wrong=bool(wrong)),
         "paired": paired,
         "replays": replays,
+        "highlights": [*replays[:1], *sorted(replays[1:], key=lambda place: not place.why)][:6],
         "stacks": {each.table.rpartition("/")[0]: each for each in reversed(stacks)},
         "kept": set(data),
         "data": data,
         "playlog": (playlog[0], gzip_base64(playlog[1])) if playlog else None,
         "number": summary.number,
+        "ranked": by_rank(summary),
         "score_word": display_of(summary.game).score,
         "duel_ids": {stage.name: duel_ids(summary, stage) for stage in summary.stages},
         "crossed": CROSSED,
@@ -167,9 +173,15 @@ def render(
         "withheld": _withheld(summary),
         "missing_tables": missing_tables,
         "leaves": "",
+        "details": "",
     }
-    if detail is not Detail.NONE:
-        values["leaves"] = gzip_base64(environment().get_template("details.html").render(values))
+    cut = detail is Detail.CUT
+    if cut not in rendered:
+        rendered[cut] = environment().get_template("details.html").render(values) if summary.stages else ""
+    if detail is Detail.NONE:
+        values["details"] = Markup(rendered[cut])
+    else:
+        values["leaves"] = gzip_base64(rendered[cut])
     return environment().get_template("page.html").render(values)
 
 
@@ -180,11 +192,18 @@ def _menu(summary: RunSummary, *, paired: bool, wrong: bool) -> list[tuple[str, 
     menu += [("pairs", "Pairs")] if paired else []
     menu += [("bracket", "Bracket")] if any(stage.bracket for stage in summary.stages) else []
     menu += [("groups", "Groups")] if any(stage.groups for stage in summary.stages) else []
+    menu += [("rounds", "Rounds")] if any(stage.rounds for stage in summary.stages) else []
     menu += [("bots", "Bots"), ("faults", "Faults")] if summary.stages else []
     menu += [("fairness", "Fairness")] if any(stage.effects for stage in summary.stages) else []
     menu += [("casino", "Casino")]
     menu += [("about", "About")] if summary.stages else []
     return menu
+
+
+def by_rank(summary: RunSummary) -> list[BotSummary]:
+    """Return the bots as the last stage that has been played ranks them."""
+    rank = {row.bot: row.rank for row in summary.stage.rows} if summary.stage else {}
+    return sorted(summary.bots, key=lambda bot: rank.get(bot.name, len(rank) + 1))
 
 
 def without_evidence(summary: RunSummary) -> RunSummary:
@@ -210,7 +229,7 @@ def duel_ids(summary: RunSummary, stage: Stage) -> dict[tuple[str, str], str]:
 def _commands(summary: RunSummary) -> str:
     """Return the commands that play the run again, in a copy of its folder without results, and that verify it."""
     if not summary.config:
-        return f"croupier play BOT BOT … -g {summary.game} --seed {summary.seed or 'SEED'}\ncroupier replay last"
+        return f"croupier play BOT BOT … -g {summary.game} --seed {shlex.quote(summary.seed or 'SEED')}\ncroupier replay last"
     drawn = summary.config.get("seed", "random") == "random"
     again = (
         [*([f"mkdir run && echo {summary.seed} > run/seed"] if drawn else []), "croupier run"] if summary.seed else []
@@ -219,10 +238,10 @@ def _commands(summary: RunSummary) -> str:
 
 
 def _withheld(summary: RunSummary) -> str:
-    if any(stage.state == "running" for stage in summary.stages):
-        return "Replays are withheld while a stage runs: they would show cards, and reveal future ones."
     if not any(stage.fixtures for stage in summary.stages):
         return "Nothing has been played yet."
+    if any(stage.state == "running" for stage in summary.stages):
+        return "Replays are withheld until this stage is over: its tables share deals, so they would show future cards."
     return "No replays: the seed of this run cannot be read, and the cards cannot be dealt again without it."
 
 
@@ -230,5 +249,5 @@ def empty_account(title: str) -> RunSummary:
     """Return a summary that contains only a title, for a page with only the casino."""
     nothing: Mapping[str, Any] = json.loads("{}")
     return RunSummary(
-        *(title, "", "", "", "", "", "", None, __version__, None, None, "", "", nothing, nothing, (), (), 0),
+        *(title, "", "", "", "", "", "", None, __version__, None, None, "", "", "", nothing, nothing, (), (), 0),
     )

@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 
 from host.base.safe_text import escape_control_chars, one_line
 from host.bots.values import Evidence
+from host.games.engine import Scores
 from host.inspect.recorded import AnswersDoNotFit, RecordedTable, Replay
+from host.play.custom_games import game_by_name
 from host.report import event_validation
 from host.report.terminal import time_breakdown
 from protocols import PROTOCOLS
@@ -24,11 +26,11 @@ class Event(NamedTuple):
         return (self.ev == "ask" and "q" not in self.facts) or (self.ev == "table.end" and "scores" not in self.facts)
 
 
-def spelled(answer: Answer) -> str:
-    """Return an answer as readable text."""
+def spelled(answer: Answer, game: str) -> str:
+    """Return an answer as readable text: a move as the bots of this game write it."""
     if isinstance(answer, Fault):
         return f"({answer.kind}{': ' + escape_control_chars(answer.detail) if answer.detail else ''})"
-    return str(answer)
+    return one_line(game_by_name(game).grammar.spell(answer))
 
 
 def events(recorded: RecordedTable) -> Iterator[Event]:
@@ -38,34 +40,44 @@ def events(recorded: RecordedTable) -> Iterator[Event]:
     raises an exception, or has events that cannot be displayed.
     """
     told: list[Event] = []
-    game, path, bots = recorded.game.name, recorded.sitting.path, recorded.sitting.bots
+    game, path, bots = recorded.game.name, recorded.sitting.path, recorded.seated
     strange, seats = event_validation.is_custom(game), len(bots)
 
     def tell(ev: str, **facts: Any) -> None:
-        told.append(Event(ev, event_validation.told(game, path, ev, facts, seats) if strange else facts))
+        known = event_validation.told(game, path, ev, facts, seats) if strange else facts
+        told.append(Event(ev, {key: _spelled_inside(fact, game) for key, fact in known.items()}))
 
     if strange:
         event_validation.json_value(game, f"the rules of {path}", recorded.sitting.rules._asdict())
     with event_validation.blaming_game(game, path):
         replay = Replay(recorded, tell)
     yield Event("table.start", {"table": path, "bots": list(bots)})
+    asked = 0  # questions
     for decision in event_validation.guarded(game, path, iter(replay)):
         yield from told
         told.clear()
         if strange:
             event_validation.asked(game, path, decision.seat, seats)
-        question = b" ".join(PROTOCOLS["argv"].ask(decision.view)).decode()
-        asked = {"n": decision.number, "seat": decision.seat}
-        yield Event("ask", asked | {"q": question})
-        answered = asked | {"a": spelled(decision.answer)}
+        for number, request in enumerate(replay.game.open if asked < decision.number else (), decision.number):
+            question = b" ".join(PROTOCOLS["argv"].ask(request.view)).decode()
+            yield Event("ask", {"n": number, "seat": request.seat, "q": question})
+            asked = number
+        answered = {"n": decision.number, "seat": decision.seat, "a": spelled(decision.answer, game)}
         yield Event("answer", answered if decision.allowed else answered | {"illegal": True})
     yield from told
     table = replay.game
     if strange and table.request is None:
-        event_validation.scored(game, path, table.scores, seats)
+        event_validation.scored(game, path, table.scores, len(recorded.sitting.bots))
     if table.scores is None:
         raise AnswersDoNotFit(f"{path}: the answers end before the game does")
-    yield Event("table.end", {"scores": list(table.scores)})
+    yield Event("table.end", {"scores": _by_seat(recorded, table.scores)})
+
+
+def _by_seat(recorded: RecordedTable, scores: Scores) -> list[int]:
+    """Return the score of the bot at each seat. Partners have one score."""
+    if recorded.game.sides is None:
+        return list(scores)
+    return [scores[place.bot] for place in recorded.game.places(recorded.sitting.rules)]
 
 
 def seen_by(happened: Iterable[Event], seat: int) -> Iterator[Event]:
@@ -80,8 +92,8 @@ def as_text(happened: Iterable[Event], bots: tuple[str, ...], evidence: list[Evi
     """Yield a table as lines of text. A fault is followed by what the bot wrote."""
     names = [escape_control_chars(bot) for bot in bots]
     width = max(map(len, names))
-    pieces = {piece.number: piece for piece in evidence}
-    question = ""
+    pieces = {piece.number: piece for piece in sorted(evidence, key=lambda one: one.kind != "slowest")}
+    questions: dict[int, str] = {}  # by number
     for event in happened:
         ev, facts = event
         if event.twice:
@@ -89,12 +101,13 @@ def as_text(happened: Iterable[Event], bots: tuple[str, ...], evidence: list[Evi
         if ev == "table.start":
             yield f"{escape_control_chars(facts['table'])}   {' · '.join(f'seat {n} {name}' for n, name in enumerate(names, 1))}"
         elif ev == "ask":
-            question = facts["q"]
+            questions[facts["n"]] = facts["q"]
         elif ev == "answer":
             mark = "  ✗ not allowed here" if facts.get("illegal") else ""
-            yield f"{facts['n']:>4}  {names[facts['seat']]:<{width}}  {question}  →  {facts['a']}{mark}"
-            question = ""
             piece = pieces.get(facts["n"])
+            answer = _written(piece) if piece is not None and facts.get("illegal") else facts["a"]
+            question = questions.pop(facts["n"], "")
+            yield f"{facts['n']:>4}  {names[facts['seat']]:<{width}}  {question}  →  {answer}{mark}"
             if piece is not None and piece.kind != "slowest":
                 yield from _shown(piece)
         elif ev == "table.end":
@@ -103,8 +116,21 @@ def as_text(happened: Iterable[Event], bots: tuple[str, ...], evidence: list[Evi
             yield "      " + _plain(ev, facts, names)
 
 
+def _spelled_inside(fact: Any, game: str) -> Any:
+    """Return a fact with its moves and faults as text."""
+    if isinstance(fact, Move | Fault):
+        return spelled(fact, game)
+    return tuple(_spelled_inside(each, game) for each in fact) if type(fact) in (list, tuple) else fact
+
+
+def _written(piece: Evidence) -> str:
+    """Return what a bot wrote, on one line."""
+    return one_line(piece.raw.decode(errors="replace").strip())[:200]
+
+
 def _shown(piece: Evidence) -> Iterator[str]:
-    yield f"        {piece.kind} after {piece.wall * 1000:.1f} ms; {one_line(piece.ended) or 'the process kept running'}"
+    after = f" after {piece.wall * 1000:.1f} ms" if piece.wall else ""
+    yield f"        {piece.kind}{after}; {one_line(piece.ended) or 'the process kept running'}"
     if times := time_breakdown(piece):
         yield f"        time: {times}"
     if piece.raw:
@@ -117,7 +143,7 @@ def _plain(ev: str, facts: dict[str, Any], names: list[str]) -> str:
     """Return one of a game's own events as text: its name, and its facts by name. A seat appears as its bot's name."""
     told = []
     for name, fact in facts.items():
-        each = fact if isinstance(fact, list | tuple) and not isinstance(fact, Move | Fault) else [fact]
+        each = fact if isinstance(fact, list | tuple) else [fact]
         if name == "worth":  # of each hand that was shown: its seat, category and rank
             words = [f"{names[seat]} {category}:{rank}" for seat, category, rank in each]
         else:
@@ -131,6 +157,4 @@ def _plain(ev: str, facts: dict[str, Any], names: list[str]) -> str:
 def _spelled(fact: Any) -> str:
     if fact is None:
         return "nobody"
-    if isinstance(fact, Move | Fault):
-        return spelled(fact)
     return ",".join(map(str, fact)) if isinstance(fact, list | tuple) else str(fact) or "-"

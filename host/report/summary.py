@@ -14,14 +14,25 @@ from host.play.custom_games import game_by_name
 from host.play.records import Record, Replays, count_replays
 from host.report.anonymize import REAL_NAMES, Names
 from host.report.terminal import time_breakdown
-from host.report.timelines import Duel, Ranks, head_to_head, is_two_player, pair_timelines, ranks
-from host.report.visibility import public_stages, state_of, table_of
-from host.tournament.journal import Journal
+from host.report.timelines import Duel, Ranks, early_merits, head_to_head, is_two_player, pair_timelines, ranks
+from host.report.visibility import state_of, table_of, visible
+from host.tournament.grades import Graded, grades_of
+from host.tournament.journal import Journal, wal_files
+from host.tournament.pairing import set_winner
 from host.tournament.seat_effects import Effects, effects, seat_results
 from host.tournament.stages import kind_of, stages_of
-from host.tournament.stages.kind import BLANK, Bracket, Field, Group, StageConfig
-from host.tournament.standings import Advice, Pair, Row, as_counted_by, by_pair, stage_standings
-from host.tournament.tournament_dir import committed_at
+from host.tournament.stages.kind import BLANK, Bracket, Field, Group, PairedRound, StageConfig
+from host.tournament.standings import (
+    Advice,
+    Pair,
+    Row,
+    StageStandings,
+    as_counted_by,
+    by_pair,
+    field_of,
+    stage_standings,
+)
+from host.tournament.tournament_dir import committed_at, seed_text
 
 SAMPLES = 3  # pieces of evidence shown per bot and kind of fault
 EVIDENCE = 600  # pieces of evidence in a summary; with very many bots each kind gets fewer, but at least one
@@ -88,6 +99,23 @@ class BotSummary(NamedTuple):
     spent: Spent | None
 
 
+class WonSet(NamedTuple):
+    """A set of the final of a knockout: the games and the score of each bot, and the winner; None if it did not count."""
+
+    games: tuple[int, int]
+    scores: tuple[int, int]
+    winner: str | None
+
+
+class LastTie(NamedTuple):
+    """The tie that decides a knockout, set by set."""
+
+    bots: tuple[str, str]
+    title: str
+    winner: str | None
+    sets: tuple[WonSet, ...]
+
+
 class Stage(NamedTuple):
     """A stage so far. `open` is the number of fixtures that are due; None if it depends on results."""
 
@@ -106,8 +134,13 @@ class Stage(NamedTuple):
     ranks: Ranks | None  # None if places are won in ties or groups, or too little has been played
     bracket: tuple[Bracket, ...]
     groups: tuple[Group, ...]
+    rounds: tuple[PairedRound, ...]
     effects: Effects | None  # None until the stage is finished, and if its seats depend on a seed that is unknown
+    final: LastTie | None = None  # of a bracket, once it has been won
     seal: str = ""  # of everything played up to the end of the stage; empty until then
+    all_meet: bool = False  # whether every two bots meet
+    so_far: str = ""  # how many pairs have met, if pairs are missing
+    grades: tuple[Graded, ...] = ()  # of the bots, by name, if the stage gives grades
 
 
 class RunSummary(NamedTuple):
@@ -118,20 +151,21 @@ class RunSummary(NamedTuple):
     title: str
     state: str
     level: str
-    seed: str  # hexadecimal; empty while it is secret
+    seed: str  # as `--seed` reads it; empty while it is secret
     seed_sha256: str
     committed: float | None  # when the seed's hash was fixed before the run, in seconds since 1970
     version: str
     began: float | None  # seconds since 1970
     ended: float | None
     machine: str
+    workers: str  # how many have played, and on which cores
     sentence: str
     config: Mapping[str, Any]
     rules: Mapping[str, Any]
     stages: tuple[Stage, ...]
     bots: tuple[BotSummary, ...]
     newest: int  # id of the newest fixture
-    again: Replays = Replays(0, ())
+    again: Replays = Replays(0, (), ())
 
     @property
     def stage(self) -> Stage | None:
@@ -162,7 +196,7 @@ def summarize(
     of a finished stage that take long to compute are copied from it.
     """
     facts, bots = names.metadata(journal.metadata()), names.bots(journal.bots())
-    shown = public_stages(journal) if shown is None else shown
+    shown = visible(journal).stages if shown is None else shown
     config: dict[str, Any] = json.loads(facts.get("config", "{}"))
     over = facts.get("state") == "finished"
     configs = stages_of(facts)
@@ -183,6 +217,7 @@ def summarize(
                 duels=known.duels
                 if known
                 else pair_timelines(partial(names.scored, journal), stage.pairs, records, stage.name in shown),
+                ranks=known.ranks if known else _ranks(_config_of(configs, stage), stage, records),
                 effects=known.effects if known else _effects(journal, _config_of(configs, stage), stage, seed, names),
                 seal=journal.seal(stage.name) if stage.state == "finished" else "",
             )
@@ -202,13 +237,16 @@ def summarize(
         title=game.title if game else facts.get("game", ""),
         state=facts.get("state", ""),
         level=facts.get("level", ""),
-        seed=seed.hex() if seed is not None and over else "",
+        seed=seed_text(seed) if seed is not None and over else "",
         seed_sha256=facts.get("seed_sha256", ""),
         committed=committed_at(facts),
         version=facts.get("version", ""),
         began=float(facts["began"]) if facts.get("began") else None,
-        ended=journal.path.stat().st_mtime if journal.path.exists() else None,
+        ended=max(
+            (file.stat().st_mtime for file in (journal.path, *wal_files(journal.path)) if file.exists()), default=None
+        ),
         machine=facts.get("machine", ""),
+        workers=facts.get("workers", ""),
         sentence=_sentence(one_line(title), over, last),
         config=config,
         rules=rules,
@@ -226,12 +264,15 @@ def _stages(
     bots: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[Stage]:
     """Yield each stage; the bots are in the order in which the stage before has ranked them."""
-    order = list(bots)
+    order, earlier = list(bots), list[Row]()
     for number, config in enumerate(configs):
         following = [record for later in configs[number + 1 :] for _, record in read[later.name]]
         later = {bot for record in following for bot in record.results}
         records = [record for _, record in read[config.name]]
-        yield _stage(config, facts, order, records, bots, later)
+        order = field_of(config, facts, order)
+        found = stage_standings(config, facts, records, bots, earlier)
+        earlier = found.rows
+        yield _stage(config, facts, order, bots, records, found, later)
         order = json.loads(facts.get(f"order {config.name}", "[]")) or order
 
 
@@ -243,35 +284,81 @@ def _stage(
     config: StageConfig,
     facts: Mapping[str, str],
     order: Sequence[str],
-    records: Sequence[Record],
     bots: Mapping[str, Mapping[str, Any]],
+    records: Sequence[Record],
+    found: StageStandings,
     later: Container[str],
 ) -> Stage:
     kind = kind_of(config)
-    rows, sure, advice = stage_standings(config, facts, records, bots)
+    rows, sure, advice, so_far = found
     records = as_counted_by(config, records)
     by_two = is_two_player(records)
     tables = [next(iter(record.results.values())).tables for record in records if record.results]
+    bracket = kind.bracket(config, order, {record.path: record for record in records}) if kind.bracket else ()
     return Stage(
         name=config.name,
         kind=kind.name,
         state=state_of(config.name, facts),
         fixtures=len(records),
-        open=_open(config, order, records),
+        open=_open(config, facts, order, records),
         tables=None if kind.tourneys else sum(tables),
         rows=tuple(rows),
         sure=tuple(sure),
+        so_far=so_far,
         advice=tuple(advice),
         pairs=by_pair(records) if by_two else head_to_head(records),
         pairs_by="games" if by_two else "tourneys" if kind.tourneys else "tables",
         duels=(),
-        ranks=None
-        if kind.places
-        else ranks(records, "tourneys" if kind.tourneys else "fixtures", any(row.wins is not None for row in rows)),
-        bracket=kind.bracket(config, order, {record.path: record for record in records}) if kind.bracket else (),
+        ranks=None,
+        bracket=bracket,
         groups=kind.groups(records, later) if kind.groups else (),
+        grades=tuple(grades_of(config, bots, order, records)),
+        rounds=kind.rounds(records) if kind.rounds else (),
         effects=None,
+        final=_final(bracket, records),
+        all_meet=kind.all_meet,
     )
+
+
+def _final(bracket: Sequence[Bracket], records: Sequence[Record]) -> LastTie | None:
+    """Return the last tie for the first place, set by set. Sets of earlier ties of the same bots are left out."""
+    finals = [(part, tie) for part in bracket if (part.first, part.last) == (1, 2) for tie in part.ties]
+    if not finals:
+        return None
+    part, tie = finals[-1]
+    one, other = tie.bots
+    if one is None or other is None or tie.winner is None:
+        return None
+    sets: dict[str, list[Record]] = {}
+    for record in records:
+        if record.results.keys() == {one, other}:
+            sets.setdefault(record.path.rpartition("/")[0], []).append(record)
+    found, left = list[WonSet](), sum(tie.sets)
+    for name in sorted(sets, key=_by_number, reverse=True):
+        won = _won_set((one, other), sets[name])
+        left -= won.winner is not None
+        if left < 0:
+            break
+        found.append(won)
+    return LastTie((one, other), part.title, tie.winner, tuple(reversed(found)))
+
+
+def _by_number(name: str) -> tuple[int, str]:
+    """Return the sort key of a set by the number at the end of its name."""
+    number = name.rpartition(" ")[2]
+    return int(number) if number.isdecimal() else 0, name
+
+
+def _won_set(bots: tuple[str, str], records: Sequence[Record]) -> WonSet:
+    games, scores = (
+        (
+            round(sum(getattr(record.results[bots[0]], key) for record in records)),
+            round(sum(getattr(record.results[bots[1]], key) for record in records)),
+        )
+        for key in ("wins", "score")
+    )
+    winner = set_winner(games, scores)
+    return WonSet(games, scores, None if winner is None else bots[winner])
 
 
 def _finished(before: RunSummary | None, facts: Mapping[str, str], stage: Stage) -> Stage | None:
@@ -279,6 +366,17 @@ def _finished(before: RunSummary | None, facts: Mapping[str, str], stage: Stage)
     if before is None or stage.state != "finished" or str(before.began) != facts.get("began"):
         return None
     return next((each for each in before.stages if (each.name, each.state) == (stage.name, "finished")), None)
+
+
+def _ranks(config: StageConfig, stage: Stage, records: Sequence[Record]) -> Ranks | None:
+    """Return the ranks over time in a stage, by a model that knows the opponents until all pairs have met."""
+    kind, records = kind_of(config), as_counted_by(config, records)
+    if kind.places:
+        return None
+    unit, by_rate = "tourneys" if kind.tourneys else "fixtures", any(row.wins is not None for row in stage.rows)
+    if not kind.all_meet:
+        return ranks(records, unit, by_rate)
+    return ranks(records, unit, by_rate, early_merits(config, records, complete=not stage.so_far))
 
 
 def _id(numbered: tuple[int, Record]) -> int:
@@ -311,11 +409,13 @@ def _effects(journal: Journal, config: StageConfig, stage: Stage, seed: bytes | 
     return names.effects(effects(unit, tables))
 
 
-def _open(config: StageConfig, order: Sequence[str], records: Sequence[Record]) -> int | None:
+def _open(config: StageConfig, facts: Mapping[str, str], order: Sequence[str], records: Sequence[Record]) -> int | None:
     """Return how many fixtures are due; None if later fixtures depend on results."""
     kind = kind_of(config)
     if kind.size is not None:
         return None
+    if known := facts.get(f"known {config.name}"):  # the run has counted them
+        return max(0, int(known) - len(records))
     return len(kind.due(config, BLANK, Field(order, b""), {record.path: record for record in records}))
 
 
@@ -341,9 +441,10 @@ def _sentence(name: str, over: bool, stage: Stage | None) -> str:
     figure = first.ranking.phrase_of(first.first, first.tables)
     certain = one_line(stage.sure[0]) if stage.sure else ""
     where = f"in {what}" if what else ""
+    ahead = "ahead so far" if stage.so_far else "ahead"
     if CHAIN in certain:
-        return f"{bot} is {'first' if over else 'ahead'} {where}{figure}, but that may be luck: {certain}."
-    verb = f"wins {what}" if over else f"is ahead {where}"
+        return f"{bot} is {'first' if over else ahead} {where}{figure}, but that may be luck: {certain}."
+    verb = f"wins {what}" if over else f"is {ahead} {where}"
     if certain.startswith(f"{bot} ahead of "):
         certain = certain.removeprefix(f"{bot} ")
     return f"{bot} {verb}{figure}, {certain}." if certain else f"{bot} {verb}{figure}."
@@ -351,13 +452,15 @@ def _sentence(name: str, over: bool, stage: Stage | None) -> str:
 
 def _of_cup(stage: Stage, name: str) -> str:
     """Return the result of a knockout's final, or its current round. Sets decide a knockout, so it has no error bars."""
-    final = next((tie for part in stage.bracket if (part.first, part.last) == (1, 2) for tie in part.ties), None)
+    finals = [(part, tie) for part in stage.bracket if (part.first, part.last) == (1, 2) for tie in part.ties]
+    part, final = finals[-1] if finals else (None, None)
     if final is None or final.winner is None:
         return f"{name or 'The knockout'} is in round {stage.bracket[-1].round} of the bracket; who wins is still open."
     winner = one_line(final.winner)
     (other,) = (one_line(bot or "") for bot in final.bots if bot != final.winner)
     most, least = sorted(final.sets, reverse=True)
-    return f"{winner} wins {name or 'the knockout'} by {most} sets to {least} against {other} in the final."
+    where = f"in the {part.title}" if part else ""
+    return f"{winner} wins {name or 'the knockout'} by {most} sets to {least} against {other} {where}."
 
 
 def _of_groups(stage: Stage, first: Row) -> str:
@@ -480,7 +583,7 @@ def _sample(piece: Evidence, table: str, shown: bool) -> Sample:
         stderr=text(piece.stderr).strip(),
         wall=piece.wall,
         went=time_breakdown(piece),
-        ended=_cut(piece.ended),
+        ended=_cut(piece.ended) if shown else "",
     )
 
 

@@ -3,21 +3,24 @@
 import base64
 import gzip
 import json
-from collections.abc import Container, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from host.base.safe_text import one_line
 from host.bots.values import Evidence
-from host.inspect.recorded import does_not_fit, load_fixture
+from host.inspect.recorded import RecordedFixture, RecordedTable, does_not_fit, load_fixture
 from host.play.custom_games import display_of
-from host.play.match import TableSetup
-from host.report.anonymize import REAL_NAMES, WITHHELD, Names
-from host.report.replay import Event, events, spelled
-from host.report.visibility import table_of
+from host.play.table_plans import TableSetup
+from host.report.anonymize import WITHHELD, Names
+from host.report.replay import Event, events
+from host.report.visibility import Visible, running_name, still_running, table_of, visible
 from host.tournament.journal import Journal
 from host.tournament.stages import kind_of, stages_of
-from protocols.wire import Fault, Move
+from host.tournament.stages.kind import StageConfig
+from protocols.wire import Answer, Fault
 
+RUNNING_NAME = re.compile(r"\A.+/fixture ([0-9]{1,9})/([0-9]{1,9})", re.DOTALL)  # visibility.running_name
 KEPT = 1000  # characters of an answer, and of standard error, in the evidence of a replay
 
 
@@ -27,14 +30,16 @@ class TableRef(NamedTuple):
     name: str
     fixture: str
     nth: int  # in its fixture, from 0
-    why: str
+    why: str = ""
+    title: str = ""  # its place in the tournament: "Final, set 4"
+    result: str = ""  # the players and the result
 
 
 class ReplayedTable(NamedTuple):
     """A table that was replayed from its journal."""
 
     game: str
-    sitting: TableSetup
+    sitting: TableSetup  # with the bot at each seat: in a game for partners a bot has several
     events: list[Event]
     evidence: list[Evidence]
     times: Mapping[int, tuple[int, int]] = {}  # wall and CPU time of decisions in microseconds, by number, if recorded
@@ -45,56 +50,67 @@ class ReplayedTable(NamedTuple):
         return [one_line(bot) for bot in self.sitting.bots]
 
 
-def select_replays(journal: Journal, stages: Container[str], most: int, names: Names = REAL_NAMES) -> list[TableRef]:
-    """Return at most `most` tables of these stages: the last one, faults, slow answers, one of each group, then others."""
-    staged = {stage.name: stage for stage in stages_of(journal.metadata())}
-    stage_of = {path: name for name in staged if name in stages for path in journal.paths(name)}
-    found: dict[str, TableRef] = {}
+class ShownFixture(NamedTuple):
+    """A recorded fixture, as far as it may be shown. If it is `limited`, its stage is still running."""
 
-    def add(path: str, nth: int, why: str) -> None:
-        place = TableRef(names.path(table_of(staged[stage_of[path]], path, nth + 1)), path, nth, why)
-        if len(found) < most:
-            found.setdefault(place.name, place)
+    recorded: RecordedFixture
+    number: int  # in the journal
+    limited: bool
 
-    paths = list(stage_of)
-    if paths:
-        add(paths[-1], 0, "the last fixture")
-    wrong, slow = dict[tuple[str, str], Evidence](), dict[str, Evidence]()
-    at: dict[int, str] = {}
-    for _, path, piece in journal.evidence():
-        if path in stage_of and piece.kind != "slowest" and (piece.bot, piece.kind) not in wrong:
-            wrong[piece.bot, piece.kind] = piece
-            at[id(piece)] = path
-        if (
-            path in stage_of
-            and piece.kind == "slowest"
-            and piece.wall > slow.get(piece.bot, piece._replace(wall=0)).wall
-        ):
-            slow[piece.bot] = piece
-            at[id(piece)] = path
-    for piece in list(wrong.values())[: most // 2]:
-        add(at[id(piece)], piece.table - 1, f"{one_line(names.bot(piece.bot))}: {piece.kind}")
-    for piece in sorted(slow.values(), key=lambda piece: -piece.wall)[: max(1, most // 10)]:
-        add(at[id(piece)], piece.table - 1, f"the slowest answer of {one_line(names.bot(piece.bot))}")
-    seen: set[str] = set()
-    for path in reversed(paths):  # later stages matter more
-        group = path if kind_of(staged[stage_of[path]]).tourneys else path.rpartition("/")[0]
-        if group not in seen:
-            seen.add(group)
-            add(path, 0, stage_of[path])
-    for path in reversed(paths):
-        add(path, 0, stage_of[path])
-    for path in paths:
-        if len(found) < most and (whole := journal.full_record(path)):
-            for nth in range(1, len(whole[0].scores)):
-                add(path, nth, stage_of[path])
-    return list(found.values())
+    @property
+    def path(self) -> str:
+        """The name of the fixture."""
+        return f"fixture {self.number}" if self.limited else self.recorded.fixture.path
+
+    def name(self, nth: int) -> str:
+        """Return the name of the nth table, from 0; -1 is the last."""
+        sittings = self.recorded.sittings
+        if self.limited:
+            return running_name(self.recorded.fixture.path, self.number, nth % len(sittings) + 1)
+        return sittings[nth].path
+
+    def table(self, nth: int) -> RecordedTable:
+        """Return the nth table, from 0; -1 is the last. If it is limited, its faults have no details: bots write them."""
+        table = self.recorded.table(nth)
+        return table._replace(answers=tuple(map(_without_detail, table.answers))) if self.limited else table
 
 
-def find(journal: Journal, name: str) -> TableRef | None:
-    """Return the place of the table with this full name; None if there is none."""
+def _without_detail(answer: Answer) -> Answer:
+    return answer._replace(detail="") if isinstance(answer, Fault) else answer
+
+
+def shown_fixture(journal: Journal, seed: bytes, path: str, spoilers: bool = False) -> ShownFixture:
+    """Return a fixture as far as spectators may see it. Raise UserError (exit code 5) if they may not.
+
+    Everything that shows tables gets them from here.
+    """
+    recorded, place, shown = load_fixture(journal, seed, path), journal.place_of(path), visible(journal, spoilers)
+    assert place is not None  # it has been loaded
+    stage, number = place
+    limited = stage in shown.tables
+    if stage not in shown or (limited and any(sitting.luck for sitting in recorded.sittings)):
+        raise still_running(stage)
+    return ShownFixture(recorded, number, limited)
+
+
+def shown_name(journal: Journal, shown: Visible, stage: StageConfig, path: str, nth: int) -> str:
+    """Return the name of a table of a fixture: its own, or while its stage runs the one that spectators use."""
+    if stage.name in shown.stages:
+        return table_of(stage, path, nth + 1)
+    place = journal.place_of(path)
+    return running_name(path, place[1] if place else 0, nth + 1)
+
+
+def find(journal: Journal, name: str, spoilers: bool = False) -> TableRef | None:
+    """Return the place of the table with this full name; None if there is none.
+
+    While its stage runs a table has no name but `running_name`. Raise UserError (exit code 5) for its own name.
+    """
+    if (place := named_while_running(journal, name)) is not None:
+        return place
     group, _, said = name.rpartition("/")
     number = int(said) if said.isascii() and said.isdecimal() and len(said) < 10 else 0
+    shown = visible(journal, spoilers)
     for stage in stages_of(journal.metadata()):
         for path in journal.paths(stage.name):
             beside, _, first = path.rpartition("/")
@@ -103,48 +119,68 @@ def find(journal: Journal, name: str) -> TableRef | None:
             else:
                 nth = number - int(first) if beside == group and first.isdecimal() else -1
             if nth >= 0 and (whole := journal.full_record(path)) and nth < len(whole[0].scores):
+                if stage.name not in shown.stages:
+                    raise still_running(stage.name)
                 return TableRef(name, path, nth, "")
     return None
 
 
-def load(journal: Journal, seed: bytes, fixture: str, wanted: Sequence[int] | None = None) -> Iterator[ReplayedTable]:
-    """Replay tables of a fixture, all if `wanted` is None. Raise UserError if the journal does not fit the rules."""
-    recorded = load_fixture(journal, seed, fixture)
-    times = journal.times(fixture)
+def named_while_running(journal: Journal, name: str) -> TableRef | None:
+    """Return the place of a table by the name that it had, or has, while its stage runs."""
+    match = RUNNING_NAME.fullmatch(name)
+    path = match and journal.path_of(int(match[1]))
+    if not match or not path or running_name(path, int(match[1]), int(match[2])) != name:
+        return None
+    whole, nth = journal.full_record(path), int(match[2]) - 1
+    return TableRef(name, path, nth, "") if whole and 0 <= nth < len(whole[0].scores) else None
+
+
+def load(
+    journal: Journal, seed: bytes, fixture: str, wanted: Sequence[int] | None = None, spoilers: bool = False
+) -> Iterator[ReplayedTable]:
+    """Replay tables of a fixture, all if `wanted` is None, as far as spectators may see them.
+
+    Raise UserError if the journal does not fit the rules, or if its stage is running and its tables are still secret.
+    """
+    shown = shown_fixture(journal, seed, fixture, spoilers)
+    times = () if shown.limited else journal.times(fixture)
+    evidence = () if shown.limited else shown.recorded.record.evidence
     try:
-        for nth in range(len(recorded.sittings)) if wanted is None else wanted:
-            table = recorded.table(nth)
-            yield ReplayedTable(
+        for nth in range(len(shown.recorded.sittings)) if wanted is None else wanted:
+            table = shown.table(nth)
+            played = ReplayedTable(
                 game=table.game.name,
-                sitting=table.sitting,
+                sitting=table.sitting._replace(bots=table.seated),
                 events=list(events(table)),
-                evidence=[piece for piece in recorded.record.evidence if piece.table == table.number],
+                evidence=[piece for piece in evidence if piece.table == table.number],
                 times={time.number: (time.wall, time.cpu) for time in times if time.table == table.number},
             )
+            yield _retitled(played, shown.name(nth), table.sitting.bots) if shown.limited else played
     except (ValueError, IndexError, KeyError) as differs:
         raise does_not_fit(journal.path, differs) from differs
 
 
-def renamed(table: ReplayedTable, names: Names) -> ReplayedTable:
-    """Return a replayed table with the given names. It was dealt by its real name, which is part of its luck."""
-    if not names.masks:
-        return table
-    bots, path = tuple(names.all_of(table.sitting.bots)), names.path(table.sitting.path)
+def _retitled(table: ReplayedTable, path: str, bots: tuple[str, ...]) -> ReplayedTable:
+    """Return a replayed table with other names. It was dealt by its real name, which is part of its luck."""
     happened = [
         Event(ev, facts | {"table": path, "bots": list(bots)}) if ev == "table.start" else Event(ev, facts)
         for ev, facts in table.events
     ]
-    return table._replace(
-        sitting=table.sitting._replace(bots=bots, path=path, luck=WITHHELD),
-        events=happened,
-        evidence=list(map(names.evidence, table.evidence)),
-    )
+    return table._replace(sitting=table.sitting._replace(bots=bots, path=path, luck=WITHHELD), events=happened)
+
+
+def renamed(table: ReplayedTable, names: Names) -> ReplayedTable:
+    """Return a replayed table with the given names."""
+    if not names.masks:
+        return table
+    masked = _retitled(table, names.path(table.sitting.path), tuple(names.all_of(table.sitting.bots)))
+    return masked._replace(evidence=list(map(names.evidence, table.evidence)))
 
 
 # The format of a table on a page: events by shape, questions by column. Compressed, it is a third of plain events.
 
 
-def to_json(table: ReplayedTable, why: str = "") -> dict[str, Any]:
+def to_json(table: ReplayedTable) -> dict[str, Any]:
     """Return a table for the casino. A question and its answer are one row, `turn`. Omit what the picture works out."""
     shapes: list[list[str]] = []
     rows: list[list[Any]] = []
@@ -171,7 +207,6 @@ def to_json(table: ReplayedTable, why: str = "") -> dict[str, Any]:
         "game": table.game,
         "bots": table.bots,
         "rules": json_value(table.sitting.rules._asdict()),
-        "why": why,
         "shapes": shapes,
         "rows": rows,
         "questions": ["\n".join(column) for column in zip(*questions, strict=True)],
@@ -186,9 +221,7 @@ def rounded(us: int) -> int:
 
 
 def json_value(value: Any) -> Any:
-    """Return a fact as a JSON value; an answer as readable text."""
-    if isinstance(value, (Move, Fault)):
-        return spelled(value)
+    """Return a fact as a JSON value."""
     if isinstance(value, tuple):
         return [json_value(each) for each in value]
     if isinstance(value, Mapping):
@@ -197,17 +230,18 @@ def json_value(value: Any) -> Any:
 
 
 def evidence(piece: Evidence) -> dict[str, Any]:
-    """Return the evidence of one decision as JSON values, with times in microseconds."""
+    """Return the evidence of one decision as JSON values, with times in microseconds; None for a time not measured."""
 
     def text(said: bytes) -> str:
         return "\n".join(map(one_line, said.decode(errors="replace")[-KEPT:].split("\n")))
 
     return {
         "kind": piece.kind,
-        "us": round(piece.wall * 1e6),
-        "cpu_us": round(piece.cpu * 1e6),
-        "waited_us": round(piece.waited * 1e6),
-        "overhead_us": round(piece.overhead * 1e6),
+        "us": round(piece.wall * 1e6) or None,
+        "cpu_us": round(piece.cpu * 1e6) or None,
+        "waited_us": round(piece.waited * 1e6) if piece.wall else None,
+        "overhead_us": round(piece.overhead * 1e6) if piece.wall else None,
+        "stalls_us": {kind: round(seconds * 1e6) for kind, seconds in piece.stalls._asdict().items() if seconds},
         "raw": text(piece.raw),
         "stderr": text(piece.stderr),
         "ended": one_line(piece.ended),

@@ -1,6 +1,7 @@
 """Print standings to a terminal or a pipe, and return them for spreadsheets and programs."""
 
 import csv
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -8,10 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from host.base.format import THIN_SPACE, duration, thousands
 from host.base.safe_text import csv_cell, one_line
 from host.bots.values import Evidence
+from host.tournament.grades import Graded
 from host.tournament.ranking import RANKINGS
 from host.tournament.seat_effects import Seats
-from host.tournament.standings import Advice, Pair, Row
+from host.tournament.standings import Advice, OverallRow, Pair, Row
 from host.tournament.statistics import percent
+from protocols.wire import FaultKind
 
 if TYPE_CHECKING:  # importing rich takes longer than most commands
     from rich.console import Console
@@ -37,7 +40,7 @@ class Column(NamedTuple):
 
 def print_standings(head: str, rows: Sequence[Row], sure: Sequence[str], advice: Sequence[Advice] = ()) -> None:
     """Print a stage's standings: the rows, how certain the order is, how much play would settle it, notes on bots."""
-    console = _console()
+    console = open_console()
     _print(console, head)
     _print_table(console, _columns(rows))
     for line in _filled([one_line(sentence) for sentence in sure], console.width):
@@ -51,7 +54,7 @@ def print_standings(head: str, rows: Sequence[Row], sure: Sequence[str], advice:
 
 def print_pairs(names: Sequence[str], pairs: Mapping[tuple[str, str], Pair]) -> None:
     """Print the cross table of a round robin, in as many parts as the width requires. `names` are in rank order."""
-    console = _console()
+    console = open_console()
     first = Column("", [_short(name) for name in names], right=False)
     columns = [
         Column(_short(name, LONGEST_TITLE), [_against(pairs.get((other, name))) for other in names]) for name in names
@@ -62,9 +65,23 @@ def print_pairs(names: Sequence[str], pairs: Mapping[tuple[str, str], Pair]) -> 
         _print(console, "* the order of this pair is not certain")
 
 
+def print_grades(head: str, rows: Sequence[Graded]) -> None:
+    """Print the grade of each bot, and what it lacks."""
+    console = open_console()
+    _print(console, head)
+    marks = [
+        Column(_short(mark.reference), [row.marks[nth].words for row in rows], right=False)
+        for nth, mark in enumerate(rows[0].marks)
+    ]
+    names = Column("bot", [_short(row.bot) for row in rows], right=False)
+    _print_table(console, [names, *marks, Column("grade", [f"{row.grade} of {row.most}" for row in rows])])
+    for line in _filled([one_line(sentence) for row in rows for sentence in row.advice], console.width):
+        _print(console, line)
+
+
 def print_seats(head: str, unit: str, found: Seats) -> None:
     """Print the value of each seat of a stage, in games or chips, and how certain it is."""
-    console = _console()
+    console = open_console()
     _print(console, head)
     rows, games = found.rows, unit == "games"
     decimals = 1 if max((abs(row.mean) for row in rows), default=0) >= 100 else 2
@@ -84,6 +101,22 @@ def print_seats(head: str, unit: str, found: Seats) -> None:
         _print(console, line)
 
 
+def print_overall(head: str, rows: Sequence[OverallRow]) -> None:
+    """Print all bots by the last stage that they reached, then by their place in it."""
+    console = open_console()
+    _print(console, head)
+    columns = [
+        Column("#", [str(row.rank) for row in rows]),
+        Column("bot", [_short(row.bot) for row in rows], right=False),
+        Column("language", [one_line(row.language) for row in rows], right=False, spare=True),
+        Column("reached", [row.stage for row in rows], right=False),
+        Column("place", [str(row.place) for row in rows]),
+        Column("tables", [thousands(row.tables) for row in rows]),
+        Column("faults", [thousands(row.faults) for row in rows]),
+    ]
+    _print_table(console, columns)
+
+
 def json_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Return rows as JSON values: rates from 0 to 1, times in seconds, null for unknown values.
 
@@ -93,11 +126,12 @@ def json_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def write_csv(rows: Sequence[Row]) -> None:
-    """Write rows to standard output as CSV, with the keys of `json_rows` as header."""
+    """Write rows to standard output as CSV, with the keys of `json_rows` as header, and a column for each kind of fault."""
     lines = []
     for row in json_rows(rows):
-        kinds = ", ".join(f"{count} {kind}" for kind, count in row["faults_by_kind"].items())
-        lines.append(row | {"faults_by_kind": kinds})
+        counts = row.pop("faults_by_kind")
+        row["disqualified"] = int(row["disqualified"])
+        lines.append(row | {f"faults_{kind}": counts.get(kind, 0) for kind in FaultKind})
     write_cells(list(lines[0]) if lines else [], lines)
 
 
@@ -148,6 +182,10 @@ def time_breakdown(piece: Evidence) -> str:
     parts = (
         (piece.cpu, "computing"),
         (piece.waited, "waiting for a processor"),
+        (piece.stalls.blocked, "waiting for a disk or for memory"),
+        (piece.stalls.stopped, "stopped from outside"),
+        (piece.stalls.paused, "while croupier itself was stopped"),
+        (piece.stalls.throttled, "throttled by a control group"),
         (piece.overhead, "overhead of croupier"),
     )
     return ", ".join(f"{duration(seconds)} {what}" for seconds, what in parts if seconds > 0)
@@ -162,7 +200,7 @@ def _columns(rows: Sequence[Row]) -> list[Column]:
     ]
     costs = [
         Column("faults", [thousands(row.costs.faults) for row in rows]),
-        Column("p99", [_known(row.costs.p99) for row in rows], spare=True),
+        Column("p99", [_bound(row.costs.p99) for row in rows], spare=True),
         Column("CPU/decision", [_known(row.costs.cpu_per_decision) for row in rows], spare=True),
     ]
     words = list(rows[0].estimates) if rows else []
@@ -192,23 +230,29 @@ def _known(seconds: float | None) -> str:
     return NONE if seconds is None else duration(seconds)
 
 
+def _bound(seconds: float | None) -> str:
+    """Return a duration that is only known to be an upper bound: answer times are counted in ranges."""
+    return NONE if seconds is None else f"≤ {duration(seconds)}"
+
+
 def _against(pair: Pair | None) -> str:
     """Return a cell of the cross table: "50.2 ±0.3 *". The star marks a pair whose order is not certain."""
     if pair is None:
         return "·"
-    half = 50 * (pair.high - pair.low)
-    return f"{100 * pair.rate:.1f} ±{half:.1f} {' ' if pair.certain else '*'}"
+    half = f" ±{50 * (pair.high - pair.low):.1f}" if pair.tables > 1 else ""
+    return f"{100 * pair.rate:.1f}{half} {' ' if pair.certain else '*'}"
 
 
 # Output.
 
 
-def _console() -> "Console":
-    """Return the console. rich itself obeys NO_COLOR, and omits colours if the output is not a terminal."""
+def open_console() -> "Console":
+    """Return the console. It writes no escape codes if NO_COLOR is set, or if the output is not a terminal."""
     from rich.console import Console
 
-    console = Console(markup=False, highlight=False, emoji=False)
-    if not console.is_terminal:
+    plain = False if os.environ.get("NO_COLOR") else None  # rich itself would still write bold and dim text
+    console = Console(markup=False, highlight=False, emoji=False, force_terminal=plain)
+    if not sys.stdout.isatty():
         console.width = WIDTH
     return console
 
@@ -225,7 +269,26 @@ def _print_table(console: "Console", columns: Sequence[Column]) -> None:
     kept = list(columns)
     while _total(kept) > console.width and (spare := [column for column in kept if column.spare]):
         kept.remove(spare[0])
-    console.print(_table(kept))
+    if _total(kept) > console.width:
+        console.print(_table(kept))
+        return
+    head, *lines = _lines(kept)  # rich takes 1 ms for each row
+    console.print(head, style="dim", soft_wrap=True)
+    console.out("\n".join(lines), highlight=False)
+
+
+def _lines(columns: Sequence[Column]) -> Iterator[str]:
+    """Yield the header and the rows of columns that fit the width."""
+    from rich.cells import cell_len
+
+    widths = [_width(column) - GAP for column in columns]
+    rows = zip(*((column.title, *column.cells) for column in columns), strict=True)
+    for row in rows:
+        cells = []
+        for column, width, text in zip(columns, widths, row, strict=True):
+            room = " " * (width - cell_len(text))
+            cells.append(room + text if column.right else text + room)
+        yield (" " * GAP).join(cells)
 
 
 def _table(columns: Sequence[Column]) -> "Table":

@@ -3,14 +3,15 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
 from host.play.custom_games import display_of, game_by_name
 from host.play.records import Record, Result
 from host.report.table_replays import ReplayedTable
 from host.tournament.journal import decompress_scores
-from host.tournament.standings import Pair
+from host.tournament.stages.kind import StageConfig
+from host.tournament.standings import Pair, strengths_so_far
 from host.tournament.statistics import Won, sure_by_wins, wilson
 
 POINTS = 40  # points of a line, at most
@@ -50,8 +51,17 @@ class Duel(NamedTuple):
     group: str  # the path of the pair's tables; empty if it has no tables of its own, or if they are still secret
 
 
-def ranks(records: Sequence[Record], unit: str, by_rate: bool) -> Ranks | None:
-    """Return the ranks over time in a stage; None with too few records. `records` are in the order in which they ended."""
+Merits = Mapping[str, Any]
+"""A sort key of each bot; a greater one is better."""
+
+
+def ranks(
+    records: Sequence[Record], unit: str, by_rate: bool, early: Callable[[int], Merits | None] = lambda _count: None
+) -> Ranks | None:
+    """Return the ranks over time in a stage; None with too few records. `records` are in the order in which they ended.
+
+    `early` returns the merits after a number of fixtures if results alone say too little, because pairs have not met.
+    """
     if len(records) < FEWEST:
         return None
     after = marks(len(records))
@@ -60,15 +70,39 @@ def ranks(records: Sequence[Record], unit: str, by_rate: bool) -> Ranks | None:
     for count, record in enumerate(records, 1):
         for bot, result in record.results.items():
             if result.tables:
-                so_far = sums.setdefault(bot, [0.0, 0.0])
+                so_far = sums.setdefault(bot, [0.0, 0.0, 0.0])
                 so_far[0] += result.wins if by_rate else score_rate(result, record)
-                so_far[1] += result.tables if by_rate else 1
+                so_far[1] += result.score if by_rate else 0.0  # the score decides between equal rates
+                so_far[2] += result.tables if by_rate else 1
         if count in after:
-            merits = {bot: got / of for bot, (got, of) in sums.items()}
+            known = early(count)
+            merits: Merits = (
+                {bot: (got / of, then / of) for bot, (got, then, of) in sums.items()} if known is None else known
+            )
             best_first = sorted(merits.values(), reverse=True)
             for bot, line in places.items():
                 line.append(best_first.index(merits[bot]) + 1 if bot in merits else None)
+    if not any(line[-1] for line in places.values()):
+        return None
     return Ranks(unit, after, {bot: tuple(line) for bot, line in places.items()})
+
+
+def early_merits(stage: StageConfig, records: Sequence[Record], *, complete: bool) -> Callable[[int], Merits | None]:
+    """Return the function `early` of `ranks` for a stage in which every two bots meet; `complete` if all have met."""
+    seen, met_after = set[tuple[str, str]](), list[int]()
+    field = {bot for record in records for bot in record.results}
+    for record in records:
+        seen.update(combinations(sorted(record.results), 2))
+        met_after.append(len(seen))
+
+    def early(count: int) -> Merits | None:
+        return (
+            strengths_so_far(stage, records[:count], field)
+            if not complete or met_after[count - 1] < len(seen)
+            else None
+        )
+
+    return early
 
 
 def marks(count: int) -> tuple[int, ...]:

@@ -1,14 +1,41 @@
-"""Decide what of a journal may be shown: of a running stage, nothing that a bot or its author could use."""
+"""Decide what of a journal may be shown, for everything that shows tables. docs/watching.md states the rule."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+from host.base.errors import Problem, UserError
 from host.tournament.journal import Journal
 from host.tournament.stages import kind_of, stages_of
 from host.tournament.stages.kind import StageConfig
 
 
+@dataclass(frozen=True)
+class Visible:
+    """What spectators may see: everything of some stages, and of others the tables of fixtures that are over."""
+
+    stages: frozenset[str]
+    tables: frozenset[str]  # running stages: shown without evidence, times and the tables' own numbers
+
+    def __contains__(self, stage: str) -> bool:
+        return stage in self.stages or stage in self.tables
+
+
+def visible(journal: Journal, spoilers: bool = False) -> Visible:
+    """Return what may be shown. With `spoilers`, for the organiser only, it is everything.
+
+    The cards of a running stage stay secret if its tables share deals: they would show those of tables to be played.
+    """
+    facts = journal.metadata()
+    stages = stages_of(facts)
+    over = {stage.name for stage in stages if spoilers or state_of(stage.name, facts) == "finished"}
+    apart = {stage.name for stage in stages if kind_of(stage).own_deals and not stage.mirror}
+    return Visible(frozenset(over), frozenset(apart - over))
+
+
 def state_of(stage: str, facts: Mapping[str, str]) -> str:
-    """Return the state of a stage: waiting, running (also while the run is interrupted) or finished."""
+    """Return the state of a stage: waiting, running (also while the run is interrupted), finished or skipped."""
+    if facts.get(f"stage {stage}") == "skipped":
+        return "skipped"
     if facts.get("state") == "finished":
         return "finished"
     return facts.get(f"stage {stage}", "waiting")
@@ -22,12 +49,12 @@ def table_of(stage: StageConfig | None, path: str, number: int) -> str:
     return f"{group}/{int(first) + number - 1}" if first.isdecimal() else path
 
 
-def public_stages(journal: Journal) -> set[str]:
-    """Return the stages whose tables everybody may see: the finished ones."""
-    facts = journal.metadata()
-    return {stage.name for stage in stages_of(facts) if state_of(stage.name, facts) == "finished"}
+def running_name(path: str, fixture: int, number: int) -> str:
+    """Return the name of a table while its stage runs: its players, the number of its fixture, and its own in that, from 1."""
+    return f"{path.rpartition('/')[0]}/fixture {fixture}/{number}"
 
 
-def all_stages(journal: Journal) -> set[str]:
-    """Return all stages, for `--spoilers`. Only the organiser may see the cards of a running stage."""
-    return {stage.name for stage in stages_of(journal.metadata())}
+def still_running(stage: str) -> UserError:
+    """Return the error for a table that must not be shown yet."""
+    hint = "--spoilers, and do not publish the output"
+    return UserError([Problem("R011", stage, "this stage is not over: its cards are still secret", hint=hint)], 5)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from host.base.paths import SANDBOX_UID
 
 SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-SETTINGS = ("/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime")
+SETTINGS = (*("/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime"),)
 DEVICES = ("null", "zero", "full", "random", "urandom")
-BOT, KEEPER = "/bot", "/run/keeper"
+BOT, KEEPER, EMPTY = "/bot", "/run/keeper", "/run/empty"
 # CAP_CHECKPOINT_RESTORE, which lets the keeper choose process numbers. Older versions of libcap know it only by number.
 NUMBERING = "40"
 
@@ -23,6 +23,9 @@ class Home(NamedTuple):
     state: Path | None = None
     state_name: str = ""
     scratch: int = 16 << 20  # bytes of /tmp
+    warm: bool = False  # whether an interpreter stays in the sandbox, from which the bot is forked
+    readable: tuple[str, ...] = ()  # further folders of the system, at their own paths; for a compiler
+    executable: str = ""  # what /proc/self/exe points to, the only entry of /proc; for a compiler that needs it
 
 
 @cache
@@ -57,6 +60,10 @@ def command(home: Home, keeper: Path, filter_fd: int) -> list[str]:
     mounts = ["--bind" if home.writable else "--ro-bind", str(home.folder), BOT]
     if home.state is not None:
         mounts += ["--bind", str(home.state), f"{BOT}/{home.state_name}"]
+    for folder in home.readable:
+        mounts += ["--ro-bind-try", folder, folder]
+    if home.executable:
+        mounts += ["--dir", "/proc/self", "--symlink", home.executable, "/proc/self/exe"]
     return [
         program() or "bwrap",
         *("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"),
@@ -64,7 +71,7 @@ def command(home: Home, keeper: Path, filter_fd: int) -> list[str]:
         *("--uid", f"{SANDBOX_UID}", "--gid", f"{SANDBOX_UID}", "--cap-drop", "ALL", "--cap-add", NUMBERING),
         *system(),
         *("--size", str(home.scratch), "--tmpfs", "/tmp"),
-        *("--ro-bind", str(keeper), KEEPER),
+        *("--ro-bind", str(keeper), KEEPER, "--dir", EMPTY),
         *mounts,
         *("--chdir", BOT, "--remount-ro", "/"),
         *("--seccomp", str(filter_fd)),

@@ -5,8 +5,8 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +19,8 @@ LEAF = "croupier-itself"
 
 KEEPER = 2 * MIB
 """Bytes for the keeper, its stacks and its socket, in addition to the bot's limit."""
+
+SYSTEM_MOUNTS = Path("/sys/fs/cgroup")
 
 SURE = 2.0  # seconds within which a group must be gone once all its processes are dead
 
@@ -98,10 +100,18 @@ class Group:
         for folder in self._folders.values():
             _write(folder / "cgroup.procs", str(pid))
 
+    @property
+    def folder(self) -> Path:
+        """Return its folder; in version 1 the folder of its first controller."""
+        return next(iter(self._folders.values()))
+
     def computed(self) -> float:
         """Return the processor time of all processes that were ever in the group, in seconds. A call costs a microsecond."""
-        number = FIRST.match(self._read(self._base.words.computed))
-        return int(number[1]) / (1e6 if self._base.words is V2 else 1e9) if number else 0.0
+        written = os.pread(self._open[self._base.words.computed], 64, 0)
+        if self._base.words is V1:
+            return int(written) / 1e9
+        number = FIRST.match(written)
+        return int(number[1]) / 1e6 if number else 0.0
 
     def killed(self) -> int:
         """Return how many processes the kernel has killed because the group reached its memory limit."""
@@ -114,7 +124,9 @@ class Group:
         return max(int(self._read(self._base.words.used)) - files, 0)
 
     def _read(self, word: tuple[str, str]) -> bytes:
-        return os.pread(self._open[word], 8192, 0)
+        with contextlib.suppress(OSError):  # another program has removed the group
+            return os.pread(self._open[word], 8192, 0)
+        return b"0"
 
     def remove(self) -> bool:
         """Remove the group; return whether it is gone. A group that still has a process cannot be removed."""
@@ -142,7 +154,7 @@ class Group:
             if self.remove():
                 return
             if time.monotonic() > deadline:
-                raise NoGroup(f"{next(iter(self._folders.values()))} cannot be removed")
+                raise NoGroup(f"{self.folder} cannot be removed")
             if tries % 10 == 0:
                 self.kill()
             yield min(0.0005 * tries, 0.05)
@@ -162,12 +174,17 @@ def _began(pid: int) -> str:
 def base() -> Base:
     """Return where this process can create groups, and remove the groups that dead croupier processes left behind.
 
-    It creates a group to find out. Raise NoGroup with all reasons if none can be created.
+    It creates a group in each candidate to find out. Raise NoGroup with all reasons if none can be created.
     """
-    reasons = []
-    for version in (_delegated, _first_version):
+    try:
+        first, second = mounts(Path("/proc/self/mountinfo").read_text(), Path("/proc/self/cgroup").read_text())
+    except OSError as error:
+        raise NoGroup(f"{error.filename}: {error.strerror}") from error
+    candidates: list[Callable[[], Base]] = [partial(_delegated, mount) for mount in _preferred(second)]
+    reasons = [] if candidates else ["no control groups of version 2 are mounted"]
+    for candidate in (*candidates, *_first_version(_preferred(first))):
         try:
-            found = version()
+            found = candidate()
             for folder in found.folders.values():
                 _remove_stale(folder)
             _try(found)
@@ -175,7 +192,18 @@ def base() -> Base:
             reasons.append(str(reason))
         else:
             return found
-    raise NoGroup("; ".join(reasons))
+    raise NoGroup("; ".join(dict.fromkeys(reasons)))
+
+
+def make_group(limits: Limits) -> Group:
+    """Create a group. If its folders have vanished, because their hierarchy was unmounted, look for others once."""
+    try:
+        return Group(base(), limits)
+    except NoGroup:
+        if all(folder.is_dir() for folder in base().folders.values()):
+            raise
+    base.cache_clear()
+    return Group(base(), limits)
 
 
 def _try(found: Base) -> None:
@@ -187,7 +215,7 @@ def _try(found: Base) -> None:
             if child.stdin is not None:
                 child.stdin.close()
         if not group.computed():
-            raise NoGroup("the group counts no processor time")
+            raise NoGroup(f"{group.folder}: the group counts no processor time")
     finally:
         for wait in group.waits():
             time.sleep(wait)
@@ -215,6 +243,15 @@ class Mount(NamedTuple):
     controllers: frozenset[str]
     own: Path
     outermost: bool  # whether no group above it is visible from here
+    point: Path = SYSTEM_MOUNTS
+    device: str = ""  # major and minor number
+
+    def is_visible(self) -> bool:
+        """Return whether the group exists, and no other file system has been mounted over it."""
+        with contextlib.suppress(OSError):
+            device = self.own.stat().st_dev
+            return f"{os.major(device)}:{os.minor(device)}" == self.device
+        return False
 
 
 def mounts(mountinfo: str, own: str) -> tuple[list[Mount], list[Mount]]:
@@ -232,48 +269,58 @@ def mounts(mountinfo: str, own: str) -> tuple[list[Mount], list[Mount]]:
         kind, _, options = device.split(" ", 2)
         if kind not in versions:
             continue
-        shown, point = (_unescaped(word) for word in place.split()[3:5])
+        number, shown, point = (_unescaped(word) for word in place.split()[2:5])
         for controllers, path in paths.items():
             mounted = not controllers if kind == "cgroup2" else controllers and controllers <= set(options.split(","))
             inside = os.path.relpath(path, shown)
             if mounted and not shown.startswith("/..") and not inside.startswith(".."):
-                versions[kind].append(Mount(controllers, Path(point, inside), inside == "."))
+                versions[kind].append(Mount(controllers, Path(point, inside), inside == ".", Path(point), number))
     return versions["cgroup"], versions["cgroup2"]
+
+
+def groups_of(pid: int) -> list[Path]:
+    """Return the folders of the groups that a process is in and that can limit or freeze it, up to the outermost visible."""
+    folders: dict[Path, None] = {}
+    with contextlib.suppress(OSError):
+        versions = mounts(Path("/proc/self/mountinfo").read_text(), Path(f"/proc/{pid}/cgroup").read_text())
+        for mount in (each for found in versions for each in found):
+            if not mount.controllers or "cpu" in mount.controllers:
+                inside = [each for each in (mount.own, *mount.own.parents) if each.is_relative_to(mount.point)]
+                folders |= dict.fromkeys(inside)
+    return list(folders)
 
 
 def _unescaped(path: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), path)
 
 
-def _mounted() -> tuple[list[Mount], list[Mount]]:
-    try:
-        return mounts(Path("/proc/self/mountinfo").read_text(), Path("/proc/self/cgroup").read_text())
-    except OSError as error:
-        raise NoGroup(f"{error.filename}: {error.strerror}") from error
+def _preferred(found: list[Mount]) -> list[Mount]:
+    """Return the mounts that can be seen, those of the system first: another program may unmount its own."""
+    seen = [mount for mount in found if mount.is_visible()]
+    return sorted(seen, key=lambda mount: not mount.point.is_relative_to(SYSTEM_MOUNTS))
 
 
-def _first_version() -> Base:
-    """Return the groups of this process in the hierarchies of version 1."""
-    folders = {}
-    first, _ = _mounted()
-    for wanted in ("memory", "cpuacct", "pids"):
-        own = next((mount.own for mount in first if wanted in mount.controllers), None)
-        if own is None:
+def _first_version(found: list[Mount]) -> Iterator[Callable[[], Base]]:
+    """Yield candidates in the hierarchies of version 1: all preferred mounts, then the second of each controller, …"""
+    by_controller = {wanted: [m for m in found if wanted in m.controllers] for wanted in ("memory", "cpuacct", "pids")}
+    for nth in range(max(1, *map(len, by_controller.values()))):
+        yield partial(_nth_mounts, by_controller, nth)
+
+
+def _nth_mounts(by_controller: Mapping[str, list[Mount]], nth: int) -> Base:
+    for wanted, found in by_controller.items():
+        if not found:
             raise NoGroup(f"no {wanted} controller of version 1 is mounted")
-        folders[wanted] = own
-    return Base(V1, folders)
+    return Base(V1, {wanted: found[min(nth, len(found) - 1)].own for wanted, found in by_controller.items()})
 
 
-def _delegated() -> Base:
+def _delegated(mount: Mount) -> Base:
     """Return the group of this process in version 2, ready for groups below it.
 
     A group with such groups below it may not contain processes, so croupier moves into a new group below it. Move other
     processes of the group along only if the group was delegated to us, or is the top group of a container.
     """
-    _, second = _mounted()
-    if not second:
-        raise NoGroup("no control groups of version 2 are mounted")
-    own = second[0].own
+    own = mount.own
     if own.name == LEAF:  # another croupier, for example our parent, has already moved
         return _ready(own.parent)
     with contextlib.suppress(NoGroup):
@@ -290,7 +337,7 @@ def _delegated() -> Base:
     try:
         _enable(own)
     except NoGroup:  # other processes are in the group
-        if not (_is_delegated(own) or (second[0].outermost and (own / "cgroup.type").exists())):
+        if not (_is_delegated(own) or (mount.outermost and (own / "cgroup.type").exists())):
             _write(own / "cgroup.procs", "0")
             leaf.rmdir()
             raise

@@ -4,11 +4,13 @@ Each level is tested by running a program in a sandbox of that level. Version nu
 """
 
 import contextlib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from host.base.errors import Problem, UserError
+from host.base.safe_text import escape_control_chars
 from host.sandbox import bubblewrap, cgroup, keeper, landlock, launch, process_tree, seccomp
 from host.sandbox.bubblewrap import Home
 from host.sandbox.cgroup import NoGroup
@@ -89,11 +91,29 @@ def _no_keeper() -> Problem | None:
 
 def _no_namespaces() -> Problem | None:
     if complaint := _refused(Level.L3):
+        if _in_chroot():
+            lack = "bubblewrap cannot create a sandbox here: in a chroot the kernel forbids user namespaces"
+            cure = (
+                "run croupier outside the chroot, or enter it with `systemd-nspawn -D DIR` or `podman run --rootfs DIR`"
+            )
+            return Problem("S001", "", lack, complaint[-MAX_EVIDENCE_CHARS:], cure)
         cure = "sudo sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000; in a container: "
         cure += "--security-opt seccomp=docker/seccomp.json --security-opt apparmor=unconfined (docs/running.md)"
         evidence = complaint[-MAX_EVIDENCE_CHARS:] + _namespace_settings()
         return Problem("S001", "", "bubblewrap cannot create a sandbox here", evidence, cure)
     return None
+
+
+def _in_chroot() -> bool:
+    """Return whether the root folder of this process is not the root of its mounts.
+
+    Only root can see the root folder of the first process; otherwise no mount is at "/" in most chroots.
+    """
+    with contextlib.suppress(OSError):
+        return not Path("/proc/1/root").samefile("/")
+    with contextlib.suppress(OSError):
+        return all(line.split()[4] != "/" for line in Path("/proc/self/mountinfo").read_text().splitlines())
+    return False
 
 
 def _no_landlock() -> Problem | None:
@@ -138,7 +158,15 @@ def _refused(level: Level) -> str:
 
 
 def _probe(level: Level, *words: bytes) -> tuple[str, bytes]:
-    """Run a program in a sandbox of a level. Return why it failed ("" if it did not), and its output."""
+    """Run a program in a sandbox of a level. Return why it failed ("" if it did not), and its output.
+
+    Try a second time after a failure: a sandbox that something has killed says nothing about the machine.
+    """
+    refused, output = _probe_once(level, words)
+    return _probe_once(level, words) if refused else (refused, output)
+
+
+def _probe_once(level: Level, words: Sequence[bytes]) -> tuple[str, bytes]:
     home = Home(Path("/usr/share"))
     with contextlib.ExitStack() as stack:
         try:
@@ -183,6 +211,12 @@ def require_level(level: Level) -> Level:
         cure += f'; or level = "{here.level}" in croupier.toml: weaker, so read docs/security.md first'
     lack = f'[sandbox] level = "{level}" is required, and this machine provides "{here.level}"'
     raise UserError([Problem("S001", "", lack, "\n".join(map(str, here.reasons)), cure)], 6)
+
+
+def no_sandbox_here(level: Level, reason: str) -> Problem:
+    """Return the problem of a machine that could create sandboxes when croupier started, and now cannot."""
+    lack = f"this machine can no longer create a sandbox of level {level}, not even one without a bot"
+    return Problem("S018", "", lack, escape_control_chars(reason), "croupier doctor; then run again: the run continues")
 
 
 def clock_problem(clock: str, level: Level) -> Problem | None:

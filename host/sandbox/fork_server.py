@@ -2,10 +2,12 @@
 
 It runs no line of the bot. It forks ahead of each question, while no process of a bot is alive. The fork becomes the
 bot when the question comes: a child of the keeper, in a process group that it cannot leave, with new globals, its own
-arguments, environment and descriptors. Landlock keeps its signals away from the interpreter. Before that nothing is
-imported from the bot's folder, which the bot may have written to during its build: a kit comes as text from the host.
-Standard library only; languages.py passes this text to `python3 -c`. Few imports: each fork copies and frees the
-memory.
+arguments, environment and descriptors. Landlock keeps its signals away from the interpreter.
+
+Of the bot's folder the interpreter reads one file, which it compiles. It works in an empty folder, and the bot's folder
+is in no path: the bot may have written to it during its build. It imports only modules of the list `INERT`; all others
+are imported by the fork. The modules of a kit come as text from the host. Standard library only; languages.py passes
+this text to `python3 -c`. Few imports: each fork copies and frees the memory.
 """
 
 import _signal  # type: ignore[import-not-found]  # it has no stubs; importing `signal` costs every fork more
@@ -26,15 +28,31 @@ if TYPE_CHECKING:
 KEEPER = 3  # descriptor of its socket
 WHOLE = 1 << 16  # maximum bytes of a question
 SCOPED = (0, 0, 2)  # Landlock's ruleset: only signals are confined
-CREATE_RULESET, RESTRICT_SELF, CLOSE_RANGE = 444, 446, 436
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF, CLOSE_RANGE = 444, 445, 446, 436
 CLONE, PRCTL, SETPGID, SETSID, SIGPROCMASK = (
     (220, 167, 154, 157, 135) if os.uname().machine == "aarch64" else (56, 157, 109, 112, 14)
 )
 AS_A_SIBLING = 0x8000 | 0x200000 | 0x1000000 | 17  # CLONE_PARENT, CLEARTID, SETTID, SIGCHLD
 SET_SECCOMP, FILTER, GET_TID_ADDRESS = 22, 2, 40
 ONLY_AST = 0x400
-SHY = frozenset({"antigravity", "this", "idlelib", "lib2to3", "test", "tkinter", "turtle", "turtledemo", "__main__"})
-"""Modules whose import has side effects."""
+EMPTY = "/run/empty"
+"""The folder in which the interpreter works; bubblewrap.py creates it."""
+
+INERT_NAMES = """
+    __future__ _collections_abc _operator _random _thread _weakrefset abc argparse array ast atexit base64 binascii
+    bisect builtins calendar cmath codecs collections collections.abc colorsys concurrent concurrent.futures
+    concurrent.futures.process concurrent.futures.thread configparser contextlib contextvars copy copyreg csv ctypes
+    dataclasses datetime decimal difflib dis enum errno fcntl fnmatch fractions functools gc getopt glob graphlib gzip
+    hashlib heapq hmac html importlib inspect io itertools json json.decoder json.encoder keyword linecache locale
+    logging marshal math mmap multiprocessing numbers opcode operator os os.path pathlib pickle platform posixpath pprint
+    pwd queue random re reprlib resource secrets select selectors shlex shutil signal socket stat statistics string
+    struct subprocess sys tempfile textwrap threading time timeit token tokenize traceback types typing
+    unicodedata urllib urllib.parse uuid warnings weakref xml xml.etree xml.etree.ElementTree zlib
+"""
+INERT = frozenset(INERT_NAMES.split())
+"""Modules whose import only defines things: it starts nothing, writes nothing, reads only files of the library, and
+depends on no argument, no variable of the environment and no file of the current folder. A test observes each of them.
+"""
 
 NO_SIGNALS = ctypes.c_uint64(0)
 
@@ -55,14 +73,14 @@ class Filter(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.POINTER(Instruction)))
 
 
-def no_new_session_filter() -> Filter:
-    """Return a filter that denies leaving the process group."""
+def fork_filter() -> Filter:
+    """Return a filter that denies leaving the process group, and Landlock, whose rules no limit of memory counts."""
+    denied = (SETSID, SETPGID, CREATE_RULESET, ADD_RULE, RESTRICT_SELF)
     program = (
         (0x20, 0, 0, 0),  # load the call's number
-        (0x15, 1, 0, SETSID),
-        (0x15, 0, 1, SETPGID),
-        (0x06, 0, 0, 0x00050001),  # EPERM
+        *((0x15, len(denied) - at, 0, number) for at, number in enumerate(denied)),
         (0x06, 0, 0, 0x7FFF0000),
+        (0x06, 0, 0, 0x00050001),  # EPERM
     )
     return Filter(len(program), (Instruction * len(program))(*(Instruction(*row) for row in program)))
 
@@ -82,8 +100,11 @@ def compiled(path: str) -> "CodeType":
         return compile(file.read(), path, "exec")
 
 
-def load_kit(kit: "dict[str, tuple[str, str]]") -> "CodeType":
-    """Import the modules of a kit, each a file and a text; return the code of its program, `__main__`."""
+def load_kit(kit: "dict[str, tuple[str, str]]", home: str) -> "CodeType":
+    """Import the modules of a kit, each a file and a text; return the code of its program, `__main__`.
+
+    Their paths lie in the bot's folder, `home`, but nothing is read from there.
+    """
     from importlib.machinery import SourceFileLoader  # slow to import, rarely needed
     from importlib.util import spec_from_file_location
 
@@ -94,8 +115,10 @@ def load_kit(kit: "dict[str, tuple[str, str]]") -> "CodeType":
         def find_spec(cls, name: str, *_: object) -> "ModuleSpec | None":
             """Return a module's place, as if its file existed."""
             if name not in kit:
+                if name.partition(".")[0] in kit:  # else the library would search the bot's folder
+                    raise ModuleNotFoundError(name, name=name)
                 return None
-            path = os.path.abspath(kit[name][0])
+            path = f"{home}/{kit[name][0]}"
             return spec_from_file_location(name, path, loader=cls(name, path))
 
         def get_code(self, name: str) -> "CodeType":
@@ -111,7 +134,7 @@ def load_kit(kit: "dict[str, tuple[str, str]]") -> "CodeType":
 
 
 def prepared(path: str) -> "CodeType | None":
-    """Import a bot's modules of the standard library; return its code, or None if it does not compile."""
+    """Return a bot's code, or None if it does not compile. Enter an empty folder and import its inert modules there."""
     if any(name.partition(".")[0] in sys.stdlib_module_names for name in os.listdir()):
         raise ImportError("it has a file that hides a module of the standard library")
     try:
@@ -119,7 +142,8 @@ def prepared(path: str) -> "CodeType | None":
         with open(path, "rb") as file:
             body = compile(file.read(), path, "exec", ONLY_AST).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # its process will report it
-        return None
+        code, body = None, []
+    os.chdir(EMPTY)
     for statement in body:
         names = []
         match type(statement).__name__:
@@ -128,10 +152,10 @@ def prepared(path: str) -> "CodeType | None":
             case "ImportFrom" if not statement.level:
                 names = [statement.module]
         for name in names:
-            if name.partition(".")[0] in sys.stdlib_module_names - SHY:
+            if name in INERT:
                 try:
                     __import__(name)
-                except (ImportError, OSError):  # likewise
+                except ImportError:  # this version of Python does not have it
                     continue
     return code
 
@@ -221,9 +245,9 @@ def serve(path: str, guest: str, kit: "dict[str, tuple[str, str]]", namespace: d
     With a kit, run its program, which loads the bot from the file `guest`. Only the fork reads its question: the next
     fork could find it in the interpreter's memory. Return nothing: to free memory costs a fork more than to keep it.
     """
-    line = _socket.socket(fileno=KEEPER)
-    code, rules = prepared(guest), no_new_session_filter()
-    code = load_kit(kit) if kit else code
+    line, home = _socket.socket(fileno=KEEPER), os.getcwd()
+    code, rules = prepared(guest), fork_filter()
+    code = load_kit(kit, home) if kit else code
     parting = steps(signal_scope(), rules)
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):
@@ -232,8 +256,8 @@ def serve(path: str, guest: str, kit: "dict[str, tuple[str, str]]", namespace: d
     _signal.pthread_sigmask(_signal.SIG_BLOCK, range(1, 65))
     started = frozenset(name + b"=" + value for name, value in os.environb.items())
     rehearsal = compile("import sys\ndef it(n): return n\nprint(it(int(sys.argv[-1])))", "", "exec")
-    library, fork = sys.path[:], forking()
-    sys.path[:] = ["", *filter(None, os.environ.get("PYTHONPATH", "").split(":")), *library]
+    path_of_the_bot = ["", *filter(None, os.environ.get("PYTHONPATH", "").split(":")), *sys.path]
+    fork = forking()
     known.update(sys.modules)
     gc.collect()
     ctypes.PyDLL(None).malloc_trim(0)  # each fork would copy and free memory left from compiling
@@ -251,6 +275,8 @@ def serve(path: str, guest: str, kit: "dict[str, tuple[str, str]]", namespace: d
     for step in parting:
         if call(*step) < 0:
             os._exit(127)
+    os.chdir(home)
+    sys.path[:] = path_of_the_bot
     warm_up(rehearsal)
     line.send(os.getpid().to_bytes(4, sys.byteorder))
     question, ancillary, _, _ = line.recvmsg(WHOLE, _socket.CMSG_SPACE(12))

@@ -22,7 +22,8 @@
  * A start may name an interpreter, which stays alive: fork_server.py forks the bot as a child of the keeper, in a
  * process group that the bot cannot leave, and a sweep kills only that group. It forks ahead, after a reply, while no
  * process of a bot is alive: the fork waits for its question and has run no line of the bot. After any unexpected
- * event everything is killed, as without an interpreter.
+ * event everything is killed, as without an interpreter. An unexpected process is such an event: after each sweep the
+ * keeper counts the processes, so nothing that the interpreter started can outlive a question either.
  *
  * Without namespaces (level L2) the keeper is an ordinary process outside the sandbox. It puts the given Landlock
  * ruleset and system call filter on every bot, so that no bot can reach it or leave its process group. Inside
@@ -36,6 +37,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -395,6 +397,21 @@ static int pass(int to, struct iovec *parts, int count, const int descriptors[],
     return sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
 }
 
+/* Return whether no process is alive except the interpreter and us. RLIMIT_NPROC counts all tasks of this sandbox, so a
+ * third one is refused with EAGAIN if there is another. If there is not, it fails as well, but later and with EFAULT:
+ * it has nowhere to write its descriptor. That costs a third of a process that runs. */
+static int is_interpreter_alone(void)
+{
+    struct rlimit usual, exact;
+    if (getrlimit(RLIMIT_NPROC, &usual)) return 0;
+    exact = (struct rlimit){3, usual.rlim_max};
+    setrlimit(RLIMIT_NPROC, &exact);
+    int refused = syscall(SYS_clone, CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_PIDFD, 0, NULL, NULL, NULL);
+    int alone = refused && errno == EFAULT;
+    setrlimit(RLIMIT_NPROC, &usual);
+    return alone;
+}
+
 /* Ask the interpreter to fork. An error is detected when the fork is needed. */
 static void fork_ahead(void)
 {
@@ -531,7 +548,8 @@ int main(int argc, char **argv)
         filter.len = size / sizeof *program;
         close(filtered);
     }
-    /* One byte, not zero: with a limit of one byte the kernel does not start the host's core dump program. */
+    /* One byte, not zero: with a limit of one byte the kernel does not start the host's core dump program. This fails if
+     * the host's hard limit is zero, which only root can raise (launch.py). */
     setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1});
     setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){0, 0});
     setrlimit(RLIMIT_MSGQUEUE, &(struct rlimit){0, 0});
@@ -605,6 +623,8 @@ int main(int argc, char **argv)
         memset(&out.head, 0, sizeof out.head); /* usage from now on is for the next reply */
         out.head.cpu = -counted;
         counted = 0;
-        if (swept) fork_ahead();
+        if (!swept || !interpreter) continue;
+        if (spare < 0 && !is_interpreter_alone()) dismiss();
+        fork_ahead();
     }
 }

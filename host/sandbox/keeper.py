@@ -158,7 +158,9 @@ class Keeper:
     Usage is exact if the keeper is in a control group. Otherwise it is what wait4 reports.
     """
 
-    def __init__(self, control: socket.socket, said: Mapping[str, str]) -> None:
+    def __init__(
+        self, control: socket.socket, said: Mapping[str, str], last_words: Callable[[], str] = lambda: ""
+    ) -> None:
         control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         # The first words of every command that start an interpreter, which stays alive; 0 = start each process cold.
         self.warm = 0
@@ -168,6 +170,7 @@ class Keeper:
         self._peek = select.poll()
         self._peek.register(control, select.POLLIN)
         self._said = said  # variables in the environment of every bot
+        self._last_words = last_words  # returns what the sandbox wrote and how it ended
         self._group: Group | None = None
         self._own = 0.0
         self._since = CgroupSnapshot(0.0, 0.0, 0)
@@ -259,9 +262,12 @@ class Keeper:
                     return self._counted(_read(reply), kind)
         except OSError as broken:
             self._raise_if_outgrown()
-            raise KeeperDied(f"lost the connection to the keeper: {broken}") from broken
+            raise self._died(f"lost the connection to the keeper: {broken}") from broken
         self._raise_if_outgrown()
-        raise KeeperDied("the keeper does not respond" if silent else "the keeper has exited")
+        raise self._died("the keeper does not respond" if silent else "the keeper has exited")
+
+    def _died(self, how: str) -> KeeperDied:
+        return KeeperDied("; ".join(filter(None, (how, self._last_words()))))
 
     async def _replied(self, wall: float, move: float, overdue: Overdue | None) -> bool:
         """Wait for a reply; return whether it came in time. Call `overdue` meanwhile."""

@@ -9,7 +9,6 @@ import contextlib
 import ctypes
 import os
 import struct
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from functools import cache
@@ -32,7 +31,10 @@ SPECIAL = 1 << 6 | 1 << 9 | 1 << 10 | 1 << 11  # creating devices, sockets and F
 LOOK = EXECUTE | READ_FILE | READ_DIR
 TCP, SIGNALS_AND_ABSTRACT_SOCKETS = 0b11, 0b11
 
-WAYS_OUT = ("socket", "setsid", "setpgid", "chown", "lchown", "fchownat")
+INIT_FILES = ("/etc/sbclrc",)
+"""Files that runtimes read at their start if they exist. A runtime gives up on a file that exists but is forbidden."""
+
+WAYS_OUT = ("setsid", "setpgid", "chown", "lchown", "fchownat")
 """System calls that are harmless in namespaces, but not under Landlock. Some need only the name or owner of a file."""
 
 AT_PLAY = ("chmod", "fchmodat", 452, "setxattr", "lsetxattr", "removexattr", "lremovexattr")
@@ -98,8 +100,9 @@ def make_ruleset(home: Home, user: tuple[int, int]) -> Iterator[Room]:
         tmp = own / "tmp"
         tmp.mkdir(mode=0o700)
         os.chown(tmp, *user)
-        rules = [(path, LOOK) for path in map(Path, ("/usr", *SYSTEM, *SETTINGS)) if path.exists()]
+        rules = [(path, LOOK) for path in map(Path, ("/usr", *SYSTEM, *SETTINGS, *home.readable)) if path.exists()]
         rules += [(path, LOOK) for path in Path("/etc").glob("java-*")]
+        rules += [(path, READ_FILE) for path in map(Path, INIT_FILES) if path.exists()]
         rules += [(Path("/dev", name), READ_FILE | WRITE_FILE) for name in DEVICES]
         rules += [(path, EVERYTHING & ~SPECIAL if home.writable else LOOK) for path in (home.folder, tmp)]
         folder = home.folder
@@ -108,8 +111,7 @@ def make_ruleset(home: Home, user: tuple[int, int]) -> Iterator[Room]:
             rules += [(folder, LOOK), (home.state, READ_FILE | WRITE_FILE | TRUNCATE)]
         yield Room(_ruleset(rules), folder, tmp)
     finally:
-        subprocess.run(["/bin/chmod", "-Rf", "u+rwX", "--", own], check=False)  # a bot may have made folders unreadable
-        subprocess.run(["/bin/rm", "-rf", "--", own], check=False)  # a bot may nest folders too deeply for Python
+        paths.remove_tree(own)
 
 
 def _with_state(home: Home, state: Path, own: Path) -> Path:

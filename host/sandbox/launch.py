@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import socket
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -18,8 +19,12 @@ from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 
 SOCKET_BUFFER_BYTES = 1 << 20
+LAST_WORDS_TIMEOUT_S = 0.1  # within which bubblewrap ends after its keeper
 EXIT_TIMEOUT_S = 1  # within which a process must end after its keeper
 MAX_COMPLAINT_BYTES = 2000
+CORE_LIMIT = (1, 1)
+"""Bytes of a core dump. The keeper sets the same limit, but as an ordinary user it cannot raise a hard limit of 0, with
+which the kernel starts the machine's core dump program, as root, for every crash of a bot."""
 
 
 class Sandbox(NamedTuple):
@@ -28,6 +33,8 @@ class Sandbox(NamedTuple):
     level: Level
     keeper: Keeper
     group: Group | None = None
+    # Whether an interpreter may stay in it: its filter then allows Landlock to the interpreter.
+    warm: bool = False
     # Its /tmp if that is a folder on the host's disk, whose size the monitor must limit; else "".
     tmp: str = ""
 
@@ -37,7 +44,7 @@ class Sandbox(NamedTuple):
 
         Bots must be unable to signal it, and to leave their process group.
         """
-        return self.level.traits.can_warm and landlock.version() >= landlock.WANTED
+        return self.warm and self.level.traits.can_warm and landlock.version() >= landlock.WANTED
 
     @property
     def pid(self) -> int:
@@ -76,7 +83,8 @@ def _bare(request: SandboxRequest, _lent: Lent) -> Iterator[LaunchPlan]:
 @contextlib.contextmanager
 def _fenced(request: SandboxRequest, lent: Lent) -> Iterator[LaunchPlan]:
     """Plan a keeper outside the sandbox. It puts Landlock, the system call filter and limits on each bot."""
-    forbidden = (*landlock.forbidden(request.home), *(() if request.home.writable else seccomp.BOT_ONLY))
+    forbidden = (*landlock.forbidden(request.home), *seccomp.LANDLOCK)
+    forbidden += () if request.home.writable else seccomp.BOT_ONLY
     with landlock.make_ruleset(request.home, request.user) as room:
         lent.callback(os.close, room.ruleset)
         filtered = seccomp.descriptor(seccomp.combined_filter(forbidden))
@@ -92,7 +100,10 @@ def _fenced(request: SandboxRequest, lent: Lent) -> Iterator[LaunchPlan]:
 @contextlib.contextmanager
 def _apart(request: SandboxRequest, lent: Lent) -> Iterator[LaunchPlan]:
     """Plan a keeper that is the first process of namespaces created by bubblewrap."""
-    filtered = seccomp.descriptor(seccomp.program(() if request.home.writable else seccomp.BOT_ONLY))
+    forbidden: tuple[str | int, ...] = () if request.home.writable else seccomp.BOT_ONLY
+    if not request.home.warm:  # an interpreter needs Landlock to separate its forks, which it then denies to them
+        forbidden += seccomp.LANDLOCK
+    filtered = seccomp.descriptor(seccomp.program(forbidden))
     unwoken = seccomp.descriptor(seccomp.sigcont_filter())
     lent.callback(os.close, filtered)
     lent.callback(os.close, unwoken)
@@ -128,22 +139,29 @@ async def sandboxed(level: Level, home: Home, limits: Limits) -> AsyncIterator[S
         except OSError as error:
             raise KeeperDied(f"cannot create a sandbox of level {level}: {error}") from error
         stack.push_async_callback(_ended, started.process)
-        own = Keeper(started.control, started.environment)
+        own = Keeper(started.control, started.environment, started.last_words)
         stack.callback(own.close)
-        try:
-            await own.kill_all()  # its first reply shows that it runs
-        except KeeperDied as died:
-            raise KeeperDied(started.complaint() or str(died)) from died
+        await own.kill_all()  # its first reply shows that it runs
         if group is not None:
             # No bot has run yet. All processes that the keeper starts will be in the group.
             with _as_keeper_error():
                 group.add(own.pid)
             own.count(group)
         try:
-            yield Sandbox(level, own, group, started.environment.get("TMPDIR", ""))
+            yield Sandbox(level, own, group, home.warm, started.environment.get("TMPDIR", ""))
         finally:
             with contextlib.suppress(KeeperDied, KeeperOutOfMemory):
                 await own.reap()
+
+
+async def why_no_sandbox(level: Level) -> str:
+    """Return why a sandbox without a bot cannot be created at a level, or "" if it can."""
+    try:
+        async with sandboxed(level, Home(Path("/usr/share")), Limits()) as sandbox:
+            ended = await sandbox.keeper.ask([b"/bin/true"], {}, Limits(), keeper.TRIAL)
+            return "" if ended.status == 0 and not ended.error else ended.words
+    except KeeperDied as died:
+        return str(died)
 
 
 class Started(NamedTuple):
@@ -160,6 +178,14 @@ class Started(NamedTuple):
         with contextlib.suppress(BlockingIOError):
             return os.read(self.complaints, MAX_COMPLAINT_BYTES).decode(errors="replace").strip()
         return ""
+
+    def last_words(self) -> str:
+        """Return what a keeper that has died wrote to standard error, and how its outermost process ended."""
+        ended = ""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            status = self.process.wait(LAST_WORDS_TIMEOUT_S)
+            ended = f"the sandbox was killed by signal {-status}" if status < 0 else f"the sandbox exited with {status}"
+        return "; ".join(filter(None, (self.complaint(), ended)))
 
 
 def start(level: Level, home: Home, limits: Limits, stack: contextlib.ExitStack | contextlib.AsyncExitStack) -> Started:
@@ -198,11 +224,12 @@ async def _grouped(level: Level, limits: Limits) -> AsyncIterator[Group | None]:
         yield None
         return
     with _as_keeper_error():
-        group = Group(cgroup.base(), limits)
+        group = cgroup.make_group(limits)
     try:
         yield group
     finally:
-        with trio.CancelScope(shield=True):
+        # A group that cannot be removed now is removed by a later croupier; that does not end a run.
+        with trio.CancelScope(shield=True), contextlib.suppress(NoGroup):
             for wait in group.waits():
                 await trio.sleep(wait)
 
@@ -222,6 +249,9 @@ def _spawn(
     """Start the sandbox's outermost process as an ordinary user with an empty environment."""
     root = os.geteuid() == 0
     uid, gid = user
+    if root and resource.getrlimit(resource.RLIMIT_CORE)[1] == 0:  # as sudo sets it
+        with contextlib.suppress(OSError, ValueError):  # a container's root may not raise it
+            resource.setrlimit(resource.RLIMIT_CORE, CORE_LIMIT)
     return subprocess.Popen(
         command,
         env={},

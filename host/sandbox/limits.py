@@ -28,6 +28,7 @@ class Limits(NamedTuple):
     files: int = 16 * MIB  # bytes of one file
     open_files: int = 64
     clock: str = "wall"  # one of CLOCKS: how `move` and `startup` are measured
+    cores: int = 1  # the most processor cores that a bot may ask for
 
     def at_most(self, other: "Limits") -> "Limits":
         """Return the smaller value of each limit, with this one's clock."""

@@ -3,14 +3,16 @@
 import os
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from host.base.errors import Problem, UserError
+from host.base.safe_text import one_line
 from host.games import holdem, pazaak
 from host.submissions import sample_bots
-from host.submissions.bot_spec import Submission
-from host.submissions.languages import JAVA, LANGUAGES, PYTHON, Command, Kit, Step, java, need, script
+from host.submissions.bot_spec import BotSpec, Submission
+from host.submissions.file_tree import FileTree
+from host.submissions.languages import JAVA, LANGUAGES, PYTHON, Command, Kit, Step, java, need, script, source_text
 
 HOST = Path(__file__).parents[1]
 """The folder of the package host."""
@@ -32,11 +34,43 @@ class Adapter(NamedTuple):
     warm: bool = False  # whether bots with this adapter have warm starts by default
     words: tuple[tuple[str, str], ...] = ()  # (pattern in the output of the compiler, our hint)
     extra: tuple[tuple[str, str], ...] = ()  # (path in the kit, file of the package host)
+    marks: re.Pattern[bytes] = re.compile(rb"(?!)")  # an import that only sources for this adapter contain
+    own_name: re.Pattern[bytes] = re.compile(rb"(?!)")  # how a source says what the bot calls itself
 
 
 def kit(name: str) -> Path:
     """Return the folder of an adapter's kit."""
     return sample_bots.folder() / "adapters" / name
+
+
+SOURCE_BYTES = 1 << 16  # of a source, in which marks and names are searched
+
+
+def recognized(contents: FileTree, spec: BotSpec) -> Adapter | None:
+    """Return the adapter that the sources of a bot import; None if there is none, or if its bot.toml contradicts it."""
+    if spec.run or spec.build or spec.protocol or spec.table_ids:
+        return None
+    for row in ADAPTERS.values():
+        if spec.game not in ("", row.game) or spec.language not in ("", row.language):
+            continue
+        names = [name for name in contents.names if name.endswith(LANGUAGES[row.language].suffixes)]
+        supplied = {part for name in sources(row) for part in PurePosixPath(name).parent.parts}
+        if any(supplied.intersection(PurePosixPath(name).parent.parts) for name in names):
+            continue  # the bot brings what the adapter would supply
+        if any(row.marks.search(contents.start_of(name, SOURCE_BYTES)) for name in names):
+            return row
+    return None
+
+
+def own_name(submission: Submission) -> str:
+    """Return what a bot calls itself in its source; "" if its adapter knows no such name, or if it has none."""
+    row = ADAPTERS.get(submission.spec.adapter)
+    for name in submission.spec.sources or submission.files if row else ():
+        with (submission.folder / name).open("rb") as source:
+            found = row.own_name.search(source.read(SOURCE_BYTES)) if row else None
+        if found:
+            return one_line(found[1].decode(errors="replace"))
+    return ""
 
 
 def adapted(submission: Submission) -> Submission:
@@ -113,7 +147,7 @@ def build_simplepazaak(submission: Submission, _question: Command) -> list[Step]
 
     The search does not instantiate the class, because its constructor could write a file.
     """
-    texts = ((submission.folder / name).read_text(errors="replace") for name in submission.spec.sources)
+    texts = (source_text(submission, name) for name in submission.spec.sources)
     path = "returning:." if any(map(RETURNING.search, texts)) else "."
     ours = (RUNNER.replace(".", "/") + ".java", "Mechanics/PazaakGameMain.java")  # javac finds what these import
     javac = (need("javac"), "-encoding", "UTF-8", "-nowarn", "-d", "classes", "-sourcepath", path)
@@ -176,6 +210,8 @@ ADAPTERS: Mapping[str, Adapter] = {
             protocol="lines",
             build=build_simplepazaak,
             run=run_simplepazaak,
+            marks=re.compile(rb"^[ \t]*import[ \t]+Mechanics\.", re.MULTILINE),
+            own_name=re.compile(rb'\bname[ \t]{0,9}=[ \t]{0,9}"([^"\n]{1,60})"'),
             words=(
                 (
                     r"final variable HAND_GOAL",
@@ -183,7 +219,7 @@ ADAPTERS: Mapping[str, Adapter] = {
                     "outside the bot's own process now; remove the assignment",
                 ),
                 (
-                    r"abstract method getResponse|does not override or implement|getResponse\(.* in Player",
+                    r"abstract method getResponse|does not override or implement|getResponse\([^(\n]* in Player",
                     f"a class that extends Player leaves its move in the fields `action` and `cardToPlay` in {GET_RESPONSE}",
                 ),
                 (r"symbol: +(class|variable) Action\b", "outside a class that extends Player it is `Player.Action`"),
@@ -198,6 +234,7 @@ ADAPTERS: Mapping[str, Adapter] = {
             run=run_banksalad,
             lifetime="table",
             warm=True,
+            marks=re.compile(rb"^from[ \t]+\.(?:core\.|player[ \t])", re.MULTILINE),
             words=(("there is no function named bet", f"croupier calls {BET}"),),
             extra=(("holdem/core/hands.py", "games/hands.py"),),
         ),

@@ -6,7 +6,6 @@ import json
 import lzma
 import os
 import resource
-import shutil
 import stat
 import tarfile
 import tempfile
@@ -16,13 +15,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
+from host.base import paths
 from host.base.config_file import InvalidValue
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.sandbox.limits import GIB, MIB
 from host.submissions.bot_spec import bot_name
 from host.submissions.build import read_bounded
-from host.submissions.file_tree import IGNORED_NAMES, MAX_FILE_BYTES, MAX_FILES, MAX_FOLDER_BYTES
+from host.submissions.file_tree import IGNORED_NAMES, MAX_FILE_BYTES, MAX_FILES, MAX_FOLDER_BYTES, MAX_FOLDER_DEPTH
 
 UNPACKERS: Mapping[str, Callable[[Path], Any] | None] = {
     ".zip": None,
@@ -34,6 +34,10 @@ UNPACKERS: Mapping[str, Callable[[Path], Any] | None] = {
 }
 """The supported archives, each with the function that opens the tar inside."""
 
+OTHER_ARCHIVES = (".rar", ".7z", ".tar.zst", ".gz", ".bz2", ".xz", ".zst")
+"""Suffixes of archives that authors hand in, and that croupier cannot unpack."""
+
+ALLOWED = "submit regular files only: no links, no devices, and within the limits"
 UNPACK_CPU_S = 20
 UNPACK_MEMORY_BYTES = 2 * GIB
 
@@ -46,7 +50,8 @@ def import_submission(submission: Path, target: Path, name: str | None) -> Path:
     try:
         status = submission.lstat()
     except OSError as missing:
-        raise refusal(submission, "no such file") from missing
+        hint = "check the path; a sample bot of croupier is called sample:NAME"
+        raise refusal(submission, "no such file", hint) from missing
     if stat.S_ISLNK(status.st_mode):
         raise refusal(submission, "is a link; submissions are files, folders and archives")
     full = submission.resolve().name
@@ -63,6 +68,9 @@ def import_submission(submission: Path, target: Path, name: str | None) -> Path:
         files = _from_tar(submission, opened) if (opened := UNPACKERS[archive]) else _from_zip(submission)
         _in_child_process(submission, lambda: _write(copy, files))
         _strip_wrapper_dir(copy)
+    elif full.lower().endswith(OTHER_ARCHIVES):
+        hint = f"pack it as one of {', '.join(UNPACKERS)}, or hand in the folder"
+        raise refusal(submission, "is an archive that croupier cannot unpack", hint)
     else:
         copy = target / f"{_called(submission, submission.stem if name is None else name)}{submission.suffix}"
         if status.st_size > MAX_FILE_BYTES:
@@ -106,12 +114,12 @@ def _called(submission: Path, name: str) -> str:
     try:
         return bot_name(name)
     except InvalidValue as wrong:
-        raise refusal(submission, f"its name {wrong.message}") from None
+        hint = "--as NAME gives it another name, for example  --as Seventeen"
+        raise refusal(submission, f"its name {wrong.message}", hint) from None
 
 
-def refusal(path: Path | str, why: str) -> UserError:
+def refusal(path: Path | str, why: str, hint: str = ALLOWED) -> UserError:
     """Return the error for a file that is not allowed."""
-    hint = "submit regular files only: no links, no devices, and within the limits"
     return UserError([Problem("B016", escape_control_chars(str(path)), why, hint=hint)], 4)
 
 
@@ -121,6 +129,8 @@ def archive_kind(mode: int) -> str:
     return kinds.get(stat.S_IFMT(mode), "a device")
 
 
+TOO_DEEP = f"is more than {MAX_FOLDER_DEPTH} folders deep"
+
 File = tuple[str, bytes, bool]
 """The path of a file inside its submission, its content, and whether it is executable."""
 
@@ -128,6 +138,8 @@ File = tuple[str, bytes, bool]
 def _from_folder(folder: Path) -> Iterator[File]:
     for place, folders, names, at in os.fwalk(folder, follow_symlinks=False):
         inside = Path(place).relative_to(folder)
+        if len(inside.parts) > MAX_FOLDER_DEPTH:
+            raise refusal(inside, TOO_DEEP)
         folders[:] = [name for name in folders if name not in IGNORED_NAMES]
         for name in sorted(folders):
             if stat.S_ISLNK(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
@@ -202,6 +214,8 @@ def _write(copy: Path, files: Iterator[File]) -> None:
     for count, (name, content, executable) in enumerate(files, 1):
         path = PurePosixPath(name.replace("\\", "/"))
         total += len(content)
+        if len(path.parts) > MAX_FOLDER_DEPTH + 2:  # its own name, and a folder in which all files may be wrapped
+            raise refusal(f"{name[:200]}…", TOO_DEEP)
         if path.is_absolute() or ".." in path.parts:
             raise refusal(name, "leads out of its folder")
         if not name.isprintable():
@@ -226,5 +240,5 @@ def _strip_wrapper_dir(folder: Path) -> None:
     if len(inside) == 1 and inside[0].is_dir():
         aside = folder.with_name(folder.name + ".lifted")
         inside[0].rename(aside)
-        shutil.rmtree(folder)
+        paths.remove_tree(folder)
         aside.rename(folder)

@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from host.base.config_file import (
+    OWN_CODE,
     Flag,
     InvalidValue,
     Text,
@@ -76,9 +77,14 @@ def _bytes_or_none(value: Any) -> int:
     return 0 if type(value) is int and value == 0 else _bytes(value)
 
 
-Seconds = Annotated[float, ValueType(_seconds, {"type": "string", "examples": ["1 s", "250 ms"]})]
-Size = Annotated[int, ValueType(_bytes, {"type": "string", "examples": ["512 MiB"]})]
-SizeOrNone = Annotated[int, ValueType(_bytes_or_none, {"type": ["string", "integer"], "examples": ["1 MiB", 0]})]
+A_TIME = f"time with a unit: {', '.join(SECONDS)}"
+A_SIZE = f"size with a unit: {', '.join(BYTES)}"
+Seconds = Annotated[float, ValueType(_seconds, {"type": "string", "title": A_TIME, "examples": ["250 ms", "1 s"]})]
+Size = Annotated[int, ValueType(_bytes, {"type": "string", "title": A_SIZE, "examples": ["256 MiB"]})]
+SizeOrNone = Annotated[
+    int,
+    ValueType(_bytes_or_none, {"type": ["string", "integer"], "title": f"{A_SIZE}; or 0", "examples": ["1 MiB", 0]}),
+]
 Count = Annotated[int, integer(1, 4096)]
 
 
@@ -90,7 +96,7 @@ def format_limit(value: float) -> str:
     return f"{value // BYTES[unit]} {unit}"
 
 
-UNITLESS_LIMITS = ("tasks", "open_files", "clock")
+UNITLESS_LIMITS = ("tasks", "open_files", "clock", "cores")
 """The limits that have no unit."""
 
 
@@ -101,23 +107,35 @@ class RequestedLimits:
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     move: Seconds = -1.0
+    """Time of one answer, measured by the clock of the tournament. A later answer is a fault of the kind `timeout`."""
     startup: Seconds = -1.0
+    """Additional time for the first answer of the first process of a fixture. Example: `startup = "2 s"`"""
     cpu: Seconds = -1.0
+    """Processor time of one answer, of all processes of the bot together."""
     cpu_table: Seconds = -1.0
+    """Processor time of one table. Later tables of the fixture may use what is left over. Example: `cpu_table = "30 s"`"""
     memory: Size = -1
+    """Memory of all processes of the bot together."""
     tasks: Count = -1
+    """Processes and threads of the bot. Example: `tasks = 32`"""
     output: Size = -1
+    """Bytes of one answer on standard output. Example: `output = "8 KiB"`"""
     state: SizeOrNone = -1
+    """Size of the one file that a bot may keep (the key `state` of bot.toml). 0: bots may not keep a file.
+    Example: `state = "64 KiB"`"""
     files: Size = -1
+    """Size of each file that a bot writes in its temporary folder. Example: `files = "8 MiB"`"""
     open_files: Count = -1
+    """Open files of each process, connections and pipes included. Example: `open_files = 32`"""
 
     def with_defaults(self, usual: Limits) -> Limits:
         """Return the limits. A limit that this table does not set has its value in `usual`."""
         return usual._replace(**self.given())
 
     def given(self) -> dict[str, Any]:
-        """Return the limits that the table sets."""
-        return {each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) != -1}
+        """Return the limits of a bot that the table sets."""
+        named = [each.name for each in fields(self) if each.name in Limits._fields]
+        return {name: getattr(self, name) for name in named if getattr(self, name) != -1}
 
 
 def bot_name(value: Any) -> str:
@@ -175,7 +193,7 @@ def environment(value: Any) -> dict[str, str]:
     return dict(value)
 
 
-GameName = Annotated[str, one_of(lambda: GAMES, "game")]
+GameName = Annotated[str, one_of(lambda: GAMES, "game", OWN_CODE)]
 FileName = Annotated[str, ValueType(file_name, {"type": "string"})]
 Requirement = Annotated[
     str,
@@ -199,28 +217,57 @@ class BotSpec:
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     name: Annotated[str, ValueType(bot_name, {"type": "string", "maxLength": MAX_NAME_CHARS})] = ""
+    """The bot's name in standings and commands. Default: the name of the folder. Example: `name = "Seventeen"`"""
     author: Text = ""
+    """The author's name, for lists and reports. Example: `author = "Ada Lovelace"`"""
     game: GameName = ""
-    language: Text = ""  # a row of LANGUAGES
+    """The game that the bot plays. Default: the tournament's game, or the one given with `-g`."""
+    language: Text = ""
+    """The language of the bot: a row of the table of languages. Default: the language of its sources."""
     protocol: Annotated[str, one_of(lambda: PROTOCOLS, "protocol")] = ""
-    sources: tuple[FileName, ...] = ()  # compiled files
-    entry: FileName = ""  # the script or class file that is run
+    """How the bot is asked. Default: the usual protocol of the game. Example: `protocol = "lines"`"""
+    sources: tuple[FileName, ...] = ()
+    """The files to compile. Default: all files of the language. Example: `sources = ["bot.c", "cards.c"]`"""
+    entry: FileName = ""
+    """The script to run. Default: the only one, or the one called bot or main. Example: `entry = "bot.py"`"""
     main: Annotated[str, matches(r"[\w$]+(\.[\w$]+)*", "class", 'main = "Players.Mine"')] = ""
+    """The class with the main method. Default: the only one. Example: `main = "players.Mine"`"""
     run: tuple[Text, ...] = ()
-    build: tuple[Text, ...] = ()  # commands, one string each, run by sh
-    compiler: Text = ""  # one of the language's compilers
-    adapter: Text = ""  # a row of ADAPTERS
-    heap: Size = 0  # bytes
+    """The program that is started, and its first arguments. Default: that of the language. Example: `run = ["./bot", "17"]`"""
+    build: tuple[Text, ...] = ()
+    """Build commands, one string each, run by sh. Default: those of the language. Example: `build = ["cc -O3 -o bot bot.c"]`"""
+    compiler: Text = ""
+    """The compiler or interpreter, for a language with several. Default: the first of the language."""
+    adapter: Text = ""
+    """The adapter that runs a bot of an older competition unchanged."""
+    heap: Size = 0
+    """The heap that the runtime may reserve. Default: 128 MiB for a JVM, else the runtime's own. Example: `heap = "64 MiB"`"""
     python: Annotated[str, matches(r"(>=|==)?\s*[0-9]+(\.[0-9]+){0,2}", "version", '">=3.11", or "3.12"')] = ""
+    """The Python version that the bot needs. Default: any `python3`. Example: `python = ">=3.11"`"""
     requires: tuple[Requirement, ...] = ()
+    """Packages from the Python package index. croupier downloads their wheels. Example: `requires = ["numpy>=2"]`"""
     env: Annotated[dict[str, str], ValueType(environment, {"type": "object"})] = field(default_factory=dict)
+    """Environment variables for the bot. Variables that make a program load other code are refused: `LD_…`, `GCONV_PATH`,
+    `LOCPATH`. Example: `env = { TABLES = "9" }`"""
     needs: tuple[Annotated[str, matches(r"[A-Za-z0-9][A-Za-z0-9._+-]*", "name of a program")], ...] = ()
+    """Programs that the machine must have. croupier reports the missing ones. Example: `needs = ["make"]`"""
     parallel_tables: Annotated[int, integer(1, 1024)] = 1
+    """The number of questions that may wait for an answer at the same time. A bot that remembers nothing between
+    questions can set it, and plays much faster. Example: `parallel_tables = 64`"""
     table_ids: Flag = False
+    """`true`: each question begins with the number of its table."""
     lifetime: Annotated[str, one_of(lambda: ("fixture", "table"), "lifetime")] = "fixture"
+    """How long a process of the bot lives. Example: `lifetime = "table"`"""
     warm: Flag = False
+    """`true`: over argv, fork the bot from an interpreter that has already started."""
     state: Annotated[str, matches(r"(?!bot\.toml$)[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", "name of one file")] = ""
+    """The name of the one file that the bot may write and keep. Example: `state = "memory.bin"`"""
     state_lifetime: Annotated[str, one_of(lambda: ("fixture", "stage"), "lifetime of a state")] = "fixture"
+    """How long the file is kept. With `"stage"`, the fixtures of the bot are played one after another.
+    Example: `state_lifetime = "stage"`"""
+    cores: Annotated[int, integer(1, 1024)] = 1
+    """The number of processor cores for the threads of the bot. Only where workers are placed on cores: a worker and its
+    bots then share this many cores instead of one. Example: `cores = 2`"""
     limits: RequestedLimits = RequestedLimits()
 
 
@@ -234,6 +281,10 @@ def limits_exceeded(spec: BotSpec, granted: Limits, toml: Toml) -> list[Problem]
             message = f"{key} = {to_toml(toml.data['limits'][key])} is more than the {least.strip(chr(34))} granted"
             hint = f"{key} = {least} or less; only the organiser can raise it, for all bots"
             problems.append(Problem("C014", toml.where("limits", key), message, hint=hint))
+    if spec.cores > granted.cores:
+        message = f"cores = {spec.cores} is more than the {granted.cores} granted"
+        hint = f"cores = {granted.cores} or less; only the organiser can raise it: [limits] cores = {spec.cores}"
+        problems.append(Problem("C014", toml.where("cores"), message, hint=hint))
     memory = spec.limits.with_defaults(granted).memory
     if spec.heap > memory:
         message = f"heap = {to_toml(toml.data['heap'])} is more than the memory limit of {format_limit(memory)}"

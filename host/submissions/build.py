@@ -4,7 +4,6 @@ import fcntl
 import hashlib
 import os
 import re
-import shutil
 import stat
 import tempfile
 import time
@@ -22,23 +21,36 @@ from host.base.safe_text import escape_control_chars
 from host.bots.monitor import running_monitor
 from host.games import GAMES
 from host.sandbox.bubblewrap import Home
-from host.sandbox.keeper import Ended
+from host.sandbox.keeper import Ended, KeeperOutOfMemory
 from host.sandbox.launch import sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import GIB, KIB, MIB, Limits
 from host.submissions import requirements
 from host.submissions.adapters import ADAPTERS, adapted, add_kit, advice, default_command
 from host.submissions.bot_spec import BotSpec, BuiltBot, Submission
-from host.submissions.languages import ANY, LANGUAGES, Step, environment, missing, need, own_build, tool
+from host.submissions.languages import (
+    ANY,
+    LANGUAGES,
+    PATH,
+    Step,
+    environment,
+    in_a_home_folder,
+    missing,
+    need,
+    own_build,
+    tool,
+)
 from protocols import argv as argv_protocol
 from protocols.wire import FaultKind
 
 BUILD_LIMITS = Limits(
     move=120, cpu=120, memory=2 * GIB, tasks=256, output=32 * KIB, files=256 * MIB, open_files=1024, state=0
 )
+BUILD_TIMEOUT_S = 240.0  # for all commands of a build together
 OPTIONAL_STEP_TIMEOUT_S = 20.0  # for a step that may fail
 MAX_FILES, MAX_FILE_BYTES, MAX_FOLDER_BYTES = 10_000, 64 * MIB, 256 * MIB
 MAX_FOLDER_DEPTH = 40  # levels of nested folders
+KILLED = Ended(0, 0, 0, 0.0, 0.0, 0, b"", b"", 0, 0.0)  # how a command ended whose keeper was killed with it
 ELF_MAGIC = b"\x7fELF"
 LIMIT_MESSAGES = {
     FaultKind.MEMORY: f"took more than {BUILD_LIMITS.memory // GIB} GiB of memory",
@@ -218,7 +230,7 @@ async def build(submission: Submission, level: Level, *, force: bool = False) ->
         made_by = hashlib.sha256(f"({sha256!r}, {hashed_steps(steps)}, {_versions(steps)!r})".encode())
         built = store / made_by.hexdigest()[:32]
         if force and built.exists():
-            shutil.rmtree(built)
+            paths.remove_tree(built)
         if not built.exists():
             if steps:
                 await _run(submission, steps, build_log(sha256), staged, level)
@@ -243,10 +255,11 @@ def _refuse_missing_programs(submission: Submission) -> None:
     language = LANGUAGES[submission.spec.language]
     if lacks := missing(submission):
         hint = f"apt install {language.package}" if language.package else "install it, or remove it from `needs`"
-        problem = Problem(
-            "S005", submission.name, f"needs {', '.join(lacks)}, not found on {environment(('',))['PATH']}", hint=hint
-        )
-        raise UserError([problem], 6)
+        message = f"needs {', '.join(lacks)}, not found on {PATH}"
+        if hidden := [path for path in map(in_a_home_folder, lacks) if path]:
+            message += f"; sandboxes do not show {', '.join(hidden)}"
+            hint += ", or install that toolchain below /usr/local: no home folder is visible to a bot"
+        raise UserError([Problem("S005", submission.name, message, hint=hint)], 6)
 
 
 def _move_to(built: Path, staged: Path, finished: Path, state_name: str) -> None:
@@ -377,12 +390,16 @@ def build_log(sha256: str) -> Path:
 async def _run(submission: Submission, steps: list[Step], log: Path, staged: Path, level: Level) -> None:
     """Run the steps of a build and write their output to its log. Raise UserError (exit code 4) with the first error."""
     log.write_text("")
-    home = Home(staged, writable=True, scratch=SCRATCH_BYTES)
-    env = environment(
-        tuple(map(need, LANGUAGES[submission.spec.language].programs[:1]))
-    )  # its commands may call a JDK's tools
+    row = LANGUAGES[submission.spec.language]
+    compiler = tuple(map(need, row.programs[:1]))
+    executable = str(Path(compiler[0]).resolve()) if row.compiler_reads_proc else ""
+    home = Home(staged, writable=True, scratch=SCRATCH_BYTES, executable=executable, readable=row.build_reads)
+    env = environment(compiler)
+    for program in () if compiler else [name for other in LANGUAGES.values() for name in other.programs[:1]]:
+        env |= environment((need(program),))  # its commands may call the tools of a JDK, which need their libraries
     env |= requirements.environment(submission)
     async with running_monitor() as watcher, sandboxed(level, home, BUILD_LIMITS) as sandbox:
+        env |= row.build_env(sandbox.tmp or "/tmp")
         folders = [staged, *([Path(sandbox.tmp)] if sandbox.tmp else [])]
         # The free space is checked too: a file that is open but already removed is in no folder.
         min_free = min(RESERVED_DISK_BYTES, _disk_free(staged) // 2)
@@ -390,27 +407,32 @@ async def _run(submission: Submission, steps: list[Step], log: Path, staged: Pat
         def too_much() -> bool:
             return any(map(exceeds_quota, folders)) or _disk_free(staged) < min_free
 
+        deadline = time.monotonic() + BUILD_TIMEOUT_S
         with watcher.watching(sandbox, BUILD_LIMITS.memory, too_much) as watched:
             for step in steps:
                 started = time.monotonic()
                 watched.new_process()
-                ended = await sandbox.keeper.ask(
-                    [word.encode() for word in step.command],
-                    env | environment(step.command),
-                    BUILD_LIMITS,
-                    OPTIONAL_STEP_TIMEOUT_S if step.optional else BUILD_LIMITS.move,
-                )
+                wall = OPTIONAL_STEP_TIMEOUT_S if step.optional else BUILD_LIMITS.move
+                request = ([word.encode() for word in step.command], env | environment(step.command))
+                try:
+                    ended = await sandbox.keeper.ask(*request, BUILD_LIMITS, min(wall, max(deadline - started, 0.0)))
+                except KeeperOutOfMemory as out:
+                    took = time.monotonic() - started
+                    raise UserError([_build_error(submission, step, KILLED, str(out), took, log)], 4) from out
                 took = time.monotonic() - started
                 with log.open("a") as words:
                     words.write(
                         f"$ {escape_control_chars(format_step(step))}\n{_compiler_output(ended)}\n({ended.words}, {took:.2f} s)\n"
                     )
                 well = ended.status == 0 and not ended.error and not ended.timed_out
-                if watched.limit_exceeded is None and (well or step.optional):
+                over = time.monotonic() >= deadline
+                if watched.limit_exceeded is None and not over and (well or step.optional):
                     continue
                 how = (
                     LIMIT_MESSAGES[watched.limit_exceeded]
                     if watched.limit_exceeded
+                    else f"all commands together took longer than {BUILD_TIMEOUT_S:.0f} s"
+                    if over
                     else "took too long"
                     if ended.timed_out
                     else ended.words

@@ -6,17 +6,18 @@ from collections.abc import Iterator
 from statistics import median
 from typing import Any, NamedTuple
 
+from host.base.config_file import to_toml
 from host.base.errors import HostFailure, Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.games.engine import Game
 from host.sandbox.levels import Level
 from host.sandbox.limits import MIB, Limits
-from host.submissions.adapters import adapted
+from host.submissions.adapters import ADAPTERS, adapted, own_name
 from host.submissions.bot_spec import BuiltBot, Submission, format_limit
 from host.submissions.build import build, format_step, reason_not_warm, steps_of
 from host.submissions.conformance import ConformanceResult, Sample, run_conformance
 from host.submissions.diagnosis import ACCESS_DENIED, hint_of_denied_access, milliseconds
-from host.submissions.preflight import warm_mismatch
+from host.submissions.preflight import repeated, warm_mismatch
 from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind, Move
 
@@ -47,6 +48,7 @@ class Report(NamedTuple):
     seconds: float
     lines: tuple[Line, ...]
     problems: tuple[Problem, ...] = ()
+    stderr: str = ""  # the last line that the bot wrote to standard error
 
     def to_json(self) -> dict[str, Any]:
         """Return the report for programs."""
@@ -68,29 +70,46 @@ class Report(NamedTuple):
         noted = f" · {notes} note{'s' if notes > 1 else ''}" if notes else ""
         return "\n".join([*shown, f"{words}{noted} · {self.seconds:.1f} s"])
 
+    def remarks(self) -> list[str]:
+        """Return the report in short form: what the bot answered, what is wrong, and that it has printed debug text."""
+        shown = [line for line in self.lines if line.mark != "✓" or line.what.endswith("questions")]
+        codes = [f"✗ {problem.code}: {problem.message}" for problem in self.problems]
+        debug = [f"! standard error: {self.stderr}"] if self.stderr else []
+        return [escape_control_chars(" ".join(text.split())) for text in (*map(_in_short, shown), *codes, *debug)]
+
+
+def _in_short(line: Line) -> str:
+    return f"{line.mark} {line.what}: {line.words}"
+
 
 async def check_bot(
     submission: Submission, game: Game, level: Level, granted: Limits, rules: Any = None, place: str = ""
 ) -> tuple[Report, BuiltBot | None]:
     """Check a bot. Return the report, and the built bot if it builds. No action of the bot makes this function raise."""
     began = time.monotonic()
-    about = f"{submission.spec.language} · {submission.spec.protocol or game.protocol} · {game.name}"
+    adapter = ADAPTERS.get(submission.spec.adapter)
+    protocol = adapter.protocol if adapter else submission.spec.protocol or game.protocol
+    about = f"{submission.spec.language} · {protocol} · {game.name}" + (f" · adapter {adapter.name}" if adapter else "")
     lines: list[Line] = []
+    stderr: list[bytes] = []
     bot: BuiltBot | None = None
 
     def report(*problems: Problem) -> tuple[Report, BuiltBot | None]:
         seconds = time.monotonic() - began
-        return Report(submission.name, about, place, not problems, seconds, tuple(lines), problems), bot
+        said = b"".join(stderr[-1:]).decode(errors="replace")
+        return Report(submission.name, about, place, not problems, seconds, tuple(lines), problems, said), bot
 
     submission = submission.with_keys(game=game.name)
     try:
-        bot = await build(submission, level)
+        bot = await repeated(submission, level, build, submission, level)
         steps = steps_of(adapted(submission))
     except UserError as refused:
         lines.append(Line("✗", "builds", "no"))
         return report(*refused.problems)
     command = format_step(steps[0])[:50] if steps else "nothing to build"
     lines.append(Line("✓", "builds", f"{command:<54} {time.monotonic() - began:.2f} s"))
+    if (own := own_name(submission)) and own != submission.name:
+        lines.append(Line("!", "own name", f"it calls itself {own}", f"name = {to_toml(own)} in bot.toml shows that"))
     bot = bot._replace(limits=granted.at_most(submission.limits))
     rules = rules or next(iter(game.presets.values()))
     try:
@@ -104,13 +123,17 @@ async def check_bot(
                 hint="croupier doctor",
             )
         )
+    stderr += course.stderr.splitlines()
     lines += report_lines(bot, game, rules, course, level)
     if not adapted(submission).spec.warm or course.problems:
         return report(*course.problems)
     if not bot.warm:
         lines.append(Line("!", "warm", f"starts cold: {reason_not_warm(submission)}"))
         return report()
-    otherwise = await warm_mismatch(bot, game, level)
+    try:
+        otherwise = await repeated(submission, level, warm_mismatch, bot, game, level)
+    except UserError as refused:
+        return report(*refused.problems)
     if otherwise is None:
         lines.append(Line("✓", "warm", "same answers as after a cold start"))
         return report()

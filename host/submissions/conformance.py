@@ -98,13 +98,14 @@ class Conformance:
 
     async def tables(self, game: Game, rules: Any) -> None:
         """Play tables against the game's opening, up to MAX_QUESTIONS questions. The bot takes each seat in turn."""
+        seats = len(game.places(rules))
         for number in range(len(game.edges) + 1, 1000):
             table, count = Table(game, rules, Luck(SEED, str(number))), 0
             while table.request:
                 if len(self.samples) >= MAX_QUESTIONS or self.stop_early:
                     return
                 seat, view = table.request
-                if seat == number % rules.seats:
+                if seat == number % seats:
                     count += 1
                     table.answer(await self.ask(Question(number, count, view)))
                 else:

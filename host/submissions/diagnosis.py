@@ -10,7 +10,7 @@ from host.base.safe_text import escape_control_chars
 from host.bots.values import Evidence
 from host.games.engine import Game
 from host.submissions.bot_spec import BuiltBot, format_limit
-from host.submissions.languages import LANGUAGES
+from host.submissions.languages import LANGUAGES, Language
 from protocols.wire import FaultKind
 
 CODES: Mapping[str, str] = {
@@ -26,11 +26,12 @@ CODES: Mapping[str, str] = {
     FaultKind.START: "B018",
 }
 ACCESS_DENIED = re.compile(
-    r"PermissionError|Operation not permitted|Permission denied|Read-only file system|Network is unreachable"
+    r"PermissionError|(?<!timer_create failed: )Operation not permitted|Permission denied"
+    r"|Read-only file system|Network is unreachable"
     r"|name resolution|Name or service not known|SocketException|UnknownHostException"
     r"|No such file or directory: '/(?!bot/|tmp/)[^']*'"
 )
-"""The messages of programs when the sandbox denies an operation."""
+"""The messages of programs when the sandbox denies an operation; not a runtime's warning that it has no timer."""
 
 WRITE_DENIED = re.compile(r"Read-only file system|Permission denied: '(?!/)")
 """The messages of programs when they cannot write into their own folder. The second one is the message with Landlock."""
@@ -46,21 +47,25 @@ EXPLAINED_FAULTS = frozenset(
 )
 """The faults whose cause may be in the output of a runtime."""
 
-FLUSHES = " · ".join(row.flush for row in LANGUAGES.values() if row.flush)
+ANY_FLUSH = "flush the output after each answer"
+HINTS_BY_LANGUAGE: Mapping[str, Callable[[Language], str]] = {
+    "B020": lambda row: row.flush or ANY_FLUSH,
+    "B022": lambda row: f"print one line per answer; write debug text to stderr, which croupier records{_debug(row)}",
+    "B031": lambda row: f"does it flush?  {row.flush or ANY_FLUSH}",
+    "B038": lambda row: f"an answer is one short line; write debug text to stderr{_debug(row)}",
+}
+"""Hints that depend on the bot's language."""
+
 HINTS = {
     "B018": "does it need a file or a library that is not in its folder?",
-    "B020": FLUSHES,
     "B021": 'read the arguments, or protocol = "lines" in bot.toml',
-    "B022": "print one line per answer; write debug text to stderr, which croupier records",
     "B024": "print nothing before a question",
     "B025": 'end each answer with a newline, "\\n", and flush it',
-    "B031": f"does it flush?  {FLUSHES}",
     "B032": "compute less per move, or check the clock while computing",
     "B033": "it needs more memory than its limit",
     "B034": "build it with -g, and repeat the question by hand",
     "B035": "answer before exiting; a persistent bot reads until its input ends",
     "B037": "bots have no network and see only their folder: put what the bot needs there",
-    "B038": "an answer is one short line; write debug text to stderr",
 }
 MAX_SHOWN_CHARS = 200  # of an answer, or of a line of standard error
 STDERR_LINES_SHOWN = 5  # the last lines of standard error
@@ -103,7 +108,13 @@ def hint_of(code: str, bot: BuiltBot, game: Game, piece: Evidence) -> str:
         word = re.sub(r"\W.*", "", output_text(piece).strip()).upper()
         near = get_close_matches(word, words, 1, 0.5) or [each for each in words if word and word.startswith(each)]
         return f"{near[0]}  ({expected})" if near else expected
+    if code in HINTS_BY_LANGUAGE:
+        return HINTS_BY_LANGUAGE[code](LANGUAGES[bot.spec.language])
     return HINTS.get(code, expected)
+
+
+def _debug(row: Language) -> str:
+    return f":  {row.debug}" if row.debug else ""
 
 
 def hint_of_denied_access(bot: BuiltBot, words: bytes) -> str:
@@ -142,6 +153,8 @@ def _timed_out(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
     was = "it was waiting, not computing"
     if piece.waited > piece.wall / 2:
         was = f"it waited for a processor for {milliseconds(piece.waited)}: the machine was busy"
+    if piece.stalls.total > piece.wall / 2:
+        was = f"it was held up for {milliseconds(piece.stalls.total)} by a disk, memory, or from outside"
     if piece.cpu > piece.wall / 2:
         was = "it was computing, not waiting"
     return f"no answer after {milliseconds(piece.wall)} (CPU used {milliseconds(piece.cpu)}: {was})"

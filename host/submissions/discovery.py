@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -25,7 +26,7 @@ from host.base.format import with_article
 from host.base.paths import SAMPLE_PREFIX
 from host.games import GAMES
 from host.sandbox.limits import Limits
-from host.submissions.adapters import ADAPTERS, Adapter
+from host.submissions.adapters import ADAPTERS, Adapter, recognized
 from host.submissions.bot_spec import MANIFEST, BotSpec, Submission, bot_name, limits_exceeded
 from host.submissions.executable_checks import program_problems, runnable
 from host.submissions.file_tree import FileTree, SingleFile
@@ -33,6 +34,7 @@ from host.submissions.languages import ANY, LANGUAGES, Language, language_of, la
 from host.submissions.sample_bots import sample, samples
 
 DEFAULT_LIMITS = Limits()
+MAX_BUILD_COMMANDS = 100
 MAX_PROBLEMS_SHOWN = 20  # of one bot.toml; an untrusted author can write a file with thousands
 
 
@@ -74,7 +76,7 @@ class Entry(NamedTuple):
 
 def discover(patterns: Sequence[str], base: Path, game: str = "", granted: Limits = DEFAULT_LIMITS) -> list[Entry]:
     """Return the bots that match the patterns, with their problems: each bot once, in the order of the patterns."""
-    found = [_load_entry(place, game, granted) for place in expand_patterns(patterns, base, game)]
+    found = [load_entry(place, game, granted) for place in expand_patterns(patterns, base, game)]
     for name, count in Counter(entry.submission.name for entry in found if entry.submission).items():
         if count > 1:
             twins = [entry for entry in found if entry.submission and entry.submission.name == name]
@@ -87,7 +89,8 @@ def discover(patterns: Sequence[str], base: Path, game: str = "", granted: Limit
     return found
 
 
-def _load_entry(place: Path, game: str, granted: Limits) -> Entry:
+def load_entry(place: Path, game: str, granted: Limits) -> Entry:
+    """Return the bot in a file or folder, or its problems. It must not declare another game than `game`."""
     try:
         submission = load_submission(place, granted)
     except UserError as refused:
@@ -153,12 +156,22 @@ def _matches(pattern: str, base: Path, game: str) -> list[Path]:
             )
             raise UserError([Problem("C012", "", f"{to_toml(pattern)} is not a bot", hint=hint)], 3)
         return [Path(os.path.abspath(place))]  # noqa: PTH100 - Path.resolve would follow links
+    _list_fixed_part(pattern, base)
     names = sorted(glob.glob(pattern, root_dir=base, recursive=True))  # noqa: PTH207 - takes absolute patterns too
     return [
         Path(os.path.abspath(base / name))  # noqa: PTH100
         for name in names
         if not Path(name).name.startswith(("README", "__")) and Path(name).suffix != ".md"
     ]
+
+
+def _list_fixed_part(pattern: str, base: Path) -> None:
+    """List the folder before the first wildcard of a pattern. Raise PermissionError: `glob` finds nothing instead."""
+    fixed = takewhile(lambda part: not glob.has_magic(part), Path(pattern).parts)
+    folder = base.joinpath(*fixed)
+    if folder.is_dir():
+        with os.scandir(folder):
+            pass
 
 
 def disambiguate(submissions: Sequence[Submission]) -> list[Submission]:
@@ -201,11 +214,14 @@ def _from_file(path: Path, contents: FileTree, granted: Limits) -> Submission:
         problems += program_problems(contents, path.name)
     problems += row.source_problems(contents, path.name, BotSpec())
     _refuse_if(problems)
+    adapter = recognized(contents, BotSpec())
     spec = BotSpec(
         name=path.stem,
+        game=adapter.game if adapter else "",
         language=row.name,
         entry=path.name if row.has_entry else "",
         sources=() if row.has_entry else (path.name,),
+        adapter=adapter.name if adapter else "",
     )
     return Submission(spec, path.parent, (path.name,), limits=granted)
 
@@ -213,6 +229,8 @@ def _from_file(path: Path, contents: FileTree, granted: Limits) -> Submission:
 def _from_folder(folder: Path, contents: FileTree, granted: Limits) -> Submission:
     toml, spec = _read_spec(folder, contents)
     _refuse_if(contents.problems)
+    if not spec.adapter and (found := recognized(contents, spec)):
+        spec = replace(spec, adapter=found.name)
     problems = [] if spec.name else _name(folder, folder.name)
     language, unclear = _language(contents, spec, toml)
     problems += unclear
@@ -325,6 +343,9 @@ def contradictions(spec: BotSpec, language: str, toml: Toml) -> list[Problem]:
         ):
             if given:
                 against(key, "has no effect with argv, which starts a process per question", 'protocol = "lines"')
+    if len(spec.build) > MAX_BUILD_COMMANDS:
+        message = f"build has {len(spec.build)} commands; at most {MAX_BUILD_COMMANDS} are allowed"
+        problems.append(Problem("C009", toml.where("build"), message, hint='build = ["sh build.sh"]'))
     if spec.state_lifetime == "stage" and not spec.state:
         against("state_lifetime", "needs `state`, which bot.toml does not set", 'state = "memory.bin"')
     return problems
@@ -383,6 +404,7 @@ def _missing(contents: FileTree, spec: BotSpec, toml: Toml) -> list[Problem]:
         return []
     named = [(("sources", number), name) for number, name in enumerate(spec.sources)]
     named += [(("entry",), spec.entry)] if spec.entry else []  # type: ignore[list-item]
+    absent = [(key, name) for key, name in named if name not in contents.modes]
     return [
         Problem(
             "B008",
@@ -391,8 +413,7 @@ def _missing(contents: FileTree, spec: BotSpec, toml: Toml) -> list[Problem]:
             contents.listing(),
             _similar_name(name, contents),
         )
-        for key, name in named
-        if name not in contents.modes
+        for key, name in absent[:MAX_PROBLEMS_SHOWN]
     ]
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -75,6 +76,11 @@ class Language(NamedTuple):
     looks_like: re.Pattern[bytes] | None = None  # the first bytes of a source file
     interpreter: re.Pattern[str] | None = None  # names in a '#!' line that mean programs[0]
     flush: str = ""  # how a bot flushes its output
+    debug: str = ""  # how a bot prints text to standard error
+    build_env: Callable[[str], Mapping[str, str]] = lambda _tmp: {}  # variables of the build, by its temporary folder
+    build_reads: tuple[str, ...] = ()  # folders outside of /usr that the compiler reads
+    compiler_reads_proc: bool = False  # whether programs[0] finds its own files through /proc/self/exe
+    is_tested: bool = True  # whether croupier's own tests play a bot with a real toolchain
     symptoms: tuple[Symptom, ...] = ()
     programs_of: Callable[[Submission], Command] | None = None  # the programs that one bot needs, if not `programs`
     source_problems: Callable[[FileTree, str, "BotSpec"], list[Problem]] = lambda _tree, _name, _manifest: []
@@ -126,9 +132,18 @@ JAVA_LEAN = (
     *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:ActiveProcessorCount=1"),
     *("-XX:-UsePerfData", "-Xshare:auto", "-Xlog:disable", "-Xlog:all=warning:stderr", "-Xss1m"),
 )
-PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
+MAX_SOURCE_CHARS = 1 << 20
+"""How much of a source file is searched for its main class."""
+
+PACKAGE = re.compile(r"^[^\S\n]*+package\s++([\w.]++)\s*+;", re.MULTILINE)
 MAIN = re.compile(r"\bstatic\s+(?:final\s+)?void\s+main\s*\(")
 TYPE = re.compile(r"\b(?:class|record|enum|interface)\s+(\w+)")
+
+
+def source_text(submission: Submission, name: str) -> str:
+    """Return the text of a source file, without what is beyond MAX_SOURCE_CHARS."""
+    with (submission.folder / name).open(errors="replace") as file:
+        return file.read(MAX_SOURCE_CHARS)
 
 
 def main_class(submission: Submission) -> str:
@@ -136,7 +151,7 @@ def main_class(submission: Submission) -> str:
     if submission.spec.main:
         return submission.spec.main
     for source in submission.spec.sources:
-        text = (submission.folder / source).read_text(errors="replace")
+        text = source_text(submission, source)
         if not MAIN.search(text):
             continue
         package = PACKAGE.search(text)
@@ -146,10 +161,15 @@ def main_class(submission: Submission) -> str:
     return Path(submission.spec.sources[0]).stem if submission.spec.sources else "Main"
 
 
-def java(submission: Submission, *options: str) -> Command:
-    """Return the command of a JVM that uses little memory and one core, and starts fast."""
+def jvm(submission: Submission) -> Command:
+    """Return the command of a JVM that uses little memory and one core, and starts fast; it does not say what to run."""
     heap = max(submission.spec.heap // MIB, 8) if submission.spec.heap else 128
-    return (need("java"), *JAVA_LEAN, f"-Xmx{heap}m", *options, "-cp", "bot.jar", main_class(submission))
+    return (need("java"), *JAVA_LEAN, f"-Xmx{heap}m")
+
+
+def java(submission: Submission, *options: str) -> Command:
+    """Return the command that runs a Java bot."""
+    return (*jvm(submission), *options, "-cp", "bot.jar", main_class(submission))
 
 
 def build_java(submission: Submission, question: Command) -> list[Step]:
@@ -329,8 +349,24 @@ def python_problems(contents: FileTree, name: str, manifest: "BotSpec") -> list[
         return [Problem("B015", where, words, text, f"python3 -m py_compile {contents.where(name)}")]
     printed = re.match(r"print\s+(.+)", text)
     change = f"change to print({printed[1]})" if printed else "rewrite it for Python 3"
-    hint = f'python3 -m lib2to3 was removed in 3.13; {change}, or set python = "2.7" if you have it'
-    return [Problem("B006", where, f"is Python 2:  {text}", words, hint)]
+    return [Problem("B006", where, f"is Python 2:  {text}", words, f"{change}; {python_2_cure(contents.where(name))}")]
+
+
+def python_2_cure(path: str) -> str:
+    """Return what this machine can do with a Python 2 program: run it, convert it, or neither."""
+    if tool("python2.7"):
+        return 'or set python = "2.7" in bot.toml'
+    if can_convert():
+        return f"or convert it:  python3 -m lib2to3 -w -n {shlex.quote(path)}"
+    return "this machine has neither Python 2.7 nor lib2to3, which python3 had up to 3.12"
+
+
+@cache
+def can_convert() -> bool:
+    """Return whether the installed Python still has the program that converts Python 2 to Python 3."""
+    program = tool("python3")
+    command = [str(program), "-I", "-W", "ignore", "-c", "import lib2to3.main"]
+    return program is not None and subprocess.run(command, capture_output=True, check=False, env={}).returncode == 0
 
 
 def no_build(_spec: Submission, _question: Command) -> list[Step]:
@@ -397,6 +433,7 @@ C = Language(
     run=run_program,
     starter=Starter("bot.c", {}),
     flush="C: fflush(stdout)",
+    debug="fprintf(stderr, …)",
     hello=C_HELLO,
 )
 CPP = Language(
@@ -409,6 +446,8 @@ CPP = Language(
     run=run_program,
     starter=Starter("bot.cpp", {}),
     hello=C_HELLO,
+    flush="C++: std::flush",
+    debug="std::cerr << …",
 )
 JAVA = Language(
     name="java",
@@ -420,6 +459,7 @@ JAVA = Language(
     run=run_java,
     starter=Starter("Bot.java", {"heap": "64 MiB"}),
     flush="Java: out.flush()",
+    debug="System.err.println(…)",
     hello=JAVA_HELLO,
     symptoms=(
         Symptom(
@@ -448,6 +488,7 @@ PYTHON = Language(
     run=run_python,
     starter=Starter("bot.py", {"entry": "bot.py"}),
     flush="Python: print(…, flush=True)",
+    debug="print(…, file=sys.stderr)",
     hello='print("S")\n',
     looks_like=re.compile(rb"(import|from|def|class|print|if|#.*python)\b"),
     interpreter=re.compile("python"),
@@ -467,6 +508,7 @@ LISP = Language(
     run=run_lisp,
     starter=Starter("bot.lisp", {"entry": "bot.lisp"}),
     flush="Lisp: (finish-output)",
+    debug="(format *error-output* …)",
     hello='(format t "S~%")\n',
     programs_of=lisp_programs,
     symptoms=(
@@ -496,7 +538,190 @@ ANY = Language(
     programs_of=any_programs,
 )
 
-LANGUAGES: Mapping[str, Language] = {row.name: row for row in (C, CPP, JAVA, PYTHON, LISP, ANY)}
+
+def script_by(*words: str) -> Callable[[Submission, frozenset[str]], Command]:
+    """Return a function that returns the command of a script: an interpreter, its options, and the script."""
+    return lambda submission, _files: (need(words[0]), *words[1:], submission.spec.entry)
+
+
+def build_rust(submission: Submission, _question: Command) -> list[Step]:
+    """Compile Rust."""
+    return [Step((need("rustc"), "-O", "--edition=2021", "-o", "bot", submission.spec.entry))]
+
+
+@cache
+def haskell_libraries(_tmp: str) -> Mapping[str, str]:
+    """Return the variable with the folders of GHC's libraries, which GHC would find through /proc."""
+    command = [need("ghc"), "--print-libdir"]
+    libraries = subprocess.run(command, capture_output=True, text=True, check=False, env={"PATH": PATH}).stdout.strip()
+    folders = sorted({str(path.parent) for path in Path(libraries).rglob("libHS*.so")}) if libraries else []
+    return {"LD_LIBRARY_PATH": ":".join(folders)}
+
+
+JAVASCRIPT = Language(
+    name="javascript",
+    suffixes=(".js", ".mjs", ".cjs"),
+    programs=("node",),
+    package="nodejs",
+    keys=("entry",),
+    build=no_build,
+    run=script_by("node", "--openssl-config=/dev/null", "--single-threaded-gc", "--v8-pool-size=1"),
+    starter=Starter("bot.js", {"entry": "bot.js"}),
+    hello='console.log("S");\n',
+    interpreter=re.compile("node"),
+    debug="console.error(…)",
+)
+PERL = Language(
+    name="perl",
+    suffixes=(".pl",),
+    programs=("perl",),
+    package="perl",
+    keys=("entry",),
+    build=no_build,
+    run=script_by("perl"),
+    starter=Starter("bot.pl", {"entry": "bot.pl"}),
+    hello='print "S\\n";\n',
+    interpreter=re.compile("perl"),
+    flush="Perl: $| = 1",
+    debug="print STDERR …",
+)
+RUBY = Language(
+    name="ruby",
+    suffixes=(".rb",),
+    programs=("ruby",),
+    package="ruby",
+    keys=("entry",),
+    build=no_build,
+    run=script_by("ruby"),
+    starter=Starter("bot.rb", {"entry": "bot.rb"}),
+    hello='puts "S"\n',
+    interpreter=re.compile("ruby"),
+    flush="Ruby: $stdout.sync = true",
+    debug="warn …",
+)
+PHP = Language(
+    name="php",
+    suffixes=(".php",),
+    programs=("php",),
+    package="php-cli",
+    keys=("entry",),
+    build=no_build,
+    run=script_by("php", "-d", "display_errors=stderr", "-d", "log_errors=0", "-f"),
+    starter=Starter("bot.php", {"entry": "bot.php"}),
+    hello='<?php echo "S\\n";\n',
+    interpreter=re.compile("php"),
+    debug="fwrite(STDERR, …)",
+)
+LUA = Language(
+    name="lua",
+    suffixes=(".lua",),
+    programs=("lua",),
+    package="lua5.4",
+    keys=("entry",),
+    build=no_build,
+    run=script_by("lua"),
+    starter=Starter("bot.lua", {"entry": "bot.lua"}),
+    hello='print("S")\n',
+    interpreter=re.compile("lua"),
+    flush='Lua: io.stdout:setvbuf("line")',
+    debug="io.stderr:write(…)",
+)
+BASH = Language(
+    name="bash",
+    suffixes=(".bash",),  # not .sh: many folders have a build.sh, and such a file may be a script of another shell
+    programs=("bash",),
+    package="bash",
+    keys=("entry",),
+    build=no_build,
+    run=script_by("bash", "--norc"),
+    starter=Starter("bot.bash", {"entry": "bot.bash"}),
+    hello="echo S\n",
+    interpreter=re.compile("bash"),
+    debug="echo … >&2",
+)
+RUST = Language(
+    name="rust",
+    suffixes=(".rs",),
+    programs=("rustc", "cc"),
+    package="rustc gcc libc6-dev",
+    keys=("entry",),
+    build=build_rust,
+    compiler_reads_proc=True,
+    run=run_program,
+    starter=Starter("bot.rs", {"entry": "bot.rs"}),
+    hello='fn main() { println!("S"); }\n',
+    debug="eprintln!(…)",
+)
+GO = Language(
+    name="go",
+    suffixes=(".go",),
+    programs=("go",),
+    package="golang-go",
+    keys=("sources",),
+    build=lambda submission, _question: [
+        Step((need("go"), "build", "-o", "bot", *(["."] if "go.mod" in submission.files else submission.spec.sources)))
+    ],
+    build_env=lambda tmp: {"GOCACHE": f"{tmp}/go-cache", "GOPATH": f"{tmp}/go", "GOFLAGS": "-buildvcs=false"},
+    run=run_program,
+    starter=Starter("bot.go", {}),
+    hello='package main\n\nimport "fmt"\n\nfunc main() { fmt.Println("S") }\n',
+    flush="Go: Flush() of a bufio.Writer",
+    debug="fmt.Fprintln(os.Stderr, …)",
+)
+HASKELL = Language(
+    name="haskell",
+    suffixes=(".hs",),
+    programs=("ghc",),
+    package="ghc",
+    keys=("entry",),
+    build=lambda submission, _question: [
+        Step(
+            (
+                need("ghc"),
+                "-O",
+                "-with-rtsopts=-V0",
+                "-no-keep-hi-files",
+                "-no-keep-o-files",
+                "-o",
+                "bot",
+                submission.spec.entry,
+            )
+        )
+    ],
+    run=run_program,
+    build_env=haskell_libraries,
+    build_reads=("/var/lib/ghc/package.conf.d",),  # Debian's list of packages
+    starter=Starter("bot.hs", {"entry": "bot.hs"}),
+    hello='main :: IO ()\nmain = putStrLn "S"\n',
+    flush="Haskell: hSetBuffering stdout LineBuffering",
+    debug="hPutStrLn stderr …",
+)
+KOTLIN = Language(
+    name="kotlin",
+    suffixes=(".kt",),
+    programs=("java", "kotlinc"),
+    package="kotlin",
+    keys=("heap", "sources"),
+    build=lambda submission, _question: [
+        Step((need("kotlinc"), "-include-runtime", "-d", "bot.jar", *submission.spec.sources))
+    ],
+    run=lambda submission, _files: (*jvm(submission), "-jar", "bot.jar"),
+    starter=Starter("bot.kt", {"heap": "64 MiB"}),
+    hello='fun main(arguments: Array<String>) { println("S") }\n',
+    flush="Kotlin: System.out.flush()",
+    debug="System.err.println(…)",
+    is_tested=False,
+)
+
+LANGUAGES: Mapping[str, Language] = {
+    row.name: row
+    for row in (
+        *(C, CPP, JAVA, PYTHON, LISP),
+        *(JAVASCRIPT, PERL, RUBY, PHP, LUA, BASH),
+        *(RUST, GO, HASKELL, KOTLIN),
+        ANY,
+    )
+}
 
 EXAMPLE = PYTHON
 """The language of the example for participants."""
@@ -519,6 +744,27 @@ def missing(submission: Submission) -> list[str]:
     if submission.spec.build and not row.is_executable:
         wanted = ()  # the bot's own commands report a missing program
     return [name for name in (*wanted, *submission.spec.needs) if tool(name) is None]
+
+
+HOME_FOLDERS = (
+    ".local/bin",
+    ".cargo/bin",
+    "go/bin",
+    ".ghcup/bin",
+    ".sdkman/candidates/*/current/bin",
+    ".nvm/versions/node/*/bin",
+)
+"""Folders below a home folder in which installers put toolchains."""
+
+
+def in_a_home_folder(name: str) -> str:
+    """Return the path of a program that this user has, but that no sandbox shows; "" if there is none."""
+    found = shutil.which(name)
+    if found is None:
+        home = Path.home()
+        places = (str(path) for pattern in HOME_FOLDERS for path in home.glob(pattern))
+        found = shutil.which(name, path=os.pathsep.join(places))
+    return found or ""
 
 
 def environment(argv: Command) -> dict[str, str]:

@@ -2,19 +2,21 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
 import trio
 
 from host.base.errors import HostFailure, Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.bots.deadline import HostStall
-from host.bots.monitor import Monitor, running_monitor
+from host.bots.monitor import running_monitor, unwrap_exception_group
 from host.bots.seat import Seat, open_seat
 from host.bots.state_file import bot_sandbox
 from host.bots.values import Batch, Question
 from host.games.engine import Game
-from host.sandbox.detect import require_clock
+from host.sandbox.detect import no_sandbox_here, require_clock
+from host.sandbox.launch import why_no_sandbox
 from host.sandbox.levels import Level
 from host.sandbox.limits import A_DAY, Limits
 from host.submissions.bot_spec import BuiltBot, Submission
@@ -23,9 +25,13 @@ from host.submissions.diagnosis import SYMPTOMS, code_of, diagnose
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind, View
 
+Prepared = TypeVar("Prepared")
+"""The result of a step of a bot's preparation."""
+
 ENDED_FAULTS = frozenset({FaultKind.START, FaultKind.CRASH, FaultKind.EXIT})
 COMPARISON_TIME_S = 2.0  # time for the cold answers that are compared with warm ones
 ENDS_CODE, DIFFERS_CODE = "B035", "B039"
+MAX_ATTEMPTS = 3  # at each step of a bot's preparation, if a keeper dies or the machine stalls
 NEVER_STARTS_CODES = [code for code, symptom in SYMPTOMS.items() if symptom.at_start]
 
 
@@ -52,13 +58,13 @@ async def prepare_bots(
         async with cores:
             began = time.monotonic()
             try:
-                bot = await build(submission.with_keys(game=game.name), level)
+                bot = await repeated(submission, level, build, submission.with_keys(game=game.name), level)
                 bots[number] = bot = bot._replace(limits=granted.at_most(submission.limits))
-                if problem := await startup_problem(bot._replace(warm=()), game, level):
+                if problem := await repeated(submission, level, startup_problem, bot._replace(warm=()), game, level):
                     if warn is None or problem.code != ENDS_CODE:
                         raise UserError([problem], 4)
                     warn(f"WARNING  {problem.where}: {problem.message}")
-                if bot.warm and (problem := await warm_mismatch(bot, game, level)):
+                if bot.warm and (problem := await repeated(submission, level, warm_mismatch, bot, game, level)):
                     if submission.spec.warm:
                         raise UserError([problem], 4)
                     bots[number] = bot._replace(warm=())  # the warm start is a default; bot.toml does not request it
@@ -73,6 +79,28 @@ async def prepare_bots(
         problems = [problem for _, refused in sorted(refusals.items()) for problem in refused.problems]
         raise UserError(problems, max(refused.exit_code for refused in refusals.values()))
     return [bots[number] for number in range(len(submissions))]
+
+
+async def repeated(
+    submission: Submission, level: Level, step: Callable[..., Awaitable[Prepared]], *arguments: object
+) -> Prepared:
+    """Return the result of a step of a bot's preparation; repeat the step if a sandbox fails or the machine stalls.
+
+    Raise UserError if it fails MAX_ATTEMPTS times: exit code 4 if only the sandbox of this bot fails, 6 if the machine
+    cannot create a sandbox without a bot either.
+    """
+    reasons = []
+    for _attempt in range(MAX_ATTEMPTS):
+        try:
+            with unwrap_exception_group():
+                return await step(*arguments)
+        except HostFailure as failed:
+            reasons.append(str(failed))
+    if reason := await why_no_sandbox(level):
+        raise UserError([no_sandbox_here(level, reason)], 6)
+    message = f"its sandbox fails: {escape_control_chars(reasons[-1])}"
+    evidence = escape_control_chars("\n".join(dict.fromkeys(reasons[:-1])))
+    raise UserError([Problem("B017", submission.name, message, evidence, "croupier doctor")], 4)
 
 
 def ended_early(answer: Answer) -> bool:
@@ -94,13 +122,13 @@ async def warm_mismatch(bot: BuiltBot, game: Game, level: Level) -> Problem | No
 
     If the answers after two cold starts also differ, compare only whether each answer is a move or a fault.
     """
-    async with running_monitor() as watcher, bot_sandbox(bot, level) as home:
+    unwarmed = bot._replace(warm=())
+    async with running_monitor() as watcher:
 
-        async def answers(command: tuple[str, ...], views: Sequence[View], patience: float) -> list[Answer]:
-            home.write_state()
+        async def answers(bot: BuiltBot, views: Sequence[View], patience: float) -> list[Answer]:
             said: list[Answer] = []
             until = time.monotonic() + patience
-            async with open_seat(bot._replace(warm=command), game, home.sandbox, 1, watcher) as seat:
+            async with bot_sandbox(bot, level) as home, open_seat(bot, game, home.sandbox, 1, watcher) as seat:
                 for number, view in enumerate(views, 1):
                     table = (
                         number if bot.spec.lifetime == "fixture" else min(number, 2)
@@ -111,10 +139,10 @@ async def warm_mismatch(bot: BuiltBot, game: Game, level: Level) -> Problem | No
             return said
 
         views = [*game.edges.values()]
-        cold = await answers((), views, COMPARISON_TIME_S)
+        cold = await answers(unwarmed, views, COMPARISON_TIME_S)
         del views[len(cold) :]
-        warm = await answers(bot.warm, views, A_DAY)
-        if cold != warm and cold != await answers((), views, A_DAY) and [*map(type, cold)] == [*map(type, warm)]:
+        warm = await answers(bot, views, A_DAY)
+        if cold != warm and cold != await answers(unwarmed, views, A_DAY) and [*map(type, cold)] == [*map(type, warm)]:
             return None
     for view, before, now in zip(views, cold, warm, strict=True):
         if before != now:
@@ -129,7 +157,9 @@ async def warm_mismatch(bot: BuiltBot, game: Game, level: Level) -> Problem | No
 
 def _describe(answer: Answer) -> str:
     return escape_control_chars(
-        f"{answer.kind} {answer.detail}" if isinstance(answer, Fault) else f"{answer.verb} {answer.n}"
+        f"{answer.kind} {answer.detail}"
+        if isinstance(answer, Fault)
+        else f"{answer.verb} {answer.n} {answer.text}".rstrip()
     )
 
 
@@ -138,27 +168,16 @@ async def startup_problem(bot: BuiltBot, game: Game, level: Level) -> Problem | 
 
     A bot that is slow, or whose answers are illegal or unreadable, may play: the rules define what that costs.
     """
-    watcher = Monitor()
     answers: list[Answer] = []
-    lost: Problem | None = None
-    try:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(watcher.run)
-            async with (
-                bot_sandbox(bot, level) as home,
-                open_seat(bot, game, home.sandbox, 1, watcher) as seat,
-            ):
-                for number, view in enumerate(game.examples[1:3], 1):
-                    answers.append(await _ask(seat, Question(number, 1, view)))
-                    if not ended_early(answers[-1]):
-                        break
-            nursery.cancel_scope.cancel()
-    except* HostFailure as died:
-        lost = Problem(
-            "B017", bot.name, f"its sandbox cannot be created: {escape_control_chars(str(died.exceptions[0]))}"
-        )
-    if lost is not None:
-        return lost
+    async with (
+        running_monitor() as watcher,
+        bot_sandbox(bot, level) as home,
+        open_seat(bot, game, home.sandbox, 1, watcher) as seat,
+    ):
+        for number, view in enumerate(game.examples[1:3], 1):
+            answers.append(await _ask(seat, Question(number, 1, view)))
+            if not ended_early(answers[-1]):
+                break
     if not ended_early(answers[-1]):
         return None
     piece = seat.evidence[0]

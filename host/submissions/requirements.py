@@ -75,7 +75,7 @@ async def download(submission: Submission, suits: WheelTarget) -> Path:
         if not kept.exists():  # else another process has downloaded the same wheels
             raise
     finally:
-        shutil.rmtree(making, ignore_errors=True)
+        paths.remove_tree(making)
     return kept
 
 

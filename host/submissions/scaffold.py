@@ -29,6 +29,11 @@ def kebab(name: str) -> str:
     return name.replace("_", "-")
 
 
+def pascal(name: str) -> str:
+    """Return a field's name in the style of C#: YourHand."""
+    return "".join(map(str.capitalize, name.split("_")))
+
+
 ENVIRONMENT = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
     trim_blocks=True,
@@ -37,7 +42,7 @@ ENVIRONMENT = Environment(
     undefined=StrictUndefined,
     autoescape=False,  # the templates are programs, not HTML
 )
-ENVIRONMENT.filters |= {"camel": camel, "kebab": kebab}
+ENVIRONMENT.filters |= {"camel": camel, "kebab": kebab, "pascal": pascal}
 
 
 class TemplateField(NamedTuple):

@@ -1,8 +1,6 @@
 """Plays some tables between some bots outside a tournament, with a journal of their own."""
 
 import contextlib
-import hashlib
-import re
 import secrets
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -24,7 +22,7 @@ from host.tournament.stage_runner import Executor, WorkerPool, bot_metadata, run
 from host.tournament.stages import stages_to_json
 from host.tournament.stages.adhoc import Adhoc
 from host.tournament.stages.kind import Field
-from host.tournament.tournament_dir import commitment
+from host.tournament.tournament_dir import commitment, read_seed
 
 
 class Friendly(NamedTuple):
@@ -36,15 +34,8 @@ class Friendly(NamedTuple):
 
 
 def seed_from(said: str | None) -> bytes:
-    """Return a seed of 128 bits: from 32 hexadecimal digits, from a hash of any other text, or random for None.
-
-    The hexadecimal digits of the result give the same seed again.
-    """
-    if said is None:
-        return secrets.token_bytes(16)
-    if re.fullmatch("[0-9a-fA-F]{32}", said):
-        return bytes.fromhex(said)
-    return hashlib.sha256(said.encode()).digest()[:16]
+    """Return the seed that a text means; 128 random bits for None."""
+    return secrets.token_bytes(16) if said is None else read_seed(said)
 
 
 class AdhocRules(NamedTuple):
@@ -93,6 +84,7 @@ async def adhoc_session(
             )
         setup = WorkerSetup(game.name, terms.rules, tuple(bots), seed, terms.level, origin=origin(game.name))
         async with executor(setup, watch.say, workers) as hands:
+            journal.set_metadata({"workers": hands.words})
             yield AdhocSession(bots, seed, journal, hands, Fixture(game.name, terms.rules, "", "", (), 0))
 
 

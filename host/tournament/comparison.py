@@ -8,7 +8,7 @@ from host.games.engine import Game
 from host.play.records import Fixture, Job, Record
 from host.play.table_plans import table_setups
 from host.tournament.adhoc import AdhocSession
-from host.tournament.stage_runner import benched, fixture_metadata
+from host.tournament.stage_runner import fixture_metadata
 from host.tournament.stages import stages_to_json
 from host.tournament.stages.adhoc import Adhoc
 from host.tournament.stages.kind import BLOCK, blocks, contestants
@@ -94,15 +94,14 @@ async def run_comparison(
     names = [bot.name for bot in friends.bots]
     group, hands = f"duel/{contestants(names)}", friends.hands
     friends.journal.set_metadata({"stages": stages_to_json(Adhoc(name="duel", tables=most))})
-    duel, records = Comparison(), dict[str, Record]()
+    duel = Comparison()
     for first, size in batches(most):
         share = min(BLOCK, -(-size // SHARES))
         due = {fixture.path: fixture for fixture in blocks(friends.blank, group, names, first + size - 1, share, first)}
         for fixture in due.values():
-            await hands.submit(Job(fixture, benched(records)))
+            await hands.submit(Job(fixture))
         for _ in due:
             record = await hands.next_result()
-            records[record.path] = record.summary()
             fixture = due[record.path]
             friends.journal.add("duel", record, fixture_metadata(fixture))
             duel = add_result(duel, game, fixture, friends.seed, record)

@@ -5,8 +5,10 @@ from dataclasses import asdict
 from typing import Any
 
 from host.base.config_file import to_toml
+from host.play.custom_games import origin
 from host.submissions.bot_spec import UNITLESS_LIMITS, format_limit
 from host.tournament.config import Tournament
+from host.tournament.custom_stages import said_as
 
 
 def canonical(tournament: Tournament) -> dict[str, Any]:
@@ -20,10 +22,46 @@ def canonical(tournament: Tournament) -> dict[str, Any]:
         "limits": {
             key: value if key in UNITLESS_LIMITS else format_limit(value)
             for key, value in tournament.limits._asdict().items()
-        },
+        }
+        | ({"max_faults": tournament.max_faults} if tournament.max_faults else {}),
         "sandbox": {"pondering": tournament.pondering},
         "run": {"stop_early": tournament.stop_early},
     }
+
+
+def settings_of(tournament: Tournament) -> dict[str, Any]:
+    """Return all settings as a croupier.toml states them; a tournament of these settings plays the same."""
+    settings = canonical(tournament)
+    rules = {key: value for key, value in settings["rules"].items() if not isinstance(value, list)}
+    return settings | {
+        "game": origin(tournament.game).said or tournament.game,
+        "name": tournament.name,
+        "bots": list(tournament.bots),
+        "rules": rules,
+        "stage": [_as_said(stage) | _invited(tournament, stage) for stage in settings["stage"]],
+        "sandbox": {"level": tournament.level, "pondering": tournament.pondering, "warm": tournament.warm},
+        "run": {
+            "workers": tournament.workers or "auto",
+            "stop_early": tournament.stop_early,
+            "placement": tournament.placement,
+        }
+        | ({"parallel_tables": tournament.parallel_tables} if tournament.parallel_tables else {})
+        | ({"cluster": tournament.cluster} if tournament.cluster else {}),
+        "report": {"html": tournament.html},
+    }
+
+
+def _as_said(stage: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a stage with the names that a croupier.toml has for a custom kind and custom rankings."""
+    ranked = [said_as("rank_by", word) for word in stage["rank_by"]]
+    return {**stage, "kind": said_as("kind", stage["kind"]), "rank_by": ranked}
+
+
+def _invited(tournament: Tournament, stage: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the references of a stage as patterns, if some of them are not entered bots."""
+    patterns = tournament.invited.get(stage["name"])
+    own = [name for name in stage.get("references", ()) if name not in tournament.guests]
+    return {"references": [*own, *patterns]} if patterns else {}
 
 
 def _plain(value: Any) -> Any:

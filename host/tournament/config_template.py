@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from host.base.config_file import to_toml
 from host.games import GAMES
 from host.games.engine import Game
+from host.play.custom_games import origin
 from host.sandbox.levels import DEFAULT_LEVEL, EXACT_LEVEL, STRONGEST_FIRST
 from host.tournament.stages import KINDS
 
@@ -17,7 +18,7 @@ def template(game: str, with_samples: bool, names: Sequence[str]) -> str:
     known = GAMES[game]
     first, *others = (f'"{preset}"' for preset in known.presets)
     return TOP.format(
-        game=game,
+        game=origin(game).said or game,
         exact=EXACT_LEVEL,
         level=f'"{DEFAULT_LEVEL}"',
         levels=f"{', '.join(STRONGEST_FIRST[:-1])} or {STRONGEST_FIRST[-1]}",
@@ -40,6 +41,7 @@ def _stages_shown(game: Game, with_samples: bool, samples: int) -> str:
     """Return the stages of the first suitable kind. Stages that need more bots follow as comments."""
     rules = next(iter(game.presets.values()))
     suiting = [kind for kind in KINDS.values() if kind.template and kind.suits(game, rules)]
+    suiting = [kind for kind in suiting if not kind.any_game] or suiting
     tourneys, tables = ("100", "2_000") if with_samples else ("25", "100_000")
     parts = []
     for kind in suiting:
@@ -75,6 +77,7 @@ tasks     = 64                 # processes and threads
 output    = "4 KiB"            # of one answer
 state     = "1 MiB"            # of the one file that a bot may write; 0 = none
 clock     = "wall"             # "fair": waits for a processor do not count; "cpu": CPU time only; need {exact}
+# max_faults = 100             # a bot with more faults in a stage is ranked last there; default: no limit
 
 [sandbox]
 level     = {level:<18} # a minimum: {levels}; croupier never uses less
@@ -83,6 +86,7 @@ warm      = false              # true: Python bots asked by argv start from a re
 
 [run]
 workers    = "auto"            # one per core
+placement  = "auto"            # "core": a worker and its bots share one core; "free": every core
 # cluster  = "tcp://host:8786" # a Dask scheduler, whose workers play instead of this machine's
 stop_early = false             # true: a pair ends when its order is certain
 

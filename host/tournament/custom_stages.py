@@ -11,9 +11,17 @@ from host.base.config_file import Toml
 from host.base.errors import UserError
 from host.play.custom_games import CustomName, import_value
 
-STAGE = re.compile(r"""^\s*kind\s*=\s*["']([\w.]+:\w+)["']""", re.MULTILINE)
-RANKED = re.compile(r"^\s*rank_by\s*=\s*\[([^\]]*)\]", re.MULTILINE)
+STAGE = re.compile(r"""^[^\S\n]*+kind\s*=\s*["']([\w.]+:\w+)["']""", re.MULTILINE)
+RANKED = re.compile(r"^[^\S\n]*+rank_by\s*=\s*\[([^\[\]]*)\]", re.MULTILINE)
 QUOTED = re.compile(r"""["']([\w.]+:\w+)["']""")
+
+
+_said: dict[tuple[str, str], str] = {}  # `package.module:NAME` of each custom kind and ranking, by key and name
+
+
+def said_as(key: str, name: str) -> str:
+    """Return what croupier.toml says for a kind or ranking: `package.module:NAME` if it is a custom one."""
+    return _said.get((key, name), name)
 
 
 def load_kind(named: CustomName, folder: Path) -> str:
@@ -29,23 +37,25 @@ def load_kind(named: CustomName, folder: Path) -> str:
         raise named.refused(f"is called {kind.name!r}, and its config {kind.config().kind!r}", hint)
     if KINDS.setdefault(kind.name, kind) is not kind:
         raise named.refused(f"is called {kind.name} like another kind", "choose another name")
+    _said["kind", kind.name] = named.said
     return kind.name
 
 
 def load_ranking(named: CustomName, folder: Path) -> str:
     """Import and register a ranking; return its `name`. Raise UserError if it cannot be used."""
     from host.tournament.ranking import RANKINGS, Ranking
-    from host.tournament.stages.kind import OWN_RANKINGS
+    from host.tournament.stages.kind import OWN_RANKING, OWN_RANKINGS
 
     ranking = import_value(named, str(folder.absolute()))
     if not isinstance(ranking, Ranking):
         raise named.refused(f"is not a Ranking but a {type(ranking).__name__}", "see docs/adding-a-stage.md")
-    if not re.fullmatch("[a-z][a-z0-9_]{0,30}", ranking.name):
+    if not re.fullmatch(OWN_RANKING, ranking.name):
         raise named.refused(f"is called {ranking.name!r}", "use only small letters, digits and _")
     if RANKINGS.setdefault(ranking.name, ranking) is not ranking:
         raise named.refused(f"is called {ranking.name} like another ranking", "choose another name")
     if ranking.name not in OWN_RANKINGS:
         OWN_RANKINGS.append(ranking.name)
+    _said["rank_by", ranking.name] = named.said
     return ranking.name
 
 

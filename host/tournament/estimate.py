@@ -5,25 +5,36 @@ Fixtures that may be played now are listed. Later ones depend on results, so the
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
+from math import sqrt
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import NamedTuple
 
 import trio
 
+from host.base.format import thousands
 from host.games import GAMES
 from host.play.records import Fixture, Job, Record
 from host.sandbox.levels import Level
 from host.tournament.config import Tournament
+from host.tournament.disqualification import disqualified, qualified
 from host.tournament.journal import reading
+from host.tournament.lineup import Lineup
 from host.tournament.runner import Observer, choose_level, interruptible, load_checked, slow_preparation_reporter
 from host.tournament.stage_runner import Venues, WorkerPool
 from host.tournament.stages import kind_of
 from host.tournament.stages.kind import Field, StageConfig
 
-TRIAL_S = 8.0  # at most, for the whole trial
+TRIAL_S = 20.0  # at most, for the whole trial
+LONG_ROUND_S = 3.0  # a round of the trial that takes this long is the last
 TRIAL_TABLES = (1, 10, 100, 1_000)  # for each pairing: the rounds of the trial, while there is time
-MAX_PAIRINGS_ON_TRIAL = 12
+PAIRINGS_ON_TRIAL, MAX_PAIRINGS_ON_TRIAL = 12, 24  # more than the first only if some bots would be left out
+REPEATS = 5  # rounds of whole fixtures, if they are short
+STARTUP_S = 1.0  # at most, the part of a first round in which sandboxes are made and bots are started
+MARGIN = 0.15  # of an estimate: a trial is not repeated more exactly than this, even by itself
+MAX_RATIO = 6.0  # of the ends of an estimate; beyond it, the trial cannot tell how long the run will take
 
 
 class Meeting(NamedTuple):
@@ -40,20 +51,36 @@ class StageEstimate(NamedTuple):
     stage: str
     kind: str
     bots: int
-    bounds: str  # "exactly", "at least" or "at most"
+    bounds: str  # "exactly", "at least", "at most", or "skipped": too few bots reach the stage
     fixtures: int
     tables: int  # a tourney counts as many as it has rounds
     tourneys: bool
     meetings: tuple[Meeting, ...] = ()
+    about: str = ""  # what the stage promises
+
+
+class Sample(NamedTuple):
+    """The tables of one pairing in one round of the trial, and how many seconds one worker took for them."""
+
+    tables: int
+    seconds: float
+    longest: int  # tables of a whole fixture of this pairing
+
+
+class Interval(NamedTuple):
+    """The bounds of an estimate in seconds."""
+
+    low: float
+    high: float
 
 
 class Cost(NamedTuple):
-    """The measurements of a trial."""
+    """The measurements of a trial. Intervals are seconds of one worker for a table; None if the trial cannot tell."""
 
-    table: float  # mean seconds per table on one worker
+    mean: Interval | None  # the mean table of the pairings on trial
+    any: Interval | None  # a table of any pairing: of a later stage, nobody knows who will meet
     tables: int  # in the whole trial
     seconds: float  # duration of the trial
-    enough: bool  # False: not every pairing played a table in time, so `table` is a lower bound
 
 
 class Forecast(NamedTuple):
@@ -65,12 +92,20 @@ class Forecast(NamedTuple):
     workers: int
     stages: list[StageEstimate]
     cost: Cost | None
+    max_faults: int = 0  # of a bot in a stage; 0: no bot is disqualified
 
     @property
-    def seconds(self) -> float:
-        """The estimated duration of the run in seconds: all tables, times the mean of the trial."""
-        tables = sum(stage.tables for stage in self.stages)
-        return tables * self.cost.table / self.workers if self.cost else 0.0
+    def seconds(self) -> Interval | None:
+        """The bounds of the duration of the run in seconds; None if the trial cannot tell."""
+        if self.cost is None or self.cost.mean is None or self.cost.any is None:
+            return None
+        known = sum(stage.tables for stage in self.stages if stage.meetings)
+        later = sum(stage.tables for stage in self.stages) - known
+        low, high = (
+            (known * one + later * other) / self.workers
+            for one, other in zip(self.cost.mean, self.cost.any, strict=True)
+        )
+        return Interval(low, high) if high <= MAX_RATIO * low else None
 
 
 def remaining(
@@ -86,20 +121,29 @@ def remaining(
                 if facts.get(f"stage {stage.name}") == "finished":
                     orders[stage.name] = json.loads(facts[f"order {stage.name}"])
     blank = Fixture(tournament.game, tournament.rules, "", "", (), 0)
-    bots, known, stages, now = list(names), True, list[StageEstimate](), list[Fixture]()
-    for stage in tournament.stages:
+    lineup = Lineup([name for name in names if name not in tournament.guests], seed)
+    known, stages, now = True, list[StageEstimate](), list[Fixture]()
+    for number, stage in enumerate(tournament.stages):
+        bots = lineup.entrants(stage)
         kind, records = kind_of(stage), played.get(stage.name, {})
-        field = Field(bots, seed or b"", tournament.stop_early)
+        if number and len(bots) < stage.min_bots:
+            stages.append(StageEstimate(stage.name, stage.kind, len(bots), "skipped", 0, 0, tourneys=False))
+            continue
+        seeded = lineup.seeded(stage)
+        field = Field(seeded or bots, seed or b"", tournament.stop_early, tournament.max_faults)
         wave = [] if stage.name in orders else kind.due(stage, blank, field, records)
-        named = known and not (kind.drawn and seed is None)
+        named = known and seeded is not None and not (kind.drawn and seed is None)
         stages.append(
             estimate_of(stage, blank, field, records, wave)._replace(meetings=meetings(wave) if named else ())
         )
         now = now or wave
         if stage.name in orders:
-            bots = kind.left(stage, field, records) if kind.left else orders[stage.name]
+            out = disqualified(records.values(), tournament.max_faults)
+            places = orders[stage.name]
+            left = qualified(kind.left(stage, field, records) if kind.left else places, places, out)
         else:  # the advancing bots are unknown; only their number matters
-            bots, known = bots[: kind.size(stage, blank, len(bots)).left if kind.size else len(bots)], False
+            left, known = bots[: kind.size(stage, blank, len(bots)).left if kind.size else len(bots)], False
+        lineup.finish(stage, orders.get(stage.name, left), left)
     return stages, now
 
 
@@ -111,6 +155,7 @@ def estimate_of(
     none = StageEstimate(stage.name, stage.kind, len(field.bots), "exactly", 0, 0, tourneys=False)
     if not wave:
         return none
+    none = none._replace(about=kind.about(stage, blank, len(field.bots)) if kind.about else "")
     if kind.size is not None:
         size = kind.size(stage, blank, len(field.bots))
         tables = sum(next(iter(record.results.values())).tables for record in records.values())
@@ -160,36 +205,93 @@ async def forecast(
         if now:
             async with venue.executor(setup, watch.say, workers or tournament.workers) as hands:
                 count = hands.count
-                cost = await trial(now, hands)
-    return Forecast(tournament.name, tournament.game, level, count, stages, cost)
+                cost = await trial(now, hands, watch.say)
+    return Forecast(tournament.name, tournament.game, level, count, stages, cost, tournament.max_faults)
 
 
-async def trial(wave: Sequence[Fixture], hands: WorkerPool) -> Cost:
-    """Play a few tables of each pairing of a wave, then more while there is time; return the measured cost.
-
-    Only the last round of the trial counts. The first also creates the sandboxes, which happens once per fixture.
-    """
-    pairings = list({fixture.bots: fixture for fixture in wave}.values())
-    chosen = pairings[:: -(-len(pairings) // MAX_PAIRINGS_ON_TRIAL)]
+async def trial(wave: Sequence[Fixture], hands: WorkerPool, say: Callable[[str], None]) -> Cost:
+    """Play a few tables of some pairings of a wave, then more of them while there is time; return the measured cost."""
+    say(f"trial  plays some tables for at most {TRIAL_S:.0f} s")
+    chosen = pairings_on_trial(wave)
+    share = len(chosen) / len({fixture.bots for fixture in wave})
     chosen *= -(-hands.count // len(chosen))  # so that every worker is busy, as in the run
     longest = max(fixture.tables for fixture in chosen)
-    mean, tables, started = 0.0, 0, trio.current_time()
-    with trio.move_on_after(TRIAL_S):
-        for size in [*(size for size in TRIAL_TABLES if size < longest), longest]:
-            if size > TRIAL_TABLES[1] and mean * size * len(chosen) / hands.count > (
-                started + TRIAL_S - trio.current_time()
-            ):
+    samples: list[list[Sample]] = [[] for _ in chosen]
+    started = trio.current_time()
+    with trio.move_on_after(TRIAL_S) as time:
+        for nth, size in enumerate([*(size for size in TRIAL_TABLES if size < longest), *[longest] * REPEATS]):
+            began = trio.current_time()
+            size = min(size, _affordable(samples, nth, hands.count, time.deadline - began))
+            if nth and size < min(samples[0][-1].tables * 2, longest):
                 break
-            sizes = [min(size, fixture.tables) for fixture in chosen]
             for number, fixture in enumerate(chosen):
-                await hands.submit(
-                    Job(fixture._replace(path=f"trial {size}/{number}/1", first=1, tables=sizes[number]))
-                )
-            seconds = 0.0
+                path, some = f"trial {nth}/{number}/1", min(size, fixture.tables)
+                await hands.submit(Job(fixture._replace(path=path, first=1, tables=some)))
             for _ in chosen:
                 record = await hands.next_result()
-                tables += sizes[int(record.path.split("/")[1])]
-                seconds += record.seconds
-            mean = seconds / sum(sizes)
-    took = trio.current_time() - started
-    return Cost(mean or TRIAL_S * hands.count / len(chosen), tables, took, mean > 0)
+                number = int(record.path.split("/")[1])
+                whole = chosen[number].tables
+                samples[number].append(Sample(min(size, whole), record.seconds, whole))
+            played = sum(sample.tables for some in samples for sample in some)
+            say(f"trial  {trio.current_time() - started:.0f} s of at most {TRIAL_S:.0f} s, {thousands(played)} tables")
+            if nth and trio.current_time() - began > LONG_ROUND_S:
+                break
+    return cost_of(samples, share, trio.current_time() - started)
+
+
+def pairings_on_trial(wave: Sequence[Fixture]) -> list[Fixture]:
+    """Return one fixture for each of some sets of bots that meet, such that as many bots as possible are among them."""
+    left, seen = {fixture.bots: fixture for fixture in wave}, Counter[str]()
+    bots = {bot for fixture in wave for bot in fixture.bots}
+    chosen: list[Fixture] = []
+    while left and len(chosen) < MAX_PAIRINGS_ON_TRIAL and (len(chosen) < PAIRINGS_ON_TRIAL or len(seen) < len(bots)):
+        pairing = min(left, key=lambda bots: sum(seen[bot] for bot in bots) / len(bots))
+        seen.update(pairing)
+        chosen.append(left.pop(pairing))
+    return chosen
+
+
+def _affordable(samples: Sequence[Sequence[Sample]], nth: int, workers: int, seconds: float) -> int:
+    """Return how many tables of each pairing fit into the time that is left for the trial."""
+    if nth < 2:
+        return TRIAL_TABLES[nth]  # the first round says little about the second: it starts the bots
+    each = sum(some[-1].seconds / some[-1].tables for some in samples) / workers
+    return int(0.7 * seconds / each)
+
+
+def cost_of(samples: Sequence[Sequence[Sample]], share: float, seconds: float) -> Cost:
+    """Return the cost of a table from the samples of each pairing of a trial, the latest last.
+
+    `share` is the share of all pairings that were on trial. The largest samples of a pairing give its upper bound.
+    Without what a smaller one took, which includes the start of the bots, they give the lower bound.
+    """
+    tables = sum(sample.tables for some in samples for sample in some)
+    if not all(samples):
+        return Cost(None, None, tables, seconds)
+    bounds = list(map(_bounds, samples))
+    low, high = (fmean(each) for each in zip(*bounds, strict=True))
+    middles = [(one.low + one.high) / 2 for one in bounds]
+    spread = stdev(middles) if len(middles) > 1 else 0.0
+    error = 2 * spread * sqrt(max(0.0, 1 - share) / len(middles)) + 2 * fmean(map(_noise, samples)) / sqrt(len(samples))
+    mean = Interval(max(0.0, (1 - MARGIN) * low - error), (1 + MARGIN) * high + error)
+    other = Interval(min(mean.low, max(min(middles), low - spread)), max(mean.high, min(max(middles), high + spread)))
+    return Cost(mean, other, tables, seconds)
+
+
+def _bounds(samples: Sequence[Sample]) -> Interval:
+    """Return the bounds of the cost of one pairing's table."""
+    tables, longest = samples[-1].tables, samples[-1].longest
+    seconds = fmean(sample.seconds for sample in samples if sample.tables == tables)
+    before = next((sample for sample in reversed(samples) if sample.tables < tables), None)
+    if tables == longest:
+        return Interval(seconds / tables, seconds / tables)
+    if before is None:
+        return Interval(max(0.0, seconds - STARTUP_S) / tables, seconds / tables)
+    without_start = (seconds - before.seconds) / (tables - before.tables)
+    return Interval(min(max(0.0, without_start), seconds / tables), seconds / tables)
+
+
+def _noise(samples: Sequence[Sample]) -> float:
+    """Return how uncertain the mean of a pairing's largest samples is, as far as they show it."""
+    same = [sample.seconds / sample.tables for sample in samples if sample.tables == samples[-1].tables]
+    return stdev(same) / sqrt(len(same)) if len(same) > 1 else 0.0

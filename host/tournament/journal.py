@@ -50,7 +50,8 @@ BEGAN = (
     "CREATE TABLE IF NOT EXISTS began(fixture INTEGER NOT NULL REFERENCES fixture, bot TEXT NOT NULL, "
     "content BLOB NOT NULL, PRIMARY KEY (fixture, bot)) WITHOUT ROWID"
 )
-"""The state files with lifetime "stage", compressed, as each fixture found them. Older journals are read without it."""
+"""The state files with lifetime "stage", compressed, as each fixture found them, each only if it differs from the last one
+of its bot. Older journals are read without it."""
 
 pack, unpack = msgspec.msgpack.encode, msgspec.msgpack.decode
 
@@ -100,8 +101,14 @@ class Journal:
         with self._written():
             self._database.execute("DELETE FROM bot WHERE name = ?", (name,))
 
-    def add(self, stage: str, record: Record, about: Mapping[str, Any], began: States = ()) -> None:
-        """Add one complete fixture, and the state files it `began` with. If it is already there, change nothing."""
+    def add(
+        self, stage: str, record: Record, about: Mapping[str, Any], began: States = (), *, with_scores: bool = False
+    ) -> None:
+        """Add one complete fixture. If it is already there, change nothing.
+
+        `began` has the state files with which it began, without those that the last fixture of the same bot and stage
+        began with as well; `record.states` has those that it changed. `with_scores`: `records` returns the scores too.
+        """
         with self._written():
             before = bytes.fromhex(self.seal())
             row = (record.path, stage, json.dumps(about), time.time())
@@ -125,7 +132,8 @@ class Journal:
                 "INSERT OR REPLACE INTO state VALUES (?, ?, ?)",
                 [(stage, bot, content) for bot, content in record.states],
             )
-            kept = (fixture, pack(record.summary()), _compress(record.scores), record.answers)
+            summary = record.summary()._replace(scores=record.scores if with_scores else ())
+            kept = (fixture, pack(summary), _compress(record.scores), record.answers)
             self._database.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?)", (*kept, b""))
             seal = self._seal(int(fixture or 0), before)
             self._database.execute("UPDATE record SET seal = ? WHERE fixture = ?", (seal, fixture))
@@ -138,9 +146,14 @@ class Journal:
         """Return the state files with lifetime "stage" as a fixture found them; {} in a journal without this table."""
         if not self._has("began"):
             return {}
-        query = "SELECT bot, content FROM began JOIN fixture ON fixture.id = began.fixture WHERE path = ?"
+        query = (
+            "SELECT bot, content, max(began.fixture) FROM fixture AS this "
+            "JOIN fixture ON fixture.stage = this.stage AND fixture.id <= this.id "
+            "JOIN began ON began.fixture = fixture.id AND bot IN (SELECT value FROM json_each(this.about, '$.bots')) "
+            "WHERE this.path = ? GROUP BY bot"
+        )  # a fixture has a row only for a state file that differs from the bot's last one, so the latest row counts
         with reject_corrupt(self.path):
-            return {bot: zlib.decompress(content) for bot, content in self._database.execute(query, (path,))}
+            return {bot: zlib.decompress(content) for bot, content, _ in self._database.execute(query, (path,))}
 
     def seals(self) -> Iterator[Seal]:
         """Yield the seal of each fixture, in the order in which fixtures ended, and whether it is correct."""
@@ -189,23 +202,40 @@ class Journal:
         query = "SELECT path FROM fixture WHERE ?1 IS NULL OR stage = ?1 ORDER BY id"
         return [path for (path,) in self._database.execute(query, (stage,))]
 
+    def place_of(self, path: str) -> tuple[str, int] | None:
+        """Return the stage of a played fixture and its number, from 1 in the order in which fixtures ended."""
+        row = self._database.execute("SELECT stage, id FROM fixture WHERE path = ?", (path,)).fetchone()
+        return None if row is None else (row[0], row[1])
+
+    def path_of(self, number: int) -> str | None:
+        """Return the path of the fixture with this number; None if there is none."""
+        row = self._database.execute("SELECT path FROM fixture WHERE id = ?", (number,)).fetchone()
+        return None if row is None else row[0]
+
     def records(self, stage: str | None = None, since: int = 0) -> Iterator[tuple[int, Record]]:
-        """Yield the id and the record of each fixture, without its answers, scores and evidence."""
+        """Yield the id and the record of each fixture, without its answers and evidence, and in most stages its scores."""
         query = (
             "SELECT fixture.id, path, summary FROM fixture JOIN record ON fixture.id = record.fixture "
             "WHERE (?1 IS NULL OR stage = ?1) AND fixture.id > ?2 ORDER BY fixture.path"
         )
         entered = {name for (name,) in self._database.execute("SELECT name FROM bot")}
+        decode = msgspec.msgpack.Decoder(Record).decode
         for fixture, path, summary in self._database.execute(query, (stage, since)):
-            with reject_corrupt(self.path):
-                record = msgspec.msgpack.decode(summary, type=Record)
+            try:
+                record = decode(summary)
                 if record.path != path:
                     raise ValueError(f"the record of {path!r} is that of {record.path!r}")
                 if strangers := record.results.keys() - entered:
                     raise ValueError(
                         f"{record.path} was played by {min(strangers)!r}, which is not in the list of bots"
                     )
+            except (ValueError, TypeError) as damaged:  # a context manager would take longer than decoding
+                raise UserError([_refusal(self.path, f"is damaged: {damaged}")], 3) from damaged
             yield fixture, record
+
+    def stage_records(self, stage: str) -> "StageRecords":
+        """Return the records of a stage, as a mapping that follows what is added to the journal."""
+        return StageRecords(self, self._database, stage)
 
     def full_record(self, path: str) -> tuple[Record, dict[str, Any]] | None:
         """Return the complete record of a fixture, and its description; None if it has not been played."""
@@ -267,6 +297,32 @@ class Journal:
                 yield
         except sqlite3.OperationalError as failed:
             raise UserError([_unwritable(self.path, str(failed))], 6) from failed
+
+
+class StageRecords(Mapping[str, Record]):
+    """The records of a stage by path, without answers, scores and evidence. Each is read from the journal when it is used."""
+
+    def __init__(self, journal: Journal, database: sqlite3.Connection, stage: str) -> None:
+        self._journal, self._database, self._stage = journal, database, stage
+
+    def __getitem__(self, path: str) -> Record:
+        query = "SELECT summary FROM fixture JOIN record ON fixture.id = record.fixture WHERE path = ? AND stage = ?"
+        row = self._database.execute(query, (path, self._stage)).fetchone()
+        if row is None:
+            raise KeyError(path)
+        with reject_corrupt(self._journal.path):
+            return msgspec.msgpack.decode(row[0], type=Record)
+
+    def __contains__(self, path: object) -> bool:
+        query = "SELECT 1 FROM fixture WHERE path = ? AND stage = ?"
+        return self._database.execute(query, (path, self._stage)).fetchone() is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._journal.paths(self._stage))
+
+    def __len__(self) -> int:
+        (count,) = self._database.execute("SELECT count(*) FROM fixture WHERE stage = ?", (self._stage,)).fetchone()
+        return int(count)
 
 
 @contextlib.contextmanager
@@ -359,6 +415,8 @@ def reading(path: Path) -> Iterator[Journal]:
     if not path.exists() or not path.stat().st_size:
         problem = Problem("R006", str(path), "nothing has been played here yet", hint="croupier run")
         raise UserError([problem], 3)
+    with path.open("rb"):  # SQLite does not tell why it cannot open a file; the system does
+        pass
     _checked(path)
     with _connected(path) as database:
         yield Journal(database, path)

@@ -1,8 +1,7 @@
 """Pairs bots: pure functions from what has been played to what is played next."""
 
-from collections.abc import Callable, Sequence
-from itertools import combinations
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from math import comb
 
 Pair = tuple[str, str]
 Tie = tuple[str | None, str | None]
@@ -12,9 +11,24 @@ Tie = tuple[str | None, str | None]
 # Pairs: the Simple Pazaak league.
 
 
-def round_robin(bots: Sequence[str]) -> list[Pair]:
-    """Return every pair once, in the order of the list."""
-    return list(combinations(bots, 2))
+def round_robin(bots: Sequence[str]) -> Iterator[Pair]:
+    """Yield every pair once, in rounds in which each bot plays once, so that early standings know all bots equally well.
+
+    The circle method: the first place stays, the others move on by one place from round to round. The earlier bot of the
+    list comes first in a pair.
+    """
+    places = [*range(len(bots)), *(None,) * (len(bots) % 2)]
+    half = len(places) // 2
+    for _ in places[1:]:
+        for one, other in zip(places[:half], reversed(places[half:]), strict=True):
+            if one is not None and other is not None:
+                yield bots[min(one, other)], bots[max(one, other)]
+        places.insert(1, places.pop())
+
+
+def pair_count(bots: int) -> int:
+    """Return the number of pairs in a round robin."""
+    return comb(bots, 2)
 
 
 # The knockout of Pazaak: matches of sets, and a full placement bracket.
@@ -41,9 +55,15 @@ def match_winner(set_winners: Sequence[str | None], first_to: int) -> str | None
 
 
 def padded(ranked: Sequence[str]) -> list[str | None]:
-    """Return the places of a bracket, filled with byes at the end up to a power of two."""
+    """Return the places of a bracket, filled with byes at the end up to a power of two (PZ-CUPSEED)."""
     size = 1 << max(len(ranked) - 1, 0).bit_length()
     return [*ranked, *(None,) * (size - len(ranked))]
+
+
+def best_with_byes(ranked: Sequence[str]) -> list[str | None]:
+    """Return the places of a bracket of a power of two, in which the first of the ranked bots have the byes."""
+    size = len(padded(ranked))
+    return [*ranked[: size // 2], *(None,) * (size - len(ranked)), *ranked[size // 2 :]]
 
 
 def ties(group: Sequence[str | None]) -> list[Tie]:
@@ -52,47 +72,19 @@ def ties(group: Sequence[str | None]) -> list[Tie]:
     return list(zip(group[:half], group[half:], strict=True))
 
 
-class Cup(NamedTuple):
-    """The state of a knockout: the matches due, and all places; None is a place that is still open."""
-
-    due: list[Pair]
-    places: list[str | None]
+def open_ties(group: Sequence[str | None]) -> list[Pair]:
+    """Return the ties of a group that must be played: those without a bye."""
+    return [(one, two) for one, two in ties(group) if one is not None and two is not None]
 
 
-def knockout(ranked: Sequence[str], winner: Callable[[Pair], str | None]) -> Cup:
-    """Return what a full placement bracket plays next. `winner` returns the winner of a match, None if it is open.
-
-    Winners meet winners and losers meet losers until every place is decided; a bye always loses.
-    """
-    state = placement(padded(ranked), winner)
-    return Cup(state.due, state.places[: len(ranked)])
-
-
-def tie_count(bots: int) -> int:
-    """Return the number of ties in a full placement bracket of this many bots, without byes."""
-
-    def count(bots: int, size: int) -> int:
-        half = size // 2
-        ties = max(bots - half, 0)
-        return ties + count(bots - ties, half) + count(ties, half) if bots > 1 else 0
-
-    return count(bots, len(padded([""] * bots)))
-
-
-def placement(group: Sequence[str | None], winner: Callable[[Pair], str | None]) -> Cup:
-    """Return the matches due in a group that plays for its places, and the places decided so far."""
-    if len(group) == 1:
-        return Cup([], list(group))
-    due: list[Pair] = []
+def halves(
+    group: Sequence[str | None], winner: Callable[[Pair], str | None]
+) -> tuple[list[str | None], list[str | None]]:
+    """Return the winners and the losers of a group; a bye always loses. `winner` returns the winner of a tie."""
     winners: list[str | None] = []
     losers: list[str | None] = []
     for one, two in ties(group):
         first = one if two is None else two if one is None else winner((one, two))
-        if one is not None and two is not None and first is None:
-            due.append((one, two))
         winners.append(first)
         losers.append(two if first == one else one)
-    if due:
-        return Cup(due, [None] * len(group))
-    above, below = placement(winners, winner), placement(losers, winner)
-    return Cup(above.due + below.due, above.places + below.places)
+    return winners, losers

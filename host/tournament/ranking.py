@@ -6,7 +6,11 @@
               bootstrapped over whole tourneys, or over tables if the records have their scores, otherwise over fixtures
     advances  the share of games in which a bot was among the bots of its group that advance
     score     the mean score per table, without an interval: it breaks ties if nothing else is named
-    elo       strength in Elo points above the mean of the field, from tables of two (Bradley and Terry)
+    wins      the number of tables won; Wilson's interval
+    points    the mean score per table, with the interval of chips
+    sets      the points of a Swiss system: a won set or a bye is 1, a drawn set ½
+    buchholz  the sum of the sets of a bot's opponents; for a bye, its own sets count
+    elo       strength in Elo points above the mean of the field, from the orders in which bots ended (strength.py)
 
 Tables that share a deal (`mirror`) are not independent. They are joined into one unit, or the variance of their wins is
 computed from the squares in the records.
@@ -17,18 +21,18 @@ because it has played more tables so far. When all bots have played the same num
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
+from itertools import groupby
 from math import inf
 from typing import Any, NamedTuple
 
 from host.base.format import thousands
 from host.play.records import Record, Result
 from host.tournament.stages import kind_of
-from host.tournament.stages.kind import Kind, StageConfig
+from host.tournament.stages.kind import Kind, PairedRound, StageConfig
 from host.tournament.statistics import (
     Interval,
     Won,
-    bradley_terry,
     mean_interval,
     ratio_units,
     spread,
@@ -36,6 +40,7 @@ from host.tournament.statistics import (
     sure_by_wins,
     wilson,
 )
+from host.tournament.strength import Order, Ratings, ratings
 
 UNKNOWN = "–"
 
@@ -76,7 +81,8 @@ class Estimate(NamedTuple):
         return inf if self.low is not None else -inf
 
 
-class Results(NamedTuple):
+@dataclass(frozen=True)
+class Results:
     """The input of a ranking: the records as their stage counts them, in the order of their paths."""
 
     stage: StageConfig
@@ -85,7 +91,24 @@ class Results(NamedTuple):
 
     def of(self, bot: str) -> list[Result]:
         """Return the result of a bot in each of its fixtures."""
-        return [record.results[bot] for record in self.records if bot in record.results]
+        return [record.results[bot] for record in self.records_of(bot)]
+
+    def records_of(self, bot: str) -> Sequence[Record]:
+        """Return the records of a bot's fixtures."""
+        return self._by_bot.get(bot, ())
+
+    @cached_property
+    def _by_bot(self) -> Mapping[str, Sequence[Record]]:
+        found: dict[str, list[Record]] = {}
+        for record in self.records:
+            for bot in record.results:
+                found.setdefault(bot, []).append(record)
+        return found
+
+    @cached_property
+    def strengths(self) -> Ratings:
+        """The strengths of all bots in Elo, for the values and for the comparisons."""
+        return ratings(orders(self))
 
 
 @dataclass(frozen=True)
@@ -104,6 +127,7 @@ class Ranking:
     unit: str = ""  # the words after a value in a sentence
     phrase: str = "with {} by {title}"  # the words of a sentence about the value of the first bot
     lead: str = ""  # another ranking, whose value a sentence prints instead
+    wins: bool = False  # whether values count tables won, so that a game without winners has none
     in_row: bool = False  # whether the values are in a row's wins, rate or score; otherwise they have their own keys
 
     def decimals_of(self, estimates: Sequence[Estimate]) -> int:
@@ -142,12 +166,26 @@ def _rates(results: Results) -> dict[str, Estimate]:
     found = {}
     for bot in results.bots:
         tables, wins = (sum(getattr(result, key) for result in results.of(bot)) for key in ("tables", "wins"))
-        found[bot] = Estimate(wins / tables, *_rate_interval(results.stage, results.records, bot))
+        # A single game does not show how much luck there is.
+        interval = _rate_interval(results.stage, results.records_of(bot), bot) if tables > 1 else ()
+        found[bot] = Estimate(wins / tables, *interval)
     return found
 
 
 def _sums(results: Results) -> dict[str, Estimate]:
     return {bot: Estimate(sum(result.score for result in results.of(bot))) for bot in results.bots}
+
+
+def _wins(results: Results) -> dict[str, Estimate]:
+    """Return the number of tables that each bot won."""
+    tables = {bot: sum(result.tables for result in results.of(bot)) for bot in results.bots}
+    return {bot: _times(rate, tables[bot]) for bot, rate in _rates(results).items()}
+
+
+def _times(rate: Estimate, tables: int) -> Estimate:
+    """Return a share of tables as a number of tables."""
+    value, low, high = (None if share is None else share * tables for share in rate)
+    return Estimate(value, low, high)
 
 
 def _means(results: Results) -> dict[str, Estimate]:
@@ -161,58 +199,117 @@ def _means(results: Results) -> dict[str, Estimate]:
 def _chips(results: Results) -> dict[str, Estimate]:
     found = {}
     for bot in results.bots:
-        units = list(_units(results.stage, results.records, bot).values())
+        units = list(_units(results.stage, results.records_of(bot), bot).values())
         found[bot] = Estimate(sum(units) / len(units), *(mean_interval(units) or ()))
     return found
 
 
 def _elo(results: Results) -> dict[str, Estimate]:
-    """Return the Elo of each bot; only a bound for a bot that won, or lost, all its tables."""
-    won = _won_against(results)
-    ratings = bradley_terry(won)
-    found = {}
-    for bot, (points, error) in ratings.elo.items():
-        best = not any(times for (_, loser), times in won.items() if loser == bot)
-        worst = not any(times for (winner, _), times in won.items() if winner == bot)
+    """Return the Elo of each bot; only a bound for a bot that was first, or last, at all its tables."""
+    rated, found = results.strengths, {}
+    for bot, (points, error) in rated.elo.items():
+        best, worst = bot in rated.best, bot in rated.worst
         low, high = None if worst else points - error, None if best else points + error
         found[bot] = Estimate(None if best or worst else points, low, high)
     return found
 
 
 def _compare_elo(results: Results) -> Sure:
-    return bradley_terry(_won_against(results)).sure_ahead
+    return results.strengths.sure_ahead
 
 
-def _won_against(results: Results) -> dict[tuple[str, str], float]:
-    """Return how many tables each bot won against each other bot; a draw is half a win for both.
+def _sets(results: Results) -> dict[str, Estimate]:
+    """Return the points of each bot over all rounds."""
+    return {bot: Estimate(points) for bot, points in _set_points(_rounds(results)).items() if bot in results.bots}
 
-    Tables that share deals are weighted by their information: each counts as 1 / spread independent tables.
+
+def _buchholz(results: Results) -> dict[str, Estimate]:
+    """Return the sum of the points of each bot's opponents; a bye counts as an opponent with the bot's own points."""
+    points, sums = _set_points(_rounds(results)), dict.fromkeys(results.bots, 0.0)
+    for number in _rounds(results):
+        met = [pair for each in number.sets for pair in (each.bots, each.bots[::-1])]
+        for bot, other in [*met, *([(number.bye, number.bye)] if number.bye else [])]:
+            if bot in sums:
+                sums[bot] += points[other]
+    return {bot: Estimate(value) for bot, value in sums.items()}
+
+
+def _rounds(results: Results) -> Sequence[PairedRound]:
+    rounds = kind_of(results.stage).rounds
+    return rounds(results.records) if rounds else ()
+
+
+def _set_points(rounds: Sequence[PairedRound]) -> dict[str, float]:
+    found = dict[str, float]()
+    for number in rounds:
+        for each in number.sets:
+            for bot, points in zip(each.bots, each.points, strict=True):
+                found[bot] = found.get(bot, 0.0) + points
+        if number.bye:
+            found[number.bye] = found.get(number.bye, 0.0) + 1
+    return found
+
+
+def orders(results: Results) -> dict[Order, float]:
+    """Return how often the bots of a table ended in each order.
+
+    With two bots the wins decide. Tables that share deals are weighted by their information: each counts as 1 / spread
+    independent tables. With more bots the scores decide: at each table if the records have them, otherwise in each
+    fixture, for example a whole tourney.
     """
+    found = dict[Order, float]()
+    for (one, other), (ours, theirs) in _pairs(results).items():
+        drawn = ours.tables - ours.wins - theirs.wins
+        found[(one,), (other,)] = ours.wins / ours.spread
+        found[(other,), (one,)] = theirs.wins / ours.spread
+        found[((one, other),)] = drawn / ours.spread
+    kind = kind_of(results.stage)
+    for record in results.records:
+        playing = [bot for bot, result in record.results.items() if result.tables]
+        if len(playing) < 3:
+            continue
+        if record.scores and kind.unit == "table":
+            tables = [*zip(*(_scores(record, bot) for bot in playing), strict=True)]
+        else:
+            tables = [tuple(_worth(kind, record.results[bot]) for bot in playing)]
+        for scores in tables:
+            order = _by_score(dict(zip(playing, scores, strict=True)))
+            found[order] = found.get(order, 0.0) + 1
+    return found
+
+
+def _by_score(scores: Mapping[str, float]) -> Order:
+    """Return bots in the order of their scores; bots with equal scores are equal."""
+    best_first = sorted(scores, key=lambda bot: (-scores[bot], bot))
+    return tuple(tuple(equal) for _, equal in groupby(best_first, key=scores.__getitem__))
+
+
+def _pairs(results: Results) -> dict[tuple[str, str], tuple[Won, Won]]:
+    """Return the wins of every two bots against each other at tables of two."""
     met: dict[tuple[str, str], list[tuple[Result, Result]]] = {}
     for record in results.records:
         if len(record.results) == 2:
             one, other = sorted(record.results)
             met.setdefault((one, other), []).append((record.results[one], record.results[other]))
-    won = {}
-    for (one, other), pairs in met.items():
-        ours, theirs = won_in([mine for mine, _ in pairs], 2), won_in([its for _, its in pairs], 2)
-        drawn = (ours.tables - ours.wins - theirs.wins) / 2
-        won[one, other], won[other, one] = (ours.wins + drawn) / ours.spread, (theirs.wins + drawn) / ours.spread
-    return won
+    return {
+        pair: (won_in([mine for mine, _ in both], 2), won_in([its for _, its in both], 2)) for pair, both in met.items()
+    }
 
 
 def _compare_wins(results: Results) -> Sure:
     """Compare two bots by their wins: against each other, and against other bots."""
-    meetings = {bot: _meetings(results.records, bot) for bot in results.bots}
+    meetings = {bot: _meetings(results.records_of(bot), bot) for bot in results.bots}
     return cache(lambda one, other: sure_by_wins(meetings[one], meetings[other]))
 
 
 def _compare_shares(results: Results) -> Sure:
-    return _compare_units(results, {bot: _advances(results.records, bot, results.stage.mirror) for bot in results.bots})
+    return _compare_units(
+        results, {bot: _advances(results.records_of(bot), bot, results.stage.mirror) for bot in results.bots}
+    )
 
 
 def _compare_scores(results: Results) -> Sure:
-    return _compare_units(results, {bot: _units(results.stage, results.records, bot) for bot in results.bots})
+    return _compare_units(results, {bot: _units(results.stage, results.records_of(bot), bot) for bot in results.bots})
 
 
 def _compare_units(results: Results, units: Mapping[str, Units]) -> Sure:
@@ -328,8 +425,9 @@ def _meetings(records: Sequence[Record], bot: str) -> dict[frozenset[str], Won]:
 
 def won_in(results: Sequence[Result], seats: int) -> Won:
     """Return the wins of a bot in fixtures with the same bots; `seats` is their number."""
-    tables, wins = sum(result.tables for result in results), sum(result.wins for result in results)
-    squares = sum(result.squares for result in results)
+    tables, squares, wins = 0, 0, sum(result.wins for result in results)
+    for result in results:
+        tables, squares = tables + result.tables, squares + result.squares
     return Won(tables, wins, spread(tables, wins, squares, seats) if squares else 1.0)
 
 
@@ -343,6 +441,7 @@ RANKINGS: dict[str, Ranking] = {
         counted="games won",
         unit="won",
         phrase="with {} of its games won",
+        wins=True,
         in_row=True,
     ),
     "hands": Ranking(
@@ -389,6 +488,37 @@ RANKINGS: dict[str, Ranking] = {
         phrase="with {} points a table",
         in_row=True,
     ),
+    "wins": Ranking(
+        name="wins",
+        title="wins",
+        estimates=_wins,
+        compare=_compare_wins,
+        decimals=0,
+        unit="won",
+        phrase="with {} games won",
+        wins=True,
+    ),
+    "points": Ranking(
+        name="points",
+        title="points",
+        estimates=_chips,
+        compare=_compare_scores,
+        decimals=2,
+        unit="points a table",
+        phrase="with {} points a table",
+        points=True,
+    ),
+    "sets": Ranking(
+        name="sets",
+        title="sets",
+        estimates=_sets,
+        compare=_compare_elo,
+        decimals=1,
+        unit="sets",
+        phrase="with {} sets won",
+        wins=True,
+    ),
+    "buchholz": Ranking(name="buchholz", title="Buchholz", estimates=_buchholz, decimals=1),
     "elo": Ranking(
         name="elo",
         title="Elo",

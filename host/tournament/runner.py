@@ -5,7 +5,7 @@ import os
 import signal
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -15,16 +15,21 @@ import trio
 from host import __version__
 from host.base import paths
 from host.base.errors import Problem, UserError
+from host.base.format import day
 from host.games import GAMES
 from host.play.records import Fixture, WorkerSetup
+from host.sandbox.detect import require_clock, require_level
 from host.sandbox.levels import UNPROTECTED, Level
 from host.submissions.bot_spec import BuiltBot, Submission
 from host.tournament import config as cups
 from host.tournament.bot_logs import Logs
 from host.tournament.config_diff import canonical, difference
+from host.tournament.disqualification import disqualified, excess, rule
 from host.tournament.journal import Journal, in_use, lock_holder, reading, writing
+from host.tournament.late_bots import LateBots
+from host.tournament.lineup import Lineup
 from host.tournament.stage_runner import Backend, Progress, Venues, WorkerPool, bot_metadata, run_stage
-from host.tournament.stages import stages_to_json
+from host.tournament.stages import references_of, stages_to_json
 from host.tournament.stages.kind import Field
 from host.tournament.standings import outcome
 from host.tournament.tournament_dir import Folder, commitment
@@ -32,6 +37,7 @@ from host.tournament.tournament_dir import Folder, commitment
 NO_SANDBOX = (
     "WARNING  no sandbox: every bot can read, change and send everything that you can; this is recorded in the results"
 )
+BEGIN_AGAIN = "restore it to continue, or start again with  croupier run --fresh"
 WONDER = 1.0  # seconds; a preparation that takes longer is reported
 
 
@@ -48,10 +54,11 @@ class Observer(Protocol):
 
 
 class LoggingObserver(NamedTuple):
-    """Passes everything to another observer, and logs the stderr output of the bots."""
+    """Passes everything to another observer, logs the stderr output of the bots, and warns about bots that are late."""
 
     watch: Observer
     logs: Logs
+    late: LateBots
 
     def say(self, text: str) -> None:
         """Show one line."""
@@ -61,6 +68,9 @@ class LoggingObserver(NamedTuple):
         """Show how far a stage is."""
         if progress.record is not None:
             self.logs.heard(progress.record)
+            self.late.add(progress.stage, progress.record)
+            for sentence in self.late.new_warnings():
+                self.say(f"WARNING  {sentence}")
         self.watch.progress(progress)
 
 
@@ -107,13 +117,16 @@ async def run_tournament(
             logs.built(bots)
             setup = tournament.setup(bots, seed, level)
             async with venue.executor(setup, watch.say, workers or tournament.workers) as hands:
+                journal.set_metadata({"workers": hands.words})
                 watch.say(
                     f"{tournament.name} · {tournament.game} · {len(bots)} bots · level {level} · {hands.words} · "
                     f"seed sha256 {commitment(seed)[:16]}…"
                 )
+                if tournament.max_faults:
+                    watch.say(rule(tournament.max_faults))
                 if until is not None:
                     stop.scope.deadline = trio.current_time() + until
-                await play_stages(tournament, last, setup, journal, hands, LoggingObserver(watch, logs))
+                await play_stages(tournament, last, setup, journal, hands, LoggingObserver(watch, logs, LateBots()))
             finished = last is None or last == tournament.stages[-1].name
             journal.set_metadata({"state": "finished" if finished else "interrupted"})
         if finished:
@@ -132,15 +145,22 @@ class Loaded(NamedTuple):
 
 def load_checked(place: Path, say: Callable[[str], None], *, last: str | None = None) -> Loaded:
     """Load and check the tournament of a folder. Raise UserError for any problem that prevents the run."""
-    tournament = cups.load(place)
-    folder = Folder(place if place.is_dir() else place.parent)
+    loaded = load_playable(place, say)
+    tournament, folder, _ = loaded
     names = [stage.name for stage in tournament.stages]
     if last is not None and last not in names:
         raise UserError([Problem("C017", str(place), f'has no stage "{last}"', hint=f"stages: {', '.join(names)}")], 2)
-    for warning in tournament.warnings:
-        say("WARNING  " + str(warning).removeprefix("error"))
     if holds := lock_holder(folder.journal):
         raise UserError([in_use(folder.run, holds)], 5)
+    return loaded
+
+
+def load_playable(place: Path, say: Callable[[str], None]) -> Loaded:
+    """Load the tournament of a folder. Raise UserError if its config, its bots or its seed prevent any run."""
+    tournament = cups.load(place)
+    folder = Folder(place if place.is_dir() else place.parent)
+    for warning in tournament.warnings:
+        say("WARNING  " + str(warning).removeprefix("error"))
     submissions = tournament.submissions(folder.path)
     if not submissions:
         message, hint = (
@@ -148,13 +168,62 @@ def load_checked(place: Path, say: Callable[[str], None], *, last: str | None = 
             "croupier add FILE, or the name of a sample bot",
         )
         raise UserError([Problem("C004", str(tournament.path), message, hint=hint)], 3)
-    if few := [
-        problem
-        for stage in tournament.stages
-        if (problem := cups.not_enough_bots(stage, [s.name for s in submissions], {}))
-    ]:
-        raise UserError([problem._replace(where=str(tournament.path)) for problem in few], 3)
+    entered = [submission.name for submission in submissions if submission.name not in tournament.guests]
+    if few := cups.not_enough_bots(tournament.stages[0], entered, {}):
+        raise UserError([few._replace(where=str(tournament.path))], 3)
+    _refuse_learning_references(tournament, submissions)
+    _refuse_other_seed(tournament, folder)
+    for skipped in cups.skipped_stages(tournament, len(entered)):
+        say(f"WARNING  {skipped}")
     return Loaded(tournament, folder, submissions)
+
+
+def check_playable(place: Path, say: Callable[[str], None]) -> Loaded:
+    """Load and check a tournament as `load_playable` does, and check its machine and what has been played of it.
+
+    Raise UserError for whatever a run would refuse before it builds a bot.
+    """
+    loaded = load_playable(place, say)
+    tournament, folder, _ = loaded
+    if not tournament.cluster:
+        wanted = tournament.level
+        require_clock(tournament.limits.clock, require_level(wanted) if wanted.traits.isolates else wanted)
+    if folder.journal.exists() and folder.journal.stat().st_size:
+        with reading(folder.journal) as journal:
+            if problem := changed_config(journal, tournament):
+                raise UserError([problem], 3)
+    return loaded
+
+
+def changed_config(journal: Journal, tournament: cups.Tournament) -> Problem | None:
+    """Return the problem of a config that differs from the one with which the run began; None if nothing is played."""
+    facts = journal.metadata()
+    if "config" not in facts or not journal.paths():
+        return None
+    changed = difference(json.loads(facts["config"]), canonical(tournament))
+    message = f"changed since this run began ({changed})"
+    return Problem("R001", str(tournament.path), message, hint=BEGIN_AGAIN) if changed else None
+
+
+def _refuse_learning_references(tournament: cups.Tournament, submissions: Sequence[Submission]) -> None:
+    """Raise UserError if a reference keeps a state file in a stage: what a bot achieves would depend on the bots before."""
+    references = {name for stage in tournament.stages for name in references_of(stage)}
+    problems = [
+        Problem("C013", submission.manifest, message, hint='state_lifetime = "fixture", or another reference')
+        for submission in submissions
+        if submission.name in references and submission.spec.state_lifetime == "stage"
+        for message in [f"{submission.name} is a reference and keeps its state file from one bot to the next"]
+    ]
+    if problems:
+        raise UserError(problems, 3)
+
+
+def _refuse_other_seed(tournament: cups.Tournament, folder: Folder) -> None:
+    """Raise UserError if the config has a seed of its own, and another seed has been committed to."""
+    if tournament.seed != "random" and (promised := folder.committed()):
+        message = f'seed = "{tournament.seed}" is not the seed that was committed to on {day(promised.at)}'
+        hint = 'seed = "random" plays with the committed seed, which is in run/seed'
+        raise UserError([Problem("R010", str(tournament.path), message, hint=hint)], 3)
 
 
 async def choose_level(
@@ -198,15 +267,26 @@ async def play_stages(
 ) -> None:
     """Play what is left of the stages, up to stage `last`. Each stage gets its bots in the order of the previous one."""
     blank = Fixture(tournament.game, tournament.rules, "", "", (), 0)
-    order = [bot.name for bot in setup.bots]
-    for stage in tournament.stages:
+    lineup = Lineup([bot.name for bot in setup.bots if bot.name not in tournament.guests], setup.seed)
+    for number, stage in enumerate(tournament.stages):
+        order = lineup.seeded(stage) or []
+        if number and len(order) < stage.min_bots:
+            journal.set_metadata({f"stage {stage.name}": "skipped", f"field {stage.name}": json.dumps(order)})
+            watch.say(f"WARNING  {cups.SkippedStage(stage, len(order))}")
+            if stage.name == last:
+                return
+            continue
         journal.set_metadata({f"stage {stage.name}": "running", f"field {stage.name}": json.dumps(order)})
-        field, before = Field(order, setup.seed, tournament.stop_early), journal.seal(stage.name)
+        field = Field(order, setup.seed, tournament.stop_early, tournament.max_faults)
+        before = journal.seal(stage.name)
         records = await run_stage(stage, blank, field, journal, hands, watch.progress)
-        places, order = outcome(stage, field, records, journal.bots())
+        places, left = outcome(stage, field, records, journal.bots())
+        lineup.finish(stage, places, left)
         journal.set_metadata({f"stage {stage.name}": "finished", f"order {stage.name}": json.dumps(places)})
         if (seal := journal.seal(stage.name)) != before:
             watch.say(f"{stage.name} is over; publish its seal: {seal}")
+            for bot, faults in disqualified(records.values(), tournament.max_faults).items():
+                watch.say(f"WARNING  {bot} is disqualified in {stage.name}: {excess(faults, tournament.max_faults)}")
         if stage.name == last:
             return
 
@@ -296,10 +376,8 @@ def check_unchanged(journal: Journal, tournament: cups.Tournament, bots: list[Bu
     if "config" not in facts or not journal.paths():
         return
     where = str(tournament.path)
-    anew = "restore it to continue, or start again with  croupier run --fresh"
-    problems = []
-    if changed := difference(json.loads(facts["config"]), canonical(tournament)):
-        problems.append(Problem("R001", where, f"changed since this run began ({changed})", hint=anew))
+    changed = changed_config(journal, tournament)
+    problems = [changed] if changed else []
     now = {bot.name: bot.sha256 for bot in bots}
     for name in before.keys() & now.keys():
         if before[name]["sha256"] != now[name]:
@@ -316,11 +394,11 @@ def check_unchanged(journal: Journal, tournament: cups.Tournament, bots: list[Bu
             f"{', '.join(names)} {verb}" for names, verb in ((came, "added"), (left, "removed")) if names
         )
         problems.append(
-            Problem("R004", where, f"the list of bots has changed since this run began: {message}", hint=anew)
+            Problem("R004", where, f"the list of bots has changed since this run began: {message}", hint=BEGIN_AGAIN)
         )
     if facts["level"] != level:
         message = f"this run began at level {facts['level']}, but the level is now {level}"
-        problems.append(Problem("R007", where, message, hint=anew))
+        problems.append(Problem("R007", where, message, hint=BEGIN_AGAIN))
     if problems:
         raise UserError(problems, 3)
 
@@ -336,6 +414,7 @@ def record_run(journal: Journal, tournament: cups.Tournament, bots: list[BuiltBo
             "seed_sha256": commitment(seed),
             "config": json.dumps(canonical(tournament)),
             "stages": stages_to_json(*tournament.stages),
+            "guests": json.dumps(sorted(tournament.guests)),
             "parallel_tables": str(tournament.parallel_tables),
             "version": __version__,
             "machine": paths.describe_machine(),

@@ -18,9 +18,8 @@ from typing import NamedTuple
 
 from host.games.engine import Scores
 from host.play.custom_games import game_by_name
-from host.play.match import TableSetup
 from host.play.records import Fixture
-from host.play.table_plans import table_setups
+from host.play.table_plans import TableSetup, table_setups
 from host.tournament.journal import Journal, decompress_scores
 from host.tournament.ranking import Units
 from host.tournament.stage_runner import fixture_of

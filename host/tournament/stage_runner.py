@@ -1,8 +1,9 @@
 """Plays a stage: asks its kind which fixtures are due, sends them to workers, and writes the records to the journal."""
 
-from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from heapq import heappop, heappush
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -15,10 +16,18 @@ from host.sandbox.limits import Limits
 from host.submissions.bot_spec import BuiltBot, Submission
 from host.tournament.journal import Journal
 from host.tournament.stages import kind_of
+from host.tournament.stages.agenda import Agenda, Due, Records
 from host.tournament.stages.kind import Field, StageConfig
 
-BENCHED_FOR_GOOD = 3
-"""A bot that was benched in this many fixtures of a stage is benched for the rest of the stage."""
+MAX_SCORED_TABLES = 100
+"""Most tables of a fixture whose scores are in the records that rankings read; of more tables, they read the sums."""
+
+
+class AllMeet(NamedTuple):
+    """A stage in which every two bots meet, and its bots."""
+
+    stage: StageConfig
+    bots: Sequence[str]
 
 
 class Progress(NamedTuple):
@@ -29,6 +38,7 @@ class Progress(NamedTuple):
     known: int  # fixtures played and due
     record: Record | None
     more: bool = False  # whether more fixtures may follow: in a knockout each set decides what comes next
+    all_meet: AllMeet | None = None  # None: not every two bots of the stage meet
 
 
 class WorkerPool(Protocol):
@@ -38,7 +48,12 @@ class WorkerPool(Protocol):
     count: int
 
     async def submit(self, job: Job) -> None:
-        """Send one fixture to a worker; wait while all workers are busy."""
+        """Queue one fixture; wait while as many are queued as workers play at once."""
+        ...
+
+    @property
+    def has_result(self) -> bool:
+        """Whether a fixture has ended, so that `next_result` returns at once."""
         ...
 
     async def next_result(self) -> Record:
@@ -82,61 +97,99 @@ Venues = Callable[[str, Callable[[str], None]], AbstractAsyncContextManager[Back
 Watch = Callable[[Progress], None]
 
 
-def benched(records: Mapping[str, Record]) -> tuple[str, ...]:
-    """Return the bots that are benched for the rest of a stage."""
-    times = Counter(bot for record in records.values() for bot in record.benched)
-    return tuple(sorted(bot for bot, count in times.items() if count >= BENCHED_FOR_GOOD))
-
-
 async def run_stage(
     stage: StageConfig, blank: Fixture, field: Field, journal: Journal, hands: WorkerPool, watch: Watch
-) -> dict[str, Record]:
+) -> Records:
     """Play due fixtures until none is left; return the records of the stage by path.
 
     `blank` is a fixture with the game and rules of the tournament. To resume a stage, call this function again.
     """
-    kind = kind_of(stage)
-    records = {record.path: record for _, record in journal.records(stage.name)}
+    kind, records = kind_of(stage), journal.stage_records(stage.name)
+    agenda = Agenda(kind.schedule(stage, blank, field, records), records)
     lasting = {bot for bot, said in journal.bots().items() if said.get("state_lifetime") == "stage"}
-    states = journal.states(stage.name)
-    given: dict[str, Job] = {}
-    known = 0
+    turns, states = Turns(agenda, lasting), journal.states(stage.name)
+    stored: dict[str, bytes] = {}  # the last state files that were stored as those with which a fixture began
+    playing: dict[str, Job] = {}
+    done, known = len(records), 0
 
     def tell(record: Record | None) -> None:
         nonlocal known
-        if known != (known := len(records) + len(open_fixtures)):
+        if known != (known := max(agenda.known, done)):
             journal.set_metadata({f"known {stage.name}": str(known)})
-        watch(Progress(stage.name, len(records), known, record, kind.places is not None))
+        all_meet = AllMeet(stage, field.bots) if kind.all_meet else None
+        watch(Progress(stage.name, done, known, record, kind.places is not None, all_meet))
 
-    open_fixtures = kind.due(stage, blank, field, records)
-    tell(None)
-    while open_fixtures:
-        for fixture in serialize_stateful(open_fixtures, lasting):
-            if fixture.path not in given:
-                kept = tuple((bot, states.get(bot, b"")) for bot in fixture.bots if bot in lasting)
-                given[fixture.path] = job = Job(fixture, benched(records), kept)
-                await hands.submit(job)
+    async def store_next() -> None:
+        nonlocal done
         record = await hands.next_result()
-        states |= dict(record.states)
-        job = given[record.path]
-        journal.add(stage.name, record, fixture_metadata(job.fixture), job.states)
-        records[record.path] = record.summary()
-        open_fixtures = kind.due(stage, blank, field, records)
+        job = playing.pop(record.path)
+        began = tuple((bot, content) for bot, content in job.states if stored.get(bot) != content)
+        changed = tuple((bot, content) for bot, content in record.states if states.get(bot) != content)
+        scored = kind.by_table and job.fixture.tables <= MAX_SCORED_TABLES and len(job.fixture.bots) > 2
+        kept = record._replace(states=changed)
+        journal.add(stage.name, kept, fixture_metadata(job.fixture), began, with_scores=scored)
+        stored.update(began)
+        states.update(changed)
+        turns.played(job.fixture)
+        done += 1
         tell(record)
-    return records
+
+    tell(None)
+    while True:
+        if fixture := turns.next():
+            kept = tuple((bot, states.get(bot, b"")) for bot in fixture.bots if bot in lasting)
+            playing[fixture.path] = job = Job(fixture, kept)
+            await hands.submit(job)
+        elif playing:
+            await store_next()
+        else:
+            return records
+        while hands.has_result:
+            await store_next()
 
 
-def serialize_stateful(fixtures: Iterable[Fixture], lasting: Collection[str]) -> Iterator[Fixture]:
-    """Yield the fixtures that may be played now. A bot with a lasting state file plays one fixture at a time.
+class Turns:
+    """The order in which fixtures are handed out. A bot with a lasting state file plays one fixture at a time.
 
-    The order is that of `fixtures`, for any number of workers: a waiting fixture also delays later ones of its bots.
+    Such a bot plays its fixtures in the order of the stage, for any number of workers: a fixture that waits for one of
+    its bots also delays the later ones of its other bots.
     """
-    taken: set[str] = set()
-    for fixture in fixtures:
-        theirs = {bot for bot in fixture.bots if bot in lasting}
-        if not theirs & taken:
-            yield fixture
-        taken |= theirs
+
+    def __init__(self, agenda: Agenda, lasting: Collection[str]) -> None:
+        self._agenda, self._lasting = agenda, lasting
+        self._lines: defaultdict[str, list[Due]] = defaultdict(list)  # heaps of waiting fixtures, by bot
+        self._playing: set[str] = set()  # bots with lasting state files
+        self._freed: list[Due] = []  # a heap of fixtures that may have become the first of all their lines
+
+    def next(self) -> Fixture | None:
+        """Return the next fixture to hand out; None if there is none before one that is being played has ended."""
+        while True:
+            order = self._agenda.next_order
+            if self._freed and (order is None or self._freed[0].order < order):
+                due = heappop(self._freed)
+            elif new := self._agenda.next():
+                due = new
+                for bot in self._lasting_in(due.fixture):
+                    heappush(self._lines[bot], due)
+            else:
+                return None
+            theirs = self._lasting_in(due.fixture)
+            if all(bot not in self._playing and self._lines[bot][:1] == [due] for bot in theirs):
+                for bot in theirs:
+                    heappop(self._lines[bot])
+                    self._playing.add(bot)
+                return due.fixture
+
+    def played(self, fixture: Fixture) -> None:
+        """Continue after a fixture that has been played; its record must be in the records of the stage."""
+        self._agenda.played(fixture.path)
+        for bot in self._lasting_in(fixture):
+            self._playing.discard(bot)
+            if line := self._lines[bot]:
+                heappush(self._freed, line[0])
+
+    def _lasting_in(self, fixture: Fixture) -> list[str]:
+        return [bot for bot in fixture.bots if bot in self._lasting] if self._lasting else []
 
 
 def bot_metadata(bot: BuiltBot) -> dict[str, Any]:

@@ -3,20 +3,61 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import combinations, pairwise
+from math import comb
 from typing import Any, NamedTuple
 
+from host.base.format import thousands
 from host.bots.values import Usage
 from host.play.records import Record
-from host.tournament.ranking import RANKINGS, Estimate, Ranking, Results, Sure, won_in, words_of
-from host.tournament.stages import kind_of
+from host.tournament.disqualification import disqualified, excess, last, max_faults_of, qualified
+from host.tournament.ranking import RANKINGS, Estimate, Ranking, Results, Sure, orders, won_in, words_of
+from host.tournament.stages import kind_of, references_of
 from host.tournament.stages.kind import Field, StageConfig
 from host.tournament.statistics import SURE, Won, needed, percent, sure_by_wins, wilson, words
+from host.tournament.strength import Strength, quick_strengths
 
 NAMED = 5  # bots at most in one sentence; of more bots, only the first and the last are named
 
+MAX_MARGIN = 0.2
+"""Half the width of the interval of a pair's rate above which pages show its results instead of the rate."""
+
 UNKNOWN = Estimate(None)
+OPPONENTS_COUNT = "elo"
+"""The ranking while pairs are missing. A bot may have met only weak ones so far; its share of tables won says nothing."""
+
+MODEL_BOTS = 60
+"""Most bots whose strengths are computed again and again, for a live view and for the ranks over time."""
+
+
+class PairsMet(NamedTuple):
+    """How many pairs of bots have met, of how many that will."""
+
+    met: int
+    all: int
+
+    @classmethod
+    def of(cls, records: Iterable[Record], bots: int) -> "PairsMet":
+        """Count the pairs of a stage in which every two bots meet."""
+        return cls(len({pair for record in records for pair in combinations(sorted(record.results), 2)}), comb(bots, 2))
+
+    @property
+    def missing(self) -> bool:
+        """Whether some pairs have not met."""
+        return self.met < self.all
+
+    @property
+    def sentence(self) -> str:
+        """A sentence about the pairs and the order of the bots."""
+        some = f"{thousands(self.met)} of {thousands(self.all)} pairs {'has' if self.met == 1 else 'have'} met"
+        by = f"bots are ranked by {RANKINGS[OPPONENTS_COUNT].title}, which takes their opponents into account"
+        return f"so far {some}; until all have, {by}"
+
+
+def strengths_so_far(stage: StageConfig, records: Sequence[Record], field: Collection[str]) -> dict[str, Strength]:
+    """Return the strengths that rank the bots while pairs are missing; {} for more than MODEL_BOTS, which takes too long."""
+    return quick_strengths(orders(results_of(stage, records, field))) if len(field) <= MODEL_BOTS else {}
 
 
 class Costs(NamedTuple):
@@ -45,6 +86,7 @@ class Row(NamedTuple):
     estimates: Mapping[str, Estimate]  # by the names in `rank_by`, in their order
     costs: Costs
     note: str = ""
+    disqualified: bool = False  # for too many faults
 
     @property
     def ranking(self) -> Ranking:
@@ -79,7 +121,16 @@ class Row(NamedTuple):
         known = {key: getattr(self, key) for key in ("rank", "bot", "language", "author", "tables", "wins", "rate")}
         ranked = {"score": self.first.value, "low": self.first.low, "high": self.first.high}
         points = {"score_low": self.points.low, "score_high": self.points.high}
-        return known | ranked | points | costs | {"note": self.note} | late | {"points": self.points.value} | own
+        return (
+            known
+            | ranked
+            | points
+            | costs
+            | {"note": self.note}
+            | late
+            | {"points": self.points.value, "disqualified": self.disqualified}
+            | own
+        )
 
 
 class Pair(NamedTuple):
@@ -93,6 +144,11 @@ class Pair(NamedTuple):
     low: float
     high: float
     sure: float
+
+    @property
+    def known(self) -> bool:
+        """Whether the rate says something: the order is certain, or the interval is not very wide."""
+        return self.certain or self.high - self.low <= 2 * MAX_MARGIN
 
     @property
     def certain(self) -> bool:
@@ -114,36 +170,161 @@ class Advice(NamedTuple):
 
 
 class StageStandings(NamedTuple):
-    """The standings of a stage so far: rows, sentences about how sure the order is, and advice."""
+    """The standings of a stage so far: rows, sentences about how sure the order is, and advice.
+
+    `so_far` says how many pairs have met, if pairs are missing; otherwise it is empty.
+    """
 
     rows: list[Row]
     sure: list[str]
     advice: list[Advice]
+    so_far: str = ""
 
 
 def stage_standings(
-    stage: StageConfig, facts: Mapping[str, str], records: Sequence[Record], bots: Mapping[str, Mapping[str, Any]]
+    stage: StageConfig,
+    facts: Mapping[str, str],
+    records: Sequence[Record],
+    bots: Mapping[str, Mapping[str, Any]],
+    earlier: Sequence[Row] = (),
 ) -> StageStandings:
     """Return a stage's standings.
 
     `facts` is the metadata of the run: the bots of the stage, and their final order if a kind decides places itself.
+    `earlier` are the rows of the stage before; they rank the bots that do not take part in this one.
     """
-    name, kind = stage.name, kind_of(stage)
-    records = as_counted_by(stage, records)
-    rows = standings(stage, records, bots)
-    field = json.loads(facts.get(f"field {name}", "null"))
-    rows = [row._replace(note="is out") if field and row.bot not in field else row for row in rows]
-    if kind.places and (order := json.loads(facts.get(f"order {name}", "[]"))):
-        rows = reordered(rows, order)
-    if kind.comparison == "none":
-        return StageStandings(rows, [], [])
-    playing = [row for row in rows if row.tables]
-    compare = RANKINGS[words_of(stage, records)[0]].compare
-    if compare is None:
-        return StageStandings(rows, [], [])
-    sure = compare(results_of(stage, records, [row.bot for row in playing]))
+    records, field = as_counted_by(stage, records), field_of(stage, facts, bots)
+    words, so_far = words_of(stage, records), _so_far(stage, facts, records, field)
+    if so_far:
+        words = (OPPONENTS_COUNT, *(word for word in words if word != OPPONENTS_COUNT))
+    unranked = {*references_of(stage), *json.loads(facts.get("guests", "[]"))}
+    ranked = {bot: about for bot, about in bots.items() if bot not in unranked}
+    results = results_of(stage, records, ranked)
+    rows = _places_decided(stage, facts, records, _rows(results, ranked, words))
+    over = facts.get(f"stage {stage.name}") == "finished"
+    inside, out = ([row for row in rows if (row.bot in field) == takes_part] for takes_part in (True, False))
+    rows = with_disqualified(inside, max_faults_of(facts), over=over) + ranked_when_out(out, len(inside) + 1, earlier)
+    playing = [row for row in rows if row.tables and not row.disqualified]
+    compare = RANKINGS[words[0]].compare
+    if kind_of(stage).comparison == "none" or compare is None:
+        return StageStandings(rows, [], [], so_far)
+    sure = compare(results)
     said = comparisons([row.bot for row in playing], sure)
-    return StageStandings(rows, said, advice_for(stage, playing, records, sure))
+    return StageStandings(rows, said, [] if so_far else advice_for(stage, playing, records, sure), so_far)
+
+
+def field_of(stage: StageConfig, facts: Mapping[str, str], bots: Iterable[str]) -> list[str]:
+    """Return the bots that take part in a stage, best first if an earlier stage has ranked them."""
+    field: list[str] = json.loads(facts.get(f"field {stage.name}", "[]"))
+    return field or list(bots)
+
+
+def _so_far(stage: StageConfig, facts: Mapping[str, str], records: Sequence[Record], field: Collection[str]) -> str:
+    """Return a sentence if the stage is not finished and some pairs have not met; otherwise ""."""
+    if not kind_of(stage).all_meet or facts.get(f"stage {stage.name}") == "finished" or not records:
+        return ""
+    pairs = PairsMet.of(records, len(field))
+    return pairs.sentence if pairs.missing else ""
+
+
+def _places_decided(
+    stage: StageConfig, facts: Mapping[str, str], records: Sequence[Record], rows: list[Row]
+) -> list[Row]:
+    """Return the rows in the order of their places, if the kind of the stage decides places."""
+    kind = kind_of(stage)
+    order: list[str] = json.loads(facts.get(f"order {stage.name}", "[]")) if kind.places else []
+    came = kind.reached(stage, field_of(stage, facts, [row.bot for row in rows]), records) if kind.reached else {}
+    if not order:
+        order = sorted(came, key=lambda bot: came[bot], reverse=True)
+    return reordered(rows, order, came) if order else rows
+
+
+def ranked_when_out(rows: Sequence[Row], first: int, earlier: Sequence[Row]) -> list[Row]:
+    """Return the rows of the bots that do not take part, ranked from `first` by how far they came in the stage before."""
+    before = {row.bot: row for row in earlier}
+    nowhere = max((row.rank for row in earlier), default=0) + 1
+    out = [row._replace(rank=before[row.bot].rank if row.bot in before else nowhere, note="is out") for row in rows]
+    out = [
+        row._replace(note="is out, disqualified", disqualified=True)
+        if row.bot in before and before[row.bot].disqualified
+        else row
+        for row in out
+    ]
+    return _ranked_from(first, out)
+
+
+def with_disqualified(rows: Sequence[Row], max_faults: int, *, over: bool) -> list[Row]:
+    """Return the rows with the disqualified bots last, in their order; until the stage is over, only with a note."""
+    out = [row.bot for row in rows if 0 < max_faults < row.costs.faults]
+    found = [_noted(row, excess(row.costs.faults, max_faults), over=over) if row.bot in out else row for row in rows]
+    if not (out and over):
+        return found
+    kept, disqualified = ([row for row in found if row.disqualified == is_so] for is_so in (False, True))
+    return _ranked_from(1, kept) + _ranked_from(len(kept) + 1, disqualified)
+
+
+def _noted(row: Row, why: str, *, over: bool) -> Row:
+    why = f"disqualified: {why}" if over else f"{why}: it will be disqualified when the stage is over"
+    return row._replace(note="; ".join(filter(None, [why, row.note])), disqualified=over)
+
+
+def _ranked_from(first: int, rows: Sequence[Row]) -> list[Row]:
+    """Return the rows in the order of their ranks, which now begin at `first`. Equal bots stay equal."""
+    ordered = sorted(rows, key=lambda row: row.rank)
+    ranks = [row.rank for row in ordered]
+    return [row._replace(rank=first + ranks.index(row.rank)) for row in ordered]
+
+
+class OverallRow(NamedTuple):
+    """A bot over all stages: the last stage that it reached, and its place there."""
+
+    rank: int
+    bot: str
+    language: str
+    author: str
+    stage: str
+    place: int
+    tables: int
+    faults: int
+
+
+class RunResults(NamedTuple):
+    """All stages of a run, with what the journal says about it; `read` returns the records of a stage."""
+
+    stages: Sequence[StageConfig]
+    facts: Mapping[str, str]
+    bots: Mapping[str, Mapping[str, Any]]
+    read: Callable[[str], Sequence[Record]]
+
+    def standings(self, name: str) -> StageStandings:
+        """Return the standings of a stage. Stages before it are read only if they rank bots that are out."""
+        number = [stage.name for stage in self.stages].index(name)
+        out = set(self.bots) - set(field_of(self.stages[number], self.facts, self.bots))
+        earlier = self.standings(self.stages[number - 1].name).rows if number and out else ()
+        return stage_standings(self.stages[number], self.facts, self.read(name), self.bots, earlier)
+
+    def overall(self) -> list[OverallRow]:
+        """Return all bots by the last stage that they reached, then by their place in it; none if nothing was played."""
+        found, tables, faults = dict[str, OverallRow](), Counter[str](), Counter[str]()
+        for stage in self.stages:
+            if not self.read(stage.name):
+                continue
+            field = field_of(stage, self.facts, self.bots)
+            for row in self.standings(stage.name).rows:
+                tables[row.bot] += row.tables
+                faults[row.bot] += row.costs.faults
+                out = None if row.bot in field else found.get(row.bot)
+                found[row.bot] = OverallRow(
+                    rank=row.rank,
+                    bot=row.bot,
+                    language=row.language,
+                    author=row.author,
+                    stage=out.stage if out else stage.name,
+                    place=out.place if out else row.rank,
+                    tables=tables[row.bot],
+                    faults=faults[row.bot],
+                )
+        return sorted(found.values(), key=lambda row: row.rank)
 
 
 class Outcome(NamedTuple):
@@ -161,24 +342,41 @@ def outcome(
     if kind.places:
         places = kind.places(stage, field, records)
     else:
-        places = [row.bot for row in stage_standings(stage, {}, list(records.values()), bots).rows]
-    return Outcome(places, kind.left(stage, field, records) if kind.left else places)
+        inside = {bot: about for bot, about in bots.items() if bot in field.bots}
+        places = [row.bot for row in standings(stage, as_counted_by(stage, list(records.values())), inside)]
+    out = disqualified(records.values(), field.max_faults)
+    left = kind.left(stage, field, records) if kind.left else places
+    return Outcome(last(places, out), qualified(left, places, out))
 
 
-def standings(stage: StageConfig, records: Sequence[Record], bots: Mapping[str, Mapping[str, Any]]) -> list[Row]:
+def standings(
+    stage: StageConfig,
+    records: Sequence[Record],
+    bots: Mapping[str, Mapping[str, Any]],
+    words: Sequence[str] = (),
+) -> list[Row]:
     """Return one row per bot, best first. Equal bots have the given order; bots that have not played come last.
 
-    `bots` has the journal's data about each bot: language, author. The order of the records does not matter.
+    `bots` has the journal's data about each bot: language, author. The order of the records does not matter. `words` are
+    the rankings, by default those of the stage.
     """
-    results = results_of(stage, records, bots)
-    by_word = {word: RANKINGS[word].estimates(results) for word in words_of(stage, records)}
+    return _rows(results_of(stage, records, bots), bots, words or words_of(stage, records))
+
+
+def _rows(results: Results, bots: Mapping[str, Mapping[str, Any]], words: Sequence[str]) -> list[Row]:
+    """Return one row per bot, best first, by the values of these rankings."""
+    by_word = {word: RANKINGS[word].estimates(results) for word in words}
+    of_bot: dict[str, list[Record]] = {bot: [] for bot in bots}
+    for record in results.records:
+        for bot in {**record.results, **record.usage}:
+            of_bot.setdefault(bot, []).append(record)
     rows = []
     for bot, about in bots.items():
         estimates = {word: found.get(bot, UNKNOWN) for word, found in by_word.items()}
-        rows.append(_row(stage, estimates, results.records, bot, about))
+        rows.append(_row(results.stage, estimates, of_bot[bot], bot, about))
     rows.sort(key=_merit, reverse=True)
-    merits = [_merit(row) for row in rows]
-    return [row._replace(rank=merits.index(merit) + 1) for row, merit in zip(rows, merits, strict=True)]
+    ranks: dict[tuple[float, ...], int] = {}
+    return [row._replace(rank=ranks.setdefault(_merit(row), rank)) for rank, row in enumerate(rows, 1)]
 
 
 def results_of(stage: StageConfig, records: Sequence[Record], bots: Collection[str]) -> Results:
@@ -199,11 +397,17 @@ def as_counted_by(stage: StageConfig, records: Sequence[Record]) -> list[Record]
     return counted(stage, records) if counted else list(records)
 
 
-def reordered(rows: Sequence[Row], places: Sequence[str]) -> list[Row]:
-    """Return the rows in the order of places (of a knockout, of groups); bots without a place come last."""
+def reordered(rows: Sequence[Row], places: Sequence[str], came: Mapping[str, tuple[float, ...]]) -> list[Row]:
+    """Return the rows in the order of places (of a knockout, of groups); bots without a place come last.
+
+    `came` has a key for how far each bot has come. Bots next to each other with equal keys share a rank.
+    """
     order = {bot: place for place, bot in enumerate(places)}
-    ordered = sorted(rows, key=lambda row: order.get(row.bot, len(order)))
-    return [row._replace(rank=rank) for rank, row in enumerate(ordered, 1)]
+    ordered, found = sorted(rows, key=lambda row: order.get(row.bot, len(order))), list[Row]()
+    for rank, row in enumerate(ordered, 1):
+        equal = bool(found) and row.bot in came and came[row.bot] == came.get(found[-1].bot)
+        found.append(row._replace(rank=found[-1].rank if equal else rank))
+    return found
 
 
 def comparisons(names: Sequence[str], sure: Sure) -> list[str]:
@@ -247,8 +451,16 @@ def _done(stage: StageConfig, records: Sequence[Record], one: str, other: str) -
     both = [record for record in records if one in record.results and other in record.results]
     if kind_of(stage).unit == "fixture":
         return len(both)
-    if not both:  # they have not met yet: take the tables of a fixture against other bots
-        return max(result.tables for record in records for bot, result in record.results.items() if bot in (one, other))
+    if kind_of(stage).per_bot:
+        return min(
+            sum(record.results[bot].tables for record in records if bot in record.results) for bot in (one, other)
+        )
+    if not both:  # they have not met yet: take the tables of one of them against another bot
+        met = Counter[str]()
+        for record in records:
+            for bot in {one, other} & record.results.keys():
+                met[record.path.rpartition("/")[0]] += record.results[bot].tables
+        return max(met.values())
     return sum(record.results[one].tables for record in both)
 
 
@@ -285,10 +497,12 @@ def _whole_if_it_is(wins: float) -> float:
 
 
 def _row(
-    stage: StageConfig, estimates: Mapping[str, Estimate], records: Sequence[Record], bot: str, about: Mapping[str, Any]
+    stage: StageConfig, estimates: Mapping[str, Estimate], mine: Sequence[Record], bot: str, about: Mapping[str, Any]
 ) -> Row:
-    """Return the row of a bot, still without its rank; `estimates` has its values by the names in `rank_by`."""
-    mine = [record for record in records if bot in record.results or bot in record.usage]
+    """Return the row of a bot, still without its rank. `mine` has the records of the bot, in the order of their paths.
+
+    `estimates` has its values by the names in `rank_by`.
+    """
     results = [record.results[bot] for record in mine if bot in record.results]
     tables, wins = sum(result.tables for result in results), sum(result.wins for result in results)
     kinds = Counter[str]()

@@ -7,7 +7,7 @@ Means (for example chips of a tourney): the bootstrap over whole units (Efron & 
 percentiles are too narrow, so they are widened to Student's t (Hesterberg, "What Teachers Should Know About the
 Bootstrap", The American Statistician 69, 2015).
 
-Wins: the tables are the units. Intervals are Wilson's (1927), strengths are Bradley and Terry's (1952). Comparisons stop
+Wins: the tables are the units. Intervals are Wilson's (1927), Comparisons stop
 by Wald's sequential test (1945) in its generalised form from computer chess (Van den Bergh, "A practical introduction to
 the GSPRT").
 """
@@ -185,8 +185,13 @@ def wilson(wins: float, tables: float) -> Interval:
     return Interval(max(0.0, centre - half), min(1.0, centre + half))
 
 
-def sure_by_wins(ours: Mapping[Meeting, Won], theirs: Mapping[Meeting, Won]) -> float:
-    """Return the probability (0 to 1) that our win rate over all tables is above theirs.
+def sure_at_least(ours: Won, theirs: Won, share: float) -> float:
+    """Return the probability (0 to 1) that we win more than a share of our tables with one opponent; a draw counts half."""
+    return sure_by_wins({"": ours}, {"": theirs}, 2 * share - 1)
+
+
+def sure_by_wins(ours: Mapping[Meeting, Won], theirs: Mapping[Meeting, Won], lead: float = 0.0) -> float:
+    """Return the probability (0 to 1) that our win rate over all tables is above theirs, by more than `lead`.
 
     A meeting is all tables with the same bots. In meetings of both bots the wins are correlated, because one bot's win
     is the other's loss: var(a/N - b/M) = n (p(1-p)/N² + q(1-q)/M² + 2pq/NM). Meetings of only one bot are independent.
@@ -197,7 +202,7 @@ def sure_by_wins(ours: Mapping[Meeting, Won], theirs: Mapping[Meeting, Won]) -> 
     all_of_us = [*ours.values(), imaginary], [*theirs.values(), imaginary]
     (our_tables, our_rate), (their_tables, their_rate) = map(_rate, all_of_us)
     variance = (imaginary.tables / 4) * (1 / our_tables + 1 / their_tables) ** 2
-    for meeting in ours.keys() | theirs.keys():
+    for meeting in {**ours, **theirs}:  # not a set: a sum must not depend on the order of hashes
         we, they = ours.get(meeting), theirs.get(meeting)
         p, q = _share(we), _share(they)
         if we is not None:
@@ -206,7 +211,7 @@ def sure_by_wins(ours: Mapping[Meeting, Won], theirs: Mapping[Meeting, Won]) -> 
             variance += they.spread * they.tables * q * (1 - q) / their_tables**2
         if we is not None and they is not None:
             variance += 2 * math.sqrt(we.spread * they.spread) * we.tables * p * q / (our_tables * their_tables)
-    return NORMAL.cdf((our_rate - their_rate) / math.sqrt(variance))
+    return NORMAL.cdf((our_rate - their_rate - lead) / math.sqrt(variance))
 
 
 def _rate(meetings: Iterable[Won]) -> tuple[int, float]:
@@ -242,122 +247,6 @@ def elo_between(won: int, drawn: int, lost: int) -> Elo:
     variance = (won * (1 - score) ** 2 + drawn * (0.5 - score) ** 2 + lost * score**2) / tables
     error = Z * ELO * math.sqrt(variance / tables) / (score * (1 - score))
     return Elo(ELO * math.log(score / (1 - score)), error)
-
-
-class Ratings(NamedTuple):
-    """The strengths of all bots, in Elo above their mean, and the covariances to compare two of them."""
-
-    elo: Mapping[str, Elo]
-    covariance: Mapping[tuple[str, str], float]  # of log strengths, up to a constant
-
-    def sure_ahead(self, one: str, other: str) -> float | None:
-        """Return the probability (0 to 1) that one bot is stronger than another; None if one of them is not rated."""
-        if one not in self.elo or other not in self.elo:
-            return None
-        of = self.covariance
-        variance = of[one, one] + of[other, other] - 2 * of[one, other]
-        ahead = (self.elo[one].points - self.elo[other].points) / ELO
-        return NORMAL.cdf(ahead / math.sqrt(variance)) if variance > 0 else 0.5
-
-
-def bradley_terry(won: Mapping[tuple[str, str], float]) -> Ratings:
-    """Return the strength of every bot above the mean of all, from `won[A, B]` = tables that A won against B.
-
-    A draw is half a win for both. The model is Bradley and Terry's: P(A beats B) = a / (a + b). Strengths have maximum
-    likelihood, by Hunter's MM iteration ("MM algorithms for generalized Bradley-Terry models", 2004); errors come from
-    the Fisher information. Strengths are not finite if one part of the bots has never won against the rest (Ford 1957).
-    Then a weak prior makes them finite: one more drawn table for each bot, against a bot of average strength.
-    """
-    bots = list(dict.fromkeys(bot for pair in won for bot in pair))
-    number = {bot: nth for nth, bot in enumerate(bots)}
-    wins = [[0.0] * len(bots) for _ in bots]
-    for (winner, loser), times in won.items():
-        wins[number[winner]][number[loser]] += times
-    anchor = 0.0 if _each_can_reach_all(wins) else 1.0
-    strength = _most_likely(wins, anchor)
-    covariance = _covariance(wins, strength, anchor)
-    errors = _errors_from_mean(covariance)
-    logs = [math.log(worth) for worth in strength]
-    mean = math.fsum(logs) / max(1, len(logs))
-    return Ratings(
-        {bot: Elo(ELO * (logs[nth] - mean), Z * ELO * errors[nth]) for bot, nth in number.items()},
-        {(one, other): covariance[number[one]][number[other]] for one in bots for other in bots},
-    )
-
-
-def _each_can_reach_all(wins: Sequence[Sequence[float]]) -> bool:
-    """Return whether a chain of wins leads from every bot to every other bot."""
-
-    def reached(beats: Callable[[int, int], float]) -> int:
-        seen, new = {0}, [0]
-        while new:
-            one = new.pop()
-            found = [other for other in range(len(wins)) if other not in seen and beats(one, other)]
-            seen.update(found)
-            new += found
-        return len(seen)
-
-    return not wins or reached(lambda a, b: wins[a][b]) == reached(lambda a, b: wins[b][a]) == len(wins)
-
-
-def _most_likely(wins: Sequence[Sequence[float]], anchor: float) -> list[float]:
-    """Return the maximum-likelihood strengths; `anchor` is the number of tables each bot drew with a bot of strength 1."""
-    met = [
-        [(other, row[other] + wins[other][one]) for other in range(len(wins)) if row[other] + wins[other][one]]
-        for one, row in enumerate(wins)
-    ]
-    total = [sum(row) + anchor / 2 for row in wins]
-    strength = [1.0] * len(wins)
-    for _ in range(10_000):
-        before = strength[:]
-        for one, others in enumerate(met):
-            own = strength[one]
-            shared = sum(tables / (own + strength[other]) for other, tables in others)
-            strength[one] = total[one] / (shared + anchor / (own + 1)) if shared or anchor else 1.0
-        if not anchor:  # only ratios count
-            mean = math.exp(math.fsum(map(math.log, strength)) / len(strength)) if strength else 1.0
-            strength = [worth / mean for worth in strength]
-        if all(abs(new - old) <= 1e-12 * old for new, old in zip(strength, before, strict=True)):
-            break
-    return strength
-
-
-def _covariance(wins: Sequence[Sequence[float]], strength: Sequence[float], anchor: float) -> list[list[float]]:
-    """Return the covariance of the log strengths; without an anchor up to a constant, because only ratios count."""
-    size = len(wins)
-    information = [[0.0 if anchor else 1 / size] * size for _ in wins]  # without an anchor the mean is fixed
-    for one in range(size):
-        information[one][one] += anchor * strength[one] / (1 + strength[one]) ** 2
-        for other in range(one):
-            p = strength[one] / (strength[one] + strength[other])
-            known = (wins[one][other] + wins[other][one]) * p * (1 - p)
-            information[one][one] += known
-            information[other][other] += known
-            information[one][other] -= known
-            information[other][one] -= known
-    return _inverse(information)
-
-
-def _errors_from_mean(covariance: Sequence[Sequence[float]]) -> list[float]:
-    """Return the standard error of each log strength above the mean of all."""
-    size = len(covariance)
-    means = [math.fsum(row) / size for row in covariance]
-    mean = math.fsum(means) / size if size else 0.0
-    return [math.sqrt(max(0.0, covariance[one][one] - 2 * means[one] + mean)) for one in range(size)]
-
-
-def _inverse(matrix: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Return the inverse of a positive definite matrix, by Gauss-Jordan elimination. Its pivots are never 0."""
-    size = len(matrix)
-    rows = [[*row, *(float(one == other) for other in range(size))] for one, row in enumerate(matrix)]
-    for nth in range(size):
-        pivot = rows[nth][nth]
-        top = rows[nth] = [value / pivot for value in rows[nth]]
-        for other in range(size):
-            factor = rows[other][nth]
-            if other != nth and factor:
-                rows[other] = [value - factor * above for value, above in zip(rows[other], top, strict=True)]
-    return [row[size:] for row in rows]
 
 
 # Sequential tests.

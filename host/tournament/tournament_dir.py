@@ -5,12 +5,12 @@ import json
 import os
 import re
 import secrets
-import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from host.base import paths
 from host.base.errors import Problem, UserError
 from host.tournament.journal import wal_files
 
@@ -47,7 +47,7 @@ class Folder:
     def seed(self, chosen: str) -> bytes:
         """Return the seed: the text in the config, or the drawn seed. Raise UserError if that cannot be read."""
         if chosen != "random":
-            return chosen.encode()
+            return read_seed(chosen)
         try:
             text = self.seed_file.read_text().strip()
         except (OSError, UnicodeDecodeError) as failed:
@@ -84,7 +84,7 @@ class Folder:
         try:
             said = json.loads(self.commitment_file.read_text())
             return Commitment(str(said["sha256"]), float(said["at"]))
-        except (OSError, ValueError, KeyError, TypeError) as broken:
+        except (ValueError, KeyError, TypeError) as broken:
             hint = "restore it from a backup, or start again with  croupier run --fresh"
             raise UserError(
                 [Problem("R010", str(self.commitment_file), "is not a commitment", hint=hint)], 3
@@ -103,7 +103,21 @@ class Folder:
             if path.is_symlink():
                 path.unlink()
             elif path.exists():
-                shutil.rmtree(path)
+                paths.remove_tree(path)
+
+
+def read_seed(text: str) -> bytes:
+    """Return the seed that a text means, in croupier.toml and on the command line.
+
+    32 hexadecimal digits, as `croupier seed reveal` prints them, are the 128 bits of a seed. Any other text is the seed
+    itself, in UTF-8.
+    """
+    return bytes.fromhex(text) if re.fullmatch("[0-9a-fA-F]{32}", text) else text.encode(errors="surrogateescape")
+
+
+def seed_text(seed: bytes) -> str:
+    """Return the text that `read_seed` reads as this seed."""
+    return seed.hex() if len(seed) == 16 else seed.decode(errors="surrogateescape")
 
 
 def commitment(seed: bytes) -> str:

@@ -18,12 +18,13 @@ from host.base.errors import Problem, UserError
 from host.inspect.recorded import known_seed, seed_of
 from host.play.custom_games import display_of
 from host.report.export import as_lines, chosen
+from host.report.offers import Highlight, Offers, Quota
 from host.report.page import empty_account, render
 from host.report.summary import RunSummary, as_json, summarize
-from host.report.table_replays import TableRef, find, load, select_replays, to_json
+from host.report.table_replays import TableRef, find, load, to_json
 from host.report.terminal import json_rows
 from host.report.timelines import Chips, chips
-from host.report.visibility import all_stages, public_stages
+from host.report.visibility import Visible, visible
 from host.tournament.journal import VERSION, Journal, decompress_scores, lock_holder, reading
 
 POLL_INTERVAL_S = 0.5  # between two checks of the journal's files
@@ -44,7 +45,8 @@ RUN_KEYS = (
     "config",
 )
 API_NAMES = ("run", "standings", "pairs", "bots", "faults", "replays")
-MAX_REPLAYS = 40  # offered on the page
+OFFERED = Quota(40, 200)  # tables on the page
+REPLAYED_WHILE_RUNNING = 4  # fixtures that a snapshot replays to describe them; the next snapshot goes on
 MAX_CACHED_REPLAYS = 64
 TABLES_PER_CHUNK = 100  # of an export of events
 
@@ -77,6 +79,7 @@ class LivePublisher:
         self._summary: RunSummary | None = None  # the last one, which the next one continues
         self._replays: OrderedDict[str, bytes] = OrderedDict()
         self._chip_charts: dict[str, Chips | None] = {}
+        self._highlights: dict[tuple[str, int | None, bool], Highlight] = {}
         self._journal_limiter, self._api_limiter = trio.CapacityLimiter(1), trio.CapacityLimiter(1)
         self.snapshot = self._make_snapshot(0)
 
@@ -105,7 +108,7 @@ class LivePublisher:
         return await trio.to_thread.run_sync(self.snapshot.api[name], limiter=self._api_limiter)
 
     async def replay(self, name: str) -> bytes:
-        """Return a table of a finished stage as JSON for the casino.
+        """Return a table as JSON for the casino.
 
         Raise UserError when the table does not exist or is still withheld.
         """
@@ -166,6 +169,7 @@ class LivePublisher:
         self._summary = None
         self._replays.clear()
         self._chip_charts.clear()
+        self._highlights.clear()
 
     def _make_snapshot(self, number: int) -> Snapshot:
         """Return a snapshot of the journal. When the journal cannot be read, the page contains the reason."""
@@ -175,23 +179,33 @@ class LivePublisher:
         summary, error = empty_account(self.path.parent.parent.resolve().name), ""
         try:
             with self._journal() as journal:
-                seed, stages = known_seed(journal), self._visible_stages(journal)
-                summary = summarize(journal, seed, stages, self._summary)
+                seed, shown = known_seed(journal), self._visible(journal)
+                summary = summarize(journal, seed, shown.stages, self._summary)
+                self._forget_other_run(summary)
                 if seed is not None:
-                    replays = select_replays(journal, stages, MAX_REPLAYS)
+                    replays = self._choose_tables(Offers(journal, summary, shown), seed, summary.state)
                     charts = self._make_chip_charts(journal, seed, summary, replays)
         except UserError as refused:
             problem = refused.problems[0]
             error = problem.message if problem.code == "R006" else f"{self.path.name} {problem.message}"
             self._validated_inode = None
-        if self._summary and (self._summary.seed_sha256, self._summary.began) != (summary.seed_sha256, summary.began):
-            self._forget()  # the cache belongs to another run
+        self._forget_other_run(summary)
         self._summary = summary
         page = cached_response(render(summary, replays, {}, live=True, stacks=charts, wrong=error).encode())
         api = {f"{name}.json": cache(partial(_api_response, name, summary, replays)) for name in API_NAMES}
         data = json.dumps({"edition": number, "newest": summary.newest, "state": summary.state})
         notification = f"event: news\nid: {number}\ndata: {data}\n\n".encode()
         return Snapshot(number, page, api, notification, summary.state)
+
+    def _forget_other_run(self, summary: RunSummary) -> None:
+        """Discard the cache if it belongs to another run."""
+        if self._summary and (self._summary.seed_sha256, self._summary.began) != (summary.seed_sha256, summary.began):
+            self._forget()
+
+    def _choose_tables(self, offers: Offers, seed: bytes, state: str) -> list[TableRef]:
+        """Return the tables that the page offers. While a tournament runs, replay few to describe them."""
+        offers.known = self._highlights
+        return offers.choose(seed, OFFERED._replace(replayed=REPLAYED_WHILE_RUNNING) if state == "running" else OFFERED)
 
     def _make_chip_charts(
         self, journal: Journal, seed: bytes, summary: RunSummary, replays: Sequence[TableRef]
@@ -207,31 +221,28 @@ class LivePublisher:
             key = f"{summary.seed_sha256}/{table.name}"
             keys.append(key)
             if key not in self._chip_charts:
-                (played,) = load(journal, seed, table.fixture, [table.nth])
+                (played,) = load(journal, seed, table.fixture, [table.nth], self._spoilers)
                 self._chip_charts[key] = chips(played)
         charts = (self._chip_charts[key] for key in keys)
         return [chart for chart in charts if chart is not None]
 
-    def _visible_stages(self, journal: Journal) -> set[str]:
-        """Return the stages whose tables may be shown."""
-        return all_stages(journal) if self._spoilers else public_stages(journal)
+    def _visible(self, journal: Journal) -> Visible:
+        return visible(journal, self._spoilers)
 
     def _read_replay(self, name: str) -> bytes:
         with self._journal() as journal:
-            table = find(journal, name)
+            table = find(journal, name, self._spoilers)
             if table is None:
                 raise UserError([Problem("R006", name, "there is no such table in this run")], 3)
-            if not any(table.fixture in journal.paths(stage) for stage in self._visible_stages(journal)):
-                message = "this table belongs to a stage that has not finished, so it is withheld"
-                raise UserError([Problem("R011", name, message)], 5)
-            return encode_json(to_json(next(load(journal, seed_of(journal), table.fixture, [table.nth]))))
+            played = load(journal, seed_of(journal), table.fixture, [table.nth], self._spoilers)
+            return encode_json(to_json(next(played)))
 
     def _select(self, selection: str | None) -> list[tuple[str, Sequence[int]]]:
         """Return the selected fixtures and tables; without a selection, everything that may be shown."""
         with self._journal() as journal:
             seed_of(journal)
-            visible = [stage for stage in self._visible_stages(journal) if journal.paths(stage)]
-            selections = [selection] if selection else visible
+            shown = self._visible(journal)
+            selections = [selection] if selection else sorted(filter(journal.paths, shown.stages | shown.tables))
             found = [each for one in selections for each in chosen(journal, one, self._spoilers)]
             return [
                 (path, range(len(decompress_scores(journal.scores_of(path)[1]))) if tables is None else tables)
@@ -240,7 +251,8 @@ class LivePublisher:
 
     def _read_events(self, path: str, tables: Sequence[int]) -> bytes:
         with self._journal() as journal:
-            return "".join(map(as_lines, load(journal, seed_of(journal), path, tables))).encode()
+            played = load(journal, seed_of(journal), path, tables, self._spoilers)
+            return "".join(map(as_lines, played)).encode()
 
 
 def cached_response(body: bytes) -> CachedResponse:
@@ -291,5 +303,10 @@ def api_document(name: str, summary: RunSummary, replays: Sequence[TableRef]) ->
             bots = as_json(summary._replace(stages=(), bots=tuple(faulty)))["bots"]
             section = {"rows": [fault for bot in bots for fault in bot["faults"]]}
         case "replays":
-            section = {"rows": [{"table": table.name, "why": table.why} for table in replays]}
+            section = {
+                "rows": [
+                    {key: getattr(table, key) for key in ("title", "result", "why")} | {"table": table.name}
+                    for table in replays
+                ]
+            }
     return {"schema": f"croupier/{name}/1"} | section

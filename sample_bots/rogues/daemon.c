@@ -1,5 +1,5 @@
 /* Leaves a daemon behind (forked twice, in a new session) and answers in time. The daemon tries to send a message to the
- * next process through an abstract socket. Verdict: harmless, every time. */
+ * next process through an abstract socket. No socket can be created. Verdict: harmless, every time. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>

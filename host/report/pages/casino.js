@@ -61,9 +61,8 @@ function playing(card, fresh, dim) {
     picture.append(svg("path", { class: "pip", d: suit[2], transform: "translate(6 29) scale(.16)" }));
     picture.append(svg("path", { class: "pip", d: suit[2], transform: "translate(19 38) scale(.36)" }));
   } else {
+    picture.append(svg("rect", { class: "line", x: 6, y: 6, width: 48, height: 72, rx: 4 }));
     picture.append(svg("text", { x: 30, y: 54, class: "rank large", "text-anchor": "middle" }, rank));
-    picture.append(svg("path", { class: "lozenge", d: "M30 62l5 6-5 6-5-6z" }));
-    picture.append(svg("path", { class: "lozenge", d: "M30 9l5 6-5 6-5-6z" }));
   }
   return picture;
 }
@@ -131,6 +130,7 @@ function unpacked(packed) {
 
 function exported(text) {
   const table = { table: "", game: "", bots: [], rules: {}, events: [], kept: {}, took: [[], []] };
+  const asked = new Map();
   for (const [nth, line] of text.split("\n").entries()) {
     if (!line.trim()) continue;
     let ev;
@@ -141,10 +141,11 @@ function exported(text) {
       if (!Array.isArray(ev.bots)) throw new Trouble(`line ${nth + 1}: this table names no bots`);
       Object.assign(table, { table: String(ev.table), game: ev.game, bots: ev.bots.map(String), rules: ev.rules || {} });
     } else if (!table.game) throw new Trouble(`line ${nth + 1}: the events of a table begin with table.start`);
-    else if (ev.ev === "ask") table.events.push({ ...ev, q: String(ev.q).split(" ") });
+    else if (ev.ev === "ask") asked.set(ev.n, { ...ev, q: String(ev.q).split(" ") }); // several may be open at once
     else if (ev.ev === "answer") {
-      if (ev.us !== undefined) [ev.us, ev.cpu_us || 0].forEach((us, column) => { table.took[column][ev.n - 1] = us; });
-      if (ev.kind !== undefined) table.kept[ev.n] = { kind: ev.kind, us: ev.us, cpu_us: ev.cpu_us || 0, waited_us: ev.waited_us || 0, raw: ev.raw || "", stderr: ev.stderr || "", ended: ev.ended || "" };
+      if (asked.has(ev.n)) table.events.push(asked.get(ev.n));
+      if (ev.us != null) [ev.us, ev.cpu_us || 0].forEach((us, column) => { table.took[column][ev.n - 1] = us; });
+      if (ev.kind !== undefined) table.kept[ev.n] = { kind: ev.kind, us: ev.us || 0, cpu_us: ev.cpu_us || 0, waited_us: ev.waited_us || 0, raw: ev.raw || "", stderr: ev.stderr || "", ended: ev.ended || "" };
       table.events.push(ev);
     } else if (!gameOf(table.game).omits?.includes(ev.ev)) table.events.push(ev);
   }
@@ -181,7 +182,7 @@ function stepsOf(table) {
       const piece = table.kept[ev.n];
       const fault = ev.a.startsWith("(") || Boolean(ev.illegal) || Boolean(piece && piece.kind !== "slowest");
       step.answer = ev;
-      state.said = { seat: ev.seat, word: game.word(ev, state, step.ask && step.ask.q), fault, us: spent(table, ev.n)?.us };
+      state.said = { seat: ev.seat, word: game.word(ev, state), fault, us: spent(table, ev.n)?.us };
       if (fault) step.marks.push("fault");
       if (game.allIn(state, ev)) step.marks.push("all-in");
       step.text += `${table.bots[ev.seat]} ${state.said.word}. `;
@@ -295,7 +296,7 @@ function decision(step, table) {
   return [el("h2", {}, `Question ${answer.n} to ${table.bots[answer.seat]}`),
     el("dl.evidence", {},
       row("asked", hidden ? "(hidden from this bot)" : ask ? ask.q.join(" ") : "–"),
-      row("answer", game.answer ? game.answer(answer.a) : answer.a, answer.illegal ? el("b.bad", {}, " not allowed here") : null),
+      row("answer", answer.a, answer.illegal ? el("b.bad", {}, " not allowed here") : null),
       piece ? row("wrote", hidden ? "(hidden from this bot)" : piece.raw || "nothing") : [],
       row("time", took ? `${took.us ? time(took.us) : "together with the previous answer"}${took.cpu ? `, CPU ${time(took.cpu)}` : ""}${took.waited ? `, waited for a processor ${time(took.waited)}` : ""}${!piece ? "" : piece.kind === "slowest" ? " – its slowest answer" : ` – ${piece.kind}`}`
         : el("span.quiet", {}, "recorded only for faults, the slowest answer and the first tables of a fixture")),
@@ -347,24 +348,26 @@ function open(table, at, seen) {
   steps.forEach((step, nth) => step.marks.forEach((mark) => marks.append(svg("line", { class: mark, x1: nth, x2: nth, y1: mark === "lead" ? 5 : 0, y2: 10, "vector-effect": "non-scaling-stroke" }))));
   const counts = Object.entries(MARKS).map(([mark, words]) => [mark, words, steps.filter((step) => step.marks.includes(mark)).length]).filter(([, , count]) => count);
   const eyes = el("select", { id: "eyes", onchange: (event) => { shown.seen = Number(event.target.value); draw(); } },
-    el("option", { value: -1 }, "everything"), table.bots.map((bot, seat) => el("option", { value: seat, selected: seat === shown.seen }, `as ${bot}`)));
+    el("option", { value: -1 }, "all cards"), table.bots.map((bot, seat) => el("option", { value: seat, selected: seat === shown.seen }, `as ${bot}`)));
   const speed = el("select", { id: "speed", onchange: () => { if (shown.timer) { stop(); play(); } } }, SPEEDS.map((each) => el("option", { selected: each === 2 }, `${each}×`)));
   const copy = copied("copy croupier replay …", `croupier replay ${quoted(table.table)}`);
+  const offer = [...document.querySelectorAll("#shelf li")].find((each) => each.dataset.table === table.table);
+  const title = [offer ? [...offer.children].map((each) => each.textContent).join(" · ") : "", table.table].filter(Boolean).join(" · ");
   $("player").replaceChildren(
-    el("p.eyebrow", { id: "what" }, `${table.table}${table.why ? ` · ${table.why}` : ""}`),
+    el("p.eyebrow", { id: "what", title }, title),
     el(".stage", {},
       el(".left", {},
-        el(".picture", { id: "picture" }),
+        el(".picture", { id: "picture", role: "region", "aria-label": "table", tabindex: 0 }),
         el("p.saying", { id: "saying", "aria-live": "polite" }),
         el(".track", {}, marks, el("input", { id: "slider", type: "range", min: 0, max: steps.length - 1, value: 0, "aria-label": "step", oninput: (event) => go(Number(event.target.value)) })),
         el(".controls", { role: "group", "aria-label": "controls" },
           button("back", `The ${gameOf(table.game).unit} before (↑)`, () => unit(false)), button("prev", "Step back (←)", () => go(shown.at - 1)),
           button("play", "Play", play), button("next", "Step (→)", () => go(shown.at + 1)), button("forth", `The next ${gameOf(table.game).unit} (↓)`, () => unit(true)),
           counts.length ? button("mark", "The next mark (m)", nextMark) : null,
-          el("label", {}, el("span.hide", {}, "speed"), speed), el("label", {}, el("span.hide", {}, "seen"), eyes), el("span.quiet", { id: "where" })),
-        course(), counts.length ? el("p.key", {}, counts.map(([mark, words, count]) => el("span", {}, el(`i.mark.${mark}`), ` ${words} ×${count} `))) : null),
-      el(".right", {}, el(".box", { id: "decision" }), el(".box", {}, el("h2", {}, `This ${gameOf(table.game).unit}`), el("ol.log", { id: "log", tabindex: 0 })),
-        el("p.keys.quiet", {}, el("kbd", {}, "space"), " play ", el("kbd", {}, "←"), el("kbd", {}, "→"), " step ", el("kbd", {}, "↑"), el("kbd", {}, "↓"), ` ${gameOf(table.game).unit} `, el("kbd", {}, "m"), " next mark ", table.looks ? null : copy))));
+          el("label", {}, el("span.hide", {}, "speed"), speed), el("label", {}, el("span.hide", {}, "seen"), eyes), el("span.quiet", { id: "where" }))),
+      el(".right", {}, el(".box", { id: "decision" }), el(".box.steps", {}, el("h2", {}, `This ${gameOf(table.game).unit}`), el("ol.log", { id: "log", tabindex: 0 })),
+        el("p.keys.quiet", {}, el("kbd", {}, "space"), " play ", el("kbd", {}, "←"), el("kbd", {}, "→"), " step ", el("kbd", {}, "↑"), el("kbd", {}, "↓"), ` ${gameOf(table.game).unit} `, el("kbd", {}, "m"), " next mark ", table.looks ? null : copy))),
+    el("", {}, course(), counts.length ? el("p.key", {}, counts.map(([mark, words, count]) => el("span", {}, el(`i.mark.${mark}`), ` ${words} ×${count} `))) : null));
   $("player").hidden = false;
   go(at);
 }

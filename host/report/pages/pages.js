@@ -120,7 +120,10 @@ function live() {
       if (menu.textContent !== nav.textContent) nav.replaceChildren(...menu.childNodes);
       dressed();
       route(false);
-      said.textContent = `live · ${new Date().toLocaleTimeString()}`;
+      const clock = document.getElementById("clock"), newer = fresh.getElementById("clock"); // the server's, not the reader's
+      if (clock && newer) clock.textContent = newer.textContent;
+      else if (newer) said.before(newer, " · ");
+      said.textContent = "live";
     } catch (error) {
       said.textContent = `the server does not answer: ${error.message}`;
     } finally {

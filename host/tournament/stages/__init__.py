@@ -1,6 +1,7 @@
 """The kinds of stage. Each kind is one object in its own module; no code outside that module depends on its name."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache
@@ -8,17 +9,25 @@ from typing import Any
 
 from host.base.errors import Problem, UserError
 from host.tournament.stages.adhoc import ADHOC
+from host.tournament.stages.gauntlet import GAUNTLET
 from host.tournament.stages.groups import GROUPS
-from host.tournament.stages.kind import Kind, StageConfig
+from host.tournament.stages.kind import OWN_RANKING, Kind, StageConfig
 from host.tournament.stages.knockout import KNOCKOUT
+from host.tournament.stages.league import LEAGUE
 from host.tournament.stages.round_robin import ROUND_ROBIN
+from host.tournament.stages.swiss import SWISS
 from host.tournament.stages.tables import TABLES
+
+OWN_CODE_HINT = "-C DIR, where DIR/croupier.toml names its code"
 
 KINDS: dict[str, Kind[Any]] = {
     "tables": TABLES,
     "round-robin": ROUND_ROBIN,
     "knockout": KNOCKOUT,
     "groups": GROUPS,
+    "league": LEAGUE,
+    "gauntlet": GAUNTLET,
+    "swiss": SWISS,
 }
 """The kinds that croupier.toml can name. Custom kinds are added when a config names them."""
 
@@ -28,14 +37,20 @@ def kind_by_name(name: str) -> Kind[Any]:
     if name == ADHOC.name:
         return ADHOC
     if name not in KINDS:
-        message, hint = f"the stage kind {name} is not known here", "-C DIR, where DIR/croupier.toml names its code"
-        raise UserError([Problem("C018", "", message, hint=hint)], 3)
+        message = f"the stage kind {name} is not known here"
+        raise UserError([Problem("C018", "", message, hint=OWN_CODE_HINT)], 3)
     return KINDS[name]
 
 
 def kind_of(stage: StageConfig) -> Kind[Any]:
     """Return the kind of a configured stage."""
     return kind_by_name(stage.kind)
+
+
+def references_of(stage: StageConfig) -> tuple[str, ...]:
+    """Return the bots that the others play in a stage and that are not ranked; none in most kinds."""
+    kind = kind_of(stage)
+    return tuple(kind.references(stage)) if kind.references else ()
 
 
 # Stages in the journal.
@@ -58,10 +73,24 @@ def _stage(stored: Any) -> StageConfig:
     if not isinstance(stored, dict) or not isinstance(stored.get("kind"), str):
         raise ValueError("a stage without a kind")
     kind = kind_by_name(stored["kind"])
-    stage: StageConfig = _reader(kind).validate_python(stored)
+    stage: StageConfig = _validated(kind, stored)
     if not stage.name:
         raise ValueError("a stage without a name")
     return stage
+
+
+def _validated(kind: Kind[Any], stored: Mapping[str, Any]) -> Any:
+    """Return a stored stage. Raise UserError if it names a ranking of an organiser that has not been loaded."""
+    from pydantic import ValidationError
+
+    try:
+        return _reader(kind).validate_python(stored)
+    except ValidationError as wrong:
+        for error in wrong.errors():
+            if error["loc"][0] == "rank_by" and re.fullmatch(OWN_RANKING, str(error["input"])):
+                message = f"the ranking {error['input']} is not known here"
+                raise UserError([Problem("C018", "", message, hint=OWN_CODE_HINT)], 3) from wrong
+        raise
 
 
 @cache

@@ -5,17 +5,16 @@ from typing import Any, Literal
 
 from host.games.engine import Game
 from host.play.records import Fixture
+from host.tournament.stages.agenda import Records, Schedule
 from host.tournament.stages.kind import (
     BLOCK,
     Field,
     Kind,
     Many,
-    Records,
     StageConfig,
     StageName,
     blocks,
     contestants,
-    unplayed,
     with_plan,
 )
 
@@ -32,11 +31,11 @@ class Adhoc(StageConfig):
     tables: Many = 100
 
 
-def due(stage: Adhoc, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
-    """Return the blocks that have not been played. The bots sit in the given order at table 1, and then rotate."""
+def schedule(stage: Adhoc, blank: Fixture, field: Field, _records: Records) -> Schedule:
+    """Yield all blocks of tables. The bots sit in the given order at table 1, and then rotate."""
     share = min(BLOCK, -(-stage.tables // SHARES))
     group = f"{stage.name}/{contestants(field.bots)}"
-    return unplayed(blocks(with_plan(stage, blank), group, field.bots, stage.tables, share), records)
+    yield blocks(with_plan(stage, blank), group, field.bots, stage.tables, share)
 
 
 def suits(_game: Game, _rules: Any) -> bool:
@@ -44,4 +43,4 @@ def suits(_game: Game, _rules: Any) -> bool:
     return True
 
 
-ADHOC = Kind(name="independent", config=Adhoc, due=due, suits=suits, needs="any game")
+ADHOC = Kind(name="independent", config=Adhoc, schedule=schedule, suits=suits, needs="any game", own_deals=True)

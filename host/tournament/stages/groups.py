@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from host.games.engine import Game, Scores
 from host.games.luck import Luck, Shuffler
 from host.play.records import Fixture, Record, Result
+from host.tournament.stages.agenda import Lazy, Records, Schedule
 from host.tournament.stages.kind import (
     BotCount,
     Few,
@@ -27,7 +28,6 @@ from host.tournament.stages.kind import (
     ImpossibleStageError,
     Kind,
     Many,
-    Records,
     Size,
     StageConfig,
     contestants,
@@ -115,9 +115,12 @@ class Groups(StageConfig):
 
     kind: Literal["groups"] = "groups"
     advance: Few = 2
+    """The number of bots of each group that advance to the next round. Example: `advance = 1`"""
     repeat: Many = 1
-    until: Few = 0  # 0: five; or one, if only one advances
-    rank_by: tuple[Annotated[str, rankings("advances", "chips")], ...] = (
+    """The number of games of each group. Example: `repeat = 10`"""
+    until: Few = 0
+    """The number of bots at which the stage ends. Default: 5, or 1 if only one bot advances. Example: `until = 3`"""
+    rank_by: tuple[Annotated[str, rankings("advances", "chips", "elo")], ...] = (
         "advances",
         "chips",
     )
@@ -171,19 +174,23 @@ def paths(contest: Contest, number: int, group: Members) -> list[str]:
     return [f"{contest.stage.name}/{number}/{contestants(group)}/{game}" for game in games]
 
 
+def round_of(contest: Contest, number: int, entrants: Sequence[str]) -> Round:
+    """Return a round between these bots, as far as it has been played."""
+    groups = drawn(sorted(entrants), contest.luck(number, "draw"))
+    order = ranked(contest, number, groups)
+    count = going_on(len(groups), len(entrants), contest.stage.advance, contest.stage.until)
+    return Round(number, groups, order, order[:count] if order else [])
+
+
 def rounds(contest: Contest) -> list[Round]:
     """Return the rounds up to the one that is being played; none if no bot has to be eliminated."""
     so_far: list[Round] = []
-    entrants, until = sorted(contest.bots), contest.stage.until
-    while len(entrants) > until:
-        number = len(so_far) + 1
-        groups = drawn(entrants, contest.luck(number, "draw"))
-        order = ranked(contest, number, groups)
-        count = going_on(len(groups), len(entrants), contest.stage.advance, until)
-        so_far.append(Round(number, groups, order, order[:count] if order else []))
-        if order is None:
+    entrants = contest.bots
+    while len(entrants) > contest.stage.until:
+        so_far.append(round_of(contest, len(so_far) + 1, entrants))
+        if so_far[-1].order is None:
             break
-        entrants = sorted(order[:count])
+        entrants = so_far[-1].ahead
     return so_far
 
 
@@ -215,17 +222,20 @@ def contest_of(stage: Groups, field: Field, records: Records) -> Contest:
     return Contest(stage, field.bots, field.seed, records)
 
 
-def due(stage: Groups, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
-    """Return the games of the current round that have not been played; none if the stage is over."""
+def schedule(stage: Groups, blank: Fixture, field: Field, records: Records) -> Schedule:
+    """Yield the games of one round after another."""
     contest, blank = contest_of(stage, field, records), with_plan(stage, blank)
-    for now in rounds(contest)[-1:]:
-        return [
+    entrants, number = field.bots, 0
+    while len(entrants) > stage.until:
+        number += 1
+        groups = round_of(contest, number, entrants).groups
+        games = (
             blank._replace(path=path, bots=group, first=game, tables=1)
-            for group in now.groups
-            for game, path in enumerate(paths(contest, now.number, group), 1)
-            if path not in contest.records
-        ]
-    return []
+            for group in groups
+            for game, path in enumerate(paths(contest, number, group), 1)
+        )
+        yield Lazy(len(groups) * stage.repeat, games)
+        entrants = round_of(contest, number, entrants).ahead
 
 
 def places(stage: Groups, field: Field, records: Records) -> list[str]:
@@ -285,12 +295,26 @@ def groups(records: Sequence[Record], later: Container[str]) -> tuple[Group, ...
                 chips=sum(result.score for result in games) / len(games),
                 first=sum(result.wins for result in games),
                 on=went[bot] > rounds[name] or bot in later,
+                score=sum(result.final for result in games) / len(games),
             )
             for bot, games in found[name].items()
         ]
-        seats.sort(key=lambda seat: (-seat.first, -seat.chips))
+        seats.sort(key=lambda seat: seat.merit, reverse=True)
         groups.append(Group(name, rounds[name], max(map(len, found[name].values())), tuple(seats)))
     return tuple(groups)
+
+
+def reached(_stage: Groups, order: Sequence[str], records: Sequence[Record]) -> Mapping[str, tuple[float, ...]]:
+    """Return the last round of each bot, its place in its group and its chips, as a key.
+
+    Among bots with the same place in different groups, only their chips decide. Equal bots of a group share its place.
+    """
+    found: dict[str, tuple[float, ...]] = dict.fromkeys(order, (0.0, 0.0, 0.0))
+    for group in groups(records, ()):  # the rounds in their order
+        for seat in group.seats:
+            better = sum(other.merit > seat.merit for other in group.seats)
+            found[seat.bot] = (group.round, -better, seat.chips)
+    return found
 
 
 def suits(game: Game, _rules: Any) -> bool:
@@ -301,7 +325,7 @@ def suits(game: Game, _rules: Any) -> bool:
 GROUPS = Kind(
     name="groups",
     config=Groups,
-    due=due,
+    schedule=schedule,
     suits=suits,
     needs="a game of chips for three to five",
     complete=complete,
@@ -323,9 +347,11 @@ advance = 1
     left=left,
     size=size,
     drawn=True,
+    own_deals=True,
     counted=counted,
     unit="fixture",
     unit_key="repeat",
     comparison="shared",
     groups=groups,
+    reached=reached,
 )

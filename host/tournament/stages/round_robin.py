@@ -1,23 +1,22 @@
 """The kind `round-robin`: every pair of bots plays."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from host.play.records import Fixture, Record
 from host.tournament import pairing
+from host.tournament.stages.agenda import Lazy, Records, Schedule
 from host.tournament.stages.kind import (
     BotCount,
     Field,
     Kind,
     Many,
-    Records,
     StageConfig,
+    block_size,
     blocks,
     contestants,
     rankings,
     two_can_play,
-    unplayed,
     with_plan,
 )
 from host.tournament.statistics import sequential
@@ -32,35 +31,60 @@ class RoundRobin(StageConfig):
 
     kind: Literal["round-robin"] = "round-robin"
     tables_per_pair: Many = 100_000
-    rank_by: tuple[Annotated[str, rankings("games", "hands", "elo")], ...] = ("games", "hands")
+    """The number of tables of each pair of bots. Example: `tables_per_pair = 2_000`"""
+    rank_by: tuple[Annotated[str, rankings("games", "hands", "elo", "wins", "points")], ...] = ("games", "hands")
     min_bots: BotCount = 2
 
 
-def due(stage: RoundRobin, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
-    """Return the unplayed blocks of every pair; only the next one if a pair may end early."""
-    due = []
-    for pair in pairing.round_robin(sorted(field.bots)):
-        group = f"{stage.name}/{contestants(pair)}"
-        planned = blocks(with_plan(stage, blank), group, pair, stage.tables_per_pair)
-        left = unplayed(planned, records)
-        if field.stop_early and left:
-            played = [records[block.path] for block in planned[: planned.index(left[0])]]
-            left = [] if certain(played, pair) else left[:1]
-        due += left
-    return due
+def schedule(stage: RoundRobin, blank: Fixture, field: Field, records: Records) -> Schedule:
+    """Yield the first block of every pair, then the second block of every pair, and so on.
+
+    If a pair may end early, a block is played only when the blocks before it have been played by all pairs.
+    """
+    bots, count = sorted(field.bots), pairing.pair_count(len(field.bots))
+    size = block_size(stage.tables_per_pair, count)
+    plan = blocks(with_plan(stage, blank), "", ("", ""), stage.tables_per_pair, size)
+    if not field.stop_early:
+        steps = (block_of(stage, block, pair) for block in plan for pair in pairing.round_robin(bots))
+        yield Lazy(count * len(plan), steps)
+        return
+    open_pairs = {pair: Won() for pair in pairing.round_robin(bots)}
+    for block in plan:
+        yield Lazy(len(open_pairs), (block_of(stage, block, pair) for pair in list(open_pairs)))
+        for pair, won in list(open_pairs.items()):
+            open_pairs[pair] = so_far = won.after(pair, records[block_of(stage, block, pair).path])
+            if so_far.certain:
+                del open_pairs[pair]
 
 
-def certain(played: Sequence[Record], pair: pairing.Pair) -> bool:
-    """Return whether the sequential test has decided which bot of a pair is the better one."""
-    one, two = (round(sum(record.results[bot].wins for record in played)) for bot in pair)
-    tables = sum(record.results[pair[0]].tables for record in played)
-    return bool(sequential(one, tables - one - two, two, CERTAIN_ELO).accepted)
+def block_of(stage: RoundRobin, block: Fixture, pair: pairing.Pair) -> Fixture:
+    """Return a block of tables between two bots."""
+    return block._replace(path=f"{stage.name}/{contestants(pair)}/{block.first}", bots=pair)
+
+
+class Won(NamedTuple):
+    """The tables of a pair so far, and how many each of its bots has won."""
+
+    tables: int = 0
+    one: float = 0.0
+    other: float = 0.0
+
+    def after(self, pair: pairing.Pair, record: Record) -> "Won":
+        """Return the same after one more block."""
+        ours, theirs = (record.results[bot] for bot in pair)
+        return Won(self.tables + ours.tables, self.one + ours.wins, self.other + theirs.wins)
+
+    @property
+    def certain(self) -> bool:
+        """Whether the sequential test has decided which bot is the better one."""
+        one, other = round(self.one), round(self.other)
+        return bool(sequential(one, self.tables - one - other, other, CERTAIN_ELO).accepted)
 
 
 ROUND_ROBIN = Kind(
     name="round-robin",
     config=RoundRobin,
-    due=due,
+    schedule=schedule,
     suits=two_can_play,
     needs="a game for two bots with one winner",
     default_stages=(RoundRobin(name="league"),),
@@ -72,4 +96,6 @@ tables_per_pair = {tables}
 rank_by         = ["games", "hands"]
 """,
     unit_key="tables_per_pair",
+    own_deals=True,
+    all_meet=True,
 )

@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 
 from host.games.engine import Game
 from host.play.records import Fixture
-from host.tournament.stages.kind import Field, Kind, Many, Records, StageConfig, rankings, unplayed
+from host.tournament.stages.agenda import Lazy, Records, Schedule
+from host.tournament.stages.kind import Field, Kind, Many, StageConfig, rankings
 
 
 @dataclass(frozen=True)
@@ -14,16 +15,19 @@ class Tables(StageConfig):
 
     kind: Literal["tables"] = "tables"
     tourneys: Many = 25
+    """The number of tourneys. Each starts again with the same chips; the result is the mean of all. Example: `tourneys = 100`"""
     rounds: Many = 5
-    rank_by: tuple[Annotated[str, rankings("chips")], ...] = ("chips",)
+    """The number of tables of each bot in a tourney. Example: `rounds = 10`"""
+    rank_by: tuple[Annotated[str, rankings("chips", "elo")], ...] = ("chips",)
 
 
-def due(stage: Tables, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
-    """Return every unplayed tourney. Tourneys do not depend on each other, so all may be played at once."""
+def schedule(stage: Tables, blank: Fixture, field: Field, _records: Records) -> Schedule:
+    """Yield every tourney. Tourneys do not depend on each other, so all may be played at once."""
     plan = "mirrored tourney" if stage.mirror else "tourney"
     tourney = blank._replace(plan=plan, bots=tuple(sorted(field.bots)), tables=stage.rounds)
     numbers = range(1, stage.tourneys + 1)
-    return unplayed([tourney._replace(path=f"{stage.name}/{number}", first=number) for number in numbers], records)
+    tourneys = (tourney._replace(path=f"{stage.name}/{number}", first=number) for number in numbers)
+    yield Lazy(stage.tourneys, tourneys)
 
 
 def suits(game: Game, _rules: Any) -> bool:
@@ -34,7 +38,7 @@ def suits(game: Game, _rules: Any) -> bool:
 TABLES = Kind(
     name="tables",
     config=Tables,
-    due=due,
+    schedule=schedule,
     suits=suits,
     needs="a game in which chips are carried from table to table",
     default_stages=(Tables(name="tables"),),
@@ -47,6 +51,7 @@ rounds   = 5                   # tables of each bot in a tourney
 rank_by  = ["chips"]
 """,
     tourneys=True,
+    own_deals=True,
     unit="fixture",
     unit_key="tourneys",
 )

@@ -3,13 +3,24 @@
 casino.register("holdem", ({ Trouble, bubble, cardText, chip, el, playing }) => {
 const WORTH = ["", "high card", "a pair", "two pairs", "three of a kind", "a straight", "a flush", "a full house", "four of a kind", "a straight flush", "a royal flush"];
 
+// Returns what a player did that has put `paid` chips in: whoever bets first on a street opens it, more than the others raises.
+function bets(players, seat, paid) {
+  const { bet, chips } = players[seat];
+  const most = Math.max(bet - paid, ...players.map((one, other) => other === seat ? 0 : one.bet));
+  return `${!most ? `bets ${paid}` : bet > most ? `raises to ${bet}` : `calls ${paid}`}${chips ? "" : ": all in"}`;
+}
+
 // Returns which seat acted between two looks at a table, and how; null if cards were dealt, or not exactly one seat acted.
-function actedBetween(before, { hand, board, players }) {
+// `death` is what the log says of a player that folds; a bet of 0 chips is the usual way to fold.
+function actedBetween(before, { hand, board, players }, death, bots) {
   if (!before || before.hand !== hand || before.board.length !== board.length) return null;
   const moved = players.flatMap((one, seat) => one.chips !== before.players[seat].chips || one.died !== before.players[seat].died ? [seat] : []);
   if (moved.length !== 1) return null;
-  const seat = moved[0], paid = before.players[seat].chips - players[seat].chips;
-  return { seat, fault: false, word: players[seat].died ? "folds" : `bets ${paid}${players[seat].allIn ? ": all in" : ""}` };
+  const [seat] = moved;
+  if (!players[seat].died) return { seat, fault: false, word: bets(players, seat, before.players[seat].chips - players[seat].chips) };
+  const [, why = ""] = death.split(`${bots[seat]} tried to bet`);
+  const fault = Boolean(why) && !why.startsWith(" 0 chips. ");
+  return { seat, fault, word: fault ? `folds: ${why.replace(/^, but /, "").replace(/!$/, "").replace(/^ (-?\d+) chips. /, "it bet $1 ")}` : "folds" };
 }
 
 const LOG_SUITS = "?chds", LOG_RANKS = "??23456789TJQKA";
@@ -41,11 +52,11 @@ function readLog(text) {
     });
     ended = players.every((one) => !one.cards.length);
     const state = { hand: look.round, pot: look.acc_chips, board: look.community_cards.map(spelled), players, order, winners: [], share: 0, end: "" };
-    const before = events.at(-1)?.state, acted = actedBetween(before, state);
+    const before = events.at(-1)?.state, acted = actedBetween(before, state, deaths.join(" "), bots);
     Object.assign(state, { actor: acted ? acted.seat : -1, said: acted });
     const dealt = before && before.hand === look.round ? state.board.slice(before.board.length).map(cardText) : [];
     const what = acted ? `${bots[acted.seat]} ${acted.word}` : dealt.length ? `The board gets ${dealt.join(", ")}` : `Round ${look.round}`;
-    const said = deaths.length ? deaths.join(" ") : ended ? "The game is over." : `${what}, pot ${look.acc_chips}.`;
+    const said = deaths.length && !acted ? deaths.join(" ") : ended ? "The game is over." : `${what}, pot ${look.acc_chips}.`;
     events.push({ ev: "look", state, text: said, fault: deaths.some((death) => !death.includes(" tried to bet 0 chips. ")), hand: look.round });
     deaths = [];
   }
@@ -78,7 +89,7 @@ return {
         break;
       case "ask": state.actor = ev.seat; break;
       case "answer": {
-        const n = /^BET \d/.test(ev.a) && !ev.illegal ? Number(ev.a.slice(4)) : 0;
+        const n = /^\d/.test(ev.a) && !ev.illegal ? Number(ev.a) : 0;
         if (!n) { player.died = true; break; }
         player.chips -= n; player.bet += n; state.pot += n;
         if (!player.chips) player.allIn = true;
@@ -97,14 +108,12 @@ return {
   allIn: (state, ev) => ev.ev === "answer" && state.players[ev.seat].allIn && !state.players[ev.seat].died,
   worth: (state) => state.players.map((player) => player.out ? -1 : player.chips), staked: true,
   lead: (ev) => ev.ev === "round.end" || ev.ev === "look",
-  word(ev, state, asked) {
-    const n = /^BET \d/.test(ev.a) ? Number(ev.a.slice(4)) : 0;
-    if (!n || ev.illegal) return ev.a === "BET" ? "folds" : `${ev.a.toLowerCase()}: folds`;
-    const least = asked ? Number(asked[5]) : n;
-    return `${n > least ? "raises," : "calls,"} ${n}${state.players[ev.seat].chips ? "" : ": all in"}`;
+  word(ev, state) {
+    const n = /^\d/.test(ev.a) ? Number(ev.a) : 0;
+    return n && !ev.illegal ? bets(state.players, ev.seat, n) : ev.a === "0" ? "folds" : `${ev.a.toLowerCase()}: folds`;
   },
   say(ev, table) {
-    if (ev.ev === "round.start") return `Round ${ev.round}: ${ev.seats.length} players.`;
+    if (ev.ev === "round.start") return `Round ${ev.round}: ${ev.seats.length} players, ${table.bots[ev.seats[0]]} acts first, ${table.bots[ev.seats.at(-1)]} is the dealer.`;
     if (ev.ev === "board") return `The board gets ${cardText(ev.card)}.`;
     if (ev.ev === "round.end") return ev.winners.length ? `${ev.winners.map((seat) => table.bots[seat]).join(" and ")} ${ev.winners.length > 1 ? "win" : "wins"} ${ev.share} of ${ev.pot} (${{ showdown: "showdown", last_player: "the last one left" }[ev.end] || ev.end}).` : "Everybody folded: the pot is lost.";
     if (ev.ev === "look") return ev.text;
@@ -123,7 +132,7 @@ return {
         const place = el(`.seat${state.actor === seat ? ".acts" : ""}${player.died ? ".died" : ""}${player.out ? ".out" : ""}${seen === seat ? ".seen" : ""}${state.winners.includes(seat) ? ".won" : ""}`, {},
           bubble(state, seat),
           el(".hand", {}, player.cards.map((card) => playing(open ? card : "?", false))),
-          el(".label", {}, table.bots[seat]),
+          el(".label", {}, el("span.who", {}, table.bots[seat]), state.order.at(-1) === seat && player.cards.length ? el("span.dealer-button", { role: "img", "aria-label": "dealer", title: "the dealer acts last in this round" }, "D") : null),
           el(".figures", {}, el("span.stack", {}, player.out ? "out" : `${player.chips} chips`),
             player.bet ? el("span.stake", { title: "bet on this street" }, chip(), String(player.bet)) : null,
             player.allIn && !player.died ? el("b.best", {}, "all in") : null, player.died ? el("span.bad", {}, "folded") : null),
@@ -134,7 +143,6 @@ return {
         return place;
       }));
   },
-  answer: (said) => said.replace(/^BET ?(.*)/, (_, n) => n || "0"),
   readLog,
 };
 });

@@ -64,7 +64,7 @@ return {
         el(".grid", {}, slots),
         el(".sidedeck", { role: "group", "aria-label": "side deck" }, player.side.map((card) => numbered(seen >= 0 && seen !== seat ? "?" : card, "side", false)),
           player.side.length ? null : el("span.quiet", {}, "no side cards left")),
-        won ? el("span.tag", {}, "wins the hand") : state.winner === null ? el("span.tag", {}, "tie") : null);
+        won ? el("span.tag", {}, "wins the hand") : state.winner === null ? el("span.tag", {}, "tie") : el("span.tag.none", { "aria-hidden": "true" }, "–"));
     }));
   },
 };

@@ -1,0 +1,69 @@
+"""Turns errors of the system (no permission, a full disk) into errors that name the path and the cure.
+
+They are not bugs of croupier, wherever they occur.
+"""
+
+import errno
+import os
+import shlex
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from host.base.errors import Problem, UserError
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+CURES: Mapping[int, str] = {
+    errno.EACCES: "check the owner and the permissions of each part:  namei -l {path}",
+    errno.EPERM: "check the owner and the permissions of each part:  namei -l {path}",
+    errno.EROFS: "its file system is read-only: mount it writable, or work in another folder",
+    errno.ENOSPC: "free some space:  df -h {path}",
+    errno.EDQUOT: "the quota of this user is used up: free some space:  df -h {path}",
+    errno.ENOENT: "check the path:  namei -l {path}",
+    errno.ENOTDIR: "a part of this path is a file, not a folder",
+    errno.EISDIR: "this is a folder, not a file",
+    errno.ELOOP: "a symbolic link in this path leads back to itself",
+    errno.ENAMETOOLONG: "choose a shorter path",
+    errno.EMFILE: "allow more open files:  ulimit -n 65536",
+    errno.ENFILE: "the system has too many open files; end other programs",
+    errno.EIO: "the disk has failed; look at  dmesg",
+    errno.ESTALE: "the file server does not answer for this file; mount it again",
+}
+"""What a user can do, by the number of the system's error. Other errors may be bugs of croupier."""
+
+MAY_BE_A_BUG = frozenset({errno.ENOENT})
+"""Errors that are a user's only where the caller knows that the user has named the file."""
+
+
+def file_problem(verb: str, path: Path, error: OSError) -> Problem:
+    """Return the problem of a file that cannot be `verb` (read, written, created), with the cure."""
+    return Problem("R013", str(path), f"cannot be {verb}: {error.strerror}", hint=cure(error, str(path)))
+
+
+def cure(error: OSError, path: str) -> str:
+    """Return what a user can do about an error of the system; empty if only the error itself says it."""
+    return CURES.get(error.errno or 0, "").format(path=shlex.quote(path) if path else "").rstrip()
+
+
+def system_error(error: BaseException, folders: Iterable[Path]) -> UserError | None:
+    """Return the error as users see it, with exit code 6; None if it may be a bug of croupier.
+
+    The system does not name a file when a disk is full. Then the first of `folders` whose disk is full is named.
+    """
+    if not isinstance(error, OSError) or error.errno not in CURES.keys() - MAY_BE_A_BUG:
+        return None
+    path = os.fsdecode(error.filename) if isinstance(error.filename, (str, bytes)) else ""
+    if not path and error.errno in FULL:
+        path = next((str(folder) for folder in (*folders, Path(tempfile.gettempdir())) if _is_full(folder)), "")
+    reason = error.strerror or str(error)
+    return UserError(
+        [Problem("R013", path, f"cannot be used: {reason}" if path else reason, hint=cure(error, path))], 6
+    )
+
+
+def _is_full(folder: Path) -> bool:
+    try:
+        return os.statvfs(folder).f_bavail == 0
+    except OSError:
+        return False

@@ -1,0 +1,138 @@
+"""Samples what the processes of a slow bot are doing, to find stalls of the machine that no counter of theirs shows."""
+
+import os
+import re
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from host.sandbox.cgroup import groups_of
+from host.sandbox.launch import Sandbox
+
+SAMPLED_AFTER_S = 0.04
+"""Seconds after which a slow answer is sampled. Most answers arrive earlier, and a sample costs 50 to 500 µs."""
+
+PERIOD_S = 0.02  # seconds between two samples
+LATE_S = 0.05  # a sample that is this many seconds late shows that croupier itself was stopped or delayed
+THROTTLED = re.compile(rb"^throttled_(time|usec) (\d+)", re.MULTILINE)  # of a group's cpu.stat, in version 1 and 2
+UNITS = {b"time": 1e9, b"usec": 1e6}  # per second
+
+
+class Stalls(NamedTuple):
+    """Seconds of one answer in which the machine kept a bot from running, apart from its waits for a processor."""
+
+    blocked: float = 0.0  # a thread waited for a disk or for memory, and none ran
+    stopped: float = 0.0  # stopped or frozen from outside together with its keeper, or its keeper did not run
+    paused: float = 0.0  # croupier itself did not run
+    throttled: float = 0.0  # a control group had used up its quota of processor time
+
+    @property
+    def total(self) -> float:
+        """Return the seconds of all kinds of stalls together."""
+        return sum(self)
+
+
+class StallSampler:
+    """Attributes the time of one slow answer to stalls of the machine, by samples. Nothing is sampled before it is slow."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.sandbox = sandbox
+        self.stalls = Stalls()
+        self._last: float | None = None  # time of the last sample, or of the question; None: no answer is slow
+        self._is_first = True
+        self._files: Sequence[Path] = ()  # cpu.stat of the control groups that the sandbox is in
+        self._throttled_before = 0.0
+
+    def begin(self) -> None:
+        """Record that an answer may become slow; drop what was sampled before."""
+        self._last, self._is_first, self.stalls = time.perf_counter(), True, Stalls()
+
+    def end(self) -> None:
+        """Record that no answer is due. What was sampled stays until the next answer is slow."""
+        self._last = None
+
+    def look(self) -> None:
+        """Take a sample if an answer has been slow for long enough. Call this every PERIOD_S."""
+        if self._last is not None and time.perf_counter() - self._last >= self._pause - PERIOD_S / 2:
+            self.sample()
+
+    @property
+    def _pause(self) -> float:
+        return SAMPLED_AFTER_S if self._is_first else PERIOD_S
+
+    def sample(self) -> None:
+        """Attribute the time since the last sample to what the bot is doing now."""
+        now = time.perf_counter()
+        if self._last is None or now - self._last < PERIOD_S / 4:
+            return
+        passed, expected = now - self._last, self._pause + PERIOD_S
+        if self._is_first:
+            self._files = [folder / "cpu.stat" for folder in groups_of(self.sandbox.pid)]
+            self._throttled_before = self._throttled()
+        self._last, self._is_first = now, False
+        stalls = self.stalls
+        if passed > expected + LATE_S:
+            stalls = stalls._replace(paused=stalls.paused + passed - expected)
+        else:
+            kind = _kind(self.sandbox.pid, _is_frozen(self._files))
+            stalls = stalls._replace(**{kind: getattr(stalls, kind) + passed} if kind else {})
+        self.stalls = stalls._replace(throttled=self._throttled() - self._throttled_before)
+
+    def _throttled(self) -> float:
+        """Return the longest time for which a group was throttled so far, in seconds."""
+        seconds = 0.0
+        for file in self._files:
+            with suppress(OSError):
+                for unit, count in THROTTLED.findall(file.read_bytes()):
+                    seconds = max(seconds, int(count) / UNITS[unit])
+        return seconds
+
+
+def _is_frozen(files: Sequence[Path]) -> bool:
+    """Return whether a control group of version 2 is frozen: its processes then look as if they sleep."""
+    for file in files:
+        with suppress(OSError):
+            if "frozen 1" in file.with_name("cgroup.events").read_text():
+                return True
+    return False
+
+
+def _kind(keeper: int, frozen: bool) -> str:
+    """Return the field of Stalls that describes what a sandbox is doing now; "" if the machine does not stall it.
+
+    A bot can stop itself, but nothing in a sandbox can stop its keeper. A process that waits for a child made by vfork
+    looks like one that waits for a disk, so a process that has children does not count; the filter forbids vfork where
+    the child would not be listed.
+    """
+    states, own = _bot_states(keeper), _state(f"/proc/{keeper}/stat")
+    if frozen or own in "TD":
+        return "stopped"
+    if "R" in states:
+        return ""
+    if "D" in states:
+        return "blocked"
+    return "stopped" if own == "R" else ""
+
+
+def _bot_states(keeper: int) -> set[str]:
+    """Return the states of all threads of all processes that descend from a keeper."""
+    found, states = [keeper], set[str]()
+    for pid in found:
+        children, own = list[int](), set[str]()
+        with suppress(OSError):
+            for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - a sample must cost microseconds
+                children += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
+                own.add(_state(f"/proc/{pid}/task/{thread}/stat"))
+        found += children
+        if pid != keeper:
+            states |= own - {"D"} if children else own
+    return states
+
+
+def _state(file: str) -> str:
+    """Return the state of a process or a thread as one letter; "gone" if it has ended."""
+    with suppress(OSError, IndexError):
+        return Path(file).read_text().rpartition(")")[2].split()[0]
+    return "gone"

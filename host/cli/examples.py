@@ -1,0 +1,34 @@
+"""Examples of each command: the last lines of its `--help`, and the EXAMPLES of the man page."""
+
+from collections.abc import Mapping
+
+EXAMPLES: Mapping[str, tuple[str, ...]] = {
+    "new": ("new spring --game pazaak", "new try --game cardshark --with-samples"),
+    "run": ("run --dry-run", "run", "run --stage final"),
+    "play": ("play bots/mine sample:davey -g cardshark -n 1000", "play mine other third -n 100 -g holdem"),
+    "compare": ("compare bots/new bots/old -g pazaak", "compare mine sample:nestor"),
+    "init": ("init bots/mine -g pazaak --lang python", "init mine -g cardshark --lang c --protocol lines"),
+    "add": ("add ~/inbox/davey.tar.gz", "add inbox/ada inbox/grace.zip", "add bot.py --as Seventeen"),
+    "check": ("check bots/mine", "check bots/mine.py -g cardshark", "check --all"),
+    "standings": ("standings", "standings league --by pair", "standings --csv"),
+    "errors": ("errors", "errors mine", "errors mine --kind timeout"),
+    "replay": ("replay last", "replay league/ada+grace/17", "replay last --as ada -o table.html"),
+    "report": ("report", "report --open"),
+    "serve": ("serve", "serve --bind 0.0.0.0:8080"),
+    "doctor": ("doctor", "doctor --json"),
+    "games": ("games", "games pazaak", "games pazaak --rules"),
+    "status": ("status", "status --json"),
+    "verify": ("verify", "verify --sample 10"),
+    "seed": ("seed commit", "seed reveal"),
+    "export": ("export csv", "export jsonl -o tables.jsonl"),
+    "config": ("config check", "config schema bot.toml", "config reference"),
+    "watch": ("watch", "-C spring watch"),
+    "ask": ("ask fault:3", "ask mine league/ada+mine/17:4 --same", "ask mine last --stdin question.txt"),
+    "ls": ("ls", "ls mine -v"),
+    "build": ("build", "build mine --force -v"),
+    "compose": ("compose", "compose --workers 4 --up"),
+    "import": ("import play.log", "import play.log -o game.html"),
+    "explain": ("explain B020", "explain C001"),
+    "completion": ("completion bash", "completion fish"),
+    "version": ("version", "version --json"),
+}

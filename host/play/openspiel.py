@@ -1,0 +1,305 @@
+"""Makes the games of OpenSpiel playable: `game = "openspiel:leduc_poker(players=3)"` in croupier.toml.
+
+OpenSpiel knows the rules of a game, and draws nothing itself: each of its chance nodes takes one number of `luck.pick`.
+Bots move one after the other. Where a game has simultaneous moves, OpenSpiel hides the moves of those asked before.
+"""
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from host.base.errors import Problem, UserError
+from host.games.engine import Game, Opening, Play, Request, Scores, Tell
+from host.games.luck import Luck, Shuffler
+from protocols.wire import MAX_TEXT, Answer, Grammar, Move, Range, encode_views, in_ranges, ranges
+from protocols.wire import View as AnyView
+
+if TYPE_CHECKING:
+    import pyspiel
+
+PREFIX = "openspiel"
+MAX_LINE = 8000  # bytes of a question with its names; a longer one is asked without them
+MAX_STATE = 2000  # characters of the state
+SAMPLES = 8  # questions of one random table: `check` asks them
+POINTS = 100  # for a result of 1; some games have results like 0.25
+UNSAFE_IN_NAMES = re.compile(r"[^!-+\--~]")  # also the comma, which separates names
+ONE_WORD = str.maketrans("\n \t", "|__")
+GRAMMAR = Grammar(
+    pattern=re.compile(r"(?P<verb>LOWEST|HIGHEST)|(?P<n>[0-9]{1,9})|(?P<text>[!-~]{1,200})", re.IGNORECASE),
+    expected="the number or the name of a legal move, LOWEST or HIGHEST",
+    verb="PLAY",
+)
+CARD = """\
+OpenSpiel's {game}. One line asks: <seat> <legal> <names> <state>, for example `{example}`. \
+`legal` has the numbers of the legal moves as ranges, `names` their names in the same order, joined by commas (`-` where \
+they would be too long). The state is what OpenSpiel tells this seat, with `|` for the end of a line and `_` for a space. \
+Answer with the number or the name of a legal move; LOWEST and HIGHEST are always legal."""
+
+
+class Rules(NamedTuple):
+    """The rules of a table. `game` and `version` cannot be changed: a journal shows by them what was played."""
+
+    seats: int
+    """The bots at a table."""
+    game: str
+    """The game with all its parameters, as OpenSpiel writes it."""
+    version: str
+    """The version of OpenSpiel that knows the rules."""
+    fault: Literal["lowest", "forfeit"] = "lowest"
+    """What a fault costs: the legal move with the lowest number is played, or the seat loses as much as it can."""
+    points: int = POINTS
+    """The points for a result of 1: a game that is won in chess has 100 by default."""
+
+
+class View(NamedTuple):
+    """The question to a bot: `0 0:2 Fold,Call,Raise [Observer:_0][Private:_3]…`."""
+
+    seat: int
+    legal: tuple[Range, ...]
+    names: tuple[str, ...]
+    state: str
+
+
+class NotPlayable(Exception):
+    """Raised for a game that OpenSpiel does not have, or that croupier cannot play. `hint` names the cure."""
+
+    def __init__(self, why: str, hint: str = "croupier games --openspiel lists the games that can be played") -> None:
+        super().__init__(why)
+        self.hint = hint
+
+
+class Playable(NamedTuple):
+    """A game of OpenSpiel; `obstacle` says why croupier cannot play it, or is empty."""
+
+    name: str
+    title: str
+    seats: tuple[int, int]
+    obstacle: str
+
+
+def library() -> "pyspiel":
+    """Return OpenSpiel. Raise NotPlayable if it is not installed."""
+    try:
+        import pyspiel
+    except ImportError as failed:
+        hint = "pip install '.[openspiel]'   in a clone of croupier"
+        raise NotPlayable(f"needs OpenSpiel, which cannot be imported: {failed}", hint) from failed
+    return pyspiel
+
+
+@cache
+def installed_version() -> str:
+    """Return the version of OpenSpiel."""
+    from importlib.metadata import version
+
+    return version("open_spiel")
+
+
+def playable_games() -> list[Playable]:
+    """Return all games of OpenSpiel by name, with what prevents croupier from playing them."""
+    return [
+        Playable(
+            kind.short_name,
+            kind.long_name,
+            (kind.min_num_players, kind.max_num_players),
+            _obstacle(kind) or _missing_parameters(kind),
+        )
+        for kind in sorted(library().registered_games(), key=lambda kind: str(kind.short_name))
+    ]
+
+
+def _missing_parameters(kind: "pyspiel.GameType") -> str:
+    """Return why a type of game cannot be played without parameters, or an empty string."""
+    example = f"as in openspiel:{kind.short_name}(key=value)"
+    if not kind.default_loadable:
+        return f"it needs parameters, {example}"
+    if kind.min_num_players < 2 and library().load_game(kind.short_name).num_players() < 2:
+        return f"it has one seat unless its parameters say otherwise, {example}"
+    return ""
+
+
+def _obstacle(kind: "pyspiel.GameType") -> str:
+    """Return why a type of game cannot be played, or an empty string."""
+    types = library().GameType
+    if kind.max_num_players < 2:
+        return "it is a game for one player"
+    if kind.dynamics == types.Dynamics.MEAN_FIELD:
+        return "its players are a crowd without seats"
+    if kind.chance_mode == types.ChanceMode.SAMPLED_STOCHASTIC:
+        return "it draws its own chance (or wraps a game that may), so a seed does not repeat it"
+    if not (kind.provides_information_state_string or kind.provides_observation_string):
+        return "it has no text for a seat"
+    return ""
+
+
+@cache
+def _loaded(game: str) -> "pyspiel.Game":
+    """Return a game of OpenSpiel whose seats move one after the other. Raise NotPlayable if there is none."""
+    spiel = library()
+    name, known = game.partition("(")[0], spiel.registered_names()
+    if name not in known:  # OpenSpiel itself would print all names
+        from host.base.config_file import closest_match
+
+        near = closest_match(name, known)
+        hint = f"did you mean openspiel:{near}?" if near else "croupier games --openspiel lists the games"
+        raise NotPlayable("is not a game of OpenSpiel", hint)
+    try:
+        loaded = spiel.load_game(game)
+    except (spiel.SpielError, RuntimeError, ValueError) as failed:
+        lines = str(failed).strip().splitlines() or ["it gives no reason"]
+        raise NotPlayable(f"is refused by OpenSpiel: {lines[-1][:200]}") from failed
+    if obstacle := _obstacle(loaded.get_type()):
+        raise NotPlayable(f"cannot be played: {obstacle}")
+    if loaded.num_players() < 2:
+        raise NotPlayable("has one seat", "name parameters that give it more seats")
+    if loaded.get_type().dynamics == spiel.GameType.Dynamics.SIMULTANEOUS:
+        loaded = spiel.convert_to_turn_based(loaded)
+    return loaded
+
+
+def _state_shown(game: "pyspiel.Game", state: "pyspiel.State", seat: int) -> str:
+    """Return what a seat may know, on one line. Where it remembers all its past, the end of that may be left out."""
+    kind = game.get_type()
+    hidden = kind.information != library().GameType.Information.PERFECT_INFORMATION
+    shown = ""
+    if kind.provides_information_state_string and (hidden or not kind.provides_observation_string):
+        shown = state.information_state_string(seat)
+    if kind.provides_observation_string and not 0 < len(shown) <= MAX_STATE:
+        shown = state.observation_string(seat)
+    return shown[:MAX_STATE].rstrip("\n").translate(ONE_WORD).encode("ascii", "replace").decode()
+
+
+def view_of(game: "pyspiel.Game", state: "pyspiel.State") -> View:
+    """Return the question to the seat that moves next."""
+    seat, legal = state.current_player(), state.legal_actions()
+    names = tuple([UNSAFE_IN_NAMES.sub("_", state.action_to_string(seat, each)) or "_" for each in legal])
+    view = View(seat, ranges(legal), names, _state_shown(game, state, seat))
+    return view if len(encode_views((view,))) <= MAX_LINE else view._replace(names=())
+
+
+def numbers(view: AnyView) -> list[int]:
+    """Return the numbers of the legal moves, in ascending order."""
+    return [number for first, last in view[1] for number in range(first, last + 1)]
+
+
+def allows(rules: Rules, view: AnyView, move: Move) -> bool:
+    """Return whether a move is legal."""
+    if move.verb != GRAMMAR.verb:
+        return True
+    return move.text in view[2] if move.text else in_ranges(move.n, view[1])
+
+
+def _chosen(rules: Rules, view: View, answer: Answer) -> int | None:
+    """Return the number of the move that an answer plays; None if it forfeits the table."""
+    if isinstance(answer, Move) and allows(rules, view, answer):
+        if answer.verb == "HIGHEST":
+            return view.legal[-1].last
+        if answer.text:
+            return numbers(view)[view.names.index(answer.text)]
+        return answer.n if answer.verb == GRAMMAR.verb else view.legal[0].first
+    return None if rules.fault == "forfeit" else view.legal[0].first
+
+
+class GameFailed(Exception):
+    """Raised when OpenSpiel fails inside a game: no bot is to blame."""
+
+
+def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
+    """Play one game. The scores are OpenSpiel's results times `rules.points`, rounded.
+
+    Raise UserError (exit code 3) if another version of OpenSpiel is installed than the rules name, GameFailed if
+    OpenSpiel fails.
+    """
+    if rules.version != (here := installed_version()):
+        message = f"{rules.game} was played with OpenSpiel {rules.version}, and {here} is installed"
+        hint = f"pip install 'open_spiel=={rules.version}'"
+        raise UserError([Problem("C018", "", message, hint=hint)], 3)
+    try:
+        return (yield from _play(rules, luck, tell))
+    except library().SpielError as failed:
+        raise GameFailed(f"OpenSpiel failed inside {rules.game}: {failed}") from failed
+
+
+def _play(rules: Rules, luck: Shuffler, tell: Tell) -> Play:
+    game = _loaded(rules.game)
+    state = game.new_initial_state()
+    while not state.is_terminal():
+        if state.is_chance_node():
+            outcomes = state.chance_outcomes()
+            move, _ = outcomes[luck.pick([likely for _, likely in outcomes])]
+            if tell:
+                tell("chance", move=state.action_to_string(state.current_player(), move))
+            state.apply_action(move)
+            continue
+        view = view_of(game, state)
+        answer = yield Request(view.seat, view)
+        chosen = _chosen(rules, view, answer)
+        if chosen is None:
+            return _forfeited(rules, game, view.seat)
+        if tell:
+            tell("move", seat=view.seat, move=state.action_to_string(view.seat, chosen))
+        state.apply_action(chosen)
+        if tell:
+            tell("state", text=str(state)[:MAX_TEXT])
+    return tuple([round(result * rules.points) for result in state.returns()])
+
+
+def _forfeited(rules: Rules, game: "pyspiel.Game", seat: int) -> Scores:
+    """Return the scores of a table that one seat forfeits: it loses as much as it can, and the others share that."""
+    lost, others = game.min_utility() * rules.points, rules.seats - 1
+    return tuple([round(lost) if each == seat else max(0, round(-lost / others)) for each in range(rules.seats)])
+
+
+def winners(scores: Scores) -> tuple[int, ...]:
+    """Return the seats with the best score, or none if all scores are equal."""
+    best = max(scores)
+    return () if min(scores) == best else tuple([seat for seat, score in enumerate(scores) if score == best])
+
+
+def _questions(rules: Rules) -> dict[str, View]:
+    """Return the first questions of a random table, by name."""
+    found: dict[str, View] = {}
+    luck = Luck(b"croupier", f"openspiel/{rules.game}")
+    table = play(rules, luck)
+    request = next(table)
+    while isinstance(request, Request):
+        view = request.view
+        found[f"question {len(found) + 1} of a table"] = View(*view)
+        if len(found) == SAMPLES:
+            break
+        legal = numbers(view)
+        try:
+            request = table.send(Move("PLAY", legal[luck.below(len(legal))]))
+        except StopIteration:
+            break
+    return found
+
+
+@cache
+def game_named(said: str) -> Game:
+    """Return a game of OpenSpiel by its name and parameters. Raise NotPlayable if it cannot be played."""
+    seats, original = _loaded(said).num_players(), library().load_game(said)
+    kind = original.get_type()
+    rules = Rules(seats, str(original), installed_version())
+    questions = _questions(rules)
+    return Game(
+        name=f"{PREFIX}_{kind.short_name}",
+        title=f"{kind.long_name} (OpenSpiel)",
+        seats=(seats, seats),
+        protocol="lines",
+        presets={PREFIX: rules},
+        grammar=GRAMMAR,
+        play=play,
+        allows=allows,
+        winners=winners,
+        view=View,
+        edges=questions,
+        opening=Opening("seat", 1, below="LOWEST", otherwise="HIGHEST"),
+        card=CARD.format(game=kind.long_name, example=_shortened(next(iter(questions.values())))),
+    )
+
+
+def _shortened(view: View) -> str:
+    """Return a question as a line, at most 300 characters of it."""
+    line = encode_views((view,)).decode().rstrip("\n")
+    return line if len(line) <= 300 else f"{line[:300]}…"

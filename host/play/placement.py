@@ -1,0 +1,183 @@
+"""Decides which processor cores each worker and its bots use.
+
+A worker and the bots that it plays take turns. Therefore they share one core: waking another core takes longer than
+most answers.
+"""
+
+import os
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import trio
+
+from host.play.records import WorkerSetup
+from host.sandbox import cgroup
+
+PLACEMENTS = ("auto", "core", "free")
+SYSTEM_CPUS = Path("/sys/devices/system/cpu")
+CPU_TIMES = Path("/proc/stat")
+SAMPLE_S = 0.06  # seconds during which the load of other programs is measured
+MIN_STRANGERS, STRANGERS_SHARE = 0.5, 0.1
+"""Other programs load the machine if they keep this many cores busy, and this share of all cores."""
+
+
+class Placement(NamedTuple):
+    """The number of workers, and the cores of each; without cores, workers and bots use every core."""
+
+    workers: int
+    cores: tuple[tuple[int, ...], ...] = ()
+    reason: str = ""  # why "auto" did not choose cores, as text for people
+
+    @property
+    def name(self) -> str:
+        """Return the placement in force: "core" or "free"."""
+        return "core" if self.cores else "free"
+
+    def cores_of(self, nth: int) -> tuple[int, ...]:
+        """Return the cores of the worker with a number; () for every core."""
+        return self.cores[nth] if self.cores else ()
+
+    def __str__(self) -> str:
+        counted = f"{self.workers} worker{'' if self.workers == 1 else 's'}"
+        if not self.cores:
+            return f"{counted} on any core{f' ({self.reason})' if self.reason else ''}"
+        own = "a core" if len(self.cores[0]) == 1 else f"{len(self.cores[0])} cores"
+        return f"{counted} on {own} of its own" if self.workers == 1 else f"{counted}, each on {own} of its own"
+
+
+class PlacementRequest(NamedTuple):
+    """What a tournament asks for."""
+
+    placement: str = "auto"  # one of PLACEMENTS
+    workers: int = 0  # 0 = as many as the machine has room for
+    cores: int = 1  # the most cores that one of its bots asks for
+    pondering: bool = False
+
+
+def placement_request(setup: WorkerSetup, workers: int) -> PlacementRequest:
+    """Return what a tournament asks for. If `workers` is 0, the machine decides how many there are."""
+    cores = max((bot.spec.cores for bot in setup.bots), default=1)
+    return PlacementRequest(setup.placement, workers, cores, setup.pondering)
+
+
+async def choose_placement(request: PlacementRequest) -> Placement:
+    """Return the placement of the workers on this machine. With "auto", first measure the load of other programs."""
+    usable = usable_cores()
+    placed = place(request, ordered_cores(os.sched_getaffinity(0)), usable)
+    if request.placement != "auto" or not placed.cores:
+        return placed
+    busy = await busy_cores(SAMPLE_S)
+    if busy < max(MIN_STRANGERS, STRANGERS_SHARE * usable):
+        return placed
+    return Placement(placed.workers, reason=f"other programs keep {busy:.1f} cores busy")
+
+
+def place(request: PlacementRequest, cores: Sequence[int], usable: int) -> Placement:
+    """Return the placement on a machine without other programs.
+
+    `cores` are its cores in the order of their use. `usable` is how many of them may be used at a time.
+    """
+    width = min(request.cores, usable)
+    most = usable // width
+    if request.placement == "free":
+        return Placement(request.workers or most)
+    workers = min(request.workers or most, most)
+    if request.placement == "auto":
+        if request.pondering:
+            return Placement(workers, reason="bots may ponder")
+        if workers < len(cores) // width:
+            return Placement(workers, reason=f"there are {len(cores)} cores")
+    return Placement(workers, tuple(tuple(cores[nth * width : (nth + 1) * width]) for nth in range(workers)))
+
+
+def usable_cores() -> int:
+    """Return the number of cores that this process may use, by its affinity and the quota of its control group."""
+    allowed = len(os.sched_getaffinity(0))
+    return max(int(min(allowed, _quota())), 1)
+
+
+def ordered_cores(allowed: Collection[int], system: Path = SYSTEM_CPUS) -> list[int]:
+    """Return cores in the order of their use: one thread of each physical core first, then the sibling threads."""
+
+    def rank(core: int) -> tuple[int, int]:
+        return sum(each < core for each in _siblings(core, system) if each in allowed), core
+
+    return sorted(allowed, key=rank)
+
+
+def _siblings(core: int, system: Path) -> set[int]:
+    """Return the threads of a thread's physical core."""
+    with suppress(OSError, ValueError):
+        return parse_cores((system / f"cpu{core}/topology/thread_siblings_list").read_text())
+    return {core}
+
+
+def parse_cores(text: str) -> set[int]:
+    """Parse a list of cores that the kernel has written, such as "0-2,5". Raise ValueError for any other text."""
+    cores = set[int]()
+    for part in text.strip().split(","):
+        first, _, last = part.partition("-")
+        cores.update(range(int(first), int(last or first) + 1))
+    return cores
+
+
+def _quota() -> float:
+    """Return how many cores the control groups of this process allow it; infinity without a limit."""
+    with suppress(OSError, cgroup.NoGroup):
+        first, second = cgroup.mounts(Path("/proc/self/mountinfo").read_text(), Path("/proc/self/cgroup").read_text())
+        groups = [*second, *(mount for mount in first if "cpu" in mount.controllers)]
+        return min((quota_of(mount.own) for mount in groups), default=float("inf"))
+    return float("inf")
+
+
+def quota_of(group: Path) -> float:
+    """Return the least quota of a control group and of the groups above it, in cores."""
+    least = float("inf")
+    for folder in (group, *group.parents):
+        with suppress(OSError, ValueError, ZeroDivisionError):
+            if (folder / "cpu.max").exists():
+                quota, period = (folder / "cpu.max").read_text().split()
+            else:
+                quota, period = ((folder / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
+            if quota != "max" and int(quota) > 0:
+                least = min(least, int(quota) / int(period))
+    return least
+
+
+@contextmanager
+def starting_on(cores: Sequence[int]) -> Iterator[None]:
+    """Start every process of the block on some cores; without any, on those of this thread, which processes inherit."""
+    if not cores:
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+async def busy_cores(seconds: float) -> float:
+    """Return how many of the cores that this process may use are busy, on average over some seconds."""
+    cores = os.sched_getaffinity(0)
+    before, began = _busy_seconds(cores), time.monotonic()
+    await trio.sleep(seconds)
+    return (_busy_seconds(cores) - before) / (time.monotonic() - began)
+
+
+def _busy_seconds(cores: Iterable[int]) -> float:
+    """Return the seconds that some cores have been busy since the machine was started; 0 if that is unknown."""
+    names = {f"cpu{core}" for core in cores}
+    with suppress(OSError, ValueError):
+        rows = [line.split() for line in CPU_TIMES.read_text().splitlines()]
+        return sum(_busy_ticks(row[1:]) for row in rows if row and row[0] in names) / os.sysconf("SC_CLK_TCK")
+    return 0.0
+
+
+def _busy_ticks(times: Sequence[str]) -> int:
+    user, nice, system, _idle, _iowait, *others = map(int, times)
+    return user + nice + system + sum(others[:3])  # interrupts, and time stolen by other virtual machines

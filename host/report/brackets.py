@@ -1,0 +1,73 @@
+"""Print the bracket of a knockout, and the groups and rounds of a stage, as lines, and return them as JSON values."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from host.base.format import thousands
+from host.base.safe_text import one_line
+from host.tournament.stages.kind import Bracket, Group, PairedRound, Tie
+
+OPEN, BYE = "open", "bye"
+
+
+def bracket_lines(bracket: Sequence[Bracket]) -> Iterator[str]:
+    """Yield the ties of a bracket, part by part; the winner of a tie comes first."""
+    names = [one_line(bot or "") for part in bracket for tie in part.ties for bot in tie.bots]
+    width = max(map(len, names), default=0)
+    for part in bracket:
+        yield f"{part.title}:" if not part.note else f"{part.title}; {one_line(part.note)}:"
+        for tie in part.ties:
+            yield f"  {_tie(tie, width)}".rstrip()
+
+
+def _tie(tie: Tie, width: int) -> str:
+    (one, other), (won, lost) = tie.bots, tie.sets
+    if tie.winner is not None and tie.winner != one:
+        one, other, won, lost = other, one, lost, won
+    if one is None or other is None:
+        return f"{one_line(one or other or OPEN):<{width}}  {BYE}"
+    still = "" if tie.winner is not None else f"  {OPEN}"
+    return f"{one_line(one):<{width}}  {won} : {lost}  {one_line(other):<{width}}{still}"
+
+
+def group_lines(groups: Sequence[Group]) -> Iterator[str]:
+    """Yield the groups of each round, with the key of the order in a group."""
+    names = [one_line(seat.bot) for group in groups for seat in group.seats]
+    width = max(map(len, names), default=0)
+    for number, of_round in groupby(groups, lambda group: group.round):
+        yield f"round {number}; each group is ordered by games in which a bot advanced, then by chips:"
+        for nth, group in enumerate(of_round, 1):
+            for place, seat in enumerate(group.seats):
+                head = f"group {nth}" if place == 0 else ""
+                advanced = f"{round(seat.first, 2):g} of {group.games}"
+                chips = thousands(seat.chips, 0 if seat.chips == int(seat.chips) else 1)
+                yield f"  {head:<9} {one_line(seat.bot):<{width}}  {advanced:>10}  {chips:>8}"
+
+
+def round_lines(rounds: Sequence[PairedRound]) -> Iterator[str]:
+    """Yield the sets of each round: the points of both bots, and the games won."""
+    width = max((len(one_line(bot)) for each in rounds for played in each.sets for bot in played.bots), default=0)
+    for each in rounds:
+        yield f"round {each.number}; points and games won:"
+        for played in each.sets:
+            (one, other), (ours, theirs), (won, lost) = played.bots, played.points, played.won
+            games = f"{thousands(won)} : {thousands(lost)}"
+            yield f"  {one_line(one):<{width}}  {ours:g} : {theirs:g}  {one_line(other):<{width}}  {games}"
+        if each.bye is not None:
+            yield f"  {one_line(each.bye):<{width}}  {BYE}"
+
+
+def rounds_json(rounds: Sequence[PairedRound]) -> list[dict[str, Any]]:
+    """Return rounds as JSON values."""
+    return [each._asdict() | {"sets": [played._asdict() for played in each.sets]} for each in rounds]
+
+
+def bracket_json(bracket: Sequence[Bracket]) -> list[dict[str, Any]]:
+    """Return a bracket as JSON values."""
+    return [part._asdict() | {"ties": [tie._asdict() for tie in part.ties]} for part in bracket]
+
+
+def groups_json(groups: Sequence[Group]) -> list[dict[str, Any]]:
+    """Return groups as JSON values."""
+    return [group._asdict() | {"seats": [seat._asdict() for seat in group.seats]} for group in groups]

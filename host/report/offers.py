@@ -1,0 +1,286 @@
+"""Choose the tables that a page offers to watch, and describe each: its place in the stage, the players, the result, and why."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from host.base.errors import UserError
+from host.base.safe_text import one_line
+from host.games.engine import Scores
+from host.play.custom_games import display_of, game_by_name
+from host.report.anonymize import REAL_NAMES, Names
+from host.report.summary import RunSummary, Stage
+from host.report.table_replays import ReplayedTable, ShownFixture, TableRef, load, shown_fixture, shown_name
+from host.report.visibility import Visible
+from host.tournament.journal import Journal
+from host.tournament.stages import kind_of, stages_of
+
+TRIED = 6  # tables of a fixture that are replayed to choose one: those with the closest scores
+FEWEST_LEADS = 4  # changes of the lead that are worth a word
+NAMED = 6  # bots whose scores are in the result of a table
+UNRANKED = 10**6
+
+
+class Quota(NamedTuple):
+    """How many tables are offered: `wanted`, or up to `most` if that is needed to have every bot in one of them.
+
+    `replayed` limits the fixtures that are replayed to find their best table; the others are described without that.
+    """
+
+    wanted: int
+    most: int = 0
+    replayed: int = 10**6
+
+
+class Highlight(NamedTuple):
+    """The best table of a fixture, from 0, and why it is worth watching."""
+
+    nth: int
+    reasons: tuple[str, ...]
+
+
+class Pick(NamedTuple):
+    """A table that was chosen, from 0; None leaves the choice to the scores. `reason` is added to those of its replay."""
+
+    path: str
+    nth: int | None = None
+    reason: str = ""
+
+
+class Offers:
+    """Chooses tables of a journal that may be shown. Reads the summary for ranks, rounds and names."""
+
+    def __init__(self, journal: Journal, summary: RunSummary, shown: Visible, names: Names = REAL_NAMES) -> None:
+        self._journal, self._summary, self._shown, self._names = journal, summary, shown, names
+        self._stages = {stage.name: stage for stage in stages_of(journal.metadata())}
+        self._stage_of = {path: name for name in self._stages if name in shown for path in journal.paths(name)}
+        self._bots = frozenset(journal.bots())
+        self.known: dict[tuple[str, int | None, bool], Highlight] = {}
+        """What earlier replays have found. It never changes, so a page that is made again can pass it on."""
+        self.tables: dict[tuple[str, int], ReplayedTable] = {}  # replayed meanwhile, with the real names
+
+    def choose(self, seed: bytes, quota: Quota) -> list[TableRef]:
+        """Return the tables, the most important first: the final, one of every stage, group and bot, faults, others."""
+        found, left = dict[str, TableRef](), quota.replayed
+        picks = self._cover()
+        faults, slow = self._from_evidence()
+        wanted = min(max(quota.wanted, len(picks)), max(quota.wanted, quota.most))
+        spare = max(0, min(wanted // 2, wanted - len(picks)))
+        stages = len({self._stage_of[pick.path] for pick in picks})
+        ordered = [*picks[:stages], *faults[:spare], *picks[stages:], *slow[: max(1, wanted // 10)]]
+        for pick in self._with_others(ordered):
+            if len(found) == wanted:
+                break
+            known = (pick.path, pick.nth, self._stage_of[pick.path] in self._shown.stages) in self.known
+            place = self._described(seed, pick, replay=known or left > 0)
+            left -= not known
+            found.setdefault(place.name, place)
+        return _told_apart(list(found.values()))
+
+    # Which fixtures.
+
+    @cached_property
+    def _order(self) -> list[str]:
+        """The fixtures, the most interesting first: of the last stage and round, between the best bots, the newest."""
+        numbers = {stage.name: number for number, stage in enumerate(self._summary.stages)}
+        ranks = {stage.name: {row.bot: row.rank for row in stage.rows} for stage in self._summary.stages}
+        rounds = {group.name: group.round for stage in self._summary.stages for group in stage.groups}
+
+        def interest(placed: tuple[int, str]) -> tuple[int, int, list[int], int]:
+            position, path = placed
+            stage = self._stage_of[path]
+            of = sorted(ranks[stage].get(self._names.bot(bot), UNRANKED) for bot in self._bots_of(path, looked=False))
+            return -numbers[stage], -rounds.get(self._names.path(path).rpartition("/")[0], 0), of, -position
+
+        return [path for _, path in sorted(enumerate(self._stage_of), key=interest)]
+
+    def _bots_of(self, path: str, looked: bool = True) -> Sequence[str]:
+        """Return the bots of a fixture: those in its path, otherwise (if `looked`) those in the journal."""
+        for part in path.split("/")[1:]:
+            if (bots := contestants_in(part)) and self._bots.issuperset(bots):
+                return bots
+        return self._journal.scores_of(path)[0]["bots"] if looked else ()
+
+    def _cover(self) -> list[Pick]:
+        """Return fixtures so that every stage, every group and every bot has one; those of the stages come first."""
+        found, bots, groups = dict[str, Pick](), set[str](), set[str]()
+
+        def take(path: str) -> None:
+            found.setdefault(path, Pick(path))
+            bots.update(self._bots_of(path))
+            groups.add(self._names.path(path).rpartition("/")[0])
+
+        stages = set[str]()
+        for path in self._order:
+            if self._stage_of[path] not in stages:
+                stages.add(self._stage_of[path])
+                take(path)
+        grouped = {group.name for stage in self._summary.stages for group in stage.groups}
+        for path in self._order if grouped else ():
+            group = self._names.path(path).rpartition("/")[0]
+            if group in grouped and group not in groups:
+                take(path)
+        for fits in (bots.isdisjoint, lambda some: not bots.issuperset(some)):
+            for path in self._order:
+                if len(bots) == len(self._bots):
+                    break
+                if fits(self._bots_of(path)):
+                    take(path)
+        return list(found.values())
+
+    def _from_evidence(self) -> tuple[list[Pick], list[Pick]]:
+        """Return a table for every bot and kind of fault, and those of the slowest answers, one for every bot."""
+        faults, slow = dict[tuple[str, str], Pick](), dict[str, tuple[float, Pick]]()
+        for _, path, piece in self._journal.evidence():
+            if self._stage_of.get(path) not in self._shown.stages:
+                continue
+            if piece.kind != "slowest":
+                faults.setdefault((piece.bot, piece.kind), Pick(path, piece.table - 1))
+            elif piece.wall > slow.get(piece.bot, (0.0,))[0]:
+                reason = f"slowest answer of {one_line(self._names.bot(piece.bot))}"
+                slow[piece.bot] = piece.wall, Pick(path, piece.table - 1, reason)
+        return list(faults.values()), [pick for _, pick in sorted(slow.values(), key=lambda found: -found[0])]
+
+    def _with_others(self, picks: Iterable[Pick]) -> Iterator[Pick]:
+        """Yield the picks, then the other fixtures, one of each pair or group first, and then their other tables."""
+        seen, groups = set[str](), set[str]()
+        for pick in picks:
+            seen.add(pick.path)
+            groups.add(pick.path.rpartition("/")[0])
+            yield pick
+        later = []
+        for path in self._order:
+            if path not in seen and (group := path.rpartition("/")[0]) not in groups:
+                groups.add(group)
+                yield Pick(path)
+            elif path not in seen:
+                later.append(path)
+        yield from map(Pick, later)
+        for path in self._order:
+            whole = self._journal.full_record(path)
+            yield from (Pick(path, nth) for nth in range(len(whole[0].scores) if whole else 0))
+
+    # What each of them is.
+
+    def _described(self, seed: bytes, pick: Pick, replay: bool) -> TableRef:
+        stage = self._stage_of[pick.path]
+        fixture = shown_fixture(self._journal, seed, pick.path, stage in self._shown.stages)
+        best = self._highlight(seed, pick, fixture) if replay else Highlight(closest(fixture, pick.nth)[0], ())
+        sitting, scores = fixture.recorded.sittings[best.nth], fixture.recorded.record.scores[best.nth]
+        name = shown_name(self._journal, self._shown, self._stages[stage], pick.path, best.nth)
+        reasons = dict.fromkeys((*best.reasons, *self._faults_at(fixture, best.nth), *filter(None, [pick.reason])))
+        return TableRef(
+            name=self._names.path(name),
+            fixture=pick.path,
+            nth=best.nth,
+            why=" · ".join(reasons),
+            title=self._title(stage, pick.path, best.nth),
+            result=result_of(self._summary.game, self._names.all_of(sitting.bots), scores),
+        )
+
+    def _highlight(self, seed: bytes, pick: Pick, fixture: ShownFixture) -> Highlight:
+        """Return the best table of a fixture, or of one that is chosen what there is to see. A comeback is best."""
+        key = pick.path, pick.nth, fixture.limited
+        if key not in self.known:
+            some = closest(fixture, pick.nth)
+            try:
+                played = list(load(self._journal, seed, pick.path, some, not fixture.limited))
+            except UserError:  # whatever shows this table reports it
+                self.known[key] = Highlight(some[0], ())
+                return self.known[key]
+            found = [Highlight(nth, reasons_of(table)) for nth, table in zip(some, played, strict=True)]
+            best = self.known[key] = max(found, key=lambda one: len(one.reasons))
+            self.tables[pick.path, best.nth] = played[some.index(best.nth)]
+        return self.known[key]
+
+    def _faults_at(self, fixture: ShownFixture, nth: int) -> Iterator[str]:
+        for piece in () if fixture.limited else fixture.recorded.record.evidence:
+            if piece.table == nth + 1 and piece.kind != "slowest":
+                yield f"fault of {one_line(self._names.bot(piece.bot))}: {piece.kind}"
+
+    def _title(self, name: str, path: str, nth: int) -> str:
+        """Return the place of a table in the tournament: "Final, set 4", "pairs", "groups, round 2", "tourneys, 7, table 2"."""
+        stage = next(stage for stage in self._summary.stages if stage.name == name)
+        first, *middle, last = path.split("/")
+        words = [self._part_of(stage, path) or first]
+        rounds = stage.groups[-1].round if stage.groups else 1
+        for part in middle:
+            if part.isdecimal():
+                words += [f"round {part}"] if rounds > 1 else []
+            elif not self._bots.issuperset(contestants_in(part)):
+                words.append(part)
+        if kind_of(self._stages[name]).tourneys:
+            words += [f"tourney {last}", f"table {nth + 1}"]
+        return one_line(", ".join(words))
+
+    def _part_of(self, stage: Stage, path: str) -> str:
+        """Return the part of a bracket that a fixture belongs to: "Final"; empty without a bracket."""
+        bots = {self._names.bot(bot) for bot in self._bots_of(path)} if stage.bracket else set[str]()
+        titles = [part.title for part in stage.bracket for tie in part.ties if set(tie.bots) == bots]
+        return titles[-1][:1].upper() + titles[-1][1:] if titles else ""
+
+
+@lru_cache(maxsize=100_000)
+def contestants_in(part: str) -> tuple[str, ...]:
+    """Return the bots that a part of a path names, if it names any (stages.kind.contestants)."""
+    return tuple(map(unquote, part.split("+")))
+
+
+def closest(fixture: ShownFixture, nth: int | None) -> list[int]:
+    """Return the tables of a fixture with the closest scores, from 0; only the given one if there is one."""
+    scores = fixture.recorded.record.scores
+    return [nth] if nth is not None else sorted(range(len(scores)), key=lambda at: _margin(scores[at]))[:TRIED]
+
+
+def _margin(scores: Scores) -> int:
+    best, *others = sorted(scores, reverse=True)
+    return best - others[0] if others else 0
+
+
+def result_of(game: str, bots: Sequence[str], scores: Scores) -> str:
+    """Return the players and the result: "austin_powers – optimum 1 : 3", "odds 512, tight 488, ehs 0"."""
+    shown = [max(score, 0) for score in scores] if game_by_name(game).chips != "none" else list(scores)
+    if len(shown) == 2:
+        return f"{one_line(bots[0])} – {one_line(bots[1])} {shown[0]} : {shown[1]}"
+    places = sorted(zip(shown, map(one_line, bots), strict=True), key=lambda place: -place[0])
+    more = f" and {len(places) - NAMED} more" if len(places) > NAMED else ""
+    return ", ".join(f"{bot} {score}" for score, bot in places[:NAMED]) + more
+
+
+def reasons_of(table: ReplayedTable) -> tuple[str, ...]:
+    """Return why a table is worth watching, from its events."""
+    display, scores = display_of(table.game), table.events[-1].facts["scores"]
+    course = list(_course(table, *display.standing)) if display.standing else []
+    best = [seat for seat, score in enumerate(scores) if score == max(scores)]
+    behind = max((max(held) - held[best[0]] for held in course), default=0) if len(best) == 1 else 0
+    leaders = [held.index(max(held)) for held in course if held.count(max(held)) == 1]
+    leads = sum(one != other for one, other in pairwise(leaders))
+    ev, fact = display.all_in or ("", "")
+    all_ins = sum(event.ev == ev and event.facts.get(fact) == 0 for event in table.events)
+    reasons = {
+        "comeback": 2 * behind >= max(scores) > 0,
+        f"the lead changes {leads} times": leads >= FEWEST_LEADS,
+        "all-in" if all_ins == 1 else f"{all_ins} all-ins": all_ins > 0,
+    }
+    return tuple(reason for reason, holds in reasons.items() if holds)
+
+
+def _course(table: ReplayedTable, name: str, fact: str) -> Iterator[list[int]]:
+    """Yield what each seat held at each event with this name. A seat that is out holds nothing."""
+    for ev, facts in table.events:
+        if ev == name and fact in facts:
+            held: Mapping[int, int] = dict(zip(facts.get("seats", range(len(table.bots))), facts[fact], strict=False))
+            yield [held.get(seat, 0) for seat in range(len(table.bots))]
+
+
+def _told_apart(places: Sequence[TableRef]) -> list[TableRef]:
+    """Return the places. A title that several tables of the same bots share gets the number of the table."""
+    shared = [(place.title, place.name.rpartition("/")[0]) for place in places]
+    return [
+        place._replace(title=f"{place.title}, table {place.name.rpartition('/')[2]}")
+        if shared.count(key) > 1
+        else place
+        for key, place in zip(shared, places, strict=True)
+    ]

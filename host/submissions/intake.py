@@ -1,0 +1,66 @@
+"""Takes in a submission, for `add` and for `check`: copies it as it would play, loads the copy, and names the original.
+
+Both commands take in submissions in this way only. So they accept the same files, folders and archives.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+from host.base import paths
+from host.base.config_file import display_path
+from host.base.errors import Problem, UserError
+from host.base.safe_text import one_line
+from host.sandbox.limits import Limits
+from host.submissions.archive import import_submission
+from host.submissions.bot_spec import Submission
+from host.submissions.discovery import load_entry, refuse_broken
+
+
+class Intake:
+    """A submission and its copy in a temporary folder, which is removed at the end of the block."""
+
+    def __init__(self, parent: Path | None = None) -> None:
+        self._folder = Path(tempfile.mkdtemp(dir=parent, prefix=".taking-"))
+        self._handed_in: Path | None = None
+        self.copy = self._folder
+
+    @property
+    def loaded(self) -> bool:
+        """Whether a submission has been taken in."""
+        return self._handed_in is not None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        paths.remove_tree(self._folder)
+
+    def load(self, handed_in: Path, granted: Limits, game: str = "", name: str | None = None) -> Submission:
+        """Copy a submission and return it. `name` is another name for it. Raise UserError if it is not accepted."""
+        self.copy = import_submission(handed_in, self._folder, name)
+        self._handed_in = handed_in
+        with self.naming_the_original():
+            entry = load_entry(self.copy, game, granted)
+            refuse_broken([entry])
+        assert entry.submission is not None  # otherwise refuse_broken has raised
+        return entry.submission
+
+    @contextmanager
+    def naming_the_original(self) -> Iterator[None]:
+        """Let the problems of a UserError in the block name the submission instead of its copy."""
+        try:
+            yield
+        except UserError as refused:
+            raise UserError([self.original(problem) for problem in refused.problems], refused.exit_code) from refused
+
+    def original(self, problem: Problem) -> Problem:
+        """Return a problem that names the submission instead of its copy."""
+        if self._handed_in is None:
+            return problem
+        shown = one_line(str(self._handed_in))
+        for copy in (str(self.copy), display_path(self.copy)):
+            problem = Problem(*(part.replace(copy, shown) for part in problem))
+        return problem

@@ -1,0 +1,172 @@
+"""Designs the tables of a league: which bots share a table, so that all pairs meet equally often.
+
+The bots stand in a circle of places. A base block is a set of places; moved on by one place after another it seats every
+bot once in each of its seats. Therefore every bot plays equally often, and equally often in every seat. How often two
+bots meet depends only on the distance between their places: on how often it occurs in the base blocks (a cyclic
+difference family: Bose, "On the construction of balanced incomplete block designs", 1939). A search balances these
+distances. It has a fixed seed, so equal numbers give the same tables everywhere.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import gcd
+from random import Random
+from typing import NamedTuple
+
+SEED = 1939
+FEW_TABLES = 10  # fewest tables in a row of the same bots, if there are enough: the bots are started for them
+MEETINGS = 2  # of two bots on average, at least, if there are enough tables
+FEW_MEETINGS = 64  # so many sets of bots may play fewer tables in a row, if otherwise some pairs would not meet
+BLOCKS_AT_ONCE = 16  # sets of bots that can play at the same time, if there are enough tables
+STEPS = 2_500  # of the search, at most
+TRIED = 6  # numbers of base blocks
+
+Block = tuple[int, ...]
+
+
+class Design(NamedTuple):
+    """The tables of a league. Each set of bots plays `length` tables in a row; two bots share `fewest` to `most` sets."""
+
+    bots: int
+    seats: int
+    length: int
+    blocks: tuple[Block, ...]
+    fewest: int
+    most: int
+
+    @property
+    def tables(self) -> int:
+        """The tables of each bot."""
+        return self.seats * self.length * len(self.blocks)
+
+    @property
+    def shared(self) -> tuple[int, int]:
+        """The fewest and the most tables that two bots share."""
+        return self.fewest * self.length, self.most * self.length
+
+    @property
+    def balanced(self) -> bool:
+        """Whether all pairs meet equally often, or differ by one meeting."""
+        return self.most - self.fewest <= 1
+
+    def places(self, number: int) -> list[int]:
+        """Return the places that sit at a table, in the order of their seats; `number` is less than `meetings`."""
+        block, turn = divmod(number, self.bots)
+        return [(place + turn) % self.bots for place in self.blocks[block]]
+
+    @property
+    def meetings(self) -> int:
+        """The number of sets of bots that play. In each row of as many of them as there are bots, all play equally often."""
+        return self.bots * len(self.blocks)
+
+
+@lru_cache(maxsize=16)
+def design(bots: int, seats: int, tables: int, multiple: int = 1) -> Design:
+    """Return a design in which each of at least two bots plays `tables` tables of `seats` seats, or a few more.
+
+    The tables in a row of the same bots are a multiple of `multiple`, for example of those that share a deal. Of several
+    numbers of base blocks, the one with the best balance and the fewest additional tables is chosen.
+    """
+    found = []
+    for count in _counts(bots, seats, tables, multiple):
+        length = -(-tables // (seats * count))
+        length += -length % multiple
+        blocks = base_blocks(bots, seats, count)
+        met = distances(bots, blocks)
+        found.append(Design(bots, seats, length, blocks, min(met), max(met)))
+    return min(found, key=lambda each: (_unevenness(each) + each.tables / tables, len(each.blocks)))
+
+
+def _unevenness(of: Design) -> float:
+    return (of.most - of.fewest) * (of.bots - 1) / (len(of.blocks) * of.seats * (of.seats - 1))
+
+
+def _counts(bots: int, seats: int, tables: int, multiple: int) -> list[int]:
+    """Return the numbers of base blocks to try: enough meetings of each pair, but not too few tables in a row."""
+    pairs = seats * (seats - 1)
+    few = min(-(-(bots - 1) // pairs), FEW_MEETINGS // bots, tables // seats)  # each pair once, in a small field
+    most = max(1, few, tables // (seats * max(FEW_TABLES, multiple)))
+    enough = max(-(-MEETINGS * (bots - 1) // pairs), -(-BLOCKS_AT_ONCE // bots))
+    least = min(enough, most)
+    even = (bots - 1) // gcd(bots - 1, pairs)  # this many base blocks, or a multiple, can be exact
+    counts = [count for count in range(even, most + 1, even) if count >= least][:2]
+    counts += range(least, min(most, 2 * least) + 1)
+    return sorted({*counts[: TRIED if bots <= 100 else 2]})
+
+
+def distances(bots: int, blocks: Sequence[Block]) -> list[int]:
+    """Return how often each distance, from 1 to bots - 1, occurs in the blocks: how often bots that far apart meet."""
+    counts = [0] * bots
+    for block in blocks:
+        for one in block:
+            for other in block:
+                counts[one - other] += 1  # a negative index counts from the end: modulo the number of bots
+    return counts[1:]
+
+
+@lru_cache(maxsize=64)
+def base_blocks(bots: int, seats: int, count: int) -> tuple[Block, ...]:
+    """Return base blocks in which all distances occur as equally often as a search of limited length finds."""
+    search = _Search(bots, seats)
+    for _ in range(count):
+        search.add_block()
+    search.improve()
+    return tuple(map(tuple, search.best))
+
+
+class _Search:
+    """Min-conflicts: a place of a block is replaced by one whose distances are the rarest; ties are broken at random."""
+
+    def __init__(self, bots: int, seats: int) -> None:
+        self.bots, self.seats = bots, seats
+        self.blocks = list[list[int]]()
+        self.best = list[list[int]]()
+        self._draw = Random(SEED).random  # the only stream that Python guarantees not to change
+        self._counts = [1 << 40] + [0] * (bots - 1)  # no place twice in a block
+
+    def add_block(self) -> None:
+        """Add a block, place by place."""
+        block = [0]
+        while len(block) < self.seats:
+            self._put(block, self._rarest(block))
+        self.blocks.append(block)
+
+    def improve(self) -> None:
+        """Replace places until all distances are balanced, or the search takes too long; `best` has the result."""
+        pairs = len(self.blocks) * self.seats * (self.seats - 1)
+        ideal = 0 if pairs % (self.bots - 1) == 0 else 1
+        least = self._spread()
+        self.best = [block[:] for block in self.blocks]
+        for _ in range(STEPS if self.seats < self.bots else 0):
+            if least <= ideal:
+                break
+            block = self.blocks[self._below(len(self.blocks))]
+            gone = block.pop(self._below(self.seats))
+            self._count(block, gone, -1)
+            self._put(block, self._rarest(block))
+            if (spread := self._spread()) < least:
+                least, self.best = spread, [block[:] for block in self.blocks]
+
+    def _rarest(self, block: Sequence[int]) -> int:
+        """Return a place outside a block whose distances to it have occurred least often."""
+        counts = self._counts
+        worth = list(map(sum, zip(*(counts[-place:] + counts[:-place] for place in block), strict=True)))
+        least = min(worth)
+        places = [place for place, sum_of in enumerate(worth) if sum_of == least]
+        return places[self._below(len(places))]
+
+    def _put(self, block: list[int], place: int) -> None:
+        self._count(block, place, 1)
+        block.append(place)
+
+    def _count(self, block: Sequence[int], place: int, by: int) -> None:
+        for other in block:
+            self._counts[place - other] += by
+            self._counts[other - place] += by
+
+    def _spread(self) -> int:
+        counts = self._counts[1:]
+        return max(counts) - min(counts)
+
+    def _below(self, number: int) -> int:
+        return int(self._draw() * number)
