@@ -131,7 +131,7 @@ class Result(NamedTuple):
 def result_of(cup: Path) -> Result:
     """Return the result of a tournament folder."""
     told = croupier("standings", "-C", cup, "--json").json
-    del told["replayed"], told["stalls"], told["seal"]
+    del told["replayed"], told["stalls"], told["failures"], told["seal"]
     told["rows"] = [{key: value for key, value in row.items() if key not in MEASURED} for row in told["rows"]]
     return Result(told, answers_in(cup / "run" / "run.sqlite"))
 

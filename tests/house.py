@@ -162,7 +162,7 @@ async def seated_in(bot: BuiltBot, game: str = "cardshark", seed: int = 1) -> As
     """Open a seat for one bot; yield its sandbox as well."""
     async with (
         running_monitor() as watcher,
-        sandboxed(level(), Home(Path(bot.folder)), bot.limits) as sandbox,
+        sandboxed(level(), Home(Path(bot.folder), warm=bool(bot.warm)), bot.limits) as sandbox,
         open_seat(bot, GAMES[game], sandbox, seed, watcher) as seat,
     ):
         yield seat, sandbox

@@ -26,7 +26,7 @@ def laid_out(place: Path) -> Path:
     files: dict[str, list[str]] = {}
     for block in FILE.finditer(PAGE):
         files.setdefault(block["name"], []).append(block["text"])
-    assert {"swiss.py", "croupier.toml"} == set(files)
+    assert {"ladder.py", "croupier.toml"} == set(files)
     place.mkdir(parents=True)
     for name, texts in files.items():
         (place / name).write_text("\n\n".join(texts))
@@ -37,10 +37,10 @@ def laid_out(place: Path) -> Path:
 def forgotten() -> Iterator[None]:
     """Unregister the kind and the ranking after the tests."""
     yield
-    KINDS.pop("swiss", None)
-    RANKINGS.pop("buchholz", None)
+    KINDS.pop("ladder", None)
+    RANKINGS.pop("worst", None)
     OWN_RANKINGS.clear()
-    sys.modules.pop("swiss", None)
+    sys.modules.pop("ladder", None)
 
 
 @pytest.fixture(scope="module")
@@ -58,17 +58,18 @@ def test_the_page_is_played_as_it_is_written(tmp_path: Path) -> None:
         done = croupier_process("-C", folder, *words.removeprefix("$ croupier ").split())
         assert done.code == 0, done.err
         if words == "$ croupier run --dry-run":
-            assert "swiss" in done.out and "at most 180 tables in 6 fixtures" in done.out
+            assert "ladder" in done.out and "150 tables in 5 fixtures" in done.out
         if words == "$ croupier standings":
-            assert "Buchholz" in done.out and "games won" in done.out
+            assert "worst result" in done.out and "games won" in done.out
 
 
-def test_every_bot_meets_every_other_in_three_rounds_of_four(played: Path) -> None:
-    pairs = croupier("-C", played, "standings", "--by", "pair", "--json").json["rows"]
-    assert len(pairs) == 12 and {pair["tables"] for pair in pairs} == {30}
+def test_neighbours_meet_in_every_round_and_the_worst_result_is_ranked(played: Path) -> None:
     rows = croupier("-C", played, "standings", "--json").json["rows"]
-    assert sum(row["wins"] for row in rows) == 180
-    assert {row["bot"]: row["buchholz"] for row in rows} == {row["bot"]: 180 - row["wins"] for row in rows}
+    assert sum(row["wins"] for row in rows) == 150 and sorted(row["tables"] for row in rows)[0] >= 60
+    pairs = croupier("-C", played, "standings", "--by", "pair", "--json").json["rows"]
+    assert {row["bot"]: row["worst"] for row in rows} == {
+        row["bot"]: min(pair["rate"] for pair in pairs if pair["bot"] == row["bot"]) for row in rows
+    }
 
 
 def test_an_interrupted_stage_is_resumed_and_ends_the_same(tmp_path: Path) -> None:
@@ -82,7 +83,7 @@ def test_an_interrupted_stage_is_resumed_and_ends_the_same(tmp_path: Path) -> No
         codes.append(croupier_process("-C", halting, "run", "--progress", "none", *stop_after).code)
         status = croupier("-C", halting, "status", "--json").json
         assert (status["rows"][0]["kind"], status["state"]) == (
-            "swiss",
+            "ladder",
             "finished" if codes[-1] == 0 else "interrupted",
         )
         seconds *= 2
@@ -100,13 +101,13 @@ def measured(folder: Path) -> list[dict[str, object]]:
 def test_what_was_played_is_reported_exported_and_verified(played: Path) -> None:
     assert croupier("-C", played, "report").code == 0
     page = (played / "report.html").read_text()
-    assert '<th scope="col" class="r">Buchholz</th>' in page and "swiss · finished · 180 tables" in page
+    assert '<th scope="col" class="r">worst result</th>' in page and "ladder · finished · 150 tables" in page
     out = played / "out.csv"
     assert croupier("-C", played, "export", "csv", "-o", out).code == 0
-    assert len(out.read_text().splitlines()) == 1 + 2 * 180 and ",swiss/1/" in out.read_text()
+    assert len(out.read_text().splitlines()) == 1 + 2 * 150 and ",ladder/1/" in out.read_text()
     assert croupier("-C", played, "verify").code == 0
     assert croupier("-C", played, "replay", "last").code == 0
-    assert "buchholz" in croupier("-C", played, "standings", "--csv").out.splitlines()[0].split(",")
+    assert "worst" in croupier("-C", played, "standings", "--csv").out.splitlines()[0].split(",")
 
 
 def test_it_is_served(played: Path) -> None:
@@ -121,7 +122,7 @@ def test_it_is_served(played: Path) -> None:
             rows = fetched(f"http://127.0.0.1:{port}/api/standings.json")
         finally:
             process.terminate()
-    assert "Buchholz" in page and "swiss" in page and '"buchholz"' in rows
+    assert "worst result" in page and "ladder" in page and '"worst"' in rows
 
 
 def fetched(url: str) -> str:
@@ -141,14 +142,24 @@ def test_a_journal_away_from_its_kind_says_where_to_look(played: Path, tmp_path:
     shutil.copytree(played / "run", tmp_path / "elsewhere" / "run")
     done = croupier_process("-C", tmp_path / "elsewhere", "standings")
     assert done.code == 3
-    assert "C018" in done.err and "the stage kind swiss is not known here" in done.err
+    assert "C018" in done.err and "the stage kind ladder is not known here" in done.err
+
+
+def test_a_journal_away_from_its_ranking_says_where_to_look(played: Path, tmp_path: Path) -> None:
+    shutil.copytree(played / "run", tmp_path / "elsewhere" / "run")
+    text = (played / "croupier.toml").read_text()
+    (tmp_path / "elsewhere" / "croupier.toml").write_text(re.sub(r"(?m)^rank_by.*$", 'rank_by = ["gone:WORST"]', text))
+    shutil.copy(played / "ladder.py", tmp_path / "elsewhere")
+    done = croupier_process("-C", tmp_path / "elsewhere", "standings")
+    assert done.code == 3
+    assert "error[C018] the ranking worst is not known here" in done.err
 
 
 WRONG = {
-    "no module": ('kind     = "swss:SWISS"', 'kind = "swss:SWISS" cannot be imported'),
-    "no kind": ('kind     = "swiss:BUCHHOLZ"', 'kind = "swiss:BUCHHOLZ" is not a Kind but a Ranking'),
+    "no module": ('kind     = "lader:LADDER"', 'kind = "lader:LADDER" cannot be imported'),
+    "no kind": ('kind     = "ladder:WORST"', 'kind = "ladder:WORST" is not a Kind but a Ranking'),
     "another's name": ('kind     = "other:GROUPS"', 'kind = "other:GROUPS" is called groups like another kind'),
-    "two names": ('kind     = "other:ODD"', "is called 'odd', and its config 'swiss'"),
+    "two names": ('kind     = "other:ODD"', "is called 'odd', and its config 'ladder'"),
 }
 
 
@@ -156,10 +167,10 @@ WRONG = {
 def test_a_name_that_stands_for_no_kind_is_refused(case: str, tmp_path: Path) -> None:
     now, why = WRONG[case]
     folder = laid_out(tmp_path / "sunday")
-    other = "from dataclasses import replace\nfrom swiss import SWISS\nODD = replace(SWISS, name='odd')\n"
+    other = "from dataclasses import replace\nfrom ladder import LADDER\nODD = replace(LADDER, name='odd')\n"
     other += "from host.tournament.stages.groups import Groups, GROUPS as OURS\nGROUPS = replace(OURS, needs='')\n"
     (folder / "other.py").write_text(other)
-    config = (folder / "croupier.toml").read_text().replace('kind     = "swiss:SWISS"', now)
+    config = (folder / "croupier.toml").read_text().replace('kind     = "ladder:LADDER"', now)
     (folder / "croupier.toml").write_text(config)
     done = croupier_process("-C", folder, "run")
     assert (done.code, "error[C018]" in done.err, why in done.err) == (3, True, True), done.err
@@ -167,7 +178,7 @@ def test_a_name_that_stands_for_no_kind_is_refused(case: str, tmp_path: Path) ->
 
 def test_a_name_that_stands_for_no_ranking_is_refused(tmp_path: Path) -> None:
     folder = laid_out(tmp_path / "sunday")
-    config = (folder / "croupier.toml").read_text().replace("swiss:BUCHHOLZ", "swiss:SWISS")
+    config = (folder / "croupier.toml").read_text().replace("ladder:WORST", "ladder:LADDER")
     (folder / "croupier.toml").write_text(config)
     done = croupier_process("-C", folder, "run")
-    assert done.code == 3 and 'croupier.toml:9: rank_by = "swiss:SWISS" is not a Ranking but a Kind' in done.err
+    assert done.code == 3 and 'croupier.toml:9: rank_by = "ladder:LADDER" is not a Ranking but a Kind' in done.err

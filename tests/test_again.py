@@ -3,6 +3,8 @@
 import base64
 import gzip
 import json
+import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -113,7 +115,7 @@ def test_same_does_not_guess_the_order_of_tables_that_were_played_at_once(tmp_pa
     written(LISTENS.format(state=False, numbers=False), ".py", folder, "listens")
     (folder / "bot.toml").write_text(MANIFEST.format(name="listens") + "parallel_tables = 4\n")
     journal_of([spec_of(folder)], 16, tmp_path, hands=3)
-    where = ("ask", folder, "play/listens/2:2", "--journal", "play.sqlite", "-C", tmp_path)
+    where = ("ask", folder, "play/listens/2:2", "--journal", tmp_path / "play.sqlite")
 
     told = croupier(*where, "--same", "--json").json
     text = croupier(*where, "--same").out
@@ -401,3 +403,100 @@ def test_a_bundle_holds_what_the_bot_was_sent_and_what_became_of_it(friends: Pat
     assert base64.b64decode(told["evidence"]["question"]) + b"\n" == asked["sent"].encode()
     assert told["evidence"]["ended"] == "killed by signal 11"
     assert len(told["bot"]["sha256"]) == 64
+
+
+ALWAYS = "#!/bin/sh\nwhile read -r question; do echo '{}'; done\n"
+
+
+@pytest.mark.parametrize(
+    ("game", "other", "wrote", "parallel"),
+    [
+        ("pazaak", "sample:dumb_bold", "PLAY 0", 1),
+        ("pazaak", "sample:dumb_bold", "play 0", 8),
+        ("holdem", "sample:odds sample:tight", "0987654", 1),
+    ],
+)
+def test_the_evidence_of_an_illegal_move_is_what_the_bot_wrote(
+    game: str, other: str, wrote: str, parallel: int, tmp_path: Path
+) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    written(ALWAYS.format(wrote), "", folder, "mine").chmod(0o755)
+    (folder / "bot.toml").write_text(f'protocol = "lines"\nrun = ["./mine"]\nparallel_tables = {parallel}\n')
+    assert croupier("play", folder, *other.split(), "-g", game, "-n", 16, "-C", tmp_path).code == 0
+    (group,) = croupier("errors", "mine", "-C", tmp_path, "--json").json["rows"]
+    assert (group["kind"], group["answer"]) == ("illegal", wrote)
+    assert group["milliseconds"] is None or group["milliseconds"] > 0
+    assert ("after" in croupier("errors", "mine", "-C", tmp_path).out) == (group["milliseconds"] is not None)
+    table, _, number = group["first"].rpartition(":")
+    told = croupier("replay", table, "-C", tmp_path).out
+    assert f"  →  {wrote}  ✗ not allowed here" in told and f"it wrote: {wrote!r}" in told
+    exported = croupier("export", "jsonl", table, "-C", tmp_path).out
+    rows = [json.loads(line) for line in exported.splitlines()]
+    (answer,) = [row for row in rows if row["ev"] == "answer" and row["n"] == int(number)]
+    assert (answer["raw"], answer["illegal"]) == (wrote, True)
+    assert all(answer[key] is None or answer[key] > 0 for key in ("us", "cpu_us"))
+
+
+@pytest.mark.parametrize("parallel", [1, 8])
+def test_each_illegal_move_has_its_own_bytes_as_evidence(parallel: int, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    counts = "#!/bin/sh\nn=0\nwhile read -r question; do n=$((n % 9 + 1)); echo PLAY $n; done\n"
+    written(counts, "", folder, "mine").chmod(0o755)
+    (folder / "bot.toml").write_text(f'protocol = "lines"\nrun = ["./mine"]\nparallel_tables = {parallel}\n')
+    assert (
+        croupier("play", folder, "sample:dumb_bold", "-g", "pazaak", "-n", 16, "--seed", "e1", "-C", tmp_path).code == 0
+    )
+    (group,) = croupier("errors", "mine", "-C", tmp_path, "--json").json["rows"]
+    told = croupier("replay", group["first"].rpartition(":")[0], "-C", tmp_path).out
+    pairs = re.findall(
+        r"  →  (PLAY \d)  ✗ not allowed here\n(?:        (?!it wrote).*\n)*        it wrote: '(.*)'", told
+    )
+    assert pairs, told
+    assert all(move == wrote for move, wrote in pairs)
+
+
+def test_a_fold_is_written_as_the_bots_write_it(tmp_path: Path) -> None:
+    assert (
+        croupier(
+            "play", "sample:odds", "sample:careful", "sample:ehs_cpp", "-n", 1, "--seed", "h2", "-C", tmp_path
+        ).code
+        == 0
+    )
+    replayed = croupier("replay", "last", "-C", tmp_path).out
+    assert "  →  0\n" in replayed and "answer 0, min" in replayed and "BET" not in replayed
+    exported = croupier("export", "jsonl", "last", "-C", tmp_path).out
+    assert '"a":"0"' in exported and "BET" not in exported
+
+
+# By hand.
+
+
+def test_the_printed_command_gives_the_recorded_answer(tmp_path: Path) -> None:
+    croupier("play", "sample:davey", "sample:lim17", "-g", "cardshark", "-n", "2", "-q", cwd=tmp_path)
+    croupier("play", "sample:nestor", "sample:dumb_bold", "-g", "pazaak", "-n", "2", "-q", cwd=tmp_path)
+
+    for bot in ("nestor", "dumb_bold"):
+        written = croupier("ask", bot, "last:1", "--stdin", "question.txt", "--argv", "--json", cwd=tmp_path).json
+        asked = croupier("ask", bot, "last:1", "--json", cwd=tmp_path).json
+        (command,) = written["commands"]
+        printed = subprocess.run(["sh", "-c", command], capture_output=True, check=True, timeout=20).stdout
+        assert (tmp_path / "question.txt").read_bytes().decode().strip() in json.dumps(asked)
+        assert printed.decode().strip() in json.dumps(asked)
+
+
+def test_a_bot_asked_by_arguments_has_no_bytes_to_write(tmp_path: Path) -> None:
+    croupier("play", "sample:davey", "sample:lim17", "-g", "cardshark", "-n", "1", "-q", cwd=tmp_path)
+
+    done = croupier("ask", "lim17", "last:1", "--stdin", "question.txt", cwd=tmp_path)
+
+    assert done.code == 2 and done.first.endswith(" is asked by arguments, not on standard input: use --argv")
+
+
+def test_an_unknown_name_lists_what_exists(tmp_path: Path) -> None:
+    croupier("play", "sample:davey", "sample:lim17", "-g", "cardshark", "-n", "1", "-q", cwd=tmp_path)
+
+    assert "(bots here: davey, lim17)" in croupier("errors", "nobody", cwd=tmp_path).first
+    table = croupier("replay", "nothing/of/1", cwd=tmp_path).first
+    assert "tables here are called, for example, play/davey+lim17/1, or last" in table

@@ -163,6 +163,29 @@ def test_a_stage_that_is_over_says_its_seal_wherever_it_is_shown(tmp_path: Path)
     assert croupier("verify", "-C", cup, "--seal", "5be1").code == 2
 
 
+def test_every_command_reads_the_tournament_after_a_game_outside_it(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", tourneys=1, rounds=1)
+    assert croupier("run", "-C", cup).code == 0
+    seal = croupier("standings", "-C", cup, "--json").json["seal"]
+    rogue = ROGUES / "crashes.c"
+    done = croupier("play", "sample:davey", rogue, "-n", 2, "--seed", "x", "-C", cup)
+    friendly = cup / "run" / "play.sqlite"
+    assert f"→ croupier errors crashes --journal {friendly}" in done.out
+    assert croupier("verify", "-C", cup, "--json").json["journal"] == str(cup / "run" / "run.sqlite")
+    assert croupier("verify", "-C", cup, "--seal", seal).code == 0
+    assert croupier("errors", "-C", cup).out == "no faults\n"
+    assert croupier("replay", "-C", cup, "--json").json["table"].startswith("tables/")
+    assert croupier("verify", "-C", cup, "--seal", seal, "--journal", friendly).code == 1
+    told = croupier("errors", "-C", cup, "--journal", friendly).out
+    (again,) = [line for line in told.splitlines() if line.startswith("  again")]
+    assert again.endswith(f" --journal {friendly}   croupier replay play/crashes+davey/1 --journal {friendly}")
+    fault = again.split()[3]
+    assert croupier("replay", "last", "--journal", friendly, "--json").json["table"].startswith("play/")
+    assert croupier("replay", "play/crashes+davey/1", "-C", cup).code == 0
+    assert croupier("ask", fault, "--journal", friendly, "-C", cup).code == 0
+    assert croupier("standings", "--journal", friendly, "--json").json["run"] == "friendly"
+
+
 def test_places_that_were_written_down_are_those_of_the_records(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", tourneys=1, rounds=1)
     assert croupier("run", "-C", cup).code == 0

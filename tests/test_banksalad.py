@@ -10,6 +10,7 @@ from pathlib import Path
 import house
 import pytest
 import trio
+from command import croupier
 from conftest import OUR_VECTORS
 
 from host.base.errors import UserError
@@ -511,3 +512,11 @@ def test_whoever_hands_the_package_in_too_is_told_to_leave_it_out(tmp_path: Path
     (folder / "bot.toml").write_text('name = "Turn"\nadapter = "banksalad"\nentry = "turn.py"\n')
     with pytest.raises(UserError, match=r"holdem/player\.py"):
         built(folder)
+
+
+def test_an_original_file_alone_is_recognized(tmp_path: Path) -> None:
+    (handed_in(tmp_path, "return min_bet_amt") / "bot.toml").unlink()
+    done = croupier("check", tmp_path / "turn.py")
+    assert done.code == 0, done.out
+    assert done.out.startswith("turn · python · lines · holdem · adapter banksalad")
+    assert load_submission(tmp_path).spec.adapter == "banksalad"

@@ -1,5 +1,6 @@
 """The benchmarks run. Their figures depend on the machine and are not tested here."""
 
+import re
 import subprocess
 import sys
 
@@ -8,13 +9,10 @@ from command import ROOT, environment
 from house import level
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("benchmark", "little"), [("pazaak", ["--part", "0.01"]), ("holdem", ["--games", "1"])], ids=["pazaak", "holdem"]
-)
-def test_a_benchmark_measures_one_worker_and_a_worker_a_core(benchmark: str, little: list[str]) -> None:
+def printed_by(benchmark: str, *words: str) -> str:
+    """Run a benchmark; return what it printed."""
     done = subprocess.run(
-        [sys.executable, f"benchmarks/{benchmark}.py", "--rounds", "1", "--level", level(), *little],
+        [sys.executable, f"benchmarks/{benchmark}.py", *words],
         cwd=ROOT,
         env=environment(),
         stdin=subprocess.DEVNULL,
@@ -23,5 +21,39 @@ def test_a_benchmark_measures_one_worker_and_a_worker_a_core(benchmark: str, lit
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "C bots, 1 parallel tables" in done.stdout
-    assert "parallel tables, a worker a core" in done.stdout
+    return done.stdout
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("benchmark", "little"), [("pazaak", ["--part", "0.01"]), ("holdem", ["--games", "1"])], ids=["pazaak", "holdem"]
+)
+def test_a_benchmark_measures_one_worker_and_a_worker_a_core(benchmark: str, little: list[str]) -> None:
+    printed = printed_by(benchmark, "--rounds", "1", "--level", level(), *little)
+    assert "C bots, 1 parallel tables" in printed
+    assert "parallel tables, a worker a core" in printed
+
+
+@pytest.mark.long
+def test_the_benchmark_of_large_journals_compares_each_command_with_a_floor() -> None:
+    printed = printed_by("journal", "--bots", "8", "--fixtures", "20", "--tables", "4", "--rounds", "1")
+    assert printed.count("x the floor") == 5
+
+
+@pytest.mark.long
+def test_the_benchmark_of_leagues_plays_every_pair() -> None:
+    rows = printed_by("league", "--bots", "8", "12").splitlines()[1:]
+    assert [row.split()[:2] for row in rows] == [["8", "28"], ["12", "66"]]
+
+
+def test_the_benchmark_of_openspiel_plays_games_twice() -> None:
+    assert "2 of 2 games passed" in printed_by("openspiel", "--tables", "2", "tic_tac_toe", "hearts")
+
+
+@pytest.mark.long
+def test_equal_bots_are_rarely_called_different_in_leagues_and_swiss_systems_and_intervals_cover() -> None:
+    lines = printed_by("formats", "aa", "cover", "time", "--tournaments", "100").splitlines()
+    shares = [float(re.search(r"([0-9.]+) %", line)[1]) for line in lines if " % " in line]  # type: ignore[index]
+    assert len(shares) == 11 and max(shares[:6]) <= 9 and min(shares[6:]) >= 90
+    paired = [int(re.search(r"([0-9]+) ms", line)[1]) for line in lines if " ms" in line]  # type: ignore[index]
+    assert len(paired) == 5 and max(paired[:2]) < 1_000

@@ -15,11 +15,13 @@ from urllib.parse import quote
 
 import pytest
 
+from host.base.format import clock
 from host.report.export import one_playlog, write_events
 from host.report.html_file import casino_of, report_of
+from host.report.offers import Quota
 from host.report.replay import Event
 from host.report.table_replays import find, load
-from host.tournament.journal import reading
+from host.tournament.journal import reading, wal_files
 from tests.browser import browser, complaints, games, missing
 from tests.browser.games import EVIL
 
@@ -51,6 +53,28 @@ LOOK_AS = """((seat) => {
     const eyes = document.getElementById("eyes");
     eyes.value = seat;
     return eyes.dispatchEvent(new Event("change")); })(...arguments)"""
+TOO_TALL = """window.casino.shown().steps.flatMap((_, at, steps) => {
+    if (at % 4 !== 3 && at !== steps.length - 1) return [];
+    const slider = document.getElementById("slider");
+    slider.value = at;
+    slider.dispatchEvent(new Event("input"));
+    const {scrollHeight, clientHeight} = document.getElementById("picture");
+    return scrollHeight > clientHeight ? [[at, scrollHeight, clientHeight]] : []; })"""
+CONTRAST = """((word) => {
+    const numbers = (colour) => (colour.match(/[\\d.]+/g) || []).map(Number);
+    const over = ([r, g, b, a = 1], below) => [r, g, b].map((each, nth) => a * each + (1 - a) * below[nth]);
+    const light = (colour) => colour.map((each) => each / 255)
+        .map((each) => each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4)
+        .reduce((total, each, nth) => total + each * [0.2126, 0.7152, 0.0722][nth], 0);
+    return [...document.querySelectorAll(".felt .seat *")].filter((each) => each.textContent === word).map((shown) => {
+        const around = [];
+        for (let each = shown; !each.matches(".felt"); each = each.parentElement) around.unshift(each);
+        const felt = numbers(getComputedStyle(document.querySelector(".felt")).backgroundImage.match(/rgb.*?\\)/)[0]);
+        const below = around.reduce((under, each) => over(numbers(getComputedStyle(each).backgroundColor), under), felt);
+        const ink = numbers(getComputedStyle(shown).color);
+        const opacity = around.reduce((so_far, each) => so_far * getComputedStyle(each).opacity, 1);
+        const [one, two] = [light(over([...ink.slice(0, 3), opacity], below)), light(below)].sort((a, b) => b - a);
+        return (one + 0.05) / (two + 0.05); }); })(...arguments)"""
 PHONE, DESK = (390, 844), (1280, 900)
 
 
@@ -124,7 +148,7 @@ class Reported:
         self.game, rules = game, {"rounds": 8} if game == "holdem" else {}
         self.journal = games.played(folder, game, **rules)
         with reading(self.journal) as book:
-            text, self.kept = report_of(book, 20)
+            text, self.kept = report_of(book, Quota(20))
         self.path = folder / "report.html"
         self.path.write_text(text)
         self.url = self.path.as_uri()
@@ -232,6 +256,15 @@ def test_the_chips_on_the_table_are_those_the_bots_were_asked_with(page: Page, h
 def test_the_hands_on_the_table_are_those_the_bots_were_asked_with(page: Page, tmp_path: Path) -> None:
     first_replay(page, Reported(tmp_path, "pazaak"))
     assert page.js(HELD_WRONG) == []
+
+
+def test_an_open_table_says_what_was_offered(page: Page, reported: Reported) -> None:
+    first_replay(page, reported)
+    offer = page.js("document.querySelector('#shelf a').textContent")
+    assert re.search(r" · .* \d+", offer) and page.text("#what").startswith(f"{offer} · ")
+    assert page.text("#what").endswith(page.js("window.casino.shown().table.table"))
+    page.open(f"{reported.url}#result")
+    assert page.text("#result .chips a").startswith(f"▶ {offer}")
 
 
 def test_a_deep_link_opens_the_step(page: Page, reported: Reported) -> None:
@@ -368,6 +401,80 @@ def test_a_fault_comes_with_what_the_bot_wrote(page: Page, reported: Reported) -
     assert r"\x1b[31mred" in page.text("#decision") and "12.3 ms, CPU 4.5 ms" in page.text("#decision")
 
 
+def test_the_board_fills_the_window_and_leaves_play_in_sight(page: Page, reported: Reported) -> None:
+    for width, height in (PHONE, (1280, 800), DESK):
+        window = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", window)
+        first_replay(page, reported)
+        board, play, lowest = page.js(
+            "['.felt', '#play', '.controls'].map((each) => document.querySelector(each).getBoundingClientRect())"
+            ".map(({height, bottom}, nth) => nth ? bottom : height)"
+        )
+        assert play < height - 4 and page.js("scrollY") == 0
+        assert height - lowest < 50 and board > height * 0.6
+        assert page.js(TOO_TALL) == []
+
+
+def acts(happened: list[Event]) -> list[str]:
+    """Return what the bots at a table of hold'em did, in words."""
+    words, opened = [], False
+    for ev, facts in happened:
+        if ev in ("round.start", "board"):
+            opened = False
+        if ev == "die":
+            words.append("folds")
+        if ev == "bet":
+            raised = f"raises to {facts['bet']}" if facts["raises"] else f"calls {facts['n']}"
+            words.append((raised if opened else f"bets {facts['n']}") + ("" if facts["chips"] else ": all in"))
+            opened = True
+    return words
+
+
+def told_acts(page: Page) -> list[str]:
+    """Return what the casino says that the bots did; any fault is a fold."""
+    words = page.js("window.casino.shown().steps.flatMap(({state}) => state.said ? [state.said.word] : [])")
+    return ["folds" if "folds" in word else word for word in words]
+
+
+def test_the_first_to_bet_bets_and_others_call_or_raise(page: Page, holdem: Reported) -> None:
+    first_replay(page, holdem)
+    words = told_acts(page)
+    assert words == acts(played_again(holdem, page))
+    assert {word.split(" ")[0] for word in words} == {"bets", "calls", "raises", "folds"}
+
+
+def test_the_dealer_is_who_acts_last(page: Page, holdem: Reported) -> None:
+    first_replay(page, holdem)
+    seats, dealers = [], []
+    for ev, facts in played_again(holdem, page):
+        seats += [facts["seats"][-1]] if ev == "round.start" else []
+    for _ in seats:
+        page.press("ArrowDown")
+        page.press("ArrowRight")
+        dealers += page.js(
+            "[...document.querySelectorAll('.seat')].flatMap((seat, nth) => seat.querySelector('.dealer-button') ? [nth] : [])"
+        )
+    assert dealers == seats[1:] + dealers[-1:] and len(dealers) == len(seats) > 2
+
+
+def test_a_fold_can_be_read(page: Page, holdem: Reported) -> None:
+    first_replay(page, holdem)
+    page.wait("document.querySelector('.died .bad') || void document.getElementById('next').click()")
+    name = page.text(".died .who")
+    for _colours in ("light", "dark"):
+        page.wait("document.getAnimations().length === 0")
+        contrasts = page.js(CONTRAST, "folded") + page.js(CONTRAST, name)
+        assert len(contrasts) > 1 and min(contrasts) > 4.5
+        page.js("document.getElementById('theme').click() || 1")
+
+
+def test_cards_of_blackjack_have_no_suits(page: Page, tmp_path: Path) -> None:
+    first_replay(page, Reported(tmp_path, "cardshark"))
+    page.press("ArrowRight", 3)
+    assert page.js("document.querySelectorAll('.felt .card:not(.back)').length") > 2
+    assert page.js("document.querySelectorAll('.felt .card:not(.back) path').length") == 0
+
+
 def test_who_looks_through_one_bots_eyes_sees_no_other_cards(page: Page, holdem: Reported) -> None:
     first_replay(page, holdem)
     page.press("ArrowRight", 2)
@@ -408,6 +515,18 @@ def test_a_playlog_tells_who_has_acted(page: Page, holdem: Reported, log: str) -
         "document.querySelector('.acts .bubble').innerText, steps[at].text])(window.casino.shown())"
     )
     assert seat >= 0 and page.text(".acts .label") == name and said.startswith(f"{name} {bubble}, pot ")
+
+
+def test_a_fold_of_a_playlog_is_told_as_a_fold(page: Page, holdem: Reported, log: str) -> None:
+    first_replay(page, holdem)
+    happened = acts(played_again(holdem, page))
+    page.open(holdem.url)
+    page.drop("mine.play.log", log)
+    page.wait("document.querySelector('#picture .felt')")
+    texts = page.js("window.casino.shown().steps.map((step) => step.text)")
+    assert told_acts(page) == happened and not [text for text in texts if "tried to bet" in text]
+    assert any(re.search(r"^\w+ folds, pot \d+\.", text) for text in texts)
+    assert any("folds: something went wrong (Crash), pot" in text for text in texts)
 
 
 def test_a_chosen_file_is_shown_too(page: Page, holdem: Reported, log: str, tmp_path: Path) -> None:
@@ -494,7 +613,7 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     games.begin(path, "pazaak", bots)
     games.add(path, games.fixtures("pazaak", "league", bots, 1))
     with reading(path) as book:
-        (folder / "report.html").write_text(report_of(book, 3)[0])
+        (folder / "report.html").write_text(report_of(book, Quota(3))[0])
     return folder / "report.html"
 
 
@@ -575,7 +694,7 @@ def grouped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the report of a tournament of groups."""
     folder = tmp_path_factory.mktemp("groups")
     with reading(games.grouped(folder, rounds=20)) as book:
-        (folder / "report.html").write_text(report_of(book, 20)[0])
+        (folder / "report.html").write_text(report_of(book, Quota(20))[0])
     return folder / "report.html"
 
 
@@ -588,6 +707,82 @@ def test_the_groups_keep_nobody_out_and_fit_a_phone(axe: str, grouped: Path, dar
         )
         wide = page.js("document.documentElement.scrollWidth") > PHONE[0]
         assert (violations(page, axe), wide, drawn) == ([], False, [4, 4, 5]) and complaints(driver) == []
+
+
+BROKEN_LINES = """[...document.querySelectorAll('#bracket svg.bracket')].flatMap((svg) => {
+    const boxes = [...svg.querySelectorAll('.tie')].map((tie) => tie.getBoundingClientRect());
+    const near = (one, two) => Math.abs(one - two) < 2;
+    const within = (y, box) => box.top - 1 < y && y < box.bottom + 1;
+    return [...svg.querySelectorAll('path.line')].map((line) => line.getBoundingClientRect()).filter((line) =>
+        !boxes.some((box) => near(line.left, box.right) && (within(line.top, box) || within(line.bottom, box))) ||
+        !boxes.some((box) => near(line.right, box.left) && (within(line.top, box) || within(line.bottom, box)))); }).length"""
+LONG_NAMES = """[...document.querySelectorAll('svg.bracket a')].filter((link) => {
+    const box = link.closest('g').querySelector('.tie').getBoundingClientRect();
+    const at = link.getBoundingClientRect(), there = document.elementFromPoint(box.right + 3, at.top + at.height / 2);
+    return there && there.closest('a') === link; }).length"""
+
+
+@pytest.fixture(scope="module")
+def bracketed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the report of a knockout."""
+    folder = tmp_path_factory.mktemp("bracket")
+    with reading(games.bracketed(folder)) as book:
+        (folder / "report.html").write_text(report_of(book, Quota(3))[0])
+    return folder / "report.html"
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_bracket_has_lines_from_tie_to_tie_and_keeps_nobody_out(axe: str, bracketed: Path, dark: bool) -> None:
+    with browser(*PHONE, dark=dark) as driver:
+        page = Page(driver).open(f"{bracketed.as_uri()}#result")
+        found = violations(page, axe)
+        page.open(f"{bracketed.as_uri()}#bracket")
+        assert page.js("document.querySelectorAll('#bracket path.line').length") >= 4 and page.js(BROKEN_LINES) == 0
+        names = page.js("[...document.querySelectorAll('.bracket .heading')].map((each) => each.textContent)")
+        assert {"Quarter-finals", "Semi-finals", "Final"} <= set(names) and page.js(LONG_NAMES) == 0
+        wide = page.js("document.documentElement.scrollWidth") > PHONE[0]
+        assert (found + violations(page, axe), wide, complaints(driver)) == ([], False, [])
+        assert page.js("window.evil") is None
+
+
+def test_the_ends_of_a_whisker_are_seen_beside_its_point_even_if_it_is_short(page: Page, tmp_path: Path) -> None:
+    path = games.played(tmp_path, "pazaak", 200)
+    with reading(path) as book:
+        (tmp_path / "report.html").write_text(report_of(book, Quota(1))[0])
+    page.open(f"{(tmp_path / 'report.html').as_uri()}#standings")
+    heights = page.js(
+        "[...document.querySelectorAll('#standings tbody .whisker')].map((svg) => ['.span', 'circle'].map((part) =>"
+        " svg.querySelector(part).getBoundingClientRect().height))"
+    )
+    assert len(heights) == 4 and all(span >= 2.5 * point for span, point in heights)
+    marks = page.js("[...document.querySelectorAll('#standings thead .whisker text')].map((each) => each.textContent)")
+    assert len(marks) >= 3 and all(re.fullmatch(r"\d+(\.\d)? %", mark) for mark in marks)
+
+
+def test_a_reader_in_another_time_zone_sees_the_clock_of_the_tournament(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "run.sqlite"
+    games.begin(path, "pazaak", games.BOTS["pazaak"], "running")
+    some = games.fixtures("pazaak", "league", games.BOTS["pazaak"], 4)
+    with serving(path) as url, browser(*DESK) as driver:
+        driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Kathmandu"})
+        page = Page(driver).open(f"{url}#result")
+        page.wait("document.getElementById('live').innerText === 'live'")
+        games.add(path, some[:1])
+        page.wait("document.querySelector('#result .podium')")
+        when = max(file.stat().st_mtime for file in (path, *wal_files(path)) if file.exists())
+        page.wait(f"document.getElementById('clock').innerText === 'last result {clock(when)}'")
+        assert page.text("footer").endswith("live")
+        page.open("about:blank")
+
+
+def test_a_table_of_a_running_stage_is_played_in_the_casino_without_evidence(page: Page, tmp_path: Path) -> None:
+    path = games.played(tmp_path, "pazaak", state="running")
+    with serving(path) as url:
+        page.open(f"{url}#r={quote('league/glaucus+nestor/fixture 5/2')}")
+        page.wait("document.querySelector('#picture .felt')")
+        page.press("End")
+        assert "The game is over" in page.text("#saying") and "stderr" not in page.text("#casino")
+        page.open("about:blank")
 
 
 def test_a_served_page_keeps_nobody_out_with_and_without_a_run(axe: str, page: Page, tmp_path: Path) -> None:
@@ -621,10 +816,10 @@ def test_pairs_of_many_bots_fit_a_phone(tmp_path: Path) -> None:
     games.begin(tmp_path / "run.sqlite", "pazaak", bots)
     games.add(tmp_path / "run.sqlite", games.fixtures("pazaak", "league", bots, 2))
     with reading(tmp_path / "run.sqlite") as book:
-        (tmp_path / "report.html").write_text(report_of(book, 1)[0])
+        (tmp_path / "report.html").write_text(report_of(book, Quota(1))[0])
     with browser(*PHONE) as driver:
         page = Page(driver).open(f"{(tmp_path / 'report.html').as_uri()}#pairs")
-        assert page.js("document.querySelectorAll('#pairs .hatched .hide').length") > 9
+        assert page.text("#pairs").count("not known yet") == 72
         assert page.js("document.documentElement.scrollWidth") == PHONE[0]
 
 
@@ -634,7 +829,7 @@ def test_a_large_report_is_painted_while_one_looks(page: Page, tmp_path: Path) -
     games.begin(path, "pazaak", bots)
     games.add(path, games.fixtures("pazaak", "league", bots, 20))
     with reading(path) as book:
-        text, kept = report_of(book, 20)
+        text, kept = report_of(book, Quota(20))
     (tmp_path / "large.html").write_text(text)
     page.open((tmp_path / "large.html").as_uri())
     painted = page.wait(
@@ -752,7 +947,9 @@ def test_a_real_tournament_is_watched_to_its_end(page: Page, tmp_path: Path) -> 
     if not detect().level.traits.isolates:
         pytest.skip("no sandbox here")
     croupier = [sys.executable, "-m", "host", "-C", str(tmp_path)]
-    subprocess.run([*croupier, "new", "cup", "--game", "cardshark"], check=True, capture_output=True, cwd=ROOT)
+    subprocess.run(
+        [*croupier, "new", str(tmp_path / "cup"), "--game", "cardshark"], check=True, capture_output=True, cwd=ROOT
+    )
     config = tmp_path / "cup" / "croupier.toml"
     bots = 'bots = ["sample:davey", "sample:cautious"]\n'
     lines = [line for line in config.read_text().splitlines() if not line.startswith("bots")]

@@ -55,124 +55,6 @@ def friends(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-# Each error is one line with its cure.
-
-NOTHING = "error[U001] there is no"
-WRONG = [
-    # the command line
-    ("rnu", 2, f"{NOTHING} command 'rnu'; did you mean run ?"),
-    ("frobnicate", 2, f"{NOTHING} command 'frobnicate'"),
-    ("run --frsh", 2, f"{NOTHING} option '--frsh'; did you mean --fresh ?"),
-    ("run --workers 0", 2, "error[U001] Invalid value for '--workers': 0 is not in the range 1<=x<=1024"),
-    ("run --stop-after 5", 2, "error[U001] --stop-after: "),
-    ("run --stop-after soon", 2, "error[U001] --stop-after: "),
-    ("play", 2, "error[U001] BOT... is missing"),
-    ("new x", 2, "error[U001] --game is missing"),
-    ("new x -g cardshrk", 2, f"{NOTHING} game 'cardshrk'; did you mean cardshark ?  (games: {', '.join(GAMES)})"),
-    ("new {cup} -g pazaak", 2, "error[C016] {cup}/croupier.toml: already exists"),
-    ("new /proc/none -g pazaak", 2, "error[U001] /proc/none cannot be created: No such file or directory"),
-    ("games poker", 2, f"{NOTHING} game 'poker'  (games: {', '.join(GAMES)})"),
-    ("explain B0100", 2, f"{NOTHING} code 'B0100'; did you mean B010 ?"),
-    ("-C nowhere run", 2, "error[U001] -C nowhere: no such folder"),
-    ("run -C nowhere", 2, "error[U001] -C nowhere: no such folder"),
-    # a missing tournament, or one that has not been played
-    ("run -C {empty}", 3, "error[C011] {empty}/croupier.toml: no such file: there is no tournament here"),
-    ("ls -C {empty}", 3, "error[C011] {empty}/croupier.toml: no such file: there is no tournament here"),
-    ("add x -C {empty}", 3, "error[C011] {empty}/croupier.toml: no such file: there is no tournament here"),
-    ("run croupier.tmol -C {cup}", 3, "error[C011] {cup}/croupier.tmol: no such file: there is no tournament here"),
-    ("status -C {empty}", 3, "error[R006] {empty}/run/run.sqlite: nothing has been played here yet"),
-    ("standings -C {empty}", 3, "error[R006] {empty}/run/run.sqlite: nothing has been played here yet"),
-    ("errors -C {empty}", 3, "error[R006] {empty}: nothing has been played here yet"),
-    ("ask davey last -C {empty}", 3, "error[R006] {empty}: nothing has been played here yet"),
-    ("ask fault:1 -C {empty}", 3, "error[R006] {empty}: nothing has been played here yet"),
-    ("ask davey --worst --journal none -C {cup}", 3, "error[R006] {cup}/none: nothing has been played here yet"),
-    ("export bundle -C {empty}", 3, "error[R006] {empty}: nothing has been played here yet"),
-    # comparing
-    ("compare davey", 2, "error[U001] OLD is missing"),
-    ("compare davey davye -C {cup}", 2, f"{NOTHING} bot 'davye'; did you mean davey ?"),
-    ("compare davey cautious --elo 5 -C {cup}", 2, "error[U001] Invalid value for '--elo': '5' is not two numbers, for "
-     "example 0,10"),
-    ("compare davey cautious --elo 10,0 -C {cup}", 2, "error[U001] Invalid value for '--elo': '10,0': the first must be "
-     "less than the second, both within 1000"),
-    ("compare davey cautious --games 0 -C {cup}", 2, "error[U001] Invalid value for '-n' / '--games' / '--max': 0 is not "
-     "in the range 1<=x<=10000000"),
-    ("compare davey cautious --preset thraed -C {cup}", 2, f"{NOTHING} preset of cardshark 'thraed'; did you mean thread "
-     "?  (presets: thread, engine2011)"),
-    ("compare {davey} {davey} -C {empty}", 2, "error[U001] which game? The bots do not declare one: name it with -g GAME"),
-    ("compare sample:davey sample:neptr -C {empty} -g pazaak", 2, "error[C012] there is no sample bot of pazaak called "
-     '"davey"'),
-    # asking again
-    ("ask", 2, "error[U001] which bot, and which question? BOT TABLE:N, fault:ID, BOT --worst, or a bundle's FILE"),
-    ("ask davey -C {cup}", 2, "error[U001] which bot, and which question? BOT TABLE:N, fault:ID, BOT --worst, or a "
-     "bundle's FILE"),
-    ("ask davey last --worst -C {cup}", 2, "error[U001] either --worst or last"),
-    ("ask davey last --repeat 0 -C {cup}", 2, "error[U001] Invalid value for '--repeat': 0 is not in the range "
-     "1<=x<=10000"),
-    ("ask davey last --as dvey -C {cup}", 2, f"{NOTHING} bot 'dvey'; did you mean davey ?"),
-    ("ask davye last -C {cup}", 2, f"{NOTHING} bot 'davye'; did you mean davey ?"),
-    ("ask davey --diff davye -C {cup}", 2, f"{NOTHING} bot 'davye'; did you mean davey ?"),
-    ("ask davey fault:999 -C {cup}", 2, f"{NOTHING} fault:999; `croupier errors` names them"),
-    ("ask davey tables/1/99 -C {cup}", 2, f"{NOTHING} table 'tables/1/99'; `croupier errors` and `croupier replay last` "
-     "name some"),
-    ("ask davey tables/1/1:999 -C {cup}", 2, "error[U001] table tables/1/1 has 23 questions, there is no question 999"),
-    ("ask sample:kelly tables/1/1 -C {cup}", 2, "error[U001] kelly did not play: --as NAME chooses whose questions "
-     "to ask (<script>, cautious, davey, escapes, noisy)"),
-    ("ask sample:kelly --worst -C {cup}", 2, "error[U001] kelly was not asked anything in {cup}/run/run.sqlite"),
-    ("ask davey none.bundle -C {cup}", 2, "error[R013] {cup}/none.bundle: cannot be read: No such file or directory"),
-    ("ask davey croupier.toml -C {cup}", 3, "error[R014] {cup}/croupier.toml: is not a bundle: Not a gzipped file (b'ga')"),
-    ("export bundle fault:999 -C {cup}", 2, f"{NOTHING} fault:999; `croupier errors` names them"),
-    ("replay last -C {empty}", 3, "error[R006] {empty}: nothing has been played here yet"),
-    # names
-    ("play davey cautious -g cardshark -C {empty}", 2, f"{NOTHING} bot 'davey'; a bot is a file, a folder, a name "
-     "here, or sample:NAME"),
-    ("play davye cautious -C {cup}", 2, f"{NOTHING} bot 'davye'; did you mean davey ?"),
-    ("play sample:dayvey davey -C {cup}", 2, 'error[C012] there is no sample bot of cardshark called "dayvey"'),
-    ("check davye -C {cup}", 2, f"{NOTHING} bot 'davye'; did you mean davey ?"),
-    ("ls davye -C {cup}", 2, f"{NOTHING} bot 'davye'; did you mean davey ?"),
-    ("build davye -C {cup}", 2, f"{NOTHING} bot 'davye'; did you mean davey ?"),
-    ("errors davye -C {cup}", 2, f"{NOTHING} bot 'davye'; did you mean davey ?"),
-    ("errors --kind crsh -C {cup}", 2, f"{NOTHING} kind of fault 'crsh'; did you mean crash ?"),
-    ("standings tabels -C {cup}", 2, f"{NOTHING} stage 'tabels'; did you mean tables ?"),
-    ("run --stage tabels -C {cup}", 2, 'error[C017] {cup}: has no stage "tabels"'),
-    ("replay tables/1/99 -C {cup}", 2, f"{NOTHING} table 'tables/1/99'; `croupier errors` and `croupier replay last` "
-     "name some"),
-    ("replay none -C {cup}", 2, f"{NOTHING} table 'none'; `croupier errors` and `croupier replay last` name some"),
-    ("play davey cautious --preset thraed -C {cup}", 2, f"{NOTHING} preset of cardshark 'thraed'; did you mean thread ?"
-     "  (presets: thread, engine2011)"),
-    # games
-    ("play {davey} {davey} -C {empty}", 2, "error[U001] which game? The bots do not declare one: name it with -g GAME"),
-    ("check {davey} -C {empty}", 2, "error[U001] which game? The bots do not declare one: name it with -g GAME"),
-    ("play sample:davey sample:neptr -C {empty} -g cardshark", 2, "error[C012] there is no sample bot of cardshark "
-     'called "neptr"'),
-    ("play sample:davey sample:neptr -C {empty}", 2, "error[U001] which game? The bots do not declare one: name it with "
-     "-g GAME"),
-    ("play sample:neptr -C {empty}", 2, "error[U001] a table of pazaak seats 2 bots; 1 is named"),
-    ("play davey davey davey davey davey -C {cup}", 2, "error[U001] a table of cardshark seats 1 to 4 bots; 5 are named"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("words", "code", "first"), WRONG)
-def test_what_is_wrong_is_said_in_one_line(words: str, code: int, first: str, cup: Path, tmp_path: Path) -> None:
-    named = {"cup": str(cup), "empty": str(tmp_path), "davey": str(SAMPLES / "cardshark" / "davey.c")}
-    done = croupier(*(word.format_map(named) for word in words.split()))
-    told = first.format_map(named)
-    assert (done.code, done.first[: len(told)] if told.endswith(": ") else done.first) == (code, told)
-    assert done.out == ""
-    assert max(map(len, done.err.replace(str(tmp_path), "").replace(str(cup), "").splitlines())) <= 130
-
-
-@pytest.mark.parametrize(("words", "code", "first"), [each for each in WRONG if "{" not in each[0]][:6])
-def test_what_is_wrong_is_told_to_programs(words: str, code: int, first: str) -> None:
-    done = croupier(*words.split(), "--json")
-    told = done.json
-    assert (done.code, told["exit"], done.err) == (code, code, "")
-    assert told["schema"] == "croupier/error/1"
-    assert f"error[{told['code']}] {told['message']}".startswith(first)
-    assert [told[key] for key in ("code", "message", "hint")] == [
-        told["problems"][0][key] for key in ("code", "message", "hint")
-    ]
-
-
 def test_everything_that_is_wrong_with_a_config_is_one_object(tmp_path: Path) -> None:
     (tmp_path / "croupier.toml").write_text('game = "chess"\n[limits]\nmemroy = 1\n')
     done = croupier("run", "-C", tmp_path, "--json")
@@ -209,7 +91,7 @@ def test_a_manifest_that_is_wrong_ends_with_3_naming_file_and_line(tmp_path: Pat
 def test_a_tournament_without_bots_says_how_to_get_some(tmp_path: Path) -> None:
     new = croupier("new", tmp_path / "cup", "-g", "cardshark")
     assert new.out.splitlines()[1] == f"  croupier -C {tmp_path}/cup add FILE…"
-    assert croupier("ls", "-C", tmp_path / "cup").out == "no bots yet: croupier add FILE\n"
+    assert croupier("ls", "-C", tmp_path / "cup").out == f"no bots yet: croupier -C {tmp_path}/cup add FILE\n"
     done = croupier("run", "-C", tmp_path / "cup")
     told = f"error[C004] {tmp_path}/cup/croupier.toml: has no bots: bots/* matches no bot"
     assert (done.code, done.first) == (3, told)
@@ -282,7 +164,8 @@ def test_every_command_speaks_json(command: str, cup: Path, tmp_path: Path) -> N
 def test_bare_croupier_tells_what_is_here(tmp_path: Path) -> None:
     assert "this folder contains neither a tournament nor a bot" in croupier("-C", tmp_path).out
     (tmp_path / "bot.toml").touch()
-    assert "croupier check ." in croupier("-C", tmp_path).out
+    assert f"croupier check {tmp_path}" in croupier("-C", tmp_path).out
+    assert "croupier check ." in croupier(cwd=tmp_path).out
     assert croupier("-C", tmp_path, "--json").json["schema"] == "croupier/here/1"
 
 
@@ -330,7 +213,7 @@ def test_the_same_seed_gives_the_same_play_with_any_number_of_workers(tmp_path: 
     one, seed = play("--workers", 1, "--seed", "abc")
     assert play("--workers", 2, "--seed", "abc") == (one, seed)
     assert play("--seed", seed) == (one, seed)
-    assert len(seed) == 32
+    assert seed == "abc"
     assert play()[1] != seed
 
 
@@ -424,7 +307,9 @@ def test_doctor_attacks_this_machine_and_says_what_became_of_each_rogue() -> Non
         "reads_the_host": ("✓", "harmless"),
     }
     assert croupier("doctor", "--attack", "daemon").out.endswith("\n1 of 1 got the expected verdict\n")
-    assert croupier("doctor", "--attack", "demon").first == f"{NOTHING} rogue 'demon'; did you mean daemon ?"
+    assert (
+        croupier("doctor", "--attack", "demon").first == "error[U001] there is no rogue 'demon'; did you mean daemon ?"
+    )
     assert croupier("doctor", "daemon").code == 2
 
 
@@ -457,7 +342,7 @@ def without(program: str, folder: Path) -> dict[str, str]:
     folder.mkdir()
     for place in ("/usr/local/bin", "/usr/bin", "/bin"):
         for path in Path(place).glob("*"):
-            if path.name != program and not (folder / path.name).exists():
+            if path.name != program and not os.path.lexists(folder / path.name):  # some links lead nowhere
                 (folder / path.name).symlink_to(path)
     return environment(PATH=str(folder))
 
@@ -582,7 +467,7 @@ def test_a_friendly_game_that_is_interrupted_ends_with_130(tmp_path: Path) -> No
 
 def test_a_fault_of_croupier_itself_is_no_bots(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", ["davey.c"], tourneys=1)
-    broken = environment(CROUPIER_CACHE="/dev/null/none")
+    broken = environment(CROUPIER_CACHE="/proc/none")
     done = croupier_process("run", "-C", cup, env=broken)
     assert done.code == 70
     assert done.first.startswith("error[H001] internal error of croupier: ")

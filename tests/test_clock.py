@@ -1,11 +1,13 @@
 """Clocks: which time counts for an answer, when it is late, and when the machine is to blame."""
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
 import time
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import psutil
@@ -18,6 +20,7 @@ from house import (
     built,
     faults_of,
     fixture_of,
+    level,
     levels,
     nothing_left_behind,
     opened,
@@ -26,9 +29,10 @@ from house import (
 )
 
 from host.base.errors import UserError
-from host.bots.deadline import STALLED, DeadlinePolicy, HostStall, RunQueueWaits
+from host.bots.deadline import STALLED, DeadlinePolicy, HostStall, RunQueueWaits, ThreadTime, foreign_wait
 from host.bots.monitor import running_monitor
 from host.bots.seat import open_seat
+from host.bots.stall_sampler import Stalls, StallSampler
 from host.bots.values import Batch, Evidence, Question
 from host.games import GAMES
 from host.play.records import Job, Record
@@ -181,7 +185,7 @@ def judged(source: str, clock: str, late: float, computed: float, *, charged: bo
             (process,) = [psutil.Process(pid) for pid in children(sandbox.pid)]
             while source is WAITS and process.status() != psutil.STATUS_SLEEPING:
                 await trio.sleep(0.001)
-            own = DeadlinePolicy(AMPLE._replace(clock=clock), sandbox, charged=charged)
+            own = DeadlinePolicy(AMPLE._replace(clock=clock), StallSampler(sandbox), charged=charged)
             try:
                 return own.extension(1.0, 1.0, late, computed)
             finally:
@@ -280,6 +284,143 @@ def test_an_answer_that_came_while_its_host_was_stalled_is_taken() -> None:
     assert answers_of(trio.run(play)) == [[STAND]] * 3
 
 
+# Stalls that no counter of a process shows: each kind is injected from outside, and told apart by samples.
+
+
+@contextmanager
+def stopped(processes: list[int]) -> Iterator[None]:
+    """Stop processes for the length of the block."""
+    for pid in processes:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in processes:
+            os.kill(pid, signal.SIGCONT)
+
+
+@contextmanager
+def grouped(hierarchy: str, processes: list[int], settings: dict[str, str]) -> Iterator[Path]:
+    """Put processes into a control group of their own with these settings, for the length of the block."""
+    parent = Path("/sys/fs/cgroup", hierarchy)
+    if not os.access(parent / "cgroup.procs", os.W_OK):
+        pytest.skip(f"NO CONTROL GROUP OF {hierarchy} CAN BE MADE HERE")
+    group = parent / f"test-{os.getpid()}"
+    group.mkdir()
+    try:
+        for file, value in settings.items():
+            (group / file).write_text(value)
+        for pid in processes:
+            (group / "cgroup.procs").write_text(str(pid))
+        yield group
+    finally:
+        for pid in processes:
+            with suppress(OSError):
+                (parent / "cgroup.procs").write_text(str(pid))
+        group.rmdir()
+
+
+@contextmanager
+def frozen(file: Path, words: tuple[str, str]) -> Iterator[None]:
+    """Freeze a control group for the length of the block."""
+    file.write_text(words[0])
+    try:
+        yield
+    finally:
+        file.write_text(words[1])
+
+
+def sampled(source: str, stall: Callable[[list[int]], AbstractContextManager[object]], pause: float = 0.02) -> Stalls:
+    """Sample a bot for 0.3 s while it is stalled; return the shares. `pause` is the time between two samples."""
+    bot = bot_of(f"import time\nprint(flush=True)\n{source}", ".py", "sampled", AMPLE)
+
+    async def look() -> Stalls:
+        async with sandboxed(level(), Home(Path(bot.folder)), AMPLE) as sandbox:
+            begun, output = os.pipe()
+            argv = [word.encode() for word in bot.argv]
+            await sandbox.keeper.start(argv, dict(bot.env), AMPLE, (begun, output, output))
+            os.close(output)
+            await trio.lowlevel.wait_readable(begun)
+            os.close(begun)
+            samples = StallSampler(sandbox)
+            with stall([sandbox.pid, *children(sandbox.pid)]):
+                samples.begin()
+                until = time.perf_counter() + 0.3
+                while time.perf_counter() < until:
+                    await trio.sleep(pause)
+                    samples.sample()
+            return samples.stalls
+
+    return trio.run(look)
+
+
+def test_a_sandbox_stopped_from_outside_is_told_from_a_bot_that_is_stopped_alone() -> None:
+    assert sampled(WAITS, stopped).stopped > 0.2
+    assert sampled(WAITS, lambda processes: stopped(processes[1:])).total == 0
+    assert sampled(WAITS, lambda _processes: nullcontext()).total == 0
+    assert sampled("import os\nif not os.fork():\n    time.sleep(60)", lambda _processes: nullcontext()).blocked == 0
+
+
+def test_a_frozen_sandbox_is_stopped_from_outside() -> None:
+    @contextmanager
+    def first_version(processes: list[int]) -> Iterator[None]:
+        with grouped("freezer", processes, {}) as group, frozen(group / "freezer.state", ("FROZEN", "THAWED")):
+            yield
+
+    @contextmanager
+    def second_version(processes: list[int]) -> Iterator[None]:
+        with grouped("unified", processes, {}) as group, frozen(group / "cgroup.freeze", ("1", "0")):
+            yield
+
+    assert sampled(WAITS, first_version).stopped > 0.2
+    assert sampled(WAITS, second_version).stopped > 0.2
+
+
+def test_a_bot_without_quota_is_throttled() -> None:
+    quota = {"cpu.cfs_period_us": "20000", "cpu.cfs_quota_us": "1000"}
+
+    assert sampled(SPINS, lambda processes: grouped("cpu", processes, quota)).throttled > 0.1
+
+
+def test_a_bot_that_reads_a_slow_disk_is_blocked() -> None:
+    reads = 'time.sleep(0.05)\nfile = open("large", "rb", 0)\nwhile file.read(65536):\n    pass\n'
+    large = Path(bot_of(f"import time\nprint(flush=True)\n{reads}", ".py", "sampled", AMPLE).folder, "large")
+    large.write_bytes(os.urandom(1 << 20))
+    large.chmod(0o644)
+    with large.open("rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    device = large.stat().st_dev
+    slow = {"blkio.throttle.read_bps_device": f"{os.major(device)}:{os.minor(device)} 50000"}
+    try:
+        stalls = sampled(reads, lambda processes: grouped("blkio", processes, slow))
+    finally:
+        large.unlink()
+
+    assert stalls.blocked > 0.1
+
+
+def test_a_pause_of_croupier_itself_is_seen_though_it_wakes_up_in_time() -> None:
+    assert sampled(WAITS, lambda _processes: nullcontext(), pause=0.2).paused > 0.1
+
+
+def test_who_is_stopped_from_outside_is_not_late_and_the_evidence_says_it() -> None:
+    bot = bot_of(SLEEPS.format(seconds=0), ".py", "prompt", AMPLE._replace(move=0.2))
+
+    async def ask() -> None:
+        async with (
+            running_monitor() as watcher,
+            sandboxed(level(), Home(Path(bot.folder)), bot.limits) as sandbox,
+            open_seat(bot, GAMES["cardshark"], sandbox, 1, watcher) as seat,
+        ):
+            await seat.ask(Batch([Question(1, 1, GAMES["cardshark"].examples[0])]))
+            with stopped([sandbox.pid, *children(sandbox.pid)]):
+                await seat.ask(Batch([Question(1, 2, GAMES["cardshark"].examples[0])]))
+
+    with pytest.raises(HostStall, match="stopped from outside"):
+        trio.run(ask)
+
+
 # Contents of a record.
 
 
@@ -292,7 +433,7 @@ def test_who_waits_for_a_processor_is_seen_to() -> None:
     own = RunQueueWaits(spinners[0].pid)
     own.start_counting()
     try:
-        while own.since() < 0.05:
+        while sum(thread.waited for thread in own.since()) < 0.05:
             time.sleep(0.01)
         assert own.running() == [str(spinners[0].pid)]
     finally:
@@ -306,9 +447,33 @@ def test_a_wait_that_is_not_over_may_be_longer_than_is_known() -> None:
     own = RunQueueWaits(os.getpid())  # this process is running while it reads its own state
     own.start_counting()
 
+    (thread, *_) = own.since()
     assert str(os.getpid()) in own.running()
-    assert own.go_on()
+    assert thread.ready > thread.waited + 1  # nobody knows since when
+    sum(range(1_000_000))
+    (thread, *_) = own.since()
+    assert thread.ready < 10  # it has run since the last look
     own.close()
+
+
+@pytest.mark.parametrize(
+    ("threads", "computed", "cores", "foreign"),
+    [
+        ([(0.1, 0.9)], 0.1, 1, 0.9),  # one thread, a busy machine
+        ([(0.0, 0.5), (0.5, 0.0)], 0.5, 1, 0.0),  # it has waited for the bot's other thread
+        ([(0.0, 0.5), (0.5, 0.0)], 0.5, 2, 0.25),  # the bot had another core
+        ([(0.01, 0.57)] * 58, 0.58, 1, 0.0),  # each of 58 threads has waited for the others
+        ([(0.01, 0.9)] * 58, 0.58, 1, 0.33),  # and for other programs
+        ([(0.3, 0.4), (0.0, 0.0)], 0.3, 1, 0.4),  # the other thread sleeps
+        ([], 0.5, 1, 0.0),
+    ],
+)
+def test_only_the_wait_for_other_programs_is_not_the_bot_s_own_doing(
+    threads: list[tuple[float, float]], computed: float, cores: int, foreign: float
+) -> None:
+    times = [ThreadTime(ran, waited, 0.0) for ran, waited in threads]
+
+    assert foreign_wait(times, computed, cores) == pytest.approx(foreign)
 
 
 def test_a_record_holds_what_was_computed_and_waited_for() -> None:

@@ -259,7 +259,7 @@ def test_the_extra_is_named_where_it_is_missing(tmp_path: Path) -> None:
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 6
     assert done.stderr.startswith("error[S008] ")
-    assert "pip install 'croupier[cluster]'" in done.stderr
+    assert "pip install '.[cluster]'" in done.stderr
 
 
 def test_workers_of_this_machine_and_a_cluster_contradict_each_other(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import host
 from host.base.errors import Problem, UserError, explanations, lookup
 from host.cli import MAX_COLUMNS, fit_width
 from host.submissions.discovery import load_submission, load_submissions
+from host.submissions.languages import python_2_cure
 from host.tournament.config import load, not_enough_bots
 from host.tournament.stages.knockout import Knockout
 
@@ -20,7 +21,7 @@ PROVOKED_ELSEWHERE = frozenset(
     + ["C016", "C017", "C018", "C019", "H001", "U001"]
     # by tests of journals, and of what a machine lacks
     + [f"R{number:03}" for number in range(1, 15)]
-    + [f"S{number:03}" for number in range(1, 18)]
+    + [f"S{number:03}" for number in range(1, 19)]
 )
 
 
@@ -124,7 +125,7 @@ error[B005] bot: line 1 ends with CR LF: the system looks for "/bin/sh\\r"
     "B006": """\
 error[B006] x.py:1: is Python 2:  print "H"
   SyntaxError: Missing parentheses in call to 'print'
-  hint: python3 -m lib2to3 was removed in 3.13; change to print("H"), or set python = "2.7" if you have it""",
+  hint: change to print("H"); {CURE}""",
     "B007": """\
 error[B007] bot:1: /usr/bin/env: 'nopython': No such file or directory  (exit 127)
   line 1: #!/usr/bin/env nopython
@@ -167,7 +168,7 @@ error[C007] croupier.toml: the file has no game
   hint: game = …""",
     "C008": """\
 error[C008] croupier.toml:1: game = "chess" is not a game
-  hint: one of cardshark, pazaak, holdem""",
+  hint: one of cardshark, pazaak, holdem, hearts""",
     "C009": """\
 error[C009] croupier.toml:3: workers = 0 is out of range
   hint: 1 to 1024""",
@@ -182,7 +183,7 @@ error[C012] none: there is no bot here: No such file or directory
   hint: a bot is named by a file, a folder, or sample:NAME""",
     "C013": """\
 error[C013] croupier.toml:3: kind = "knockout" needs a game for two bots with one winner, and cardshark is not one
-  hint: for cardshark: tables""",
+  hint: for cardshark: tables, league""",
     "C014": """\
 error[C014] mine/bot.toml:2: move = "1 h" is more than the 1 s granted
   hint: move = "1 s" or less; only the organiser can raise it, for all bots""",
@@ -208,8 +209,9 @@ def test_a_code_is_provoked(code: str, tmp_path: Path, monkeypatch: pytest.Monke
     (problem,) = PROVOKED[code]()
     assert problem.code == code
     if code in PYTHONS:
-        words, expected = str(problem).split(": ")[0], TOLD[code].split(": ")[0]
-        assert (words, problem.hint in TOLD[code]) == (expected, True)
+        told = TOLD[code].replace("{CURE}", python_2_cure("x.py"))
+        words, expected = str(problem).split(": ")[0], told.split(": ")[0]
+        assert (words, problem.hint in told) == (expected, True)
     else:
         assert str(problem) == TOLD[code]
     assert max(map(len, fit_width(str(problem)).splitlines())) <= MAX_COLUMNS

@@ -14,7 +14,7 @@ from host.sandbox.seccomp import FORBIDDEN
 
 OURS = ROOT / "docker" / "compose.yaml"
 PLAYS = ("scheduler", "worker", "tournament")
-BUBBLEWRAP = "unshare mount umount2 pivot_root chroot sethostname"
+BUBBLEWRAP = "socket unshare mount umount2 pivot_root chroot sethostname"
 OTHERS = """
 setpriority sched_setaffinity sched_setscheduler sched_setattr sched_setparam ioprio_set mq_open mq_unlink mq_timedsend
 mq_timedreceive mq_notify mq_getsetattr msgget msgsnd msgrcv msgctl semget semop semtimedop semctl shmget shmat shmdt shmctl

@@ -24,6 +24,7 @@ from host.tournament.config_template import template
 from host.tournament.stages import KINDS
 from host.tournament.stages.groups import Groups
 from host.tournament.stages.knockout import Knockout
+from host.tournament.stages.league import League
 from host.tournament.stages.round_robin import RoundRobin
 from host.tournament.stages.tables import Tables
 
@@ -168,11 +169,13 @@ def complaints(text: str) -> list[str]:
 
 
 CARDS, PAIRS, CHIPS = 'game = "cardshark"\n', 'game = "pazaak"\n', 'game = "holdem"\n'
+CUP = PAIRS + '[[stage]]\nkind = "knockout"\n'
+COURSE = PAIRS + '[[stage]]\nkind = "gauntlet"\nreferences = ["sample:neptr"]\n'
 
 WRONG = [
     # top
     ("", "error[C007] croupier.toml: the file has no game\n  hint: game = …"),
-    ('game = "blackjack"', 'error[C008] croupier.toml:1: game = "blackjack" is not a game\n  hint: one of cardshark, pazaak, holdem'),
+    ('game = "blackjack"', 'error[C008] croupier.toml:1: game = "blackjack" is not a game\n  hint: one of cardshark, pazaak, holdem, hearts'),
     ('game = "Pazak"', 'error[C008] croupier.toml:1: game = "Pazak" is not a game\n  hint: pazaak'),
     (CARDS + "seed = 2026", 'error[C006] croupier.toml:2: seed = 2026 is not a string\n  hint: "random", or "2026" for practice'),
     (CARDS + 'seed = ""', 'error[C009] croupier.toml:2: seed = "" is empty'),
@@ -219,16 +222,36 @@ WRONG = [
     (PAIRS + "[rules]\nstands_at_goal = 1", "error[C006] croupier.toml:3: stands_at_goal = 1 is neither true nor false"),
     # stages
     (CARDS + '[[stage]]\nkind = "tabels"', 'error[C008] croupier.toml:3: kind = "tabels" is not a kind of stage\n  hint: tables'),
-    (CARDS + '[[stage]]\nname = "x"', "error[C007] croupier.toml:2: [[stage]] has no kind\n  hint: one of tables, round-robin, knockout, groups"),
+    (CARDS + '[[stage]]\nname = "x"', "error[C007] croupier.toml:2: [[stage]] has no kind\n  hint: one of tables, round-robin, knockout, groups, league, gauntlet, swiss"),
     (CARDS + '[stage]\nkind = "tables"', 'error[C006] croupier.toml:2: stage = { kind = "tables" } is not a list\n  hint: [[stage]]'),
-    (CARDS + '[[stage]]\nkind = "knockout"', 'error[C013] croupier.toml:3: kind = "knockout" needs a game for two bots with one winner, and cardshark is not one\n  hint: for cardshark: tables'),
-    (PAIRS + '[[stage]]\nkind = "tables"', 'error[C013] croupier.toml:3: kind = "tables" needs a game in which chips are carried from table to table, and pazaak is not one\n  hint: for pazaak: round-robin, knockout'),
+    (CARDS + '[[stage]]\nkind = "knockout"', 'error[C013] croupier.toml:3: kind = "knockout" needs a game for two bots with one winner, and cardshark is not one\n  hint: for cardshark: tables, league'),
+    (PAIRS + '[[stage]]\nkind = "tables"', 'error[C013] croupier.toml:3: kind = "tables" needs a game in which chips are carried from table to table, and pazaak is not one\n  hint: for pazaak: round-robin, knockout, league, gauntlet, swiss'),
     (CARDS + '[[stage]]\nkind = "tables"\ntorneys = 3', 'error[C001] croupier.toml:4: unknown key "torneys" in [[stage]]\n  hint: tourneys'),
     (CARDS + '[[stage]]\nkind = "tables"\ntourneys = 0', "error[C009] croupier.toml:4: tourneys = 0 is out of range\n  hint: 1 to 10000000"),
     (CARDS + '[[stage]]\nkind = "tables"\nname = "../x"', 'error[C009] croupier.toml:4: name = "../x" is not a name of a stage\n  hint: up to 40 letters, digits, _ and -'),
     (CARDS + '[[stage]]\nkind = "tables"\n[[stage]]\nkind = "tables"', 'error[C009] croupier.toml:4: two stages are called "tables"\n  hint: name = "tables-2"'),
-    (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = ["chips"]', 'error[C008] croupier.toml:4: rank_by: "chips" is not a way to rank here\n  hint: one of games, hands, elo'),
+    (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = ["chips"]', 'error[C008] croupier.toml:4: rank_by: "chips" is not a way to rank here\n  hint: one of games, hands, elo, wins, points'),
     (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = []', "error[C009] croupier.toml:4: rank_by = [] names no ranking\n  hint: leave it out"),
+    (CUP + "best_of = 6", "error[C013] croupier.toml:4: best_of = 6 is even, so both bots could win 3 sets\n  hint: best_of = 7"),
+    (CUP + "best_of = 3\nfirst_to = 3", "error[C013] croupier.toml:4: best_of = 3 is won with 2 sets, and first_to = 3\n  hint: leave out one of the two"),
+    (CUP + 'elimination = "tripel"', 'error[C008] croupier.toml:4: elimination = "tripel" is not a kind of elimination\n  hint: one of single, double'),
+    (CUP + 'seeding = "league"', 'error[C008] croupier.toml:4: seeding = "league" is neither a stage before this one nor a file\n  hint: one of "drawn", or a text file of names'),
+    (CUP + 'name = "cup"\n[[stage]]\nkind = "league"\n[[stage]]\nkind = "knockout"\nseeding = "cpu"', 'error[C008] croupier.toml:9: seeding = "cpu" is neither a stage before this one nor a file\n  hint: one of "cup", "league", "drawn", or a text file of names'),
+    (CUP + 'seeding = "bots"', 'error[C008] croupier.toml:4: seeding = "bots" is neither a stage before this one nor a file\n  hint: one of "drawn", or a text file of names'),
+    (CUP + 'seeds = ["nestr"]', 'error[C012] croupier.toml:4: seeds names "nestr", and no bot has this name\n  hint: nestor'),
+    (CUP + 'seeds = ["nestor", "nestor"]', 'error[C013] croupier.toml:4: seeds names "nestor" twice\n  hint: leave out one of the two'),
+    (CUP + 'seeding = "drawn"\nseeds = ["nestor"]', 'error[C013] croupier.toml:5: seeding = "drawn" and seeds both order the bots\n  hint: leave out one of the two'),
+    (PAIRS + '[[stage]]\nkind = "gauntlet"', 'error[C007] croupier.toml:2: no reference is named\n  hint: references = ["sample:NAME"]'),
+    (PAIRS + '[[stage]]\nkind = "gauntlet"\nreferences = [\n"sample:neptr",\n"sample:nept"]', 'error[C012] croupier.toml:6: unknown reference: "sample:nept" is not a bot\n  hint: sample:neptr'),
+    (PAIRS + '[[stage]]\nkind = "gauntlet"\nreferences = ["staff/*"]', 'error[C012] croupier.toml:4: unknown reference: "staff/*" matches no bot\n  hint: the name of an entered bot, a file, a folder, or sample:NAME'),
+    (CARDS + '[[stage]]\nkind = "gauntlet"\nreferences = ["sample:lim17"]', 'error[C013] croupier.toml:3: kind = "gauntlet" needs a game for two bots with one winner, and cardshark is not one\n  hint: for cardshark: tables, league'),
+    (COURSE + '[stage.grades]\nneptr = { points = 4 }', 'error[C007] croupier.toml:6: the grade for "neptr" has no certainty: equal bots often beat each other by luck\n  hint: sure = "95 %"'),
+    (COURSE + '[stage.grades]\nneptr = { sure = "95 %" }', 'error[C007] croupier.toml:6: [stage.grades.neptr] has no points\n  hint: points = …'),
+    (COURSE + '[stage.grades]\nneptr = { points = 4, sure = 95 }', 'error[C006] croupier.toml:6: sure = 95 is not a percentage\n  hint: "95 %"'),
+    (COURSE + '[stage.grades]\nneptr = { points = 4, sure = "100 %" }', 'error[C009] croupier.toml:6: sure = "100 %" is not a percentage below 100 %\n  hint: "95 %"'),
+    (COURSE + '[stage.grades]\nneptr = { points = 4, sure = "50 %" }', 'error[C009] croupier.toml:6: sure = "50 %" is not a certainty: two equal bots reach 50 %\n  hint: "95 %"'),
+    (COURSE + '[stage.grades]\nnestor = { points = 4, sure = "95 %" }', 'error[C013] croupier.toml:6: a grade names "nestor", which is not a reference of this stage\n  hint: neptr'),
+    (COURSE + 'tables = 4\n[stage.grades]\nneptr = { points = 4, sure = "99.9 %" }', 'error[C013] croupier.toml:7: 4 tables cannot show that a bot beats "neptr" with 99.9 %\n  hint: more tables, or a lower sure'),
     (CHIPS + '[[stage]]\nkind = "groups"\nadvance = 3\nuntil = 2', "error[C013] croupier.toml:5: until = 2 cannot be reached: 3 of each group advance\n  hint: advance = 2"),
 ]  # fmt: skip
 
@@ -275,6 +298,7 @@ def test_the_shortest_config_means_the_games_own_tournament(here: Path) -> None:
         "cardshark": (Tables(name="tables", tourneys=25, rounds=5),),
         "pazaak": (RoundRobin(name="league", tables_per_pair=100_000),),
         "holdem": (Groups(name="groups", advance=2, until=5), Groups(name="final", advance=1, until=1)),
+        "hearts": (League(name="league", min_bots=4),),
     }
 
 
@@ -299,8 +323,12 @@ def test_a_config_means_what_it_says(here: Path) -> None:
 
 
 def test_a_limits_table_knows_every_limit() -> None:
-    assert tuple(each.name for each in fields(AllowedLimits)) == Limits._fields
-    assert {each.name for each in fields(AllowedLimits)} - {each.name for each in fields(RequestedLimits)} == {"clock"}
+    assert tuple(each.name for each in fields(AllowedLimits)) == (*Limits._fields, "max_faults")
+    assert {each.name for each in fields(AllowedLimits)} - {each.name for each in fields(RequestedLimits)} == {
+        "clock",
+        "cores",
+        "max_faults",
+    }
 
 
 @pytest.mark.parametrize(

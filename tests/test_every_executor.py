@@ -42,6 +42,11 @@ class Here:
         """Return the next record."""
         return self._records.pop(0)
 
+    @property
+    def has_result(self) -> bool:
+        """Whether a fixture has ended."""
+        return bool(self._records)
+
 
 @asynccontextmanager
 async def here(setup: WorkerSetup, _lost: Callable[[str], None], _workers: int) -> AsyncIterator[Here]:
@@ -142,10 +147,22 @@ def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again(bots: list[
 
 
 def test_a_worker_that_fails_says_why(bots: list[BuiltBot]) -> None:
-    nobody = [bot._replace(folder="/nowhere") for bot in bots]
+    async def play() -> None:
+        async with local_workers(setup_of(bots), print, 1) as hands:
+            await hands.submit(Job(fixtures(bots)[0]._replace(bots=("stranger",))))
+            await hands.next_result()
+
     with pytest.raises(BaseExceptionGroup) as failure:
-        all_of(local_workers, 1, nobody)
-    assert failure.group_contains(WorkerFailed, match="KeeperDied")
+        trio.run(play)
+    assert failure.group_contains(WorkerFailed, match="KeyError: 'stranger'")
+
+
+def test_a_bot_whose_sandbox_cannot_be_made_has_crashed_and_the_run_goes_on(bots: list[BuiltBot]) -> None:
+    records = all_of(local_workers, 1, [bot._replace(folder="/nowhere") for bot in bots])
+    assert len(records) == FIXTURES
+    for record in records.values():
+        assert record.faults["davey"]["crash"] == 1 and "davey" in record.benched
+        assert any(failure.startswith("davey") for failure in record.failures)
 
 
 def test_nothing_lives_on_after_the_block(bots: list[BuiltBot]) -> None:

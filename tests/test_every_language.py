@@ -12,7 +12,16 @@ from host.submissions.bot_spec import BuiltBot
 from host.submissions.languages import LANGUAGES, Language, tool
 from protocols.wire import Answer, Move
 
-ROWS = [pytest.param(row, id=row.name) for row in LANGUAGES.values()]
+SET_APART = frozenset({"ruby", "php", "lua", "rust", "go", "haskell", "kotlin"})
+"""The languages whose tests belong to the set `toolchains`, because their toolchains take long to install or to run."""
+
+
+def marks(language: str) -> list[pytest.MarkDecorator]:
+    """Return the pytest marks of the tests of a language."""
+    return [pytest.mark.toolchains] if language in SET_APART else []
+
+
+ROWS = [pytest.param(row, id=row.name, marks=marks(row.name)) for row in LANGUAGES.values()]
 NAMES = {"java": "Hello"}
 STANDS = Move("S")
 
@@ -78,11 +87,14 @@ def test_every_lisp_is_told_its_arguments(compiler: str, folder: Path) -> None:
 BROKEN = {
     "c": ("int main(void) { return not_there; }", "not_there"),
     "cpp": ("int main() { return not_there; }", "not_there"),
+    "rust": ("fn main() { not_there(); }", "not_there"),
+    "go": ("package main\n\nfunc main() { notThere() }", "notThere"),
+    "haskell": ("main = notThere", "notThere"),
     "java": ("class Broken { public static void main(String[] a) { not_there(); } }", "not_there"),
 }
 
 
-@pytest.mark.parametrize("language", BROKEN)
+@pytest.mark.parametrize("language", [pytest.param(name, marks=marks(name)) for name in BROKEN])
 def test_a_failed_build_shows_the_compilers_words(language: str, folder: Path) -> None:
     needs(*LANGUAGES[language].programs)
     source, word = BROKEN[language]
@@ -92,7 +104,7 @@ def test_a_failed_build_shows_the_compilers_words(language: str, folder: Path) -
 
     (problem,) = refused.value.problems
     assert (problem.code, refused.value.exit_code) == ("B010", 4)
-    assert re.search("error", problem.evidence)
+    assert re.search("error|undefined", problem.evidence)
     assert "/bot/" not in problem.evidence
 
 
@@ -101,6 +113,23 @@ def test_a_missing_toolchain_is_named_with_its_cure(folder: Path) -> None:
         built(written("print('S')\n", ".py", folder), needs=("nowhere-to-be-found",))
 
     assert refused.value.exit_code == 6
+
+
+def test_a_toolchain_in_a_home_folder_is_named_with_its_cure(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = tmp_path / ".cargo" / "bin" / "oxidize"
+    tool.parent.mkdir(parents=True)
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    with pytest.raises(UserError) as refused:
+        built(written("print('S')\n", ".py", folder), needs=("oxidize",))
+
+    (problem,) = refused.value.problems
+    assert f"sandboxes do not show {tool}" in problem.message
+    assert "below /usr/local: no home folder is visible to a bot" in problem.hint
 
 
 def test_c_of_2011_without_its_headers_builds_and_plays(folder: Path) -> None:

@@ -2,7 +2,9 @@
 
 import json
 import re
+from itertools import pairwise
 from random import Random
+from typing import NamedTuple
 
 import pytest
 import trio
@@ -15,9 +17,24 @@ from host.games import GAMES
 from host.games.engine import Game
 from host.games.holdem import Other
 from host.games.holdem import View as HoldemView
+from host.play.records import pack, unpack
 from host.submissions.bot_spec import BuiltBot
 from protocols import PROTOCOLS
-from protocols.wire import MAX_CACHED_SPELLINGS, Answer, Fault, FaultKind, Move, Protocol, View, spell
+from protocols.wire import (
+    MAX_CACHED_SPELLINGS,
+    MAX_TEXT,
+    Answer,
+    Fault,
+    FaultKind,
+    Grammar,
+    Move,
+    Protocol,
+    Range,
+    View,
+    in_ranges,
+    ranges,
+    spell,
+)
 
 LONGEST = 4096
 
@@ -26,10 +43,17 @@ SPOKEN = {
     "cardshark": re.compile(rb" *([HSDhsd]|[Bb] +[+-]?[0-9]{1,12}(\.[0-9]*)?)( [\x20-\x7e]*)?"),
     "pazaak": re.compile(rb" *([Ee][Nn][Dd]|[Ss][Tt][Aa][Nn][Dd]|[Pp][Ll][Aa][Yy] [0-9]{1,2}) *"),
     "holdem": re.compile(rb" *-?[0-9]{1,12} *"),
+    "hearts": re.compile(rb" *(LOW|HIGH|(PASS|PLAY)( [2-9TJQKA][cdsh]){1,3}) *"),
 }
 GOOD = {
     "cardshark": {b"H": Move("H"), b"s": Move("S"), b"B 15": Move("B", 15), b"B -15.7 and more": Move("B", -15)},
     "pazaak": {b"END": Move("END"), b"stand": Move("STAND"), b"PLAY 3": Move("PLAY", 3), b" Play 03 ": Move("PLAY", 3)},
+    "hearts": {
+        b"LOW": Move("LOW"),
+        b"HIGH ": Move("HIGH"),
+        b" PLAY Qs ": Move("PLAY", 0, "Qs"),
+        b"PASS Qs Th 2c": Move("PASS", 0, "Qs Th 2c"),
+    },
     "holdem": {b"0": Move("BET", 0), b"17": Move("BET", 17), b"-5": Move("BET", -5), b" 007": Move("BET", 7)},
 }
 REPORT = re.compile(rb" *! ?[A-Za-z_][A-Za-z0-9_.]{0,99} *")
@@ -323,3 +347,67 @@ def heard_by(game: Game, bot: BuiltBot, views: list[View]) -> list[tuple[bytes, 
         return told
 
     return trio.run(work)
+
+
+# Moves with a text.
+
+SAYING = Grammar(re.compile(r"(?P<verb>PASS (?P<text>.*)|BID (?P<n>[0-9]{1,2}))"), "PASS <text>")
+ONLY_TEXT = Grammar(re.compile(r"(?P<text>[^0-9].*)|(?P<n>[0-9]+)"), "a text or a number", verb="SAY")
+PRINTABLE_TEXT = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), max_size=MAX_TEXT)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=list(PROTOCOLS))
+@pytest.mark.parametrize(
+    "text", ["QS 2H, AC", "a <b>x</b> %2C,%,!", "x" * MAX_TEXT], ids=["cards", "markup", "longest"]
+)
+def test_a_move_has_a_text_of_at_most_a_thousand_characters(protocol: Protocol, text: str) -> None:
+    said = answer_line(protocol, f"PASS {text}".encode())
+    assert protocol.receive(SAYING, said) == Move("PASS", text=text)
+    assert SAYING.spell(Move("PASS", text=text)) == f"PASS {text}"
+    assert protocol.receive(SAYING, answer_line(protocol, b"PASS " + b"x" * (MAX_TEXT + 1))) == Fault(
+        FaultKind.UNREADABLE
+    )
+    assert protocol.receive(SAYING, answer_line(protocol, b"PASS \x1b[31m")) == Fault(FaultKind.UNREADABLE)
+
+
+@pytest.mark.parametrize(
+    ("said", "move"),
+    [(b"e4", Move("SAY", text="e4")), (b"17", Move("SAY", 17)), (b"0", Move("SAY"))],
+)
+def test_a_game_may_have_moves_that_are_only_texts(said: bytes, move: Move) -> None:
+    assert PROTOCOLS["lines"].receive(ONLY_TEXT, said) == move and ONLY_TEXT.spell(move) == said.decode()
+
+
+TEXTS = st.builds(Move, st.sampled_from(["PASS", "B"]), st.integers(-5, 99), PRINTABLE_TEXT | st.text("%,\n2C!05A "))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.lists(TEXTS | st.sampled_from([Move("H"), Fault(FaultKind.EXCEPTION, "KeyError")]), max_size=4)))
+def test_journals_store_every_text_of_a_move(tables: list[list[Answer]]) -> None:
+    assert unpack(pack(tables or [[]])) == (tables or [[]])
+
+
+# Long lists of legal moves.
+
+
+class Listing(NamedTuple):
+    """A view with many legal moves."""
+
+    seat: int
+    legal: tuple[Range, ...]
+
+
+@given(st.lists(st.integers(-50, 50)))
+def test_ranges_hold_exactly_their_numbers(numbers: list[int]) -> None:
+    some = ranges(numbers)
+    assert [number for number in range(-60, 60) if in_ranges(number, some)] == sorted(set(numbers))
+    assert all(one.last + 1 < other.first for one, other in pairwise(some))
+
+
+def test_ten_thousand_legal_moves_are_one_short_field() -> None:
+    view = Listing(1, ranges([*range(10_000), 10_002]))
+    assert PROTOCOLS["lines"].ask(view) == [b"1 0:9999,10002:10002\n"]
+    assert PROTOCOLS["argv"].ask(view) == [b"1", b"0:9999,10002:10002"]
+    legal = b'[{"first":0,"last":9999},{"first":10002,"last":10002}]'
+    assert PROTOCOLS["json"].ask(view) == [b'{"seat":1,"legal":' + legal + b"}\n"]
+    assert PROTOCOLS["lines"].ask(Listing(0, ())) == [b"0 -\n"]

@@ -51,6 +51,38 @@ def test_a_seed_that_is_not_the_committed_one_is_refused(cup: Path) -> None:
     assert (done.code, done.first) == (3, f"error[R010] {cup}/run/seed: is not the seed that was committed to")
 
 
+def test_a_seed_in_the_config_is_refused_after_another_was_committed_to(cup: Path) -> None:
+    croupier("seed", "commit", "-C", cup)
+    config = (cup / "croupier.toml").read_text()
+    (cup / "croupier.toml").write_text(config.replace('seed = "random"', 'seed = "mine"'))
+    for words in (["run"], ["run", "--dry-run"], ["config", "check"]):
+        done = croupier(*words, "-C", cup)
+        assert done.code == 3
+        assert 'croupier.toml: seed = "mine" is not the seed that was committed to on ' in done.err
+
+
+def test_a_run_that_did_not_use_the_committed_seed_does_not_verify(cup: Path) -> None:
+    croupier("seed", "commit", "-C", cup)
+    assert croupier("run", "-C", cup).code == 0
+    assert croupier("verify", "-C", cup, "--json").json["used_committed_seed"] is True
+    promised = json.loads((cup / "run" / "commitment.json").read_text())
+    (cup / "run" / "commitment.json").write_text(json.dumps(promised | {"sha256": "0" * 64}))
+    done = croupier("verify", "-C", cup)
+    assert done.code == 1 and "the run did not use the committed seed" in done.out
+
+
+@pytest.mark.parametrize("text", ["0123456789abcdef0123456789ABCDEF", "a word"])
+def test_a_text_gives_the_same_seed_in_a_config_and_on_the_command_line(cup: Path, text: str) -> None:
+    config = (cup / "croupier.toml").read_text()
+    (cup / "croupier.toml").write_text(config.replace('seed = "random"', f'seed = "{text}"'))
+    hashed = croupier("run", "-C", cup, "--json").json["seed_sha256"]
+    revealed = croupier("seed", "reveal", "-C", cup, "--json").json["seed"]
+    for seed in (text, revealed):
+        played = croupier("play", "davey", "cautious", "-n", 1, "--seed", seed, "-C", cup, "--json").json
+        assert croupier("verify", "-C", cup, "--journal", played["journal"], "--json").json["seed_sha256"] == hashed
+        assert played["seed"] == revealed
+
+
 def test_a_damaged_commitment_is_refused(cup: Path) -> None:
     croupier("seed", "commit", "-C", cup)
     (cup / "run" / "commitment.json").write_text("{}")

@@ -110,7 +110,7 @@ def test_the_lot_decides_between_equals_only(lot: tuple[int, ...]) -> None:
 
 
 def due(now: Contest, blank: Fixture) -> list[Fixture]:
-    return groups.due(now.stage, blank, Field(now.bots, now.seed), now.records)
+    return groups.GROUPS.due(now.stage, blank, Field(now.bots, now.seed), now.records)
 
 
 def places(now: Contest) -> list[str]:

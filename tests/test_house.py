@@ -18,7 +18,7 @@ from house import CACHE
 from host.base.errors import explanations
 from host.sandbox import keeper_build
 from host.sandbox.detect import detect
-from host.submissions.languages import LANGUAGES, PYTHON
+from host.submissions.languages import BASH, LANGUAGES, PYTHON
 
 ROOT = Path(__file__).parents[1]
 SHIPPED_KEEPER = f"host/sandbox/built/{keeper_build.file_name()}"
@@ -71,8 +71,13 @@ def test_every_code_is_said_somewhere() -> None:
     assert said == set(explanations())
 
 
-OTHER_MEANINGS = {"build.py", "doctor.py", "dask_client.py"}
-"""Modules in which "python" is a key of bot.toml, or the Python that runs croupier."""
+OTHER_MEANINGS = {
+    (PYTHON.name, "build.py"),
+    (PYTHON.name, "doctor.py"),
+    (PYTHON.name, "dask_client.py"),
+    (BASH.name, "config.py"),
+}
+"""Modules in which "python" is a key of bot.toml, or the Python that runs croupier, and "bash" the shell of the user."""
 
 
 def test_no_language_is_named_outside_its_table() -> None:
@@ -82,7 +87,7 @@ def test_no_language_is_named_outside_its_table() -> None:
         for path in (ROOT / "host").rglob("*.py")
         if path.name != "languages.py"
         for match in quoted.finditer(path.read_text())
-        if not (match[1] == PYTHON.name and path.name in OTHER_MEANINGS)
+        if (match[1], path.name) not in OTHER_MEANINGS
     ]
     assert not named
 

@@ -108,19 +108,21 @@ BOT = BuiltBot(
         lifetime="table",
         state="memory",
         state_lifetime="stage",
+        cores=2,
     ),
     argv=("./bot",),
     folder="/folder",
     sha256="ff",
     env=(("KEY", "value"),),
-    limits=Limits(move=2.0, clock="fair"),
+    limits=Limits(move=2.0, clock="fair", cores=2),
     warm=("warm",),
 )
-LIMITS_LINE = '[2.0,10.0,1.0,86400.0,536870912,64,4096,1048576,16777216,64,"fair"]'
+LIMITS_LINE = '[2.0,10.0,1.0,86400.0,536870912,64,4096,1048576,16777216,64,"fair",2]'
 SPEC_LINE = (
     '{"name":"a","author":"An author","game":"","language":"c","protocol":"lines","sources":[],"entry":"","main":"",'
     '"run":[],"build":[],"compiler":"","adapter":"","heap":0,"python":"","requires":[],"env":{},"needs":[],'
     '"parallel_tables":16,"table_ids":true,"lifetime":"table","warm":false,"state":"memory","state_lifetime":"stage",'
+    '"cores":2,'
     '"limits":{"move":-1.0,"startup":-1.0,"cpu":-1.0,"cpu_table":-1.0,"memory":-1,"tasks":-1,"output":-1,"state":-1,'
     '"files":-1,"open_files":-1}}'
 )
@@ -133,8 +135,9 @@ SETUP = WorkerSetup(
     level=Level.L3,
     parallel_tables=64,
     pondering=True,
+    placement="core",
 )
-SETUP_LINE = f'["cardshark",[4,10,200,5,"thread",[]],[{BOT_LINE}],"c2VlZA==","L3",64,true,["","",false]]'
+SETUP_LINE = f'["cardshark",[4,10,200,5,"thread",[]],[{BOT_LINE}],"c2VlZA==","L3",64,true,["","",false],"core"]'
 FIXTURE = Fixture(
     game="cardshark",
     rules=GAMES["cardshark"].presets["engine2011"]._replace(stacks=(10, 20)),
@@ -144,10 +147,8 @@ FIXTURE = Fixture(
     tables=2,
     first=3,
 )
-JOB = Job(fixture=FIXTURE, benched=("b",), states=(("a", b"state"),))
-JOB_LINE = (
-    '[["cardshark",[4,10,200,5,"engine2011",[10,20]],"independent","league/3",["a","b"],2,3],["b"],[["a","c3RhdGU="]]]'
-)
+JOB = Job(fixture=FIXTURE, states=(("a", b"state"),))
+JOB_LINE = '[["cardshark",[4,10,200,5,"engine2011",[10,20]],"independent","league/3",["a","b"],2,3],[["a","c3RhdGU="]]]'
 EVIDENCE = Evidence(
     bot="a",
     table=1,
@@ -192,11 +193,12 @@ RECORD = Record(
     times=(Timing(table=1, number=2, wall=3, cpu=4),),
     states=(("a", b"state"),),
     said=(("a", (("league/3/1", b"words"),)),),
+    failures=("a: died",),
 )
 RECORD_LINE = (
     '["league/3",{"a":[2,1,5,0,3,4,6]},{"a":{"timeout":1}},{"a":[1,0.5,0.25,0.125,4096,2,[0,1],0.75,3,1.5]},'
-    '[["a",1,2,"timeout","late","cQ==","cg==","ZQ==",0.5,0.25,"killed",0.125,0.0625]],[[1,4],[4,1]],"cGFja2Vk",["a"],1,'
-    '1.25,["a: busy"],0.75,[[1,2,3,4]],[["a","c3RhdGU="]],[["a",[["league/3/1","d29yZHM="]]]]]'
+    '[["a",1,2,"timeout","late","cQ==","cg==","ZQ==",0.5,0.25,"killed",0.125,0.0625,[0.0,0.0,0.0,0.0]]],[[1,4],[4,1]],"cGFja2Vk",["a"],1,'
+    '1.25,["a: busy"],0.75,[[1,2,3,4]],[["a","c3RhdGU="]],[["a",[["league/3/1","d29yZHM="]]]],["a: died"]]'
 )
 
 

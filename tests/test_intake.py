@@ -124,6 +124,7 @@ GOOD = [a_file, a_program, a_folder, a_zip, a_tar, a_packed_tar]
 def test_a_good_submission_is_taken_in_and_plays(submission: Callable[[Path], Path], cup: Path, desk: Path) -> None:
     handed_in = submission(desk)
     with untouched(desk):
+        assert croupier("check", handed_in, "-C", cup).code == 0
         done = croupier("add", handed_in, "-C", cup)
     assert done.code == 0, done.err
     assert done.out.startswith(f"added mine as {cup}/bots/mine")
@@ -133,6 +134,15 @@ def test_a_good_submission_is_taken_in_and_plays(submission: Callable[[Path], Pa
         ["cautious.c", "mine.c"],
     )
     assert croupier("play", "mine", "cautious", "-n", 1, "-C", cup).code == 0
+
+
+def test_a_path_starts_where_the_user_stands_whatever_the_folder(cup: Path, desk: Path) -> None:
+    a_file(desk)
+    assert croupier("check", "mine.c", "-C", cup, cwd=desk).code == 0
+    assert croupier("add", "mine.c", "-C", cup, cwd=desk).code == 0
+    assert croupier("add", "bots/mine.c", "--as", "other", "-C", cup, cwd=desk).code == 4
+    assert croupier("init", "new", "--lang", "python", "-C", cup, cwd=desk).code == 0
+    assert (desk / "new" / "bot.py").exists()
 
 
 def test_what_may_be_executed_still_may(cup: Path, desk: Path) -> None:
@@ -248,6 +258,19 @@ def fifo(path: Path) -> Path:
     return path
 
 
+def nested(folder: Path, depth: int) -> Path:
+    """Create folders inside each other."""
+    folder.mkdir()
+    at = os.open(folder, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("x", dir_fd=at)
+        inner = os.open("x", os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = inner
+    os.close(at)
+    return folder
+
+
 def manifested(desk: Path, manifest: str) -> Path:
     """Return a folder with a bot and this bot.toml."""
     return inside(desk, lambda folder: (folder / "bot.toml").write_text(manifest))
@@ -271,6 +294,12 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
         lambda desk: zipped(desk / ".zip", {"x.c": DAVEY}),
         "B016] {desk}/.zip: its name is empty",
     ),
+    # too deep
+    "a zip of 1800 folders": (
+        lambda desk: zipped(desk / "deep.zip", {"x/" * 1800 + "x.c": DAVEY}),
+        "B016] x/x/",
+    ),
+    "a folder of 100 folders": (lambda desk: nested(desk / "deep", 100), "B016] x/x/"),
     # in a folder
     "a link in a folder": (
         lambda desk: inside(desk, lambda folder: linked(folder / "data", "/etc/passwd")),
@@ -403,7 +432,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "a bot's name that is taken": (
         lambda desk: manifested(desk, 'name = "cautious"\n'),
-        'C003] {cup}/bots/mine: a bot called "cautious" already exists: {cup}/bots/cautious.c',
+        'C003] {desk}/mine: a bot called "cautious" already exists: {cup}/bots/cautious.c',
     ),
 }
 
@@ -427,6 +456,22 @@ def test_what_is_refused_is_named_and_leaves_nothing_behind(what: str, cup: Path
     told = "error[" + told.format(desk=desk, cup=cup)
     assert (done.out, done.err[: len(told)]) == ("", told)
     assert done.code == (3 if told.startswith("error[C") else 4)
+    assert ".taking-" not in done.err
+
+
+LOOSER = ("nothing", "what only crashes")
+"""Submissions for which `check` has another code: a path that does not exist is wrong usage, and a crash is diagnosed."""
+
+
+@pytest.mark.parametrize("what", [what for what in REFUSED if "taken" not in what and what not in LOOSER])
+def test_check_refuses_what_add_refuses_for_the_same_reason(what: str, cup: Path, desk: Path) -> None:
+    submission, told = REFUSED[what]
+    handed_in = submission(desk)
+    with untouched(cup, desk):
+        done = croupier("check", handed_in, "-C", cup)
+    assert done.code == 1
+    assert f"error[{told.format(desk=desk, cup=cup)}" in done.out
+    assert ".taking-" not in done.out
 
 
 def endless(path: Path) -> Path:
@@ -458,3 +503,27 @@ def test_a_folder_of_bots_that_was_not_there_is_not_there_afterwards(cup: Path, 
     done: Done = croupier("add", desk / "none", "-C", cup)
     assert done.code == 4
     assert not (cup / "bots").exists()
+
+
+# What `add` says of each bot.
+
+
+def test_add_goes_on_after_a_broken_submission_and_ends_with_a_summary(desk: Path, cup: Path) -> None:
+    (desk / "loud.py").write_text('import sys\nprint("thinking", file=sys.stderr)\nprint("S")\n')
+    (desk / "broken.py").write_text("x(\n")
+    (desk / "wrong.py").write_text('print("nonsense")\n')
+
+    done = croupier("add", desk / "broken.py", desk / "loud.py", desk / "wrong.py", "-C", cup)
+
+    assert (done.code, done.first.partition(": ")[0]) == (4, f"error[B015] {desk}/broken.py:1")
+    assert "  ! standard error: thinking" in done.out
+    assert "  ✗ B023: 'nonsense' is not a move; " in done.out
+    assert done.out.splitlines()[-1] == ("2 of 3 submissions added, 1 of them would fail `croupier check`, 1 refused")
+    assert sorted(path.name for path in (cup / "bots").glob("[a-z]*.py")) == ["loud.py", "wrong.py"]
+
+
+def test_add_into_a_run_that_has_begun_says_what_that_means(desk: Path, cup: Path) -> None:
+    (cup / "run").mkdir()
+    (cup / "run" / "run.sqlite").touch()
+
+    assert "a run has begun here, and its bots stay the same" in croupier("add", a_file(desk), "-C", cup).first

@@ -1,14 +1,23 @@
 """Without the keeper nothing runs: croupier refuses and names what to install."""
 
+import os
+import re
+import signal
 from pathlib import Path
 
 import pytest
+import trio
 from command import croupier_process, cup_in, machine
-from house import CACHE
+from house import CACHE, level
 from machines import until
 
+from host.base.errors import UserError
+from host.bots.monitor import unwrap_exception_group
 from host.sandbox import bubblewrap, keeper
+from host.sandbox.cgroup import PREFIX, base
 from host.sandbox.levels import Level
+from host.submissions.bot_spec import BotSpec, Submission
+from host.submissions.build import build
 
 FAILING_COMPILER = "#!/bin/sh\necho 'stdlib.h: No such file or directory' >&2\nexit 1\n"
 pytestmark = pytest.mark.skipif(not bubblewrap.program(), reason="NO BUBBLEWRAP HERE")
@@ -60,3 +69,36 @@ def test_a_bubblewrap_that_never_ends_is_given_up() -> None:
     assert level in (Level.NONE, Level.L2)
     slept = Path(f"/proc/{sleeper.read_text().strip()}/cmdline")
     until(lambda: not slept.exists() or not slept.read_bytes())  # dead, reaped or not
+
+
+@pytest.mark.long
+@pytest.mark.skipif(level() is not Level.L4, reason="NO CONTROL GROUPS HERE")
+def test_a_build_whose_keeper_is_killed_for_lack_of_memory_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bot").write_text("#!/bin/sh\n")
+    spec = BotSpec(
+        name="hungry",
+        language="any",
+        game="cardshark",
+        sources=("bot",),
+        build=("sh -c 'tail /dev/zero; sleep 100'",),
+        run=("./bot",),
+    )
+
+    async def kill_the_rest() -> None:
+        """Kill all that the kernel has left in the group, the keeper included, as it does if that is the largest."""
+        (controller, file), folders = base().words.killed, base().folders
+        while True:
+            await trio.sleep(0.02)
+            for group in folders[controller].glob(f"{PREFIX}{os.getpid()}-*"):
+                if re.search(r"^oom_kill [1-9]", (group / file).read_text(), re.MULTILINE):
+                    for pid in (group / "cgroup.procs").read_text().split():
+                        os.kill(int(pid), signal.SIGKILL)
+                    return
+
+    async def work() -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(kill_the_rest)
+            await build(Submission(spec, tmp_path, ("bot",)), level(), force=True)
+
+    with pytest.raises(UserError, match="including the keeper"), unwrap_exception_group():
+        trio.run(work)

@@ -14,11 +14,12 @@ from house import AMPLE, level
 from host.inspect.bundle import packed, unpacked
 from host.inspect.reask import reask
 from host.inspect.repro import Target, repro_of
-from host.play.records import Fixture
+from host.play.records import Fixture, Record
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
 from host.tournament.journal import Journal, reading
-from host.tournament.stage_runner import serialize_stateful
+from host.tournament.stage_runner import Turns
+from host.tournament.stages.agenda import Agenda, Schedule
 
 COUNTS = """\
 import os, sys
@@ -110,6 +111,17 @@ def test_what_was_kept_is_there_after_an_interruption(alone: Result, tmp_path: P
     assert result_of(cup) == alone
 
 
+def test_an_unchanged_file_adds_no_row_to_the_journal(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup")
+    script = cup / "bots" / "three" / "counts.py"
+    script.write_text(COUNTS.replace("str(times + 1)", '"1"'))
+    assert croupier("run", "-C", cup, "--workers", 1).code == 0
+    query = "SELECT bot, count(*) FROM began JOIN fixture ON id = fixture WHERE stage = 'league' GROUP BY bot"
+    with closing(sqlite3.connect(cup / "run" / "run.sqlite")) as database:
+        rows = dict(database.execute(query))
+    assert rows == {"one": FIXTURES, "two": FIXTURES, "three": 2}  # empty at first, and the same from then on
+
+
 def test_by_default_a_file_lives_for_one_fixture(alone: Result, tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", "fixture")
     assert croupier("run", "-C", cup).code == 0
@@ -119,9 +131,50 @@ def test_by_default_a_file_lives_for_one_fixture(alone: Result, tmp_path: Path) 
 
 def test_who_waits_keeps_the_others_of_its_fixture_waiting() -> None:
     fixtures = [Fixture("", None, "", pair, tuple(pair), 1) for pair in ("ab", "ac", "cd", "ef", "ex", "xy")]
-    free = [fixture.path for fixture in serialize_stateful(fixtures, set("abcdef"))]
-    assert free == ["ab", "ef", "xy"]  # c waits for a, so d must wait for c, or their order would depend on speed
-    assert [fixture.path for fixture in serialize_stateful(fixtures, ())] == ["ab", "ac", "cd", "ef", "ex", "xy"]
+    turns = Turns(Agenda(at_once(fixtures), {}), set("abcdef"))
+    # c waits for a, so d must wait for c, or their order would depend on speed
+    assert handed_out(turns) == ["ab", "ef", "xy"]
+    turns.played(fixtures[3])
+    assert handed_out(turns) == ["ex"]
+    turns.played(fixtures[0])
+    assert handed_out(turns) == ["ac"]
+    turns.played(fixtures[1])
+    assert handed_out(turns) == ["cd"]
+    assert handed_out(Turns(Agenda(at_once(fixtures), {}), ())) == ["ab", "ac", "cd", "ef", "ex", "xy"]
+
+
+def test_what_follows_a_fixture_is_played_before_what_comes_later_in_the_stage() -> None:
+    def one_by_one(*fixtures: Fixture) -> Schedule:
+        for fixture in fixtures:
+            yield [fixture]
+
+    ab1, ab2, ac = (Fixture("", None, "", path, tuple(path[:2]), 1) for path in ("ab1", "ab2", "ac"))
+
+    def pairs() -> Schedule:
+        yield [one_by_one(ab1, ab2), ac]
+
+    records = {"": RECORD}
+    turns = Turns(Agenda(pairs(), records), {"a"})
+    assert handed_out(turns) == ["ab1"]
+    records["ab1"] = RECORD
+    turns.played(ab1)
+    assert handed_out(turns) == ["ab2"]
+    records["ab2"] = RECORD
+    turns.played(ab2)
+    assert handed_out(turns) == ["ac"]
+
+
+RECORD = Record("", {}, {}, {}, (), (), b"")
+
+
+def at_once(fixtures: list[Fixture]) -> Schedule:
+    """Yield all fixtures together."""
+    yield fixtures
+
+
+def handed_out(turns: Turns) -> list[str]:
+    """Return the paths of the fixtures that may be played now."""
+    return [fixture.path for fixture in iter(turns.next, None)]
 
 
 # A bot that is asked again has the state that it had then.

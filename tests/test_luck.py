@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.games.luck import Luck, Stacked, derive
+from host.games.luck import MAX_BELOW, Deal, Luck, Stacked, derive
 
 DECK = "A23456789TJQK"
 
@@ -60,3 +60,66 @@ def test_a_stack_deals_the_given_decks_whatever_is_shuffled() -> None:
 def test_a_stack_without_decks_says_so() -> None:
     with pytest.raises(IndexError, match="no deck is left"):
         Stacked([]).shuffled(DECK)
+
+
+# Draws of numbers.
+
+
+def test_these_numbers_come_on_every_machine_and_python() -> None:
+    luck = Luck(b"croupier", "league/NEPTR+Nestor/7")
+    assert [luck.below(6) for _ in range(8)] == [0, 0, 3, 5, 0, 4, 4, 5]
+    assert [luck.pick([1, 0, 2.5, 0.5]) for _ in range(8)] == [2, 2, 3, 0, 0, 2, 2, 2]
+
+
+def test_draws_and_shuffles_do_not_change_each_other() -> None:
+    one, other = Luck(b"root", "demo/1"), Luck(b"root", "demo/1")
+    drawn = [(other.below(100), other.pick([1, 1])) for _ in range(5)]
+    assert list(one.shuffled(DECK)) == list(other.shuffled(DECK))
+    assert [one.below(100) for _ in range(5)] == [below for below, _ in drawn]
+    assert [one.pick([1, 1]) for _ in range(5)] == [picked for _, picked in drawn]
+
+
+def test_a_draw_of_mirrored_tables_is_the_same_whatever_was_drawn_before() -> None:
+    one, other = Deal(b"root", "demo/1"), Deal(b"root", "demo/1")
+    other.below(6), next(other.shuffled(DECK)), one.below(1000)
+    assert one.below(1000) == other.below(1000) and one.pick([1] * 99) == other.pick([1] * 99)
+
+
+@given(st.binary(), st.integers(1, MAX_BELOW))
+def test_a_number_is_below_its_bound(root: bytes, bound: int) -> None:
+    assert all(0 <= number < bound for luck in [Luck(root, "demo/1")] for number in [luck.below(bound)] * 3)
+
+
+@given(st.binary(), st.lists(st.floats(0, 1e300) | st.integers(0, 10**9), min_size=1).filter(any))
+def test_only_what_has_a_weight_is_picked(root: bytes, weights: list[float]) -> None:
+    luck = Luck(root, "demo/1")
+    assert all(weights[luck.pick(weights)] > 0 for _ in range(5))
+
+
+def test_numbers_and_picks_come_as_often_as_they_should() -> None:
+    luck, weights = Luck(b"root", "demo/1"), (1, 2, 0, 3)
+    numbers, picks = Counter(luck.below(6) for _ in range(6000)), Counter(luck.pick(weights) for _ in range(6000))
+    assert set(picks) == {0, 1, 3}
+    assert sum((numbers[number] - 1000) ** 2 / 1000 for number in range(6)) < 20.5  # p = 0.001 if fair
+    assert sum((picks[at] - 1000 * weights[at]) ** 2 / (1000 * weights[at]) for at in picks) < 13.8
+
+
+@pytest.mark.parametrize("bound", [0, -1, MAX_BELOW + 1])
+def test_a_bound_that_is_none_is_refused(bound: int) -> None:
+    with pytest.raises(ValueError, match="must be 1 to"):
+        Luck(b"root", "demo/1").below(bound)
+
+
+@pytest.mark.parametrize("weights", [[], [0, 0], [1, -1], [1, float("nan")], [float("inf")]], ids=repr)
+def test_weights_that_are_none_are_refused(weights: list[float]) -> None:
+    with pytest.raises(ValueError, match="weights"):
+        Luck(b"root", "demo/1").pick(weights)
+
+
+def test_a_stack_draws_the_given_numbers() -> None:
+    stack = Stacked([], draws=[3, 1, 7])
+    assert stack.below(6) == 3 and stack.pick([1, 1]) == 1
+    with pytest.raises(IndexError, match="the next draw of this stack is 7"):
+        stack.below(6)
+    with pytest.raises(IndexError, match="is None"):
+        stack.below(6)

@@ -4,6 +4,7 @@
 
 import os
 import socket
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from host.sandbox.limits import KIB, MIB, Limits
 from host.submissions import file_tree
 from host.submissions.bot_spec import BotSpec, RequestedLimits, Submission
 from host.submissions.discovery import disambiguate, expand_patterns, load_submission, load_submissions
-from host.submissions.languages import LANGUAGES
+from host.submissions.languages import LANGUAGES, can_convert, python_2_cure, tool
 from host.submissions.sample_bots import folder, sample, samples
 
 
@@ -112,12 +113,13 @@ def test_a_manifest_means_what_it_says(here: Path) -> None:
         env = { LANG = "C.UTF-8" }
         state = "memory.bin"
         state_lifetime = "stage"
+        cores = 2
         [limits]
         move = "250 ms"
         state = "4 KiB"
     """
     lay({"mine/bot.toml": text, "mine/Mine.java": JAVA, "mine/Other.java": JAVA})
-    assert load_submission(Path("mine"), Limits(move=2.0, memory=256 * MIB)) == Submission(
+    assert load_submission(Path("mine"), Limits(move=2.0, memory=256 * MIB, cores=4)) == Submission(
         spec=BotSpec(
             name="Mr. O'Hara <script>",
             language="java",
@@ -134,11 +136,12 @@ def test_a_manifest_means_what_it_says(here: Path) -> None:
             lifetime="table",
             state="memory.bin",
             state_lifetime="stage",
+            cores=2,
             limits=RequestedLimits(move=0.25, state=4 * KIB),
         ),
         folder=here / "mine",
         files=("Mine.java", "Other.java", "bot.toml"),
-        limits=Limits(move=0.25, memory=256 * MIB, state=4 * KIB),
+        limits=Limits(move=0.25, memory=256 * MIB, state=4 * KIB, cores=4),
         manifest="mine/bot.toml",
     )
 
@@ -184,13 +187,14 @@ MANIFESTS = [
     ('env = { LD_PRELOAD = "x" }', 'error[C009] mine/bot.toml:1: env = { LD_PRELOAD = "x" } sets LD_PRELOAD, which only croupier sets\n  hint: leave it out'),
     ('env = { GCONV_PATH = "/bot" }', 'error[C009] mine/bot.toml:1: env = { GCONV_PATH = "/bot" } sets GCONV_PATH, which only croupier sets\n  hint: leave it out'),
     ('[env]\nCROUPIER_SEED = "1"', 'error[C009] mine/bot.toml:1: env = { CROUPIER_SEED = "1" } sets CROUPIER_SEED, which only croupier sets\n  hint: leave it out'),
-    ('env = { "a=b" = "x" }', 'error[C009] mine/bot.toml:1: env = { a=b = "x" } names a variable "a=b"\n  hint: capital letters, digits and _'),
+    ('env = { "a=b" = "x" }', 'error[C009] mine/bot.toml:1: env = { "a=b" = "x" } names a variable "a=b"\n  hint: capital letters, digits and _'),
     (f'heap = "{"1" * 5000}"', f'error[C006] mine/bot.toml:1: heap = "{"1" * 56}… is not a number with a unit\n  hint: "1 MiB"'),
     ('heap = "64"', 'error[C002] mine/bot.toml:1: heap = "64"  has no unit\n  hint: "64 MiB" or "65536 KiB"'),
     ('language = "java"\n[limits]\nmemory = "1 GiB"', 'error[C014] mine/bot.toml:3: memory = "1 GiB" is more than the 512 MiB granted\n  hint: memory = "512 MiB" or less; only the organiser can raise it, for all bots'),
     ('language = "java"\n[limits]\ntasks = 65', "error[C014] mine/bot.toml:3: tasks = 65 is more than the 64 granted\n  hint: tasks = 64 or less; only the organiser can raise it, for all bots"),
+    ('language = "java"\ncores = 2', "error[C014] mine/bot.toml:2: cores = 2 is more than the 1 granted\n  hint: cores = 1 or less; only the organiser can raise it: [limits] cores = 2"),
     ('language = "java"\nheap = "1 GiB"', 'error[C013] mine/bot.toml:2: heap = "1 GiB" is more than the memory limit of 512 MiB\n  hint: heap = "128 MiB"'),
-    ('language = "python"\nheap = "1 MiB"', 'error[C013] mine/bot.toml:2: heap = "1 MiB" has no effect for a bot in python\n  hint: it is for java and lisp'),
+    ('language = "python"\nheap = "1 MiB"', 'error[C013] mine/bot.toml:2: heap = "1 MiB" has no effect for a bot in python\n  hint: it is for java and lisp and kotlin'),
     ('language = "lisp"\nentry = "x.py"\nwarm = true', "error[C013] mine/bot.toml:3: warm = true has no effect for a bot in lisp\n  hint: it is for python"),
     ('game = "cardshark"\nlanguage = "python"\nparallel_tables = 2', 'error[C013] mine/bot.toml:3: parallel_tables = 2 has no effect with argv, which starts a process per question\n  hint: protocol = "lines"'),
     ('protocol = "argv"\nlanguage = "python"\ntable_ids = true', 'error[C013] mine/bot.toml:3: table_ids = true has no effect with argv, which starts a process per question\n  hint: protocol = "lines"'),
@@ -292,12 +296,12 @@ PROGRAMS: list[tuple[dict[str, str | bytes], str, str]] = [
     (
         {"lim17.py": "import sys\n\n\n\nprint \"H\"\n"},
         "lim17.py",
-        "error[B006] lim17.py:5: is Python 2:  print \"H\"\n  SyntaxError: Missing parentheses in call to 'print'\n  hint: python3 -m lib2to3 was removed in 3.13; change to print(\"H\"), or set python = \"2.7\" if you have it",
+        "error[B006] lim17.py:5: is Python 2:  print \"H\"\n  SyntaxError: Missing parentheses in call to 'print'\n  hint: change to print(\"H\"); {CURE}",
     ),
     (
         {"x.py": "try: pass\nexcept ValueError, e: pass\n"},
         "x.py",
-        "error[B006] x.py:2: is Python 2:  except ValueError, e: pass\n  SyntaxError: multiple exception types must be parenthesized\n  hint: python3 -m lib2to3 was removed in 3.13; rewrite it for Python 3, or set python = \"2.7\" if you have it",
+        "error[B006] x.py:2: is Python 2:  except ValueError, e: pass\n  SyntaxError: multiple exception types must be parenthesized\n  hint: rewrite it for Python 3; {CURE}",
     ),
     (
         {"foo+": "#!/usr/bin/env nopython\n"},
@@ -318,7 +322,7 @@ def test_a_bot_that_cannot_run_is_refused_before_it_is_tried(
 ) -> None:
     lay(files)
     refused = refusal(bot)
-    assert list(map(str, refused.problems)) == [message]
+    assert list(map(str, refused.problems)) == [message.replace("{CURE}", python_2_cure(bot))]
     assert refused.exit_code == {"B": 4, "C": 3}[message[6]] if "C012" not in message else 2
 
 
@@ -459,3 +463,14 @@ def test_every_sample_is_named_by_its_file(game: str) -> None:
 def test_every_key_that_a_language_understands_is_a_key_of_the_manifest() -> None:
     keys = set(BotSpec.__dataclass_fields__)
     assert {key for row in LANGUAGES.values() for key in row.keys} <= keys
+
+
+@pytest.mark.skipif(not can_convert(), reason="NO lib2to3 HERE: python3 is 3.13 or newer, or lacks it")
+def test_the_cure_for_python_2_works(here: Path) -> None:
+    lay({"x.py": 'try:\n    print "H"\nexcept ValueError, e:\n    pass\n'})
+    (problem,) = refusal("x.py").problems
+    command = problem.hint.rpartition(":  ")[2]
+    assert command == "python3 -m lib2to3 -w -n x.py"
+    program = tool("python3")
+    subprocess.run([str(program), *command.split()[1:]], check=True, capture_output=True)
+    assert load_submission(here / "x.py").name == "x"

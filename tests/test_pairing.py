@@ -1,20 +1,23 @@
 """Pairings: the promises of every stage, as claims."""
 
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
+from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from host.games import GAMES
 from host.play.records import Fixture
 from host.play.table_plans import form_table, independent, solvent
+from host.tournament import elimination
 from host.tournament.pairing import (
-    Cup,
     Pair,
-    knockout,
+    halves,
     match_winner,
+    open_ties,
     padded,
     round_robin,
     set_winner,
@@ -25,16 +28,32 @@ fields = st.integers(0, 20).map(lambda size: [f"b{number}" for number in range(1
 FOUR = ["1", "2", "3", "4"]
 
 
+def places_of(bracket: elimination.Bracket, winner: Callable[[Pair], str | None]) -> list[str | None]:
+    """Follow a bracket; return its bots by place, and None for a place up to the last that is still open."""
+    placed: dict[int, str] = {}
+    for some in elimination.followed(bracket, winner).placed:
+        placed |= dict(enumerate((bot for bot in some.bots if bot is not None), some.first))
+    return [placed.get(place) for place in range(1, max(placed, default=0) + 1)]
+
+
 def better(pair: Pair) -> str:
     """Return the winner when the better-ranked bot wins every match."""
     return min(pair, key=lambda bot: int(bot.removeprefix("b")))
 
 
-def played_out(ranked: list[str], won: dict[frozenset[str], str]) -> Cup:
-    """Play a cup round by round, in which the better bot wins; add the winners to `won`; return the end."""
-    while (state := knockout(ranked, lambda pair: won.get(frozenset(pair)))).due:
-        won.update({frozenset(pair): better(pair) for pair in state.due})
-    return state
+def due(group: Sequence[str | None], won: Mapping[frozenset[str], str]) -> list[Pair]:
+    """Return the ties that a group plays next, given the winners of the ties so far."""
+    if len(group) < 2:
+        return []
+    now = [tie for tie in open_ties(group) if frozenset(tie) not in won]
+    return now or [tie for half in halves(group, lambda tie: won[frozenset(tie)]) for tie in due(half, won)]
+
+
+def played_out(ranked: list[str], won: dict[frozenset[str], str]) -> list[str | None]:
+    """Play a cup round by round, in which the better bot wins; add the winners to `won`; return the places."""
+    while pairs := due(padded(ranked), won):
+        won.update({frozenset(pair): better(pair) for pair in pairs})
+    return places_of(elimination.single(ranked, every_place=True), lambda pair: won.get(frozenset(pair)))
 
 
 @given(fields, st.integers(1, 6), st.randoms(use_true_random=False))
@@ -66,7 +85,12 @@ def test_ten_chips_are_enough_and_nine_are_not() -> None:
 
 @given(fields)
 def test_everybody_meets_everybody_once(bots: list[str]) -> None:
-    assert sorted(map(sorted, round_robin(bots))) == sorted(map(sorted, combinations(bots, 2)))
+    pairs = list(round_robin(bots))
+    assert sorted(map(sorted, pairs)) == sorted(map(sorted, combinations(bots, 2)))
+    for start in range(0, len(pairs), max(1, len(bots) // 2)):  # in each round, each bot plays at most once
+        assert len({bot for pair in pairs[start : start + len(bots) // 2] for bot in pair}) == 2 * len(
+            pairs[start : start + len(bots) // 2]
+        )
 
 
 def test_the_first_listed_bot_is_player_one_of_every_other_table() -> None:
@@ -102,7 +126,7 @@ def test_four_bots_play_the_mock_bracket_of_the_thread() -> None:
 
 def test_winners_then_meet_winners_and_losers_losers() -> None:
     won = {frozenset("13"): "3", frozenset("24"): "2"}
-    assert knockout(FOUR, lambda pair: won.get(frozenset(pair))).due == [("3", "2"), ("1", "4")]
+    assert due(padded(FOUR), won) == [("3", "2"), ("1", "4")]
 
 
 def test_the_first_ranked_have_the_byes() -> None:
@@ -111,7 +135,7 @@ def test_the_first_ranked_have_the_byes() -> None:
 
 @given(fields)
 def test_a_cup_places_everybody_by_strength_where_the_better_always_wins_its_first_two(bots: list[str]) -> None:
-    places = played_out(bots, {}).places
+    places = played_out(bots, {})
     assert sorted(map(str, places)) == sorted(bots) and places[:2] == bots[:2]
 
 
@@ -119,11 +143,101 @@ def test_a_cup_places_everybody_by_strength_where_the_better_always_wins_its_fir
 def test_nobody_meets_the_same_opponent_twice_in_a_cup(bots: list[str]) -> None:
     met: list[frozenset[str]] = []
     won: dict[frozenset[str], str] = {}
-    while due := knockout(bots, lambda pair: won.get(frozenset(pair))).due:
-        met += map(frozenset, due)
-        won.update({frozenset(pair): max(pair) for pair in due})
+    while pairs := due(padded(bots), won):
+        met += map(frozenset, pairs)
+        won.update({frozenset(pair): max(pair) for pair in pairs})
     assert len(met) == len(set(met))
 
 
 def test_no_place_is_given_away_while_a_match_is_open() -> None:
-    assert knockout(FOUR, lambda pair: None).places == [None] * 4
+    assert places_of(elimination.single(FOUR, every_place=True), lambda pair: None) == []
+
+
+class Played:
+    """A bracket with random winners. `chance` draws them."""
+
+    def __init__(self, kind: Callable[..., elimination.Bracket], size: int, chance: Random, *, every: bool) -> None:
+        self.bots = [f"b{number}" for number in range(1, size + 1)]
+        self.defeats, self.ties, self._chance = Counter[str](), list[tuple[Pair, str]](), chance
+        self.outcome = elimination.followed(kind(self.bots, every_place=every), self._winner)
+
+    def _winner(self, pair: Pair) -> str:
+        winner = self._chance.choice(pair)
+        self.ties.append((pair, winner))
+        self.defeats.update(bot for bot in pair if bot != winner)
+        return winner
+
+    @property
+    def shares(self) -> list[tuple[int, list[str]]]:
+        """Return each place with the bots that share it."""
+        found = [(some.first, [bot for bot in some.bots if bot is not None]) for some in self.outcome.placed]
+        return sorted((first, bots) for first, bots in found if bots)
+
+
+KINDS_OF_BRACKET = (elimination.single, elimination.double)
+
+
+def check_brackets(size: int, chance: Random) -> None:
+    """Play brackets of one size in all four ways; check that every bot has the place that was promised."""
+    for kind in KINDS_OF_BRACKET:
+        for every in (True, False):
+            played = Played(kind, size, chance, every=every)
+            shares = played.shares
+            assert sorted(bot for _, bots in shares for bot in bots) == sorted(played.bots)
+            assert [first for first, _ in shares] == [
+                1 + sum(len(bots) for _, bots in shares[:nth]) for nth in range(len(shares))
+            ]
+            assert all(len(bots) == 1 for _, bots in shares) or not every
+            allowed = 1 if kind is elimination.single else 2
+            if not every:
+                assert all(played.defeats[bot] == allowed for bot in played.bots if [bot] != shares[0][1])
+            check_reset(played, kind)
+
+
+def check_reset(played: Played, kind: Callable[..., elimination.Bracket]) -> None:
+    """Check that a second final is played exactly if the first was won by the bot with a defeat."""
+    finals = [each for each in played.outcome.rounds if each.title.endswith(("final", "final (bracket reset)"))]
+    assert [each.title for each in finals][1:] in ([], ["second final (bracket reset)"])
+    if len(played.bots) < 2 or kind is elimination.single:
+        assert len(finals) <= 1
+        return
+    pair = open_ties(finals[0].group)[0]
+    winners = [winner for tie, winner in played.ties if tie == pair][-len(finals) :]
+    (champion,) = played.shares[0][1]
+    assert champion == winners[-1]
+    assert (len(finals) == 2) == (winners[0] != pair[0])  # the unbeaten bot is the first of the two
+    assert not finals[-1].note or f"{pair[1]} has won the final" in finals[-1].note
+
+
+@given(st.integers(1, 40), st.randoms(use_true_random=False))
+@settings(max_examples=40, deadline=None)
+def test_every_bot_has_the_place_that_its_bracket_promises(size: int, chance: Random) -> None:
+    check_brackets(size, chance)
+
+
+@pytest.mark.long
+def test_every_bot_of_a_thousand_fields_has_the_place_that_its_bracket_promises() -> None:
+    for seed in range(1000):
+        check_brackets(1 + seed % 130, Random(seed))
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_BRACKET)
+@pytest.mark.parametrize("size", [*range(2, 40), 100, 128])
+def test_the_best_seeds_meet_as_late_as_possible(kind: Callable[..., elimination.Bracket], size: int) -> None:
+    bots = [f"b{number}" for number in range(1, size + 1)]
+    rounds = elimination.followed(kind(bots, every_place=False), better).rounds
+    unbeaten = [each for each in rounds if each.lost != (-2, 0) and each.won == (-1, 0) and each.title != "final"]
+    best = len(padded(bots))
+    for each in unbeaten:
+        for one, two in open_ties(each.group):
+            assert not {one, two} <= set(bots[: best // 2])  # of the best half at most one sits in a tie
+        best //= 2
+
+
+@pytest.mark.parametrize("size", range(2, 40))
+def test_only_the_best_seeds_have_byes(size: int) -> None:
+    bots = [f"b{number}" for number in range(1, size + 1)]
+    for kind in KINDS_OF_BRACKET:
+        first = elimination.followed(kind(bots, every_place=False), lambda pair: None).rounds[0]
+        free = [one for one, two in ties(first.group) if two is None]
+        assert free == bots[: len(padded(bots)) - size]

@@ -100,7 +100,7 @@ def test_how_sure_the_order_is_follows_from_both_strengths() -> None:
     stage = stage_of("round-robin", rank_by=["elo"])
     bots = {"A": {}, "B": {}, "C": {}}  # type: dict[str, dict[str, str]]
     records = [met("A", "B", 600, 400), met("A", "C", 610, 390), met("B", "C", 505, 495)]
-    sure, advice = stage_standings(stage, {}, records, bots)[1:]
+    _, sure, advice, _ = stage_standings(stage, {}, records, bots)
     assert sure[0] == "A ahead of B, >99.9 % sure" and "cannot be distinguished" in sure[1]
     assert [each.bots for each in advice] == [("B", "C")]
 
@@ -149,3 +149,30 @@ def by(rows: list[dict[str, float | None]]) -> dict[object, float]:
     """Return the value by which each bot is ordered: its strength or a bound."""
     bounds = {None: 0.0}
     return {row["bot"]: row["elo"] or row["elo_low"] or row["elo_high"] or bounds[None] for row in rows}
+
+
+def test_elo_of_a_table_for_more_counts_the_order_of_all_bots() -> None:
+    games = [
+        Record(
+            f"groups/1/A+B+C/{nth}",
+            {bot: Result(1, 0, end, end, end, end) for bot, end in zip("ABC", ends, strict=True)},
+            {},
+            {},
+            (),
+            (),
+            b"",
+        )
+        for nth, ends in enumerate([(300, 200, 0), (200, 300, 0), (300, 100, 100), (0, 100, 200), (300, 200, 100)], 1)
+    ]
+    stage = stage_of("groups", rank_by=["elo", "chips"], repeat=5, until=1, advance=1)
+    found = stage_standings(stage, {}, games, {bot: {} for bot in "ABC"})
+    assert [row.bot for row in found.rows] == ["A", "B", "C"]
+    assert all(row.first.low is not None and row.first.high is not None for row in found.rows)
+
+
+def test_wins_and_points_are_rankings_with_intervals() -> None:
+    best, worst = rows_of(met("A", "B", 75, 25), rank_by=("wins", "points"))
+    assert (best.first.value, worst.first.value) == (75, 25)
+    assert best.first.low is not None and best.first.high is not None
+    assert best.first.low == pytest.approx(65.7, abs=0.1) and best.first.high == pytest.approx(82.5, abs=0.1)
+    assert best.estimates["points"].value == pytest.approx(2.25)

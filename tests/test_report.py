@@ -7,12 +7,15 @@ import gzip
 import html
 import io
 import json
+import os
 import re
 import shlex
 import shutil
 import sqlite3
 import subprocess
+from collections.abc import Sequence
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +30,22 @@ from host.bots.values import Evidence
 from host.cli import CliContext
 from host.cli import report as report_commands
 from host.games.holdem_playlog import read_playlog
-from host.inspect.recorded import known_seed
+from host.inspect.recorded import known_seed, load_fixture
 from host.report.anonymize import numbered
+from host.report.bracket_chart import drawings
 from host.report.charts import bars, nearest, scale
 from host.report.export import one_playlog, told_playlog, write_csv, write_events
 from host.report.html_file import casino_of, report_of
+from host.report.offers import Offers, Quota
 from host.report.page import Detail, file_policy, render
 from host.report.summary import RunSummary, as_json, summarize
-from host.report.table_replays import ReplayedTable, find, gzip_base64, load, select_replays, to_json
+from host.report.table_replays import ReplayedTable, TableRef, find, gzip_base64, load, to_json
 from host.report.timelines import chips
-from host.report.visibility import public_stages
-from host.tournament.journal import reading, writing
+from host.report.visibility import Visible, visible
+from host.tournament.journal import Journal, reading, writing
 from host.tournament.stage_runner import fixture_metadata
+from host.tournament.stages.kind import Kind, StageConfig
+from host.tournament.stages.round_robin import schedule
 from tests.browser import games
 from tests.browser.games import EVIL, SEED, spoilt
 
@@ -55,7 +62,12 @@ def journal(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def report(journal: Path, most: int = 20) -> str:
     """Return the report of a journal."""
     with reading(journal) as book:
-        return report_of(book, most)[0]
+        return report_of(book, Quota(most))[0]
+
+
+def offered(book: Journal, seen: Visible, most: int, at_most: int = 0) -> list[TableRef]:
+    """Return the tables that a page of a journal offers."""
+    return Offers(book, summarize(book, SEED), seen).choose(SEED, Quota(most, at_most))
 
 
 class Elements(HTMLParser):
@@ -138,15 +150,15 @@ def test_replays_open_again_as_they_were_packed(journal: Path) -> None:
 
 def test_the_same_journal_gives_the_same_replays(journal: Path) -> None:
     with reading(journal) as book:
-        place = select_replays(book, {"league"}, 1)[0]
+        place = offered(book, shown("league"), 1)[0]
         (one,), (other,) = (list(load(book, SEED, place.fixture, [place.nth])) for _ in range(2))
     assert gzip_base64(to_json(one)) == gzip_base64(to_json(other))
 
 
 def test_every_table_worth_seeing_is_found_by_its_name(journal: Path) -> None:
     with reading(journal) as book:
-        places = select_replays(book, {"league"}, 20)
-        assert [find(book, place.name) for place in places] == [place._replace(why="") for place in places]
+        places = offered(book, shown("league"), 20)
+        assert [find(book, place.name) for place in places] == [TableRef(*place[:3]) for place in places]
 
 
 @pytest.mark.parametrize(
@@ -164,7 +176,7 @@ def test_a_report_shows_what_seats_and_the_order_of_play_were_worth(tmp_path: Pa
     assert stage.effects and (stage.effects.tables, stage.effects.apart) == (240, 0)
     assert {row.seat for row in stage.effects.seats.rows} == {"seat 1", "seat 2"}
     page = report(path)
-    assert "every bot has had every seat equally often" in page and "not more than chance" in page
+    assert "<li>Every bot sat in every seat equally often.</li>" in page and "larger than chance?" in page
 
 
 def test_a_report_says_how_much_would_make_the_order_certain(tmp_path: Path) -> None:
@@ -181,7 +193,7 @@ def test_a_stage_under_way_shows_no_effects(tmp_path: Path) -> None:
 
 def test_a_packed_table_has_all_its_questions(journal: Path) -> None:
     with reading(journal) as book:
-        place = select_replays(book, {"league"}, 1)[0]
+        place = offered(book, shown("league"), 1)[0]
         (table,) = load(book, SEED, place.fixture, [place.nth])
     asked = [facts["q"] for ev, facts in table.events if ev == "ask" and "q" in facts]
     columns = [column.split("\n") for column in to_json(table)["questions"]]
@@ -208,8 +220,95 @@ def test_evidence_of_a_fault_is_shown_harmless(journal: Path) -> None:
     assert r"\x1b[31mred\x1b[0m\x07 &lt;/script&gt;" in page and "killed by signal 11" in page
 
 
-def test_a_game_cannot_be_watched_while_its_stage_runs(tmp_path: Path) -> None:
+OWN_NUMBER = re.compile(r"league/[^/\"<]+/[0-9]")  # the name of a table, or of a fixture, when its stage is over
+
+
+def shown(*stages: str) -> Visible:
+    """Return the permission to see everything of these stages."""
+    return Visible(frozenset(stages), frozenset())
+
+
+def test_the_tables_of_fixtures_that_are_over_can_be_watched_while_their_stage_runs(tmp_path: Path) -> None:
     page = report(games.played(tmp_path, "pazaak", state="running"))
+    assert page.count('class="table"') == 18 and 'data-name="league/glaucus+nestor/fixture 5/3"' in page
+    assert "question 3 of" not in page and SEED.hex() not in page and not OWN_NUMBER.search(page)
+
+
+def test_a_table_of_a_running_stage_has_its_cards_and_nothing_else_that_bots_wrote(tmp_path: Path) -> None:
+    path = games.played(tmp_path, "pazaak", state="running")
+    with reading(path) as book:
+        early = [table for each in book.paths() for table in load(book, SEED, each)]
+    games.finish(path)
+    with reading(path) as book:
+        late = [table for each in book.paths() for table in load(book, SEED, each)]
+    dealt = [[event for event in table.events if event.ev in ("deal", "ask")] for table in early]
+    assert dealt == [[event for event in table.events if event.ev in ("deal", "ask")] for table in late]
+    answers = {event.facts["a"] for table in early for event in table.events if event.ev == "answer"}
+    assert "(crash)" in answers and not any("signal" in answer for answer in answers)
+    assert not any(table.evidence or table.times for table in early) and any(table.evidence for table in late)
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_a_table_that_shares_its_deal_is_secret_whatever_its_stage_says(said: bool, tmp_path: Path) -> None:
+    with reading(games.mirrored(tmp_path, said=said)) as book:
+        for path in book.paths():
+            with pytest.raises(UserError, match="secret"):
+                next(load(book, SEED, path))
+
+
+def test_a_kind_that_declares_nothing_keeps_its_tables_secret() -> None:
+    kind = Kind(name="", config=StageConfig, schedule=schedule, suits=lambda *_: True, needs="")
+    assert not kind.own_deals
+
+
+LUCK = {
+    "league": lambda folder: games.played(folder, "pazaak", 4),
+    "tourneys": lambda folder: games.played(folder, "cardshark"),
+    "groups": games.grouped,
+    "knockout": games.bracketed,
+}
+
+
+@pytest.mark.parametrize("how", LUCK)
+def test_no_two_tables_without_mirror_share_luck(how: str, tmp_path: Path) -> None:
+    with reading(LUCK[how](tmp_path)) as book:
+        tables = [sitting for path in book.paths() for sitting in load_fixture(book, SEED, path).sittings]
+    assert len({sitting.path for sitting in tables}) == len(tables) and not any(sitting.luck for sitting in tables)
+
+
+@pytest.mark.parametrize("name", ["league/glaucus+nestor/fixture 5/3", "league/glaucus+nestor/3"])
+def test_a_table_keeps_the_name_from_the_run_and_gets_its_own_when_the_stage_is_over(name: str, tmp_path: Path) -> None:
+    with reading(games.played(tmp_path, "pazaak")) as book:
+        found = find(book, name)
+    assert found is not None and (found.fixture, found.nth) == ("league/glaucus+nestor/1", 2)
+
+
+WRONG_NAMES = (
+    "league/glaucus+nestor/fixture 6/3",  # another pair's fixture
+    "league/glaucus+nestor/fixture 5/0",
+    "league/glaucus+nestor/fixture 5/99",
+    "league/glaucus+nestor/fixture 05/3",
+    "league/glaucus+nestor/fixture 5/3/",
+    "league/glaucus+nestor/fixture ٥/3",
+    "league/glaucus+nestor/fixture 999999999/1",
+)
+
+
+@pytest.mark.parametrize("name", WRONG_NAMES)
+def test_a_name_that_no_running_table_has_finds_nothing(name: str, tmp_path: Path) -> None:
+    with reading(games.played(tmp_path, "pazaak", state="running")) as book:
+        assert find(book, name) is None
+
+
+def test_a_running_table_is_not_found_by_its_own_number(tmp_path: Path) -> None:
+    with reading(games.played(tmp_path, "pazaak", state="running")) as book:
+        with pytest.raises(UserError, match="secret"):
+            find(book, "league/glaucus+nestor/3")
+        assert find(book, "league/glaucus+nestor/3", spoilers=True)
+
+
+def test_tables_that_share_deals_cannot_be_watched_while_their_stage_runs(tmp_path: Path) -> None:
+    page = report(games.mirrored(tmp_path))
     assert "withheld" in page and "question 3 of" not in page and 'class="table"' not in page and SEED.hex() not in page
 
 
@@ -407,7 +506,7 @@ def test_of_many_bots_some_pairs_have_no_page_and_the_page_says_so(tmp_path: Pat
 def test_chips_over_rounds_begin_as_dealt_and_end_as_scored(tmp_path: Path) -> None:
     path = games.grouped(tmp_path, rounds=12)
     with reading(path) as book:
-        for place in select_replays(book, {"groups", "final"}, 9):
+        for place in offered(book, shown("groups", "final"), 9):
             (table,) = load(book, SEED, place.fixture, [place.nth])
             told = chips(table)
             scores = table.events[-1].facts["scores"]
@@ -454,10 +553,112 @@ def test_the_result_of_a_cup_is_that_of_its_final(bracket: games.Cup) -> None:
     assert page.count('class="tie"') == sum(len(part.ties) for part in told.stages[0].bracket) > 5
 
 
+def test_a_table_of_the_final_is_offered_first_with_its_players_and_result(bracket: games.Cup) -> None:
+    bracket.play("cup")
+    bracket.finish()
+    with reading(bracket.path) as book:
+        first = offered(book, visible(book), 8)[0]
+        (table,) = load(book, SEED, first.fixture, [first.nth])
+        sets = [path for path in book.paths("cup") if path.split("/")[1] == first.fixture.split("/")[1]]
+    final = next(tie for part in told_of(bracket.path).stages[0].bracket if part.last == 2 for tie in part.ties)
+    assert first.title == f"Final, {sets[-1].split('/')[2]}" and set(table.bots) == set(final.bots)
+    one, two = table.events[-1].facts["scores"]
+    assert first.result == f"{table.bots[0]} – {table.bots[1]} {one} : {two}"
+    page = report(bracket.path, 8)
+    chip = re.search(r"▶ ([^<]*)", page[page.index("Look at it") :])
+    assert chip and chip[1] == html.escape(f"{first.title} · {first.result}")
+
+
 def test_nobody_has_won_a_cup_whose_final_is_not_played(bracket: games.Cup) -> None:
     bracket.play("cup", 3)
     told = told_of(bracket.path)
     assert re.fullmatch(r"A pazaak cup is in round \d of the bracket; who wins is still open\.", told.sentence)
+
+
+def test_the_result_says_how_a_league_was_won(pazaak: Path) -> None:
+    page = report(pazaak)
+    (won,) = re.findall(r"<h2>How it was won <small>([^<]+)</small></h2>", page)
+    assert won == "rank over time" and "fixtures that have ended</text>" in page and ">rank</text>" in page
+
+
+def test_the_result_says_how_the_final_of_a_knockout_was_won(bracket: games.Cup) -> None:
+    bracket.play("cup")
+    (stage,) = told_of(bracket.path).stages
+    final = stage.final
+    (tie,) = (tie for part in stage.bracket if (part.first, part.last) == (1, 2) for tie in part.ties)
+    assert final is not None and final.winner == tie.winner == final.sets[-1].winner
+    assert tuple([each.winner for each in final.sets].count(bot) for bot in tie.bots) == tie.sets
+    assert "the final, set by set" in report(bracket.path) and "<small>decisive</small>" in report(bracket.path)
+
+
+def test_no_decisive_set_is_shown_before_the_final_is_over(bracket: games.Cup) -> None:
+    bracket.play("cup", 3)
+    assert "<small>decisive</small>" not in report(bracket.path) and told_of(bracket.path).stages[0].final is None
+
+
+def test_the_result_shows_the_chips_of_the_last_game(grouped: Path) -> None:
+    assert "chips over the rounds of the last game</small>" in report(grouped)
+
+
+def test_a_bracket_names_its_rounds_and_draws_a_line_from_every_winner_to_its_next_tie(tmp_path: Path) -> None:
+    cup = games.Cup(tmp_path, "pazaak", games.BRACKET, (*games.BOTS["pazaak"], *(f"b{number}" for number in range(7))))
+    cup.play("cup")
+    (stage,) = told_of(cup.path).stages
+    drawn = drawings(stage.bracket)
+    names = [[text for *_, text in each.headings] for each in drawn]
+    assert names[0] == ["Round of 16", "Quarter-finals", "Semi-finals", "Final"] and names[1] == ["Places 3 and 4"]
+    assert names[-1] == ["Places 9 to 11", "Places 9 and 10"]
+    for each in drawn:
+        starts = {(box.x + 200, box.y + 26) for box in each.boxes}
+        ends = {(box.x, box.y + 13 + 26 * row) for box in each.boxes for row in (0, 1)}
+        lines = [re.fullmatch(r"M(\S+) (\S+)H\S+V(\S+)H(\S+)", line) for line in each.lines]
+        ways = [tuple(map(float, line.groups())) for line in lines if line]
+        assert all((x, y) in starts and (end, at) in ends for x, y, at, end in ways)
+        later = {bot for box in each.boxes if box.x for bot in box.tie.bots}
+        assert len(ways) == sum(box.tie.winner in later for box in each.boxes if box.x < each.boxes[-1].x)
+        ys = sorted((box.x, box.y) for box in each.boxes)
+        assert all(one[0] != two[0] or two[1] - one[1] >= 52 for one, two in pairwise(ys))
+    crossings = sorted((box.y, box.tie.winner) for box in drawn[0].boxes if box.x == 0)
+    order = [winner for _, winner in crossings]
+    for box in drawn[0].boxes:
+        if box.x == drawn[0].boxes[8].x:
+            one, two = (order.index(bot) for bot in box.tie.bots if bot)
+            assert abs(one - two) == 1  # winners that meet stand together
+
+
+def test_a_pair_with_few_games_is_not_known_yet(tmp_path: Path) -> None:
+    page, later = (
+        report(games.played(tmp_path / "few", "pazaak", 8)),
+        report(games.played(tmp_path / "many", "pazaak", 60)),
+    )
+    assert page.count("<small>not known yet</small>") == 12 and not re.search(r"±(2\d|3\d)\.\d</small>", page)
+    assert "not known yet" not in later
+
+
+def test_bots_are_listed_by_rank(journal: Path) -> None:
+    told = told_of(journal)
+    assert told.stage
+    rank = {row.bot: row.rank for row in told.stage.rows}
+    (cards,) = re.findall(r'<ul class="cards">(.*?)</ul>', report(journal), re.DOTALL)
+    numbers = [int(number) for number in re.findall(r'class="big" href="#bot-(\d+)"', cards)]
+    ranks = [rank[told.bots[number - 1].name] for number in numbers]
+    assert len(ranks) == len(told.bots) and ranks == sorted(ranks)
+
+
+def test_every_chart_has_an_axis_with_a_unit(journal: Path) -> None:
+    page = report(journal)
+    for chart in re.findall(r'<svg class="lines".*?</svg>', page, re.DOTALL):
+        assert re.search(r'text-anchor="middle">(fixtures|tourneys|games|tables|round)[^<]*</text>', chart)
+        assert re.search(r"rotate\(-90\)[^>]*>(rank|share won, in per cent|chips)</text>", chart)
+    for chart in re.findall(r'<svg class="times".*?</svg>', page, re.DOTALL):
+        assert ">answers</text>" in chart and "time of an answer" in chart
+    assert '<path class="line" d="M6 20H234' in page
+
+
+def test_all_times_of_a_page_are_in_utc(journal: Path) -> None:
+    page = re.sub(r"<script.*?</script>", "", report(journal), flags=re.DOTALL)
+    times = re.findall(r"\d\d:\d\d(?::\d\d)?(.{4})", page)
+    assert len(times) >= 3 and set(times) == {" UTC"}
 
 
 def test_an_axis_of_rates_ends_at_none_and_at_all_of_the_games(grouped: Path) -> None:
@@ -482,6 +683,65 @@ def test_the_first_bar_of_a_histogram_is_drawn(journal: Path) -> None:
     assert drawn.label.startswith("9 answers came together with the previous one; ")
 
 
+# The tables that are offered.
+
+
+def seated(book: Journal, places: Sequence[TableRef]) -> set[str]:
+    """Return the bots at some tables."""
+    return {
+        bot for place in places for (table,) in [load(book, SEED, place.fixture, [place.nth])] for bot in table.bots
+    }
+
+
+def test_offered_tables_have_every_bot_and_every_stage(grouped: Path) -> None:
+    with reading(grouped) as book:
+        places = offered(book, visible(book), 4)
+        assert places[0].title == "final" and {place.name.split("/")[0] for place in places} == {"groups", "final"}
+        assert seated(book, places) == set(book.bots())
+
+
+def test_more_tables_are_offered_if_that_is_needed_to_show_every_bot(tmp_path: Path) -> None:
+    path, bots = tmp_path / "run" / "run.sqlite", tuple(f"bot {number}" for number in range(11))
+    games.begin(path, "pazaak", bots)
+    games.add(path, games.fixtures("pazaak", "league", bots, 1))
+    with reading(path) as book:
+        ranked = [row.bot for row in summarize(book, SEED).stages[0].rows]
+        few, enough = offered(book, visible(book), 3), offered(book, visible(book), 3, 200)
+        assert len(few) == 3 and len(enough) == 6 and seated(book, enough) == set(bots)
+        assert seated(book, few[:1]) == set(ranked[:2])
+
+
+def test_a_comeback_is_won_by_a_bot_that_was_two_hands_behind(tmp_path: Path) -> None:
+    path = games.played(tmp_path, "pazaak", 60)
+    with reading(path) as book:
+        places = offered(book, visible(book), 12)
+        for place in places:
+            (table,) = load(book, SEED, place.fixture, [place.nth])
+            scores = table.events[-1].facts["scores"]
+            best = scores.index(max(scores))
+            wins = [facts["wins"] for ev, facts in table.events if ev == "hand.end"]
+            assert ("comeback" in place.why) == any(held[1 - best] - held[best] == 2 for held in wins)
+    assert sum("comeback" in place.why for place in places) > 3
+
+
+def test_an_offered_table_says_its_faults_and_all_ins(tmp_path: Path) -> None:
+    with reading(games.played(tmp_path, "holdem", rounds=20)) as book:
+        for place in offered(book, visible(book), 3):
+            (table,) = load(book, SEED, place.fixture, [place.nth])
+            count = sum(ev == "bet" and facts["chips"] == 0 for ev, facts in table.events)
+            assert ("all-in" in place.why) == (count > 0) and (f"{count} all-ins" in place.why) == (count > 1)
+            assert (f"fault of {EVIL}: crash" in place.why) == any(piece.kind == "crash" for piece in table.evidence)
+            places = sorted(zip(table.events[-1].facts["scores"], table.bots, strict=True), key=lambda each: -each[0])
+            assert place.result == ", ".join(f"{bot} {max(score, 0)}" for score, bot in places)
+
+
+def test_tables_of_a_running_stage_are_offered_without_evidence(tmp_path: Path) -> None:
+    with reading(games.played(tmp_path, "pazaak", 40, state="running")) as book:
+        places = offered(book, visible(book), 8)
+    assert len(places) == 8 and not [place for place in places if "fault" in place.why or "slowest" in place.why]
+    assert any(place.why for place in places) and all(re.search(r"/fixture \d+/\d+$", place.name) for place in places)
+
+
 # Blind reports for judges.
 
 
@@ -495,9 +755,9 @@ def test_a_blind_report_names_nobody(game: str, tmp_path: Path) -> None:
     path = games.grouped(tmp_path, rounds=4) if game == "groups" else games.played(tmp_path, game)
     with reading(path) as book:
         page = re.sub(
-            r"question \d+ of [^\n]*/\d+", "", opened(report_of(book, 20, numbered(book))[0])
+            r"question \d+ of [^\n]*/\d+", "", opened(report_of(book, Quota(20), numbered(book))[0])
         )  # text that no real game contains
-        assert page.count('"rows":') == len(select_replays(book, public_stages(book), 20)) > 1
+        assert page.count('"rows":') == len(offered(book, visible(book), 20)) > 1
         names = [*book.bots(), html.escape(EVIL), "Zoë", "ab" * 8]
     assert [name for name in names if re.search(rf"(?<![\w#-]){re.escape(name)}(?![\w-])", page)] == []
     assert "Bot 1" in page
@@ -568,14 +828,34 @@ def test_an_exported_fault_comes_with_its_evidence(journal: Path) -> None:
     assert faults and faults[0]["us"] == 12_300 and faults[0]["a"] == "(crash: signal 11)"
 
 
-def test_a_running_stage_is_exported_to_nobody(tmp_path: Path) -> None:
-    with reading(games.played(tmp_path, "pazaak", state="running")) as book, pytest.raises(UserError, match="secret"):
-        write_events(book, None, False, io.StringIO())
+@pytest.mark.parametrize("write", [write_events, write_csv])
+def test_a_running_stage_with_shared_deals_is_exported_to_nobody(write: Any, tmp_path: Path) -> None:
+    with reading(games.mirrored(tmp_path)) as book, pytest.raises(UserError, match="secret"):
+        write(book, None, False, io.StringIO())
+
+
+@pytest.mark.parametrize("write", [write_events, write_csv])
+def test_a_running_stage_is_exported_without_evidence_and_numbers(write: Any, tmp_path: Path) -> None:
+    file = io.StringIO()
+    with reading(games.played(tmp_path, "pazaak", state="running")) as book:
+        write(book, None, False, file)
+    text = file.getvalue()
+    assert "league/glaucus+nestor/fixture 5/3" in text and not OWN_NUMBER.search(text) and SEED.hex() not in text
+    assert not any(word in text for word in ("stderr", "signal 11", '"us"', '"kind"'))
+
+
+def test_a_playlog_of_a_running_stage_has_no_words_of_a_bot(tmp_path: Path) -> None:
+    with reading(games.played(tmp_path, "holdem", rounds=3, state="running")) as book:
+        playlog = one_playlog(book, "last", False)
+    assert read_playlog(playlog) and "signal 11" not in playlog
 
 
 def test_who_asks_for_spoilers_gets_them(tmp_path: Path) -> None:
-    with reading(games.played(tmp_path, "pazaak", state="running")) as book:
-        assert write_events(book, None, True, io.StringIO())
+    with reading(games.mirrored(tmp_path)) as book:
+        file = io.StringIO()
+        assert (
+            write_events(book, None, True, file) and OWN_NUMBER.search(file.getvalue()) and "stderr" in file.getvalue()
+        )
 
 
 def test_an_exported_playlog_is_read_as_one_of_2018(tmp_path: Path) -> None:
@@ -719,6 +999,14 @@ def sql(path: Path, statement: str, *values: object) -> list[tuple[Any, ...]]:
 def test_a_place_that_cannot_be_written_is_refused(journal: Path, tmp_path: Path) -> None:
     told = command(journal.parents[1], "report", "-o", str(tmp_path / "missing" / "x.html"))
     assert isinstance(told.exception, UserError) and told.exception.problems[0].code == "R013"
+
+
+def test_a_fifo_is_written_to_and_not_replaced_by_a_file(journal: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with subprocess.Popen(["cat", tmp_path / "fifo"], stdout=subprocess.PIPE, text=True) as reader:
+        command(journal.parents[1], "export", "csv", "-o", str(tmp_path / "fifo"))
+        assert reader.communicate()[0].startswith("stage,fixture,table,seat,bot,score,won\n")
+    assert (tmp_path / "fifo").is_fifo()
 
 
 def test_a_refused_export_leaves_no_file(journal: Path, tmp_path: Path) -> None:

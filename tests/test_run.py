@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -195,9 +196,10 @@ def test_stop_after_stops_and_can_go_on(uninterrupted: Result, tmp_path: Path) -
 def test_the_command_to_go_on_with_is_the_one_that_was_given(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "a cup", ["davey.c", "cautious.c"], tourneys=50)
     (cup / "croupier.toml").rename(cup / "other.toml")
-    done = croupier("run", "other.toml", "--unsafe", "-C", cup, "--stop-after", "100 ms", "--stage", "tables")
+    done = croupier("run", cup / "other.toml", "--unsafe", "-C", cup, "--stop-after", "100 ms", "--stage", "tables")
     assert (
-        done.err.splitlines()[-1] == f"    continue with:  croupier -C '{cup}' run other.toml --stage tables --unsafe"
+        done.err.splitlines()[-1]
+        == f"    continue with:  croupier -C '{cup}' run '{cup}/other.toml' --stage tables --unsafe"
     )
 
 
@@ -315,6 +317,36 @@ def test_what_is_killed_at_a_random_moment_changes_nothing(what: str, uninterrup
     assert result_of(cup) == uninterrupted
 
 
+STAGES = {
+    "league": 'kind = "league"\ntables = 300\nrank_by = ["points", "elo"]',
+    "swiss": 'kind = "swiss"\nrounds = 4\ntables_per_pairing = 60',
+}
+FIELDS = {
+    "league": ("cardshark", "davey", "cautious", "basic"),
+    "swiss": ("pazaak", "dumb_bold", "dumb_cautious", "neptr"),
+}
+
+
+def stage_in(place: Path, kind: str) -> Path:
+    """Create a tournament of one stage of a kind; return its folder."""
+    place.mkdir()
+    game, *bots = FIELDS[kind]
+    named = ", ".join(f'"sample:{bot}"' for bot in bots)
+    head = f'game = "{game}"\nseed = "a seed for tests"\nbots = [{named}]\n[[stage]]\npractice = true\n'
+    (place / "croupier.toml").write_text(f'{head}{STAGES[kind]}\n[limits]\nmove = "10 s"\ncpu = "10 s"\n')
+    return place
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", STAGES)
+def test_a_stage_of_any_seats_or_rounds_that_is_killed_ends_the_same(kind: str, tmp_path: Path) -> None:
+    whole, killed = (stage_in(tmp_path / name, kind) for name in ("whole", "killed"))
+    assert croupier("run", "-C", whole, "--progress", "none", "--workers", 8).code == 0
+    assert killed_again_and_again(killed, random.Random(kind), ["the run", "a worker"], 1.0)
+    assert result_of(killed) == result_of(whole)
+    assert croupier("verify", "-C", killed).code == 0
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("round_", range(20))
 def test_whatever_is_killed_at_whatever_moment_changes_nothing(
@@ -336,7 +368,58 @@ def test_a_run_may_be_killed_before_it_has_begun(tmp_path: Path) -> None:
     assert len(played_whole(cup)) == 2
 
 
+@pytest.mark.long
+def test_a_keeper_that_is_killed_while_bots_are_prepared_changes_nothing(tmp_path: Path) -> None:
+    assert killed_while_preparing(cup_in(tmp_path / "cup", tourneys=1), 5) == 5
+
+
+def killed_while_preparing(cup: Path, most: int) -> int:
+    """Begin a tournament again and again, and each time kill a keeper or bubblewrap while the bots are prepared.
+
+    Return the number of kills. Fail if a run fails.
+    """
+    chance, kills = random.Random(1), 0
+    while kills < most:
+        with running(cup, 1, "--fresh") as run:
+            run.wait(chance.uniform(0.2, 1.5))
+            run.wait_until(lambda: run.children("host.play.worker") or kill_a_keeper(run, chance))
+            kills += not run.children("host.play.worker")
+            assert run.wait(SOON)
+            assert run.process.returncode == 0, run.errors.read_text()
+    return kills
+
+
 # Changes between two starts of a run.
+
+
+SILENT = "#!/bin/sh\nexec sleep 9\n"
+TWO_STAGES = """\
+[[stage]]
+name = "final"
+kind = "tables"
+tourneys = 1
+practice = true
+"""
+
+
+def test_a_bot_with_too_many_faults_is_disqualified_as_was_said_in_advance(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", bots=["davey.c", "cautious.c"], tourneys=1, rounds=1)
+    (cup / "bots" / "silent.sh").write_text(SILENT)
+    (cup / "bots" / "silent.sh").chmod(0o755)
+    config = (cup / "croupier.toml").read_text().replace('move = "10 s"', 'move = "100 ms"\nmax_faults = 2')
+    (cup / "croupier.toml").write_text(config.replace("[limits]", f"{TWO_STAGES}[limits]"))
+    rule = "a bot with more than 2 faults in a stage is disqualified: ranked last there, and not in the next stage"
+    assert rule in croupier("-C", cup, "config", "check").out and rule in croupier("-C", cup, "run", "--dry-run").out
+    run = croupier("-C", cup, "run", "--workers", 1)
+    assert run.code == 0 and rule in run.out, run.err
+    assert re.search(r"^WARNING  silent times out more often than it answers in tables: (\d+) of \1 ", run.err, re.M)
+    assert re.search(
+        r"^WARNING  silent is disqualified in tables: \d+ faults, more than max_faults = 2$", run.err, re.M
+    )
+    first = croupier("-C", cup, "standings", "tables", "--json").json["rows"]
+    assert [row["disqualified"] for row in first] == [False, False, True] and first[2]["bot"] == "silent"
+    assert "is out, disqualified" in croupier("-C", cup, "standings", "final", "--csv").out
+    assert croupier("-C", cup, "verify").code == 0 and croupier("-C", cup, "run", "--dry-run").code == 0
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import pytest
 from command import Result, croupier, result_of
 from test_run import Running, played_whole, running
 
+from host.tournament.journal import reading
 from host.tournament.stages.kind import BLOCK
 
 BOTS = ("dumb_cautious", "dumb_bold", "cincinnati_kid", "bastila", "hk_47")
@@ -74,3 +75,88 @@ def test_a_season_that_is_killed_plays_only_what_was_in_flight_again(uninterrupt
     assert kills
     assert result_of(season) == uninterrupted
     assert croupier("verify", "-C", season).code == 0
+
+
+FORMATS = {
+    "double elimination": 'kind = "knockout"\nset = 600\nfirst_to = 1\nmin_bots = 3\nelimination = "double"\nseeding = "drawn"',
+    "gauntlet": 'kind = "gauntlet"\nreferences = ["sample:neptr", "sample:hk_47"]\ntables = 1200\n'
+    '[stage.grades]\nneptr = { points = 1, sure = "95 %" }',
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_stage_that_is_killed_ends_with_the_same_answers_and_every_seal_stays_valid(
+    form: str, tmp_path: Path
+) -> None:
+    chance, kills, seals = random.Random(form), 0, list[str]()
+    bots = ", ".join(f'"sample:{name}"' for name in BOTS)
+    for name in ("whole", "killed"):
+        (tmp_path / name).mkdir()
+        config = f'game = "pazaak"\nseed = "killed"\nbots = [{bots}]\n[limits]\nmove = "10 s"\ncpu = "10 s"\n'
+        (tmp_path / name / "croupier.toml").write_text(f"{config}[[stage]]\n{FORMATS[form]}\n")
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert croupier("run", "-C", whole, "--workers", 1).code == 0
+    while True:
+        with running(killed, 2) as run:
+            if kills < 3 and not run.wait(chance.uniform(1, 3)):
+                os.kill(run.process.pid, signal.SIGKILL)
+                kills += 1
+            run.process.wait(300)
+        if run.process.returncode == 0:
+            break
+        assert run.process.returncode == -signal.SIGKILL, run.errors.read_text()
+        if (killed / "run" / "run.sqlite").exists():
+            with reading(killed / "run" / "run.sqlite") as journal:
+                seals.append(journal.seal())
+    assert kills
+    assert result_of(killed) == result_of(whole)
+    for seal in filter(None, seals):
+        assert croupier("verify", "-C", killed, "--seal", seal).code == 0
+    if "grades" in FORMATS[form]:
+        tables = [croupier("standings", "--grades", "--csv", "-C", folder).out for folder in (whole, killed)]
+        assert tables[0] == tables[1] and "neptr points" in tables[0]
+
+
+THREE = """\
+game = "pazaak"
+name = "Three"
+bots = ["sample:optimum", "sample:neptr", "sample:dumb_bold"]
+[[stage]]
+name = "league"
+kind = "round-robin"
+tables_per_pair = 2
+[[stage]]
+name = "cup"
+kind = "knockout"
+set = 2
+first_to = 1
+[[stage]]
+name = "last"
+kind = "knockout"
+set = 2
+first_to = 1
+min_bots = 3
+"""
+
+
+def test_a_later_stage_that_too_few_bots_reach_is_skipped_and_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "croupier.toml").write_text(THREE)
+    said = 'stage "cup" is skipped: it needs 8 bots, and 3 reach it'
+    checked = croupier("config", "check", "-C", tmp_path)
+    assert (checked.code, checked.err) == (0, f"WARNING  {said}\n")
+    done = croupier("run", "-C", tmp_path, "--progress", "plain")
+    assert done.code == 0 and f"WARNING  {said}" in done.out + done.err
+    assert said in croupier("standings", "-C", tmp_path).out.splitlines()
+    told = croupier("standings", "-C", tmp_path, "--json").json
+    assert (told["stage"], told["skipped"], told["state"]) == ("last", ["cup"], "finished")
+    assert said in croupier("standings", "cup", "-C", tmp_path).out
+    assert [row["state"] for row in croupier("status", "-C", tmp_path, "--json").json["rows"]] == [
+        *("finished", "skipped", "finished"),
+    ]
+    assert "skipped: only 3 bots reach it" in croupier("run", "--dry-run", "-C", tmp_path).out
+    assert croupier("verify", "-C", tmp_path).code == 0
+    assert croupier("report", "-C", tmp_path).code == 0
+    assert croupier("run", "-C", tmp_path).code == 0
+    (tmp_path / "croupier.toml").write_text(THREE.replace("tables_per_pair = 2", "tables_per_pair = 2\nmin_bots = 4"))
+    assert croupier("run", "--fresh", "-C", tmp_path).first.startswith("error[C004] ")

@@ -1,10 +1,12 @@
 """A bot during a fixture: start-up, faults, benching, state, seed, batches, and failures of the host."""
 
 import os
+import re
 import signal
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import psutil
@@ -24,15 +26,19 @@ from house import (
     opened,
     played,
     seat_of,
+    spec_of,
     written,
 )
 
+from host.base.errors import UserError
 from host.bots.values import Batch, Question
 from host.games import GAMES
-from host.play.bot_pool import MAX_HOST_FAILURES, bot_seed
+from host.play.bot_pool import MAX_HOST_FAILURES, MAX_WAITING_SANDBOXES, bot_seed
 from host.play.records import Job, Record
+from host.sandbox import bubblewrap
 from host.sandbox.process_tree import descendants
 from host.submissions.bot_spec import BuiltBot
+from host.submissions.preflight import prepare_bots
 from protocols.wire import Answer, Fault, FaultKind, Move
 
 STAND = Move("S")
@@ -122,19 +128,6 @@ def test_an_adapters_timeouts_lead_to_the_bench(make: Make) -> None:
     bot = make("import sys\nfor question in sys.stdin:\n    print('! TimeoutError')\n", protocol="lines")
 
     assert kinds_of(alone(bot, TABLES)) == ["timeout"] * 20 + ["benched"] * 5
-
-
-def test_a_benched_bot_is_not_asked_at_all(make: Make) -> None:
-    bot = make("print('S')\n")
-
-    async def work() -> Record:
-        async with opened("cardshark", [bot]) as house:
-            return await house.play(Job(fixture_of("cardshark", [bot], 3, hands=1), benched=("bot",)))
-
-    record = trio.run(work)
-
-    assert kinds_of(record) == ["benched"] * 3
-    assert record.usage["bot"].starts == 0
 
 
 @pytest.mark.parametrize("protocol", ["argv", "lines"])
@@ -691,7 +684,8 @@ def test_a_fixture_whose_keeper_dies_is_played_again_and_nobody_is_blamed(times:
     with nothing_left_behind():
         record = played_with_dying_keepers(bots, times)
 
-    assert record.replayed == times
+    assert record.replayed == len(record.failures) == times
+    assert all(re.match(r"lively at table \d+: .*; the sandbox (was killed|exited)", said) for said in record.failures)
     assert answers_of(record) == answers_of(undisturbed)
     assert record.faults == {}
 
@@ -704,6 +698,8 @@ def test_the_third_time_it_is_the_bots_own_crash_and_the_fixture_goes_on_without
 
     assert record.replayed == MAX_HOST_FAILURES - 1
     assert faults_of(record, "lively")["crash"] == 1
+    (crash,) = [piece.ended for piece in record.evidence if piece.kind == "crash"]
+    assert "the keeper has exited" in crash or "lost the connection to the keeper" in crash
     assert set(faults_of(record, "lively")) <= {"crash", "benched"}
     assert faults_of(record, "quiet") == {}
     assert record.results["quiet"].tables == KILLED_AT
@@ -722,6 +718,89 @@ def test_the_next_fixture_gets_a_new_sandbox(make: Make) -> None:
 
     assert answers_of(second) == answers_of(first)
     assert second.replayed == 1
+
+
+def test_a_worker_gives_back_the_sandboxes_that_were_used_least_recently(make: Make) -> None:
+    bots = [make("print('S')\n", name=f"bot{number}") for number in range(MAX_WAITING_SANDBOXES + 4)]
+
+    async def work() -> list[int]:
+        counts = []
+        async with opened("cardshark", bots) as house:
+            before = {each.pid for each in descendants(os.getpid())}
+            first = await house.sandbox(bots[0])
+            for bot in bots:
+                await house.play(Job(fixture_of("cardshark", [bots[0], bot][: 1 + (bot is not bots[0])], 1, hands=1)))
+                counts.append(len({each.pid for each in descendants(os.getpid())} - before))
+            assert await house.sandbox(bots[0]) is first
+        assert {each.pid for each in descendants(os.getpid())} <= before
+        return counts
+
+    counts = trio.run(work)
+
+    assert counts[MAX_WAITING_SANDBOXES - 1] == max(counts) and counts[-1] == max(counts)
+
+
+def test_a_bot_whose_sandbox_cannot_be_made_has_crashed_and_the_others_play(make: Make) -> None:
+    bots = [make(LIVELY, name=name, protocol="lines") for name in ("lively", "quiet")]
+    bots[0] = bots[0]._replace(folder="/nonexistent")
+
+    with nothing_left_behind():
+        record = played("cardshark", bots, 4, hands=1)
+
+    assert faults_of(record, "lively") == {"crash": 1, "benched": 3}
+    assert len(record.failures) == record.replayed == MAX_HOST_FAILURES - 1
+    assert "/nonexistent" in record.failures[0]
+    assert faults_of(record, "quiet") == {}
+
+
+@pytest.mark.skipif(not level().traits.own_namespaces, reason="NO NAMESPACES: bubblewrap is not used")
+def test_a_machine_that_can_make_no_sandbox_is_refused_and_no_bot_is_charged(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bot = make(LIVELY, name="lively", protocol="lines")
+    broken = CACHE / "broken" / "bwrap"
+    broken.parent.mkdir(exist_ok=True)
+    broken.write_text("#!/bin/sh\necho no room for a sandbox >&2\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", str(broken.parent))
+    bubblewrap.program.cache_clear()
+    try:
+        with pytest.raises(UserError) as refused:
+            played("cardshark", [bot], 2, hands=1)
+    finally:
+        monkeypatch.undo()
+        bubblewrap.program.cache_clear()
+
+    (problem,) = refused.value.problems
+    assert problem.code == "S018"
+    assert "no room for a sandbox; the sandbox exited with 1" in problem.evidence
+    assert refused.value.exit_code == 6
+
+
+SLOW_START = "import time\ntime.sleep(0.3)\n" + dedent(LIVELY)
+
+
+async def kill_every_keeper(times: int) -> None:
+    """Kill the keepers of this process as soon as they are seen, in all `times`."""
+    while times:
+        await trio.sleep(0.1)
+        for process in descendants(os.getpid()):
+            with suppress(psutil.Error):
+                if process.name() == "keeper" and process.status() != psutil.STATUS_ZOMBIE and times:
+                    process.kill()
+                    times -= 1
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_bot_is_prepared_again_if_its_keeper_dies(times: int, tmp_path: Path) -> None:
+    submission = spec_of(written(SLOW_START, ".py", tmp_path, "slow"), protocol="lines")
+
+    async def work() -> list[BuiltBot]:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(kill_every_keeper, times)
+            return await prepare_bots([submission], GAMES["cardshark"], AMPLE, level())
+
+    assert [bot.name for bot in trio.run(work)] == ["slow"]
 
 
 def test_a_usage_counts_what_it_says() -> None:

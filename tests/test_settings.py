@@ -1,6 +1,10 @@
 """Shell completion, the meaning of croupier.toml, and messages that fit the screen."""
 
+import contextlib
+import csv
+import json
 import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -8,13 +12,16 @@ from pathlib import Path
 
 import click
 import pytest
-from command import croupier, cup_in, environment
+from command import CROUPIER, croupier, cup_in, environment
+from house import ROGUES
 
 from host.base.errors import Problem, explanations
-from host.cli import COMMANDS, MAX_COLUMNS, fit_width, group, schema_of
+from host.cli import COMMANDS, MAX_COLUMNS, fit_width, global_options_first, group, schema_of
+from host.cli.examples import EXAMPLES
 from host.submissions.languages import LANGUAGES
 from host.tournament.config import load
-from host.tournament.config_diff import canonical
+
+ROOT = Path(__file__).parents[1]
 
 # Completion.
 
@@ -74,22 +81,54 @@ def test_what_is_known_is_offered_and_trio_stays_away(words: str, offered: list[
 
 
 def test_what_config_shows_is_a_config_that_means_the_same(cup: Path, tmp_path: Path) -> None:
-    shown = croupier("config", "show", "-C", cup).out
-    (tmp_path / "bots").mkdir()
-    for bot in (cup / "bots").iterdir():
-        shutil.copy(bot, tmp_path / "bots" / bot.name)
-    bots = 'bots = ["cautious", "davey"]'
-    assert bots in shown
-    (tmp_path / "croupier.toml").write_text(shown.replace(bots, 'bots = ["bots/*"]'))
-    assert canonical(load(tmp_path)) == canonical(load(cup))
+    name, bots = 90 * "é", [f"sample:{name}*" for name in ("bas", "cau", "counter", "dav", "kel", "lim", "linear")]
+    config = (cup / "croupier.toml").read_text()
+    more = '\n[run]\nparallel_tables = 3\nstop_early = true\nplacement = "core"\n[sandbox]\nwarm = true\n'
+    more += '[report]\nhtml = "a.html"\n'
+    folder = tmp_path / "cup"
+    folder.mkdir()
+    (folder / "croupier.toml").write_text(
+        config.replace("Cup of tests", name).replace('bots = ["bots/*"]', f"bots = {json.dumps(bots)}") + more
+    )
+    before = load(folder)
+    assert (before.name, list(before.bots)) == (name, bots)
+    (folder / "croupier.toml").write_text(croupier("config", "show", "-C", folder).out)
+    assert load(folder) == before
 
 
 def test_config_check_says_what_is_wrong_or_that_nothing_is(cup: Path, tmp_path: Path) -> None:
     done = croupier("config", "check", "-C", cup)
-    assert (done.code, done.out) == (*(0, f"{cup}/croupier.toml is valid: Cup of tests, cardshark, 2 bots, 1 stage\n"),)
+    assert (done.code, done.out.splitlines()) == (
+        0,
+        [
+            f"{cup}/croupier.toml is valid: Cup of tests, cardshark, 2 bots, 1 stage",
+            f"the bots were not built: croupier -C {cup} build builds them",
+        ],
+    )
     (tmp_path / "croupier.toml").write_text('game = "cardshark"\n[limits]\nmemroy = 1\n')
     done = croupier("config", "check", "-C", tmp_path)
     assert (done.code, done.first[:12]) == (3, "error[C001] ")
+
+
+def test_config_check_refuses_what_a_run_would_refuse(cup: Path, tmp_path: Path) -> None:
+    config = (cup / "croupier.toml").read_text()
+    eleven = '[[stage]]\nname = "two"\nkind = "tables"\nmin_bots = 11\npractice = true\n[limits]'
+    refused = {
+        "C004] ": config.replace('kind = "tables"', 'kind = "tables"\nmin_bots = 3'),
+        "S0": config + 'clock = "fair"\n[sandbox]\nlevel = "none"\n',
+        "C012] ": config.replace('"bots/*"', '"bots/none"'),
+    }
+    for code, text in refused.items():
+        folder = tmp_path / code[:4]
+        shutil.copytree(cup, folder)
+        (folder / "croupier.toml").write_text(text)
+        checked, ran = (croupier(*words, "-C", folder) for words in (["config", "check"], ["run"]))
+        assert checked.first.startswith("error[") and code in checked.first, checked
+        assert (checked.code, checked.first in ran.err.splitlines()) == (ran.code, True), code
+    shutil.copytree(cup, tmp_path / "later")
+    (tmp_path / "later" / "croupier.toml").write_text(config.replace("[limits]", eleven))
+    done = croupier("config", "check", "-C", tmp_path / "later")
+    assert (done.code, done.first) == (0, 'WARNING  stage "two" is skipped: it needs 11 bots, and 2 reach it')
 
 
 def test_the_schema_knows_every_table() -> None:
@@ -128,6 +167,27 @@ def test_help_fits_the_screen(words: list[str]) -> None:
     assert max(map(len, done.out.splitlines())) <= MAX_COLUMNS
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_ends_with_examples_whose_options_exist(name: str) -> None:
+    context = click.Context(group)
+    command = group.get_command(context, name)
+    assert command is not None
+    assert 2 <= len(EXAMPLES[name]) <= 3
+    lines = croupier(name, "--help").out.splitlines()
+    assert lines[-len(EXAMPLES[name]) :] == [f"    croupier {words}" for words in EXAMPLES[name]]
+    for words in EXAMPLES[name]:
+        said = [word for word in global_options_first(words.split()) if word not in ("--json", "-v", "-q")]
+        said = said[2:] if said[0] == "-C" else said
+        assert said[0] == name
+        command.make_parser(click.Context(command)).parse_args(said[1:])
+
+
+def test_the_man_page_is_what_the_commands_say() -> None:
+    words = [sys.executable, "tools/manpage.py"]
+    done = subprocess.run(words, cwd=ROOT, env=environment(), capture_output=True, text=True, check=True)
+    assert (ROOT / "docs" / "croupier.1").read_text() == done.stdout, "tools/manpage.py > docs/croupier.1"
+
+
 @pytest.mark.parametrize("code", explanations())
 def test_every_explanation_fits_the_screen(code: str) -> None:
     assert max(map(len, croupier("explain", code).out.splitlines())) <= MAX_COLUMNS
@@ -155,3 +215,36 @@ def test_a_terminal_gets_folded_messages_and_a_pipe_whole_ones(tmp_path: Path) -
     piped = subprocess.run(words, capture_output=True, text=True, env=environment(), check=False).stderr
     assert max(map(len, shown.splitlines())) <= MAX_COLUMNS < max(map(len, piped.splitlines()))
     assert "".join(shown.split()) == "".join(piped.split())
+
+
+# Output without escape codes.
+
+
+@pytest.mark.parametrize("how", ["--color never", "NO_COLOR"])
+@pytest.mark.parametrize("words", ["standings", "status", "run --fresh"])
+def test_without_colours_a_terminal_gets_no_escape_codes(words: str, how: str, tmp_path: Path) -> None:
+    folder = cup_in(tmp_path / "cup", ["davey.c"], tourneys=1, rounds=1)
+    assert croupier("run", "-C", folder).code == 0
+    ours, theirs = pty.openpty()
+    command = [*CROUPIER, "-C", str(folder), *(how.split() if how[0] == "-" else ()), *words.split()]
+    env = environment(**({"NO_COLOR": "1"} if how == "NO_COLOR" else {}), TERM="xterm-256color")
+    with subprocess.Popen(command, env=env, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):  # the end of a terminal's output
+            while more := os.read(ours, 4096):
+                said += more
+    os.close(ours)
+    assert (process.returncode == 0 and b"davey" in said) or words == "status"
+    assert b"\x1b" not in said, said
+
+
+def test_a_column_of_csv_has_one_kind_of_value(tmp_path: Path) -> None:
+    crashes = ROGUES / "crashes.c"
+    assert croupier("play", "sample:davey", crashes, "-n", 2, "-C", tmp_path).code == 0
+    header, *lines = csv.reader(croupier("standings", "--csv", "-C", tmp_path).out.splitlines())
+    rows = {line[1]: dict(zip(header, line, strict=True)) for line in lines}
+    assert int(rows["crashes"]["faults_crash"]) > 0 and rows["davey"]["faults_crash"] == "0"
+    texts = ("bot", "language", "author", "note")
+    for row in rows.values():
+        assert all(not value or isinstance(float(value), float) for key, value in row.items() if key not in texts)

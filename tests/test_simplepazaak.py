@@ -7,6 +7,7 @@ from pathlib import Path
 import house
 import pytest
 import trio
+from command import croupier
 
 from host.base.errors import UserError
 from host.bots.monitor import running_monitor
@@ -292,3 +293,32 @@ def test_a_class_of_2015_plays_no_other_game(tmp_path: Path) -> None:
     submission = load_submission(handed_in(tmp_path, THREE))
     with pytest.raises(UserError, match=r"C013.* is for pazaak, not for holdem"):
         trio.run(build, submission.with_keys(game="holdem"), house.level())
+
+
+def test_an_original_file_alone_is_recognized_and_says_what_it_calls_itself(tmp_path: Path) -> None:
+    java = f"""
+        public class Bot extends Player {{
+            public Bot() {{ this.name = "N.E.P.T.R."; }}
+            {DECIDES} {{ action = Action.STAND; }}
+        }}"""
+    handed_in(tmp_path, java)
+    (tmp_path / "bot.toml").unlink()
+    done = croupier("check", tmp_path / "Bot.java")
+    assert done.code == 0, done.out
+    assert done.out.startswith("Bot · java · lines · pazaak · adapter simplepazaak")
+    assert "it calls itself N.E.P.T.R." in done.out and 'name = "N.E.P.T.R." in bot.toml' in done.out
+    assert load_submission(tmp_path).spec.adapter == "simplepazaak"
+
+
+def test_a_bot_that_brings_its_own_package_is_not_taken_for_an_original(tmp_path: Path) -> None:
+    handed_in(tmp_path, "public class Bot { public static void main(String[] words) {} }")
+    (tmp_path / "bot.toml").unlink()
+    (tmp_path / "Mechanics").mkdir()
+    (tmp_path / "Mechanics" / "Card.java").write_text("package Mechanics; public class Card {}")
+    assert load_submission(tmp_path).spec.adapter == ""
+
+
+def test_a_manifest_that_says_something_else_counts_more_than_an_import(tmp_path: Path) -> None:
+    handed_in(tmp_path, "public class Bot {}")
+    (tmp_path / "bot.toml").write_text('protocol = "lines"\n')
+    assert load_submission(tmp_path).spec.adapter == ""

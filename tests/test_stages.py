@@ -2,18 +2,26 @@
 
 import random
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations, pairwise
+from pathlib import Path
 
 import pytest
+import trio
 
+from host.backends.local import FixtureQueue
 from host.games import GAMES
 from host.games.engine import Table
 from host.games.luck import Luck
-from host.play.records import Fixture, Record, Result
+from host.play.records import Fixture, Record, Result, decode_job, encode
 from host.play.table_plans import PLANS, table_setups
+from host.tournament.journal import Journal, writing
+from host.tournament.stage_runner import Progress, run_stage
 from host.tournament.stages import KINDS, kind_of
-from host.tournament.stages.kind import BLOCK, Field, Records, StageConfig
-from host.tournament.stages.knockout import Knockout
+from host.tournament.stages.agenda import Agenda, Schedule
+from host.tournament.stages.groups import Groups
+from host.tournament.stages.kind import BLOCK, Entrants, Field, Records, StageConfig
+from host.tournament.stages.knockout import KNOCKOUT, Knockout, bracket, reached, seeded
 from host.tournament.stages.knockout import places as knockout_places
 from host.tournament.stages.round_robin import RoundRobin
 from protocols.wire import Move
@@ -73,13 +81,15 @@ def test_the_seed_paths_of_a_round_robin_do_not_depend_on_the_order_of_entry() -
 
 def test_names_with_a_plus_do_not_share_a_path() -> None:
     paths = [
-        fixture.path for fixture in KINDS["round-robin"].due(league(), BLANK, Field(["a", "a+b", "b", "b+a"], SEED), {})
+        fixture.path
+        for fixture in KINDS["round-robin"].due(league(40), BLANK, Field(["a", "a+b", "b", "b+a"], SEED), {})
     ]
     assert len(paths) == len(set(paths)) == 6
 
 
 def test_seats_alternate_between_the_tables_of_a_pair_across_blocks() -> None:
-    fixtures = KINDS["round-robin"].due(league(BLOCK + 3), BLANK, Field(["a", "b"], SEED), {})
+    fixtures = KINDS["round-robin"].due(league(16 * BLOCK + 3), BLANK, Field(["a", "b"], SEED), {})
+    assert len(fixtures) > 16
     seats = [table.bots for fixture in fixtures for table in table_setups(fixture, SEED, [()] * fixture.tables)]
     assert seats[:2] == [("a", "b"), ("b", "a")]
     assert all(one != other for one, other in pairwise(seats))
@@ -94,7 +104,7 @@ def test_mirrored_tables_are_the_same_deal_from_the_other_seat() -> None:
 
 
 def test_a_pair_ends_early_when_its_order_is_certain_and_goes_on_when_not() -> None:
-    stage, field = league(10 * BLOCK), Field(["a", "b"], SEED, stop_early=True)
+    stage, field = league(16 * BLOCK), Field(["a", "b"], SEED, stop_early=True)
     first = KINDS["round-robin"].due(stage, BLANK, field, {})
     assert len(first) == 1
     sure, even = by_strength(first[0]), won(first[0], {"a": BLOCK // 2, "b": BLOCK // 2})
@@ -125,6 +135,86 @@ def test_a_tie_needs_four_sets_of_seven_and_a_drawn_set_does_not_count() -> None
     assert KINDS["knockout"].due(stage, BLANK, field, records) == []
 
 
+def random_cup(chance: random.Random, size: int) -> tuple[Knockout, Field]:
+    """Return a small knockout of a random form, and its field."""
+    stage = Knockout(
+        name="cup",
+        set=chance.randint(1, 60),
+        first_to=chance.randint(1, 2),
+        elimination=chance.choice(["single", "double"]),
+        places=chance.choice(["all", "first"]),
+        seeding=chance.choice(["", "drawn"]),
+    )
+    bots = [f"b{number}" for number in range(size)]
+    order = KNOCKOUT.seeded(stage, Entrants(bots, {}, SEED)) if KNOCKOUT.seeded else None
+    assert order and sorted(order) == sorted(bots)
+    return stage, Field(order, SEED)
+
+
+def random_result(fixture: Fixture) -> Record:
+    """Return a record that depends only on the path of its fixture, also where it is a draw."""
+    wins = random.Random(fixture.path).randint(0, fixture.tables)
+    one, other = fixture.bots
+    return won(fixture, {one: wins, other: fixture.tables - wins})
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(30), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(30, 1000))]
+)
+def test_a_cup_of_any_form_ends_the_same_in_whatever_order_its_fixtures_end(seed: int) -> None:
+    chance = random.Random(seed)
+    stage, field = random_cup(chance, chance.randint(1, 12))
+    kind, ends = kind_of(stage), list[tuple[list[str], object]]()
+    for _ in range(2):
+        records: dict[str, Record] = {}
+        while due := kind.due(stage, BLANK, field, records):
+            for fixture in chance.sample(due, chance.randint(1, len(due))):
+                records[fixture.path] = random_result(fixture)
+            standing = knockout_places(stage, field, records)
+            assert sorted(standing) == sorted(field.bots)
+        ranks = reached(stage, field.bots, list(records.values()))
+        places = knockout_places(stage, field, records)
+        assert [ranks[bot] for bot in places] == sorted(ranks.values(), reverse=True)
+        assert stage.places == "first" or len(set(ranks.values())) == len(places)
+        ends.append((places, bracket(stage, field.bots, records)))
+    assert ends[0] == ends[1]
+    assert KNOCKOUT.size and KNOCKOUT.size(stage, BLANK, len(field.bots)).fixtures <= len(records)
+
+
+def test_a_drawn_cup_has_an_order_of_its_own_from_the_seed_of_the_tournament() -> None:
+    stage, bots = replace(knockout(), seeding="drawn"), [f"b{number}" for number in range(16)]
+    orders = [seeded(stage, Entrants(some, {}, seed)) for some in (bots, bots[::-1]) for seed in (SEED, b"another")]
+    assert orders[0] == orders[2] != orders[1] == orders[3] and orders[0] != bots
+    assert seeded(stage, Entrants(bots, {}, None)) is None
+
+
+def test_a_cup_is_seeded_by_the_places_of_an_earlier_stage() -> None:
+    stage = replace(knockout(), seeding="league")
+    entrants = Entrants(["a", "new", "b", "c"], {"league": ["c", "out", "b", "a"], "other": ["a", "b", "c"]}, SEED)
+    assert seeded(stage, entrants) == ["c", "b", "a", "new"]
+    assert seeded(replace(stage, seeding="", seeds=("b", "new")), entrants) == ["b", "new", "a", "c"]
+
+
+def test_two_bots_that_are_always_equal_are_separated_by_their_seeds() -> None:
+    stage, field = knockout(tables=10), Field(["b", "a"], SEED)
+    records: dict[str, Record] = {}
+    while due := KNOCKOUT.due(stage, BLANK, field, records):
+        records |= {fixture.path: won(fixture, {"a": 5, "b": 5}) for fixture in due}
+    assert len(records) == 20 and knockout_places(stage, field, records) == ["b", "a"]
+
+
+def test_bots_that_meet_again_in_a_double_elimination_continue_the_numbers_of_their_sets() -> None:
+    stage, field = replace(knockout(first_to=1), elimination="double"), Field(["a", "b"], SEED)
+    records: dict[str, Record] = {}
+    for winner in "aba":
+        (fixture,) = KNOCKOUT.due(stage, BLANK, field, records)
+        records[fixture.path] = won(fixture, {"a": 10 * (winner == "a"), "b": 10 * (winner == "b")})
+    assert list(records) == ["cup/a+b/set 1/1", "cup/a+b/set 2/1", "cup/a+b/set 3/1"]
+    assert KNOCKOUT.due(stage, BLANK, field, records) == []
+    titles = [(part.title, part.ties[0].winner) for part in bracket(stage, field.bots, records)]
+    assert titles == [("round 1 of the unbeaten", "a"), ("final", "b"), ("second final (bracket reset)", "a")]
+
+
 def test_a_cup_in_progress_lists_who_still_plays_after_the_decided() -> None:
     stage, field = knockout(), Field(["d", "a", "c", "b"], SEED)
     assert knockout_places(stage, field, {}) == ["d", "a", "c", "b"]
@@ -143,6 +233,110 @@ def test_due_is_a_pure_function_a_thousand_times() -> None:
         again = kind_of(stage).due(stage, BLANK, field, some)
         assert again == kind_of(stage).due(stage, BLANK, field, some)
         assert not {fixture.path for fixture in again} & some.keys()
+
+
+@pytest.mark.parametrize(
+    ("bots", "tables", "most", "fixtures"),
+    [
+        (2, 40, 40, 1),  # too few to be worth a start of the bots
+        (2, 1_000, 63, 16),
+        (4, 1_000, 334, 6 * 3),
+        (6, 1_000, 500, 15 * 2),
+        (7, 1_000, 1_000, 21),
+        (2, 100_000, 6_250, 16),
+        (3, 100_000, 10_000, 30),  # as in the original competitions
+        (8, 100_000, 10_000, 280),
+    ],
+)
+def test_few_pairs_play_smaller_fixtures_so_that_all_cores_have_work(
+    bots: int, tables: int, most: int, fixtures: int
+) -> None:
+    due = KINDS["round-robin"].due(league(tables), BLANK, Field([f"b{n}" for n in range(bots)], SEED), {})
+    assert len(due) == fixtures and max(fixture.tables for fixture in due) == most
+    assert sum(fixture.tables for fixture in due) == tables * bots * (bots - 1) // 2
+
+
+def test_the_sets_of_the_original_cup_have_fixtures_of_ten_thousand_tables() -> None:
+    due = KINDS["knockout"].due(Knockout(name="cup"), BLANK, Field([f"b{n}" for n in range(8)], SEED), {})
+    assert [fixture.tables for fixture in due] == 4 * 10 * [BLOCK]
+
+
+# Large stages: fixtures are made as workers ask for them, and a record costs the same however many there are.
+
+
+class Counted(dict[str, Record]):
+    """Records that count how often they are asked for one."""
+
+    asked = 0
+
+    def __contains__(self, path: object) -> bool:
+        self.asked += 1
+        return super().__contains__(path)
+
+    def __getitem__(self, path: str) -> Record:
+        self.asked += 1
+        return super().__getitem__(path)
+
+
+LARGE: dict[str, tuple[StageConfig, int, int]] = {
+    "round-robin": (league(BLOCK), 500, 124_750),
+    "round-robin, early": (league(4 * BLOCK), 100, 4_950),
+    "knockout": (knockout(10, first_to=2), 500, 4 * 1_100),
+    "groups": (Groups(name="groups", until=5, repeat=20), 500, 20 * 100),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_record_of_a_large_stage_costs_no_more_than_one_of_a_small_stage(name: str) -> None:
+    stage, size, fewest = LARGE[name]
+    bots, records, chance = [f"b{n:03}" for n in range(size)], Counted(), random.Random(5)
+    field = Field(bots, SEED, stop_early="early" in name)
+    agenda = Agenda(kind_of(stage).schedule(stage, BLANK, field, records), records)
+    waiting, count = list[Fixture](), 0
+    assert records.asked <= 2 * size  # nothing but the first fixtures has been made
+    while True:
+        while len(waiting) < 8 and (due := agenda.next()):
+            waiting.append(due.fixture)
+        if not waiting:
+            break
+        ended = waiting.pop(chance.randrange(len(waiting)))
+        records[ended.path] = by_strength(ended)
+        agenda.played(ended.path)
+        count += 1
+    assert count >= fewest and agenda.known == count == len(records)
+    assert records.asked <= 8 * count + 2 * size
+
+
+def test_a_schedule_that_yields_a_path_twice_is_refused() -> None:
+    def twice() -> Schedule:
+        yield [BLANK, BLANK]
+
+    with pytest.raises(ValueError, match="twice"):
+        Agenda(twice(), {})
+
+
+def test_a_league_of_500_bots_is_recorded_from_its_first_fixture(tmp_path: Path) -> None:
+    async def play(job: bytes) -> bytes:
+        await trio.lowlevel.checkpoint()
+        return encode(by_strength(decode_job(job, lambda _game: type(BLANK.rules)).fixture))
+
+    async def run(journal: Journal) -> None:
+        queue = FixtureQueue(print, "two workers", 2)
+        async with trio.open_nursery() as nursery:
+
+            def watch(progress: Progress) -> None:
+                assert progress.known == 124_750
+                if progress.done == 20:
+                    nursery.cancel_scope.cancel()
+
+            for worker in ("one", "two"):
+                nursery.start_soon(queue.feed, worker, play)
+            bots = [f"b{n:03}" for n in range(500)]
+            await run_stage(league(BLOCK), BLANK, Field(bots, SEED), journal, queue, watch)
+
+    with writing(tmp_path / "run.sqlite") as journal:
+        trio.run(run, journal)
+        assert 20 <= len(journal.paths("league")) <= 22
 
 
 def tourney_tables(bots: list[str], rounds: int) -> tuple[Counter[str], dict[str, int]]:

@@ -16,14 +16,22 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from stage_configs import stage_of
 
+from host.base.errors import UserError
 from host.bots.values import Usage
+from host.cli.progress import Tally
 from host.games import GAMES
 from host.play import table_plans
 from host.play.records import Fixture, Record, Result
 from host.report import terminal
+from host.report.brackets import bracket_lines, group_lines
+from host.report.timelines import early_merits, ranks
+from host.tournament.stage_runner import AllMeet, Progress
 from host.tournament.stages import stages_of
+from host.tournament.stages.groups import GROUPS as GROUPS_KIND
 from host.tournament.stages.groups import Groups
-from host.tournament.standings import Row, by_pair, reordered, standings
+from host.tournament.stages.kind import BLANK, Field
+from host.tournament.stages.knockout import KNOCKOUT
+from host.tournament.standings import Row, RunResults, by_pair, outcome, reordered, standings
 from host.tournament.standings import stage_standings as standings_told
 
 IDLE = Usage(0, 0.0, 0.0, 0.0, 0, 0, (0,) * 26)
@@ -154,15 +162,18 @@ def test_nothing_played_is_no_reason_to_fail() -> None:
 def test_an_unknown_measure_is_refused() -> None:
     (stage,) = stages_of({"stages": '[{"kind": "round-robin", "name": "s", "rank_by": ["elo"]}]'})
     assert stage.rank_by == ("elo",)
-    with pytest.raises(ValueError, match="way to rank here"):
-        stages_of({"stages": '[{"kind": "round-robin", "name": "s", "rank_by": ["luck"]}]'})
+    for word, kind, why in (("luck", UserError, "C018"), ("+", ValueError, "way to rank here")):
+        with pytest.raises(kind, match=why):
+            stages_of({"stages": f'[{{"kind": "round-robin", "name": "s", "rank_by": ["{word}"]}}]'})
 
 
 def test_places_won_elsewhere_rank_and_who_has_none_comes_after() -> None:
     rows = standings(
         stage_of("knockout", rank_by=["games", "hands"]), [block("AB", (9, 1)), block("CX", (8, 2))], field("ABC")
     )
-    assert ranking(reordered(rows, ["B", "C"])) == [(1, "B"), (2, "C"), (3, "A")]
+    assert ranking(reordered(rows, ["B", "C"], {})) == [(1, "B"), (2, "C"), (3, "A")]
+    equal = dict.fromkeys("BC", (1.0,))
+    assert ranking(reordered(rows, ["B", "C"], equal)) == [(1, "B"), (1, "C"), (3, "A")]
 
 
 # Friendly games.
@@ -334,7 +345,7 @@ def test_tourneys_are_counted_in_tourneys() -> None:
 
 def test_advice_is_one_line_for_people() -> None:
     records = [block("AB", (520, 480)), block("BC", (510, 490)), block("AC", (515, 485)), block("CD", (500, 500))]
-    found = standings_told(stage_of("round-robin"), {}, records, field("ABCD"))
+    found = standings_told(stage_of("round-robin"), {"stage round-robin": "finished"}, records, field("ABCD"))
     lines = terminal.advised(found.advice)
     assert lines[0].startswith("certain at about ") and " tables a pair, now 1\u202f000" in lines[0]
 
@@ -342,7 +353,7 @@ def test_advice_is_one_line_for_people() -> None:
 def test_verbose_standings_tell_faults_by_kind_and_every_close_order() -> None:
     records = [block("AB", (520, 480)), block("CD", (500, 500))]
     records[0] = records[0]._replace(faults={"B": {"timeout": 2, "illegal": 1}})
-    found = standings_told(stage_of("round-robin"), {}, records, field("ABCD"))
+    found = standings_told(stage_of("round-robin"), {"stage round-robin": "finished"}, records, field("ABCD"))
     lines = list(terminal.details(found.rows, found.advice))
     assert lines[0] == "B: 2 timeout, 1 illegal"
     assert len(lines) == 1 + len(found.advice) and all("certain at " in line for line in lines[1:])
@@ -392,7 +403,182 @@ def test_bots_of_different_groups_are_not_compared() -> None:
 def test_who_does_not_take_part_in_a_stage_is_out_and_not_waiting() -> None:
     facts = {"field groups": json.dumps(["A", "B", "C", "E"])}
     rows = standings_told(GROUPS, facts, [game("ABC", 1, (300, 200, 100))], field("ABCDE")).rows
-    assert [(row.bot, row.note) for row in rows[3:]] == [("D", "is out"), ("E", "has not played yet")]
+    assert [(row.bot, row.note) for row in rows[3:]] == [("E", "has not played yet"), ("D", "is out")]
+
+
+def test_while_pairs_are_missing_the_opponents_count() -> None:
+    records = [block("AB", (70, 30)), block("AC", (40, 60)), block("DE", (90, 10))]  # D has met only the weak E
+    found = standings_told(stage_of("round-robin"), {}, records, field("ABCDE"))
+    assert found.so_far.startswith("so far 3 of 10 pairs have met") and not found.advice
+    assert next(iter(found.rows[0].estimates)) == "elo"
+    over = standings_told(stage_of("round-robin"), {"stage round-robin": "finished"}, records, field("ABCDE"))
+    assert over.so_far == "" and (over.rows[0].bot, next(iter(over.rows[0].estimates))) == ("D", "games")
+
+
+EARLY = [
+    block("AB", (60, 40)),
+    block("CD", (90, 10)),
+    block("AC", (55, 45)),
+    block("BD", (80, 20)),
+    block("AD", (95, 5)),
+    block("BC", (50, 50)),
+]
+
+
+@pytest.mark.parametrize("count", range(1, 6))
+def test_the_ranks_over_time_and_the_live_order_are_those_of_the_standings(count: int) -> None:
+    some, stage = EARLY[:count], stage_of("round-robin")
+    rows = [row for row in standings_told(stage, {}, some, field("ABCD")).rows if row.tables]
+    line = ranks(EARLY, "fixtures", True, early_merits(stage, EARLY, complete=True))
+    assert line is not None
+    assert {bot: places[count - 1] for bot, places in line.of.items() if places[count - 1]} == {
+        row.bot: row.rank for row in rows
+    }
+    tally = Tally()
+    for done, record in enumerate([None, *some]):
+        tally.add(Progress("league", done, 6, record, all_meet=AllMeet(stage, "ABCD")))
+    assert tally.early is not None and tally.early.missing
+    strengths = tally.early.strengths()
+    assert [strengths[row.bot] for row in rows] == sorted(strengths.values(), reverse=True)
+
+
+def test_when_all_pairs_have_met_the_results_alone_rank() -> None:
+    line = ranks(EARLY, "fixtures", True, early_merits(stage_of("round-robin"), EARLY, complete=True))
+    rows = standings_told(stage_of("round-robin"), {}, EARLY, field("ABCD")).rows
+    assert line is not None and {bot: places[-1] for bot, places in line.of.items()} == {
+        row.bot: row.rank for row in rows
+    }
+
+
+def test_a_bot_with_weak_opponents_is_not_ahead_early_by_its_rate() -> None:
+    records = [block("AB", (70, 30)), block("AC", (60, 40)), block("DE", (65, 35)), block("BE", (99, 1))]
+    line = ranks(records, "fixtures", True, early_merits(stage_of("round-robin"), records, complete=False))
+    assert line is not None and (line.of["A"][-1], line.of["D"][-1]) == (1, 4)
+
+
+def test_the_ranks_of_very_many_bots_begin_when_all_have_met() -> None:
+    bots = [f"b{number}" for number in range(61)]
+    records = [block((one, other), (60, 40)) for one, other in combinations(bots, 2)]
+    line = ranks(records, "fixtures", True, early_merits(stage_of("round-robin"), records, complete=True))
+    assert line is not None and {places[:-1] for places in line.of.values()} == {(None,) * 39}
+    assert (
+        ranks(records[:-1], "fixtures", True, early_merits(stage_of("round-robin"), records[:-1], complete=False))
+        is None
+    )
+
+
+def test_bots_that_have_not_met_are_not_surely_ordered_early() -> None:
+    names = "ABCDEFGHIJ"
+    records = [block("AB", (600, 400)), block("CD", (900, 100))]  # 2 of 45 pairs
+    found = standings_told(stage_of("round-robin"), {}, records, field(names))
+    assert not any("C ahead of A" in sentence or "A ahead of D" in sentence for sentence in found.sure)
+    assert found.sure[0].startswith("C and A cannot be distinguished") and "A ahead of B, >99.9 % sure" in found.sure
+
+
+def test_one_game_has_no_interval() -> None:
+    (won, lost) = standings(stage_of("round-robin"), [block("AB", (1, 0))], field("AB"))
+    assert (won.rate, won.first.low, won.first.high, lost.first.low) == (1.0, None, None, None)
+    assert "±39" not in shown([won, lost], []).replace(" ", "")
+
+
+def test_bots_out_in_the_same_place_of_their_groups_are_equal_until_chips_tell_them_apart() -> None:
+    games = [game("ABCDE", 1, (900, 600, 0, -1, -2)), game("FGHIJ", 1, (800, 700, 5, -1, -2))]
+    order = [*"AFGBHCDIEJ"]
+    facts = {"order groups": json.dumps(order), "stage groups": "finished"}
+    rows = standings_told(GROUPS, facts, games, field("ABCDEFGHIJ")).rows
+    assert ranking(rows) == [*zip((1, 2, 3, 4, 5, 6, 7, 7, 9, 9), order, strict=True)]
+
+
+def cup_set(pair: str, wins: tuple[int, int]) -> Record:
+    """Return the record of the first set of a tie."""
+    return block(pair, wins)._replace(path=f"cup/{'+'.join(pair)}/set 1/1")
+
+
+FINAL = Groups(name="final", advance=1, until=1)
+TWO_STAGES = {
+    "groups": [game("ABCD", 1, (900, 600, 0, -1)), game("EFGH", 1, (800, 700, 0, -1))],
+    "final": [game("ABEF", 1, (0, 2400, -1, -2))],
+}
+TWO_FACTS = {
+    "field groups": json.dumps([*"ABCDEFGH"]),
+    "field final": json.dumps([*"AEFB"]),
+    "order groups": json.dumps([*"AEFBCGDH"]),
+    "order final": json.dumps([*"BAEF"]),
+}
+TWO = RunResults([GROUPS, FINAL], TWO_FACTS, field("ABCDEFGH"), TWO_STAGES.__getitem__)
+
+
+def test_bots_out_before_the_final_are_ranked_by_how_far_they_came() -> None:
+    assert ranking(TWO.standings("final").rows) == [
+        *((1, "B"), (2, "A"), (3, "E"), (4, "F")),
+        *((5, "C"), (5, "G"), (7, "D"), (7, "H")),
+    ]
+
+
+def test_overall_the_last_stage_counts_then_the_place_in_it() -> None:
+    rows = TWO.overall()
+    assert [(row.rank, row.bot, row.stage, row.place, row.tables) for row in rows[:5]] == [
+        *((1, "B", "final", 1, 2), (2, "A", "final", 2, 2), (3, "E", "final", 3, 2), (4, "F", "final", 4, 2)),
+        (5, "C", "groups", 5, 1),
+    ]
+
+
+AT_MOST_3 = {"config": json.dumps({"limits": {"max_faults": 3}})}
+FAULTY = {"A": {"timeout": 2, "crash": 2}, "B": {"illegal": 3}}
+
+
+def test_a_bot_with_too_many_faults_is_last_when_the_stage_is_over() -> None:
+    records = [block("AB", (70, 30))._replace(faults=FAULTY), block("AC", (60, 40)), block("BC", (50, 50))]
+    stage, facts = stage_of("round-robin"), AT_MOST_3 | {"field round-robin": json.dumps([*"ABC"])}
+    running = standings_told(stage, facts, records, field("ABCD")).rows
+    assert ranking(running) == [(1, "A"), (2, "C"), (3, "B"), (4, "D")] and not running[0].disqualified
+    assert running[0].note == "4 faults, more than max_faults = 3: it will be disqualified when the stage is over"
+    over = standings_told(stage, facts | {"stage round-robin": "finished"}, records, field("ABCD"))
+    assert ranking(over.rows) == [(1, "C"), (2, "B"), (3, "A"), (4, "D")]  # B has 3 faults; D is not in the stage
+    assert [row.note for row in over.rows if row.disqualified] == ["disqualified: 4 faults, more than max_faults = 3"]
+    assert over.rows[0].tables == 200 and not any("A" in sentence.split() for sentence in over.sure)
+
+
+def test_a_disqualified_bot_does_not_play_the_next_stage_and_the_next_best_takes_its_place() -> None:
+    names = [*"ABCDEFGH"]
+    records = {
+        fixture.path: game("".join(fixture.bots), 1, [1000 - 100 * ord(bot) for bot in fixture.bots])
+        for fixture in GROUPS_KIND.due(GROUPS, BLANK, Field(names, b""), {})
+    }
+    records = {path: record._replace(faults={"A": {"crash": 4}}) for path, record in records.items()}
+    all_in, without_a = (outcome(GROUPS, Field(names, b"", max_faults=most), records, field(names)) for most in (0, 3))
+    assert len(all_in.left) == len(without_a.left) == 5 and all_in.left == all_in.places[:5] and "A" in all_in.left
+    assert without_a.places == [*(bot for bot in all_in.places if bot != "A"), "A"]
+    assert without_a.left == without_a.places[:5]
+    league = outcome(stage_of("round-robin"), Field([*"AB"], b"", max_faults=3), {"": records_of_two()}, field("AB"))
+    assert (league.places, league.left) == (["B", "A"], ["B"])
+
+
+def records_of_two() -> Record:
+    """Return the record of a pair whose winner has too many faults."""
+    return block("AB", (70, 30))._replace(faults=FAULTY)
+
+
+def test_a_disqualified_bot_is_out_of_later_stages_and_says_why() -> None:
+    stages = [stage_of("round-robin"), stage_of("round-robin", name="final")]
+    facts = AT_MOST_3 | {"stage round-robin": "finished", "field final": json.dumps([*"BC"])}
+    records = [records_of_two(), block("AC", (60, 40)), block("BC", (50, 50))]
+    run = RunResults(stages, facts, field("ABC"), {"round-robin": records, "final": [block("BC", (9, 1))]}.__getitem__)
+    assert [(row.rank, row.bot, row.note) for row in run.standings("final").rows][2] == (3, "A", "is out, disqualified")
+    assert [(row.bot, row.stage, row.place) for row in run.overall()][2] == ("A", "round-robin", 3)
+
+
+def test_a_bracket_and_groups_are_lines_on_the_screen() -> None:
+    cup = stage_of("knockout", name="cup", set=10, first_to=1)
+    records = [cup_set("AC", (6, 4)), cup_set("BD", (3, 7))]
+    rows = standings_told(cup, {"field cup": json.dumps([*"ABCD"])}, records, field("ABCD")).rows
+    assert ranking(rows) == [(1, "A"), (1, "D"), (3, "B"), (3, "C")]  # the final and the tie for place 3 are open
+    bracket = list(bracket_lines(KNOCKOUT.bracket(cup, "ABCD", {record.path: record for record in records})))  # type: ignore[misc]
+    assert bracket[:3] == ["round 1 for places 1 to 4:", "  A  1 : 0  C", "  D  1 : 0  B"]
+    assert bracket[3:] == ["final:", "  A  0 : 0  D  open", "for places 3 and 4:", "  C  0 : 0  B  open"]
+    lines = list(group_lines(GROUPS_KIND.groups(TWO_STAGES["groups"], ())))  # type: ignore[misc]
+    assert lines[0] == "round 1; each group is ordered by games in which a bot advanced, then by chips:"
+    assert [line.split()[-1] for line in lines[1:5]] == ["900", "600", "0", "-1"]
 
 
 # Output on the screen.
@@ -419,7 +605,7 @@ def test_thousands_are_set_apart_and_times_have_units() -> None:
     records = [block("AB", (424_112, 275_888), (1_290_331, 900_000))]
     records[0] = records[0]._replace(usage={"A": usage({8: 1000}, 0.1, cpu=0.011), "B": IDLE})
     lines = shown(standings(stage_of("round-robin"), records, field("AB")), []).splitlines()
-    first = "1  A    c           424_112  60.59 %  0.11  1_290_331       0  256 µs         11 µs"
+    first = "1  A    c           424_112  60.59 %  0.11  1_290_331       0  ≤ 256 µs         11 µs"
     assert lines[2].rstrip() == first.replace("_", terminal.THIN_SPACE)
 
 

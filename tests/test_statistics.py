@@ -1,7 +1,12 @@
 """Intervals contain the true value as often as promised, and statements of certainty are right."""
 
 import math
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping
 from itertools import combinations
+from pathlib import Path
 from random import Random
 from statistics import fmean, stdev
 
@@ -15,7 +20,6 @@ from host.tournament.statistics import (
     Interval,
     Won,
     _student_quantile,
-    bradley_terry,
     elo_between,
     mean_interval,
     needed,
@@ -28,6 +32,7 @@ from host.tournament.statistics import (
     wilson,
     words,
 )
+from host.tournament.strength import Ratings, ratings
 
 chips = st.integers(0, 2000)
 
@@ -211,6 +216,11 @@ fields = st.integers(2, 6).flatmap(
 )
 
 
+def rated(won: Mapping[tuple[str, str], float]) -> Ratings:
+    """Return the strengths of bots from their wins against each other."""
+    return ratings({((winner,), (loser,)): times for (winner, loser), times in won.items()})
+
+
 def expected(points: dict[str, float], one: str, other: str) -> float:
     return 1 / (1 + 10 ** ((points[other] - points[one]) / 400))
 
@@ -218,7 +228,7 @@ def expected(points: dict[str, float], one: str, other: str) -> float:
 @given(fields)
 def test_elo_expects_everybody_to_win_as_often_as_it_has(won: dict[tuple[str, str], float]) -> None:
     """Check the condition for the most likely strengths: the gradient of the likelihood is zero."""
-    points = {bot: rating.points for bot, rating in bradley_terry(won).elo.items()}
+    points = {bot: rating.points for bot, rating in rated(won).elo.items()}
     for bot in points:
         wins = sum(times for (winner, _), times in won.items() if winner == bot)
         foreseen = sum(
@@ -229,7 +239,7 @@ def test_elo_expects_everybody_to_win_as_often_as_it_has(won: dict[tuple[str, st
 
 @given(fields)
 def test_elo_is_measured_from_the_mean_of_the_field(won: dict[tuple[str, str], float]) -> None:
-    assert math.fsum(rating.points for rating in bradley_terry(won).elo.values()) == pytest.approx(0, abs=1e-6)
+    assert math.fsum(rating.points for rating in rated(won).elo.values()) == pytest.approx(0, abs=1e-6)
 
 
 def test_elo_is_that_of_choix() -> None:
@@ -237,7 +247,7 @@ def test_elo_is_that_of_choix() -> None:
     luck = Random(7)
     won = {(one, other): luck.randrange(1, 30) for one in range(6) for other in range(6) if one != other}
     theirs = choix.opt_pairwise(6, [pair for pair, times in won.items() for _ in range(times)], tol=1e-10)
-    ours = bradley_terry({(str(one), str(other)): times for (one, other), times in won.items()})
+    ours = rated({(str(one), str(other)): times for (one, other), times in won.items()})
     assert [ours.elo[str(bot)].points for bot in range(6)] == pytest.approx(
         [ELO * (theirs[bot] - fmean(theirs)) for bot in range(6)], abs=0.01
     )
@@ -251,7 +261,7 @@ def test_the_error_of_elo_holds_the_truth_19_times_in_20() -> None:
         for one, other in combinations(truth, 2):
             wins = flipped(luck, 60, expected(truth, one, other))
             won |= {(one, other): wins, (other, one): 60 - wins}
-        held += [abs(rating.points - truth[bot]) <= rating.error for bot, rating in bradley_terry(won).elo.items()]
+        held += [abs(rating.points - truth[bot]) <= rating.error for bot, rating in rated(won).elo.items()]
     assert fmean(held) == pytest.approx(0.95, abs=0.02)
 
 
@@ -266,15 +276,50 @@ def test_the_error_of_elo_holds_the_truth_19_times_in_20() -> None:
     ids=["never lost", "two fields", "never met", "one unbeaten"],
 )
 def test_elo_stays_finite_where_nothing_bounds_it(won: dict[tuple[str, str], float]) -> None:
-    assert all(math.isfinite(rating.points) and 0 < rating.error < 2000 for rating in bradley_terry(won).elo.values())
+    assert all(math.isfinite(rating.points) and 0 < rating.error < 2000 for rating in rated(won).elo.values())
+
+
+def test_with_more_seats_strengths_are_those_of_choix() -> None:
+    choix = pytest.importorskip("choix")
+    luck, bots = Random(9), [str(bot) for bot in range(6)]
+    tables = [luck.sample(bots, luck.randint(2, 5)) for _ in range(300)]
+    theirs = choix.opt_rankings(6, [[int(bot) for bot in table] for table in tables], tol=1e-12)
+    ours = ratings(Counter(tuple((bot,) for bot in table) for table in tables))
+    assert [ours.elo[bot].points / ELO for bot in bots] == pytest.approx([t - fmean(theirs) for t in theirs], abs=1e-6)
+
+
+def test_equal_bots_count_half_of_each_order() -> None:
+    tied = ratings({(("A",), ("B", "C")): 2.0, (("C",), ("B",), ("A",)): 1.0, (("B",), ("C",), ("A",)): 1.0})
+    apart = {(("A",), ("B",), ("C",)): 1.0, (("A",), ("C",), ("B",)): 1.0}
+    both = ratings({**apart, (("C",), ("B",), ("A",)): 1.0, (("B",), ("C",), ("A",)): 1.0})
+    assert {bot: elo.points for bot, elo in tied.elo.items()} == pytest.approx(
+        {bot: elo.points for bot, elo in both.elo.items()}, abs=1e-6
+    )
+
+
+def drawn_order(luck: Random, points: Mapping[str, float]) -> tuple[tuple[str, ...], ...]:
+    """Return an order of bots by the model of Plackett and Luce: exponential times, the stronger is earlier."""
+    times = {bot: luck.expovariate(10 ** (point / 400)) for bot, point in points.items()}
+    return tuple((bot,) for bot in sorted(times, key=times.__getitem__))
+
+
+def test_with_four_seats_the_error_of_elo_holds_the_truth_19_times_in_20() -> None:
+    luck, held = Random(10), []
+    truth = {"A": 150.0, "B": 60.0, "C": 0.0, "D": -60.0, "E": -150.0}
+    for _ in range(150):
+        orders = Counter(
+            drawn_order(luck, {bot: truth[bot] for bot in four}) for four in combinations(truth, 4) for _ in range(15)
+        )
+        held += [abs(rating.points - truth[bot]) <= rating.error for bot, rating in ratings(orders).elo.items()]
+    assert fmean(held) == pytest.approx(0.95, abs=0.025)
 
 
 def test_nobody_has_no_elo() -> None:
-    assert bradley_terry({}).elo == {}
+    assert rated({}).elo == {}
 
 
 def test_between_two_elo_is_twice_what_it_is_from_their_mean() -> None:
-    pair, field = elo_between(1063, 0, 937), bradley_terry({("A", "B"): 1063, ("B", "A"): 937}).elo["A"]
+    pair, field = elo_between(1063, 0, 937), rated({("A", "B"): 1063, ("B", "A"): 937}).elo["A"]
     assert pair == pytest.approx((2 * field.points, 2 * field.error))
 
 
@@ -377,3 +422,20 @@ def test_independent_deals_have_no_other_spread_than_tables() -> None:
     assert spread(10_000, sum(deals), sum(deal * deal for deal in deals), 2) == pytest.approx(1, abs=0.06)
     assert spread(10_000, 5_000, 5_000, 2) == pytest.approx(0, abs=0.01)
     assert spread(10_000, 10_000, 20_000, 2) == 1.0
+
+
+def test_a_probability_does_not_depend_on_the_order_of_hashes() -> None:
+    script = """
+from host.tournament.statistics import Won, sure_by_wins
+ours = {f"us {n}": Won(100 + n, 47.3 + n / 7, 1 + n / 3) for n in range(50)}
+theirs = {f"them {n}": Won(90 + n, 43.1 + n / 3.3, 1 + n / 7) for n in range(50)}
+print(repr(sure_by_wins(ours, theirs)))
+"""
+
+    def told(seed: int) -> str:
+        env = {"PYTHONHASHSEED": str(seed), "PYTHONPATH": str(Path(__file__).parents[1])}
+        return subprocess.run(
+            [sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True
+        ).stdout
+
+    assert len({told(seed) for seed in range(1, 7)}) == 1

@@ -1,16 +1,19 @@
 """A bot computes while it has a question, not while others think."""
 
+import socket
 from pathlib import Path
 
 import pytest
 import trio
 from house import AMPLE, CACHE, built, level, nothing_left_behind, written
 
+from host.bots.freezer import LONG_OFF_TURN, OFF_TURN, Freezer, FreezeState
 from host.bots.monitor import Monitor
 from host.bots.seat import Seat, open_seat
 from host.bots.values import Batch, Question
 from host.games import GAMES
 from host.sandbox.bubblewrap import Home
+from host.sandbox.keeper import Keeper
 from host.sandbox.launch import Sandbox, sandboxed
 from host.sandbox.process_tree import descendants
 from host.submissions.bot_spec import BuiltBot
@@ -112,6 +115,29 @@ def test_a_bot_that_has_no_question_does_not_compute() -> None:
     assert seat.usage().pauses >= 10
     if level().traits.exact_cpu:
         assert 0 < seat.usage().pondered < ENOUGH
+
+
+def test_a_bot_that_does_not_compute_is_stopped_only_if_another_thinks_for_long() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        used = [1.0]
+        measured = FreezeState(Freezer(), Keeper(ours, {}), lambda: used[0])
+        unmeasured = FreezeState(Freezer(), Keeper(ours, {}))
+
+        assert unmeasured.must_stop(OFF_TURN)
+        assert not measured.must_stop(OFF_TURN)
+        assert measured.must_stop(LONG_OFF_TURN)
+        assert not measured.must_stop(OFF_TURN)
+
+        measured.thaw()
+        used[0] += 2.0  # in its own turn
+        assert not measured.must_stop(OFF_TURN)
+
+        used[0] += 0.001
+        assert measured.must_stop(OFF_TURN)
+
+        measured.thaw()
+        assert measured.must_stop(OFF_TURN)  # it has done so before
 
 
 def test_where_pondering_is_allowed_it_may() -> None:

@@ -1,6 +1,7 @@
 """A warm start is equivalent to a cold one: nothing survives a question, and no bot reaches the interpreter."""
 
 import re
+import subprocess
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
@@ -13,12 +14,14 @@ from host.base.errors import UserError
 from host.bots.deadline import DeadlinePolicy, answering
 from host.bots.monitor import running_monitor
 from host.bots.seat import open_seat
+from host.bots.stall_sampler import StallSampler
 from host.bots.values import Batch, Evidence, Question
 from host.games import GAMES
 from host.play.records import Job
 from host.sandbox import landlock
-from host.sandbox.bubblewrap import Home
+from host.sandbox.bubblewrap import EMPTY, Home
 from host.sandbox.detect import detect
+from host.sandbox.fork_server import INERT
 from host.sandbox.keeper import Keeper
 from host.sandbox.launch import Sandbox, sandboxed
 from host.sandbox.levels import Level
@@ -28,6 +31,7 @@ from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from host.submissions.check import check_bot
 from host.submissions.discovery import load_submission
+from host.submissions.languages import need
 from host.submissions.preflight import prepare_bots
 from host.tournament.config import load
 from protocols.wire import Answer, Fault, FaultKind, Move
@@ -62,7 +66,7 @@ def asked(
         answers: list[Answer] = []
         async with (
             running_monitor() as watcher,
-            sandboxed(level, Home(Path(bot.folder)), limits) as sandbox,
+            sandboxed(level, Home(Path(bot.folder), warm=True), limits) as sandbox,
             open_seat(bot._replace(limits=limits), GAME, sandbox, 7, watcher) as seat,
         ):
             for number in range(1, questions + 1):
@@ -149,7 +153,7 @@ def test_no_question_is_left_in_the_memory_of_a_later_fork(level: Level) -> None
         answers: list[Answer] = []
         async with (
             running_monitor() as watcher,
-            sandboxed(level, Home(Path(bot.folder)), AMPLE) as sandbox,
+            sandboxed(level, Home(Path(bot.folder), warm=True), AMPLE) as sandbox,
             open_seat(bot, GAME, sandbox, 7, watcher) as seat,
         ):
             for number, view in enumerate(views, 1):
@@ -248,6 +252,83 @@ def test_what_a_fork_leaves_running_is_dead_at_the_next(level: Level) -> None:
     with_a_bot(level, source, test)
 
 
+@at_every_warm_level
+def test_a_process_that_the_interpreter_itself_started_ends_with_the_question(level: Level) -> None:
+    bot = built(folder_of("print('S')\n"))
+    hostile = "import os, time; os.fork() or (os.setsid(), time.sleep(1000)); "
+    bot = bot._replace(warm=(*bot.warm[:-2], hostile + bot.warm[-2], bot.warm[-1]))
+
+    async def test(sandbox: Sandbox, ask: Ask) -> None:
+        for _ in range(2):
+            assert await ask() == STANDS
+            await sandbox.keeper.kill_all()
+            assert not list(descendants(sandbox.pid))
+
+    with_this_bot(level, bot, test)
+
+
+@at_every_warm_level
+def test_the_interpreter_works_in_an_empty_folder(level: Level) -> None:
+    async def test(sandbox: Sandbox, ask: Ask) -> None:
+        assert await ask() == STANDS
+        interpreter = next(descendants(sandbox.pid))
+        folder = Path(f"/proc/{interpreter.pid}/cwd")
+        assert str(folder.readlink()).endswith(EMPTY)
+        assert not list(folder.iterdir())
+
+    with_a_bot(level, "import unittest\nprint('S')\n", test)
+
+
+OBSERVER = """
+import os, sys
+
+HARMLESS = {"import", "exec", "compile", "marshal.loads", "ctypes.dlopen"}
+seen = []
+
+class Environment(type(os.environ)):
+    def __getitem__(self, name):
+        seen.append(f"variable {name}")
+        return super().__getitem__(name)
+
+class Arguments(list):
+    def __getitem__(self, place):
+        seen.append("an argument")
+        return super().__getitem__(place)
+    def __iter__(self):
+        seen.append("the arguments")
+        return super().__iter__()
+
+def observe(event, words):
+    if event.startswith(("object.", "sys._getframe", "code.__new__")) or event in HARMLESS:
+        return
+    if event in ("open", "os.listdir") and str(words[0]).startswith(library):
+        return
+    seen.append(f"{event} {words}")
+
+import _thread
+sys.path.remove("")
+library = os.path.dirname(os.__file__)
+names = sys.argv[1].split()
+sys.argv = Arguments(["bot.py"])
+os.environ.__class__ = Environment
+sys.addaudithook(observe)
+for name in names:
+    __import__(name)
+    if seen:
+        print(name, *seen)
+    seen.clear()
+print(_thread._count())
+"""
+
+
+def test_modules_that_are_imported_before_the_bot_only_define_things(tmp_path: Path) -> None:
+    words = [need("python3"), "-B", "-ES", "-c", OBSERVER, " ".join(sorted(INERT))]
+
+    observed = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    assert observed.stdout == "0\n"
+
+
 async def forked_ahead(sandbox: Sandbox) -> int:
     """Return the only process besides the interpreter, once it waits for its question."""
     before: list[tuple[int, str]] = []
@@ -266,12 +347,16 @@ def with_a_bot(
     level: Level, source: str, test: Callable[[Sandbox, Ask], Awaitable[None]], limits: Limits = AMPLE
 ) -> None:
     """Run a test with a bot in its sandbox."""
-    bot = built(folder_of(source))._replace(limits=limits)
+    with_this_bot(level, built(folder_of(source))._replace(limits=limits), test)
+
+
+def with_this_bot(level: Level, bot: BuiltBot, test: Callable[[Sandbox, Ask], Awaitable[None]]) -> None:
+    """Run a test with a built bot in its sandbox."""
 
     async def run() -> None:
         async with (
             running_monitor() as watcher,
-            sandboxed(level, Home(Path(bot.folder)), limits) as sandbox,
+            sandboxed(level, Home(Path(bot.folder), warm=True), bot.limits) as sandbox,
             open_seat(bot, GAME, sandbox, 7, watcher) as seat,
         ):
 
@@ -358,7 +443,7 @@ def test_what_a_fork_has_waited_before_its_question_is_not_its_waiting() -> None
         await ask()
         waiting = await forked_ahead(sandbox)
         assert int(Path(f"/proc/{waiting}/schedstat").read_text().split()[1]) > 0
-        clock = DeadlinePolicy(limits, sandbox, charged=False)
+        clock = DeadlinePolicy(limits, StallSampler(sandbox), charged=False)
         clock.start_counting()
         assert clock.extension(1, 2, 0, 0) == 0
         assert clock.waited == 0
@@ -502,7 +587,7 @@ def test_a_clock_looks_at_the_bot_and_not_at_its_interpreter(level: Level) -> No
     async def ask() -> list[Answer]:
         async with (
             running_monitor() as watcher,
-            sandboxed(level, Home(Path(bot.folder)), AMPLE) as sandbox,
+            sandboxed(level, Home(Path(bot.folder), warm=True), AMPLE) as sandbox,
             open_seat(bot, GAME, sandbox, 7, watcher) as seat,
             trio.open_nursery() as nursery,
         ):

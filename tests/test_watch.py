@@ -13,6 +13,7 @@ from command import CROUPIER, croupier, cup_in, environment
 
 from host.play.records import Record
 from host.tournament.journal import Journal, reading, writing
+from tests.browser import games
 
 Kept = list[tuple[Record, dict[str, Any]]]
 
@@ -133,3 +134,16 @@ def test_status_prints_one_frame_of_watch(finished: Path, tmp_path: Path) -> Non
     assert again["rows"] == [
         {"stage": "tables", "kind": "tables", "fixtures": 1, "known": 3, "state": "running", "seal": None}
     ]
+
+
+def test_a_frame_says_which_pairs_have_met_and_ranks_by_opponents_until_all_have(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "run.sqlite"
+    games.begin(path, "pazaak", games.BOTS["pazaak"], "running")
+    some = games.fixtures("pazaak", "league", games.BOTS["pazaak"], 8)
+    games.add(path, some[:4])
+    early = " ".join(croupier("-C", tmp_path, "status").out.split())
+    games.add(path, some[4:])
+    late = croupier("-C", tmp_path, "status").out
+    assert "so far 4 of 6 pairs have met; until all have, bots are ranked by Elo" in early
+    assert "# bot Elo faults" in early and "mean" not in early
+    assert "so far" not in late and "mean" in late

@@ -180,6 +180,7 @@ def test_a_finished_table_is_shown(finished: Server) -> None:
     rows = finished.json("/api/replays.json")["rows"]
     assert isinstance(rows, list)
     assert finished.json(f"/api/replay?table={quote(rows[0]['table'])}")["v"] == 1
+    assert set(rows[0]) == {"table", "title", "result", "why"} and re.search(r" – .* \d : \d$", rows[0]["result"])
 
 
 @pytest.mark.parametrize("name", ["", "..%2F..%2Fetc%2Fpasswd", "league%2F1", "%00"])
@@ -188,15 +189,42 @@ def test_a_table_that_does_not_exist_is_said_to_be_missing(finished: Server, nam
     assert status == 404 and "no such table" in json.loads(body)["message"]
 
 
-def test_a_running_stage_keeps_its_tables_to_itself(running: Server) -> None:
-    status, _, body = running.get("/api/replay?table=league%2Fglaucus%2Bnestor%2F1")
-    assert status == 403 and "withheld" in json.loads(body)["message"]
+@pytest.fixture(scope="module")
+def sharing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Serve a running stage whose tables share deals."""
+    with serving(games.mirrored(tmp_path_factory.mktemp("sharing"))) as server:
+        yield server
+
+
+NAMES = ("league/glaucus+nestor/1", "league/glaucus+nestor/fixture 5/1")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tables_that_share_deals_are_secret_while_their_stage_runs(sharing: Server, name: str) -> None:
+    status, _, body = sharing.get(f"/api/replay?table={quote(name)}")
+    assert status == 403 and "secret" in json.loads(body)["message"]
+    assert ndjson(sharing, name)[0] == 403 and ndjson(sharing, "last")[0] == 403
 
 
 @pytest.mark.parametrize("path", ["/", *(f"/api/{name}" for name in API)])
-def test_no_seed_card_or_table_of_a_running_stage_is_told(running: Server, path: str) -> None:
-    body = running.get(path)[2].decode()
+def test_no_seed_card_or_table_of_such_a_stage_is_told(sharing: Server, path: str) -> None:
+    body = sharing.get(path)[2].decode()
     assert SEED.hex() not in body and "question 3 of" not in body and "#r=" not in body and "league/" not in body
+
+
+def test_a_running_table_is_shown_by_its_players_and_its_number_in_its_fixture(running: Server) -> None:
+    rows = running.json("/api/replays.json")["rows"]
+    assert isinstance(rows, list) and NAMES[1] in [row["table"] for row in rows]
+    table = running.json(f"/api/replay?table={quote(NAMES[1])}")
+    assert table["table"] == NAMES[1] and not table["kept"] and not table["took"]
+    assert running.get(f"/api/replay?table={quote(NAMES[0])}")[0] == 403
+
+
+@pytest.mark.parametrize("path", ["/", *(f"/api/{name}" for name in API), "/api/events.ndjson"])
+def test_no_seed_evidence_or_own_number_of_a_running_table_is_told(running: Server, path: str) -> None:
+    body = running.get(path)[2].decode()
+    assert SEED.hex() not in body and "question 3 of" not in body and "signal 11" not in body
+    assert not re.search(r"league/[^/\"<]+/[0-9]", body)
 
 
 def test_only_reading_is_allowed(finished: Server) -> None:
@@ -364,9 +392,9 @@ def test_events_are_those_of_the_export(tmp_path: Path) -> None:
         assert ndjson(server, "last") == (200, exported(path, "last"))
 
 
-def test_events_of_a_running_stage_are_withheld(running: Server) -> None:
-    status, body = ndjson(running, "league")
-    assert (status, ndjson(running)) == (403, (200, b"")) and b"still secret" in body
+def test_events_of_a_running_stage_are_withheld_if_its_tables_share_deals(sharing: Server) -> None:
+    status, body = ndjson(sharing, "league")
+    assert (status, ndjson(sharing)) == (403, (200, b"")) and b"still secret" in body
 
 
 def test_events_of_what_does_not_exist_are_missing(finished: Server) -> None:

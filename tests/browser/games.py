@@ -11,9 +11,8 @@ from typing import Any
 from host.bots.values import Evidence, Timing, Usage
 from host.games import GAMES
 from host.games.engine import Table
-from host.play.match import TableSetup
 from host.play.records import Fixture, Record, Result, pack
-from host.play.table_plans import PLANS
+from host.play.table_plans import PLANS, TableSetup
 from host.tournament.journal import wal_files, writing
 from host.tournament.stage_runner import fixture_metadata
 from host.tournament.stages import kind_of
@@ -177,6 +176,17 @@ def played(folder: Path, game: str, count: int = 3, state: str = "finished", **r
     return path
 
 
+def mirrored(folder: Path, *, said: bool = True) -> Path:
+    """Return the journal of a running league of pazaak whose tables share deals, as its stage says or not."""
+    path = folder / "run" / "run.sqlite"
+    begin(path, "pazaak", BOTS["pazaak"], "running")
+    add(path, (each._replace(plan="mirrored") for each in fixtures("pazaak", "league", BOTS["pazaak"], 4)))
+    with writing(path) as journal:
+        stage = {"name": "league", "kind": "round-robin", "rank_by": ["games", "hands"], "mirror": said}
+        journal.set_metadata({"stages": json.dumps([stage])})
+    return path
+
+
 SPOILING = {
     "newer": "PRAGMA user_version = 99",
     "foreign": "PRAGMA application_id = 7",
@@ -264,5 +274,13 @@ def grouped(folder: Path, **rules: Any) -> Path:
     cup = Cup(folder, **rules)
     for stage in GROUPS:
         cup.play(str(stage["name"]))
+    cup.finish()
+    return cup.path
+
+
+def bracketed(folder: Path) -> Path:
+    """Return the journal of a complete knockout of five bots, in a folder."""
+    cup = Cup(folder, "pazaak", BRACKET, (*BOTS["pazaak"], "optimum"))
+    cup.play("cup")
     cup.finish()
     return cup.path

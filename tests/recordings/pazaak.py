@@ -181,7 +181,7 @@ def seats(line: Line) -> None:
 
 def size(line: Line) -> None:
     """Check the number of pairings and games in a round robin."""
-    pairs = round_robin([f"bot{number}" for number in range(line["bots"])])
+    pairs = list(round_robin([f"bot{number}" for number in range(line["bots"])]))
     same("pairings", len(pairs), line["pairings"])
     same("pairings", len(pairs), comb(line["bots"], 2))
     of_one = sum("bot0" in pair for pair in pairs)
