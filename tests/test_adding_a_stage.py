@@ -76,8 +76,8 @@ def test_an_interrupted_stage_is_resumed_and_ends_the_same(tmp_path: Path) -> No
     halting, whole = (laid_out(tmp_path / name) for name in ("halting", "whole"))
     for folder in (halting, whole):
         config = folder / "croupier.toml"
-        config.write_text(config.read_text().replace("tables   = 30", "tables   = 1000"))
-    codes, seconds = list[int](), 1
+        config.write_text(config.read_text().replace("tables   = 30", "tables   = 2000"))
+    codes, seconds = list[int](), 0.4
     while not codes or codes[-1] == 5:
         stop_after = ("--stop-after", f"{seconds} s", "--workers", 2)
         codes.append(croupier_process("-C", halting, "run", "--progress", "none", *stop_after).code)
