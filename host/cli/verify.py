@@ -83,14 +83,16 @@ class VerifyResult(NamedTuple):
             "committed": committed_at(self.facts),
             "used_committed_seed": None if self.promised is None else self.promised == self.facts["seed_sha256"],
             **seals,
+            "changes": [change.json() for change in self.audit.changes],
         }
 
     def text(self) -> Iterator[str]:
         """Yield the differences as lines."""
-        from host.base.format import thousands
+        from host.base.format import day, thousands
+        from host.base.safe_text import one_line
         from host.cli.seed import committed_text
 
-        tables, differences, sealed, since = self.audit
+        tables, differences, sealed, since, changes = self.audit
         if differences:
             number = f"{len(differences)} difference{'' if len(differences) == 1 else 's'}"
             yield f"{number} in {thousands(tables)} tables of {self.journal}; the first: {differences[0]}"
@@ -101,6 +103,15 @@ class VerifyResult(NamedTuple):
         if self.published_seal:
             later = f"; {thousands(since)} were played later" if since else "; none was played later"
             yield f"seal {self.published_seal} covers {thousands(sealed)} fixtures{later}"
+        if changes:
+            number = f"{len(changes)} change{'' if len(changes) == 1 else 's'} of the run"
+            yield (
+                f"as sealed until {day(changes[0].at)}, then changed:"
+                if self.published_seal
+                else f"{number}, all sealed:"
+            )
+            for change in changes:
+                yield f"  {one_line(change.text())}"
 
 
 def promised_seed(path: Path) -> str | None:

@@ -164,10 +164,13 @@ class RecordedFixture:
         return min(pieces, key=lambda piece: piece.kind == "slowest", default=None)
 
 
-def load_fixture(journal: Journal, seed: bytes, path: str) -> RecordedFixture:
-    """Return a recorded fixture. Raise UserError if it has not been played, or if the journal does not fit the rules."""
+def load_fixture(journal: Journal, seed: bytes, path: str, number: int | None = None) -> RecordedFixture:
+    """Return a recorded fixture. Raise UserError if it has not been played, or if the journal does not fit the rules.
+
+    With its number in the journal it is found also if it no longer counts.
+    """
     try:
-        whole = journal.full_record(path)
+        whole = journal.full_record(path, number)
         if whole is None:
             raise UserError([Problem("R006", path, "has not been played", hint="croupier status")], 3)
         record, about = whole

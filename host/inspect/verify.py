@@ -13,6 +13,7 @@ from host.inspect.recorded import Decision, RecordedFixture, load_fixture, seed_
 from host.play import match
 from host.play.custom_games import game_by_name
 from host.play.results import results_of
+from host.tournament.changes import Change
 from host.tournament.disqualification import max_faults_of
 from host.tournament.journal import Journal
 from host.tournament.lineup import Lineup
@@ -32,6 +33,7 @@ class Audit(NamedTuple):
     differences: list[str]
     sealed: int = 0  # fixtures up to the one with the published seal
     since: int = 0  # fixtures after that one
+    changes: Sequence[Change] = ()  # after the published seal; without one, all changes of the run
 
 
 def verify(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
@@ -46,13 +48,19 @@ def verify(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
         protocols = {name: about["protocol"] for name, about in journal.bots().items()}
     except (ValueError, LookupError, TypeError) as damaged:
         return Audit(0, [f"the table of bots is damaged: {damaged}"])
-    seals = list(journal.seals())
+    seals, aside = list(journal.seals()), journal.set_aside()
     if published and published not in [seal.sha256 for seal in seals]:
-        none = f"none of the {len(seals)} fixtures has the seal {published}"
+        none = f"none of the {sum(not seal.change for seal in seals)} fixtures has the seal {published}"
         differences.append(f"{none}: the journal was cut off, or changed and sealed again")
-    for path, _, sound in seals:
+    for path, _, sound, number, change in seals:
+        if change is not None:
+            if not sound:
+                differences.append(f"change {change.number}: it, or what was recorded before it, was changed later")
+            continue
         try:
-            replayed, found = replay(load_fixture(journal, seed_of(journal), path), protocols, share)
+            if aside:  # the bots may have been others then
+                protocols = {name: about["protocol"] for name, about in journal.bots(number).items()}
+            replayed, found = replay(load_fixture(journal, seed_of(journal), path, number), protocols, share)
         except UserError as refused:
             if sound or refused.problems[0].code not in ("R005", "R008"):
                 raise
@@ -61,10 +69,25 @@ def verify(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
         differences += found
         if not sound:
             differences.append(f"{path}: it, or a fixture before it, was changed after it was recorded")
+    differences += unexplained(journal)
     if not differences:
         differences += wrong_places(journal)
-    sealed = next((nth for nth, seal in enumerate(seals, 1) if seal.sha256 == published), 0)
-    return Audit(tables=tables, differences=differences, sealed=sealed, since=len(seals) - sealed)
+    at = next((nth for nth, seal in enumerate(seals, 1) if published and seal.sha256 == published), 0)
+    return Audit(
+        tables=tables,
+        differences=differences,
+        sealed=sum(not seal.change for seal in seals[:at]),
+        since=sum(not seal.change for seal in seals[at:]),
+        changes=tuple(seal.change for seal in seals[at:] if seal.change),
+    )
+
+
+def unexplained(journal: Journal) -> Iterator[str]:
+    """Yield each fixture that was set aside without a change that says so."""
+    changes = {change.number: change for change in journal.changes()}
+    for fixture, number in journal.set_aside().items():
+        if number not in changes or fixture > changes[number].after:
+            yield f"fixture {fixture} was set aside without a change"
 
 
 def wrong_places(journal: Journal) -> Iterator[str]:

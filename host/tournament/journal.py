@@ -9,6 +9,7 @@ import platform
 import sqlite3
 import time
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,9 +19,13 @@ import msgspec
 from host.base.errors import Problem, UserError
 from host.bots.values import Evidence, Timing
 from host.play.records import Record, States
+from host.tournament.changes import Change, Draft, withdrawn
 from host.tournament.journal_schema import BotRow, Kept, json_error, schema_error
 
-APPLICATION, VERSION = 0x63726F75, 2  # "crou"
+APPLICATION, UNCHANGED, VERSION = 0x63726F75, 2, 3  # "crou"
+"""A journal has the format UNCHANGED, and VERSION from its first change on. Versions of croupier that know no changes
+refuse the latter, because they would count the fixtures that were set aside."""
+
 SCHEMA = """
 CREATE TABLE run    (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE bot    (name TEXT PRIMARY KEY, sha256 TEXT NOT NULL, language TEXT NOT NULL, about TEXT NOT NULL);
@@ -53,15 +58,41 @@ BEGAN = (
 """The state files with lifetime "stage", compressed, as each fixture found them, each only if it differs from the last one
 of its bot. Older journals are read without it."""
 
+CHANGES = """
+CREATE TABLE change    (id INTEGER PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT NULL, what TEXT NOT NULL,
+                        stage TEXT NOT NULL, reason TEXT NOT NULL, about TEXT NOT NULL, after INTEGER NOT NULL,
+                        seal BLOB NOT NULL);
+CREATE TABLE set_aside (fixture INTEGER PRIMARY KEY REFERENCES fixture, change INTEGER NOT NULL REFERENCES change);
+CREATE TABLE former_bot(change INTEGER NOT NULL REFERENCES change, name TEXT NOT NULL, sha256 TEXT NOT NULL,
+                        language TEXT NOT NULL, about TEXT NOT NULL, PRIMARY KEY (change, name)) WITHOUT ROWID;
+CREATE TABLE again     (id INTEGER PRIMARY KEY, path TEXT NOT NULL, stage TEXT NOT NULL, about TEXT NOT NULL,
+                        at REAL NOT NULL);
+INSERT INTO again SELECT id, path, stage, about, at FROM fixture;
+DROP TABLE fixture;
+ALTER TABLE again RENAME TO fixture;
+CREATE INDEX fixture_by_path ON fixture(path);
+"""
+"""What the first change adds to a journal: its tables, and a table of fixtures in which a path can be there again."""
+
+CHANGED_COLUMNS = {
+    "change": {"id", "at", "kind", "what", "stage", "reason", "about", "after", "seal"},
+    "set_aside": {"fixture", "change"},
+    "former_bot": {"change", "name", "sha256", "language", "about"},
+}
+COUNTED = "CREATE TEMP VIEW counted AS SELECT * FROM fixture"
+"""The fixtures that count: all of them in a journal without changes."""
+
 pack, unpack = msgspec.msgpack.encode, msgspec.msgpack.decode
 
 
 class Seal(NamedTuple):
-    """The seal of a fixture, in hexadecimal: the hash of all its rows and of the seal of the fixture before it."""
+    """The seal of a fixture or of a change, in hexadecimal: the hash of all its rows and of the seal before it."""
 
-    path: str
+    path: str  # of the fixture; empty for a change
     sha256: str
-    sound: bool  # whether the rows are those that were sealed, and no earlier fixture is missing
+    sound: bool  # whether the rows are those that were sealed, and nothing before them is missing
+    fixture: int = 0  # the number of the fixture; 0 for a change
+    change: Change | None = None
 
 
 class Journal:
@@ -69,15 +100,24 @@ class Journal:
 
     def __init__(self, database: sqlite3.Connection, path: Path) -> None:
         self._database, self.path = database, path
+        self._count()
+
+    def _count(self) -> None:
+        """Make the view of the fixtures that count."""
+        self._database.execute("DROP VIEW IF EXISTS temp.counted")
+        aside = " WHERE id NOT IN (SELECT fixture FROM set_aside)" if self._has("set_aside") else ""
+        self._database.execute(COUNTED + aside)
 
     def metadata(self) -> dict[str, str]:
-        """Return the metadata of the run: game, rules, seed hash, level, versions, stage states.
+        """Return the metadata of the run: game, rules, seed hash, level, versions, stage states, withdrawn bots.
 
         A run without a live process is "interrupted", however it ended.
         """
         facts = dict(self._database.execute("SELECT key, value FROM run"))
         if facts.get("state") == "running" and not lock_holder(self.path):
             facts["state"] = "interrupted"
+        if out := withdrawn(self.changes()):
+            facts["withdrawn"] = json.dumps(list(out))
         return facts
 
     def set_metadata(self, facts: Mapping[str, str]) -> None:
@@ -85,9 +125,15 @@ class Journal:
         with self._written():
             self._database.executemany("INSERT OR REPLACE INTO run VALUES (?, ?)", facts.items())
 
-    def bots(self) -> dict[str, dict[str, Any]]:
-        """Return the data of each bot by name: its sha256, its language, and what `bot_metadata` returns."""
-        rows = self._database.execute("SELECT name, sha256, language, about FROM bot ORDER BY rowid")
+    def bots(self, fixture: int | None = None) -> dict[str, dict[str, Any]]:
+        """Return the data of each bot by name: its sha256, its language, and what `bot_metadata` returns.
+
+        With the number of a fixture, return the bots as they were when it was played.
+        """
+        if fixture is None or not self._has("former_bot"):
+            rows = self._database.execute("SELECT name, sha256, language, about FROM bot ORDER BY rowid")
+        else:
+            rows = self._database.execute(f"SELECT name, sha256, language, about FROM {self._bots_then()}", (fixture,))
         return {name: {"sha256": sha, "language": language} | json.loads(about) for name, sha, language, about in rows}
 
     def add_bot(self, name: str, sha256: str, language: str, about: Mapping[str, Any]) -> None:
@@ -111,13 +157,12 @@ class Journal:
         """
         with self._written():
             before = bytes.fromhex(self.seal())
-            row = (record.path, stage, json.dumps(about), time.time())
-            added = self._database.execute(
-                "INSERT OR IGNORE INTO fixture(path, stage, about, at) VALUES (?, ?, ?, ?)", row
-            )
-            if not added.rowcount:
+            if self.place_of(record.path) is not None:
                 return
-            fixture = added.lastrowid
+            row = (record.path, stage, json.dumps(about), time.time())
+            fixture = self._database.execute(
+                "INSERT INTO fixture(path, stage, about, at) VALUES (?, ?, ?, ?)", row
+            ).lastrowid
             self._database.executemany(
                 "INSERT INTO fault(fixture, bot, kind, evidence) VALUES (?, ?, ?, ?)",
                 [(fixture, piece.bot, piece.kind, pack(piece)) for piece in record.evidence],
@@ -150,33 +195,89 @@ class Journal:
             "SELECT bot, content, max(began.fixture) FROM fixture AS this "
             "JOIN fixture ON fixture.stage = this.stage AND fixture.id <= this.id "
             "JOIN began ON began.fixture = fixture.id AND bot IN (SELECT value FROM json_each(this.about, '$.bots')) "
-            "WHERE this.path = ? GROUP BY bot"
+            "WHERE this.id IN (SELECT id FROM counted WHERE path = ?) GROUP BY bot"
         )  # a fixture has a row only for a state file that differs from the bot's last one, so the latest row counts
         with reject_corrupt(self.path):
             return {bot: zlib.decompress(content) for bot, content, _ in self._database.execute(query, (path,))}
 
+    def change(self, draft: Draft, then: Callable[[], None] = lambda: None) -> Change:
+        """Append a change. Everything is written, also what `then` writes to the journal, or nothing.
+
+        Raise UserError if a fixture to be set aside does not count.
+        """
+        with self._written():
+            self._database.execute("BEGIN IMMEDIATE")
+            if not self._has("change"):
+                self._database.execute("DROP VIEW temp.counted")  # a view would hinder the renaming
+                for statement in CHANGES.split(";"):
+                    self._database.execute(statement)
+                self._database.execute(f"PRAGMA user_version = {VERSION}")
+                self._count()
+            before = bytes.fromhex(self.seal())
+            (last,) = self._database.execute("SELECT coalesce(max(id), 0) FROM fixture").fetchone()
+            row = (time.time(), draft.kind, draft.what, draft.stage, draft.reason, json.dumps(draft.about), last, b"")
+            number = self._database.execute(
+                "INSERT INTO change(at, kind, what, stage, reason, about, after, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                row,
+            ).lastrowid
+            for path in draft.set_aside:
+                added = self._database.execute(
+                    "INSERT INTO set_aside SELECT id, ? FROM counted WHERE path = ?", (number, path)
+                )
+                if added.rowcount != 1:
+                    raise UserError([Problem("R006", path, "has not been played", hint="croupier status")], 3)
+            self._database.executemany(
+                "INSERT INTO former_bot SELECT ?, name, sha256, language, about FROM bot WHERE name = ?",
+                [(number, bot) for bot in draft.former_bots],
+            )
+            seal = self._seal_of_change(int(number or 0), before)
+            self._database.execute("UPDATE change SET seal = ? WHERE id = ?", (seal, number))
+            then()
+        return self.changes()[-1]
+
+    def changes(self, since: int = 0) -> list[Change]:
+        """Return the changes of the run after change number `since`, in their order."""
+        if not self._has("change"):
+            return []
+        query = "SELECT id, at, kind, what, stage, reason, about, after, lower(hex(seal)) FROM change WHERE id > ? ORDER BY id"
+        rows = self._database.execute(query, (since,)).fetchall()
+        with reject_corrupt(self.path):
+            return [Change._make([*row[:6], json.loads(row[6]), *row[7:]]) for row in rows]
+
     def seals(self) -> Iterator[Seal]:
-        """Yield the seal of each fixture, in the order in which fixtures ended, and whether it is correct."""
-        before = b""
-        for fixture, path, kept in self._database.execute(
+        """Yield the seal of each fixture and of each change, in their order, and whether it is correct."""
+        before, changes = b"", deque(self.changes())
+        fixtures = self._database.execute(
             "SELECT fixture.id, path, seal FROM fixture LEFT JOIN record ON fixture.id = record.fixture ORDER BY fixture.id"
-        ).fetchall():
+        ).fetchall()
+        for fixture, path, kept in [*fixtures, (None, "", b"")]:
+            while changes and (fixture is None or changes[0].after < fixture):
+                change = changes.popleft()
+                seal = bytes.fromhex(change.seal)
+                sound = seal == self._seal_of_change(change.number, before)
+                yield Seal("", change.seal, sound, change=change)
+                before = seal
+            if fixture is None:
+                return
             seal = kept if isinstance(kept, bytes) else b""
             try:
-                yield Seal(path, seal.hex(), seal == self._seal(fixture, before))
+                yield Seal(path, seal.hex(), seal == self._seal(fixture, before), fixture)
             except sqlite3.OperationalError:  # the column `about` is not even JSON
-                yield Seal(path, seal.hex(), sound=False)
+                yield Seal(path, seal.hex(), sound=False, fixture=fixture)
             before = seal
 
     def seal(self, stage: str | None = None) -> str:
-        """Return the seal of a stage's last fixture, or of the last of all; empty if nothing has been played.
+        """Return the seal of what was last played or changed in a stage, or in all; empty if nothing has been played.
 
-        It depends on every fixture before it. A published seal proves that nothing was changed or cut off.
+        It depends on everything before it. A published seal proves that nothing was changed in secret, or cut off.
         """
         query = (
-            "SELECT lower(hex(seal)) FROM fixture JOIN record ON fixture.id = record.fixture "
-            "WHERE ?1 IS NULL OR stage = ?1 ORDER BY fixture.id DESC LIMIT 1"
+            "SELECT fixture.id AS after, 0 AS number, seal FROM fixture JOIN record ON fixture.id = record.fixture "
+            "WHERE ?1 IS NULL OR stage = ?1"
         )
+        if self._has("change"):
+            query += " UNION ALL SELECT after, id, seal FROM change WHERE ?1 IS NULL OR stage IN (?1, '')"
+        query = f"SELECT lower(hex(seal)) FROM ({query}) ORDER BY after DESC, number DESC LIMIT 1"
         found = self._database.execute(query, (stage,)).fetchone()
         return str(found[0]) if found else ""
 
@@ -187,36 +288,60 @@ class Journal:
             "SELECT summary, scores, answers FROM record WHERE fixture = ?",
             "SELECT bot, kind, evidence FROM fault WHERE fixture = ? ORDER BY id",
             "SELECT times FROM timed WHERE fixture = ?",
-            "SELECT name, sha256, language, about FROM bot WHERE name IN "
-            "(SELECT value FROM json_each((SELECT about FROM fixture WHERE id = ?), '$.bots')) ORDER BY name",
+            f"SELECT name, sha256, language, about FROM {self._bots_then()} WHERE name IN "
+            "(SELECT value FROM json_each((SELECT about FROM fixture WHERE id = ?1), '$.bots')) ORDER BY name",
             "SELECT key, value FROM run WHERE key IN ('game', 'level', 'seed_sha256') AND ? ORDER BY key",
         )
         rows = [self._database.execute(query, (fixture,)).fetchall() for query in queries]
         began = "SELECT bot, content FROM began WHERE fixture = ? ORDER BY bot"
         if self._has("began") and (states := self._database.execute(began, (fixture,)).fetchall()):
             rows.append(states)
-        return hashlib.sha256(before + repr(rows).encode("utf-8", "surrogateescape")).digest()
+        return _hash(before, rows)
+
+    def _bots_then(self) -> str:
+        """Return a table of the bots as they were when fixture ?1 was played, for a query."""
+        if not self._has("former_bot"):
+            return "bot"
+        return (
+            "(SELECT name, former_bot.sha256, former_bot.language, former_bot.about, min(change.id) "
+            "FROM former_bot JOIN change ON change.id = former_bot.change WHERE after >= ?1 GROUP BY name "
+            "UNION ALL SELECT name, sha256, language, about, 0 FROM bot WHERE name NOT IN (SELECT name "
+            "FROM former_bot JOIN change ON change.id = former_bot.change WHERE after >= ?1))"
+        )
+
+    def _seal_of_change(self, change: int, before: bytes) -> bytes:
+        """Return the hash of all rows about a change, and of the seal before it."""
+        queries = (
+            "SELECT id, at, kind, what, stage, reason, about, after FROM change WHERE id = ?",
+            "SELECT fixture FROM set_aside WHERE change = ? ORDER BY fixture",
+            "SELECT name, sha256, language, about FROM former_bot WHERE change = ? ORDER BY name",
+        )
+        return _hash(before, [self._database.execute(query, (change,)).fetchall() for query in queries])
+
+    def set_aside(self) -> dict[int, int]:
+        """Return the numbers of the fixtures that no longer count, each with the number of the change that says so."""
+        return dict(self._database.execute("SELECT fixture, change FROM set_aside")) if self._has("set_aside") else {}
 
     def paths(self, stage: str | None = None) -> list[str]:
         """Return the paths of the played fixtures, in the order in which they ended."""
-        query = "SELECT path FROM fixture WHERE ?1 IS NULL OR stage = ?1 ORDER BY id"
+        query = "SELECT path FROM counted WHERE ?1 IS NULL OR stage = ?1 ORDER BY id"
         return [path for (path,) in self._database.execute(query, (stage,))]
 
     def place_of(self, path: str) -> tuple[str, int] | None:
         """Return the stage of a played fixture and its number, from 1 in the order in which fixtures ended."""
-        row = self._database.execute("SELECT stage, id FROM fixture WHERE path = ?", (path,)).fetchone()
+        row = self._database.execute("SELECT stage, id FROM counted WHERE path = ?", (path,)).fetchone()
         return None if row is None else (row[0], row[1])
 
     def path_of(self, number: int) -> str | None:
-        """Return the path of the fixture with this number; None if there is none."""
-        row = self._database.execute("SELECT path FROM fixture WHERE id = ?", (number,)).fetchone()
+        """Return the path of the fixture with this number; None if there is none, or if it no longer counts."""
+        row = self._database.execute("SELECT path FROM counted WHERE id = ?", (number,)).fetchone()
         return None if row is None else row[0]
 
     def records(self, stage: str | None = None, since: int = 0) -> Iterator[tuple[int, Record]]:
         """Yield the id and the record of each fixture, without its answers and evidence, and in most stages its scores."""
         query = (
-            "SELECT fixture.id, path, summary FROM fixture JOIN record ON fixture.id = record.fixture "
-            "WHERE (?1 IS NULL OR stage = ?1) AND fixture.id > ?2 ORDER BY fixture.path"
+            "SELECT counted.id, path, summary FROM counted JOIN record ON counted.id = record.fixture "
+            "WHERE (?1 IS NULL OR stage = ?1) AND counted.id > ?2 ORDER BY path"
         )
         entered = {name for (name,) in self._database.execute("SELECT name FROM bot")}
         decode = msgspec.msgpack.Decoder(Record).decode
@@ -237,26 +362,29 @@ class Journal:
         """Return the records of a stage, as a mapping that follows what is added to the journal."""
         return StageRecords(self, self._database, stage)
 
-    def full_record(self, path: str) -> tuple[Record, dict[str, Any]] | None:
-        """Return the complete record of a fixture, and its description; None if it has not been played."""
+    def full_record(self, path: str, fixture: int | None = None) -> tuple[Record, dict[str, Any]] | None:
+        """Return the complete record of a fixture, and its description; None if it has not been played.
+
+        With the number of a fixture, return that record of the path, also if it no longer counts.
+        """
         query = (
             "SELECT fixture.id, summary, scores, answers, about FROM fixture JOIN record ON fixture.id = record.fixture "
-            "WHERE path = ?"
+            "WHERE path = ?1 AND (fixture.id = ?2 OR ?2 IS NULL AND fixture.id IN (SELECT id FROM counted WHERE path = ?1))"
         )
-        row = self._database.execute(query, (path,)).fetchone()
+        row = self._database.execute(query, (path, fixture)).fetchone()
         if row is None:
             return None
-        fixture, summary, scores, answers, about = row
+        number, summary, scores, answers, about = row
         with reject_corrupt(self.path):
             record = msgspec.msgpack.decode(summary, type=Record)._replace(
                 scores=decompress_scores(scores), answers=answers
             )
-        pieces = tuple(piece for _, _, piece in self.evidence("WHERE fixture.id = ?", (fixture,)))
+        pieces = tuple(piece for _, _, piece in self._evidence("fixture", "WHERE fixture.id = ?", (number,)))
         return record._replace(evidence=pieces), self._kept(about)
 
     def scores_of(self, path: str) -> tuple[dict[str, Any], bytes]:
         """Return the description of a fixture, and its scores, compressed (see `decompress_scores`)."""
-        query = "SELECT about, scores FROM fixture JOIN record ON fixture.id = record.fixture WHERE path = ?"
+        query = "SELECT about, scores FROM counted JOIN record ON counted.id = record.fixture WHERE path = ?"
         row = self._database.execute(query, (path,)).fetchone()
         if row is None:
             raise UserError([_refusal(self.path, f"is damaged: it has no scores of {path}")], 3)
@@ -270,7 +398,7 @@ class Journal:
 
     def times(self, path: str) -> tuple[Timing, ...]:
         """Return the times of decisions at the first tables of a fixture; () if the journal has none."""
-        query = "SELECT times FROM timed JOIN fixture ON fixture.id = timed.fixture WHERE path = ?"
+        query = "SELECT times FROM timed JOIN counted ON counted.id = timed.fixture WHERE path = ?"
         if not self._has("timed"):
             return ()
         row = self._database.execute(query, (path,)).fetchone()
@@ -278,8 +406,11 @@ class Journal:
             return msgspec.msgpack.decode(zlib.decompress(row[0]), type=tuple[Timing, ...]) if row else ()
 
     def evidence(self, where: str = "", values: tuple[Any, ...] = ()) -> Iterator[tuple[int, str, Evidence]]:
-        """Yield the id, fixture path and evidence of faults and of the slowest decisions."""
-        query = f"SELECT fault.id, path, evidence FROM fault JOIN fixture ON fixture.id = fault.fixture {where} ORDER BY fault.id"
+        """Yield the id, fixture path and evidence of faults and of the slowest decisions, in fixtures that count."""
+        return self._evidence("counted", where, values)
+
+    def _evidence(self, table: str, where: str, values: tuple[Any, ...]) -> Iterator[tuple[int, str, Evidence]]:
+        query = f"SELECT fault.id, path, evidence FROM fault JOIN {table} ON {table}.id = fault.fixture {where} ORDER BY fault.id"
         for number, path, piece in self._database.execute(query, values):
             with reject_corrupt(self.path):
                 evidence = msgspec.msgpack.decode(piece, type=Evidence)
@@ -292,6 +423,9 @@ class Journal:
     @contextlib.contextmanager
     def _written(self) -> Iterator[None]:
         """Commit all that the block writes, or nothing. Raise UserError if writing fails, for example on a full disk."""
+        if self._database.in_transaction:  # the block is part of a larger one
+            yield
+            return
         try:
             with self._database:
                 yield
@@ -306,7 +440,7 @@ class StageRecords(Mapping[str, Record]):
         self._journal, self._database, self._stage = journal, database, stage
 
     def __getitem__(self, path: str) -> Record:
-        query = "SELECT summary FROM fixture JOIN record ON fixture.id = record.fixture WHERE path = ? AND stage = ?"
+        query = "SELECT summary FROM counted JOIN record ON counted.id = record.fixture WHERE path = ? AND stage = ?"
         row = self._database.execute(query, (path, self._stage)).fetchone()
         if row is None:
             raise KeyError(path)
@@ -314,14 +448,14 @@ class StageRecords(Mapping[str, Record]):
             return msgspec.msgpack.decode(row[0], type=Record)
 
     def __contains__(self, path: object) -> bool:
-        query = "SELECT 1 FROM fixture WHERE path = ? AND stage = ?"
+        query = "SELECT 1 FROM counted WHERE path = ? AND stage = ?"
         return self._database.execute(query, (path, self._stage)).fetchone() is not None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._journal.paths(self._stage))
 
     def __len__(self) -> int:
-        (count,) = self._database.execute("SELECT count(*) FROM fixture WHERE stage = ?", (self._stage,)).fetchone()
+        (count,) = self._database.execute("SELECT count(*) FROM counted WHERE stage = ?", (self._stage,)).fetchone()
         return int(count)
 
 
@@ -332,6 +466,10 @@ def reject_corrupt(path: Path | str) -> Iterator[None]:
         yield
     except (ValueError, TypeError, zlib.error) as damaged:  # msgspec's errors are ValueErrors
         raise UserError([_refusal(path, f"is damaged: {damaged}")], 3) from damaged
+
+
+def _hash(before: bytes, rows: Sequence[Any]) -> bytes:
+    return hashlib.sha256(before + repr(rows).encode("utf-8", "surrogateescape")).digest()
 
 
 def _compress(scores: Sequence[tuple[int, ...]]) -> bytes:
@@ -351,18 +489,18 @@ def _checked(path: Path) -> None:
             (application,) = database.execute("PRAGMA application_id").fetchone()
             (version,) = database.execute("PRAGMA user_version").fetchone()
             (health,) = database.execute("PRAGMA quick_check(1)").fetchone()
-            wrong = _misfit(database) if (application, version, health) == (APPLICATION, VERSION, "ok") else ""
+            readable = application == APPLICATION and version in (UNCHANGED, VERSION) and health == "ok"
+            wrong = _misfit(database, version) if readable else ""
     except sqlite3.DatabaseError as broken:
         raise UserError([_refusal(path, f"is not a journal: {broken}")], 3) from broken
     if application != APPLICATION:
         raise UserError([_refusal(path, "is a database, but not a journal of croupier")], 3)
     if version > VERSION:
+        reads = f"this version reads {VERSION}"
+        raise UserError([_refusal(path, f"was written by a newer croupier (format {version}; {reads})")], 3)
+    if version < UNCHANGED:
         raise UserError(
-            [_refusal(path, f"was written by a newer croupier (format {version}; this version reads {VERSION})")], 3
-        )
-    if version < VERSION:
-        raise UserError(
-            [_refusal(path, f"was written by an older croupier (format {version}; this version reads {VERSION})")], 3
+            [_refusal(path, f"was written by an older croupier (format {version}; this version reads {UNCHANGED})")], 3
         )
     if health != "ok":
         raise UserError([_refusal(path, f"is damaged: {health}")], 3)
@@ -370,9 +508,9 @@ def _checked(path: Path) -> None:
         raise UserError([_refusal(path, f"is damaged: {wrong}")], 3)
 
 
-def _misfit(database: sqlite3.Connection) -> str:
-    """Return what is missing or malformed in a journal; empty if nothing is."""
-    for table, columns in COLUMNS.items():
+def _misfit(database: sqlite3.Connection, version: int) -> str:
+    """Return what is missing or malformed in a journal of this format; empty if nothing is."""
+    for table, columns in (COLUMNS | (CHANGED_COLUMNS if version == VERSION else {})).items():
         found = {name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")}
         if lacking := columns - found:
             return f"it has no {table}.{min(lacking)}"
@@ -387,6 +525,20 @@ def _misfit(database: sqlite3.Connection) -> str:
     for *said, about in database.execute("SELECT name, sha256, language, about FROM bot"):
         if not all(isinstance(each, str) for each in said) or (wrong := json_error(about, BotRow)):
             return f"the entry of the bot {said[0]!r}: {wrong or 'not text'}"
+    return _wrong_change(database) if version == VERSION else ""
+
+
+def _wrong_change(database: sqlite3.Connection) -> str:
+    """Return what is malformed in the changes of a journal; empty if nothing is."""
+    query = "SELECT id, at, after, seal, kind, what, stage, reason, about FROM change ORDER BY id"
+    for number, at, after, seal, *texts in database.execute(query):
+        if not (isinstance(at, float) and isinstance(after, int) and isinstance(seal, bytes)):
+            return f"change {number} has no time, place or seal"
+        if not all(isinstance(each, str) for each in texts) or (wrong := json_error(texts[-1], dict[str, Any])):
+            return f"change {number}: {wrong or 'not text'}"
+    twice = "SELECT path FROM fixture WHERE id NOT IN (SELECT fixture FROM set_aside) GROUP BY path HAVING count(*) > 1"
+    for (path,) in database.execute(f"{twice} LIMIT 1"):
+        return f"it has two records of {path!r} that count"
     return ""
 
 
@@ -455,7 +607,7 @@ def _make(path: Path) -> None:
     with contextlib.closing(sqlite3.connect(making)) as database:
         database.execute("PRAGMA journal_mode = WAL")
         database.executescript(
-            f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
+            f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {UNCHANGED}; COMMIT;"
         )
     making.rename(path)
 

@@ -1,0 +1,84 @@
+"""Defines the changes of a run that organisers make and that the journal keeps: what each kind says, and who has left.
+
+A change is appended to the journal and sealed like a fixture. Nothing that was recorded is deleted: a change can set
+fixtures aside, which then no longer count, and keeps the former entries of bots that it replaces.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from host.base.format import day
+
+MAX_REASON_CHARS = 500
+
+
+class Change(NamedTuple):
+    """A change of a run. `number` counts the changes from 1; `after` is the number of the last fixture before it.
+
+    `what` is what was changed: a fixture's path, or a bot's name. `about` has further JSON values of this kind of change.
+    """
+
+    number: int
+    at: float  # seconds since 1970
+    kind: str  # a key of KINDS
+    what: str
+    stage: str  # the stage that it changes; empty if it may change all
+    reason: str
+    about: Mapping[str, Any]
+    after: int
+    seal: str = ""  # in hexadecimal
+
+    @property
+    def sentence(self) -> str:
+        """What was changed, without the time and the reason."""
+        return KINDS[self.kind](self) if self.kind in KINDS else f"{self.kind} {self.what}"
+
+    def json(self) -> dict[str, Any]:
+        """Return the change as JSON keys."""
+        return {
+            "number": self.number,
+            "at": self.at,
+            "kind": self.kind,
+            "what": self.what,
+            "stage": self.stage or None,
+            "reason": self.reason,
+            "sentence": self.sentence,
+            "seal": self.seal,
+        }
+
+    def text(self) -> str:
+        """Return the time, what was changed, and the reason."""
+        return f"{day(self.at)}  {self.sentence}; reason: {self.reason}"
+
+
+class Draft(NamedTuple):
+    """A change that is to be appended to the journal (`Journal.change`)."""
+
+    kind: str
+    what: str
+    reason: str
+    stage: str = ""
+    about: Mapping[str, Any] = {}
+    set_aside: Sequence[str] = ()  # the paths of the fixtures whose records no longer count
+    former_bots: Sequence[str] = ()  # the bots whose entries are kept, because `Journal.add_bot` replaces them next
+
+
+REDO, WITHDRAW, READMIT = "redo", "withdraw", "readmit"
+
+KINDS: Mapping[str, Callable[[Change], str]] = {
+    REDO: lambda change: f"{change.what} no longer counts and is played again with the same cards",
+    WITHDRAW: lambda change: f"{change.what} is withdrawn",
+    READMIT: lambda change: f"{change.what} is no longer withdrawn",
+}
+"""The kinds of change, with the sentence that says what was changed."""
+
+
+def withdrawn(changes: Iterable[Change]) -> dict[str, Change]:
+    """Return the bots that are withdrawn after these changes, each with the change that withdrew it."""
+    found = dict[str, Change]()
+    for change in changes:
+        if change.kind == WITHDRAW:
+            found[change.what] = change
+        elif change.kind == READMIT:
+            found.pop(change.what, None)
+    return found
