@@ -84,7 +84,7 @@ def croupier_process(
         cwd=cwd,
         env=environment() if env is None else env,
         capture_output=True,
-        timeout=300,
+        timeout=600,
         check=False,
         **more,
     )
