@@ -1,11 +1,14 @@
 """Changes of a run are appended, sealed and shown; nothing that was recorded is deleted."""
 
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
-from command import answers_in, croupier, cup_in
+from command import MEASURED, answers_in, croupier, cup_in
+from test_run import Running
 
 from host.base.errors import UserError
 from host.inspect.verify import verify
@@ -20,12 +23,18 @@ def version_of(journal: Path) -> int:
         return int(version)
 
 
-@pytest.fixture
-def journal(tmp_path: Path) -> Path:
-    """Return the journal of a finished tournament."""
-    cup = cup_in(tmp_path / "cup", tourneys=3)
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a finished tournament."""
+    cup = cup_in(tmp_path_factory.mktemp("changes") / "cup", tourneys=3)
     assert croupier("run", "-C", cup, "--workers", 1).code == 0
-    return cup / "run" / "run.sqlite"
+    return cup
+
+
+@pytest.fixture
+def journal(finished: Path, tmp_path: Path) -> Path:
+    """Return the journal of a copy of the finished tournament."""
+    return shutil.copytree(finished, tmp_path / "cup") / "run" / "run.sqlite"
 
 
 def test_a_fixture_that_is_set_aside_does_not_count_and_is_played_again(journal: Path) -> None:
@@ -91,3 +100,159 @@ def test_a_change_that_was_changed_is_found(damage: str, journal: Path) -> None:
             assert verify(book).differences
     except UserError as refused:
         assert "damaged" in str(refused)
+
+
+# The commands.
+
+
+PAZAAK = ("dumb_bold", "dumb_cautious", "hk_47", "neptr")
+
+
+def pazaak(place: Path, stages: str, bots: tuple[str, ...] = PAZAAK) -> Path:
+    """Create a tournament of sample bots with these stages; return its folder."""
+    place.mkdir()
+    named = ", ".join(f'"sample:{bot}"' for bot in bots)
+    limits = '[limits]\nmove = "10 s"\ncpu = "10 s"\n'
+    (place / "croupier.toml").write_text(f'game = "pazaak"\nseed = "a seed"\nbots = [{named}]\n{stages}\n{limits}')
+    return place
+
+
+LEAGUE = '[[stage]]\nkind = "round-robin"\nname = "league"\ntables_per_pair = 20\npractice = true\n'
+CUP = '[[stage]]\nkind = "knockout"\nname = "cup"\nset = 20\nfirst_to = 1\nmin_bots = 4\npractice = true\n'
+
+
+def play(cup: Path, *words: object) -> None:
+    """Play a tournament to its end."""
+    done = croupier("run", "-C", cup, "--workers", 1, *words)
+    assert done.code == 0, done.err
+
+
+def rows(cup: Path, *words: object) -> Any:
+    """Return the standings without what was measured."""
+    told = croupier("standings", *words, "-C", cup, "--json").json
+    return [{key: value for key, value in row.items() if key not in MEASURED} for row in told["rows"]]
+
+
+def test_redo_gives_the_same_cards_and_withdraw_and_undo_give_the_same_standings(tmp_path: Path) -> None:
+    cup = pazaak(tmp_path / "cup", LEAGUE)
+    play(cup)
+    journal = cup / "run" / "run.sqlite"
+    before, answers = rows(cup), answers_in(journal)
+    with reading(journal) as book:
+        published = book.seal()
+
+    pair = "league/hk_47+dumb_bold"  # either order of the bots is understood
+    assert croupier("redo", pair, "--reason", "power cut", "-C", cup, "--dry-run").out.startswith("nothing has been")
+    assert answers_in(journal) == answers
+    done = croupier("redo", pair, "--reason", "power  cut", "-C", cup, "--json").json
+    assert (done["changed"], done["next"], done["change"]["reason"]) == (True, "croupier run", "power cut")
+    assert len(answers_in(journal)) == len(answers) - 1
+    assert croupier("standings", "-C", cup).out.count("reason: power cut") == 1
+    play(cup)
+    assert answers_in(journal) == answers
+    assert rows(cup) == before
+
+    done = croupier("withdraw", "neptr", "--reason", "author's wish", "-C", cup)
+    assert "league: it is ranked last; its 60 tables no longer count" in done.out
+    assert "continue with" not in done.out
+    last = rows(cup)[-1]
+    assert (last["bot"], last["rank"], last["tables"], last["withdrawn"]) == ("neptr", 4, 0, True)
+    assert [row["tables"] for row in rows(cup)[:-1]] == [40, 40, 40]
+    assert croupier("verify", "-C", cup).code == 0
+    again = croupier("withdraw", "neptr", "--reason", "again", "-C", cup)
+    assert again.first == "error[R015] neptr: is already withdrawn"
+    assert croupier("withdraw", "neptr", "--undo", "--reason", "a mistake", "-C", cup).code == 0
+    assert rows(cup) == before
+
+    told = croupier("verify", "-C", cup, "--seal", published)
+    assert told.code == 0
+    assert [line.partition("reason: ")[2] for line in told.out.splitlines()[-3:]] == [
+        "power cut",
+        "author's wish",
+        "a mistake",
+    ]
+    for shown in ("status", "standings"):
+        assert croupier(shown, "-C", cup).out.count("reason: ") == 3
+        assert len(croupier(shown, "-C", cup, "--json").json["changes"]) == 3
+    assert croupier("export", "changes", "-C", cup).out.count("\n") == 4
+    assert croupier("report", "-C", cup, "-o", tmp_path / "report.html").code == 0
+    assert (tmp_path / "report.html").read_text().count("author&#39;s wish") == 1
+
+
+@pytest.mark.long
+def test_a_bot_that_is_withdrawn_on_the_way_plays_no_more_and_undo_plays_what_it_missed(tmp_path: Path) -> None:
+    cup, whole = pazaak(tmp_path / "cup", LEAGUE), pazaak(tmp_path / "whole", LEAGUE)
+    play(whole)
+    journal = cup / "run" / "run.sqlite"
+    stopped = Running(cup, 1)
+    stopped.wait_until(stopped.finished)
+    refused = croupier("withdraw", "neptr", "--reason", "x", "-C", cup)
+    stopped.process.kill()
+    stopped.process.wait()
+    if refused.code:  # the run may have ended before
+        assert refused.first.startswith("error[R003]")
+        assert croupier("withdraw", "neptr", "--reason", "x", "-C", cup).code == 0
+    before = answers_in(journal)
+    play(cup)
+    new = answers_in(journal).keys() - before.keys()
+    assert not any("neptr" in path for path in new)
+    assert croupier("verify", "-C", cup).code == 0
+    croupier("withdraw", "neptr", "--undo", "--reason", "x", "-C", cup)
+    play(cup)
+    assert answers_in(journal) == answers_in(whole / "run" / "run.sqlite")
+    assert rows(cup) == rows(whole)
+    assert croupier("verify", "-C", cup).code == 0
+
+
+def test_what_others_depend_on_is_refused_before_anything_is_changed(tmp_path: Path) -> None:
+    cup = pazaak(tmp_path / "cup", LEAGUE + CUP)
+    play(cup)
+    journal = cup / "run" / "run.sqlite"
+    before = answers_in(journal)
+    ties = [path for path in before if path.startswith("cup/")]
+    earlier = croupier("redo", "league/dumb_bold+neptr", "--reason", "x", "-C", cup)
+    assert earlier.first == (
+        "error[R015] league/dumb_bold+neptr: cup has begun, and this result has decided which bots play there"
+    )
+    refused = croupier("redo", ties[0], "--reason", "x", "-C", cup)
+    assert refused.code == 3
+    assert "was played because of this result" in refused.first
+    assert ' redo "cup/' in refused.err  # what is possible instead
+    assert croupier("redo", "cup/none", "--reason", "x", "-C", cup).code == 3
+    missing = croupier("redo", ties[-1], "-C", cup)
+    assert missing.code == 2
+    assert "--reason is missing" in missing.first
+    assert "--reason" in missing.err.splitlines()[1]
+    assert croupier("redo", ties[-1], "--reason", " ", "-C", cup).code == 2
+    assert answers_in(journal) == before
+    assert version_of(journal) == UNCHANGED
+    places = rows(cup, "cup")
+    assert croupier("redo", ties[-1], "--reason", "x", "-C", cup).code == 0
+    refused = croupier("withdraw", "neptr", "--reason", "x", "-C", cup)
+    assert refused.first.startswith("error[R015] neptr: cup is under way")
+    play(cup)
+    assert answers_in(journal) == before
+    assert rows(cup, "cup") == places
+    winner = places[0]["bot"]
+    done = croupier("withdraw", winner, "--reason", "x", "-C", cup)
+    assert "cup: it is ranked last; its tables stay" in done.out
+    assert [row["bot"] for row in rows(cup, "cup")] == [*(row["bot"] for row in places[1:]), winner]
+    assert croupier("verify", "-C", cup).code == 0
+    croupier("withdraw", winner, "--undo", "--reason", "x", "-C", cup)
+    assert rows(cup, "cup") == places
+    assert croupier("verify", "-C", cup).code == 0
+
+
+@pytest.mark.long
+def test_a_bot_that_is_withdrawn_before_a_stage_does_not_play_there(tmp_path: Path) -> None:
+    cup = pazaak(tmp_path / "cup", LEAGUE + CUP.replace("min_bots = 4", "min_bots = 2"))
+    play(cup, "--stage", "league")
+    assert "it does not play in cup" in croupier("withdraw", "neptr", "--reason", "x", "-C", cup).out
+    play(cup)
+    paths = [path for path in answers_in(cup / "run" / "run.sqlite") if path.startswith("cup/")]
+    assert paths
+    assert not any("neptr" in path for path in paths)
+    assert croupier("verify", "-C", cup).code == 0
+    undone = croupier("withdraw", "neptr", "--undo", "--reason", "x", "-C", cup)
+    assert "cup began without it" in undone.out
+    assert croupier("verify", "-C", cup).code == 0

@@ -20,7 +20,7 @@ PROVOKED_ELSEWHERE = frozenset(
     # by tests of the command line
     + ["C016", "C017", "C018", "C019", "H001", "U001"]
     # by tests of journals, and of what a machine lacks
-    + [f"R{number:03}" for number in range(1, 15)]
+    + [f"R{number:03}" for number in range(1, 16)]
     + [f"S{number:03}" for number in range(1, 19)]
 )
 

@@ -56,6 +56,8 @@ GROUPS: Mapping[str, Mapping[str, CommandEntry]] = {
         "games": CommandEntry("games", "list the games; describe a game's questions and answers"),
         "status": CommandEntry("watch", "print the progress of a run"),
         "verify": CommandEntry("verify", "recompute all scores from the recorded answers"),
+        "redo": CommandEntry("changes", "let a fixture be played again, with the same cards"),
+        "withdraw": CommandEntry("changes", "withdraw a bot: its tables no longer count"),
         "seed": CommandEntry("seed", "commit to the seed before the tournament, reveal it afterwards"),
         "export": CommandEntry("report", "export results or tables as csv, jsonl or play.log"),
         "config": CommandEntry("config", "print, validate or describe croupier.toml"),

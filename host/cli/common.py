@@ -119,6 +119,7 @@ class StageResults(NamedTuple):
     facts_json: dict[str, Any]  # about the run and the stage
     order: list[str]  # the bots of the stage, as the stage before has ranked them
     standings: "StageStandings"
+    changes: list[str]  # of the run, in words
 
     @property
     def title(self) -> str:
@@ -153,11 +154,12 @@ def load_results(journal: "Journal", name: str | None, *, interrupted: bool = Fa
         "stage": stage.name,
         "seal": journal.seal(stage.name) if facts.get(f"stage {stage.name}") == "finished" else None,
         "fixtures": len(records),
+        "changes": [change.json() for change in journal.changes()],
         "skipped": [skipped.stage.name for skipped in skipped_in(facts)],
         **count_replays(records)._asdict(),
     }
-    order = field_of(stage, facts, bots)
-    return StageResults(stage, facts, bots, records, facts_json, order, run.standings(stage.name))
+    order, changes = field_of(stage, facts, bots), [change.text() for change in journal.changes()]
+    return StageResults(stage, facts, bots, records, facts_json, order, run.standings(stage.name), changes)
 
 
 def run_results(journal: "Journal") -> "RunResults":
@@ -166,14 +168,16 @@ def run_results(journal: "Journal") -> "RunResults":
 
     from host.tournament.stages import stages_of
     from host.tournament.standings import RunResults
+    from host.tournament.withdrawal import counting, withdrawn_now
 
     facts = journal.metadata()
+    stages = {stage.name: stage for stage in stages_of(facts)}
 
     @cache
     def read(name: str) -> list["Record"]:
-        return [record for _, record in journal.records(name)]
+        return counting(stages[name], (record for _, record in journal.records(name)), withdrawn_now(facts))
 
-    return RunResults(stages_of(facts), facts, journal.bots(), read)
+    return RunResults(list(stages.values()), facts, journal.bots(), read)
 
 
 def print_standings(
@@ -223,3 +227,5 @@ def print_standings(
     if not (as_csv or context.json):
         for skipped in skipped_in(results.facts):
             click.echo(str(skipped))
+        for change in results.changes:
+            click.echo(f"changed  {one_line(change)}")

@@ -19,6 +19,12 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "games": ("games", "games pazaak", "games pazaak --rules"),
     "status": ("status", "status --json"),
     "verify": ("verify", "verify --sample 10"),
+    "redo": ('redo league/ada+grace --reason "power cut in the machine room"',),
+    "withdraw": (
+        'withdraw ada --reason "author\'s wish"',
+        'withdraw ada --undo --reason "it was a mistake"',
+        'withdraw ada --dry-run --reason "author\'s wish"',
+    ),
     "seed": ("seed commit", "seed reveal"),
     "export": ("export csv", "export jsonl -o tables.jsonl"),
     "config": ("config check", "config schema bot.toml", "config reference"),

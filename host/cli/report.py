@@ -66,7 +66,7 @@ def report(
 
 
 @click.command()
-@click.argument("form", type=click.Choice(["csv", "jsonl", "playlog", "bundle"]))
+@click.argument("form", type=click.Choice(["csv", "jsonl", "playlog", "bundle", "changes"]))
 @click.argument("selection", required=False, metavar="[STAGE|TABLE|fault:ID|last]")
 @options.JOURNAL
 @click.option("-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="default: standard output")
@@ -77,11 +77,12 @@ def export(
 ) -> None:
     """Export results for other programs: csv (one row per seat), jsonl (one event per line) or playlog (format of 2018).
 
-    A bundle contains one faulty decision and what led to it; `croupier ask FILE` repeats it on another machine.
+    A bundle contains one faulty decision and what led to it; `croupier ask FILE` repeats it on another machine. changes
+    lists the organiser's corrections.
     """
     import sys
 
-    from host.report.export import one_playlog, write_csv, write_events
+    from host.report.export import one_playlog, write_changes, write_csv, write_events
     from host.tournament.journal import reading
 
     if form == "bundle":
@@ -102,6 +103,8 @@ def export(
         if form == "playlog":
             file.write(one_playlog(book, selection or "last", spoilers))
             count = 1
+        elif form == "changes":
+            count = write_changes(book, file)
         else:
             count = (write_csv if form == "csv" else write_events)(book, selection, spoilers, file)
     if output is None:
@@ -109,7 +112,7 @@ def export(
     if context.json:
         print_json("export", path=str(output), form=form, count=count)
     elif not context.quiet:
-        things = "rows" if form == "csv" else "table" if count == 1 else "tables"
+        things = "rows" if form in ("csv", "changes") else "table" if count == 1 else "tables"
         click.echo(f"{output}: {count:,} {things}".replace(",", "\u202f"))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator, Mapping
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -34,7 +34,8 @@ def status(context: CliContext) -> None:
             facts = journal.metadata()
             rows = stage_rows(journal, {name: len(journal.paths(name)) for name, _ in states(facts)})
             replays = count_replays(record for _, record in journal.records())
-            about = {key: facts[key] for key in ("name", "game", "state", "seed_sha256")}
+            about: dict[str, Any] = {key: facts[key] for key in ("name", "game", "state", "seed_sha256")}
+            about |= {"changes": [change.json() for change in journal.changes()]}
             about |= {"sandbox": facts["level"], "workers": facts.get("workers", ""), "by": lock_holder(journal.path)}
             print_json("status", **about, rows=[row._asdict() for row in rows], **replays._asdict())
             return
@@ -100,6 +101,8 @@ def run_lines(journal: Journal, tally: Tally) -> Iterator[str]:
         yield f"  {row.stage:<16} {row.kind:<12} {some:<24} {row.state}"
         if row.seal:
             yield f"    to publish: seal {row.seal}"
+    for change in journal.changes():
+        yield f"  changed  {one_line(change.text())}"
     if tally.replayed:
         times = f"{tally.replayed} times, {len(tally.stalls)} of them because the machine stalled"
         yield f"  replayed, without a fault of a bot: {times}"

@@ -20,6 +20,7 @@ from host.tournament.lineup import Lineup
 from host.tournament.stages import references_of, stages_of
 from host.tournament.stages.kind import Field
 from host.tournament.standings import outcome
+from host.tournament.withdrawal import withdrawn_in
 from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind
 
@@ -95,10 +96,11 @@ def wrong_places(journal: Journal) -> Iterator[str]:
     facts, bots = journal.metadata(), journal.bots()
     config = json.loads(facts.get("config", "{}"))
     guests, lineup = json.loads(facts.get("guests", "[]")), None
-    for stage in stages_of(facts):
-        name = stage.name
+    stages = stages_of(facts)
+    for number, stage in enumerate(stages):
+        name, out = stage.name, withdrawn_in(journal, stages, number)
         if facts.get(f"stage {name}") == "skipped":
-            if lineup and (reach := len(lineup.entrants(stage))) >= stage.min_bots:
+            if lineup and (reach := len(out.entered(lineup.entrants(stage)))) >= stage.min_bots:
                 yield f"{name}: was skipped, but {reach} bots reach it"
             continue
         if facts.get(f"stage {name}") != "finished":
@@ -106,13 +108,14 @@ def wrong_places(journal: Journal) -> Iterator[str]:
         order = json.loads(facts.get(f"field {name}", "[]"))
         if lineup is None:  # nothing tells the order in which the bots were entered
             entered, references = {*bots} - {*guests}, {*references_of(stage)}
-            as_recorded = [*order, *sorted(entered & references)] if {*order} == entered - references else None
+            absent = entered & {*out.before}
+            as_recorded = [*order, *sorted(entered & references)] if {*order} == entered - references - absent else None
             lineup = Lineup(as_recorded or sorted(entered), seed_of(journal))
-        if order != (due := lineup.seeded(stage)):
-            yield f"{name}: its recorded bots are {_named(order)}, they should be {_named(due or ())}"
+        if order != (due := out.entered(lineup.seeded(stage) or ())):
+            yield f"{name}: its recorded bots are {_named(order)}, they should be {_named(due)}"
         records = {record.path: record for _, record in journal.records(name)}
         stop_early = config.get("run", {}).get("stop_early", False)
-        field = Field(order, seed_of(journal), stop_early, max_faults_of(facts))
+        field = Field(order, seed_of(journal), stop_early, max_faults_of(facts), out.left(order))
         places, left = outcome(stage, field, records, bots)
         lineup.finish(stage, places, left)
         kept = json.loads(facts.get(f"order {name}", "[]"))

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from host.bots.values import Evidence
 from host.play.records import Record
+from host.tournament.changes import Change
 from host.tournament.journal import Journal
 from host.tournament.seat_effects import Effects
 from host.tournament.stages.kind import contestants
@@ -44,7 +45,9 @@ class Names:
         masked = {
             key: json.dumps(value and self.all_of(value))
             for key, value in (
-                (key, json.loads(known[key])) for key in known if key.startswith(("order ", "field ", "guests"))
+                (key, json.loads(known[key]))
+                for key in known
+                if key.startswith(("order ", "field ", "guests", "withdrawn"))
             )
         }
         if "stages" in known:
@@ -82,6 +85,14 @@ class Names:
             benched=tuple(self.all_of(record.benched)),
             evidence=tuple(map(self.evidence, record.evidence)),
         )
+
+    def change(self, change: Change) -> Change:
+        """Return a change of the run with the names of the report."""
+        if not self.masks:
+            return change
+        what = self.bot(change.what) if change.what in self.masks else self.path(change.what)
+        about = json.loads(self._cleared(json.dumps(change.about)))
+        return change._replace(what=what, reason=self._cleared(change.reason), about=about)
 
     def scored(self, journal: Journal, path: str) -> tuple[dict[str, Any], bytes]:
         """Return a fixture's description and its scores. `path` and the bots have the names of the report."""

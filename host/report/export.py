@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 
 from host.base.errors import Problem, UserError
+from host.base.format import clock
 from host.base.safe_text import csv_cell, one_line
 from host.games import GAMES
 from host.games.engine import LogSummary
@@ -14,18 +15,22 @@ from host.play.custom_games import game_by_name
 from host.report.table_replays import ReplayedTable, TableRef, evidence, find, json_value, load, shown_fixture
 from host.report.visibility import still_running, visible
 from host.tournament.journal import Journal
-from host.tournament.stages import stages_of
+from host.tournament.stages import kind_of, stages_of
+from host.tournament.withdrawal import withdrawn_now
 
 COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won")
+CHANGE_COLUMNS = ("number", "at", "kind", "what", "stage", "sentence", "reason", "seal")
 
 
 def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[tuple[str, str, list[int] | None]]:
     """Yield stage, fixture and tables (None: all) of a selection: everything, a stage, a table or `last`.
 
-    Raise UserError if the selection does not exist, or if its stage is running and its cards are still secret.
+    Tables of withdrawn bots that no longer count are left out, unless one is named. Raise UserError if the selection
+    does not exist, or if its stage is running and its cards are still secret.
     """
-    stages = [stage.name for stage in stages_of(journal.metadata())]
-    meant = stages if selection is None else [stage for stage in stages if stage == selection]
+    facts = journal.metadata()
+    stages, gone = {stage.name: stage for stage in stages_of(facts)}, withdrawn_now(facts)
+    meant = [*stages] if selection is None else [stage for stage in stages if stage == selection]
     place: TableRef | None = None
     if selection == "last" and (paths := journal.paths()):
         place = TableRef(paths[-1], paths[-1], -1, "")
@@ -37,7 +42,10 @@ def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[
     shown = visible(journal, spoilers)
     for stage in stages:
         paths = journal.paths(stage)
-        wanted: list[tuple[str, list[int] | None]] = [(path, None) for path in paths if stage in meant]
+        out = gone if kind_of(stages[stage]).leavable else frozenset[str]()
+        wanted: list[tuple[str, list[int] | None]] = [
+            (path, None) for path in (journal.paths(stage, out) if out else paths) if stage in meant
+        ]
         if place is not None and place.fixture in paths:
             wanted = [(place.fixture, [place.nth])]
         if wanted and stage not in shown:
@@ -71,6 +79,17 @@ def write_csv(journal: Journal, selection: str | None, spoilers: bool, file: Tex
                 writer.writerow([csv_cell(each) if isinstance(each, str) else each for each in row])
                 rows += 1
     return rows
+
+
+def write_changes(journal: Journal, file: TextIO) -> int:
+    """Write one row per change of the run. Return the number of rows."""
+    changes = journal.changes()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(CHANGE_COLUMNS)
+    for change in changes:
+        texts = (change.kind, change.what, change.stage, change.sentence, change.reason)
+        writer.writerow([change.number, clock(change.at), *map(csv_cell, texts), change.seal])
+    return len(changes)
 
 
 def write_events(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:

@@ -16,6 +16,7 @@ from host.report.anonymize import REAL_NAMES, Names
 from host.report.terminal import time_breakdown
 from host.report.timelines import Duel, Ranks, early_merits, head_to_head, is_two_player, pair_timelines, ranks
 from host.report.visibility import state_of, table_of, visible
+from host.tournament.changes import Change
 from host.tournament.grades import Graded, grades_of
 from host.tournament.journal import Journal, wal_files
 from host.tournament.pairing import set_winner
@@ -33,6 +34,7 @@ from host.tournament.standings import (
     stage_standings,
 )
 from host.tournament.tournament_dir import committed_at, seed_text
+from host.tournament.withdrawal import withdrawn_now
 
 SAMPLES = 3  # pieces of evidence shown per bot and kind of fault
 EVIDENCE = 600  # pieces of evidence in a summary; with very many bots each kind gets fewer, but at least one
@@ -166,6 +168,7 @@ class RunSummary(NamedTuple):
     bots: tuple[BotSummary, ...]
     newest: int  # id of the newest fixture
     again: Replays = Replays(0, (), ())
+    changes: tuple[Change, ...] = ()  # by the organiser
 
     @property
     def stage(self) -> Stage | None:
@@ -199,10 +202,15 @@ def summarize(
     shown = visible(journal).stages if shown is None else shown
     config: dict[str, Any] = json.loads(facts.get("config", "{}"))
     over = facts.get("state") == "finished"
-    configs = stages_of(facts)
+    configs, gone = stages_of(facts), withdrawn_now(facts)
+    changes = tuple(map(names.change, journal.changes()))
+    if before and before.changes != changes:
+        before = None
     read = {
         config.name: [
-            (number, names.record(record)) for number, record in sorted(journal.records(config.name), key=_id)
+            (number, names.record(record))
+            for number, record in sorted(journal.records(config.name), key=_id)
+            if not (kind_of(config).leavable and record.results.keys() & gone)
         ]
         for config in configs
     }
@@ -254,6 +262,7 @@ def summarize(
         bots=tuple(entrants),
         newest=newest,
         again=count_replays(record for _, record in everything),
+        changes=changes,
     )
 
 

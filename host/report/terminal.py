@@ -130,7 +130,7 @@ def write_csv(rows: Sequence[Row]) -> None:
     lines = []
     for row in json_rows(rows):
         counts = row.pop("faults_by_kind")
-        row["disqualified"] = int(row["disqualified"])
+        row |= {key: int(row[key]) for key in ("disqualified", "withdrawn")}
         lines.append(row | {f"faults_{kind}": counts.get(kind, 0) for kind in FaultKind})
     write_cells(list(lines[0]) if lines else [], lines)
 

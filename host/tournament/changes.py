@@ -7,6 +7,7 @@ fixtures aside, which then no longer count, and keeps the former entries of bots
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from host.base.errors import Problem, UserError
 from host.base.format import day
 
 MAX_REASON_CHARS = 500
@@ -82,3 +83,12 @@ def withdrawn(changes: Iterable[Change]) -> dict[str, Change]:
         elif change.kind == READMIT:
             found.pop(change.what, None)
     return found
+
+
+def checked_reason(reason: str) -> str:
+    """Return the reason of a change. Raise UserError if it is empty or too long: every change is published with one."""
+    text = " ".join(reason.split())
+    if text and len(text) <= MAX_REASON_CHARS:
+        return text
+    message = "the reason is empty" if not text else f"the reason has more than {MAX_REASON_CHARS} characters"
+    raise UserError([Problem("U001", "", message, hint='--reason "power cut in the machine room"')], 2)

@@ -26,6 +26,7 @@ from host.tournament.runner import Observer, choose_level, interruptible, load_c
 from host.tournament.stage_runner import Venues, WorkerPool
 from host.tournament.stages import kind_of
 from host.tournament.stages.kind import Field, StageConfig
+from host.tournament.withdrawal import Withdrawn, withdrawn_in
 
 TRIAL_S = 20.0  # at most, for the whole trial
 LONG_ROUND_S = 3.0  # a round of the trial that takes this long is the last
@@ -113,10 +114,12 @@ def remaining(
 ) -> tuple[list[StageEstimate], Sequence[Fixture]]:
     """Return what is left of each stage, and the fixtures that may be played now. `seed` is None if it is not drawn yet."""
     played, orders = dict[str, dict[str, Record]](), dict[str, list[str]]()
+    withdrawals = dict[str, Withdrawn]()
     if journal.exists():
         with reading(journal) as book:
             facts = book.metadata()
-            for stage in tournament.stages:
+            for number, stage in enumerate(tournament.stages):
+                withdrawals[stage.name] = withdrawn_in(book, tournament.stages, number)
                 played[stage.name] = {record.path: record for _, record in book.records(stage.name)}
                 if facts.get(f"stage {stage.name}") == "finished":
                     orders[stage.name] = json.loads(facts[f"order {stage.name}"])
@@ -124,13 +127,16 @@ def remaining(
     lineup = Lineup([name for name in names if name not in tournament.guests], seed)
     known, stages, now = True, list[StageEstimate](), list[Fixture]()
     for number, stage in enumerate(tournament.stages):
-        bots = lineup.entrants(stage)
+        out_of_it = withdrawals.get(stage.name, Withdrawn())
+        bots = out_of_it.entered(lineup.entrants(stage))
         kind, records = kind_of(stage), played.get(stage.name, {})
         if number and len(bots) < stage.min_bots:
             stages.append(StageEstimate(stage.name, stage.kind, len(bots), "skipped", 0, 0, tourneys=False))
             continue
         seeded = lineup.seeded(stage)
-        field = Field(seeded or bots, seed or b"", tournament.stop_early, tournament.max_faults)
+        order = out_of_it.entered(seeded) if seeded else bots
+        withdrawn = out_of_it.left(order)
+        field = Field(order, seed or b"", tournament.stop_early, tournament.max_faults, withdrawn)
         wave = [] if stage.name in orders else kind.due(stage, blank, field, records)
         named = known and seeded is not None and not (kind.drawn and seed is None)
         stages.append(
@@ -138,10 +144,11 @@ def remaining(
         )
         now = now or wave
         if stage.name in orders:
-            out = disqualified(records.values(), tournament.max_faults)
+            out = {*disqualified(records.values(), tournament.max_faults), *withdrawn}
             places = orders[stage.name]
             left = qualified(kind.left(stage, field, records) if kind.left else places, places, out)
         else:  # the advancing bots are unknown; only their number matters
+            bots = [bot for bot in bots if bot not in withdrawn]
             left, known = bots[: kind.size(stage, blank, len(bots)).left if kind.size else len(bots)], False
         lineup.finish(stage, orders.get(stage.name, left), left)
     return stages, now
@@ -160,7 +167,7 @@ def estimate_of(
         size = kind.size(stage, blank, len(field.bots))
         tables = sum(next(iter(record.results.values())).tables for record in records.values())
         return none._replace(
-            bounds=size.bounds,
+            bounds="at most" if field.withdrawn else size.bounds,
             fixtures=max(size.fixtures - len(records), len(wave)),
             tables=max(size.tables - tables, sum(fixture.tables for fixture in wave)),
         )

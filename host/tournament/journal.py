@@ -10,7 +10,7 @@ import sqlite3
 import time
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -322,10 +322,13 @@ class Journal:
         """Return the numbers of the fixtures that no longer count, each with the number of the change that says so."""
         return dict(self._database.execute("SELECT fixture, change FROM set_aside")) if self._has("set_aside") else {}
 
-    def paths(self, stage: str | None = None) -> list[str]:
-        """Return the paths of the played fixtures, in the order in which they ended."""
-        query = "SELECT path FROM counted WHERE ?1 IS NULL OR stage = ?1 ORDER BY id"
-        return [path for (path,) in self._database.execute(query, (stage,))]
+    def paths(self, stage: str | None = None, without: Collection[str] = ()) -> list[str]:
+        """Return the paths of the played fixtures that count, in the order in which they ended; none of some bots."""
+        query = "SELECT path FROM counted WHERE (?1 IS NULL OR stage = ?1)"
+        if without:
+            query += " AND NOT EXISTS (SELECT 1 FROM json_each(about, '$.bots') WHERE value IN (SELECT value FROM json_each(?2)))"
+        values = (stage, json.dumps([*without])) if without else (stage,)
+        return [path for (path,) in self._database.execute(f"{query} ORDER BY id", values)]
 
     def place_of(self, path: str) -> tuple[str, int] | None:
         """Return the stage of a played fixture and its number, from 1 in the order in which fixtures ended."""
@@ -361,6 +364,11 @@ class Journal:
     def stage_records(self, stage: str) -> "StageRecords":
         """Return the records of a stage, as a mapping that follows what is added to the journal."""
         return StageRecords(self, self._database, stage)
+
+    def first_number(self, stage: str) -> int | None:
+        """Return the number of the first fixture of a stage, also if it no longer counts; None if none was played."""
+        found = self._database.execute("SELECT min(id) FROM fixture WHERE stage = ?", (stage,)).fetchone()
+        return None if found is None else found[0]
 
     def full_record(self, path: str, fixture: int | None = None) -> tuple[Record, dict[str, Any]] | None:
         """Return the complete record of a fixture, and its description; None if it has not been played.

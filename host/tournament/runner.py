@@ -33,6 +33,7 @@ from host.tournament.stages import references_of, stages_to_json
 from host.tournament.stages.kind import Field
 from host.tournament.standings import outcome
 from host.tournament.tournament_dir import Folder, commitment
+from host.tournament.withdrawal import withdrawn_in
 
 NO_SANDBOX = (
     "WARNING  no sandbox: every bot can read, change and send everything that you can; this is recorded in the results"
@@ -269,7 +270,8 @@ async def play_stages(
     blank = Fixture(tournament.game, tournament.rules, "", "", (), 0)
     lineup = Lineup([bot.name for bot in setup.bots if bot.name not in tournament.guests], setup.seed)
     for number, stage in enumerate(tournament.stages):
-        order = lineup.seeded(stage) or []
+        out = withdrawn_in(journal, tournament.stages, number)
+        order = out.entered(lineup.seeded(stage) or [])
         if number and len(order) < stage.min_bots:
             journal.set_metadata({f"stage {stage.name}": "skipped", f"field {stage.name}": json.dumps(order)})
             watch.say(f"WARNING  {cups.SkippedStage(stage, len(order))}")
@@ -277,7 +279,7 @@ async def play_stages(
                 return
             continue
         journal.set_metadata({f"stage {stage.name}": "running", f"field {stage.name}": json.dumps(order)})
-        field = Field(order, setup.seed, tournament.stop_early, tournament.max_faults)
+        field = Field(order, setup.seed, tournament.stop_early, tournament.max_faults, out.left(order))
         before = journal.seal(stage.name)
         records = await run_stage(stage, blank, field, journal, hands, watch.progress)
         places, left = outcome(stage, field, records, journal.bots())

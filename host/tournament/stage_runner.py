@@ -105,7 +105,7 @@ async def run_stage(
     `blank` is a fixture with the game and rules of the tournament. To resume a stage, call this function again.
     """
     kind, records = kind_of(stage), journal.stage_records(stage.name)
-    agenda = Agenda(kind.schedule(stage, blank, field, records), records)
+    agenda = kind.agenda(stage, blank, field, records)
     lasting = {bot for bot, said in journal.bots().items() if said.get("state_lifetime") == "stage"}
     turns, states = Turns(agenda, lasting), journal.states(stage.name)
     stored: dict[str, bytes] = {}  # the last state files that were stored as those with which a fixture began

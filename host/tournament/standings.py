@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from itertools import combinations, pairwise
 from math import comb
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from host.tournament.stages import kind_of, references_of
 from host.tournament.stages.kind import Field, StageConfig
 from host.tournament.statistics import SURE, Won, needed, percent, sure_by_wins, wilson, words
 from host.tournament.strength import Strength, quick_strengths
+from host.tournament.withdrawal import NOTE, counting, withdrawn_now
 
 NAMED = 5  # bots at most in one sentence; of more bots, only the first and the last are named
 
@@ -87,6 +88,7 @@ class Row(NamedTuple):
     costs: Costs
     note: str = ""
     disqualified: bool = False  # for too many faults
+    withdrawn: bool = False  # by the organiser
 
     @property
     def ranking(self) -> Ranking:
@@ -128,7 +130,7 @@ class Row(NamedTuple):
             | costs
             | {"note": self.note}
             | late
-            | {"points": self.points.value, "disqualified": self.disqualified}
+            | {"points": self.points.value, "disqualified": self.disqualified, "withdrawn": self.withdrawn}
             | own
         )
 
@@ -193,7 +195,8 @@ def stage_standings(
     `facts` is the metadata of the run: the bots of the stage, and their final order if a kind decides places itself.
     `earlier` are the rows of the stage before; they rank the bots that do not take part in this one.
     """
-    records, field = as_counted_by(stage, records), field_of(stage, facts, bots)
+    records = as_counted_by(stage, counting(stage, records, withdrawn_now(facts)))
+    field = field_of(stage, facts, bots)
     words, so_far = words_of(stage, records), _so_far(stage, facts, records, field)
     if so_far:
         words = (OPPONENTS_COUNT, *(word for word in words if word != OPPONENTS_COUNT))
@@ -201,10 +204,12 @@ def stage_standings(
     ranked = {bot: about for bot, about in bots.items() if bot not in unranked}
     results = results_of(stage, records, ranked)
     rows = _places_decided(stage, facts, records, _rows(results, ranked, words))
-    over = facts.get(f"stage {stage.name}") == "finished"
+    over, gone = facts.get(f"stage {stage.name}") == "finished", withdrawn_now(facts)
     inside, out = ([row for row in rows if (row.bot in field) == takes_part] for takes_part in (True, False))
-    rows = with_disqualified(inside, max_faults_of(facts), over=over) + ranked_when_out(out, len(inside) + 1, earlier)
-    playing = [row for row in rows if row.tables and not row.disqualified]
+    inside = with_withdrawn(with_disqualified(inside, max_faults_of(facts), over=over), gone)
+    rows = inside + ranked_when_out(out, len(inside) + 1, earlier)
+    rows = [row._replace(withdrawn=True, note=NOTE) if row.bot in gone else row for row in rows]
+    playing = [row for row in rows if row.tables and not (row.disqualified or row.withdrawn)]
     compare = RANKINGS[words[0]].compare
     if kind_of(stage).comparison == "none" or compare is None:
         return StageStandings(rows, [], [], so_far)
@@ -261,6 +266,12 @@ def with_disqualified(rows: Sequence[Row], max_faults: int, *, over: bool) -> li
         return found
     kept, disqualified = ([row for row in found if row.disqualified == is_so] for is_so in (False, True))
     return _ranked_from(1, kept) + _ranked_from(len(kept) + 1, disqualified)
+
+
+def with_withdrawn(rows: Sequence[Row], gone: Container[str]) -> list[Row]:
+    """Return the rows with the withdrawn bots last, in their order."""
+    kept, last_rows = ([row for row in rows if (row.bot in gone) == is_so] for is_so in (False, True))
+    return _ranked_from(1, kept) + _ranked_from(len(kept) + 1, last_rows) if last_rows else list(rows)
 
 
 def _noted(row: Row, why: str, *, over: bool) -> Row:
@@ -343,8 +354,9 @@ def outcome(
         places = kind.places(stage, field, records)
     else:
         inside = {bot: about for bot, about in bots.items() if bot in field.bots}
-        places = [row.bot for row in standings(stage, as_counted_by(stage, list(records.values())), inside)]
-    out = disqualified(records.values(), field.max_faults)
+        counted = counting(stage, records.values(), field.withdrawn)
+        places = [row.bot for row in standings(stage, as_counted_by(stage, counted), inside)]
+    out = {*disqualified(records.values(), field.max_faults), *field.withdrawn}
     left = kind.left(stage, field, records) if kind.left else places
     return Outcome(last(places, out), qualified(left, places, out))
 

@@ -25,7 +25,7 @@ from host.report.table_replays import TableRef, find, load, to_json
 from host.report.terminal import json_rows
 from host.report.timelines import Chips, chips
 from host.report.visibility import Visible, visible
-from host.tournament.journal import VERSION, Journal, decompress_scores, lock_holder, reading
+from host.tournament.journal import UNCHANGED, VERSION, Journal, decompress_scores, lock_holder, reading
 
 POLL_INTERVAL_S = 0.5  # between two checks of the journal's files
 MAX_CPU_SHARE = 1 / 40  # of one core while a tournament runs: the tournament needs the machine
@@ -157,7 +157,7 @@ class LivePublisher:
                 sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True, timeout=5)
             ) as database:
                 database.execute("BEGIN")
-                if database.execute("PRAGMA user_version").fetchone() != (VERSION,):
+                if database.execute("PRAGMA user_version").fetchone() not in ((UNCHANGED,), (VERSION,)):
                     with reading(self.path):  # raises: another version of croupier has continued this journal
                         pass
                 yield Journal(database, self.path)
@@ -198,8 +198,12 @@ class LivePublisher:
         return Snapshot(number, page, api, notification, summary.state)
 
     def _forget_other_run(self, summary: RunSummary) -> None:
-        """Discard the cache if it belongs to another run."""
-        if self._summary and (self._summary.seed_sha256, self._summary.began) != (summary.seed_sha256, summary.began):
+        """Discard the cache if it belongs to another run, or if the run has been changed since."""
+
+        def key(run: RunSummary) -> tuple[object, ...]:
+            return run.seed_sha256, run.began, run.changes
+
+        if self._summary and key(self._summary) != key(summary):
             self._forget()
 
     def _choose_tables(self, offers: Offers, seed: bytes, state: str) -> list[TableRef]:

@@ -5,7 +5,7 @@ What it has derived from earlier records stays in its local variables, so a reco
 the stage has.
 """
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple, Union
 
@@ -58,11 +58,12 @@ class _Rest(NamedTuple):
 class Agenda:
     """The fixtures of a stage that may be played now, in their order. It makes a fixture only when it is asked for.
 
-    `records` has what has been played. Such fixtures are left out, so that a new agenda resumes a stage.
+    `records` has what has been played. Such fixtures are left out, so that a new agenda resumes a stage. Fixtures of
+    `withdrawn` bots are left out too.
     """
 
-    def __init__(self, schedule: Schedule, records: Records) -> None:
-        self._records = records
+    def __init__(self, schedule: Schedule, records: Records, withdrawn: Collection[str] = ()) -> None:
+        self._records, self._withdrawn = records, frozenset(withdrawn)
         self._heap: list[tuple[Order, Fixture | _Rest]] = []
         self._playing: dict[str, _Branch] = {}
         self.known = 0  # the number of fixtures that are known so far, played or not
@@ -108,6 +109,9 @@ class Agenda:
             self.known -= 1  # it was counted as one
             self._advance(_Branch(step, branch, order))
         elif step.path in self._records:
+            branch.open -= 1
+        elif not self._withdrawn.isdisjoint(step.bots):
+            self.known -= 1
             branch.open -= 1
         elif step.path in self._playing:
             raise ValueError(f"the schedule yields {step.path} twice")

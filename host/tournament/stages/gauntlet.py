@@ -169,4 +169,5 @@ GAUNTLET = Kind(
     settle=settle,
     references=lambda stage: stage.references,
     grades=terms,
+    leavable=True,
 )

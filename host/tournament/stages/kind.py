@@ -99,13 +99,15 @@ class Field(NamedTuple):
     """The bots of a stage, best first if an earlier stage has ranked them, and the seed of the tournament for draws.
 
     With `stop_early`, a pair ends as soon as its order is certain; this is tested after each of its blocks. A bot with
-    more than `max_faults` faults is disqualified when the stage is over; 0: none is.
+    more than `max_faults` faults is disqualified when the stage is over; 0: none is. Of the bots, those in `withdrawn`
+    have left the stage: they keep their places in its draw, but are not paired any more.
     """
 
     bots: Sequence[str]
     seed: bytes
     stop_early: bool = False
     max_faults: int = 0
+    withdrawn: Sequence[str] = ()
 
 
 class Entrants(NamedTuple):
@@ -271,8 +273,15 @@ class Kind(Generic[C]):
     """Whether almost every game suits. Another suitable kind is preferred, and a stage needs as many bots as a table."""
     by_table: bool = False  # whether rankings read the scores of each table, at tables of three bots or more
     per_bot: bool = False  # whether `unit_key` counts the units of each bot; otherwise those of each pair
+    leavable: bool = False
+    """Whether a bot can leave the stage while it runs: no fixture depends on a fixture of other bots, and each fixture is
+    left out with its bots."""
     all_meet: bool = False
     """Whether every two bots meet. While pairs are missing, the standings use a ranking that knows the opponents."""
+
+    def agenda(self, stage: C, blank: Fixture, field: Field, records: Records) -> Agenda:
+        """Return what is left to play of the stage."""
+        return Agenda(self.schedule(stage, blank, field, records), records, field.withdrawn)
 
     def due(self, stage: C, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
         """Return the fixtures that may be played now, in their order; none if the stage is over.
@@ -280,7 +289,7 @@ class Kind(Generic[C]):
         This is a pure function of everything played so far. A run follows an `Agenda` instead, which carries the
         state of the schedule from one record to the next.
         """
-        agenda, found = Agenda(self.schedule(stage, blank, field, records), records), list[Fixture]()
+        agenda, found = self.agenda(stage, blank, field, records), list[Fixture]()
         while (due := agenda.next()) is not None:
             found.append(due.fixture)
         return found

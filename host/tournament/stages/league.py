@@ -102,4 +102,5 @@ rank_by = ["points"]
     per_bot=True,
     any_game=True,
     about=about,
+    leavable=True,
 )

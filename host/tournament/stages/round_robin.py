@@ -48,7 +48,8 @@ def schedule(stage: RoundRobin, blank: Fixture, field: Field, records: Records) 
         steps = (block_of(stage, block, pair) for block in plan for pair in pairing.round_robin(bots))
         yield Lazy(count * len(plan), steps)
         return
-    open_pairs = {pair: Won() for pair in pairing.round_robin(bots)}
+    left = frozenset(field.withdrawn)
+    open_pairs = {pair: Won() for pair in pairing.round_robin(bots) if left.isdisjoint(pair)}
     for block in plan:
         yield Lazy(len(open_pairs), (block_of(stage, block, pair) for pair in list(open_pairs)))
         for pair, won in list(open_pairs.items()):
@@ -98,4 +99,5 @@ rank_by         = ["games", "hands"]
     unit_key="tables_per_pair",
     own_deals=True,
     all_meet=True,
+    leavable=True,
 )

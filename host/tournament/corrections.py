@@ -1,0 +1,228 @@
+"""Plans and makes the corrections of an organiser: play a fixture again, withdraw a bot, or take it back.
+
+A plan raises UserError if the stage cannot take the correction. Nothing has been changed then.
+"""
+
+import difflib
+import json
+from collections.abc import Container, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from host.base.errors import Problem, UserError
+from host.base.format import thousands
+from host.play.records import Fixture, Record
+from host.tournament.changes import READMIT, REDO, WITHDRAW, Change, Draft, withdrawn
+from host.tournament.disqualification import max_faults_of
+from host.tournament.journal import Journal
+from host.tournament.stage_runner import fixture_of
+from host.tournament.stages import kind_of, references_of, stages_of
+from host.tournament.stages.agenda import Records
+from host.tournament.stages.kind import Field, Kind, StageConfig
+from host.tournament.standings import outcome
+from host.tournament.withdrawal import withdrawn_in
+
+AGAIN = "start again with  croupier run --fresh"
+
+
+class Correction(NamedTuple):
+    """A change that can be made, and what it does in sentences."""
+
+    draft: Draft
+    effects: tuple[str, ...]
+
+
+class Begun(NamedTuple):
+    """The last stage in which something has been played."""
+
+    number: int  # from 0
+    stage: StageConfig
+    kind: Kind[StageConfig]
+    field: Field
+    blank: Fixture
+    over: bool
+    later: Sequence[StageConfig]
+
+
+def refused(where: str, message: str, hint: str) -> UserError:
+    """Return the error for a correction that a stage cannot take."""
+    return UserError([Problem("R015", where, message, hint=hint)], 3)
+
+
+def last_begun(journal: Journal, seed: bytes) -> Begun:
+    """Return the last stage in which something has been played. Raise UserError if there is none."""
+    facts = journal.metadata()
+    stages = stages_of(facts)
+    begun = [number for number, stage in enumerate(stages) if journal.first_number(stage.name) is not None]
+    if not begun:
+        raise UserError(
+            [Problem("R006", str(journal.path), "nothing has been played here yet", hint="croupier run")], 3
+        )
+    number = begun[-1]
+    stage = stages[number]
+    bots: list[str] = json.loads(facts.get(f"field {stage.name}", "[]"))
+    run = json.loads(facts.get("config", "{}")).get("run", {})
+    left = withdrawn_in(journal, stages, number).left(bots)
+    return Begun(
+        number=number,
+        stage=stage,
+        kind=kind_of(stage),
+        field=Field(bots, seed, run.get("stop_early", False), max_faults_of(facts), left),
+        blank=_blank(journal),
+        over=facts.get(f"stage {stage.name}") == "finished",
+        later=stages[number + 1 :],
+    )
+
+
+def _blank(journal: Journal) -> Fixture:
+    """Return a fixture with the game and the rules of the run."""
+    number, path = next((seal.fixture, seal.path) for seal in journal.seals() if seal.change is None)
+    whole = journal.full_record(path, number)
+    assert whole is not None
+    played = fixture_of(whole[1])
+    return Fixture(played.game, played.rules, "", "", (), 0)
+
+
+# Redo.
+
+
+def plan_redo(journal: Journal, seed: bytes, name: str, reason: str) -> Correction:
+    """Plan to play a fixture again, or all fixtures of a pairing such as `league/ada+grace`."""
+    begun, paths = last_begun(journal, seed), _fixtures(journal, name)
+    stages = {place[0] for path in paths if (place := journal.place_of(path))}
+    if stages != {begun.stage.name}:
+        message = f"{begun.stage.name} has begun, and this result has decided which bots play there"
+        raise refused(name, message, AGAIN)
+    records = journal.stage_records(begun.stage.name)
+    bots = journal.bots()
+    for bot in sorted({bot for path in paths for bot in records[path].results}):
+        if bots[bot].get("state_lifetime") == "stage":
+            message = f"{bot} keeps its state file from fixture to fixture, so it would not play as it did then"
+            raise refused(name, message, AGAIN)
+    if later := _paired_later(begun, records, frozenset(paths)):
+        newest = max(later, key=lambda path: (journal.place_of(path) or ("", 0))[1])
+        message = f"{newest} was played because of this result"
+        raise refused(name, message, f"croupier redo {json.dumps(newest)} --reason … first; later fixtures come first")
+    tables = sum(max((each.tables for each in records[path].results.values()), default=0) for path in paths)
+    fixtures = f"{thousands(len(paths))} fixture{'s' * (len(paths) != 1)}"
+    effects = (
+        f"{fixtures}, about {thousands(tables)} tables: the record is kept and no longer counts",
+        "croupier run plays it again with the same seed path, hence with the same cards",
+    )
+    return Correction(Draft(REDO, name, reason, begun.stage.name, set_aside=paths), effects)
+
+
+def _fixtures(journal: Journal, name: str) -> list[str]:
+    """Return the paths of a fixture, or of all fixtures of a pairing. Raise UserError if there is none."""
+    paths = journal.paths()
+    sorted_name = "/".join("+".join(sorted(part.split("+"))) for part in name.split("/"))
+    for wanted in (name, sorted_name):
+        if found := [path for path in paths if path == wanted] or [
+            path for path in paths if path.startswith(f"{wanted}/")
+        ]:
+            return found
+    near = difflib.get_close_matches(sorted_name, paths, 1)
+    hint = (
+        f"{json.dumps(near[0])} is one" if near else f"for example {json.dumps(paths[0])}" if paths else "croupier run"
+    )
+    raise refused(name, "no fixture with this name has been played", hint)
+
+
+def _paired_later(begun: Begun, records: Records, without: Container[str]) -> list[str]:
+    """Return the played fixtures that the stage would not reach without the results of some."""
+    left = _Without(records, without)
+    agenda = begun.kind.agenda(begun.stage, begun.blank, begun.field, left)
+    while agenda.next() is not None:
+        pass
+    out = frozenset(begun.field.withdrawn)
+    return [path for path in left if path not in left.asked and out.isdisjoint(records[path].results)]
+
+
+class _Without(Mapping[str, Record]):
+    """The records of a stage without some of them. `asked` collects the paths that the schedule has reached."""
+
+    def __init__(self, records: Records, without: Container[str]) -> None:
+        self._records, self._without = records, without
+        self.asked = set[str]()
+
+    def __getitem__(self, path: str) -> Record:
+        if path in self._without:
+            raise KeyError(path)
+        return self._records[path]
+
+    def __contains__(self, path: object) -> bool:
+        self.asked.add(str(path))
+        return path not in self._without and path in self._records
+
+    def __iter__(self) -> Iterator[str]:
+        return (path for path in self._records if path not in self._without)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+# Withdraw.
+
+
+def plan_withdraw(journal: Journal, seed: bytes, bot: str, reason: str) -> Correction:
+    """Plan to withdraw a bot."""
+    begun, facts = last_begun(journal, seed), journal.metadata()
+    stages = stages_of(facts)
+    if bot in withdrawn(journal.changes()):
+        raise refused(bot, "is already withdrawn", f"croupier withdraw {bot} --undo --reason … takes it back")
+    if of := [stage.name for stage in stages if bot in references_of(stage)]:
+        message = f"is a reference of {of[0]}: all results there are results against it"
+        raise refused(bot, message, AGAIN)
+    playing = bot in begun.field.bots
+    if playing and not begun.kind.leavable and not begun.over:
+        message = f"{begun.stage.name} is under way, and the results of {bot} decide who meets whom there"
+        raise refused(bot, message, f"croupier run --stage {begun.stage.name} plays it to its end; withdraw {bot} then")
+    if playing and not begun.over and len(begun.field.bots) - len(begun.field.withdrawn) <= 2:
+        raise refused(bot, f"{begun.stage.name} is under way and would have fewer than two bots", AGAIN)
+    effects = [_loss(journal, stage, bot, facts) for stage in stages[: begun.number + 1]]
+    kept = [f"the bots of {begun.stage.name} were chosen before, and stay the same"] if begun.number else []
+    following = [f"it does not play in {stage.name}" for stage in begun.later]
+    return Correction(Draft(WITHDRAW, bot, reason), (*filter(None, effects), *kept, *following, "nothing is deleted"))
+
+
+def _loss(journal: Journal, stage: StageConfig, bot: str, facts: Mapping[str, str]) -> str:
+    """Return what a withdrawal means for a stage in which the bot has played; empty if it has not."""
+    if bot not in json.loads(facts.get(f"field {stage.name}", "[]")):
+        return ""
+    if not kind_of(stage).leavable:
+        return f"{stage.name}: it is ranked last; its tables stay, because they have decided who met whom"
+    tables = sum(record.results[bot].tables for _, record in journal.records(stage.name) if bot in record.results)
+    return f"{stage.name}: it is ranked last; its {thousands(tables)} tables no longer count, for its opponents either"
+
+
+def plan_readmit(journal: Journal, seed: bytes, bot: str, reason: str) -> Correction:
+    """Plan to take back a withdrawn bot."""
+    begun = last_begun(journal, seed)
+    if bot not in withdrawn(journal.changes()):
+        raise refused(bot, "is not withdrawn", "croupier status shows the changes of the run")
+    playing = bot in begun.field.bots
+    back = "its tables count again, and what it has missed is played by  croupier run"
+    absent = f"{begun.stage.name} began without it and goes on without it"
+    return Correction(Draft(READMIT, bot, reason), (back if playing else absent,))
+
+
+# Make a planned correction.
+
+
+def make(journal: Journal, seed: bytes, correction: Correction) -> Change:
+    """Append the change, and put the states of the stages right, both or neither."""
+    return journal.change(correction.draft, partial(_settle, journal, seed, correction.draft.kind == REDO))
+
+
+def _settle(journal: Journal, seed: bytes, redo: bool) -> None:
+    """Open a finished stage again if something is left to play in it; otherwise, compute its places again."""
+    begun, facts = last_begun(journal, seed), journal.metadata()
+    again = {f"stage {stage.name}": "waiting" for stage in begun.later if f"stage {stage.name}" in facts}
+    name, records = begun.stage.name, journal.stage_records(begun.stage.name)
+    if begun.over and (redo or begun.kind.agenda(begun.stage, begun.blank, begun.field, records).next() is not None):
+        again[f"stage {name}"] = "running"
+    elif begun.over:
+        places = outcome(begun.stage, begun.field, records, journal.bots()).places
+        journal.set_metadata({f"order {name}": json.dumps(places)})
+    if again:
+        journal.set_metadata(again | {"state": "interrupted"})
