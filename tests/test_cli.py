@@ -141,7 +141,7 @@ JSON = {
     "completion": "completion bash",
     "compose": "compose --workers 2 -C {cup2}",
     "verify": "verify -C {cup}",
-    "redo": "redo tables/4 --reason stalled -C {cup2}",
+    "redo": "redo tables/1 --reason stalled -C {cup2}",
     "withdraw": "withdraw davey --reason stalled --dry-run -C {cup2}",
 }
 """A command line for every command that ends and needs only a tournament."""
