@@ -18,7 +18,7 @@ PROVOKED_ELSEWHERE = frozenset(
     # by tests of bots that are built or run: rogues, languages, check
     [f"B{number:03}" for number in (9, 10, 11, 12, 13, 17, 18, 19, *range(20, 27), 28, *range(30, 40))]
     # by tests of the command line
-    + ["C016", "C017", "C018", "C019", "H001", "U001"]
+    + ["C016", "C017", "C018", "C019", "C020", "H001", "U001"]
     # by tests of journals, and of what a machine lacks
     + [f"R{number:03}" for number in range(1, 16)]
     + [f"S{number:03}" for number in range(1, 19)]

@@ -13,11 +13,15 @@ import msgspec
 import trio
 
 from host.base.errors import Problem, UserError
+from host.play.custom_games import failed_game, origin
 from host.play.placement import choose_placement, placement_request
 from host.play.records import Job, Record, WorkerSetup, encode
 
 MAX_LOST_WORKERS = 10
 """Workers that one fixture can lose. Then the run stops, because the cause must be a defect of croupier."""
+
+MAX_WORKERS_LOST_IN_CUSTOM_GAME = 3
+"""The same for an organiser's own game or one of a library, whose code can end the process."""
 
 WORKER_EXIT_TIMEOUT_S = 2.0
 
@@ -61,7 +65,8 @@ class FixtureQueue:
     async def feed(self, worker: str, play: PlayJob) -> None:
         """Send one fixture after another to a worker until it is lost, and then requeue the fixture it was playing.
 
-        Raise WorkerFailed when the worker reports a failure, or when the fixture has lost too many workers.
+        Raise WorkerFailed when the worker reports a failure, or when the fixture has lost too many workers; UserError
+        (exit code 3) if the cause is an organiser's own game.
         """
         while True:
             job = await self._jobs.receive()
@@ -70,8 +75,12 @@ class FixtureQueue:
             if not reply:
                 break
             self._done.send_nowait(_decode_record(reply))
-        path = job.fixture.path
+        path, game = job.fixture.path, job.fixture.game
         self._lost[path] += 1
+        if origin(game).said and self._lost[path] >= MAX_WORKERS_LOST_IN_CUSTOM_GAME:
+            first, last = job.fixture.first, job.fixture.first + job.fixture.tables - 1
+            tables = f"tables {first} to {last}" if last > first else f"table {first}"
+            raise failed_game(game, f"failed in {path} ({tables}): it ended its process {self._lost[path]} times")
         if self._lost[path] >= MAX_LOST_WORKERS:
             raise WorkerFailed(f"{MAX_LOST_WORKERS} workers in a row have died while playing {path}")
         self._on_lost(f"{worker} is lost; {path} is played again")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from host.base.errors import Problem, UserError
+from host.base.safe_text import one_line
 from host.games import GAMES
 from host.games.engine import Display, Game
 from host.play import openspiel
@@ -111,6 +112,21 @@ def reload_game(known: GameOrigin, where: str = "") -> Game:
         raise named.refused(f"is called {game.name} like another game", "choose another name")
     _origins[game.name] = known
     return game
+
+
+HINT = "no bot is charged, and what was played is kept: fix the game or report this to its authors, then run again"
+
+
+def failed_game(game: str, what: str) -> UserError:
+    """Return the UserError (exit code 3) for an organiser's own game that fails while it is played."""
+    return UserError([Problem("C020", "", f"the game {origin(game).said} {what}", hint=HINT)], 3)
+
+
+def blame_game(game: str, table: str, failed: Exception) -> None:
+    """Raise UserError (exit code 3) for an exception of an organiser's own game. Return if the game is croupier's own."""
+    if origin(game).said and not isinstance(failed, UserError):
+        said = f"{type(failed).__name__}: {one_line(str(failed))[:300]}"
+        raise failed_game(game, f"failed at table {table}: {said}") from failed
 
 
 def game_by_name(game: str) -> Game:

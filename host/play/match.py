@@ -10,6 +10,7 @@ import trio
 from host.bots.seat import Seat, ask_all
 from host.bots.values import Batch, IllegalMove, Question
 from host.games.engine import Game, Scores, Table
+from host.play.custom_games import blame_game
 from host.play.table_plans import TablePlan, TableSetup
 from host.submissions.bot_spec import BuiltBot
 from protocols.wire import Answer, View
@@ -114,7 +115,7 @@ class _Match:
         while True:
             while open_tables < at_once and (following := next(waiting, None)):
                 nth, sitting = following
-                table = Table(self._game, sitting.rules, sitting.shuffler(self._root))
+                table = self._begun(sitting)
                 opened = OpenTable(nth, before + nth + 1, sitting, table)
                 if self._queue(opened):
                     open_tables += 1
@@ -130,7 +131,7 @@ class _Match:
 
     async def _play_alone(self, number: int, sitting: TableSetup) -> PlayedTable:
         """Play one table, one question after the other. Most answers come without a batch and without other tasks."""
-        table = Table(self._game, sitting.rules, sitting.shuffler(self._root))
+        table = self._begun(sitting)
         opened = OpenTable(0, number, sitting, table)
         bots, seats = opened.bots, [self._seats[bot] for bot in opened.bots]
         while table.request is not None:
@@ -144,12 +145,25 @@ class _Match:
                 (answer,) = await seat.ask(Batch((opened,), self._ended.pop(bot, ()), self._illegal.pop(bot, ())))
             elif (answer := seat.ask_one(opened)) is None:
                 (answer,) = await seat.finish()
-            if not table.answer(answer):
+            try:
+                legal = table.answer(answer)
+            except Exception as failed:
+                blame_game(self._game.name, sitting.path, failed)
+                raise
+            if not legal:
                 self._illegal[bot].append(IllegalMove(Question(number, len(table.answers), opened.view), answer))
             if time.perf_counter() - self._yielded > YIELD_INTERVAL_S:
                 await self._yield()
         self._report_end(opened)
         return PlayedTable(sitting, table.scores or (), tuple(table.answers))
+
+    def _begun(self, sitting: TableSetup) -> Table:
+        """Return a new table. Raise UserError (exit code 3) if the code of an organiser's own game fails."""
+        try:
+            return Table(self._game, sitting.rules, sitting.shuffler(self._root))
+        except Exception as failed:
+            blame_game(self._game.name, sitting.path, failed)
+            raise
 
     def _queue(self, one: OpenTable) -> bool:
         """Queue the open questions of a table. Return False if the game is over."""
@@ -173,7 +187,12 @@ class _Match:
         """Send the next answer of each bot to a table that has asked several seats at once."""
         for bot, question in asked.parts:
             answer = next(given[bot])
-            if not asked.one.game.answer(answer):
+            try:
+                legal = asked.one.game.answer(answer)
+            except Exception as failed:
+                blame_game(self._game.name, asked.one.sitting.path, failed)
+                raise
+            if not legal:
                 self._illegal[bot].append(IllegalMove(question, answer))
 
     async def _yield(self) -> None:
@@ -194,7 +213,12 @@ class _Match:
         for bot, tables in asked.items():
             for one, answer in zip(tables, answers[seats[bot]], strict=not together):
                 table = one.game
-                if not table.answer(answer):
+                try:
+                    legal = table.answer(answer)
+                except Exception as failed:
+                    blame_game(self._game.name, one.sitting.path, failed)
+                    raise
+                if not legal:
                     question = Question(one.table, len(table.answers), one.view)
                     self._illegal[bot].append(IllegalMove(question, answer))
                 if table.request is None:
