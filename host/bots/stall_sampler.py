@@ -6,10 +6,12 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from host.sandbox.cgroup import groups_of
-from host.sandbox.launch import Sandbox
+
+if TYPE_CHECKING:  # every command that reads a journal imports this module; the launcher imports trio, which takes long
+    from host.sandbox.launch import Sandbox
 
 SAMPLED_AFTER_S = 0.04
 """Seconds after which a slow answer is sampled. Most answers arrive earlier, and a sample costs 50 to 500 µs."""
@@ -37,7 +39,7 @@ class Stalls(NamedTuple):
 class StallSampler:
     """Attributes the time of one slow answer to stalls of the machine, by samples. Nothing is sampled before it is slow."""
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    def __init__(self, sandbox: "Sandbox") -> None:
         self.sandbox = sandbox
         self.stalls = Stalls()
         self._last: float | None = None  # time of the last sample, or of the question; None: no answer is slow

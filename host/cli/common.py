@@ -97,7 +97,7 @@ def find_stage(journal: "Journal", name: str | None) -> "StageConfig":
     wanted = [stage for stage in stages if name in (None, stage.name)]
     if not wanted:
         raise click.UsageError(unknown_with_list("stage", str(name), [stage.name for stage in stages]))
-    return next((stage for stage in reversed(wanted) if journal.paths(stage.name)), wanted[0])
+    return next((stage for stage in reversed(wanted) if journal.has_played(stage.name)), wanted[0])
 
 
 def skipped_in(facts: Mapping[str, str]) -> "list[SkippedStage]":

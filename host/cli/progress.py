@@ -116,6 +116,8 @@ class Events(Plain):
 class Mean:
     """The mean of some values, and half the width of its 95 % interval; it does not store the values."""
 
+    __slots__ = ("_squares", "_sum", "count")
+
     def __init__(self) -> None:
         self.count, self._sum, self._squares = 0, 0.0, 0.0
 

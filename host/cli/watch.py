@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from functools import partial
-from operator import itemgetter
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +32,7 @@ def status(context: CliContext) -> None:
         find_stage(journal, None)
         if context.json:
             facts = journal.metadata()
-            rows = stage_rows(journal, {name: len(journal.paths(name)) for name, _ in states(facts)})
+            rows = stage_rows(journal, {name: len(journal.stage_records(name)) for name, _ in states(facts)})
             replays = count_replays(record for _, record in journal.records())
             about: dict[str, Any] = {key: facts[key] for key in ("name", "game", "state", "seed_sha256")}
             about |= {"changes": [change.json() for change in journal.changes()]}
@@ -116,13 +116,13 @@ def tally_of(journal: Journal, wanted: Container[str]) -> Tally:
     meeting = all_meet_stages(journal, facts)
     for name, state in states(facts):
         if name in wanted:
-            records = [record for _, record in sorted(journal.records(name), key=itemgetter(0))]
-            if not records and state == "waiting":
+            done = len(journal.stage_records(name))
+            if not done and state == "waiting":
                 continue
-            known = max(int(facts.get(f"known {name}", 0)), len(records))
-            tally.add(Progress(name, len(records), known, None, all_meet=meeting.get(name)))
+            known = max(int(facts.get(f"known {name}", 0)), done)
+            tally.add(Progress(name, done, known, None, all_meet=meeting.get(name)))
             tally.early = early_order(meeting.get(name))
-            for record in records:
+            for _, record in islice(journal.records_since(name), done):  # a run may be adding more
                 tally.count(name, record)
     return tally
 
@@ -143,7 +143,7 @@ def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
         meeting = all_meet_stages(journal, facts)
         for name, state in states(facts):
             if name not in over and state != "waiting":
-                fresh = sorted(journal.records(name, newest[name]), key=itemgetter(0))
+                fresh = [*journal.records_since(name, newest[name])]
                 done[name] += len(fresh)
                 newest[name] = max([newest[name], *(number for number, _ in fresh)])
                 known = max(int(facts.get(f"known {name}", 0)), done[name])

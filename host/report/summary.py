@@ -209,7 +209,7 @@ def summarize(
     read = {
         config.name: [
             (number, names.record(record))
-            for number, record in sorted(journal.records(config.name), key=_id)
+            for number, record in journal.records_since(config.name)
             if not (kind_of(config).leavable and record.results.keys() & gone)
         ]
         for config in configs
@@ -386,10 +386,6 @@ def _ranks(config: StageConfig, stage: Stage, records: Sequence[Record]) -> Rank
     if not kind.all_meet:
         return ranks(records, unit, by_rate)
     return ranks(records, unit, by_rate, early_merits(config, records, complete=not stage.so_far))
-
-
-def _id(numbered: tuple[int, Record]) -> int:
-    return numbered[0]
 
 
 def _evidence(journal: Journal, names: Names) -> Iterator[tuple[str, Evidence]]:

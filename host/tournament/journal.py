@@ -330,6 +330,11 @@ class Journal:
         values = (stage, json.dumps([*without])) if without else (stage,)
         return [path for (path,) in self._database.execute(f"{query} ORDER BY id", values)]
 
+    def has_played(self, stage: str) -> bool:
+        """Return whether a fixture of a stage has been played."""
+        (found,) = self._database.execute("SELECT EXISTS(SELECT 1 FROM counted WHERE stage = ?)", (stage,)).fetchone()
+        return bool(found)
+
     def place_of(self, path: str) -> tuple[str, int] | None:
         """Return the stage of a played fixture and its number, from 1 in the order in which fixtures ended."""
         row = self._database.execute("SELECT stage, id FROM counted WHERE path = ?", (path,)).fetchone()
@@ -340,23 +345,29 @@ class Journal:
         row = self._database.execute("SELECT path FROM counted WHERE id = ?", (number,)).fetchone()
         return None if row is None else row[0]
 
-    def records(self, stage: str | None = None, since: int = 0) -> Iterator[tuple[int, Record]]:
-        """Yield the id and the record of each fixture, without its answers and evidence, and in most stages its scores."""
-        query = (
-            "SELECT counted.id, path, summary FROM counted JOIN record ON counted.id = record.fixture "
-            "WHERE (?1 IS NULL OR stage = ?1) AND counted.id > ?2 ORDER BY path"
-        )
+    def records(self, stage: str | None = None) -> Iterator[tuple[int, Record]]:
+        """Yield the id and the record of each fixture in the order of their paths.
+
+        The records have no answers and evidence, and in most stages no scores.
+        """
+        return self._records("WHERE ?1 IS NULL OR stage = ?1 ORDER BY path", (stage,))
+
+    def records_since(self, stage: str, since: int = 0) -> Iterator[tuple[int, Record]]:
+        """Yield the same of each fixture of a stage after the one with id `since`, in the order in which they ended."""
+        return self._records("WHERE stage = ?1 AND counted.id > ?2 ORDER BY counted.id", (stage, since))
+
+    def _records(self, where: str, values: tuple[Any, ...]) -> Iterator[tuple[int, Record]]:
+        query = f"SELECT counted.id, path, summary FROM counted JOIN record ON counted.id = record.fixture {where}"
         entered = {name for (name,) in self._database.execute("SELECT name FROM bot")}
         decode = msgspec.msgpack.Decoder(Record).decode
-        for fixture, path, summary in self._database.execute(query, (stage, since)):
+        for fixture, path, summary in self._database.execute(query, values):
             try:
                 record = decode(summary)
                 if record.path != path:
                     raise ValueError(f"the record of {path!r} is that of {record.path!r}")
-                if strangers := record.results.keys() - entered:
-                    raise ValueError(
-                        f"{record.path} was played by {min(strangers)!r}, which is not in the list of bots"
-                    )
+                if not record.results.keys() <= entered:
+                    stranger = min(record.results.keys() - entered)
+                    raise ValueError(f"{record.path} was played by {stranger!r}, which is not in the list of bots")
             except (ValueError, TypeError) as damaged:  # a context manager would take longer than decoding
                 raise UserError([_refusal(self.path, f"is damaged: {damaged}")], 3) from damaged
             yield fixture, record

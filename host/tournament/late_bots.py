@@ -23,7 +23,8 @@ class LateBots:
             self._asked, self._late = Counter(), Counter()
         for bot, usage in record.usage.items():
             self._asked[bot] += usage.questions
-            self._late[bot] += record.faults.get(bot, {}).get(FaultKind.TIMEOUT, 0)
+            kinds = record.faults.get(bot)  # most bots have none, and the hash of an enum's member takes long
+            self._late[bot] += kinds.get(FaultKind.TIMEOUT, 0) if kinds else 0
 
     def warnings(self) -> dict[str, str]:
         """Return a sentence about each bot with more timeouts than other answers, by its name."""
