@@ -32,7 +32,15 @@ from host.tournament.statistics import (
     wilson,
     words,
 )
-from host.tournament.strength import Ratings, ratings
+from host.tournament.strength import (
+    FEW,
+    Order,
+    Ratings,
+    choices_of,
+    inverse_root,
+    inverse_root_of_many,
+    ratings,
+)
 
 chips = st.integers(0, 2000)
 
@@ -439,3 +447,26 @@ print(repr(sure_by_wins(ours, theirs)))
         ).stdout
 
     assert len({told(seed) for seed in range(1, 7)}) == 1
+
+
+@pytest.mark.parametrize("unbeaten", [False, True])
+def test_newtons_method_finds_the_same_strengths_and_errors_in_a_large_field(unbeaten: bool) -> None:
+    luck, bots = Random(3), [f"bot{number:03}" for number in range(FEW + 20)]
+    truth = {bot: luck.gauss(0, 0.8) for bot in bots}
+    orders = Counter[Order]()
+    for one, other in combinations(bots, 2):
+        for _ in range(3 if luck.random() < 0.2 else 0):
+            wins = (unbeaten and one == bots[0]) or luck.random() < 1 / (1 + math.exp(truth[other] - truth[one]))
+            drawn = luck.random() < 0.1 and one != bots[0]
+            orders[((one, other),) if drawn else ((one,), (other,)) if wins else ((other,), (one,))] += 1
+    for _ in range(40):
+        orders[tuple((bot,) for bot in luck.sample(bots[1:], 4))] += 1
+    _, choices = choices_of(orders)
+    anchor = choices.anchor()
+    assert bool(anchor) == unbeaten
+    slowly, found = choices.most_likely(anchor), choices.strengths(anchor)
+    assert found != slowly
+    assert found == pytest.approx(slowly, rel=1e-9)
+    information = choices.information(slowly, anchor)
+    for ours, theirs in zip(inverse_root_of_many(information), inverse_root(information), strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-12)
