@@ -88,7 +88,7 @@ def test_there_is_one_place_to_edit(language: str, game: str) -> None:
 
 WRONG = [
     ("init mine --lang c", "which game? Name it with -g GAME"),
-    ("init mine -g poker --lang c", "there is no game 'poker'  (games: cardshark, pazaak, holdem, hearts)"),
+    ("init mine -g poker --lang c", "there is no game 'poker'  (games: cardshark, pazaak, holdem, hearts, briscola)"),
     ("init mine -g pazaak --lang jav", "there is no language 'jav'; did you mean java ?  (languages: "),
     ("init mine -g pazaak --lang c --protocol json", "a starter bot speaks argv or lines; protocols/README.md shows"),
     ("init #1 -g pazaak --lang c", 'a bot cannot be called \'#1\': the name contains "/" or "#"'),

@@ -168,7 +168,7 @@ error[C007] croupier.toml: the file has no game
   hint: game = …""",
     "C008": """\
 error[C008] croupier.toml:1: game = "chess" is not a game
-  hint: one of cardshark, pazaak, holdem, hearts""",
+  hint: one of cardshark, pazaak, holdem, hearts, briscola""",
     "C009": """\
 error[C009] croupier.toml:3: workers = 0 is out of range
   hint: 1 to 1024""",

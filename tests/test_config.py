@@ -175,7 +175,7 @@ COURSE = PAIRS + '[[stage]]\nkind = "gauntlet"\nreferences = ["sample:neptr"]\n'
 WRONG = [
     # top
     ("", "error[C007] croupier.toml: the file has no game\n  hint: game = …"),
-    ('game = "blackjack"', 'error[C008] croupier.toml:1: game = "blackjack" is not a game\n  hint: one of cardshark, pazaak, holdem, hearts'),
+    ('game = "blackjack"', 'error[C008] croupier.toml:1: game = "blackjack" is not a game\n  hint: one of cardshark, pazaak, holdem, hearts, briscola'),
     ('game = "Pazak"', 'error[C008] croupier.toml:1: game = "Pazak" is not a game\n  hint: pazaak'),
     (CARDS + "seed = 2026", 'error[C006] croupier.toml:2: seed = 2026 is not a string\n  hint: "random", or "2026" for practice'),
     (CARDS + 'seed = ""', 'error[C009] croupier.toml:2: seed = "" is empty'),
@@ -299,6 +299,7 @@ def test_the_shortest_config_means_the_games_own_tournament(here: Path) -> None:
         "pazaak": (RoundRobin(name="league", tables_per_pair=100_000),),
         "holdem": (Groups(name="groups", advance=2, until=5), Groups(name="final", advance=1, until=1)),
         "hearts": (League(name="league", min_bots=4),),
+        "briscola": (RoundRobin(name="league", tables_per_pair=100_000),),
     }
 
 

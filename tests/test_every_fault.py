@@ -62,7 +62,7 @@ SLOW = 'import time\n\ntime.sleep(0.1)\nprint("S")\n'
 FOLDS = "import sys\n\nfor question in sys.stdin:\n    print(0)\n"
 
 
-PASSES = {"cardshark": "'S'", "pazaak": "'STAND'", "holdem": "0", "hearts": "'LOW'"}
+PASSES = {"cardshark": "'S'", "pazaak": "'STAND'", "holdem": "0", "hearts": "'LOW'", "briscola": "'LOW'"}
 """A legal answer to every question of a game."""
 
 

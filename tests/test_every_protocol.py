@@ -44,6 +44,7 @@ SPOKEN = {
     "pazaak": re.compile(rb" *([Ee][Nn][Dd]|[Ss][Tt][Aa][Nn][Dd]|[Pp][Ll][Aa][Yy] [0-9]{1,2}) *"),
     "holdem": re.compile(rb" *-?[0-9]{1,12} *"),
     "hearts": re.compile(rb" *(LOW|HIGH|(PASS|PLAY)( [2-9TJQKA][cdsh]){1,3}) *"),
+    "briscola": re.compile(rb" *(LOW|HIGH|PLAY [2-7JQKA][cdsh]) *"),
 }
 GOOD = {
     "cardshark": {b"H": Move("H"), b"s": Move("S"), b"B 15": Move("B", 15), b"B -15.7 and more": Move("B", -15)},
@@ -54,6 +55,7 @@ GOOD = {
         b" PLAY Qs ": Move("PLAY", 0, "Qs"),
         b"PASS Qs Th 2c": Move("PASS", 0, "Qs Th 2c"),
     },
+    "briscola": {b"LOW": Move("LOW"), b"HIGH ": Move("HIGH"), b" PLAY 3c ": Move("PLAY", 0, "3c")},
     "holdem": {b"0": Move("BET", 0), b"17": Move("BET", 17), b"-5": Move("BET", -5), b" 007": Move("BET", 7)},
 }
 REPORT = re.compile(rb" *! ?[A-Za-z_][A-Za-z0-9_.]{0,99} *")

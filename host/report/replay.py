@@ -150,7 +150,8 @@ def _plain(ev: str, facts: dict[str, Any], names: list[str]) -> str:
             words = [
                 names[one] if name in event_validation.SEATS and one is not None else _spelled(one) for one in each
             ]
-        told.append(("" if name == "seat" else name + " ") + (" ".join(words) or "nobody"))
+        nothing = "nobody" if name in event_validation.SEATS else "-"
+        told.append(("" if name == "seat" else name + " ") + (" ".join(words) or nothing))
     return f"{ev}: {', '.join(told)}"
 
 
