@@ -1,12 +1,14 @@
 """Implements Hearts for four players with passing and the moon. Hearts and the queen of spades cost points; fewest wins.
 
-Sources: hearts-online.org/rules.html for the game; where it is silent or others differ, the source is named.
+Sources: hearts-online.org/rules.html for the game; where it is silent, the source is named. docs/games/hearts.md lists
+all sources, and what is decided differently elsewhere.
 
 HT-DEAL   Four players, 13 cards each. The cards are shuffled anew for each hand.
 HT-PASS   Three cards are passed: to the left, in the next hand to the right, then across, then none; then to the left
           again. All choose before they see what they receive (jokyland.com/games/41/Hearts), so they are asked at once.
 HT-LEAD   The two of clubs is led to the first trick, by the player that has it after the passing.
-HT-FIRST  No heart and no queen of spades to the first trick, unless the hand has no other card (our ruling).
+HT-FIRST  No heart and no queen of spades to the first trick, unless the hand has no other card
+          (groupgames.xyz/card-games/hearts).
 HT-BROKEN Hearts are led only after a heart has been played, or from a hand of hearts only. The queen of spades does not
           break hearts, as in Microsoft Hearts; at jokyland she does. She may be led at any time.
 HT-MOON   Who takes all 26 points gets none, and the other three 26 each. At jokyland the player may choose to lose 26.
