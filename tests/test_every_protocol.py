@@ -55,7 +55,12 @@ GOOD = {
         b" PLAY Qs ": Move("PLAY", 0, "Qs"),
         b"PASS Qs Th 2c": Move("PASS", 0, "Qs Th 2c"),
     },
-    "briscola": {b"LOW": Move("LOW"), b"HIGH ": Move("HIGH"), b" PLAY 3c ": Move("PLAY", 0, "3c")},
+    "briscola": {
+        b"LOW": Move("LOW"),
+        b"HIGH ": Move("HIGH"),
+        b" PLAY 3c ": Move("PLAY", 0, "3c"),
+        b"PLAY Ah": Move("PLAY", 0, "Ah"),
+    },
     "holdem": {b"0": Move("BET", 0), b"17": Move("BET", 17), b"-5": Move("BET", -5), b" 007": Move("BET", 7)},
 }
 REPORT = re.compile(rb" *! ?[A-Za-z_][A-Za-z0-9_.]{0,99} *")
