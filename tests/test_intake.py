@@ -520,10 +520,3 @@ def test_add_goes_on_after_a_broken_submission_and_ends_with_a_summary(desk: Pat
     assert "  ✗ B023: 'nonsense' is not a move; " in done.out
     assert done.out.splitlines()[-1] == ("2 of 3 submissions added, 1 of them would fail `croupier check`, 1 refused")
     assert sorted(path.name for path in (cup / "bots").glob("[a-z]*.py")) == ["loud.py", "wrong.py"]
-
-
-def test_add_into_a_run_that_has_begun_says_what_that_means(desk: Path, cup: Path) -> None:
-    (cup / "run").mkdir()
-    (cup / "run" / "run.sqlite").touch()
-
-    assert "a run has begun here, and its bots stay the same" in croupier("add", a_file(desk), "-C", cup).first

@@ -516,7 +516,7 @@ CHANGES = [
     (limits, "error[R001] {cup}/croupier.toml: changed since this run began ([limits] move: 10 s → 2 s)"),
     (stage, 'error[R001] {cup}/croupier.toml: changed since this run began ([[stage]] "tables" rounds: 1 → 2)'),
     (source, "error[R002] davey: changed since this run began (sha256 "),
-    (join, "error[R004] {cup}/croupier.toml: the list of bots has changed since this run began: late added"),
+    (join, 'error[R004] {cup}/croupier.toml: late cannot join: stage "tables" has begun, and all bots play in every'),
     (leave, "error[R004] {cup}/croupier.toml: the list of bots has changed since this run began: davey removed"),
     (lose_the_seed, "error[R010] {cup}/run/seed: cannot be read: No such file or directory"),
     (change_the_seed, "error[R010] {cup}/run/seed: is not the seed that this run began with"),

@@ -22,7 +22,6 @@ from protocols.wire import FaultKind
 PERIOD = 0.02  # seconds between two checks
 SOONEST = 0.002  # minimum seconds between two checks, for a bot that has little processor time left
 FOREVER = float("inf")
-CORES = os.cpu_count() or 1  # of the machine: no bot computes for more than this many times the wall clock time
 # Answers faster than this many seconds are not checked: no limit can be exceeded, and a check would cost more.
 INSTANT = 0.001
 RESIDENT = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s+(\d+) kB", re.MULTILINE)
@@ -69,10 +68,10 @@ class MonitoredSandbox:
     def count_cpu(self) -> None:
         """Measure the processor time of the open questions from now on, unless it is being measured. An answer is slow."""
 
-    def drag_on(self, asked: float) -> None:
-        """Record that the answer to a question asked at that time is slow, and that other tasks run meanwhile."""
+    def drag_on(self) -> None:
+        """Record that an answer is slow, and that other tasks run while the host waits for it."""
         self.count_cpu()
-        self.turn.mark_slow(asked)
+        self.turn.mark_slow()
 
     def computed(self) -> float:
         """Return the seconds of processor time that the open questions have cost since they were first checked."""
@@ -152,8 +151,7 @@ class MonitoredSandbox:
         try:
             tmp = f"/proc/{self.sandbox.pid}/root/tmp"
             counted = os.statvfs(tmp)
-            is_own = os.stat(tmp).st_dev != _own_tmp()  # noqa: PTH116 - a tenth of the time of Path
-            return counted.f_files - counted.f_ffree if is_own else 0
+            return counted.f_files - counted.f_ffree if Path(tmp).stat().st_dev != _own_tmp() else 0
         except OSError:
             return 0
 
@@ -176,7 +174,6 @@ class CgroupMonitored(MonitoredSandbox):
         self._start: float | None = None  # processor time when the open questions were found to be slow
         self._killed, self._born = group.killed(), group.computed()
         self._cores = len(os.sched_getaffinity(sandbox.pid))
-        self._charged = 0  # memory with the file cache when `peak` was last computed
 
     def new_process(self) -> None:
         """Reset the exceeded limit: everything is dead, and a new process is about to start."""
@@ -210,22 +207,16 @@ class CgroupMonitored(MonitoredSandbox):
         `wall` is the number of seconds that the answers took.
         """
         if wall > INSTANT and self.limit_exceeded is None:
-            may_exceed_cpu = wall * CORES > self._allowed or self._in_all < FOREVER
-            self.limit_exceeded = self._passed() if may_exceed_cpu else self._out_of_memory()
+            self.limit_exceeded = self._passed()
         return super().final_check(wall)
 
     def _too_much(self) -> FaultKind | None:
-        charged = self._group.charged()
-        if charged > self.peak and charged != self._charged:  # else there cannot be a new peak
-            self._charged, self.peak = charged, max(self.peak, self._group.used())
+        self.peak = max(self.peak, self._group.used())
         return self._passed()
 
-    def _out_of_memory(self) -> FaultKind | None:
-        return FaultKind.MEMORY if self._group.killed() > self._killed else None
-
     def _passed(self) -> FaultKind | None:
-        if (breach := self._out_of_memory()) is not None:
-            return breach
+        if self._group.killed() > self._killed:
+            return FaultKind.MEMORY
         if self._start is None:
             return None
         computed = self._group.computed()

@@ -90,11 +90,10 @@ class Seat:
         wall = process.wall
         self._given = ()  # the process has its bytes
         self._quick_walls.append(wall)
-        cpu = process.cpu if process.is_timed and question.table <= TIMED_TABLES else 0.0
         if wall > self._slowest_wall:
-            self._set_slowest(question, Outcome(move, process.raw.removesuffix(b"\n"), wall, cpu))
+            self._set_slowest(question, Outcome(move, process.raw.removesuffix(b"\n"), wall))
         if process.is_timed and question.table <= TIMED_TABLES:
-            self._time(question, wall, cpu)
+            self._time(question, wall, process.cpu)
         return move
 
     def send(self, batch: Batch) -> PolledProcess | None:

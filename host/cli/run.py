@@ -27,6 +27,7 @@ class RunOptions(NamedTuple):
     cluster: str
     stop_after: str | None
     progress: str
+    reason: str
     unsafe: bool
 
 
@@ -53,6 +54,12 @@ class RunOptions(NamedTuple):
     type=click.Choice(["auto", "live", "plain", "json", "none"]),
     default="auto",
     help="how to print the progress",
+)
+@click.option(
+    "--reason",
+    default="",
+    metavar="TEXT",
+    help="recorded with bots that come late and with more tables, if they were added since the run began",
 )
 @click.option(
     "--unsafe",
@@ -118,9 +125,12 @@ def _play(context: CliContext, path: Path, chosen: RunOptions) -> "Outcome":
 
     from host.backends.backend import open_backend
     from host.cli.progress import progress_view
+    from host.tournament.changes import MAX_REASON_CHARS
     from host.tournament.runner import run_tournament
 
-    until = _seconds(chosen.stop_after)
+    until, reason = _seconds(chosen.stop_after), " ".join(chosen.reason.split())
+    if len(reason) > MAX_REASON_CHARS:
+        raise click.UsageError(f"--reason has more than {MAX_REASON_CHARS} characters")
     kind = "none" if context.json and chosen.progress == "auto" else chosen.progress
     with progress_view(kind, quiet=context.quiet) as view:
         return trio.run(
@@ -134,6 +144,7 @@ def _play(context: CliContext, path: Path, chosen: RunOptions) -> "Outcome":
                 workers=chosen.workers or 0,
                 until=until,
                 unsafe=chosen.unsafe,
+                reason=reason,
             )
         )
 

@@ -75,16 +75,8 @@ def add(context: CliContext, submissions: tuple[Path, ...], name: str | None, un
     tournament = load(context.folder)
     level = level_in_force(tournament.level, unsafe)
     bots = context.folder / "bots"
-    begun = (context.folder / "run" / "run.sqlite").exists()
-    if begun and not context.json:
-        click.echo(
-            in_folder(
-                "WARNING  a run has begun here, and its bots stay the same: `croupier run` will refuse the new list (R004); "
-                "`croupier run --fresh` begins again with all bots",
-                str(context.folder),
-            ),
-            err=True,
-        )
+    journal = context.folder / "run" / "run.sqlite"
+    begun = journal.exists() and journal.stat().st_size > 0
     new = not bots.exists()
     bots.mkdir(exist_ok=True)
     taken: list[dict[str, Any]] = []
@@ -102,10 +94,31 @@ def add(context: CliContext, submissions: tuple[Path, ...], name: str | None, un
         noted = sum(not row["accepted"] for row in taken)
         notes = f", {noted} of them would fail `croupier check`" if noted else ""
         click.echo(f"{len(taken)} of {len(submissions)} submissions added{notes}, {len(refused)} refused")
+    if begun and not context.json:
+        _print_late(context, tournament, [row["bot"] for row in taken if row["plays"]], journal)
     if refused:
         raise UserError([problem for error in refused for problem in error.problems], max(e.exit_code for e in refused))
     if context.json:
         print_json("add", sandbox=level, run_begun=begun, rows=taken)
+
+
+def _print_late(context: CliContext, tournament: "Tournament", names: list[str], path: Path) -> None:
+    """Print whether the run that has begun can still take these bots."""
+    from host.tournament.additions import late_problems
+    from host.tournament.journal import reading
+
+    with reading(path) as journal:
+        problems = late_problems(tournament, journal, names) if journal.begun else []
+        late = sorted({*names} - journal.bots().keys()) if journal.begun else []
+    for problem in problems:
+        click.echo(f"WARNING  {problem.message}: `croupier run` will refuse the new list ({problem.code})", err=True)
+    if problems:
+        said = f"WARNING  leave {', '.join(names)} out, or begin again with all bots: croupier run --fresh"
+        click.echo(in_folder(said, str(context.folder)), err=True)
+    elif late:
+        it = "it has" if len(late) == 1 else "they have"
+        said = f"a run has begun here: {', '.join(late)} came late; `croupier run` plays the tables that {it} missed"
+        click.echo(in_folder(said, str(context.folder)))
 
 
 def _add_one(

@@ -49,7 +49,7 @@ class Change(NamedTuple):
 
     def text(self) -> str:
         """Return the time, what was changed, and the reason."""
-        return f"{day(self.at)}  {self.sentence}; reason: {self.reason}"
+        return f"{day(self.at)}  {self.sentence}" + (f"; reason: {self.reason}" if self.reason else "")
 
 
 class Draft(NamedTuple):
@@ -65,11 +65,25 @@ class Draft(NamedTuple):
 
 
 REDO, WITHDRAW, READMIT = "redo", "withdraw", "readmit"
+LATE, MORE, REPLACE = "late", "more", "replace"
+
+
+def _revealed(change: Change) -> str:
+    """Return what to say of a program that was added when its author could have known the cards."""
+    return ", after the seed was revealed" if change.about.get("revealed") else ""
+
 
 KINDS: Mapping[str, Callable[[Change], str]] = {
     REDO: lambda change: f"{change.what} no longer counts and is played again with the same cards",
     WITHDRAW: lambda change: f"{change.what} is withdrawn",
     READMIT: lambda change: f"{change.what} is no longer withdrawn",
+    LATE: lambda change: f"{change.what} came late{_revealed(change)}",
+    MORE: lambda change: (
+        f"{change.stage} plays more: {change.what} = {change.about.get('after')} instead of {change.about.get('before')}"
+    ),
+    REPLACE: lambda change: (
+        f"a new version of {change.what} plays again what the old one played, which no longer counts{_revealed(change)}"
+    ),
 }
 """The kinds of change, with the sentence that says what was changed."""
 

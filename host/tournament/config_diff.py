@@ -88,13 +88,18 @@ def _leaves(config: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, list):
             for table in value:
                 leaves |= {
-                    f'[[{key}]] "{table["name"]}" {inner}': each for inner, each in table.items() if inner != "name"
+                    stage_key(key, table["name"], inner): each for inner, each in table.items() if inner != "name"
                 }
         elif isinstance(value, Mapping):
             leaves |= {f"[{key}] {inner}": each for inner, each in value.items()}
         else:
             leaves[key] = value
     return leaves
+
+
+def stage_key(table: str, name: str, key: str) -> str:
+    """Return the readable name of a key of a stage."""
+    return f'[[{table}]] "{name}" {key}'
 
 
 def _told(leaves: Mapping[str, Any], key: str) -> str:

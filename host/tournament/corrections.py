@@ -67,7 +67,7 @@ def last_begun(journal: Journal, seed: bytes) -> Begun:
         number=number,
         stage=stage,
         kind=kind_of(stage),
-        field=Field(bots, seed, run.get("stop_early", False), max_faults_of(facts), left),
+        field=Field(bots, seed, run.get("stop_early", False), max_faults_of(facts), left, journal.sizes(stage.name)),
         blank=_blank(journal),
         over=facts.get(f"stage {stage.name}") == "finished",
         later=stages[number + 1 :],

@@ -22,7 +22,14 @@ from host.tournament.config import Tournament
 from host.tournament.disqualification import disqualified, qualified
 from host.tournament.journal import reading
 from host.tournament.lineup import Lineup
-from host.tournament.runner import Observer, choose_level, interruptible, load_checked, slow_preparation_reporter
+from host.tournament.runner import (
+    Observer,
+    check_unchanged,
+    choose_level,
+    interruptible,
+    load_checked,
+    slow_preparation_reporter,
+)
 from host.tournament.stage_runner import Venues, WorkerPool
 from host.tournament.stages import kind_of
 from host.tournament.stages.kind import Field, StageConfig
@@ -114,12 +121,13 @@ def remaining(
 ) -> tuple[list[StageEstimate], Sequence[Fixture]]:
     """Return what is left of each stage, and the fixtures that may be played now. `seed` is None if it is not drawn yet."""
     played, orders = dict[str, dict[str, Record]](), dict[str, list[str]]()
-    withdrawals = dict[str, Withdrawn]()
+    withdrawals, kept = dict[str, Withdrawn](), dict[str, dict[str, int]]()
     if journal.exists():
         with reading(journal) as book:
             facts = book.metadata()
             for number, stage in enumerate(tournament.stages):
                 withdrawals[stage.name] = withdrawn_in(book, tournament.stages, number)
+                kept[stage.name] = book.sizes(stage.name)
                 played[stage.name] = {record.path: record for _, record in book.records(stage.name)}
                 if facts.get(f"stage {stage.name}") == "finished":
                     orders[stage.name] = json.loads(facts[f"order {stage.name}"])
@@ -136,8 +144,11 @@ def remaining(
         seeded = lineup.seeded(stage)
         order = out_of_it.entered(seeded) if seeded else bots
         withdrawn = out_of_it.left(order)
-        field = Field(order, seed or b"", tournament.stop_early, tournament.max_faults, withdrawn)
-        wave = [] if stage.name in orders else kind.due(stage, blank, field, records)
+        early, most, sizes = tournament.stop_early, tournament.max_faults, kept.get(stage.name, {})
+        field = Field(order, seed or b"", early, most, withdrawn, sizes)
+        wave = [] if stage.name in orders and kind.adaptive else kind.due(stage, blank, field, records)
+        if wave:  # what was added since it was finished
+            orders.pop(stage.name, None)
         named = known and seeded is not None and not (kind.drawn and seed is None)
         stages.append(
             estimate_of(stage, blank, field, records, wave)._replace(meetings=meetings(wave) if named else ())
@@ -207,6 +218,9 @@ async def forecast(
         )
         known = tournament.seed != "random" or folder.seed_file.exists()
         seed = folder.seed(tournament.seed) if known else None
+        if folder.journal.exists():
+            with reading(folder.journal) as journal:
+                check_unchanged(journal, tournament, bots, level)
         stages, now = remaining(tournament, [bot.name for bot in bots], seed, folder.journal)
         setup = tournament.setup(bots, secrets.token_bytes(16), level)
         if now:

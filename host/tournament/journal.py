@@ -183,6 +183,11 @@ class Journal:
             seal = self._seal(int(fixture or 0), before)
             self._database.execute("UPDATE record SET seal = ? WHERE fixture = ?", (seal, fixture))
 
+    def forget_states(self, bot: str) -> None:
+        """Delete the state files with lifetime "stage" of a bot."""
+        with self._written():
+            self._database.execute("DELETE FROM state WHERE bot = ?", (bot,))
+
     def states(self, stage: str) -> dict[str, bytes]:
         """Return the state files with lifetime "stage", as the last fixture of a stage left them."""
         return dict(self._database.execute("SELECT bot, content FROM state WHERE stage = ?", (stage,)))
@@ -322,6 +327,11 @@ class Journal:
         """Return the numbers of the fixtures that no longer count, each with the number of the change that says so."""
         return dict(self._database.execute("SELECT fixture, change FROM set_aside")) if self._has("set_aside") else {}
 
+    @property
+    def begun(self) -> bool:
+        """Whether a fixture has been recorded, also if it no longer counts."""
+        return self._database.execute("SELECT 1 FROM fixture LIMIT 1").fetchone() is not None
+
     def paths(self, stage: str | None = None, without: Collection[str] = ()) -> list[str]:
         """Return the paths of the played fixtures that count, in the order in which they ended; none of some bots."""
         query = "SELECT path FROM counted WHERE (?1 IS NULL OR stage = ?1)"
@@ -334,6 +344,16 @@ class Journal:
         """Return whether a fixture of a stage has been played."""
         (found,) = self._database.execute("SELECT EXISTS(SELECT 1 FROM counted WHERE stage = ?)", (stage,)).fetchone()
         return bool(found)
+
+    def paths_of(self, stage: str, bot: str) -> list[str]:
+        """Return the paths of the played fixtures of a bot in a stage."""
+        query = "SELECT path FROM counted WHERE stage = ? AND ? IN (SELECT value FROM json_each(about, '$.bots')) ORDER BY id"
+        return [path for (path,) in self._database.execute(query, (stage, bot))]
+
+    def sizes(self, stage: str) -> dict[str, int]:
+        """Return the number of tables of every fixture ever recorded in a stage, by path, also of those set aside."""
+        query = "SELECT path, json_extract(about, '$.tables') FROM fixture WHERE stage = ? AND json_valid(about)"
+        return {path: int(tables) for path, tables in self._database.execute(query, (stage,)) if type(tables) is int}
 
     def place_of(self, path: str) -> tuple[str, int] | None:
         """Return the stage of a played fixture and its number, from 1 in the order in which fixtures ended."""

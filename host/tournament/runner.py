@@ -22,6 +22,14 @@ from host.sandbox.detect import require_clock, require_level
 from host.sandbox.levels import UNPROTECTED, Level
 from host.submissions.bot_spec import BuiltBot, Submission
 from host.tournament import config as cups
+from host.tournament.additions import (
+    Additions,
+    late_problems,
+    more_problems,
+    raised_keys,
+    record_additions,
+    with_raised,
+)
 from host.tournament.bot_logs import Logs
 from host.tournament.config_diff import canonical, difference
 from host.tournament.disqualification import disqualified, excess, rule
@@ -94,8 +102,11 @@ async def run_tournament(
     workers: int = 0,
     until: float | None = None,
     unsafe: bool = False,
+    reason: str = "",
 ) -> Outcome:
     """Play the stages of a tournament, or what is left of them. After `until` seconds it stops and can be resumed.
+
+    `reason` is recorded with late bots and more tables, if the run began without them.
 
     `cluster` is the address of a Dask scheduler; it overrides the one in the config. `last` names the last stage to play.
     Raise UserError for any problem, before any table is played.
@@ -114,7 +125,10 @@ async def run_tournament(
         if fresh and folder.journal.exists() and folder.commitment_file.exists():
             watch.say("WARNING  --fresh deletes the committed seed too: publish the hash of the new one")
         with writing(folder.journal, fresh=folder.reset if fresh else None) as journal:
-            seed = open_run(journal, folder, tournament, bots, level)
+            before = len(journal.changes())
+            seed = open_run(journal, folder, tournament, bots, level, reason)
+            for change in journal.changes(before):
+                watch.say(change.sentence)
             logs.built(bots)
             setup = tournament.setup(bots, seed, level)
             async with venue.executor(setup, watch.say, workers or tournament.workers) as hands:
@@ -191,19 +205,25 @@ def check_playable(place: Path, say: Callable[[str], None]) -> Loaded:
         require_clock(tournament.limits.clock, require_level(wanted) if wanted.traits.isolates else wanted)
     if folder.journal.exists() and folder.journal.stat().st_size:
         with reading(folder.journal) as journal:
-            if problem := changed_config(journal, tournament):
-                raise UserError([problem], 3)
+            late = {submission.name for submission in loaded.submissions} - journal.bots().keys()
+            if problems := changed_config(journal, tournament) + late_problems(tournament, journal, late):
+                raise UserError(problems, 3)
     return loaded
 
 
-def changed_config(journal: Journal, tournament: cups.Tournament) -> Problem | None:
-    """Return the problem of a config that differs from the one with which the run began; None if nothing is played."""
-    facts = journal.metadata()
-    if "config" not in facts or not journal.paths():
-        return None
-    changed = difference(json.loads(facts["config"]), canonical(tournament))
-    message = f"changed since this run began ({changed})"
-    return Problem("R001", str(tournament.path), message, hint=BEGIN_AGAIN) if changed else None
+def changed_config(journal: Journal, tournament: cups.Tournament) -> list[Problem]:
+    """Return the problems of a config that differs from the one with which the run began; none if nothing is played.
+
+    A stage may have more tables than before, if its kind and the stages after it can take that.
+    """
+    if not journal.begun or "config" not in journal.metadata():
+        return []
+    old, new = json.loads(journal.metadata()["config"]), canonical(tournament)
+    raised = raised_keys(old, new)
+    if changed := difference(with_raised(old, raised), new):
+        message = f"changed since this run began ({changed})"
+        return [Problem("R001", str(tournament.path), message, hint=BEGIN_AGAIN)]
+    return more_problems(tournament, journal, raised)
 
 
 def _refuse_learning_references(tournament: cups.Tournament, submissions: Sequence[Submission]) -> None:
@@ -254,7 +274,7 @@ def _as_it_began(tournament: cups.Tournament, folder: Folder, here: Level, *, fr
         return here
     with reading(folder.journal) as journal:
         deque(journal.records(), 0)  # read all records, so that damage is found before anything is played or written
-        began = Level(journal.metadata()["level"]) if journal.paths() else here
+        began = Level(journal.metadata()["level"]) if journal.begun else here
     return began if tournament.level <= began <= here else here
 
 
@@ -279,7 +299,8 @@ async def play_stages(
                 return
             continue
         journal.set_metadata({f"stage {stage.name}": "running", f"field {stage.name}": json.dumps(order)})
-        field = Field(order, setup.seed, tournament.stop_early, tournament.max_faults, out.left(order))
+        kept = journal.sizes(stage.name) if journal.changes() else {}
+        field = Field(order, setup.seed, tournament.stop_early, tournament.max_faults, out.left(order), kept)
         before = journal.seal(stage.name)
         records = await run_stage(stage, blank, field, journal, hands, watch.progress)
         places, left = outcome(stage, field, records, journal.bots())
@@ -299,24 +320,25 @@ def slow_preparation_reporter(say: Callable[[str], None]) -> Callable[[str, floa
 
 
 def open_run(
-    journal: Journal, folder: Folder, tournament: cups.Tournament, bots: list[BuiltBot], level: Level
+    journal: Journal, folder: Folder, tournament: cups.Tournament, bots: list[BuiltBot], level: Level, reason: str = ""
 ) -> bytes:
-    """Write the metadata and bots of a run, or check that they have not changed. Return the seed."""
-    check_unchanged(journal, tournament, bots, level)
-    if tournament.seed == "random" and not journal.paths():
+    """Write the metadata and bots of a run, or check that they have not changed, except by additions. Return the seed."""
+    added = check_unchanged(journal, tournament, bots, level)
+    if tournament.seed == "random" and not journal.begun:
         folder.create_seed()
     seed = folder.seed(tournament.seed)
     before = folder.committed() if tournament.seed == "random" else None
     broken = (
-        "that this run began with" if journal.paths() and journal.metadata()["seed_sha256"] != commitment(seed) else ""
+        "that this run began with" if journal.begun and journal.metadata()["seed_sha256"] != commitment(seed) else ""
     )
     if before and before.sha256 != commitment(seed):
         broken = "that was committed to"
     if broken:
         hint = "restore the old one, or start again with  croupier run --fresh"
         raise UserError([Problem("R010", str(folder.seed_file), f"is not the seed {broken}", hint=hint)], 3)
-    if not journal.paths():
+    if not journal.begun:
         journal.set_metadata({"committed": str(before.at) if before else ""})
+    record_additions(journal, added, reason, revealed=folder.revealed)
     record_run(journal, tournament, bots, level, seed)
     return seed
 
@@ -372,37 +394,34 @@ async def signals(stop: Stop, say: Callable[[str], None], task_status: Any = tri
             stop.scope.cancel()
 
 
-def check_unchanged(journal: Journal, tournament: cups.Tournament, bots: list[BuiltBot], level: Level) -> None:
-    """Raise UserError if the run began with another config, with other bots, or at another level."""
+def check_unchanged(journal: Journal, tournament: cups.Tournament, bots: Sequence[BuiltBot], level: Level) -> Additions:
+    """Return what has been added since the run began.
+
+    Raise UserError if the run cannot take it, or if it began with another config, with other bots, or at another level.
+    """
+    if not journal.begun or "config" not in journal.metadata():
+        return Additions()
     facts, before = journal.metadata(), journal.bots()
-    if "config" not in facts or not journal.paths():
-        return
     where = str(tournament.path)
-    changed = changed_config(journal, tournament)
-    problems = [changed] if changed else []
+    problems = changed_config(journal, tournament)
     now = {bot.name: bot.sha256 for bot in bots}
     for name in before.keys() & now.keys():
         if before[name]["sha256"] != now[name]:
             old, new = before[name]["sha256"][:8], now[name][:8]
             message = f"changed since this run began (sha256 {old}… → {new}…); the results would mix two bots"
-            problems.append(
-                Problem(
-                    "R002", name, message, hint="add it under a new name, or start again with  croupier run --fresh"
-                )
-            )
-    if before.keys() != now.keys():
-        came, left = sorted(now.keys() - before.keys()), sorted(before.keys() - now.keys())
-        message = "; ".join(
-            f"{', '.join(names)} {verb}" for names, verb in ((came, "added"), (left, "removed")) if names
-        )
-        problems.append(
-            Problem("R004", where, f"the list of bots has changed since this run began: {message}", hint=BEGIN_AGAIN)
-        )
+            hint = "add it under a new name, or start again with  croupier run --fresh"
+            problems.append(Problem("R002", name, message, hint=hint))
+    if left := sorted(before.keys() - now.keys()):
+        message = f"the list of bots has changed since this run began: {', '.join(left)} removed"
+        problems.append(Problem("R004", where, message, hint=BEGIN_AGAIN))
+    late = [bot for bot in bots if bot.name not in before]
+    problems += late_problems(tournament, journal, [bot.name for bot in late])
     if facts["level"] != level:
         message = f"this run began at level {facts['level']}, but the level is now {level}"
         problems.append(Problem("R007", where, message, hint=BEGIN_AGAIN))
     if problems:
         raise UserError(problems, 3)
+    return Additions(late, raised_keys(json.loads(facts["config"]), canonical(tournament)))
 
 
 def record_run(journal: Journal, tournament: cups.Tournament, bots: list[BuiltBot], level: Level, seed: bytes) -> None:
@@ -425,6 +444,6 @@ def record_run(journal: Journal, tournament: cups.Tournament, bots: list[BuiltBo
     )
     for name in journal.bots().keys() - {bot.name for bot in bots}:
         journal.remove_bot(name)
-    kept = journal.bots() if journal.paths() else {}  # once fixtures are played, the rows of their bots must not change
+    kept = journal.bots() if journal.begun else {}  # once fixtures are played, the rows of their bots must not change
     for bot in (bot for bot in bots if bot.name not in kept):
         journal.add_bot(bot.name, bot.sha256, bot.spec.language, bot_metadata(bot))

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import secrets
+import stat
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -65,6 +66,11 @@ class Folder:
         """Make the seed readable for all users, after the tournament."""
         if self.seed_file.exists():
             self.seed_file.chmod(0o644)
+
+    @property
+    def revealed(self) -> bool:
+        """Whether the drawn seed has been made readable, after the tournament was finished."""
+        return self.seed_file.exists() and bool(self.seed_file.stat().st_mode & stat.S_IROTH)
 
     def commit(self) -> Commitment:
         """Fix the seed before the tournament, drawing one if there is none. Return the commitment to publish."""

@@ -22,7 +22,7 @@ from host.tournament.stages.kind import (
     Many,
     StageConfig,
     Surroundings,
-    blocks,
+    block_plans,
     contestants,
     rankings,
     two_can_play,
@@ -140,15 +140,21 @@ def _named(pattern: str, around: Surroundings, key: tuple[str | int, ...]) -> Se
 def schedule(stage: Gauntlet, blank: Fixture, field: Field, _records: Records) -> Schedule:
     """Yield the first block of every bot against every reference, then the second block of all, and so on."""
     bots = [bot for bot in sorted(field.bots) if bot not in stage.references]
-    plan = blocks(with_plan(stage, blank), "", ("", ""), stage.tables, BLOCK)
+    plans = block_plans(with_plan(stage, blank), stage.tables, BLOCK, field)
+    pairs = [(bot, reference) for bot in bots for reference in stage.references]
     fixtures = (
-        block._replace(path=f"{stage.name}/{contestants((bot, reference))}/{block.first}", bots=pair)
-        for block in plan
-        for bot in bots
-        for reference in stage.references
-        for pair in [(min(bot, reference), max(bot, reference))]
+        plan[nth]._replace(path=f"{path_of(stage, pair)}/{plan[nth].first}", bots=(min(pair), max(pair)))
+        for nth in range(plans.longest)
+        for pair in pairs
+        for plan in [plans.of(path_of(stage, pair))]
+        if nth < len(plan)
     )
-    yield Lazy(len(plan) * len(bots) * len(stage.references), fixtures)
+    yield Lazy(plans.number(len(pairs), (path_of(stage, pair) for pair in pairs)), fixtures)
+
+
+def path_of(stage: Gauntlet, pair: tuple[str, str]) -> str:
+    """Return the seed path of a bot and a reference."""
+    return f"{stage.name}/{contestants(pair)}"
 
 
 def terms(stage: Gauntlet) -> Mapping[str, GradeTerms]:
@@ -170,4 +176,7 @@ GAUNTLET = Kind(
     references=lambda stage: stage.references,
     grades=terms,
     leavable=True,
+    adaptive=False,
+    closed="",
+    more=("tables",),
 )

@@ -354,4 +354,5 @@ advance = 1
     comparison="shared",
     groups=groups,
     reached=reached,
+    closed="its groups were drawn without it",
 )

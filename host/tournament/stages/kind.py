@@ -1,8 +1,9 @@
 """Defines a kind of stage, and what all kinds share."""
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from host.base.config_file import OWN_CODE, Flag, ValueType, integer, matches, one_of, read_text
@@ -100,7 +101,8 @@ class Field(NamedTuple):
 
     With `stop_early`, a pair ends as soon as its order is certain; this is tested after each of its blocks. A bot with
     more than `max_faults` faults is disqualified when the stage is over; 0: none is. Of the bots, those in `withdrawn`
-    have left the stage: they keep their places in its draw, but are not paired any more.
+    have left the stage: they keep their places in its draw, but are not paired any more. If bots came late or tables
+    were added, `kept` has the number of tables of every fixture played so far, by its path: these stay as they are.
     """
 
     bots: Sequence[str]
@@ -108,6 +110,7 @@ class Field(NamedTuple):
     stop_early: bool = False
     max_faults: int = 0
     withdrawn: Sequence[str] = ()
+    kept: Mapping[str, int] = MappingProxyType({})
 
 
 class Entrants(NamedTuple):
@@ -279,6 +282,15 @@ class Kind(Generic[C]):
     all_meet: bool = False
     """Whether every two bots meet. While pairs are missing, the standings use a ranking that knows the opponents."""
 
+    adaptive: bool = True
+    """Whether results decide what is played, or the order of the stage before does. Then no fixture can be played again by
+    a new version of a bot, and stages before it keep their results once it has begun."""
+    closed: str = "its fixtures were drawn without it"
+    """Why no other bot can play once a fixture has been played. Empty: bots may come late. Then the fixtures of some bots
+    must not depend on the other bots, except on how their tables are divided, where `field.kept` counts."""
+    more: tuple[str, ...] = ()
+    """The keys that may be raised once a fixture has been played. More tables must leave the seed paths of the others."""
+
     def agenda(self, stage: C, blank: Fixture, field: Field, records: Records) -> Agenda:
         """Return what is left to play of the stage."""
         return Agenda(self.schedule(stage, blank, field, records), records, field.withdrawn)
@@ -337,6 +349,60 @@ def blocks(
         )
         for first in range(start, tables + 1, block)
     ]
+
+
+class BlockPlans(NamedTuple):
+    """How the tables of each pair are divided, without the names of its bots: the usual way, and that of some seed paths."""
+
+    usual: Sequence[Fixture]
+    own: Mapping[str, Sequence[Fixture]]  # by seed path, for example `league/A+B`
+
+    def of(self, group: str) -> Sequence[Fixture]:
+        """Return the blocks of the pair with this seed path."""
+        return self.own.get(group, self.usual)
+
+    @property
+    def longest(self) -> int:
+        """The largest number of blocks of a pair."""
+        return max(map(len, [self.usual, *self.own.values()]))
+
+    def number(self, pairs: int, groups: Iterator[str]) -> int:
+        """Return the number of blocks of some pairs, given their seed paths too."""
+        more = sum(len(self.own[group]) - len(self.usual) for group in groups if group in self.own) if self.own else 0
+        return pairs * len(self.usual) + more
+
+
+def block_plans(blank: Fixture, tables: int, block: int, field: Field) -> BlockPlans:
+    """Return how tables 1 to `tables` of each pair are divided into blocks.
+
+    All pairs have the same blocks, except those that had played before the stage was changed: their fixtures stay as
+    they are, and new ones fill the gaps.
+    """
+    played = dict[str, list[tuple[int, int]]]()
+    for path, number in field.kept.items():
+        group, _, first = path.rpartition("/")
+        if first.isdecimal():
+            played.setdefault(group, []).append((int(first), number))
+    own = {group: _around(sorted(some), blank, tables, block) for group, some in played.items()}
+    return BlockPlans(blocks(blank, "", ("", ""), tables, block), own)
+
+
+def _around(played: Sequence[tuple[int, int]], blank: Fixture, tables: int, block: int) -> list[Fixture]:
+    """Return fixtures that have been played, given by their first table and their number of tables, and the missing ones."""
+
+    def between(first: int, last: int, block: int = block) -> list[Fixture]:
+        return blocks(blank, "", ("", ""), last, block, first)
+
+    found, start = list[Fixture](), 1
+    for first, number in [*played, (tables + 1, 0)]:
+        even = start
+        if blank.plan == "mirrored":  # tables 2n - 1 and 2n share a deal; what was played may end between them
+            even = min(start + (start - 1) % 2, first)
+        found += [*between(start, even - 1), *between(even, first - 1)]
+        if number:
+            found += between(first, first + number - 1, number)
+        start = first + number
+    return found
 
 
 def two_can_play(game: Game, _rules: Any) -> bool:

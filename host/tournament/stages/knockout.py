@@ -294,4 +294,5 @@ min_bots = 8
     comparison="none",
     bracket=bracket,
     reached=reached,
+    closed="its bracket is under way",
 )

@@ -103,4 +103,6 @@ rank_by = ["points"]
     any_game=True,
     about=about,
     leavable=True,
+    adaptive=False,
+    closed="its tables were drawn so that those bots meet equally often",
 )

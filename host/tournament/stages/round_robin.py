@@ -12,8 +12,8 @@ from host.tournament.stages.kind import (
     Kind,
     Many,
     StageConfig,
+    block_plans,
     block_size,
-    blocks,
     contestants,
     rankings,
     two_can_play,
@@ -43,24 +43,41 @@ def schedule(stage: RoundRobin, blank: Fixture, field: Field, records: Records) 
     """
     bots, count = sorted(field.bots), pairing.pair_count(len(field.bots))
     size = block_size(stage.tables_per_pair, count)
-    plan = blocks(with_plan(stage, blank), "", ("", ""), stage.tables_per_pair, size)
+    plans = block_plans(with_plan(stage, blank), stage.tables_per_pair, size, field)
     if not field.stop_early:
-        steps = (block_of(stage, block, pair) for block in plan for pair in pairing.round_robin(bots))
-        yield Lazy(count * len(plan), steps)
+        steps = (
+            block_of(stage, plan[nth], pair)
+            for nth in range(plans.longest)
+            for pair in pairing.round_robin(bots)
+            for plan in [plans.of(path_of(stage, pair))]
+            if nth < len(plan)
+        )
+        yield Lazy(plans.number(count, (path_of(stage, pair) for pair in pairing.round_robin(bots))), steps)
         return
     left = frozenset(field.withdrawn)
     open_pairs = {pair: Won() for pair in pairing.round_robin(bots) if left.isdisjoint(pair)}
-    for block in plan:
-        yield Lazy(len(open_pairs), (block_of(stage, block, pair) for pair in list(open_pairs)))
-        for pair, won in list(open_pairs.items()):
-            open_pairs[pair] = so_far = won.after(pair, records[block_of(stage, block, pair).path])
+    for nth in range(plans.longest):
+        due = {
+            pair: block_of(stage, plan[nth], pair)
+            for pair in open_pairs
+            for plan in [plans.of(path_of(stage, pair))]
+            if nth < len(plan)
+        }
+        yield Lazy(len(due), iter(due.values()))
+        for pair, block in due.items():
+            open_pairs[pair] = so_far = open_pairs[pair].after(pair, records[block.path])
             if so_far.certain:
                 del open_pairs[pair]
 
 
+def path_of(stage: RoundRobin, pair: pairing.Pair) -> str:
+    """Return the seed path of a pair."""
+    return f"{stage.name}/{contestants(pair)}"
+
+
 def block_of(stage: RoundRobin, block: Fixture, pair: pairing.Pair) -> Fixture:
     """Return a block of tables between two bots."""
-    return block._replace(path=f"{stage.name}/{contestants(pair)}/{block.first}", bots=pair)
+    return block._replace(path=f"{path_of(stage, pair)}/{block.first}", bots=pair)
 
 
 class Won(NamedTuple):
@@ -100,4 +117,7 @@ rank_by         = ["games", "hands"]
     own_deals=True,
     all_meet=True,
     leavable=True,
+    adaptive=False,
+    closed="",
+    more=("tables_per_pair",),
 )

@@ -169,4 +169,5 @@ SWISS = Kind(
     unit_key="tables_per_pairing",
     about=about,
     rounds=rounds,
+    closed="its rounds are under way, and each pairs bots by their results so far",
 )

@@ -54,4 +54,7 @@ rank_by  = ["chips"]
     own_deals=True,
     unit="fixture",
     unit_key="tourneys",
+    adaptive=False,
+    closed="all bots play in every tourney",
+    more=("tourneys",),
 )

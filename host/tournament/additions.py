@@ -1,0 +1,147 @@
+"""Decides what may be added to a run that has begun: bots that come late, more tables, and new versions of bots.
+
+Nothing that was played changes by an addition: the other bots keep their fixtures, and every table keeps its seed path.
+What would change results (other rules, other limits, fewer tables) is a difference of the config (config_diff.py).
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from host.base.errors import Problem
+from host.submissions.bot_spec import BuiltBot
+from host.tournament.changes import LATE, MORE, Draft
+from host.tournament.config import Tournament
+from host.tournament.config_diff import stage_key
+from host.tournament.journal import Journal
+from host.tournament.stage_runner import bot_metadata
+from host.tournament.stages import KINDS, kind_of, stages_of
+
+AGAIN = "or start again with  croupier run --fresh"
+
+
+class Additions(NamedTuple):
+    """What was added to a run since it began."""
+
+    late: Sequence[BuiltBot] = ()
+    raised: Sequence["Raised"] = ()
+
+
+class Raised(NamedTuple):
+    """A key of a stage that asks for more tables than before."""
+
+    stage: str
+    key: str
+    before: int
+    after: int
+
+    @property
+    def sentence(self) -> str:
+        """The change as `difference` names it."""
+        return f"{stage_key('stage', self.stage, self.key)}: {self.before} → {self.after}"
+
+
+def raised_keys(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Raised]:
+    """Return the keys that ask for more tables in the second of two canonical forms, if their kind of stage allows it."""
+    after = {stage["name"]: stage for stage in new["stage"]}
+    return [
+        Raised(stage["name"], key, stage[key], now[key])
+        for stage in old.get("stage", ())
+        for now in [after.get(stage["name"])]
+        if now is not None and now["kind"] == stage["kind"] and stage["kind"] in KINDS
+        for key in KINDS[stage["kind"]].more
+        if now[key] > stage[key]
+    ]
+
+
+def with_raised(old: Mapping[str, Any], raised: Sequence[Raised]) -> dict[str, Any]:
+    """Return a canonical form with these keys raised."""
+    more: dict[str, dict[str, int]] = {}
+    for each in raised:
+        more.setdefault(each.stage, {})[each.key] = each.after
+    return {**old, "stage": [{**stage, **more.get(stage["name"], {})} for stage in old.get("stage", ())]}
+
+
+def late_problems(tournament: Tournament, journal: Journal, late: Collection[str]) -> list[Problem]:
+    """Return why bots cannot join a run any more; none if every stage that has begun can take them."""
+    names, where = ", ".join(sorted(late)), str(tournament.path)
+    hint = f"leave {names} out of `bots`, {AGAIN}"
+    begun = [stage for stage in tournament.stages if names and journal.has_played(stage.name)]
+    closed = [
+        Problem("R004", where, f'{names} cannot join: stage "{stage.name}" has begun, and {why}', hint=hint)
+        for stage in begun
+        if (why := kind_of(stage).closed)
+    ]
+    if closed or not begun:
+        return closed
+    why = _fixed_by_later(tournament, journal, begun[0].name)
+    return [Problem("R004", where, f"{names} cannot join: {why}", hint=hint)] if why else []
+
+
+def more_problems(tournament: Tournament, journal: Journal, raised: Sequence[Raised]) -> list[Problem]:
+    """Return why stages cannot play more tables; none if they can."""
+    return [
+        Problem(
+            "R001",
+            str(tournament.path),
+            f"changed since this run began ({each.sentence}): {why}",
+            hint=f"{each.key} = {each.before}, {AGAIN}",
+        )
+        for each in raised
+        if journal.has_played(each.stage)
+        if (why := _fixed_by_later(tournament, journal, each.stage))
+    ]
+
+
+def replacement_problems(tournament: Tournament, journal: Journal, bot: str) -> list[Problem]:
+    """Return why the results of a bot cannot be replaced by those of a new version; none if they can."""
+    where, hint = str(tournament.path), f"add it under a new name, {AGAIN}"
+    for stage in tournament.stages:
+        if not journal.paths_of(stage.name, bot):
+            continue
+        why = ""
+        if kind_of(stage).adaptive:
+            why = f'stage "{stage.name}" has begun, and {kind_of(stage).closed}'
+        if why := why or _fixed_by_later(tournament, journal, stage.name):
+            return [Problem("R002", where, f"{bot} cannot be replaced: {why}", hint=hint)]
+    return []
+
+
+def _fixed_by_later(tournament: Tournament, journal: Journal, name: str) -> str:
+    """Return why the results of a stage are fixed: a later stage has begun with them; empty if they are not."""
+    names = [stage.name for stage in tournament.stages]
+    for later in tournament.stages[names.index(name) + 1 :]:
+        if journal.has_played(later.name) and kind_of(later).adaptive:
+            return f'stage "{later.name}" has begun with the bots in the order of "{name}"'
+        if journal.has_played(later.name) and tournament.max_faults:
+            return f'stage "{later.name}" has begun without the bots that max_faults disqualified in "{name}"'
+    return ""
+
+
+def record_additions(journal: Journal, added: Additions, reason: str, *, revealed: bool) -> None:
+    """Append each addition to the journal as a change, together with what it changes. The stages that grow are not over.
+
+    `revealed`: whether the authors of late bots could know the seed.
+    """
+    stages = [stage.name for stage in stages_of(journal.metadata()) if journal.has_played(stage.name)]
+    for bot in added.late:
+
+        def enter(bot: BuiltBot = bot) -> None:
+            journal.add_bot(bot.name, bot.sha256, bot.spec.language, bot_metadata(bot))
+            reopen(journal, stages)
+
+        journal.change(Draft(LATE, bot.name, reason, about={"revealed": revealed}), enter)
+    for each in added.raised:
+
+        def raise_key(each: Raised = each) -> None:
+            config = with_raised(json.loads(journal.metadata()["config"]), [each])
+            journal.set_metadata({"config": json.dumps(config)})
+            reopen(journal, {each.stage}.intersection(stages))
+
+        about = {"before": each.before, "after": each.after}
+        journal.change(Draft(MORE, each.key, reason, stage=each.stage, about=about), raise_key)
+
+
+def reopen(journal: Journal, stages: Collection[str]) -> None:
+    """Mark stages, and the run, as not finished."""
+    journal.set_metadata({f"stage {name}": "running" for name in stages} | {"state": "interrupted"})

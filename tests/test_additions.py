@@ -1,0 +1,294 @@
+"""Additions to a run that has begun: bots that come late and more tables, which leave what was played as it is."""
+
+import shutil
+import subprocess
+import time
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import CROUPIER, MEASURED, Done, answers_in, croupier, environment
+from command import cup_in as small_cup
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stage_configs import stage_of
+
+from host.games import GAMES
+from host.inspect.recorded import load_fixture
+from host.play.records import Fixture, Record, Result
+from host.play.table_plans import table_setups
+from host.tournament.config import load
+from host.tournament.estimate import remaining
+from host.tournament.journal import reading
+from host.tournament.stages import KINDS, kind_of
+from host.tournament.stages.kind import Field, StageConfig
+
+BLANK = Fixture("pazaak", GAMES["pazaak"].presets["thread"], "", "", (), 0)
+SEED = b"a seed for tests"
+
+
+def record_of(fixture: Fixture) -> Record:
+    """Return the record of a fixture that ended as a draw."""
+    results = {bot: Result(fixture.tables, 0, 0, 0, 0, 0) for bot in fixture.bots}
+    return Record(fixture.path, results, {}, {}, (), (), b"")
+
+
+def sittings(fixtures: list[Fixture]) -> dict[str, tuple[str, ...]]:
+    """Return who sits at each table, by the path of its luck."""
+    found = [setup for fixture in fixtures for setup in table_setups(fixture, SEED, ())]
+    tables = {setup.path: (setup.luck, *setup.bots) for setup in found}
+    assert len(tables) == len(found)
+    return tables
+
+
+def stage_with(kind: str, tables: int, **keys: Any) -> StageConfig:
+    """Return a stage that can be changed, with a number of tables of each pair."""
+    key = {"round-robin": "tables_per_pair", "gauntlet": "tables"}[kind]
+    more = {"references": ["r1", "r2"]} if kind == "gauntlet" else {}
+    return stage_of(kind, **{key: tables}, **more, **keys)
+
+
+@pytest.mark.parametrize("kind", ["round-robin", "gauntlet"])
+@settings(max_examples=40)
+@given(
+    first=st.tuples(st.integers(2, 4), st.integers(1, 300)),
+    more=st.tuples(st.integers(0, 2), st.integers(0, 300)),
+    share=st.floats(0, 1),
+    mirror=st.booleans(),
+    stop_early=st.booleans(),
+)
+def test_what_was_played_stays_and_only_the_missing_tables_are_played(
+    kind: str, first: tuple[int, int], more: tuple[int, int], share: float, mirror: bool, stop_early: bool
+) -> None:
+    bots = [f"b{number}" for number in range(first[0] + more[0])]
+    before, after = (stage_with(kind, tables, mirror=mirror) for tables in (first[1], first[1] + more[1]))
+    old = kind_of(before).due(before, BLANK, Field(bots[: first[0]], SEED, stop_early), {})
+    played = old[: round(share * len(old))]
+    records = {fixture.path: record_of(fixture) for fixture in played}
+    kept = {fixture.path: fixture.tables for fixture in played}
+
+    field, new = Field(bots, SEED, stop_early, kept=kept), list[Fixture]()
+    while due := kind_of(after).due(after, BLANK, field, records):
+        assert not records.keys() & {fixture.path for fixture in due}
+        step = due[: 1 + len(due) // 2]  # interrupted: what has been played since is kept too
+        new += step
+        records |= {fixture.path: record_of(fixture) for fixture in step}
+        field = field._replace(kept=field.kept | {fixture.path: fixture.tables for fixture in step})
+
+    at_once, records = list[Fixture](), {}
+    while due := kind_of(after).due(after, BLANK, Field(bots, SEED, stop_early), records):
+        at_once += due
+        records |= {fixture.path: record_of(fixture) for fixture in due}
+    assert sittings(played + new) == sittings(at_once)
+
+
+def test_an_interruption_does_not_change_which_fixtures_are_added() -> None:
+    stage = stage_with("round-robin", 1000)
+    kept = {"round-robin/b0+b1/1": 120, "round-robin/b0+b1/241": 120, "round-robin/b1+b2/121": 60}
+    field = Field(["b0", "b1", "b2", "b3"], SEED, kept=kept)
+    kind, records = kind_of(stage), {path: record_of(BLANK) for path in kept}
+    due = kind.due(stage, BLANK, field, records)
+
+    for some in (due[::2], due[::3], due[5:9]):
+        now = field._replace(kept=kept | {fixture.path: fixture.tables for fixture in some})
+        left = kind.due(stage, BLANK, now, records | {fixture.path: record_of(fixture) for fixture in some})
+        assert {*left} == {*due} - {*some}
+    tables = Counter[tuple[str, ...]]()
+    for fixture in due:
+        tables[fixture.bots] += fixture.tables
+    missing = {("b0", "b1"): 760, ("b1", "b2"): 940}
+    assert tables == {pair: missing.get(pair, 1000) for pair in combinations(field.bots, 2)}
+
+
+def test_more_tourneys_leave_those_that_were_played() -> None:
+    few, many = (stage_of("tables", tourneys=number) for number in (3, 5))
+    blank = BLANK._replace(game="cardshark", rules=next(iter(GAMES["cardshark"].presets.values())))
+    old, new = (KINDS["tables"].due(stage, blank, Field(["a", "b", "c"], SEED), {}) for stage in (few, many))
+    assert (new[:3], len(new)) == (old, 5)
+
+
+def test_every_kind_with_an_order_of_its_own_says_why_no_bot_can_join() -> None:
+    for name, kind in KINDS.items():
+        assert kind.closed or not kind.adaptive, name
+        assert {*kind.more} <= {*kind.config.__dataclass_fields__}
+
+
+# Real play.
+
+BOT = """\
+import sys
+
+for line in sys.stdin:
+    total = sum(map(int, line.split()[3].split(",")))
+    print("END" if total < {limit} else "STAND", flush=True)
+"""
+CUP = """\
+game = "pazaak"
+seed = "a seed for tests"
+[[stage]]
+name = "league"
+kind = "round-robin"
+tables_per_pair = {tables}
+practice = true
+"""
+CROSS = """\
+[[stage]]
+name = "course"
+kind = "gauntlet"
+references = ["ada"]
+tables = {tables}
+practice = true
+"""
+BRACKET = """\
+[[stage]]
+name = "cup"
+kind = "knockout"
+set = 4
+best_of = 1
+min_bots = 2
+practice = true
+"""
+SUMS = {"ada": 16, "bob": 8, "carl": 19, "dan": 13}
+
+
+def enter(cup: Path, *names: str) -> None:
+    """Put bots into the folder of a tournament."""
+    (cup / "bots").mkdir(exist_ok=True)
+    for name in names:
+        (cup / "bots" / f"{name}.py").write_text(BOT.format(limit=SUMS[name]))
+
+
+def cup_in(place: Path, text: str, tables: int, *names: str) -> Path:
+    """Create a tournament of these bots; return its folder."""
+    place.mkdir()
+    (place / "croupier.toml").write_text(text.format(tables=tables))
+    enter(place, *names)
+    return place
+
+
+def ran(cup: Path, *words: object) -> Done:
+    """Run a tournament to its end."""
+    done = croupier("run", "-C", cup, *words)
+    assert done.code == 0, done.err
+    return done
+
+
+def rows_of(cup: Path, stage: str) -> list[dict[str, Any]]:
+    """Return the standings of a stage, without what differs from run to run."""
+    rows = croupier("standings", stage, "-C", cup, "--json").json["rows"]
+    return [{key: value for key, value in row.items() if key not in MEASURED} for row in rows]
+
+
+def scores_in(cup: Path) -> dict[str, tuple[int, ...]]:
+    """Return the scores of every table, by its path."""
+    with reading(cup / "run" / "run.sqlite") as journal:
+        found = [load_fixture(journal, SEED, path) for path in journal.paths()]
+        return {
+            setup.path: tuple(scores)
+            for fixture in found
+            for setup, scores in zip(fixture.sittings, fixture.record.scores, strict=True)
+        }
+
+
+def test_a_late_bot_and_more_tables_end_as_if_they_had_been_there_at_once(tmp_path: Path) -> None:
+    text = CUP + CROSS
+    cup = cup_in(tmp_path / "late", text, 40, "ada", "bob", "carl")
+    at_once = cup_in(tmp_path / "at-once", text, 60, "ada", "bob", "carl", "dan")
+    ran(cup)
+    with reading(cup / "run" / "run.sqlite") as journal:
+        seal, before = journal.seal(), {path: journal.full_record(path) for path in journal.paths()}
+
+    enter(cup, "dan")
+    (cup / "croupier.toml").write_text(text.format(tables=60))
+    assert croupier("config", "check", "-C", cup).code == 0
+    left, _ = remaining(load(cup), list(SUMS), SEED, cup / "run" / "run.sqlite")
+    assert [stage.tables for stage in left] == [3 * 20 + 3 * 60, 2 * 20 + 60]
+    ran(cup, "--reason", "dan was ill", "--workers", 2)
+    ran(at_once)
+
+    assert scores_in(cup) == scores_in(at_once)
+    assert all(rows_of(cup, stage) == rows_of(at_once, stage) for stage in ("league", "course"))
+    with reading(cup / "run" / "run.sqlite") as journal:
+        assert {path: journal.full_record(path) for path in before} == before
+        changes = [(change.kind, change.what, change.stage, change.reason) for change in journal.changes()]
+    assert changes == [
+        ("late", "dan", "", "dan was ill"),
+        ("more", "tables_per_pair", "league", "dan was ill"),
+        ("more", "tables", "course", "dan was ill"),
+    ]
+    verified = croupier("verify", "-C", cup, "--seal", seal)
+    assert verified.code == 0 and "then changed:" in verified.out
+    assert "dan came late; reason: dan was ill" in verified.out
+    assert "league plays more: tables_per_pair = 60 instead of 40" in verified.out
+    ran(cup)
+    with reading(cup / "run" / "run.sqlite") as journal:
+        assert len(journal.changes()) == 3
+
+
+@pytest.mark.long
+def test_a_run_that_is_killed_while_it_plays_what_was_added_goes_on(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "late", CUP, 300, "ada", "bob")
+    at_once = cup_in(tmp_path / "at-once", CUP, 400, "ada", "bob", "carl")
+    ran(cup)
+    enter(cup, "carl")
+    (cup / "croupier.toml").write_text(CUP.format(tables=400))
+    for added in (2, 4):
+        process = subprocess.Popen([*CROUPIER, "run", "-C", cup, "--workers", "1"], env=environment())
+        ended = time.monotonic() + 60
+        while time.monotonic() < ended and process.poll() is None and played_in(cup) < 6 + added:
+            time.sleep(0.02)
+        process.kill()
+        process.wait()
+    ran(cup)
+    ran(at_once)
+    assert scores_in(cup) == scores_in(at_once)
+    assert rows_of(cup, "league") == rows_of(at_once, "league")
+    assert croupier("verify", "-C", cup).code == 0
+    with reading(cup / "run" / "run.sqlite") as journal:
+        assert [change.kind for change in journal.changes()] == ["late", "more"]
+
+
+def played_in(cup: Path) -> int:
+    """Return the number of fixtures that have been played."""
+    with reading(cup / "run" / "run.sqlite") as journal:
+        return len(journal.paths())
+
+
+def test_a_bracket_under_way_takes_no_late_bot_and_fixes_what_comes_before_it(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", CUP + BRACKET, 20, "ada", "bob", "carl")
+    ran(cup)
+    before = scores_in(cup)
+    (cup / "croupier.toml").write_text((CUP + BRACKET).format(tables=30))
+    more = croupier("run", "-C", cup)
+    told = 'league" tables_per_pair: 20 → 30): stage "cup" has begun with the bots in the order of "league"'
+    assert (more.code, more.first.endswith(told)) == (3, True)
+    (cup / "croupier.toml").write_text((CUP + BRACKET).format(tables=10))
+    assert croupier("run", "-C", cup).first.endswith("tables_per_pair: 20 → 10)")
+    (cup / "croupier.toml").write_text((CUP + BRACKET).format(tables=20))
+
+    (tmp_path / "dan.py").write_text(BOT.format(limit=13))
+    added = croupier("add", tmp_path / "dan.py", "-C", cup)
+    told = 'dan cannot join: stage "cup" has begun, and its bracket is under way'
+    assert added.code == 0 and f"WARNING  {told}" in added.err
+    for words in ((), ("--dry-run",)):
+        late = croupier("run", "-C", cup, *words)
+        assert (late.code, late.first) == (3, f"error[R004] {cup}/croupier.toml: {told}")
+    assert scores_in(cup) == before
+    assert croupier("verify", "-C", cup).code == 0
+
+
+@pytest.mark.long
+def test_more_tourneys_are_played_and_no_bot_can_join_them(tmp_path: Path) -> None:
+    cup, at_once = (small_cup(tmp_path / name, tourneys=number) for name, number in (("late", 2), ("at-once", 4)))
+    ran(cup)
+    config = cup / "croupier.toml"
+    config.write_text(config.read_text().replace("tourneys = 2", "tourneys = 4"))
+    ran(cup)
+    ran(at_once)
+    assert answers_in(cup / "run" / "run.sqlite") == answers_in(at_once / "run" / "run.sqlite")
+    shutil.copy(cup / "bots" / "davey.c", cup / "bots" / "late.c")
+    late = croupier("run", "-C", cup)
+    told = 'late cannot join: stage "tables" has begun, and all bots play in every tourney'
+    assert (late.code, late.first.partition(": ")[2]) == (3, told)
