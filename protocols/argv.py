@@ -8,6 +8,7 @@ from protocols.wire import (
     Protocol,
     View,
     encode_views,
+    no_bank,
     number,
     over,
     read_move,
@@ -38,5 +39,6 @@ PROTOCOL = Protocol(
     receive=receive,
     number=number,
     split_table_number=split_table_number,
+    bank=no_bank,
     over=over,
 )

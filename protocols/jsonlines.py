@@ -69,6 +69,11 @@ def number(table: int, line: bytes) -> bytes:
     return b'{"table":%d,%b' % (table, line[1:])
 
 
+def bank(milliseconds: int, line: bytes) -> bytes:
+    """Return a question line with "bank", the seconds that are left, as its first member."""
+    return b'{"bank":%d.%03d,%b' % (*divmod(milliseconds, 1000), line[1:])
+
+
 def split_table_number(line: bytes) -> tuple[int, bytes]:
     """Return the member "table" of an answer, or 0 if it has none, and the whole line."""
     try:
@@ -91,5 +96,6 @@ PROTOCOL = Protocol(
     receive=receive,
     number=number,
     split_table_number=split_table_number,
+    bank=bank,
     over=over,
 )

@@ -6,6 +6,7 @@ from protocols.wire import (
     Protocol,
     View,
     encode_views,
+    no_bank,
     number,
     over,
     read_move,
@@ -32,5 +33,6 @@ PROTOCOL = Protocol(
     receive=receive,
     number=number,
     split_table_number=split_table_number,
+    bank=no_bank,
     over=over,
 )

@@ -121,6 +121,7 @@ class Protocol(NamedTuple):
     number: Callable[[int, bytes], bytes]  # adds the table's number to a question line
     # Returns the table number of an answer line (0 if there is none) and the rest of the line.
     split_table_number: Callable[[bytes], tuple[int, bytes]]
+    bank: Callable[[int, bytes], bytes]  # adds the milliseconds left in the bot's time bank to a question line
     over: Callable[[int], bytes]  # the line that reports the end of a table; the bot does not answer it
 
 
@@ -258,6 +259,11 @@ def split_table_number(line: bytes) -> tuple[int, bytes]:
     """Return the table number of an answer line, or 0 if it has none, and the rest of the line."""
     match = NUMBERED_LINE.fullmatch(line)
     return (int(match[1]), match[2]) if match else (0, line)
+
+
+def no_bank(_milliseconds: int, line: bytes) -> bytes:
+    """Return a question line as it is: this protocol does not report the time bank with a question."""
+    return line
 
 
 def over(table: int) -> bytes:

@@ -8,12 +8,12 @@ import pytest
 from house import built
 from msgspec import msgpack
 
-from host.bots.values import Evidence, Timing, Usage
+from host.bots.values import BankTime, Evidence, Timing, Usage
 from host.games import GAMES
 from host.play.records import Fixture, Job, Record, Result, WorkerSetup, decode_job, decode_setup, encode
 from host.play.worker import rules_of
 from host.sandbox.levels import Level
-from host.sandbox.limits import Limits
+from host.sandbox.limits import Bank, Limits
 from host.submissions.bot_spec import BotSpec, Submission
 from host.submissions.build import HASHED_LIMITS, BuiltBot, hashed_spec, hashed_steps
 from host.submissions.languages import Step
@@ -114,17 +114,17 @@ BOT = BuiltBot(
     folder="/folder",
     sha256="ff",
     env=(("KEY", "value"),),
-    limits=Limits(move=2.0, clock="fair", cores=2),
+    limits=Limits(move=2.0, clock="fair", cores=2, bank=Bank(60.0, "table"), increment=0.5, floor=0.25),
     warm=("warm",),
 )
-LIMITS_LINE = '[2.0,10.0,1.0,86400.0,536870912,64,4096,1048576,16777216,64,"fair",2]'
+LIMITS_LINE = '[2.0,10.0,1.0,86400.0,536870912,64,4096,1048576,16777216,64,"fair",2,[60.0,"table"],0.5,0.25]'
 SPEC_LINE = (
     '{"name":"a","author":"An author","game":"","language":"c","protocol":"lines","sources":[],"entry":"","main":"",'
     '"run":[],"build":[],"compiler":"","adapter":"","heap":0,"python":"","requires":[],"env":{},"needs":[],'
     '"parallel_tables":16,"table_ids":true,"lifetime":"table","warm":false,"state":"memory","state_lifetime":"stage",'
     '"cores":2,'
     '"limits":{"move":-1.0,"startup":-1.0,"cpu":-1.0,"cpu_table":-1.0,"memory":-1,"tasks":-1,"output":-1,"state":-1,'
-    '"files":-1,"open_files":-1}}'
+    '"files":-1,"open_files":-1,"bank":[0.0,""],"increment":-1.0,"floor":-1.0}}'
 )
 BOT_LINE = f'[{SPEC_LINE},["./bot"],"/folder","ff",[["KEY","value"]],{LIMITS_LINE},["warm"]]'
 SETUP = WorkerSetup(
@@ -163,6 +163,7 @@ EVIDENCE = Evidence(
     ended="killed",
     waited=0.125,
     overhead=0.0625,
+    bank=7,
 )
 RECORD = Record(
     path="league/3",
@@ -194,11 +195,12 @@ RECORD = Record(
     states=(("a", b"state"),),
     said=(("a", (("league/3/1", b"words"),)),),
     failures=("a: died",),
+    banks=(BankTime(table=1, number=2, left=5),),
 )
 RECORD_LINE = (
     '["league/3",{"a":[2,1,5,0,3,4,6]},{"a":{"timeout":1}},{"a":[1,0.5,0.25,0.125,4096,2,[0,1],0.75,3,1.5]},'
-    '[["a",1,2,"timeout","late","cQ==","cg==","ZQ==",0.5,0.25,"killed",0.125,0.0625,[0.0,0.0,0.0,0.0]]],[[1,4],[4,1]],"cGFja2Vk",["a"],1,'
-    '1.25,["a: busy"],0.75,[[1,2,3,4]],[["a","c3RhdGU="]],[["a",[["league/3/1","d29yZHM="]]]],["a: died"]]'
+    '[["a",1,2,"timeout","late","cQ==","cg==","ZQ==",0.5,0.25,"killed",0.125,0.0625,[0.0,0.0,0.0,0.0],7]],[[1,4],[4,1]],"cGFja2Vk",["a"],1,'
+    '1.25,["a: busy"],0.75,[[1,2,3,4]],[["a","c3RhdGU="]],[["a",[["league/3/1","d29yZHM="]]]],["a: died"],[[1,2,5]]]'
 )
 
 
@@ -244,3 +246,4 @@ def test_a_journal_stores_a_bot_by_these_names() -> None:
         "limits",
     ]
     assert Limits(**stored["limits"]) == BOT.limits
+    assert list(bot_metadata(BOT._replace(limits=Limits()))["limits"])[-2:] == ["clock", "cores"]

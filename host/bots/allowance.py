@@ -1,9 +1,10 @@
-"""Tracks how long a process may take to start, and how much processor time its tables have left. Pure: no clock."""
+"""Tracks how long a process may take to start, and how much processor time and bank it has left. Pure: no clock."""
 
+from collections.abc import Mapping
 from math import inf
 
-from host.bots.values import CLOCK_FAULTS
-from host.sandbox.limits import A_DAY
+from host.bots.values import CLOCK_FAULTS, BankTime
+from host.sandbox.limits import A_DAY, Limits
 from protocols.wire import FaultKind
 
 MIN_RESTART_S = 0.25  # minimum for a restart, even if the first start was faster
@@ -66,3 +67,55 @@ class TableBudget:
         if self.is_limited:
             self.left = self._cpu_table * self._tables - spent
         return self.left
+
+
+class TimeBank:
+    """The seconds that a bot may still take for its answers beyond the time that every answer has.
+
+    It works as a chess clock with a delay and an increment. The time of an answer beyond `floor` is taken from the bank. An
+    answer adds the increment after its own time was taken; a fault adds nothing.
+    """
+
+    def __init__(self, limits: Limits, recorded: Mapping[tuple[int, int], int] | None = None) -> None:
+        """`recorded` has milliseconds by table and number of the question: a recorded bank is used as it was."""
+        self._bank, self._increment, self._recorded = limits.bank, limits.increment, recorded or {}
+        self._table = 0
+        self.left = limits.bank.seconds
+        self.times: list[BankTime] = []  # what was left when each question was asked
+
+    @property
+    def milliseconds(self) -> int:
+        """Return what is left in whole milliseconds: this is what the bot is told and what is recorded."""
+        return int(self.left * 1000 + 1e-6)
+
+    def begin(self, table: int, number: int) -> None:
+        """Start a question. At the first one of a table, a bank for each table is full again."""
+        if table != self._table and self._bank.scope == "table":
+            self.left = self._bank.seconds
+        self._table = table
+        recorded = self._recorded.get((table, number))
+        if recorded is not None:
+            self.left = recorded / 1000
+        self.times.append(BankTime(table, number, self.milliseconds))
+
+    def at(self, table: int, number: int) -> int | None:
+        """Return the milliseconds that were left when a question was asked; None if it was not asked."""
+        for time in reversed(self.times):
+            if (time.table, time.number) == (table, number):
+                return time.left
+        return None
+
+    def spend(self, beyond: float) -> float:
+        """Take the seconds that an answer has taken beyond `floor`. Return the seconds that were taken."""
+        spent = min(max(beyond, 0.0), self.left)
+        self.left -= spent
+        return spent
+
+    def add(self) -> None:
+        """Add the increment after an answer."""
+        self.left += self._increment
+
+
+def time_bank(limits: Limits, recorded: Mapping[tuple[int, int], int] | None = None) -> TimeBank | None:
+    """Return the bank of a bot at the start of a fixture; None if it has none."""
+    return TimeBank(limits, recorded) if limits.bank.seconds else None

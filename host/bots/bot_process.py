@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol
 
 import trio
 
+from host.bots.allowance import TimeBank
 from host.bots.deadline import DeadlinePolicy
 from host.bots.monitor import MonitoredSandbox
 from host.bots.stderr_log import StderrLog
@@ -24,6 +25,13 @@ class BotContext(NamedTuple):
     monitored: MonitoredSandbox
     policy: DeadlinePolicy
     nursery: trio.Nursery
+    bank: TimeBank | None = None  # None: it has no time bank
+
+    def environment(self) -> Mapping[str, str]:
+        """Return the variables of a process that is started now. A bot with a time bank is told what is left in it."""
+        if self.bank is None:
+            return self.env
+        return {**self.env, "CROUPIER_BANK": f"{self.bank.milliseconds / 1000:.3f}"}
 
     @property
     def sandbox(self) -> Sandbox:

@@ -49,9 +49,14 @@ class ChildProcess:
             self.read()
         return self.violation is not None
 
-    def ask(self, questions: Sequence[HasQuestion]) -> None:
-        """Write as many questions as fit into the pipe."""
+    def ask(self, questions: Sequence[HasQuestion], bank: int | None = None) -> None:
+        """Write as many questions as fit into the pipe.
+
+        `bank` is the milliseconds left in the bot's time bank; a bot that has one is asked one question at a time.
+        """
         lines = self._protocol.lines([question.view for question in questions])
+        if bank is not None:
+            lines = self._protocol.bank(bank, lines)
         numbers: Sequence[int] = range(len(questions))
         if self._uses_table_ids:
             numbers = [self.table_ids.number(question.table) for question in questions]

@@ -40,14 +40,15 @@ class DeadlinePolicy:
         """Seconds after the question, or the previous answer, at which `start_counting` must be called."""
 
         self.samples = samples
-        self._sandbox, self._charged = samples.sandbox, charged
+        self._sandbox, self._charged, self._has_bank = samples.sandbox, charged, limits.bank.seconds > 0
         self._waits: RunQueueWaits | None = None
         self.waited = 0.0  # seconds, measured at the last missed deadline
+        self._held = 0.0  # seconds of an answer that a fair clock does not count, by the last look
         self._computed_before = 0.0  # seconds of processor time of the sandbox when counting started
 
     def start_counting(self) -> None:
         """Measure waits from now on: an answer is slow, and the one before it has arrived."""
-        self.waited, self._computed_before = 0.0, self._computed()
+        self.waited, self._computed_before, self._held = 0.0, self._computed(), 0.0
         self._seen().start_counting()
         self.samples.begin()
 
@@ -66,8 +67,14 @@ class DeadlinePolicy:
         the bot was not.
         """
         threads = self.look()
+        stalls = self.samples.stalls.total
+        if self._has_bank and self.stretch == 1 and stalls <= granted / 2:
+            granted += stalls  # a stall costs no bank; after a longer one, the fixture is played again
+            if not self.fair and granted > wall:
+                return max(granted - wall, SHORTEST)
         if self.fair:
-            due, patience = granted - self._charged_time(threads, wall), PATIENCE * granted - wall
+            charged = self._charged_time(threads, wall)
+            due, patience, self._held = granted - charged, PATIENCE * granted - wall, wall - charged
             # The kernel counts a wait when it is over. One that is not over may be as long as the thread is ready.
             unknown = [each._replace(waited=min(each.waited + each.ready, wall - each.ran)) for each in threads]
             is_late = due <= 0 and self._charged_time(unknown, wall) >= granted
@@ -81,6 +88,27 @@ class DeadlinePolicy:
         if stalled or self._has_stalled(granted, computed):
             self._stall(wall, late, computed)
         return 0.0
+
+    def time_taken(self, wall: float, computed: float) -> float:
+        """Return the seconds of a slow answer that the clock in force counts, without stalls of the machine.
+
+        The answer has taken `wall` seconds, of which the bot ran for `computed`. The process must be alive.
+        """
+        if self.fair:
+            self._held = wall - self._charged_time(self.look(), wall)
+        else:
+            self.samples.sample()
+        return self.time_taken_before(wall, computed)
+
+    def time_taken_before(self, wall: float, computed: float) -> float:
+        """Return what `time_taken` returns, of a process that has ended: waits after the last look are counted."""
+        if self.stretch > 1:
+            return computed
+        stalls = self.samples.stalls
+        held = max(self._held, stalls.throttled)  # a throttled thread also waits for a processor
+        counted = wall - held - (stalls.total - stalls.throttled)
+        # While croupier itself was stopped, the bot may have run.
+        return max(counted, min(computed / self._cores, wall)) if stalls.total else max(counted, 0.0)
 
     def _has_stalled(self, granted: float, computed: float) -> bool:
         """Return whether the machine kept the bot from running for most of the time granted."""
@@ -97,7 +125,9 @@ class DeadlinePolicy:
 
     @property
     def _cores(self) -> int:
-        return len(os.sched_getaffinity(self._sandbox.pid))
+        with suppress(OSError):
+            return len(os.sched_getaffinity(self._sandbox.pid))
+        return 1  # the keeper has died, as the next request to it will find
 
     def _crowded(self) -> bool:
         """Return whether more of its threads are ready to run than it has cores: then the bot causes its own waits."""
@@ -135,7 +165,7 @@ class DeadlinePolicy:
 
     def forget(self) -> None:
         """Remove the process, and close its files."""
-        self.waited, self._computed_before = 0.0, self._computed()
+        self.waited, self._computed_before, self._held = 0.0, self._computed(), 0.0
         if self._waits is not None:
             self._waits.close()
             self._waits = None
@@ -189,6 +219,13 @@ class AnswerTimer:
         self._deadline = now + self._granted * self._policy.stretch
         self._marked = False
         return wall
+
+    def time_taken(self, now: float, computed: Callable[[], float]) -> float:
+        """Return the seconds that the next answer has taken at the time `now`, by the clock in force."""
+        wall = now - self._last
+        if not self._marked:  # a host that has not looked until then was itself delayed
+            return min(wall, self._policy.marks_after + STALLED)
+        return self._policy.time_taken(wall, computed())
 
     def begin_wait(self) -> None:
         """Record that the answer is slow and that waiting for it begins."""

@@ -4,16 +4,16 @@ import os
 import time
 from collections.abc import Sequence
 
-from host.bots.allowance import TableBudget
+from host.bots.allowance import TableBudget, TimeBank
 from host.bots.blame import Ending, fault_of
 from host.bots.bot_process import BotContext
-from host.bots.deadline import STALLED, HostStall
+from host.bots.deadline import LOOK, STALLED, HostStall
 from host.bots.process_control import ProcessControl
 from host.bots.stderr_log import StderrLog
 from host.bots.values import OVERSPENT, Batch, BatchResult, HasQuestion, Outcome, ProcessTotals
 from host.sandbox.keeper import FLOODED, OVER_CPU, Ended, Overdue
 from protocols import PROTOCOLS
-from protocols.wire import Answer, Fault, FaultKind
+from protocols.wire import Answer, Fault, FaultKind, Move
 
 NEARLY = 0.95
 """After this share of the time limit the keeper may kill the process at any moment, so its waits must be read before."""
@@ -26,7 +26,8 @@ class OneShot:
         self._context, self._policy = context, context.policy
         self._limits, self._sandbox, self._monitored = context.bot.limits, context.sandbox, context.monitored
         self._protocol = PROTOCOLS[context.bot.spec.protocol]
-        self._budget = TableBudget(self._limits.cpu_table)
+        self._budget, self._bank = TableBudget(self._limits.cpu_table), context.bank
+        self._granted = self._limits.per_move  # seconds, of the question that is asked
         self._control, self.stderr_log = ProcessControl(context), StderrLog()
         self._questions: Sequence[HasQuestion] = ()
         self._stderr: dict[int, bytes] = {}  # standard error of the last batch, by table
@@ -68,9 +69,13 @@ class OneShot:
 
     async def _ask(self, question: HasQuestion) -> Outcome:
         await self._control.reap()
-        words = self._protocol.ask(question.view)
+        words, left = self._protocol.ask(question.view), 0.0
+        if self._bank is not None:
+            self._bank.begin(question.table, question.number)
+            left = self._bank.left
+        self._granted = self._limits.per_move + left
         self._monitored.new_process()
-        self._allowed = min(self._limits.computing, self._budget.begin(question.table, self._control.totals.cpu))
+        self._allowed = min(self._limits.computing + left, self._budget.begin(question.table, self._control.totals.cpu))
         if self._allowed <= 0:
             return OVERSPENT
         self._monitored.set_cpu_budget(self._allowed)
@@ -81,17 +86,21 @@ class OneShot:
         if keeper.warm and self._policy.fair:
             self._policy.start_counting()  # a process forked ahead may have waited before it is asked
         asked, self._late, self._waited = time.perf_counter(), False, 0.0
-        limits, wall = self._limits._replace(cpu=self._allowed), self._limits.patience
+        # The host looks at a slow process after `move`.
+        limits = self._limits._replace(cpu=self._allowed, move=self._limits.per_move)
+        wall = limits.patience_for(self._granted)
         overdue: Overdue = self._overdue
         if not self._policy.fair:
             limits, overdue = limits._replace(move=NEARLY * wall), self._look
-        ended = await keeper.ask([*self._context.argv, *words], self._context.env, limits, wall, overdue)
+        ended = await keeper.ask([*self._context.argv, *words], self._context.environment(), limits, wall, overdue)
         if ended.timed_out and ended.wall - wall > STALLED:  # its total processor time shows whose fault that is
             ended = ended._replace(cpu=ended.cpu + await keeper.reap())
         took = time.perf_counter() - asked
         self._monitored.final_check(0.0)  # its usage is reported with its end
         self._control.count(ended, starts=1, waited=self._waited)
         answer = self._judge(ended)
+        if self._bank is not None:
+            self._settle(self._bank, ended, answer)
         return Outcome(
             answer,
             ended.output,
@@ -104,24 +113,34 @@ class OneShot:
             stalls=self._monitored.samples.stalls,
         )
 
+    def _settle(self, bank: TimeBank, ended: Ended, answer: Answer) -> None:
+        """Take the time of a question from the bank, and add the increment for a move."""
+        bank.spend(self._policy.time_taken_before(ended.wall, ended.cpu) - self._limits.per_move)
+        if isinstance(answer, Move):
+            bank.add()
+        elif answer.kind is FaultKind.TIMEOUT:
+            bank.spend(bank.left)
+
     def _overdue(self, wall: float) -> float:
-        """Return the seconds that an answer may still take. Kill the process if it is late."""
+        """Return the seconds until the next look at a slow process. Kill it if it is late."""
         try:
-            left = self._policy.extension(self._limits.move, wall, 0.0, self._monitored.computed())
+            left = self._policy.extension(self._granted, wall, 0.0, self._monitored.computed())
         except HostStall:
-            return self._limits.move  # its keeper kills it at this moment, and reports that
+            return self._granted  # its keeper kills it at this moment, and reports that
         finally:
             self._waited = self._policy.waited
         if not left:
             self._late = True
             self._sandbox.keeper.kill_now()
-        return left or self._limits.move
+        if self._bank is not None and left:
+            return min(left, LOOK)  # the process can answer before its deadline, and its waits are lost with it
+        return left or self._granted
 
     def _look(self, wall: float) -> float:
         """Measure how long the process has waited for a processor. Only its keeper decides whether it is late."""
         self._policy.look()
         self._waited = min(self._policy.waited, wall)  # a process forked ahead may have waited before it was asked
-        return self._limits.patience
+        return self._limits.patience_for(self._granted)
 
     def _judge(self, ended: Ended) -> Answer:
         """Return the answer of a process, or its gravest fault. Raise HostStall if the machine was too busy."""
@@ -140,7 +159,7 @@ class OneShot:
         fault = fault_of(ending)
         if fault.kind is FaultKind.TIMEOUT and not self._late:
             self._policy.raise_if_host_stalled(
-                self._limits.move, ended.wall, ended.wall - self._limits.patience, ended.cpu
+                self._granted, ended.wall, ended.wall - self._limits.patience_for(self._granted), ended.cpu
             )
         return fault
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import trio
 
 from host.base.errors import AmbiguousAnswers
-from host.bots.allowance import StartupAllowance, TableBudget
+from host.bots.allowance import StartupAllowance, TableBudget, TimeBank
 from host.bots.batch_state import IDLE, WAITING, LineReader
 from host.bots.blame import Ending, fault_of
 from host.bots.bot_process import BotContext
@@ -31,11 +31,13 @@ class PersistentProcess:
     def __init__(self, context: BotContext) -> None:
         bot = context.bot
         self._context, self._monitored = context, context.monitored
-        self._limits, self._computing = bot.limits, bot.limits.computing
+        self._limits, self._computing, self._bank = bot.limits, bot.limits.computing, context.bank
         self._protocol = PROTOCOLS[bot.spec.protocol]
         self._reader = LineReader(self._protocol, context.grammar, self._limits.output, table_ids=bot.spec.table_ids)
-        self._timer = AnswerTimer(context.policy, self._limits.move)
-        self._allowance = StartupAllowance(self._limits.startup, self._limits.move)
+        self._per_move = self._limits.per_move
+        self._timer = AnswerTimer(context.policy, self._per_move)
+        self._allowance = StartupAllowance(self._limits.startup, self._per_move)
+        self._free = 0.0  # seconds of the open question that cost nothing from the bank
         self._budget = TableBudget(self._limits.cpu_table)
         self._control, self.stderr_log = ProcessControl(context), StderrLog()
         self._child: ChildProcess | None = None  # the last process; it may be closed
@@ -46,7 +48,9 @@ class PersistentProcess:
         self._usage_before: float | None = None
         # The process, if it is alive and idle and nothing but an answer can be expected of it; see `exchange`.
         self._quick: ChildProcess | None = None
-        self._may_be_quick = bot.spec.lifetime != "table" and not (self._budget.is_limited or bot.spec.table_ids)
+        self._may_be_quick = bot.spec.lifetime != "table" and not (
+            self._budget.is_limited or bot.spec.table_ids or self._bank is not None
+        )
         self._lines, self._whole_lines, self._turn = (
             self._protocol.lines,
             self._reader.whole_lines,
@@ -75,6 +79,8 @@ class PersistentProcess:
     def send(self, batch: Batch) -> "PersistentProcess | None":
         """Take the next batch. Return itself if the process already has the questions, None if `finish` must prepare one."""
         self._questions, child, bot = batch.questions, self._child, self._context.bot
+        if self._bank is not None and batch.questions:
+            self._bank.begin(batch.questions[0].table, batch.questions[0].number)
         if child is None:
             return None
         for table in batch.ended_tables:
@@ -198,13 +204,16 @@ class PersistentProcess:
         self._open_batch(time.perf_counter())
         if self.is_timed and self._questions[0].table <= TIMED_TABLES:
             self._usage_before = self._monitored.total()
-        child.ask(self._questions)
+        child.ask(self._questions, None if self._bank is None else self._bank.milliseconds)
 
     def _open_batch(self, asked: float) -> None:
         """Start the clocks of a batch that is written at the time `asked`."""
         questions = self._questions
         allowed = self._allowance.seconds() if self._allowance.is_open else 0.0
-        self._timer.start(asked, self._limits.move + allowed)
+        if self._bank is not None:
+            self._free = self._per_move + allowed
+            allowed += self._bank.left
+        self._timer.start(asked, self._per_move + allowed)
         self._turn.thaw()
         self._monitored.set_cpu_budget(self._computing * len(questions) + allowed, self._budget.left)
         self._usage_before, self._is_slow = None, False
@@ -222,15 +231,20 @@ class PersistentProcess:
         result, (new_answers, new_raws) = self._result, received
         assert result is not None, "a process is asked before its answers are read"
         if new_answers:
+            spent = 0.0 if self._bank is None else self._spend(self._bank, now)
             wall = self._timer.answered(now)
             if self._allowance.is_open:
-                self._allowance.answered(wall)
+                self._allowance.answered(wall - spent)
             answers, raws, walls, _, _ = result
             answers += new_answers
             raws += new_raws
             walls.append(wall)
             if len(new_answers) > 1:
                 walls += [0.0] * (len(new_answers) - 1)  # they arrived together with the first
+
+    def _spend(self, bank: TimeBank, now: float) -> float:
+        """Take the time of the open question from the bank; return the seconds that were taken."""
+        return bank.spend(self._timer.time_taken(now, self._monitored.computed) - self._free)
 
     async def _wait(self, child: ChildProcess) -> None:
         """Wait for the answers that are due, each until its own deadline. An answer may come in several pieces."""
@@ -264,6 +278,8 @@ class PersistentProcess:
                 if self._usage_before is not None and (usage := self._monitored.total()) is not None:
                     count = len(result.answers)
                     result.cpus.extend([(usage - self._usage_before) / count] * count)
+                if self._bank is not None and isinstance(result.answers[0], Move):
+                    self._bank.add()
                 self._turn.mark_idle()
                 if self._may_be_quick:
                     self._quick = child
@@ -283,12 +299,17 @@ class PersistentProcess:
         self._raise_if_ambiguous(child)
         violation = child.violation
         assert violation is not None
+        spent = 0.0
+        if self._bank is not None and wall:
+            spent = self._spend(self._bank, time.perf_counter())
+            if violation.fault.kind is FaultKind.TIMEOUT:
+                spent += self._bank.spend(self._bank.left)
         limit, waited, unanswered = self._monitored.limit_exceeded, self._timer.waited, self._allowance.is_open
         # A process that closed its output is about to exit. Any other process is killed at once.
         ended = await self._control.kill(child, ORDERLY_EXIT_S if violation.fault.kind is FaultKind.EXIT else 0.0)
         crashed = ended.status != 0 and not ended.stopped
         fault = fault_of(Ending(violation.fault, limit, oom_kills=ended.killed, crashed=crashed))
-        self._allowance.failed(wall, fault.kind)
+        self._allowance.failed(wall - spent, fault.kind)
         cpu = ended.cpu if unanswered else self._monitored.cost(ended.cpu)
         outcome = Outcome(fault, violation.raw[:EVIDENCE], wall, cpu, ended.words, child.stderr.tail())
         if fault.kind is FaultKind.TIMEOUT:

@@ -20,7 +20,7 @@ class ProcessControl:
         self._context.monitored.new_process()
         keeper, limits = self._context.sandbox.keeper, self._context.bot.limits
         try:
-            started = await keeper.start(self._context.argv, self._context.env, limits, inherited)
+            started = await keeper.start(self._context.argv, self._context.environment(), limits, inherited)
         finally:
             for descriptor in inherited:
                 os.close(descriptor)

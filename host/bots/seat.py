@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 import trio
 
 from host.base.errors import AmbiguousAnswers, HostFailure
+from host.bots.allowance import TimeBank, time_bank
 from host.bots.bot_process import BotContext, BotProcess, PolledProcess
 from host.bots.deadline import DeadlinePolicy, HostStall
 from host.bots.monitor import Monitor, unwrap_exception_group
@@ -20,6 +21,7 @@ from host.bots.values import (
     BENCHING,
     EVIDENCE,
     TIMED_TABLES,
+    BankTime,
     Batch,
     BatchResult,
     Evidence,
@@ -46,11 +48,13 @@ POLL_FIRST_S = 0.0002  # time to poll before yielding to trio; waking a task cos
 class Seat:
     """A bot at the tables of one fixture. It counts faults, stores evidence, and benches the bot after too many faults."""
 
-    def __init__(self, bot: BuiltBot, process: BotProcess | None, *, blamed: bool = False) -> None:
+    def __init__(
+        self, bot: BuiltBot, process: BotProcess | None, *, blamed: bool = False, bank: TimeBank | None = None
+    ) -> None:
         """Without a process the bot is benched. If the keeper of a blamed bot dies, that is a crash of the bot."""
         self.bot, self.benched = bot, process is None
         self.has_lost_sandbox = False  # through the fault of its bot
-        self._process, self._blamed = process, blamed
+        self._process, self._blamed, self._bank = process, blamed, bank
         self._lines = PROTOCOLS[bot.spec.protocol].lines
         self._questions: Sequence[HasQuestion] = ()
         self._grave = 0  # faults that count towards benching
@@ -64,6 +68,11 @@ class Seat:
         self._asked = 0  # questions asked so far
         self._wall = 0.0
         self._walls = [0] * WALLS
+
+    @property
+    def bank_times(self) -> Sequence[BankTime]:
+        """Return what was left in the bot's time bank at each question; nothing if it has none."""
+        return self._bank.times if self._bank is not None else ()
 
     @property
     def stderr(self) -> list[tuple[int, bytes]]:
@@ -258,6 +267,7 @@ class Seat:
             waited=outcome.waited,
             overhead=outcome.overhead,
             stalls=outcome.stalls,
+            bank=None if self._bank is None else self._bank.at(question.table, question.number),
         )
 
 
@@ -366,13 +376,21 @@ async def open_seat(
     if sandbox is None:
         yield Seat(bot, None)
         return
-    async with open_process(bot, game, sandbox, seed, watcher, blamed=blamed) as process:
-        yield Seat(bot, process, blamed=blamed)
+    bank = time_bank(bot.limits)
+    async with open_process(bot, game, sandbox, seed, watcher, blamed=blamed, bank=bank) as process:
+        yield Seat(bot, process, blamed=blamed, bank=bank)
 
 
 @contextlib.asynccontextmanager
 async def open_process(
-    bot: BuiltBot, game: Game, sandbox: Sandbox, seed: int, watcher: Monitor, *, blamed: bool = False
+    bot: BuiltBot,
+    game: Game,
+    sandbox: Sandbox,
+    seed: int,
+    watcher: Monitor,
+    *,
+    blamed: bool = False,
+    bank: TimeBank | None = None,
 ) -> AsyncIterator[BotProcess]:
     """Open the process of a bot in its sandbox, without counting faults; leaving the block kills all its processes.
 
@@ -390,6 +408,7 @@ async def open_process(
                     monitored=monitored,
                     policy=DeadlinePolicy(bot.limits, monitored.samples, charged=blamed),
                     nursery=nursery,
+                    bank=bank,
                 )
                 process = PersistentProcess(context) if PROTOCOLS[bot.spec.protocol].persistent else OneShot(context)
                 patience = 0.0

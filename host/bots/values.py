@@ -109,6 +109,7 @@ class Evidence(NamedTuple):
     waited: float = 0.0  # seconds spent waiting for a processor, if it was late
     overhead: float = 0.0  # additional seconds that the host took
     stalls: Stalls = Stalls()  # as sampled, if it was late
+    bank: int | None = None  # milliseconds left in its bank when it was asked; None: it has no bank
 
 
 class Timing(NamedTuple):
@@ -118,6 +119,14 @@ class Timing(NamedTuple):
     number: int
     wall: int
     cpu: int
+
+
+class BankTime(NamedTuple):
+    """Milliseconds that were left in the bank of a bot when a question was asked."""
+
+    table: int
+    number: int
+    left: int
 
 
 class Usage(NamedTuple):

@@ -10,7 +10,7 @@ from host.inspect.reask import Reply, differences
 from host.inspect.repro import Repro
 from host.report.replay import spelled
 from host.sandbox.levels import Level
-from host.submissions.bot_spec import BuiltBot
+from host.submissions.bot_spec import BuiltBot, format_limit
 from protocols import PROTOCOLS
 
 MAX_DIFFERENCES = 20  # lines; --json lists all
@@ -60,7 +60,9 @@ class AskReport(NamedTuple):
         asked, before = self.repro.asked, len(self.repro.before)
         what = f"question {asked[0].number}" if len(asked) == 1 else f"{len(asked)} questions"
         how = f"after {before} other question{'s' * (before > 1)}" if before else "in a fresh process"
-        limit = f"limit {_ms(self.bot.limits.move)}" if self.limited else "no limits"
+        limit = f"limit {_ms(self.bot.limits.per_move)}" if self.limited else "no limits"
+        if self.limited and asked[0].bank is not None:
+            limit += f" and its bank, {format_limit(self.bot.limits.bank)}"
         table, bot = escape_control_chars(self.repro.table), escape_control_chars(self.bot.name)
         return f"{table}   {what}   {bot}, {how} · level {self.level} · {limit}"
 
@@ -90,6 +92,8 @@ class AskReport(NamedTuple):
         for moment in reply.profile.moments:
             yield f"  {moment.at * 1000:8.1f} ms  {escape_control_chars(moment.words)}"
         yield f"  {reply.profile.elapsed * 1000:8.1f} ms  {escape_control_chars(reply.now.ended or 'answered')}"
+        if reply.then.bank is not None:
+            yield f"  bank     {reply.then.bank / 1000:.3f} s left, as then"
         went = reply.time_breakdown
         parts = [f"{_ms(went.computing)} CPU", f"{_ms(went.queued)} waiting for a core", f"{_ms(went.asleep)} sleeping"]
         parts += [f"{_ms(went.unseen)} not seen"] if went.unseen > 0.0005 else []
@@ -157,6 +161,7 @@ def _row(round_number: int, reply: Reply, bot: BuiltBot) -> dict[str, Any]:
         "then": spelled(reply.then.answer, bot.spec.game),
         "now": spelled(reply.now.answer, bot.spec.game),
         "same": reply.same,
+        "bank_ms": reply.then.bank,
         "wall_ms": round(reply.now.wall * 1000, 3),
         **{f"{part}_ms": round(seconds * 1000, 3) for part, seconds in went._asdict().items()},
         "verdict": went.verdict,

@@ -103,6 +103,7 @@ class FaultGroup(NamedTuple):
             "overhead_ms": _milliseconds(piece.overhead) if piece.wall else None,
             "stalls_ms": {kind: _milliseconds(each) for kind, each in piece.stalls._asdict().items() if each},
             "went": time_breakdown(piece),
+            "bank_ms": piece.bank,
             "ended": escape_control_chars(piece.ended),
             "details": self.details,
             "last": last.decision,
@@ -125,6 +126,8 @@ class FaultGroup(NamedTuple):
         yield f"  wrote    {row['answer']!r}{after}; {ended}"
         if row["went"]:
             yield f"  time     {row['went']}"
+        if row["bank_ms"] is not None:
+            yield f"  bank     {row['bank_ms'] / 1000:.3f} s left when it was asked"
         for line in row["stderr"].splitlines()[0 if verbose else -MAX_STDERR_LINES :]:
             yield f"  stderr   {line}"
 

@@ -19,7 +19,7 @@ from host.inspect.recorded import Decision
 from host.inspect.repro import History, RecordedBot, Repro
 from host.play.records import read_answer, spelled_answer
 from host.sandbox.levels import Level
-from host.sandbox.limits import CLOCKS, Limits
+from host.sandbox.limits import CLOCKS, Bank, Limits
 from protocols import PROTOCOLS
 from protocols.wire import Protocol, View
 
@@ -28,7 +28,16 @@ MAX_UNPACKED_BYTES = 256 << 20
 T = TypeVar("T")
 
 MAX_LIMITS = Limits(
-    move=3600, startup=3600, cpu=3600, memory=1 << 36, tasks=4096, output=64 << 10, state=1 << 30, files=1 << 30
+    move=3600,
+    startup=3600,
+    cpu=3600,
+    memory=1 << 36,
+    tasks=4096,
+    output=64 << 10,
+    state=1 << 30,
+    files=1 << 30,
+    bank=Bank(3600.0),
+    increment=3600,
 )
 """The highest limits that a bundle can set. A bundle can come from anybody, so it must not set its own."""
 
@@ -43,6 +52,7 @@ class Question(msgspec.Struct):
     view: list[Any]
     answer: str
     allowed: bool = True
+    bank: int | None = None  # milliseconds left in the bot's time bank
 
 
 class Bundle(msgspec.Struct, rename={"format": "schema"}):
@@ -74,7 +84,7 @@ def packed(repro: Repro) -> bytes:
         rules=repro.rules._asdict(),
         fixture=repro.fixture,
         table=repro.table,
-        bot=repro.bot._replace(source="")._asdict() | {"limits": repro.bot.limits._asdict()},
+        bot=repro.bot._replace(source="")._asdict() | {"limits": repro.bot.limits.by_name()},
         croupier_seed=repro.croupier_seed,
         level=repro.level,
         history=repro.history,
@@ -110,6 +120,7 @@ def _question(decision: Decision, protocol: Protocol) -> Question:
         view=list(decision.view),
         answer=spelled_answer(decision.answer),
         allowed=decision.allowed,
+        bank=decision.bank,
     )
 
 
@@ -153,9 +164,18 @@ def _decisions(questions: Sequence[Question], game: Game, protocol: Protocol) ->
             view=_view(question, game, protocol),
             answer=read_answer(question.answer),
             allowed=question.allowed,
+            bank=_bank(question),
         )
         for question in questions
     )
+
+
+def _bank(question: Question) -> int | None:
+    if question.bank is not None and not 0 <= question.bank <= MAX_LIMITS.bank.seconds * 1000:
+        raise ValueError(
+            f"question {question.number} of its table {question.table} has a time bank of {question.bank} ms"
+        )
+    return question.bank
 
 
 def _view(question: Question, game: Game, protocol: Protocol) -> View:

@@ -3,6 +3,7 @@
 import shlex
 
 from host.bots.batch_state import TableIds
+from host.inspect.recorded import Decision
 from host.inspect.repro import Repro
 from host.submissions.bot_spec import BuiltBot
 from protocols import PROTOCOLS
@@ -19,6 +20,8 @@ def standard_input(repro: Repro) -> bytes:
     numbers, written, last = TableIds(protocol), b"", 0
     for decision in (*repro.before, *repro.asked):
         lines = protocol.lines([decision.view])
+        if decision.bank is not None:
+            lines = protocol.bank(decision.bank, lines)
         if repro.bot.table_ids:
             if last and last != decision.table:
                 numbers.end(last)
@@ -31,10 +34,17 @@ def standard_input(repro: Repro) -> bytes:
 def command_lines(repro: Repro, bot: BuiltBot, stdin: str) -> list[str]:
     """Return a shell command for each process that the questions need; `stdin` is the file with its input."""
     protocol = PROTOCOLS[repro.bot.protocol]
-    variables = dict(bot.env) | {"CROUPIER_SEED": str(repro.croupier_seed)}
-    start = ["env", "-i", *(f"{name}={value}" for name, value in variables.items()), *bot.argv]
     folder = f"cd {shlex.quote(bot.folder)} && "
     if protocol.persistent:
-        return [f"{folder}{shlex.join(start)} < {shlex.quote(stdin)}"]
-    questions = [[word.decode() for word in protocol.ask(decision.view)] for decision in repro.asked]
-    return [f"{folder}{shlex.join([*start, *question])}" for question in questions]
+        first = (*repro.before, *repro.asked)[0]
+        return [f"{folder}{shlex.join(_start(repro, bot, first))} < {shlex.quote(stdin)}"]
+    questions = [(decision, [word.decode() for word in protocol.ask(decision.view)]) for decision in repro.asked]
+    return [f"{folder}{shlex.join([*_start(repro, bot, decision), *words])}" for decision, words in questions]
+
+
+def _start(repro: Repro, bot: BuiltBot, decision: Decision) -> list[str]:
+    """Return the words that start the bot for a question, with its environment."""
+    variables = dict(bot.env) | {"CROUPIER_SEED": str(repro.croupier_seed)}
+    if decision.bank is not None:
+        variables["CROUPIER_BANK"] = f"{decision.bank / 1000:.3f}"
+    return ["env", "-i", *(f"{name}={value}" for name, value in variables.items()), *bot.argv]

@@ -8,6 +8,7 @@ import trio
 
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars
+from host.bots.allowance import time_bank
 from host.bots.monitor import Monitor, running_monitor
 from host.bots.seat import open_process
 from host.bots.values import Batch, BatchResult, Outcome
@@ -60,9 +61,14 @@ async def _one_round(bot: BuiltBot, repro: Repro, pool: BotPool, monitor: Monito
     replies: list[Reply] = []
     try:
         sandbox = await pool.sandbox(bot, (repro.state or b"")[: bot.limits.state])
-        async with open_process(bot, GAMES[repro.game], sandbox, repro.croupier_seed, monitor, blamed=True) as process:
+        decisions = (*repro.before, *repro.asked)
+        banks = {(each.table, each.number): each.bank for each in decisions if each.bank is not None}
+        bank = time_bank(bot.limits, banks)
+        async with open_process(
+            bot, GAMES[repro.game], sandbox, repro.croupier_seed, monitor, blamed=True, bank=bank
+        ) as process:
             table = 0
-            for nth, decision in enumerate((*repro.before, *repro.asked)):
+            for nth, decision in enumerate(decisions):
                 batch = Batch([decision], ended_tables=[table] if table and decision.table != table else [])
                 table = decision.table
                 if nth < len(repro.before):

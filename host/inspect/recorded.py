@@ -3,10 +3,12 @@
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -59,6 +61,7 @@ class Decision(NamedTuple):
     view: View
     answer: Answer
     allowed: bool = True  # False for a well-formed move that the rules do not allow
+    bank: int | None = None  # milliseconds left in the bot's time bank when it was asked; None: it has none
 
 
 class RecordedTable(NamedTuple):
@@ -70,6 +73,7 @@ class RecordedTable(NamedTuple):
     answers: tuple[Answer, ...]
     scores: Scores
     seed: bytes
+    banks: Mapping[int, int] = MappingProxyType({})  # milliseconds left in a time bank, by number of the question
 
     def play(self, tell: Tell = None) -> Table:
         """Play the table again, to its end. Raise ValueError if there are more answers than questions."""
@@ -106,7 +110,8 @@ class Replay:
             if request is None:
                 raise AnswersDoNotFit(f"{recorded.sitting.path}: answer {number} comes after the end of the game")
             allowed = not isinstance(answer, Move) or game.game.allows(game.rules, request.view, answer)
-            yield Decision(recorded.number, number, request.seat, request.view, answer, allowed)
+            bank = recorded.banks.get(number)
+            yield Decision(recorded.number, number, request.seat, request.view, answer, allowed, bank)
             game.answer(answer)
 
 
@@ -128,6 +133,14 @@ class RecordedFixture:
         except ValueError as damaged:
             raise does_not_fit(self.journal, damaged) from damaged
 
+    @cached_property
+    def _banks(self) -> Mapping[int, Mapping[int, int]]:
+        """What was left in time banks, in milliseconds, by table and number of the question."""
+        banks: defaultdict[int, dict[int, int]] = defaultdict(dict)
+        for table, number, left in self.record.banks:
+            banks[table][number] = left
+        return banks
+
     def table(self, nth: int) -> RecordedTable:
         """Return the nth table, from 0; -1 is the last. Raise UserError (exit code 1) if its answers are missing."""
         at = nth % len(self.sittings)
@@ -142,6 +155,7 @@ class RecordedFixture:
             answers=answers,
             scores=scores,
             seed=self.seed,
+            banks=self._banks.get(at + 1, {}),
         )
 
     def players(self, nth: int) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Collect what is needed to ask a recorded question again: the bot's limits and seed, this and earlier questions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from host.base.errors import Problem, UserError
@@ -8,7 +8,7 @@ from host.bots.values import Evidence
 from host.inspect.recorded import Decision, RecordedFixture, load_fixture, seed_of
 from host.play.bot_pool import bot_seed
 from host.sandbox.levels import Level
-from host.sandbox.limits import Limits
+from host.sandbox.limits import Bank, Limits
 from host.submissions.discovery import DEFAULT_LIMITS
 from host.tournament.journal import Journal
 from protocols import PROTOCOLS
@@ -69,10 +69,14 @@ class Repro(NamedTuple):
     state: bytes | None = None  # the content of its state file when the fixture began; None if unknown
 
 
-def recorded_bot(journal: Journal, name: str) -> RecordedBot:
-    """Return a bot as a journal describes it."""
-    about = journal.bots()[name]
+def recorded_bots(journal: Journal, fixture: int | None = None) -> dict[str, RecordedBot]:
+    """Return the bots as a journal describes them; with the number of a fixture, as they were when it was played."""
+    return {name: _recorded_bot(name, about) for name, about in journal.bots(fixture).items()}
+
+
+def _recorded_bot(name: str, about: Mapping[str, Any]) -> RecordedBot:
     limits = Limits(**about["limits"]) if "limits" in about else DEFAULT_LIMITS
+    limits = limits._replace(bank=Bank(*limits.bank))  # JSON has a list
     optional = ("parallel_tables", "table_ids", "lifetime", "state", "state_lifetime", "source")
     known = {key: about[key] for key in optional if key in about}
     return RecordedBot(name=name, sha256=about["sha256"], protocol=about["protocol"], limits=limits, **known)
@@ -156,7 +160,7 @@ def _repro(journal: Journal, recorded: RecordedFixture, bot: str, player: str) -
         rules=fixture.rules,
         fixture=fixture.path,
         table=fixture.path,
-        bot=recorded_bot(journal, bot),
+        bot=recorded_bots(journal)[bot],
         croupier_seed=bot_seed(recorded.seed, player, fixture.path),
         level=Level(journal.metadata()["level"]),
         asked=(),

@@ -9,10 +9,12 @@ from typing import NamedTuple
 from host.base.errors import UserError
 from host.base.safe_text import one_line
 from host.bots.values import Evidence
-from host.inspect.recorded import Decision, RecordedFixture, load_fixture, seed_of
+from host.inspect.recorded import Decision, RecordedFixture, RecordedTable, load_fixture, seed_of
+from host.inspect.repro import RecordedBot, recorded_bots
 from host.play import match
 from host.play.custom_games import game_by_name
 from host.play.results import results_of
+from host.sandbox.limits import Limits
 from host.tournament.changes import Change
 from host.tournament.disqualification import max_faults_of
 from host.tournament.journal import Journal
@@ -25,6 +27,8 @@ from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind
 
 BENCHED = Fault(FaultKind.BENCHED)
+UNASKED = (BENCHED, Fault(FaultKind.CRASH))
+"""The answers of a bot that was benched, or that has lost its sandbox before it was asked."""
 
 
 class Audit(NamedTuple):
@@ -46,7 +50,7 @@ def verify(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
     """
     tables, differences = 0, list[str]()
     try:
-        protocols = {name: about["protocol"] for name, about in journal.bots().items()}
+        bots = recorded_bots(journal)
     except (ValueError, LookupError, TypeError) as damaged:
         return Audit(0, [f"the table of bots is damaged: {damaged}"])
     seals, aside = list(journal.seals()), journal.set_aside()
@@ -60,8 +64,8 @@ def verify(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
             continue
         try:
             if aside:  # the bots may have been others then
-                protocols = {name: about["protocol"] for name, about in journal.bots(number).items()}
-            replayed, found = replay(load_fixture(journal, seed_of(journal), path, number), protocols, share)
+                bots = recorded_bots(journal, number)
+            replayed, found = replay(load_fixture(journal, seed_of(journal), path, number), bots, share)
         except UserError as refused:
             if sound or refused.problems[0].code not in ("R005", "R008"):
                 raise
@@ -127,8 +131,8 @@ def _named(bots: Sequence[str]) -> str:
     return ", ".join(map(one_line, bots)) or "nobody"
 
 
-def replay(recorded: RecordedFixture, protocols: Mapping[str, str], share: float) -> tuple[int, list[str]]:
-    """Return how many tables of a fixture were played again, and the differences. `protocols` are those of its bots."""
+def replay(recorded: RecordedFixture, bots: Mapping[str, RecordedBot], share: float) -> tuple[int, list[str]]:
+    """Return how many tables of a fixture were played again, and the differences."""
     fixture, record = recorded.fixture, recorded.record
     if record.path != fixture.path:
         return 0, [f"{fixture.path}: the record is that of {record.path}"]
@@ -139,6 +143,7 @@ def replay(recorded: RecordedFixture, protocols: Mapping[str, str], share: float
     kept: dict[int, list[Evidence]] = defaultdict(list)
     for piece in record.evidence:
         kept[piece.table - 1].append(piece)
+    banks = BankCheck(bots)
     chosen = [nth for nth in range(len(recorded.sittings)) if share >= 1 or random.random() < share]
     for nth in chosen:
         table = recorded.table(nth)
@@ -150,20 +155,66 @@ def replay(recorded: RecordedFixture, protocols: Mapping[str, str], share: float
             continue
         if again.scores != scores:
             differences.append(f"{sitting.path}: the recorded scores are {scores}, the answers give {again.scores}")
-        elif again.illegal or nth in kept or any(type(answer) is Fault for answer in given):
+        elif again.illegal or nth in kept or banks.concerns(table) or any(type(answer) is Fault for answer in given):
             asked = [(table.seated[decision.seat], decision) for decision in table.decisions()]
             wrongs = {decision.number: kind for _, decision in asked if (kind := _fault(decision))}
             faults.update((bot, wrongs[decision.number]) for bot, decision in asked if decision.number in wrongs)
+            differences += banks.differences(table, asked, is_complete=share >= 1)
             differences += [
                 f"{sitting.path}:{piece.number}: its evidence is {wrong}"
                 for piece in kept.get(nth, ())
-                if (wrong := _unlike(piece, asked, wrongs, protocols))
+                if (wrong := _unlike(piece, asked, wrongs, bots))
             ]
     tables = len(recorded.sittings)
     differences += [f"{record.path}: evidence of a table {nth + 1}" for nth in kept if not 0 <= nth < tables]
     if not differences:
         differences += _sums(recorded, faults if share >= 1 else None)
     return len(chosen), differences
+
+
+class BankCheck:
+    """Checks what was recorded of the time banks in a fixture: nobody can have had more than the limits give."""
+
+    def __init__(self, bots: Mapping[str, RecordedBot]) -> None:
+        self._limits = {name: bot.limits for name, bot in bots.items() if bot.limits.bank.seconds}
+        self._bounds: dict[str, tuple[int, int]] = {}  # least and most milliseconds at the next question, by process
+
+    def concerns(self, table: RecordedTable) -> bool:
+        """Return whether a bot at the table has a time bank, or was recorded with one."""
+        return bool(table.banks) or not self._limits.keys().isdisjoint(table.seated)
+
+    def differences(
+        self, table: RecordedTable, asked: Sequence[tuple[str, Decision]], *, is_complete: bool
+    ) -> Iterator[str]:
+        """Yield what cannot be true at one table. `is_complete`: all tables of the fixture are checked, in order."""
+        players, begun = table.sitting.players(table.game), set[str]()
+        for bot, decision in asked:
+            player, limits = players[decision.seat], self._limits.get(bot)
+            where = f"{table.sitting.path}:{decision.number}: the time bank of {bot}"
+            if limits is None or decision.bank is None:
+                if (limits is None) != (decision.bank is None) and decision.answer not in UNASKED:
+                    yield f"{where} is {'not recorded' if limits else 'recorded, and it has none'}"
+                continue
+            full = int(limits.bank.seconds * 1000 + 1e-6)
+            if player not in begun and (limits.bank.scope == "table" or table.number == 1):
+                least, most = full, full
+            elif player in begun or is_complete:
+                least, most = self._bounds.get(player, (full, full))
+            else:
+                least, most = 0, decision.bank
+            begun.add(player)
+            if not least <= decision.bank <= most:
+                right = f"it had {most} ms" if least == most else f"it had at most {most} ms"
+                yield f"{where} is recorded with {decision.bank} ms, but {right}"
+            self._bounds[player] = (0, _most_after(decision, limits))
+
+
+def _most_after(decision: Decision, limits: Limits) -> int:
+    """Return the most milliseconds that can be left in a time bank after a decision."""
+    answer, left = decision.answer, decision.bank or 0
+    if isinstance(answer, Fault):
+        return 0 if answer.kind is FaultKind.TIMEOUT and answer.ends_process else left
+    return left + int(limits.increment * 1000) + 1  # what is recorded is rounded down
 
 
 def _fault(decision: Decision) -> str:
@@ -174,7 +225,7 @@ def _fault(decision: Decision) -> str:
 
 
 def _unlike(
-    piece: Evidence, asked: Sequence[tuple[str, Decision]], wrongs: Mapping[int, str], protocols: Mapping[str, str]
+    piece: Evidence, asked: Sequence[tuple[str, Decision]], wrongs: Mapping[int, str], bots: Mapping[str, RecordedBot]
 ) -> str:
     """Return how a piece of evidence differs from its decision; empty if it does not."""
     if not 0 < piece.number <= len(asked):
@@ -182,10 +233,12 @@ def _unlike(
     bot, decision = asked[piece.number - 1]
     if piece.bot != bot:
         return f"of {piece.bot}, but {bot} was asked"
-    if bot not in protocols:
+    if bot not in bots:
         return f"of {bot}, which is not in the journal"
-    if piece.question != PROTOCOLS[protocols[bot]].lines((decision.view,)).rstrip(b"\n"):
+    if piece.question != PROTOCOLS[bots[bot].protocol].lines((decision.view,)).rstrip(b"\n"):
         return "of another question"
+    if piece.bank != decision.bank:
+        return f"of {piece.bank} ms in the time bank, but {decision.bank} ms were left"
     if piece.kind != "slowest" and piece.kind != wrongs.get(piece.number):
         return f"of the kind {piece.kind}, but the answer is {wrongs.get(piece.number) or 'no fault'}"
     return ""

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from host.bots.values import Evidence, Timing, Usage
+from host.bots.values import BankTime, Evidence, Timing, Usage
 from host.games.engine import Scores
 from host.play.custom_games import GameOrigin, reload_game
 from host.sandbox.levels import Level
@@ -72,10 +72,11 @@ class Record(NamedTuple):
     states: States = ()  # state files that outlive the fixture, after it
     said: StderrTail = ()
     failures: tuple[str, ...] = ()  # for each of the times it was replayed after a keeper died, the bot and the reason
+    banks: tuple[BankTime, ...] = ()  # of every question to a bot that has a time bank
 
     def summary(self) -> "Record":
         """Return the record without the parts that grow with the number of tables. Standings need no more."""
-        return self._replace(evidence=(), scores=(), answers=b"", times=(), states=(), said=())
+        return self._replace(evidence=(), scores=(), answers=b"", times=(), states=(), said=(), banks=())
 
 
 class Replays(NamedTuple):

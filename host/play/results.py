@@ -54,6 +54,7 @@ def recorded(fixture: Fixture, played: Sequence[PlayedTable], seats: Mapping[str
         answers=pack(table.answers for table in played),
         benched=tuple(name for name, some in own.items() if any(seat.benched for seat in some)),
         times=tuple(sorted(time for seat in seats.values() for time in seat.times)),
+        banks=tuple(sorted(time for seat in seats.values() for time in seat.bank_times)),
         said=tuple((name, _stderr(some, played)) for name, some in own.items() if any(seat.stderr for seat in some)),
     )
 

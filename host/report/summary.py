@@ -511,7 +511,7 @@ def _entrants(
                 for kind, count in faults.get(name, Counter()).most_common()
             ),
             slowest=samples.get((name, "slowest"), ()),
-            spent=_spent(usage.get(name, ()), about.get("limits", {}).get("move")),
+            spent=_spent(usage.get(name, ()), _limit_of_answers(about.get("limits", {}))),
         )
         for number, (name, about) in enumerate(bots.items(), 1)
     ]
@@ -596,6 +596,11 @@ def _cut(text: str) -> str:
     """Return untrusted text with control characters escaped; of a long text, only the last LONGEST characters."""
     clean = "\n".join(one_line(line) for line in text.split("\n"))
     return clean if len(clean) <= LONGEST else f"… {clean[-LONGEST:]}"
+
+
+def _limit_of_answers(limits: Mapping[str, Any]) -> float | None:
+    """Return the limit of every answer of a bot; None if it is unknown, or if a time bank has no limit for one answer."""
+    return None if limits.get("bank") else limits.get("move")
 
 
 def _spent(usages: Sequence[Usage], limit: float | None) -> Spent | None:

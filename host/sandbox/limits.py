@@ -11,7 +11,20 @@ A_DAY = 86400.0
 CLOCKS = ("wall", "cpu", "fair")
 """How the time of an answer is measured: wall clock, processor time, or wall clock minus waits for a processor."""
 
+BANK_SCOPES = ("table", "fixture")
+"""What a bank lasts for: it is full again at the start of each table, or of each fixture."""
+
 PATIENCE = 4  # the wall clock time of an answer is at most this many times its limit, with every clock
+
+
+class Bank(NamedTuple):
+    """A time bank: the seconds that all answers of a table or of a fixture may together take beyond their `floor`."""
+
+    seconds: float = 0.0  # 0: no bank
+    scope: str = ""  # one of BANK_SCOPES
+
+
+NO_BANK = Bank()
 
 
 class Limits(NamedTuple):
@@ -29,21 +42,47 @@ class Limits(NamedTuple):
     open_files: int = 64
     clock: str = "wall"  # one of CLOCKS: how `move` and `startup` are measured
     cores: int = 1  # the most processor cores that a bot may ask for
+    bank: Bank = NO_BANK
+    increment: float = 0.0  # seconds that each answer adds to the bank
+    floor: float = 0.0  # seconds of an answer that cost nothing from the bank; 0 = `move`
 
     def at_most(self, other: "Limits") -> "Limits":
-        """Return the smaller value of each limit, with this one's clock."""
+        """Return the smaller value of each limit, with this one's clock and the scope of its bank."""
         pairs: Iterable[tuple[Any, Any]] = zip(self, other, strict=True)
-        return Limits(*(min(mine, theirs) for mine, theirs in pairs))._replace(clock=self.clock)
+        return Limits(*(min(mine, theirs) for mine, theirs in pairs))._replace(
+            clock=self.clock,
+            bank=self.bank._replace(seconds=min(self.bank.seconds, other.bank.seconds)),
+            floor=min(self.per_move, other.per_move) if self.floor or other.floor else 0.0,
+        )
+
+    def by_name(self) -> dict[str, Any]:
+        """Return the limits by name. Those of a bank are left out if there is none, as in journals without banks."""
+        found = self._asdict()
+        return found if self.bank.seconds else {key: value for key, value in found.items() if key not in BANK_KEYS}
+
+    @property
+    def per_move(self) -> float:
+        """Return the seconds that every answer has: `move`, or less if `floor` says so."""
+        return min(self.floor, self.move) if self.floor else self.move
 
     @property
     def patience(self) -> float:
-        """Return the seconds of wall clock time after which an answer is late with every clock."""
-        return self.move if self.clock == "wall" else PATIENCE * self.move
+        """Return the seconds of wall clock time after which an answer is late with every clock, without a bank."""
+        return self.patience_for(self.per_move)
+
+    def patience_for(self, granted: float) -> float:
+        """Return the seconds of wall clock time that an answer may take if the clock grants it `granted` seconds."""
+        return granted if self.clock == "wall" else PATIENCE * granted
 
     @property
     def computing(self) -> float:
-        """Return the processor time for one answer in seconds. With a clock that counts it, this is at most `move`."""
-        return self.cpu if self.clock == "wall" else min(self.cpu, self.move)
+        """Return the processor time for one answer in seconds, without a bank. With a clock that counts it, this is at
+        most the time of every answer."""
+        return self.cpu if self.clock == "wall" else min(self.cpu, self.per_move)
+
+
+BANK_KEYS = ("bank", "increment", "floor")
+"""The limits of a time bank."""
 
 
 def amount(text: str, units: dict[str, float] | dict[str, int]) -> float:

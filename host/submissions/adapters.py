@@ -174,7 +174,7 @@ def build_banksalad(submission: Submission, _question: Command) -> list[Step]:
 
 def run_banksalad(submission: Submission, _files: frozenset[str]) -> Command:
     """Run the kit's runner. It loads turn.py and interrupts `bet` just before the time limit."""
-    return (*script(submission, BANKSALAD), submission.spec.entry, f"{submission.limits.move:g}")
+    return (*script(submission, BANKSALAD), submission.spec.entry, f"{submission.limits.per_move:g}")
 
 
 def default_command(submission: Submission) -> Command:

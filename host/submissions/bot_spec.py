@@ -23,7 +23,7 @@ from host.base.config_file import (
 from host.base.errors import Problem
 from host.base.paths import SAMPLE_PREFIX
 from host.games import GAMES
-from host.sandbox.limits import BYTES, SECONDS, Limits, seconds, size
+from host.sandbox.limits import BANK_KEYS, BANK_SCOPES, BYTES, NO_BANK, SECONDS, Bank, Limits, seconds, size
 from protocols import PROTOCOLS
 
 MANIFEST = "bot.toml"
@@ -77,9 +77,36 @@ def _bytes_or_none(value: Any) -> int:
     return 0 if type(value) is int and value == 0 else _bytes(value)
 
 
+def _bank(value: Any) -> Bank:
+    """Return a time bank such as "60 s / table". Raise InvalidValue for a wrong value."""
+    if not isinstance(value, str):
+        raise InvalidValue("C006", "is not a time with a unit and what it lasts for", f'"60 s / {BANK_SCOPES[0]}"')
+    time, slash, scope = value.partition("/")
+    time, scope = time.strip(), scope.strip()
+    if not slash:
+        shown = time if re.fullmatch(r"[0-9.]+ ?[a-z]+", time) else "60 s"
+        either = " or ".join(f'"{shown} / {each}"' for each in BANK_SCOPES)
+        raise InvalidValue("C002", "does not say what the bank lasts for", either)
+    if scope not in BANK_SCOPES:
+        known = closest_match(scope, BANK_SCOPES)
+        either = " or ".join(f'"{time} / {each}"' for each in ([known] if known else BANK_SCOPES))
+        raise InvalidValue("C008", "is not a bank for each table or each fixture", either)
+    try:
+        return Bank(_seconds(time), scope)
+    except InvalidValue as wrong:
+        raise InvalidValue(wrong.code, wrong.message, f'"60 s / {scope}"') from None
+
+
 A_TIME = f"time with a unit: {', '.join(SECONDS)}"
 A_SIZE = f"size with a unit: {', '.join(BYTES)}"
 Seconds = Annotated[float, ValueType(_seconds, {"type": "string", "title": A_TIME, "examples": ["250 ms", "1 s"]})]
+TimeBank = Annotated[
+    Bank,
+    ValueType(
+        _bank,
+        {"type": "string", "title": f"{A_TIME}; / table or / fixture", "examples": ["60 s / table", "5 min / fixture"]},
+    ),
+]
 Size = Annotated[int, ValueType(_bytes, {"type": "string", "title": A_SIZE, "examples": ["256 MiB"]})]
 SizeOrNone = Annotated[
     int,
@@ -88,8 +115,10 @@ SizeOrNone = Annotated[
 Count = Annotated[int, integer(1, 4096)]
 
 
-def format_limit(value: float) -> str:
+def format_limit(value: float | Bank) -> str:
     """Return a limit as text for a file: a float is a duration in seconds, an int a size in bytes."""
+    if isinstance(value, Bank):
+        return f"{format_limit(value.seconds)} / {value.scope}"
     if isinstance(value, float):
         return f"{value * 1000:g} ms" if value < 1 else f"{value:g} s"
     unit = next((unit for unit, step in reversed(BYTES.items()) if value >= step and value % step == 0), "B")
@@ -127,6 +156,14 @@ class RequestedLimits:
     """Size of each file that a bot writes in its temporary folder. Example: `files = "8 MiB"`"""
     open_files: Count = -1
     """Open files of each process, connections and pipes included. Example: `open_files = 32`"""
+    bank: TimeBank = NO_BANK
+    """A time bank: the time that all answers of a table, or of a fixture, may together take beyond `floor`. Such a bot plays
+    one table at a time. Default: none. Example: `bank = "60 s / table"`"""
+    increment: Seconds = -1.0
+    """Time that each move adds to the bank. Default: none. Example: `increment = "500 ms"`"""
+    floor: Seconds = -1.0
+    """With a bank, the time that every answer has and that costs nothing from the bank; at most `move`. Default: `move`.
+    Example: `floor = "100 ms"`"""
 
     def with_defaults(self, usual: Limits) -> Limits:
         """Return the limits. A limit that this table does not set has its value in `usual`."""
@@ -135,7 +172,7 @@ class RequestedLimits:
     def given(self) -> dict[str, Any]:
         """Return the limits of a bot that the table sets."""
         named = [each.name for each in fields(self) if each.name in Limits._fields]
-        return {name: getattr(self, name) for name in named if getattr(self, name) != -1}
+        return {name: value for name in named if (value := getattr(self, name)) not in (-1, NO_BANK)}
 
 
 def bot_name(value: Any) -> str:
@@ -168,8 +205,8 @@ def file_name(value: Any) -> str:
     return str(path)
 
 
-SET_BY_CROUPIER = re.compile(r"CROUPIER_SEED|LD_.*|GCONV_PATH|LOCPATH")
-"""Variables that a bot may not set. Each of them but the first makes a program load a file before its own first line.
+SET_BY_CROUPIER = re.compile(r"CROUPIER_SEED|CROUPIER_BANK|LD_.*|GCONV_PATH|LOCPATH")
+"""Variables that a bot may not set. Each of them but the first two makes a program load a file before its own first line.
 
 The programs that start the bot would load it too.
 """
@@ -273,10 +310,13 @@ class BotSpec:
 
 def limits_exceeded(spec: BotSpec, granted: Limits, toml: Toml) -> list[Problem]:
     """Return a problem for each limit of a bot that exceeds the granted limit."""
-    problems = []
-    for key, asked in spec.limits.given().items():
-        most = getattr(granted, key)
-        if asked > most:
+    given = spec.limits.given()
+    problems = floor_problems(spec.limits.with_defaults(granted), toml) if {"move", "floor"} <= given.keys() else []
+    for key, asked in given.items():
+        most = granted.per_move if key == "floor" else getattr(granted, key)
+        if key in BANK_KEYS and (problem := _bank_exceeded(key, asked, granted, toml)):
+            problems.append(problem)
+        elif key not in BANK_KEYS[:2] and asked > most:
             least = str(most) if key in UNITLESS_LIMITS else f'"{format_limit(most)}"'
             message = f"{key} = {to_toml(toml.data['limits'][key])} is more than the {least.strip(chr(34))} granted"
             hint = f"{key} = {least} or less; only the organiser can raise it, for all bots"
@@ -290,6 +330,34 @@ def limits_exceeded(spec: BotSpec, granted: Limits, toml: Toml) -> list[Problem]
         message = f"heap = {to_toml(toml.data['heap'])} is more than the memory limit of {format_limit(memory)}"
         problems.append(Problem("C013", toml.where("heap"), message, hint=f'heap = "{format_limit(memory // 4)}"'))
     return problems
+
+
+def _bank_exceeded(key: str, asked: Any, granted: Limits, toml: Toml) -> Problem | None:
+    """Return the problem of a bot that asks for a bank or an increment that it cannot have; None if it can."""
+    most = getattr(granted, key)
+    shown = f"{key} = {to_toml(toml.data['limits'][key])}"
+    if not granted.bank.seconds:
+        message = f"{shown} needs a time bank, and the tournament grants none"
+        hint = "leave it out; only the organiser can grant a bank, to all bots"
+    elif key == "bank" and asked.scope != most.scope:
+        message = f"{shown} is a bank for each {asked.scope}, and the tournament grants one for each {most.scope}"
+        hint = f'bank = "{format_limit(most)}" or less'
+    elif key != "floor" and asked > most:
+        message = f"{shown} is more than the {format_limit(most)} granted" if most else f"{shown}: none is granted"
+        hint = f'{key} = "{format_limit(most)}" or less' if most else "leave it out"
+        hint += "; only the organiser can raise it, for all bots"
+    else:
+        return None
+    return Problem("C014", toml.where("limits", key), message, hint=hint)
+
+
+def floor_problems(limits: Limits, toml: Toml) -> list[Problem]:
+    """Return the problem of a [limits] table that sets `floor` above `move`."""
+    if limits.floor <= limits.move:
+        return []
+    message = f"floor = {to_toml(format_limit(limits.floor))} is more than move = {to_toml(format_limit(limits.move))}"
+    hint = f'floor = "{format_limit(limits.move)}" or less, or a higher move'
+    return [Problem("C013", toml.where("limits", "floor"), message, hint=hint)]
 
 
 class Submission(NamedTuple):

@@ -150,10 +150,16 @@ def load_line(bot: BuiltBot, asked: Sample | None) -> Line:
     cure = "near its limit: compute less per move, or it may time out on a busy machine"
     if asked is None or isinstance(asked.answer, Fault):
         return Line("!", bot.name, "no answer in time", cure)
-    words = f"slowest {milliseconds(asked.wall)} of {bot.limits.move:g} s"
-    return (
-        Line("!", bot.name, words, cure) if asked.wall > WARNING_SHARE * bot.limits.move else Line("✓", bot.name, words)
-    )
+    words, is_near = _slowest(bot.limits, asked.wall)
+    return Line("!", bot.name, words, cure) if is_near else Line("✓", bot.name, words)
+
+
+def _slowest(limits: Limits, wall: float) -> tuple[str, bool]:
+    """Return the words about the slowest answer of a bot, which took `wall` seconds, and whether that is near its limit."""
+    words = f"slowest {milliseconds(wall)} of {limits.per_move:g} s"
+    if limits.bank.seconds:
+        words += f" and its bank, {format_limit(limits.bank)}"
+    return words, wall > WARNING_SHARE * (limits.per_move + limits.bank.seconds)
 
 
 # The lines of a report.
@@ -168,6 +174,11 @@ def report_lines(bot: BuiltBot, game: Game, rules: Any, course: ConformanceResul
     start = course.samples[0].wall if lives else median(asked.wall for asked in course.samples)
     started = FaultKind.START not in course.fatal
     yield Line("✓" if started else "✗", "starts", milliseconds(start) + ("" if lives else ", once per question"))
+    if bot.limits.bank.seconds and bot.spec.parallel_tables > 1:
+        words = (
+            f"one table at a time: it has a time bank, so parallel_tables = {bot.spec.parallel_tables} has no effect"
+        )
+        yield Line("!", "bank", words)
     yield from _answers(course)
     yield from _edges(game, course)
     yield from _illegal(game, rules, course)
@@ -238,10 +249,10 @@ def _repeatable(course: ConformanceResult) -> Line:
 def _limits(bot: BuiltBot, slowest: float, memory: int) -> Line:
     limits = bot.limits
     near = []
-    if slowest > WARNING_SHARE * limits.move:
+    words, is_near = _slowest(limits, slowest)
+    if is_near:
         near.append("it may time out on a slower or busier machine: croupier check --all tests it under load")
     if memory > WARNING_SHARE * limits.memory:
         near.append("heap in bot.toml limits Java and SBCL; other programs must use less memory")
-    words = f"slowest {milliseconds(slowest)} of {limits.move:g} s"
     words += f" · {memory / MIB:.1f} MiB of {format_limit(limits.memory)}"
     return Line("!" if near else "✓", "limits", words, " · ".join(near))

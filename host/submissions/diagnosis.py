@@ -157,7 +157,8 @@ def _timed_out(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
         was = f"it was held up for {milliseconds(piece.stalls.total)} by a disk, memory, or from outside"
     if piece.cpu > piece.wall / 2:
         was = "it was computing, not waiting"
-    return f"no answer after {milliseconds(piece.wall)} (CPU used {milliseconds(piece.cpu)}: {was})"
+    bank = "" if piece.bank is None else f"; it had {piece.bank / 1000:.3f} s in its time bank"
+    return f"no answer after {milliseconds(piece.wall)} (CPU used {milliseconds(piece.cpu)}: {was}{bank})"
 
 
 def _crashed(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:

@@ -33,8 +33,8 @@ from host.play.custom_games import load_game, origin
 from host.play.placement import PLACEMENTS
 from host.play.records import Fixture, WorkerSetup
 from host.sandbox.levels import DEFAULT_LEVEL, STRONGEST_FIRST, Level
-from host.sandbox.limits import CLOCKS, Limits
-from host.submissions.bot_spec import BuiltBot, GameName, RequestedLimits, Submission
+from host.sandbox.limits import BANK_SCOPES, CLOCKS, Limits
+from host.submissions.bot_spec import BuiltBot, GameName, RequestedLimits, Submission, floor_problems
 from host.submissions.discovery import Entry, discover, expand_patterns, load_submissions
 from host.submissions.languages import languages_with
 from host.tournament.custom_stages import load_named_in
@@ -252,6 +252,8 @@ def load(place: Path) -> Tournament:
     entered = _Entered(said.bots, path.parent, said.game)
     stages = _settled(stages, toml, entered, problems)
     problems += _bots(toml, said, path.parent)
+    limits = said.limits.with_defaults(Limits())
+    problems += _bank_problems(game, limits, toml)
     if said.run.cluster and said.run.workers:
         message = f"workers = {said.run.workers} sets the workers of this machine, and a cluster has its own"
         problems.append(Problem("C013", toml.where("run", "workers"), message, hint="leave out one of the two"))
@@ -267,7 +269,7 @@ def load(place: Path) -> Tournament:
         preset=preset,
         rules=rules,
         stages=stages,
-        limits=said.limits.with_defaults(Limits()),
+        limits=limits,
         max_faults=said.limits.max_faults,
         level=Level(said.sandbox.level),
         pondering=said.sandbox.pondering,
@@ -283,16 +285,38 @@ def load(place: Path) -> Tournament:
             name: tuple(pattern for pattern in patterns if pattern not in own) for name, patterns in invited.items()
         },
         guests=frozenset(named - own),
-        warnings=tuple(_warnings(toml, said.seed, stages)),
+        warnings=tuple(_warnings(toml, said, stages)),
     )
 
 
-def _warnings(toml: Toml, seed: str, stages: Sequence[StageConfig]) -> list[Problem]:
-    if seed == "random" or all(stage.practice for stage in stages):
-        return []
-    message = f"seed = {to_toml(seed)}: anybody can compute the deals"
-    hint = 'seed = "random", or practice = true in every stage'
-    return [Problem("C010", toml.where("seed"), message, hint=hint)]
+def _bank_problems(game: Game, limits: Limits, toml: Toml) -> list[Problem]:
+    """Return the problems of the keys of a time bank."""
+    problems = []
+    for key in ("increment", "floor"):
+        if getattr(limits, key) and not limits.bank.seconds:
+            message = f"{key} = {to_toml(toml.data['limits'][key])} is a part of a time bank, and there is none"
+            hint = f'bank = "60 s / {BANK_SCOPES[0]}", or leave out {key}'
+            problems.append(Problem("C013", toml.where("limits", key), message, hint=hint))
+    if limits.bank.seconds:
+        problems += floor_problems(limits, toml)
+        if "bank" in game.view._fields:
+            message = f"the questions of {game.name} have a field called bank, as the time left in a time bank would be"
+            hint = "rename the field, or leave out bank"
+            problems.append(Problem("C013", toml.where("limits", "bank"), message, hint=hint))
+    return problems
+
+
+def _warnings(toml: Toml, said: ConfigFile, stages: Sequence[StageConfig]) -> list[Problem]:
+    warnings = []
+    if said.seed != "random" and not all(stage.practice for stage in stages):
+        message = f"seed = {to_toml(said.seed)}: anybody can compute the deals"
+        hint = 'seed = "random", or practice = true in every stage'
+        warnings.append(Problem("C010", toml.where("seed"), message, hint=hint))
+    if said.run.parallel_tables > 1 and said.limits.bank.seconds:
+        message = f"parallel_tables = {said.run.parallel_tables} has no effect: bots with a time bank play one table at a time"
+        hint = "leave it out, or leave out bank in [limits]"
+        warnings.append(Problem("C013", toml.where("run", "parallel_tables"), message, hint=hint))
+    return warnings
 
 
 def _bots(toml: Toml, said: ConfigFile, folder: Path) -> list[Problem]:

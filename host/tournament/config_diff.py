@@ -6,6 +6,7 @@ from typing import Any
 
 from host.base.config_file import to_toml
 from host.play.custom_games import origin
+from host.sandbox.limits import BANK_KEYS
 from host.submissions.bot_spec import UNITLESS_LIMITS, format_limit
 from host.tournament.config import Tournament
 from host.tournament.custom_stages import said_as
@@ -21,7 +22,8 @@ def canonical(tournament: Tournament) -> dict[str, Any]:
         "stage": [{key: _plain(value) for key, value in asdict(stage).items()} for stage in tournament.stages],
         "limits": {
             key: value if key in UNITLESS_LIMITS else format_limit(value)
-            for key, value in tournament.limits._asdict().items()
+            for key, value in tournament.limits.by_name().items()
+            if value or key not in BANK_KEYS
         }
         | ({"max_faults": tournament.max_faults} if tournament.max_faults else {}),
         "sandbox": {"pondering": tournament.pondering},

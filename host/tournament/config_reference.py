@@ -16,7 +16,7 @@ from host import __version__
 from host.base.config_file import OWN_CODE, InvalidValue, ValueType, to_toml
 from host.games import GAMES
 from host.games.engine import Game
-from host.sandbox.limits import Limits
+from host.sandbox.limits import Bank, Limits
 from host.submissions.adapters import ADAPTERS
 from host.submissions.bot_spec import MANIFEST, BotSpec, RequestedLimits, format_limit
 from host.submissions.languages import LANGUAGES, languages_with
@@ -120,6 +120,8 @@ def spelled(annotated: Any, value: Any) -> Any:
     schema = value_schema(annotated)
     if "default" in schema:
         return schema["default"]
+    if isinstance(value, Bank):
+        return None
     if isinstance(value, tuple):
         return list(value) or None
     types = [each for each in getattr(annotated, "__metadata__", ()) if isinstance(each, ValueType)]
@@ -210,7 +212,7 @@ def write_with_schema(path: Path, text: str) -> None:
 
 
 TABLES: tuple[tuple[str, type, Mapping[str, Any] | None], ...] = tuple(
-    (name, model, Limits()._asdict() if model is AllowedLimits else None)
+    (name, model, Limits().by_name() if model is AllowedLimits else None)
     for name, model in get_type_hints(ConfigFile).items()
     if is_dataclass(model) and isinstance(model, type)
 )

@@ -77,6 +77,7 @@ tasks     = 64                 # processes and threads
 output    = "4 KiB"            # of one answer
 state     = "1 MiB"            # of the one file that a bot may write; 0 = none
 clock     = "wall"             # "fair": waits for a processor do not count; "cpu": CPU time only; need {exact}
+# bank     = "60 s / table"    # for all moves of a table together, beyond `move`; or "5 min / fixture"
 # max_faults = 100             # a bot with more faults in a stage is ranked last there; default: no limit
 
 [sandbox]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from host.base.errors import Problem, UserError
-from host.bots.values import Evidence, Timing
+from host.bots.values import BankTime, Evidence, Timing
 from host.play.records import Record, States
 from host.tournament.changes import Change, Draft, withdrawn
 from host.tournament.journal_schema import BotRow, Kept, json_error, schema_error
@@ -81,6 +81,9 @@ CHANGED_COLUMNS = {
 }
 COUNTED = "CREATE TEMP VIEW counted AS SELECT * FROM fixture"
 """The fixtures that count: all of them in a journal without changes."""
+
+BANKED = "CREATE TABLE IF NOT EXISTS banked(fixture INTEGER PRIMARY KEY REFERENCES fixture, banks BLOB NOT NULL)"
+"""What was left in the time banks at each question. Older journals do not have this table; they are read without it."""
 
 pack, unpack = msgspec.msgpack.encode, msgspec.msgpack.decode
 
@@ -169,6 +172,8 @@ class Journal:
             )
             if record.times:
                 self._database.execute("INSERT INTO timed VALUES (?, ?)", (fixture, _compress(record.times)))
+            if record.banks:
+                self._database.execute("INSERT INTO banked VALUES (?, ?)", (fixture, _compress(record.banks)))
             self._database.executemany(
                 "INSERT INTO began VALUES (?, ?, ?)",
                 [(fixture, bot, zlib.compress(content, 3)) for bot, content in began],
@@ -301,6 +306,9 @@ class Journal:
         began = "SELECT bot, content FROM began WHERE fixture = ? ORDER BY bot"
         if self._has("began") and (states := self._database.execute(began, (fixture,)).fetchall()):
             rows.append(states)
+        banked = "SELECT banks FROM banked WHERE fixture = ?"
+        if self._has("banked") and (banks := self._database.execute(banked, (fixture,)).fetchall()):
+            rows.append(banks)
         return _hash(before, rows)
 
     def _bots_then(self) -> str:
@@ -419,7 +427,7 @@ class Journal:
                 scores=decompress_scores(scores), answers=answers
             )
         pieces = tuple(piece for _, _, piece in self._evidence("fixture", "WHERE fixture.id = ?", (number,)))
-        return record._replace(evidence=pieces), self._kept(about)
+        return record._replace(evidence=pieces, banks=self._banks(number)), self._kept(about)
 
     def scores_of(self, path: str) -> tuple[dict[str, Any], bytes]:
         """Return the description of a fixture, and its scores, compressed (see `decompress_scores`)."""
@@ -443,6 +451,14 @@ class Journal:
         row = self._database.execute(query, (path,)).fetchone()
         with reject_corrupt(self.path):
             return msgspec.msgpack.decode(zlib.decompress(row[0]), type=tuple[Timing, ...]) if row else ()
+
+    def _banks(self, fixture: int) -> tuple[BankTime, ...]:
+        """Return what was left in the time banks at each question of a fixture; () if its bots have none."""
+        if not self._has("banked"):
+            return ()
+        row = self._database.execute("SELECT banks FROM banked WHERE fixture = ?", (fixture,)).fetchone()
+        with reject_corrupt(self.path):
+            return msgspec.msgpack.decode(zlib.decompress(row[0]), type=tuple[BankTime, ...]) if row else ()
 
     def evidence(self, where: str = "", values: tuple[Any, ...] = ()) -> Iterator[tuple[int, str, Evidence]]:
         """Yield the id, fixture path and evidence of faults and of the slowest decisions, in fixtures that count."""
@@ -633,6 +649,7 @@ def writing(path: Path, fresh: Callable[[], None] | None = None) -> Iterator[Jou
             database.execute("PRAGMA synchronous = NORMAL")
             database.execute(TIMED)
             database.execute(BEGAN)
+            database.execute(BANKED)
         except (OSError, sqlite3.OperationalError) as failed:
             raise UserError([_unwritable(path, getattr(failed, "strerror", None) or str(failed))], 6) from failed
         yield Journal(database, path)

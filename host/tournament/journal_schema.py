@@ -25,6 +25,9 @@ class LimitsRow(TypedDict, total=False):
     """The part of a bot's limits that pages use."""
 
     move: float
+    bank: tuple[float, str]
+    increment: float
+    floor: float
 
 
 class BotRow(TypedDict, total=False):

@@ -202,7 +202,7 @@ def bot_metadata(bot: BuiltBot) -> dict[str, Any]:
         "lifetime": bot.spec.lifetime,
         "state": bot.spec.state,
         "state_lifetime": bot.spec.state_lifetime,
-        "limits": bot.limits._asdict(),
+        "limits": bot.limits.by_name(),
     }
 
 
