@@ -8,12 +8,17 @@ from typing import Any
 
 import pytest
 from command import MEASURED, answers_in, croupier, cup_in
+from stage_configs import stage_of
 from test_run import Running
 
 from host.base.errors import UserError
+from host.games import GAMES
 from host.inspect.verify import verify
+from host.play.records import Fixture
 from host.tournament.changes import Draft
 from host.tournament.journal import UNCHANGED, VERSION, reading, writing
+from host.tournament.stages import KINDS
+from host.tournament.stages.kind import Field
 
 
 def version_of(journal: Path) -> int:
@@ -159,6 +164,8 @@ def test_redo_gives_the_same_cards_and_withdraw_and_undo_give_the_same_standings
     assert (last["bot"], last["rank"], last["tables"], last["withdrawn"]) == ("neptr", 4, 0, True)
     assert [row["tables"] for row in rows(cup)[:-1]] == [40, 40, 40]
     assert croupier("verify", "-C", cup).code == 0
+    undo_first = croupier("redo", "league/hk_47+neptr", "--reason", "x", "-C", cup)
+    assert undo_first.first.endswith("neptr is withdrawn, so this is not played any more")
     again = croupier("withdraw", "neptr", "--reason", "again", "-C", cup)
     assert again.first == "error[R015] neptr: is already withdrawn"
     assert croupier("withdraw", "neptr", "--undo", "--reason", "a mistake", "-C", cup).code == 0
@@ -224,6 +231,10 @@ def test_what_others_depend_on_is_refused_before_anything_is_changed(tmp_path: P
     assert "--reason is missing" in missing.first
     assert "--reason" in missing.err.splitlines()[1]
     assert croupier("redo", ties[-1], "--reason", " ", "-C", cup).code == 2
+    with writing(journal):  # as a run does while it plays
+        for words in (["redo", ties[-1]], ["withdraw", "neptr"]):
+            busy = croupier(*words, "--reason", "x", "-C", cup)
+            assert (busy.code, busy.first[:11]) == (5, "error[R003]")
     assert answers_in(journal) == before
     assert version_of(journal) == UNCHANGED
     places = rows(cup, "cup")
@@ -256,3 +267,19 @@ def test_a_bot_that_is_withdrawn_before_a_stage_does_not_play_there(tmp_path: Pa
     undone = croupier("withdraw", "neptr", "--undo", "--reason", "x", "-C", cup)
     assert "cup began without it" in undone.out
     assert croupier("verify", "-C", cup).code == 0
+
+
+LEAVABLE = [kind for kind in KINDS if KINDS[kind].leavable]
+
+
+@pytest.mark.parametrize("early", [False, True])
+@pytest.mark.parametrize("kind", LEAVABLE)
+def test_a_stage_goes_on_with_the_same_fixtures_when_a_bot_leaves_it(kind: str, early: bool) -> None:
+    keys: dict[str, Any] = {"references": ["one"]} if KINDS[kind].references else {}
+    stage, bots = stage_of(kind, **keys), ["A", "B", "C", "D", "E", "F", "G"]
+    blank = Fixture("pazaak", GAMES["pazaak"].presets["thread"], "", "", (), 0)
+    field = Field(bots, b"seed", early)
+    whole = KINDS[kind].due(stage, blank, field, {})
+    left = KINDS[kind].due(stage, blank, field._replace(withdrawn=["B", "G"]), {})
+    assert left == [fixture for fixture in whole if not {"B", "G"} & {*fixture.bots}]
+    assert 0 < len(left) < len(whole)

@@ -21,6 +21,7 @@ from host.tournament.stage_runner import AllMeet, Progress
 from host.tournament.stages import kind_of, stages_of
 from host.tournament.standings import field_of
 from host.tournament.tournament_dir import Folder
+from host.tournament.withdrawal import left_out, withdrawn_now
 
 
 @click.command()
@@ -114,6 +115,7 @@ def tally_of(journal: Journal, wanted: Container[str]) -> Tally:
     """Count the finished fixtures of the wanted stages."""
     tally, facts = Tally(), journal.metadata()
     meeting = all_meet_stages(journal, facts)
+    stages = {stage.name: stage for stage in stages_of(facts)}
     for name, state in states(facts):
         if name in wanted:
             done = len(journal.stage_records(name))
@@ -122,8 +124,10 @@ def tally_of(journal: Journal, wanted: Container[str]) -> Tally:
             known = max(int(facts.get(f"known {name}", 0)), done)
             tally.add(Progress(name, done, known, None, all_meet=meeting.get(name)))
             tally.early = early_order(meeting.get(name))
+            out = left_out(stages[name], withdrawn_now(facts))
             for _, record in islice(journal.records_since(name), done):  # a run may be adding more
-                tally.count(name, record)
+                if out.isdisjoint(record.results):
+                    tally.count(name, record)
     return tally
 
 
@@ -164,7 +168,9 @@ def all_meet_stages(journal: Journal, facts: Mapping[str, str]) -> dict[str, All
     """Return the stages in which every two bots meet, with their bots."""
     bots = journal.bots()
     stages = [stage for stage in stages_of(facts) if kind_of(stage).all_meet]
-    return {stage.name: AllMeet(stage, field_of(stage, facts, bots)) for stage in stages}
+    gone = withdrawn_now(facts)
+    fields = {stage.name: field_of(stage, facts, bots) for stage in stages}
+    return {stage.name: AllMeet(stage, [bot for bot in fields[stage.name] if bot not in gone]) for stage in stages}
 
 
 def states(facts: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -15,8 +15,8 @@ from host.play.custom_games import game_by_name
 from host.report.table_replays import ReplayedTable, TableRef, evidence, find, json_value, load, shown_fixture
 from host.report.visibility import still_running, visible
 from host.tournament.journal import Journal
-from host.tournament.stages import kind_of, stages_of
-from host.tournament.withdrawal import withdrawn_now
+from host.tournament.stages import stages_of
+from host.tournament.withdrawal import left_out, withdrawn_now
 
 COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won")
 CHANGE_COLUMNS = ("number", "at", "kind", "what", "stage", "sentence", "reason", "seal")
@@ -42,7 +42,7 @@ def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[
     shown = visible(journal, spoilers)
     for stage in stages:
         paths = journal.paths(stage)
-        out = gone if kind_of(stages[stage]).leavable else frozenset[str]()
+        out = left_out(stages[stage], gone)
         wanted: list[tuple[str, list[int] | None]] = [
             (path, None) for path in (journal.paths(stage, out) if out else paths) if stage in meant
         ]

@@ -34,7 +34,7 @@ from host.tournament.standings import (
     stage_standings,
 )
 from host.tournament.tournament_dir import committed_at, seed_text
-from host.tournament.withdrawal import withdrawn_now
+from host.tournament.withdrawal import left_out, withdrawn_now
 
 SAMPLES = 3  # pieces of evidence shown per bot and kind of fault
 EVIDENCE = 600  # pieces of evidence in a summary; with very many bots each kind gets fewer, but at least one
@@ -210,7 +210,7 @@ def summarize(
         config.name: [
             (number, names.record(record))
             for number, record in journal.records_since(config.name)
-            if not (kind_of(config).leavable and record.results.keys() & gone)
+            if left_out(config, gone).isdisjoint(record.results)
         ]
         for config in configs
     }

@@ -95,10 +95,14 @@ def plan_redo(journal: Journal, seed: bytes, name: str, reason: str) -> Correcti
         raise refused(name, message, AGAIN)
     records = journal.stage_records(begun.stage.name)
     bots = journal.bots()
-    for bot in sorted({bot for path in paths for bot in records[path].results}):
+    playing = {bot for path in paths for bot in records[path].results}
+    for bot in sorted(playing):
         if bots[bot].get("state_lifetime") == "stage":
             message = f"{bot} keeps its state file from fixture to fixture, so it would not play as it did then"
             raise refused(name, message, AGAIN)
+    if out := playing & withdrawn(journal.changes()).keys():
+        message = f"{min(out)} is withdrawn, so this is not played any more"
+        raise refused(name, message, f"croupier withdraw {min(out)} --undo --reason … takes it back")
     if later := _paired_later(begun, records, frozenset(paths)):
         newest = max(later, key=lambda path: (journal.place_of(path) or ("", 0))[1])
         message = f"{newest} was played because of this result"

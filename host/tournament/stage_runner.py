@@ -111,12 +111,13 @@ async def run_stage(
     stored: dict[str, bytes] = {}  # the last state files that were stored as those with which a fixture began
     playing: dict[str, Job] = {}
     done, known = len(records), 0
+    staying = [bot for bot in field.bots if bot not in field.withdrawn]
 
     def tell(record: Record | None) -> None:
         nonlocal known
         if known != (known := max(agenda.known, done)):
             journal.set_metadata({f"known {stage.name}": str(known)})
-        all_meet = AllMeet(stage, field.bots) if kind.all_meet else None
+        all_meet = AllMeet(stage, staying) if kind.all_meet else None
         watch(Progress(stage.name, done, known, record, kind.places is not None, all_meet))
 
     async def store_next() -> None:

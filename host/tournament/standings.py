@@ -197,7 +197,8 @@ def stage_standings(
     """
     records = as_counted_by(stage, counting(stage, records, withdrawn_now(facts)))
     field = field_of(stage, facts, bots)
-    words, so_far = words_of(stage, records), _so_far(stage, facts, records, field)
+    staying = [bot for bot in field if bot not in withdrawn_now(facts)]
+    words, so_far = words_of(stage, records), _so_far(stage, facts, records, staying)
     if so_far:
         words = (OPPONENTS_COUNT, *(word for word in words if word != OPPONENTS_COUNT))
     unranked = {*references_of(stage), *json.loads(facts.get("guests", "[]"))}

@@ -49,11 +49,15 @@ def withdrawn_now(facts: Mapping[str, str]) -> frozenset[str]:
     return frozenset(json.loads(facts.get("withdrawn", "[]")))
 
 
-def counting(stage: StageConfig, records: Iterable[Record], out: Collection[str]) -> list[Record]:
-    """Return the records that count if these bots are withdrawn.
+def left_out(stage: StageConfig, out: Iterable[str]) -> frozenset[str]:
+    """Return the bots whose tables do not count if these bots are withdrawn.
 
     If other fixtures depend on the tables of a withdrawn bot, they count: they have decided who met whom.
     """
-    if not (out and kind_of(stage).leavable):
-        return list(records)
-    return [record for record in records if not record.results.keys() & out]
+    return frozenset(out) if kind_of(stage).leavable else frozenset()
+
+
+def counting(stage: StageConfig, records: Iterable[Record], out: Collection[str]) -> list[Record]:
+    """Return the records that count if these bots are withdrawn."""
+    gone = left_out(stage, out)
+    return [record for record in records if gone.isdisjoint(record.results)] if gone else list(records)
