@@ -18,6 +18,7 @@ from host.base.errors import UserError
 from host.games import GAMES
 from host.play import custom_games
 from host.report import event_validation
+from host.report.replay import Event, as_text, seen_by
 from protocols.wire import Move
 from tests.browser import browser, complaints, missing
 
@@ -96,6 +97,69 @@ def test_bids_that_are_made_at_once_are_asked_before_any_is_told(played: Path) -
     assert croupier("-C", played, "verify").code == 0
 
 
+def test_a_bot_does_not_see_what_others_bid_at_the_same_time(played: Path) -> None:
+    lines = croupier("-C", played, "replay", "last", "--as", "miser").out.splitlines()
+    answers = [line for line in lines if "→" in line]
+    assert sum("copycat" in line and "→  (hidden)" in line for line in answers) == 7
+    assert sum("miser" in line and "→  BID" in line for line in answers) == 7 and len(answers) == 14
+    assert sum("copycat plays" in line for line in lines) == 7 and "gets" not in "".join(lines)
+
+
+def test_a_game_can_say_that_its_answers_are_secret() -> None:
+    happened = [
+        Event("ask", {"n": 1, "seat": 0, "q": "?"}),
+        Event("answer", {"n": 1, "seat": 0, "a": "A5"}),
+        Event("deal", {"seat": 0, "cards": ["Td"]}),
+        Event("play", {"seat": 0, "cards": [4], "from": "A5"}),
+        Event("play", {"seat": 0, "cards": [4]}),
+        Event("state", {"text": "A5"}),
+        Event("ask", {"n": 2, "seat": 1, "q": "?"}),
+        Event("answer", {"n": 2, "seat": 1, "a": "B5"}),
+    ]
+    for secret, answer in ((True, "(hidden)"), (False, "A5")):
+        seen = list(seen_by(happened, 1, secret))
+        assert [event.ev for event in seen] == ["answer", "play", "ask", "answer"]
+        assert seen[0].facts == {"n": 1, "seat": 0, "a": answer} and seen[-1].facts["a"] == "B5"
+
+
+def test_the_events_of_the_table_are_printed_as_sentences() -> None:
+    told = {
+        "deal": {"seat": 0, "cards": ["Td", 7]},
+        "pass": {"seat": 0, "to": 1, "cards": ["Td"]},
+        "play": {"seat": 0, "cards": ["{seat}"]},
+        "board": {"cards": []},
+        "take": {"seat": 1, "cards": "Td"},
+        "discard": {},
+        "score": {"seat": 0, "points": 3},
+        "chips": {"seat": 0, "chips": 0},
+        "bet": {"seat": 0, "chips": 2.5},
+        "say": {"seat": 1, "text": "no"},
+        "turn": {"seat": 1},
+        "state": {"text": "x.\n.o\n"},
+        "trump": {"seat": 1, "card": "Td"},
+    }
+    lines = [line.strip() for line in as_text([Event(*each) for each in told.items()], ("ada", "bob"), [])]
+    assert lines == [
+        "ada gets Td 7",
+        "ada passes Td to bob",
+        "ada plays {seat}",
+        "on the table: nothing",
+        "bob takes Td",
+        "the table is cleared",
+        "ada has 3 points",
+        "ada has 0 chips",
+        "ada has bet 2.5",
+        "bob: “no”",
+        "it is the turn of bob",
+        "x.",
+        ".o",
+        "trump: bob, card Td",
+    ]
+    discards = [Event("discard", facts) for facts in ({"seat": 0}, {"seat": 0, "cards": [1]}, {"cards": [1, 2]})]
+    lines = [line.strip() for line in as_text(discards, ("ada", "bob"), [])]
+    assert lines == ["ada discards everything", "ada discards 1", "discarded: 1 2"]
+
+
 @pytest.fixture(scope="module")
 def partners(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the page's tournament of partners after it was played and reported."""
@@ -149,7 +213,7 @@ def test_a_question_to_one_partner_is_asked_again_of_that_process(partners: Path
 
 
 @pytest.mark.skipif(bool(missing()), reason=f"not installed: {', '.join(missing())}")
-def test_its_tables_are_shown_in_words(played: Path) -> None:
+def test_its_tables_are_drawn_without_any_javascript_of_its_own(played: Path) -> None:
     with browser() as driver:
         driver.get(f"{(played / 'report.html').as_uri()}#casino")
         driver.execute_script("document.querySelector('.shelf a').click()")
@@ -157,7 +221,13 @@ def test_its_tables_are_shown_in_words(played: Path) -> None:
         while not driver.execute_script("return document.querySelector('#picture .felt')"):
             assert time.monotonic() < until, complaints(driver)
         driver.execute_script("document.getElementById('next').click(); document.getElementById('next').click()")
-        assert "prize card" in driver.execute_script("return document.getElementById('player').innerText")
+        piles = "[...document.querySelectorAll('#picture .hand')].map((each) => [each.ariaLabel, each.children.length])"
+        names = driver.execute_script("return window.casino.shown().table.bots")
+        expected = [["on the table", 1]]
+        for name in names:
+            expected += [[f"hand of {name}", 6], [f"played by {name}", 1]]
+        assert driver.execute_script(f"return {piles}") == expected
+        assert "plays" in driver.execute_script("return document.getElementById('saying').innerText")
         assert complaints(driver) == []
 
 
@@ -203,6 +273,17 @@ TOLD = {
         {"a": [1, 2.5, True], "b": {"c": None}, "d": 2**53},
     ),
     "an answer": ("bet", {"by": Move("BID", 3)}, {"by": Move("BID", 3)}),
+    "a picture": (
+        "deal",
+        {"seat": 0, "cards": ("Td", 7, "x" * 20), "more": "\n"},
+        {"seat": 0, "cards": ["Td", 7, "x" * 20], "more": r"\n"},
+    ),
+    "one card": ("board", {"cards": "10h"}, {"cards": ["10h"]}),
+    "no board": ("board", {"cards": []}, {"cards": []}),
+    "everything discarded": ("discard", {}, {}),
+    "a drawing": ("state", {"text": "x.\n\x1b.o\u202e"}, {"text": "x.\n\\x1b.o\\u202e"}),
+    "speech": ("say", {"seat": 1, "text": "a\nb"}, {"seat": 1, "text": r"a\nb"}),
+    "a name of the table with other facts": ("score", {"points": [1, 2]}, {"points": [1, 2]}),
     "markup and colours": ("deal", {"card": "<b>\x1b[31m\n"}, {"card": r"<b>\x1b[31m\n"}),
 }
 ODD = {
@@ -217,6 +298,20 @@ ODD = {
     "lists without end": ("deal", {"card": [[[[[[0]]]]]]}, "card = [[0]]"),
     "a seat that is none": ("deal", {"seat": 2}, "seat = 2, which is not a seat (0 to 1)"),
     "a seat by name": ("deal", {"winners": ["copycat"]}, "winners = 'copycat', which is not a seat"),
+    "a card that is a list": ("deal", {"seat": 0, "cards": [["Td"]]}, "cards = ['Td']: a card is a number, or a text"),
+    "a card without a text": ("board", {"cards": [""]}, "a card is a number, or a text of 1 to 20 characters"),
+    "a long card": ("board", {"cards": "x" * 21}, "a card is a number, or a text of 1 to 20 characters"),
+    "cards by name": ("board", {"cards": {"Td": 1}}, "cards = a value of type dict: a card is a number"),
+    "a card that is true": ("board", {"cards": [True]}, "cards = True: a card is a number"),
+    "endless cards": ("board", {"cards": [math.inf]}, "cards = inf"),
+    "many cards": ("board", {"cards": [1] * 101}, "with 101 cards: 100 can be drawn at once"),
+    "a seat that is true": ("turn", {"seat": True}, "seat = True, which is not a seat"),
+    "several seats": ("turn", {"seat": [0, 1]}, "seat = [0, 1], which is not a seat"),
+    "cards for nobody": ("pass", {"seat": 0, "to": 2, "cards": []}, "to = 2, which is not a seat (0 to 1)"),
+    "points in words": ("score", {"seat": 0, "points": "7"}, "points = '7', which is not a number"),
+    "chips without end": ("chips", {"seat": 0, "chips": math.inf}, "chips = inf"),
+    "a drawing of bytes": ("state", {"text": b"x"}, "which is not a text of at most 1000 characters"),
+    "a long drawing": ("state", {"text": "x" * 1001}, "which is not a text of at most 1000 characters"),
     "no name": ("<script>", {}, "is called '<script>', which is not allowed"),
     "a name that is no text": (None, {}, "is called 'None', which is not allowed"),
     "croupier's own": ("answer", {"n": 1}, "is called 'answer', which is not allowed"),
@@ -245,9 +340,9 @@ def test_scores_that_are_none_are_refused(scores: object) -> None:
         event_validation.scored("odd", "league/1", scores, 2)
 
 
-TELLS = 'tell("bids", cards=bids, points=list(points))'
+TELLS = 'tell("discard", cards=bids)'
 CHANGED = {
-    "tells what is no value": (TELLS, 'tell("bids", cards=object())', "its event bids of"),
+    "tells what is no value": (TELLS, 'tell("discard", cards=object())', "its event discard of"),
     "raises": (TELLS, 'raise LookupError("<script>window.evil=1</script>")', "its code raised LookupError"),
     "asks nobody": ("Request(seat, view) for", "Request(seat + 2 * bool(tell), view) for", "it asks seat 2 of"),
     "ends with nothing": (

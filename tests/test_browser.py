@@ -10,18 +10,25 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 from host.base.format import clock
+from host.games.engine import Table
+from host.games.luck import Luck
+from host.play.custom_games import game_by_name, load_game
+from host.report import event_validation
 from host.report.export import one_playlog, write_events
 from host.report.html_file import casino_of, report_of
 from host.report.offers import Quota
 from host.report.replay import Event
 from host.report.table_replays import find, load
 from host.tournament.journal import reading, wal_files
+from protocols import PROTOCOLS
+from protocols.wire import Move
 from tests.browser import browser, complaints, games, missing
 from tests.browser.games import EVIL
 
@@ -853,6 +860,133 @@ def serving(journal: Path) -> Iterator[str]:
             yield f"http://127.0.0.1:{int(process.stdout.readline())}/"
         finally:
             process.terminate()
+
+
+# Games without a picture of their own.
+
+TOLD: list[dict[str, Any]] = [
+    {"ev": "deal", "seat": 0, "cards": ["Td", "10h", "qs", 7, "Re d'oro", EVIL, "?"]},
+    {"ev": "deal", "seat": 1, "cards": list(range(99))},
+    {"ev": "pass", "seat": 0, "to": 1, "cards": ["qs"]},
+    {"ev": "play", "seat": 0, "cards": ["Td", "Ac"]},
+    {"ev": "board", "cards": ["Kh"]},
+    {"ev": "score", "seat": 0, "points": -3},
+    {"ev": "chips", "seat": 1, "chips": 40},
+    {"ev": "bet", "seat": 1, "chips": 2.5},
+    {"ev": "say", "seat": 1, "text": EVIL},
+    {"ev": "turn", "seat": 1},
+    {"ev": "state", "text": f"x.\n.o {EVIL}"},
+    {"ev": "trump", "card": EVIL, "seat": 1},
+    {"ev": "take", "seat": 0, "cards": ["Td", "Kh"]},
+    {"ev": "discard", "seat": 1},
+    {"ev": "discard"},
+    {"ev": "deal", "seat": "0", "cards": {}},
+    {"ev": "score", "seat": 9, "points": []},
+    {"ev": "state", "text": None},
+    {"ev": "table.end", "scores": [1, 2]},
+]
+FACES = """((label) => [...document.querySelectorAll(`#picture [aria-label="${label}"] > *`)]
+    .map((each) => each.getAttribute("aria-label") || each.textContent))(...arguments)"""
+LIES = """window.casino.shown().steps.map(({state}) =>
+    state.players.map((each) => [each.held.length, each.played.length, each.taken]))"""
+
+
+def step(page: Page, number: int) -> None:
+    """Show one step of the replay, from 0."""
+    page.js(
+        f"((slider) => {{ slider.value = {number}; return slider.dispatchEvent(new Event('input')); }})($)".replace(
+            "$", "document.getElementById('slider')"
+        )
+    )
+
+
+def test_every_event_of_the_general_table_is_drawn_and_no_text_of_it_is_markup(
+    axe: str, page: Page, holdem: Reported
+) -> None:
+    start = {"ev": "table.start", "table": "league/a+b/1", "game": "odd", "bots": ["a", EVIL], "rules": {}}
+    page.open(f"{holdem.url}#casino")
+    page.drop("odd.jsonl", "\n".join(map(json.dumps, [start, *TOLD])))
+    page.wait("document.querySelector('#picture .general')")
+    assert page.js("window.casino.shown().steps.map((one) => one.events.map((ev) => ev.ev).join(' '))") == [
+        "deal deal pass play",
+        "board score chips bet say turn state",
+        "trump",
+        "take discard discard",
+        "deal",
+        "score",
+        "state",
+        "table.end",
+    ]
+    step(page, 0)
+    held = ["ten of hearts", "card 7", "card Re d'oro", f"card {EVIL}"]  # and the ace was the hidden card
+    assert page.js(FACES, "hand of a") == held and page.js(FACES, "played by a") == ["ten of diamonds", "ace of clubs"]
+    assert page.text("#saying").endswith(f"a passes qs to {EVIL}. a plays Td Ac.")
+    others = page.js("[...document.querySelectorAll('#picture .overlapping')].at(-2).children.length")
+    assert others == 61 and page.js("document.querySelector('#picture').scrollWidth <= innerWidth")
+    page.js(LOOK_AS, 1)
+    assert page.js(FACES, "hand of a") == ["a hidden card"] * 4 and "a gets 7 cards." in page.text("#saying")
+    page.js(LOOK_AS, -1)
+    step(page, 2)
+    assert page.js(FACES, "on the table") == ["king of hearts"] and page.text(".drawing") == f"x.\n.o {EVIL}"
+    figures = page.js("[...document.querySelectorAll('#picture .figures')].map((each) => each.innerText.trim())")
+    assert figures[0] == "-3 points" and figures[1].split() == ["40", "bet", "2.5"]
+    assert page.js("document.querySelector('#picture .acts').ariaLabel") == EVIL and EVIL in page.text(".told")
+    found = violations(page, axe)
+    page.js(LOOK_AS, 0)
+    assert page.js("document.querySelector('.drawing, .told')") is None
+    page.press("End")
+    assert found == [] and page.js(f"{LIES}.at(-1)") == [[0, 0, 0], [0, 0, 0]]
+
+
+def exported(name: str, seed: int = 1) -> str:
+    """Return the events of a table of random moves, as `export jsonl` writes them."""
+    game, luck = game_by_name(name), Random(seed)
+    rules = next(iter(game.presets.values()))
+    bots = [f"bot {number}" for number in range(rules.seats)]
+    lines: list[dict[str, Any]] = [{"ev": "table.start", "table": f"league/{name}/1", "game": name, "bots": bots}]
+
+    def tell(event: str, **facts: Any) -> None:
+        safe = facts if name in ("hearts",) else event_validation.told(name, "league/1", event, facts, rules.seats)
+        lines.append({"ev": event, **safe})
+
+    table, asked = Table(game, rules, Luck(bytes([seed]), "browser"), tell=tell), 0
+    while table.request is not None:
+        for request in table.open:
+            asked += 1
+            question = PROTOCOLS["argv"].ask(request.view)
+            answer = luck.choice((Move("LOW"), Move("HIGH")) if name == "hearts" else (Move("LOWEST"), Move("HIGHEST")))
+            lines.append({"ev": "ask", "n": asked, "seat": request.seat, "q": b" ".join(question).decode()})
+            lines.append({"ev": "answer", "n": asked, "seat": request.seat, "a": game.grammar.spell(answer)})
+            table.answer(answer)
+    return "\n".join(map(json.dumps, [*lines, {"ev": "table.end", "scores": table.scores}]))
+
+
+def test_every_card_of_hearts_is_somewhere_on_the_table(page: Page, holdem: Reported) -> None:
+    page.open(f"{holdem.url}#casino")
+    page.drop("hearts.jsonl", exported("hearts"))
+    page.wait("document.querySelector('#picture .general')")
+    lies = page.js(LIES)
+    assert len(lies) > 300 and all(sum(map(sum, seats)) == 52 for seats in lies)
+    assert max(taken for seats in lies for _, played, taken in seats) >= 16 and page.where.startswith("deal 1 · step 1")
+    page.press("ArrowDown")
+    assert page.where.startswith("deal 2 ·")
+    page.press("End")
+    assert "The game is over" in page.text("#saying") and page.text("#picture").count("points") == 4
+
+
+@pytest.mark.parametrize("name", ["connect_four", "leduc_poker", "hearts"])
+def test_a_game_of_openspiel_is_drawn_and_fits_a_phone(name: str, page: Page, holdem: Reported) -> None:
+    pytest.importorskip("pyspiel")
+    ours = load_game(f"openspiel:{name}", ROOT).name
+    with browser(*PHONE) as phone:
+        small = Page(phone).open(f"{holdem.url}#casino")
+        small.drop("table.jsonl", exported(ours))
+        small.wait("document.querySelector('#picture .general')")
+        for number in (3, 5, 7):
+            step(small, number)
+            assert small.js("document.documentElement.scrollWidth") == PHONE[0] and small.text("#saying")
+        small.press("End")
+        assert "The game is over" in small.text("#saying") and complaints(phone) == []
 
 
 def test_a_served_replay_is_fetched_and_shown(page: Page, reported: Reported) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     *("--as", "bot"),
     shell_complete=completion.bots,
     metavar="BOT",
-    help="as this bot saw it: its own questions, and everyone's moves",
+    help="as this bot saw it: its own questions, and the moves of the others that are no secret",
 )
 @click.option("-o", "output", metavar="FILE.html", type=click.Path(path_type=Path), help="write a page that plays it")
 @click.option("--open", "show", is_flag=True, help="open the page in the browser")

@@ -10,6 +10,7 @@ import click
 
 from host.base.errors import Problem, UserError
 from host.inspect.recorded import load_fixture, seed_of
+from host.play.custom_games import display_of
 from host.report.replay import seen_by
 from host.report.table_replays import ReplayedTable, load, named_while_running
 from host.tournament.journal import reading
@@ -92,8 +93,9 @@ def load_table(location: TableLocation) -> ReplayedTable:
 def as_seen_by(table: ReplayedTable, seat: int) -> ReplayedTable:
     """Return what one seat saw of a table."""
     asked = {event.facts["n"] for event in table.events if event.ev == "answer" and event.facts["seat"] == seat}
+    secret = display_of(table.game).secret_answers
     own = [piece for piece in table.evidence if piece.number in asked]
-    return table._replace(events=list(seen_by(table.events, seat)), evidence=own)
+    return table._replace(events=list(seen_by(table.events, seat, secret)), evidence=own)
 
 
 def page_of(location: TableLocation, seat: int | None) -> tuple[str, str]:

@@ -64,6 +64,8 @@ class Display(NamedTuple):
     all_in: tuple[str, str] | None = None  # the event, and its fact that is 0, that a seat has bet all its chips
     omitted_events: frozenset[str] = frozenset()  # events that the picture works out from answers
     omitted_facts: Mapping[str, tuple[str, ...]] = {}  # facts that the picture works out, by event
+    secret_answers: bool = False
+    """Whether an answer can be a secret of its seat. Answers to questions that are asked at the same time always are."""
 
 
 class LogWatcher(Protocol):

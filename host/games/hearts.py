@@ -159,7 +159,7 @@ def pass_cards(
     for player, view, answer in zip(hand.players, views, answers, strict=True):
         player.passed = chosen(rules, view, answer)
         if tell:
-            tell("pass", seat=player.seat, cards=player.passed)
+            tell("pass", seat=player.seat, to=(player.seat + shift) % SEATS, cards=player.passed)
     for player in hand.players:
         giver = hand.players[(player.seat - shift) % SEATS]
         player.received = giver.passed
@@ -192,6 +192,8 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
     players = [Player(seat) for seat in range(SEATS)]
     for number in range(rules.most_hands):
         deck = luck.shuffled(DECK)
+        if tell and number:
+            tell("discard")  # the tricks of the hand before
         for player in players:
             player.start_hand(list(islice(deck, CARDS)))
             if tell:
@@ -208,6 +210,8 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
             player.points += ALL_POINTS - player.taken if moon else player.taken
         if tell:
             tell("hand.end", taken=[player.taken for player in players], points=[player.points for player in players])
+            for player in players:
+                tell("score", seat=player.seat, points=player.points)
         if max(player.points for player in players) >= rules.target:
             break
     return tuple(-player.points for player in players)

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from host.base.errors import Problem, UserError
-from host.games.engine import Game, Opening, Play, Request, Scores, Tell
+from host.games.engine import Display, Game, Opening, Play, Request, Scores, Tell
 from host.games.luck import Luck, Shuffler
 from host.play.openspiel_views import READABLE, Readable, Step, Told, Values, events_of
 from protocols.wire import MAX_TEXT, Answer, Grammar, Move, Range, encode_views, in_ranges, ranges
@@ -376,6 +376,7 @@ def game_named(said: str) -> Game:
         edges=questions,
         opening=Opening("seat", 1, below="LOWEST", otherwise="HIGHEST"),
         card=_card(str(kind.long_name), next(iter(questions.values()))),
+        display=Display(secret_answers=kind.information != library().GameType.Information.PERFECT_INFORMATION),
     )
 
 

@@ -7,17 +7,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from host.base.errors import Problem, UserError
-from host.base.safe_text import one_line
+from host.base.safe_text import escape_control_chars, one_line
 from host.inspect.recorded import AnswersDoNotFit
 from host.play.custom_games import origin
 from protocols.wire import Fault, Move
 
 NAME = re.compile(r"[a-z][a-z0-9_.]{0,39}")
-RESERVED = frozenset({"table.start", "ask", "answer", "turn", "table.end"})
+RESERVED = frozenset({"table.start", "ask", "answer", "table.end"})
 """Events that croupier itself reports for every game."""
 
 SEATS = ("seat", "seats", "winner", "winners", "out")
 """The facts of a game's events that are seat numbers."""
+
+DRAWN: Mapping[str, tuple[str, ...]] = {
+    "deal": ("seat", "cards"),
+    "pass": ("seat", "to", "cards"),
+    "play": ("seat", "cards"),
+    "board": ("cards",),
+    "take": ("seat", "cards"),
+    "discard": (),
+    "score": ("seat", "points"),
+    "chips": ("seat", "chips"),
+    "bet": ("seat", "chips"),
+    "say": ("seat", "text"),
+    "turn": ("seat",),
+    "state": ("text",),
+}
+"""The events that the general table draws, and the facts that they need; pages/casino/general.js draws them."""
+MAY_HAVE = {"discard": ("seat", "cards")}
+MOST_CARDS = 100  # in one event
+LONGEST_CARD = 20  # characters
 
 EXACT = 2**53  # browsers represent whole numbers exactly up to here
 LONGEST = 1000  # characters of a text
@@ -68,9 +87,48 @@ def told(game: str, path: str, event: str, facts: Mapping[str, Any], seats: int)
     """Return one event's facts, safe for pages. Raise UserError if its name or a fact cannot be shown."""
     if not NAME.fullmatch(str(event)) or event in RESERVED:
         raise refusal(game, f"an event of {path} is called {one_line(str(event))[:40]!r}, which is not allowed")
-    return {
-        name: _fact(game, f"its event {event} of {path} has {name}", name, fact, seats) for name, fact in facts.items()
-    }
+    safe: dict[str, Any] = {}
+    for name, fact in facts.items():
+        where = f"its event {event} of {path} has {name}"
+        if is_drawn(event, facts) and name in (*DRAWN[event], *MAY_HAVE.get(event, ())):
+            safe[name] = _drawn_fact(game, where, event, name, fact, seats)
+        else:
+            safe[name] = _fact(game, where, name, fact, seats)
+    return safe
+
+
+def is_drawn(event: str, facts: Mapping[str, Any]) -> bool:
+    """Return whether the general table draws an event. One that lacks a fact is displayed in words."""
+    return event in DRAWN and all(facts.get(name) is not None for name in DRAWN[event])
+
+
+def _drawn_fact(game: str, where: str, event: str, name: str, fact: Any, seats: int) -> Any:
+    """Return a fact of an event that is drawn. Raise UserError if it cannot be drawn."""
+    if fact is None:  # it may be left out
+        return None
+    if name in ("seat", "to"):
+        if type(fact) is not int or not 0 <= fact < seats:
+            raise refusal(game, f"{where} = {_shortly(fact)}, which is not a seat (0 to {seats - 1})")
+        return fact
+    if name == "cards":
+        cards = fact if isinstance(fact, (list, tuple)) else [fact]
+        if len(cards) > MOST_CARDS:
+            raise refusal(game, f"{where} with {len(cards)} cards: {MOST_CARDS} can be drawn at once")
+        if wrong := [card for card in cards if not _is_card(card)]:
+            rule = f"a card is a number, or a text of 1 to {LONGEST_CARD} characters"
+            raise refusal(game, f"{where} = {_shortly(wrong[0])}: {rule}")
+        return [json_value(game, where, card) for card in cards]
+    if name == "text":
+        if not isinstance(fact, str) or len(fact) > LONGEST:
+            raise refusal(game, f"{where} = {_shortly(fact)}, which is not a text of at most {LONGEST} characters")
+        return escape_control_chars(fact) if event == "state" else one_line(fact)
+    if type(fact) not in (int, float):
+        raise refusal(game, f"{where} = {_shortly(fact)}, which is not a number")
+    return json_value(game, where, fact)
+
+
+def _is_card(card: Any) -> bool:
+    return 0 < len(card) <= LONGEST_CARD if isinstance(card, str) else type(card) in (int, float)
 
 
 def _fact(game: str, where: str, name: str, fact: Any, seats: int) -> Any:

@@ -13,6 +13,23 @@ from host.report.terminal import time_breakdown
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, Move
 
+SENTENCES = {
+    "deal": "{seat} gets {cards}",
+    "pass": "{seat} passes {cards} to {to}",
+    "play": "{seat} plays {cards}",
+    "board": "on the table: {cards}",
+    "take": "{seat} takes {cards}",
+    "score": "{seat} has {points} points",
+    "chips": "{seat} has {chips} chips",
+    "bet": "{seat} has bet {chips}",
+    "say": "{seat}: “{text}”",
+    "turn": "it is the turn of {seat}",
+}
+"""The events of the general table in words, if they have these facts and no others."""
+PUBLIC = frozenset(SENTENCES) - {"deal", "pass"}
+"""The events of the general table that every seat sees."""
+HIDDEN = "(hidden)"
+
 
 class Event(NamedTuple):
     """One event at a table: its name `ev`, and its values `facts` by name."""
@@ -80,11 +97,26 @@ def _by_seat(recorded: RecordedTable, scores: Scores) -> list[int]:
     return [scores[place.bot] for place in recorded.game.places(recorded.sitting.rules)]
 
 
-def seen_by(happened: Iterable[Event], seat: int) -> Iterator[Event]:
-    """Yield what one seat could observe: its own questions and all answers. Its questions contain all that it may see."""
+def seen_by(happened: Iterable[Event], seat: int, secret_answers: bool = False) -> Iterator[Event]:
+    """Yield what one seat could observe: its own questions, the answers, and what lies open on the table.
+
+    Its questions contain all that it may see. The answers of the others to questions that were asked at the same time
+    are hidden; all their answers are hidden if the game has `secret_answers`.
+    """
+    open_questions, together = 0, False
     for event in happened:
-        own = event.ev == "ask" and "q" in event.facts and event.facts["seat"] == seat
-        if own or (event.ev in ("table.start", "answer", "table.end") and not event.twice):
+        ev, facts = event
+        if ev == "ask" and "q" in facts:
+            open_questions += 1
+            together = together or open_questions > 1
+            if facts["seat"] == seat:
+                yield event
+        elif ev == "answer":
+            secret = facts["seat"] != seat and (together or secret_answers)
+            yield Event(ev, {"n": facts["n"], "seat": facts["seat"], "a": HIDDEN}) if secret else event
+            open_questions -= 1
+            together = together and open_questions > 0
+        elif (ev in ("table.start", "table.end") and not event.twice) or (ev in PUBLIC and _has_sentence(event)):
             yield event
 
 
@@ -112,6 +144,10 @@ def as_text(happened: Iterable[Event], bots: tuple[str, ...], evidence: list[Evi
                 yield from _shown(piece)
         elif ev == "table.end":
             yield "   ".join(f"{name} {score}" for name, score in zip(names, facts["scores"], strict=True))
+        elif ev == "state" and event_validation.is_drawn(ev, facts):
+            yield from ("      " + line for line in str(facts["text"]).rstrip("\n").split("\n"))
+        elif _has_sentence(event) or ev == "discard":
+            yield "      " + _sentence(ev, facts, names)
         else:
             yield "      " + _plain(ev, facts, names)
 
@@ -137,6 +173,24 @@ def _shown(piece: Evidence) -> Iterator[str]:
         yield f"        it wrote: {escape_control_chars(piece.raw.decode(errors='replace'))[:200]!r}"
     for line in escape_control_chars(piece.stderr.decode(errors="replace")).splitlines()[-5:]:
         yield f"        stderr: {line[:200]}"
+
+
+def _has_sentence(event: Event) -> bool:
+    needed = event_validation.DRAWN.get(event.ev, ())
+    return event.ev in SENTENCES and event.facts.keys() == set(needed)
+
+
+def _sentence(ev: str, facts: dict[str, Any], names: list[str]) -> str:
+    """Return an event of the general table as text."""
+    cards = facts.get("cards", ())
+    words = facts | {name: names[facts[name]] for name in ("seat", "to") if name in facts}
+    words["cards"] = " ".join(map(_spelled, cards if isinstance(cards, list | tuple) else [cards])) or "nothing"
+    if ev == "discard":
+        what = words["cards"] if "cards" in facts else "everything"
+        if "seat" in facts:
+            return f"{words['seat']} discards {what}"
+        return f"discarded: {what}" if "cards" in facts else "the table is cleared"
+    return SENTENCES[ev].format(**words)
 
 
 def _plain(ev: str, facts: dict[str, Any], names: list[str]) -> str:

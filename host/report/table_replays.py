@@ -21,6 +21,7 @@ from host.tournament.stages.kind import StageConfig
 from protocols.wire import Answer, Fault
 
 RUNNING_NAME = re.compile(r"\A.+/fixture ([0-9]{1,9})/([0-9]{1,9})", re.DOTALL)  # visibility.running_name
+TOLD_TURN = "told.turn"  # a game's own event `turn` in the format of a page, where `turn` is a question and its answer
 KEPT = 1000  # characters of an answer, and of standard error, in the evidence of a replay
 
 
@@ -195,7 +196,7 @@ def to_json(table: ReplayedTable) -> dict[str, Any]:
             continue
         omitted = ("n",) if ev == "answer" else display.omitted_facts.get(ev, ())
         kept = {key: json_value(value) for key, value in facts.items() if key not in omitted}
-        shape = ["turn" if ev == "answer" else ev, *kept]
+        shape = [{"answer": "turn", "turn": TOLD_TURN}.get(ev, ev), *kept]
         if shape not in shapes:
             shapes.append(shape)
         rows.append([shapes.index(shape), *kept.values()])

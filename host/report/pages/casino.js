@@ -69,44 +69,13 @@ function playing(card, fresh, dim) {
 
 // The games. Each game is one object in its own file casino/NAME.js, which registers it by name. `apply` updates the state
 // with an event, and `picture` draws the state. `starts` is the event that begins a unit. `omits` are exported events that
-// the game does not need. `readLog` reads the game's own log format.
-
-// A game without such a file: shows its questions, answers and events as text.
-
-const inWords = ({ ev, ...facts }) => `${ev} ${Object.entries(facts).map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(", ")}`;
-
-const brought = {
-  opens: (ev) => ev.ev !== "answer",
-  unit: "question",
-  start: (table) => ({ hand: 0, actor: -1, said: null, told: "", players: table.bots.map(() => ({ asked: "", answered: "" })) }),
-  apply(state, ev) {
-    const player = state.players[ev.seat];
-    if (ev.ev === "ask") {
-      state.hand += 1;
-      state.actor = ev.seat;
-      Object.assign(player, { asked: ev.q.join(" "), answered: "" });
-    } else if (ev.ev === "answer") player.answered = ev.a;
-    else if (ev.ev === "table.end") Object.assign(state, { over: ev.scores, actor: -1 });
-    else if (ev.ev !== "table.start") state.told = inWords(ev);
-  },
-  allIn: () => false,
-  worth: () => [],
-  lead: () => false,
-  word: (ev) => `answers ${ev.a}`,
-  say: (ev) => ["ask", "answer", "table.start", "table.end"].includes(ev.ev) ? "" : `${inWords(ev)}.`,
-  picture(state, table, seen) {
-    return el(".felt.twoboards", {}, state.players.map((player, seat) =>
-      el(`.board${state.actor === seat ? ".acts" : ""}${seen === seat ? ".seen" : ""}`, {},
-        bubble(state, seat),
-        el(".label", {}, table.bots[seat]),
-        el("p", {}, seen >= 0 && seen !== seat ? "" : player.asked),
-        el("p", {}, seen >= 0 && seen !== seat ? "" : player.answered))),
-      el("p.quiet", {}, seen >= 0 ? "" : state.told));
-  },
-};
+// the game does not need. `readLog` reads the game's own log format. A game without such a file is drawn by
+// casino/general.js, whose name is empty. There `begin` starts a step, and `text` describes it as one seat may know it.
 
 const GAMES = {};
-const gameOf = (name) => Object.hasOwn(GAMES, name) ? GAMES[name] : brought;
+const gameOf = (name) => Object.hasOwn(GAMES, name) ? GAMES[name] : GAMES[""];
+const unitOf = (table) => { const { unit } = gameOf(table.game); return typeof unit === "function" ? unit(table) : unit; };
+const textOf = (step) => { const game = gameOf(shown.table.game); return game.text ? game.text(step, shown.table, shown.seen) : step.text; };
 const chip = () => svg("svg", { viewBox: "0 0 20 20", class: "chip", "aria-hidden": "true" }, svg("circle", { cx: 10, cy: 10, r: 9 }), svg("circle", { cx: 10, cy: 10, r: 5.5, class: "inner" }));
 const bubble = (state, seat) => state.said && state.said.seat === seat ? el(`span.bubble${state.said.fault ? ".fault" : ""}`, {}, state.said.word,
   state.said.us ? el("small", {}, ` ${time(state.said.us)}`) : null) : null;
@@ -119,7 +88,7 @@ function unpacked(packed) {
   let n = 0;
   const events = packed.rows.flatMap(([shape, ...values]) => {
     const [name, ...keys] = packed.shapes[shape];
-    const ev = { ev: name };
+    const ev = { ev: name === "told.turn" ? "turn" : name };
     keys.forEach((key, nth) => { ev[key] = values[nth]; });
     if (name !== "turn") return ev;
     n += 1;
@@ -168,15 +137,16 @@ function stepsOf(table) {
   let step = null, last = "", leader = -1;
   const snapshot = () => { if (step) step.state = structuredClone(state); };
   for (const [at, ev] of table.events.entries()) {
-    if (!step || table.looks || ev.ev === "table.end" || game.opens(ev, last)) {
+    if (!step || table.looks || ev.ev === "table.end" || game.opens(ev, last, step.events, table)) {
       snapshot();
       state.said = null;
+      game.begin?.(state);
       step = { events: [], text: "", ask: null, answer: null, marks: [] };
       steps.push(step);
     }
-    game.apply(state, ev, table, ev.ev === game.starts ? table.events.slice(at, at + 400) : []);
+    const begins = game.apply(state, ev, table, ev.ev === game.starts ? table.events.slice(at, at + 400) : []);
     step.events.push(ev);
-    if (ev.ev === game.starts || (ev.ev === "look" && (steps.length < 2 || steps[steps.length - 2].state.hand !== ev.hand))) step.first = true;
+    if (begins || ev.ev === game.starts || (ev.ev === "look" && (steps.length < 2 || steps[steps.length - 2].state.hand !== ev.hand))) step.first = true;
     if (ev.ev === "ask") step.ask = ev;
     if (ev.ev === "answer") {
       const piece = table.kept[ev.n];
@@ -192,7 +162,7 @@ function stepsOf(table) {
       if (state.players.some((player, seat) => player.allIn && !(steps[steps.length - 2]?.state.players[seat].allIn))) step.marks.push("all-in");
     }
     if (ev.ev === "table.end") step.text += `The game is over: ${table.bots.map((bot, seat) => `${bot} ${ev.scores[seat]}`).join(", ")}.`;
-    const told = game.say(ev, table);
+    const told = game.say?.(ev, table);
     if (told && !(ev.ev === "deal" && /start$/.test(step.events[0].ev))) step.text += `${told} `;
     if (game.lead(ev) && (!table.looks || state.board.length === 0)) {
       const worth = game.worth(state);
@@ -270,9 +240,9 @@ function draw() {
   $("slider").value = at;
   const here = $("here");
   if (here) for (const end of ["x1", "x2"]) here.setAttribute(end, 600 * at / Math.max(1, steps.length - 1));
-  $("slider").setAttribute("aria-valuetext", `step ${at + 1} of ${steps.length}: ${step.text}`);
-  $("where").textContent = `${game.unit} ${step.state.hand} · step ${at + 1} of ${steps.length}`;
-  $("saying").textContent = step.text;
+  $("slider").setAttribute("aria-valuetext", `step ${at + 1} of ${steps.length}: ${textOf(step)}`);
+  $("where").textContent = `${unitOf(table)} ${step.state.hand} · step ${at + 1} of ${steps.length}`;
+  $("saying").textContent = textOf(step);
   $("decision").replaceChildren(...decision(step, table));
   let first = at, last = at;
   while (first > 0 && !steps[first].first) first -= 1;
@@ -280,7 +250,7 @@ function draw() {
   $("log").replaceChildren(...steps.slice(first, last + 1).map((one, nth) => {
     const here = first + nth === at;
     return el(`li${here ? ".now" : ""}`, {}, el("button", { type: "button", "aria-current": here ? "step" : null, onclick: () => go(first + nth) },
-      one.text || "…", one.marks.map((mark) => el(`i.mark.${mark}`, { title: MARKS[mark] }))));
+      textOf(one) || "…", one.marks.map((mark) => el(`i.mark.${mark}`, { title: MARKS[mark] }))));
   }));
   const current = $("log").querySelector(".now"), list = $("log");
   if (current) list.scrollTop = current.offsetTop - list.clientHeight / 2;
@@ -296,7 +266,7 @@ function decision(step, table) {
   return [el("h2", {}, `Question ${answer.n} to ${table.bots[answer.seat]}`),
     el("dl.evidence", {},
       row("asked", hidden ? "(hidden from this bot)" : ask ? ask.q.join(" ") : "–"),
-      row("answer", answer.a, answer.illegal ? el("b.bad", {}, " not allowed here") : null),
+      row("answer", hidden && game.hidesAnswers ? "(hidden from this bot)" : answer.a, answer.illegal ? el("b.bad", {}, " not allowed here") : null),
       piece ? row("wrote", hidden ? "(hidden from this bot)" : piece.raw || "nothing") : [],
       row("time", took ? `${took.us ? time(took.us) : "together with the previous answer"}${took.cpu ? `, CPU ${time(took.cpu)}` : ""}${took.waited ? `, waited for a processor ${time(took.waited)}` : ""}${!piece ? "" : piece.kind === "slowest" ? " – its slowest answer" : ` – ${piece.kind}`}`
         : el("span.quiet", {}, "recorded only for faults, the slowest answer and the first tables of a fixture")),
@@ -319,7 +289,7 @@ function course() {
   const most = Math.max(1, ...looks.flatMap(([, worth]) => worth));
   if (looks.length < 3 || !game.staked) return null;
   const x = (nth) => 600 * nth / (steps.length - 1), y = (worth) => 76 - 70 * worth / most;
-  const picture = svg("svg", { id: "course", viewBox: "0 0 600 80", preserveAspectRatio: "none", role: "img", "aria-label": `Chips from ${game.unit} to ${game.unit}, at most ${most}` });
+  const picture = svg("svg", { id: "course", viewBox: "0 0 600 80", preserveAspectRatio: "none", role: "img", "aria-label": `Chips from ${unitOf(table)} to ${unitOf(table)}, at most ${most}` });
   table.bots.forEach((bot, seat) => picture.append(svg("polyline", { class: `k${seat}`, "vector-effect": "non-scaling-stroke", points: looks.map(([nth, worth]) => `${x(nth).toFixed(1)},${y(worth[seat]).toFixed(1)}`).join(" ") })));
   picture.append(svg("line", { id: "here", y1: 0, y2: 80, x1: 0, x2: 0, "vector-effect": "non-scaling-stroke" }));
   picture.addEventListener("click", (event) => { const box = picture.getBoundingClientRect(); go(Math.round((event.clientX - box.left) / box.width * (steps.length - 1))); });
@@ -361,12 +331,12 @@ function open(table, at, seen) {
         el("p.saying", { id: "saying", "aria-live": "polite" }),
         el(".track", {}, marks, el("input", { id: "slider", type: "range", min: 0, max: steps.length - 1, value: 0, "aria-label": "step", oninput: (event) => go(Number(event.target.value)) })),
         el(".controls", { role: "group", "aria-label": "controls" },
-          button("back", `The ${gameOf(table.game).unit} before (↑)`, () => unit(false)), button("prev", "Step back (←)", () => go(shown.at - 1)),
-          button("play", "Play", play), button("next", "Step (→)", () => go(shown.at + 1)), button("forth", `The next ${gameOf(table.game).unit} (↓)`, () => unit(true)),
+          button("back", `The ${unitOf(table)} before (↑)`, () => unit(false)), button("prev", "Step back (←)", () => go(shown.at - 1)),
+          button("play", "Play", play), button("next", "Step (→)", () => go(shown.at + 1)), button("forth", `The next ${unitOf(table)} (↓)`, () => unit(true)),
           counts.length ? button("mark", "The next mark (m)", nextMark) : null,
           el("label", {}, el("span.hide", {}, "speed"), speed), el("label", {}, el("span.hide", {}, "seen"), eyes), el("span.quiet", { id: "where" }))),
-      el(".right", {}, el(".box", { id: "decision" }), el(".box.steps", {}, el("h2", {}, `This ${gameOf(table.game).unit}`), el("ol.log", { id: "log", tabindex: 0 })),
-        el("p.keys.quiet", {}, el("kbd", {}, "space"), " play ", el("kbd", {}, "←"), el("kbd", {}, "→"), " step ", el("kbd", {}, "↑"), el("kbd", {}, "↓"), ` ${gameOf(table.game).unit} `, el("kbd", {}, "m"), " next mark ", table.looks ? null : copy))),
+      el(".right", {}, el(".box", { id: "decision" }), el(".box.steps", {}, el("h2", {}, `This ${steps.some((step) => step.first) ? unitOf(table) : "table"}`), el("ol.log", { id: "log", tabindex: 0 })),
+        el("p.keys.quiet", {}, el("kbd", {}, "space"), " play ", el("kbd", {}, "←"), el("kbd", {}, "→"), " step ", el("kbd", {}, "↑"), el("kbd", {}, "↓"), ` ${unitOf(table)} `, el("kbd", {}, "m"), " next mark ", table.looks ? null : copy))),
     el("", {}, course(), counts.length ? el("p.key", {}, counts.map(([mark, words, count]) => el("span", {}, el(`i.mark.${mark}`), ` ${words} ×${count} `))) : null));
   $("player").hidden = false;
   go(at);
