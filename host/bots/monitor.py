@@ -273,6 +273,7 @@ class Monitor:
 
     def __init__(self, *, pondering: bool = False) -> None:
         self.pondering = pondering
+        self.due = FOREVER  # time of the next check; a task that seldom lets others run must do so then
         self._watched: set[MonitoredSandbox] = set()
         self._turns = Freezer()
 
@@ -298,7 +299,9 @@ class Monitor:
                 nursery.start_soon(self._turns.run)
             while True:
                 soon = min((watched.soon for watched in self._watched), default=FOREVER)
-                await trio.sleep(min(max(soon, SOONEST), PERIOD))
+                pause = min(max(soon, SOONEST), PERIOD)
+                self.due = time.perf_counter() + pause
+                await trio.sleep(pause)
                 for watched in tuple(self._watched):
                     watched.look()
                     if watched.needs_recheck:

@@ -201,7 +201,7 @@ class BotPool:
             async with self.seats(job, attempts) as seats:
                 plan = PLANS[job.fixture.plan](job.fixture, self.setup.seed)
                 most = self.setup.parallel_tables or MAX_PARALLEL_TABLES
-                played = await play(self.game, plan, seats, self.setup.seed, most)
+                played = await play(self.game, plan, seats, self.setup.seed, self._watcher, most)
             return Finished(played, seats)
         except (HostFailure, AmbiguousAnswers) as failed:
             return failed
