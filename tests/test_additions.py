@@ -292,3 +292,55 @@ def test_more_tourneys_are_played_and_no_bot_can_join_them(tmp_path: Path) -> No
     late = croupier("run", "-C", cup)
     told = 'late cannot join: stage "tables" has begun, and all bots play in every tourney'
     assert (late.code, late.first.partition(": ")[2]) == (3, told)
+
+
+def test_a_new_version_ends_as_if_it_had_played_from_the_beginning(tmp_path: Path) -> None:
+    text = CUP + CROSS
+    cup = cup_in(tmp_path / "cup", text, 20, "ada", "bob", "carl")
+    at_once = cup_in(tmp_path / "at-once", text, 20, "ada", "carl")
+    (at_once / "bots" / "bob.py").write_text(BOT.format(limit=15))
+    ran(cup)
+    with reading(cup / "run" / "run.sqlite") as journal:
+        seal, old = journal.seal(), journal.bots()["bob"]
+    (tmp_path / "bob-2.py").write_text(BOT.format(limit=15))
+    new = ("add", tmp_path / "bob-2.py", "--replace", "bob", "-C", cup)
+    assert croupier(*new).err.startswith("error[U001] --replace BOT needs --reason TEXT")
+
+    replaced = croupier(*new, "--reason", "it  crashed")
+    assert replaced.code == 0 and "reason: it crashed" in replaced.out
+    assert [row["tables"] for row in rows_of(cup, "league")] == [20, 20, 0]
+    (kept,) = (cup / "bots" / ".replaced").glob("*/bob.py")
+    assert kept.read_text() == BOT.format(limit=SUMS["bob"])
+    ran(cup)
+    ran(at_once)
+
+    assert scores_in(cup) == scores_in(at_once)
+    assert all(rows_of(cup, stage) == rows_of(at_once, stage) for stage in ("league", "course"))
+    with reading(cup / "run" / "run.sqlite") as journal:
+        assert (journal.bots(1)["bob"], journal.bots()["bob"]["sha256"] != old["sha256"]) == (old, True)
+        assert len(journal.set_aside()) == 3
+        assert all(each.sound for each in journal.seals())
+    verified = croupier("verify", "-C", cup, "--seal", seal)
+    assert verified.code == 0 and "a new version of bob plays again what the old one played" in verified.out
+    again = croupier(*new, "--reason", "it crashed")
+    assert (again.code, again.first) == (
+        3,
+        "error[R015] bob: cannot be replaced: the new version has the same files as the old one",
+    )
+
+
+def test_a_bracket_takes_no_new_version(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", CUP + BRACKET, 20, "ada", "bob", "carl")
+    (tmp_path / "bob-2.py").write_text(BOT.format(limit=15))
+    new = ("add", tmp_path / "bob-2.py", "--replace", "bob", "--reason", "it crashed", "-C", cup)
+    early = croupier(*new, "--json")
+    assert (early.code, early.json["change"]) == (0, None)
+    assert (cup / "bots" / "bob.py").read_text() == BOT.format(limit=15)
+    ran(cup)
+    before = scores_in(cup), sorted((cup / "bots").rglob("*"))
+    (tmp_path / "bob-2.py").write_text(BOT.format(limit=17))
+    late = croupier(*new)
+    told = 'error[R015] bob: cannot be replaced: stage "cup" has begun with the bots in the order of "league"'
+    assert (late.code, late.first) == (3, told)
+    assert (scores_in(cup), sorted((cup / "bots").rglob("*"))) == before
+    ran(cup)

@@ -8,7 +8,12 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "play": ("play bots/mine sample:davey -g cardshark -n 1000", "play mine other third -n 100 -g holdem"),
     "compare": ("compare bots/new bots/old -g pazaak", "compare mine sample:nestor"),
     "init": ("init bots/mine -g pazaak --lang python", "init mine -g cardshark --lang c --protocol lines"),
-    "add": ("add ~/inbox/davey.tar.gz", "add inbox/ada inbox/grace.zip", "add bot.py --as Seventeen"),
+    "add": (
+        "add ~/inbox/davey.tar.gz",
+        "add inbox/ada inbox/grace.zip",
+        "add bot.py --as Seventeen",
+        'add new.py --replace ada --reason "fixed a crash"',
+    ),
     "check": ("check bots/mine", "check bots/mine.py -g cardshark", "check --all"),
     "standings": ("standings", "standings league --by pair", "standings --csv"),
     "errors": ("errors", "errors mine", "errors mine --kind timeout"),

@@ -59,21 +59,48 @@ def new(context: CliContext, folder: Path, game: str, with_samples: bool) -> Non
 @click.command()
 @click.argument("submissions", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--as", "name", metavar="NAME", help="the name of the bot (for one submission only)")
+@click.option(
+    "--replace",
+    shell_complete=completion.bots,
+    metavar="BOT",
+    help="this is a new version of BOT: what the old one played no longer counts and is played again",
+)
+@click.option("--reason", metavar="TEXT", help="why the bot is replaced; it is published with the change")
 @click.option("--unsafe", is_flag=True, help="build and start the bot without a sandbox")
 @click.pass_obj
-def add(context: CliContext, submissions: tuple[Path, ...], name: str | None, unsafe: bool) -> None:
+def add(
+    context: CliContext,
+    submissions: tuple[Path, ...],
+    name: str | None,
+    replace: str | None,
+    reason: str | None,
+    unsafe: bool,
+) -> None:
     """Add submissions (a file, a folder, a .zip or .tar) to the tournament: copy, build and start them.
 
     A submission that does not build or start is not added. Each is asked the questions of `croupier check`; what it does
-    wrong is printed, but does not keep it out.
+    wrong is printed, but does not keep it out. After a run has begun, `croupier run` plays what a new bot has missed.
     """
     from host.cli.common import level_in_force
     from host.tournament.config import load
 
     if name and len(submissions) > 1:
         raise click.UsageError("--as names a single submission; several are given")
+    if (replace is None) != (reason is None):
+        raise click.UsageError(
+            "--replace BOT needs --reason TEXT"
+            if replace
+            else "--reason belongs to --replace BOT; `croupier run --reason TEXT` says why a bot came late"
+        )
+    if replace and (name or len(submissions) > 1):
+        raise click.UsageError("--replace BOT takes a single submission, and no --as")
     tournament = load(context.folder)
     level = level_in_force(tournament.level, unsafe)
+    if replace:
+        from host.cli.replacement import replace_one
+
+        replace_one(context, tournament, submissions[0], replace, reason or "", level)
+        return
     bots = context.folder / "bots"
     journal = context.folder / "run" / "run.sqlite"
     begun = journal.exists() and journal.stat().st_size > 0

@@ -5,12 +5,12 @@ What would change results (other rules, other limits, fewer tables) is a differe
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from host.base.errors import Problem
 from host.submissions.bot_spec import BuiltBot
-from host.tournament.changes import LATE, MORE, Draft
+from host.tournament.changes import LATE, MORE, REPLACE, Change, Draft, withdrawn
 from host.tournament.config import Tournament
 from host.tournament.config_diff import stage_key
 from host.tournament.journal import Journal
@@ -95,16 +95,23 @@ def more_problems(tournament: Tournament, journal: Journal, raised: Sequence[Rai
 
 def replacement_problems(tournament: Tournament, journal: Journal, bot: str) -> list[Problem]:
     """Return why the results of a bot cannot be replaced by those of a new version; none if they can."""
-    where, hint = str(tournament.path), f"add it under a new name, {AGAIN}"
+    why, hint = "", f"add it under a new name, {AGAIN}"
+    if bot in withdrawn(journal.changes()):
+        why, hint = "it is withdrawn", f"croupier withdraw {bot} --undo --reason …"
+    lasting = [name for name, about in journal.bots().items() if about.get("state_lifetime") == "stage" and name != bot]
     for stage in tournament.stages:
-        if not journal.paths_of(stage.name, bot):
+        played = {*journal.paths_of(stage.name, bot)}
+        if why or not played:
             continue
-        why = ""
         if kind_of(stage).adaptive:
-            why = f'stage "{stage.name}" has begun, and {kind_of(stage).closed}'
-        if why := why or _fixed_by_later(tournament, journal, stage.name):
-            return [Problem("R002", where, f"{bot} cannot be replaced: {why}", hint=hint)]
-    return []
+            why = (
+                f'stage "{stage.name}" has begun, and {kind_of(stage).closed or "results decide what is played there"}'
+            )
+        elif met := [name for name in lasting if not played.isdisjoint(journal.paths_of(stage.name, name))]:
+            why = f'{met[0]}, which it met in stage "{stage.name}", keeps its state file and would not play as it did then'
+        else:
+            why = _fixed_by_later(tournament, journal, stage.name)
+    return [Problem("R015", bot, f"cannot be replaced: {why}", hint=hint)] if why else []
 
 
 def _fixed_by_later(tournament: Tournament, journal: Journal, name: str) -> str:
@@ -140,6 +147,27 @@ def record_additions(journal: Journal, added: Additions, reason: str, *, reveale
 
         about = {"before": each.before, "after": each.after}
         journal.change(Draft(MORE, each.key, reason, stage=each.stage, about=about), raise_key)
+
+
+def replace_bot(journal: Journal, bot: BuiltBot, reason: str, *, revealed: bool, swap: Callable[[], None]) -> Change:
+    """Append the change that a new version of a bot plays its fixtures again. `swap` puts its files into their place.
+
+    The records of the old version are kept, and no longer count. If `swap` fails, nothing is changed.
+    """
+    stages = [stage.name for stage in stages_of(journal.metadata())]
+    played = {name: journal.paths_of(name, bot.name) for name in stages}
+    about = {"before": journal.bots()[bot.name]["sha256"], "after": bot.sha256, "revealed": revealed}
+    paths = [path for some in played.values() for path in some]
+    draft = Draft(REPLACE, bot.name, reason, about=about, set_aside=paths, former_bots=[bot.name])
+
+    def enter() -> None:
+        journal.add_bot(bot.name, bot.sha256, bot.spec.language, bot_metadata(bot))
+        journal.forget_states(bot.name)
+        if paths:
+            reopen(journal, [name for name in stages if played[name]])
+        swap()
+
+    return journal.change(draft, enter)
 
 
 def reopen(journal: Journal, stages: Collection[str]) -> None:

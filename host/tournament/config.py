@@ -220,11 +220,12 @@ class Tournament(NamedTuple):
     def submissions(self, folder: Path) -> list[Submission]:
         """Return the bots that take part, not built yet. Raise UserError with the problems of all of them."""
         submissions = load_submissions(self._patterns(), folder, self.game, self.limits)
-        can_be_warm = languages_with("warm")
-        return [
-            submission.with_keys(warm=submission.spec.warm or (self.warm and submission.spec.language in can_be_warm))
-            for submission in submissions
-        ]
+        return [self.as_played(submission) for submission in submissions]
+
+    def as_played(self, submission: Submission) -> Submission:
+        """Return a submission with what the tournament adds to it."""
+        warm = submission.spec.warm or (self.warm and submission.spec.language in languages_with("warm"))
+        return submission.with_keys(warm=warm)
 
 
 def load(place: Path) -> Tournament:

@@ -409,7 +409,7 @@ def check_unchanged(journal: Journal, tournament: cups.Tournament, bots: Sequenc
         if before[name]["sha256"] != now[name]:
             old, new = before[name]["sha256"][:8], now[name][:8]
             message = f"changed since this run began (sha256 {old}… → {new}…); the results would mix two bots"
-            hint = "add it under a new name, or start again with  croupier run --fresh"
+            hint = f"restore it, or add it under a new name, or  croupier add FILE --replace {name} --reason …"
             problems.append(Problem("R002", name, message, hint=hint))
     if left := sorted(before.keys() - now.keys()):
         message = f"the list of bots has changed since this run began: {', '.join(left)} removed"
