@@ -11,6 +11,7 @@
     sets      the points of a Swiss system: a won set or a bye is 1, a drawn set ½
     buchholz  the sum of the sets of a bot's opponents; for a bye, its own sets count
     elo       strength in Elo points above the mean of the field, from the orders in which bots ended (strength.py)
+    runoff    the number of bots that a bot outlasts in an instant run-off of the same orders (runoff.py)
 
 Tables that share a deal (`mirror`) are not independent. They are joined into one unit, or the variance of their wins is
 computed from the squares in the records.
@@ -28,6 +29,7 @@ from typing import Any, NamedTuple
 
 from host.base.format import thousands
 from host.play.records import Record, Result
+from host.tournament.runoff import RunOff
 from host.tournament.stages import kind_of
 from host.tournament.stages.kind import Kind, PairedRound, StageConfig
 from host.tournament.statistics import (
@@ -109,6 +111,11 @@ class Results:
     def strengths(self) -> Ratings:
         """The strengths of all bots in Elo, for the values and for the comparisons."""
         return ratings(orders(self))
+
+    @cached_property
+    def run_off(self) -> RunOff:
+        """The instant run-off of all tables."""
+        return RunOff(orders(self), self.bots)
 
 
 @dataclass(frozen=True)
@@ -216,6 +223,14 @@ def _elo(results: Results) -> dict[str, Estimate]:
 
 def _compare_elo(results: Results) -> Sure:
     return results.strengths.sure_ahead
+
+
+def _outlasted(results: Results) -> dict[str, Estimate]:
+    return {bot: Estimate(*results.run_off.interval(bot)) for bot in results.bots}
+
+
+def _compare_outlasted(results: Results) -> Sure:
+    return cache(results.run_off.sure_ahead)
 
 
 def _sets(results: Results) -> dict[str, Estimate]:
@@ -528,6 +543,16 @@ RANKINGS: dict[str, Ranking] = {
         decimals=0,
         unit="Elo",
         phrase="with {} Elo above the mean of the field",
+    ),
+    "runoff": Ranking(
+        name="runoff",
+        title="outlasted",
+        estimates=_outlasted,
+        compare=_compare_outlasted,
+        then=("points",),
+        decimals=0,
+        unit="bots outlasted",
+        phrase="with {} bots outlasted",
     ),
 }
 """The rankings that `rank_by` can name. Custom rankings are added when a config names them."""

@@ -62,10 +62,14 @@ def complaints(driver: Any) -> list[str]:
 def picture(driver: Any, path: Path) -> None:
     """Save a screenshot as a small file."""
     driver.save_screenshot(str(path))
+    smaller(path)
+
+
+def smaller(path: Path, colours: int = 255) -> None:
+    """Reduce the colours of a picture, if Pillow is installed."""
     with contextlib.suppress(ImportError):
         from PIL import Image
 
-        few = (
-            Image.open(path).convert("RGB").quantize(255, Image.Quantize.FASTOCTREE, dither=Image.Dither.FLOYDSTEINBERG)
-        )
+        dither = Image.Dither.FLOYDSTEINBERG if colours > 64 else Image.Dither.NONE
+        few = Image.open(path).convert("RGB").quantize(colours, Image.Quantize.FASTOCTREE, dither=dither)
         few.save(path, optimize=True)

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.browser import browser, picture
+from tests.browser import browser, picture, smaller
+from tests.test_adding_a_game import laid_out
 
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "docs" / "pictures"
@@ -54,6 +55,17 @@ for number, line in enumerate(sys.stdin, 1):
         raise ValueError("that was one too many")
     print("PLAY 7" if number % 700 == 0 else "STAND" if number % 3 == 0 else "END", flush=True)
 """
+MIDDLE = """import sys
+for line in sys.stdin:
+    legal = line.split()[2].split(",")
+    print(legal[len(legal) // 2 - len(line) % 2], flush=True)
+"""
+GENERAL = {
+    "goofspiel": (["bots/copycat.py", "bots/miser.c"], 16),
+    "hearts": (["sample:dodger", "sample:cowardly", "sample:duck", "sample:duck"], 30),
+    "openspiel:connect_four": (["bots/left.py", "bots/right.py"], 20),
+}
+"""Games that the general table draws: their bots, and the step of the picture."""
 LIVELY = """(mark) => {
     const {steps} = window.casino.shown();
     const living = (step) => step.state.players.filter((one) => !one.died && !one.out).length;
@@ -115,9 +127,39 @@ def serving(place: Path) -> Iterator[str]:
             server.terminate()
 
 
+def general(game: str) -> None:
+    """Play one table of a game that the general table draws, and take its picture."""
+    bots, step = GENERAL[game]
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        if game == "goofspiel":
+            laid_out(place)
+        else:
+            (place / "croupier.toml").write_text(f'game = "{game}"\n')
+            (place / "bots").mkdir()
+            for side in ("left", "right"):
+                (place / "bots" / f"{side}.py").write_text(MIDDLE)
+        players = [bot if bot.startswith("sample:") else str(place / bot) for bot in bots]
+        subprocess.run(command(place, "play", *players, "-n", "1", "--seed", "ab" * 16), check=True)
+        page = place / "table.html"
+        subprocess.run(command(place, "replay", "last", "-o", str(page)), check=True)
+        name = game.rpartition(":")[2].replace("_", "-")
+        with browser(820, 640) as driver:
+            driver.get(page.as_uri())
+            wait(driver, "document.querySelector('.shelf a')")
+            driver.execute_script("document.querySelector('.shelf a').click()")
+            wait(driver, "document.querySelector('#picture .felt')")
+            driver.execute_script(f"location.hash = document.querySelector('.shelf a').hash + '&s={step}'")
+            time.sleep(0.8)
+            driver.find_element("id", "picture").screenshot(str(PICTURES / f"table-{name}.png"))
+            smaller(PICTURES / f"table-{name}.png", 48)
+
+
 def main() -> None:
-    """Play three tournaments and take their pictures, one of them during the run."""
+    """Play three tournaments and take their pictures, one of them during the run; then one table of other games."""
     PICTURES.mkdir(parents=True, exist_ok=True)
+    for game in GENERAL:
+        general(game)
     with tempfile.TemporaryDirectory() as place:
         urls = []
         for game in STAGES:

@@ -30,7 +30,7 @@ class League(StageConfig):
     kind: Literal["league"] = "league"
     tables: Many = 400
     """The number of tables of each bot. It is rounded up until the seats and the pairs are balanced. Example: `tables = 2_000`"""
-    rank_by: tuple[Annotated[str, rankings("points", "wins", "games", "chips", "elo")], ...] = ("points",)
+    rank_by: tuple[Annotated[str, rankings("points", "wins", "games", "chips", "elo", "runoff")], ...] = ("points",)
     min_bots: BotCount = 2
 
 

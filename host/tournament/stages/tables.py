@@ -18,7 +18,7 @@ class Tables(StageConfig):
     """The number of tourneys. Each starts again with the same chips; the result is the mean of all. Example: `tourneys = 100`"""
     rounds: Many = 5
     """The number of tables of each bot in a tourney. Example: `rounds = 10`"""
-    rank_by: tuple[Annotated[str, rankings("chips", "elo")], ...] = ("chips",)
+    rank_by: tuple[Annotated[str, rankings("chips", "elo", "runoff")], ...] = ("chips",)
 
 
 def schedule(stage: Tables, blank: Fixture, field: Field, _records: Records) -> Schedule:
