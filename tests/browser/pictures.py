@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -12,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.browser import browser, picture, smaller
-from tests.test_adding_a_game import laid_out
 
 ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "adding-a-game.md"
 PICTURES = ROOT / "docs" / "pictures"
 PATIENCE = 600.0  # seconds until a tournament has enough results for a picture
 BOTS = {"cardshark": '"bots/*"', "pazaak": '"bots/*", "shaky.py"', "holdem": '"bots/*"'}
@@ -133,7 +134,10 @@ def general(game: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         if game == "goofspiel":
-            laid_out(place)
+            for name, text in re.findall(r"^```\w+ ((?:bots/)?\w+\.\w+)\n(.*?)^```$", PAGE.read_text(), re.M | re.S):
+                (place / name).parent.mkdir(exist_ok=True)
+                with (place / name).open("a") as file:
+                    file.write(text + "\n\n")
         else:
             (place / "croupier.toml").write_text(f'game = "{game}"\n')
             (place / "bots").mkdir()
