@@ -1,5 +1,7 @@
 """Time banks: what an answer takes from them, who is told, what is recorded, and what is refused."""
 
+import gzip
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,10 +14,12 @@ from command import croupier, cup_in
 from house import AMPLE, CACHE, answers_of, built, played, seated_in, written
 from test_clock import only_counted, stopped
 
+from host.base.errors import UserError
 from host.bots.allowance import TimeBank, time_bank
 from host.bots.seat import Seat
 from host.bots.values import Batch, Question
 from host.games import GAMES
+from host.inspect.bundle import unpacked
 from host.inspect.recorded import load_fixture, seed_of
 from host.inspect.repro import recorded_bots
 from host.inspect.verify import replay
@@ -55,11 +59,13 @@ ARGV = """
 """
 
 
-def bot_of(source: str, name: str, limits: Limits = LIMITS, protocol: str = "lines", suffix: str = ".py") -> BuiltBot:
+def bot_of(
+    source: str, name: str, limits: Limits = LIMITS, protocol: str = "lines", suffix: str = ".py", *, warm: bool = False
+) -> BuiltBot:
     """Build a bot with a time bank."""
     folder = CACHE / "banks"
     folder.mkdir(exist_ok=True)
-    return built(written(source, suffix, folder, name), limits=limits, protocol=protocol)
+    return built(written(source, suffix, folder, name), limits=limits, protocol=protocol, warm=warm)
 
 
 def left_at(record: Record, table: int) -> list[int]:
@@ -153,9 +159,10 @@ def test_a_bot_with_a_bank_plays_one_table_at_a_time_and_is_told_what_it_has() -
     assert [each.left for each in record.banks] == [200, 450, 200, 450]
 
 
-def test_a_bot_asked_by_argv_is_told_what_is_left_at_each_question() -> None:
+@pytest.mark.parametrize("warm", [False, True])
+def test_a_bot_asked_by_argv_is_told_what_is_left_at_each_question(*, warm: bool) -> None:
     limits = LIMITS._replace(move=2.0, floor=0.02, bank=Bank(3.0, "table"), startup=0.1)
-    record = played("cardshark", [bot_of(ARGV, "argv", limits, "argv")], 1, hands=3)
+    record = played("cardshark", [bot_of(ARGV, "argv", limits, "argv", warm=warm)], 1, hands=3)
     assert answers_of(record) == [[STAND] * 3]
     left = left_at(record, 1)
     assert left[0] == 3000 and all(before - after >= 29 for before, after in pairwise(left))
@@ -292,6 +299,15 @@ def test_what_was_in_the_bank_is_recorded_verified_and_asked_with_again(tmp_path
     assert asked["rows"][0]["bank_ms"] == last.left and asked["reproduced"]
     assert f"{last.left / 1000:.3f} s left, as then" in croupier("ask", *where).out
     assert "CROUPIER_BANK=" in croupier("ask", *where, "--argv").out
+
+    bundle = tmp_path / "one.bundle"
+    assert croupier("export", "bundle", where[1], "-o", bundle, "--spoilers", "-C", cup).code == 0
+    content = json.loads(gzip.decompress(bundle.read_bytes()))
+    assert [each["bank"] for each in content["asked"]] == [last.left]
+    content["asked"][0]["bank"] = 3_600_001
+    bundle.write_bytes(gzip.compress(json.dumps(content).encode()))
+    with pytest.raises(UserError, match="has a time bank of 3600001 ms"):
+        unpacked(bundle)
 
     more = (*record.banks[:-1], last._replace(left=last.left + 2000))
     found = replay(replace(recorded, record=record._replace(banks=more)), bots, 1.0)[1]
