@@ -67,6 +67,13 @@ def test_a_fixture_that_is_set_aside_does_not_count_and_is_played_again(journal:
     assert "tables/2 no longer counts and is played again with the same cards; reason: power cut" in told.out
 
 
+def test_a_fixture_that_another_change_sets_aside_is_found(journal: Path) -> None:
+    with writing(journal) as book:
+        book.set_metadata({"stage tables": "running", "state": "interrupted"})
+        book.change(Draft("withdraw", "davey", "author's wish", set_aside=["tables/2"]))
+        assert verify(book).differences == ["tables/2: it was set aside, and no change says so"]
+
+
 def test_a_change_is_written_completely_or_not_at_all(journal: Path) -> None:
     with writing(journal) as book:
         with pytest.raises(UserError, match="tables/9: has not been played"):

@@ -4,7 +4,7 @@ A change is appended to the journal and sealed like a fixture. Nothing that was 
 fixtures aside, which then no longer count, and keeps the former entries of bots that it replaces.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from host.base.errors import Problem, UserError
@@ -86,6 +86,13 @@ KINDS: Mapping[str, Callable[[Change], str]] = {
     ),
 }
 """The kinds of change, with the sentence that says what was changed."""
+
+
+def explains(change: Change, path: str, bots: Collection[str]) -> bool:
+    """Return whether a change of this kind says that a fixture of these bots no longer counts."""
+    if change.kind == REDO:
+        return path == change.what or path.startswith(f"{change.what}/")
+    return change.kind == REPLACE and change.what in bots
 
 
 def withdrawn(changes: Iterable[Change]) -> dict[str, Change]:

@@ -88,7 +88,7 @@ def _blank(journal: Journal) -> Fixture:
 
 def plan_redo(journal: Journal, seed: bytes, name: str, reason: str) -> Correction:
     """Plan to play a fixture again, or all fixtures of a pairing such as `league/ada+grace`."""
-    begun, paths = last_begun(journal, seed), _fixtures(journal, name)
+    begun, (name, paths) = last_begun(journal, seed), _fixtures(journal, name)
     stages = {place[0] for path in paths if (place := journal.place_of(path))}
     if stages != {begun.stage.name}:
         message = f"{begun.stage.name} has begun, and this result has decided which bots play there"
@@ -116,15 +116,15 @@ def plan_redo(journal: Journal, seed: bytes, name: str, reason: str) -> Correcti
     return Correction(Draft(REDO, name, reason, begun.stage.name, set_aside=paths), effects)
 
 
-def _fixtures(journal: Journal, name: str) -> list[str]:
-    """Return the paths of a fixture, or of all fixtures of a pairing. Raise UserError if there is none."""
+def _fixtures(journal: Journal, name: str) -> tuple[str, list[str]]:
+    """Return the exact name of a fixture or of a pairing, and its paths. Raise UserError if there is none."""
     paths = journal.paths()
     sorted_name = "/".join("+".join(sorted(part.split("+"))) for part in name.split("/"))
     for wanted in (name, sorted_name):
         if found := [path for path in paths if path == wanted] or [
             path for path in paths if path.startswith(f"{wanted}/")
         ]:
-            return found
+            return wanted, found
     near = difflib.get_close_matches(sorted_name, paths, 1)
     hint = (
         f"{json.dumps(near[0])} is one" if near else f"for example {json.dumps(paths[0])}" if paths else "croupier run"
