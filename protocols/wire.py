@@ -1,7 +1,7 @@
 """Defines moves, faults and views, writes the fields of a question, and parses the line of an answer."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from operator import call
@@ -116,7 +116,7 @@ class Protocol(NamedTuple):
     name: str
     persistent: bool  # whether one process answers many questions
     ask: Callable[[View], list[bytes]]  # the question: its arguments, or one whole line
-    lines: Callable[[Iterable[View]], bytes]  # questions as text, one line each
+    lines: Callable[[Sequence[View]], bytes]  # questions as text, one line each
     receive: Callable[[Grammar, bytes], Answer]
     number: Callable[[int, bytes], bytes]  # adds the table's number to a question line
     # Returns the table number of an answer line (0 if there is none) and the rest of the line.
@@ -207,12 +207,16 @@ class _FieldSpellers(dict[type[View], tuple[Callable[[Any], str], ...]]):
 _field_spellers = _FieldSpellers()
 
 
-def encode_views(views: Iterable[View]) -> bytes:
+def encode_views(views: Sequence[View]) -> bytes:
     """Return questions as text, one line each: their fields, separated by one space."""
     spell_one, spellers_of = _spell_field, _field_spellers.__getitem__
+    if len(views) == 1:  # one table at a time
+        view = views[0]
+        spellers = spellers_of(type(view))
+        fields = map(call, spellers, view) if spellers else map(spell_one, view)
+        return (" ".join(fields) + "\n").encode()
     lines = [
-        " ".join(map(call, spellers, view) if (spellers := spellers_of(type(view))) else map(spell_one, view))
-        for view in views
+        " ".join(map(call, own, view) if (own := spellers_of(type(view))) else map(spell_one, view)) for view in views
     ]
     lines.append("")  # ends the last line
     return "\n".join(lines).encode()

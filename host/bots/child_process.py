@@ -14,7 +14,9 @@ from host.bots.values import HasQuestion
 from protocols.wire import Answer, Fault, FaultKind, Protocol
 
 QUICK_MS = 1
-"""Milliseconds to wait for the answer to a single question before other tasks run. poll(2) counts in milliseconds."""
+"""Milliseconds to wait for the answer to a single question before it is slow. poll(2) counts in milliseconds."""
+
+MAX_SELECTABLE = 1024  # select(2) works only for descriptors below this number
 
 
 class ChildProcess:
@@ -42,6 +44,12 @@ class ChildProcess:
     def has_output(self) -> bool:
         """Return whether there is output to read, or its end."""
         return bool(self._poll.poll(0))
+
+    def wait_for_output(self, seconds: float) -> bool:
+        """Wait at most some seconds. Return whether there is output to read, or its end. select(2) counts in microseconds."""
+        if self.output < MAX_SELECTABLE:
+            return bool(select.select((self.output,), (), (), seconds)[0])
+        return bool(self._poll.poll(seconds * 1000))
 
     def has_early_output(self) -> bool:
         """Return whether the process has written before it was asked."""
@@ -106,10 +114,14 @@ class ChildProcess:
     def read(self) -> tuple[Sequence[Answer], Sequence[bytes]]:
         """Read the available output; return the answers and their lines, and record a violation."""
         try:
-            data = os.read(self.output, CHUNK)
+            data = self.read_bytes()
         except BlockingIOError:
             return (), ()
         return self.receive(data)
+
+    def read_bytes(self) -> bytes:
+        """Read the available output; `receive` has not seen it yet. Raise BlockingIOError if there is none."""
+        return os.read(self.output, CHUNK)
 
     def receive(self, data: bytes) -> tuple[Sequence[Answer], Sequence[bytes]]:
         """Return the answers in a piece of output and their lines, and record a violation."""

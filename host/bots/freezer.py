@@ -1,6 +1,7 @@
 """Freezes a bot while another bot is thinking, so that it cannot compute on the other's time."""
 
 import ctypes
+import math
 import os
 import struct
 import time
@@ -10,9 +11,10 @@ import trio
 
 from host.sandbox.keeper import Keeper
 
-OFF_TURN = 0.001  # seconds without a question after which a bot that computes is stopped
-LONG_OFF_TURN = 0.005  # seconds after which a bot is stopped even if it does not compute, as far as measured
-PONDERING = 0.0001  # seconds of processor time without a question; a bot that uses more is stopped after OFF_TURN
+OFF_TURN = 0.001  # seconds of another bot's answer after which a bot is stopped that has computed without a question
+LONG_OFF_TURN = 0.005  # seconds after which it is stopped even if it has not, as far as measured
+LOOKS = (OFF_TURN, LONG_OFF_TURN)
+PONDERING = 0.0001  # seconds of processor time without a question; a bot that uses more computes without a question
 MONOTONIC, FLAGS = 1, os.O_NONBLOCK | os.O_CLOEXEC  # of timerfd_create(2)
 TIMER = struct.Struct("4q")
 """An itimerspec: the interval and the time until the timer expires, both in seconds and nanoseconds."""
@@ -24,14 +26,17 @@ class Freezer:
     """Stops idle bots of this worker. While no answer is slow, nothing is stopped, so fast exchanges cost nothing.
 
     To stop and resume a bot costs 200 µs, to measure that it does not compute costs 2. So a bot that has not computed
-    on the time of others, as far as that can be measured, is stopped only if another bot thinks for long.
+    on the time of others, as far as that can be measured, is stopped only if another bot thinks for long. To wake up while
+    a bot thinks costs more than 20 µs, so there are two looks during an answer. The first starts to measure a bot, the
+    second stops it. If it has computed in between and was not stopped, that is found when it gets its next question.
     """
 
     def __init__(self) -> None:
         self.idle: set[FreezeState] = set()  # the bots that are alive, not stopped, and have no question
-        self.slow = 0  # number of slow answers that are due
+        self.slow = 0  # number of slow answers that are due while other tasks run
+        self.slow_since = 0.0  # time of the first of their questions
         self._timer = -1  # a timerfd, precise to microseconds; trio sleeps for whole milliseconds
-        self._armed = False
+        self._armed_for = math.inf  # the time at which the timer expires
 
     async def run(self) -> None:
         """Stop idle bots while an answer is slow, until cancelled. Raise OSError if the kernel has no timers."""
@@ -43,33 +48,46 @@ class Freezer:
             while True:
                 await trio.lowlevel.wait_readable(self._timer)
                 os.read(self._timer, 8)
-                self._armed = False
+                self._armed_for = math.inf
                 if self.slow:
-                    self.look()
+                    self.look(self.slow_since)
                     self.wake_soon()
         finally:
             os.close(self._timer)
             self._timer = -1
 
-    def look(self) -> None:
-        """Stop the idle bots that must be stopped by now, because an answer is slow."""
+    def look(self, asked: float) -> float:
+        """Stop the idle bots that must be stopped by now, because the answer to a question asked at that time is slow.
+
+        Return the seconds until the next look.
+        """
         if self._timer < 0:
-            return  # pondering is allowed
+            return math.inf  # pondering is allowed
         now = time.perf_counter()
-        for turn in [turn for turn in self.idle if now - turn.since >= OFF_TURN]:
-            if turn.must_stop(now - turn.since):
+        for turn in tuple(self.idle):
+            if (passed := now - max(turn.since, asked)) >= OFF_TURN and turn.must_stop(passed):
                 turn.stop()
+        return self._until_look(asked, now)
 
     def wake_soon(self) -> None:
         """Set the timer to the moment of the next `look`. An earlier answer costs no more than this."""
-        if self._armed or self._timer < 0 or not (self.idle and self.slow):
+        if self._timer < 0 or not (self.idle and self.slow):
             return
         for turn in self.idle:
             turn.count()
-        left = min(turn.since for turn in self.idle) + OFF_TURN - time.perf_counter()
-        nanoseconds = int((left if left > 0 else OFF_TURN) * 1e9)
-        _libc.timerfd_settime(self._timer, 0, TIMER.pack(0, 0, 0, nanoseconds), None)
-        self._armed = True
+        now = time.perf_counter()
+        left = self._until_look(self.slow_since, now)
+        if now + left < self._armed_for:
+            self._armed_for = now + left
+            _libc.timerfd_settime(self._timer, 0, TIMER.pack(0, 0, 0, int(left * 1e9) + 1000), None)
+
+    def _until_look(self, asked: float, now: float) -> float:
+        """Return the seconds from `now` until the next look at a bot, while the answer to a question is slow."""
+        until = math.inf
+        for turn in self.idle:
+            passed = now - max(turn.since, asked)
+            until = min(until, next((after - passed for after in LOOKS if after > passed), OFF_TURN))
+        return until
 
 
 class FreezeState:
@@ -85,6 +103,11 @@ class FreezeState:
         # The number of stops, and the seconds of processor time that the bot used off turn before them.
         self.pauses, self.cpu_off_turn = 0, 0.0
 
+    @property
+    def must_thaw(self) -> bool:
+        """Return whether `thaw` must be called before the next question: it is stopped, or its processor time is measured."""
+        return self.is_stopped or self.used_before is not None
+
     def thaw(self) -> None:
         """Resume the bot: it has a question, or must exit normally."""
         self._turns.idle.discard(self)
@@ -96,10 +119,12 @@ class FreezeState:
             self._ponders = True
         self.used_before = None
 
-    def mark_slow(self) -> None:
-        """Record that the answer is slow. Other bots that have no question may have to be stopped meanwhile."""
+    def mark_slow(self, asked: float) -> None:
+        """Record that the answer to a question asked at that time is slow. Other bots may have to be stopped meanwhile."""
         if not self._slow:
             self._slow = True
+            if not self._turns.slow:
+                self._turns.slow_since = asked
             self._turns.slow += 1
             self._turns.wake_soon()
 
@@ -122,12 +147,12 @@ class FreezeState:
         self._turns.idle.discard(self)
         self.is_stopped = False
 
-    def must_stop(self, idle: float) -> bool:
-        """Return whether the bot must be stopped, after `idle` seconds without a question."""
+    def must_stop(self, passed: float) -> bool:
+        """Return whether the bot must be stopped: another has a question and this one has none, for `passed` seconds."""
         self.count()
         if self._used() > PONDERING:
             self._ponders = True
-        return self._computed is None or self._ponders or idle >= LONG_OFF_TURN
+        return self._computed is None or self._ponders or passed >= LONG_OFF_TURN
 
     def _used(self) -> float:
         """Return the seconds of processor time that the bot has used without a question, as far as measured."""
@@ -135,9 +160,12 @@ class FreezeState:
             return 0.0
         return self._computed() - self.used_before
 
-    def look_at_others(self) -> None:
-        """Stop the other bots that must be stopped by now. Call this once a millisecond while the answer is slow."""
-        self._turns.look()
+    def look_at_others(self, asked: float) -> float:
+        """Stop other bots that must be stopped by now, because the answer to a question asked at that time is slow.
+
+        Return the seconds after which to call this again.
+        """
+        return self._turns.look(asked)
 
     def count(self) -> None:
         """Measure from now on what the bot computes without a question, if that can be measured."""

@@ -79,7 +79,7 @@ class OneShot:
         if self._allowed <= 0:
             return OVERSPENT
         self._monitored.set_cpu_budget(self._allowed)
-        self._monitored.drag_on()
+        self._monitored.drag_on(time.perf_counter())
         self._policy.forget()
         self._monitored.samples.begin()
         keeper = self._sandbox.keeper

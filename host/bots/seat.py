@@ -99,10 +99,11 @@ class Seat:
         wall = process.wall
         self._given = ()  # the process has its bytes
         self._quick_walls.append(wall)
+        cpu = process.cpu if process.is_timed and question.table <= TIMED_TABLES else 0.0
         if wall > self._slowest_wall:
-            self._set_slowest(question, Outcome(move, process.raw.removesuffix(b"\n"), wall))
+            self._set_slowest(question, Outcome(move, process.raw.removesuffix(b"\n"), wall, cpu))
         if process.is_timed and question.table <= TIMED_TABLES:
-            self._time(question, wall, process.cpu)
+            self._time(question, wall, cpu)
         return move
 
     def send(self, batch: Batch) -> PolledProcess | None:

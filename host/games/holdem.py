@@ -113,34 +113,44 @@ def allows(rules: Rules, view: AnyView, move: Move) -> bool:
 def bet(players: list[Player], pot: int, board: str, tell: Tell) -> Generator[Request, Answer, int]:
     """Ask the players in turn until each has called the highest bet or died. Return the pot."""
     level, todo, done = 0, list(players), list[Player]()
+    # What is shown of the players in these lists. A player's data changes only when it is in neither.
+    shown_todo, shown_done = [player.shown for player in players], list[Other]()
     living = [player for player in players if not player.died]
+    least = min([player.chips for player in living])
     while todo:
-        player = todo.pop(0)
+        player, shown = todo.pop(0), shown_todo.pop(0)
         if player.died:
             done.append(player)
+            shown_done.append(shown)
             continue
         low = (level or MIN_BET) - player.bet
-        high = max(low, min([p.chips for p in living]))
-        others = tuple([p.shown for p in done]), tuple([p.shown for p in todo])
+        high = low if low > least else least
         if tell:
             tell("ask", seat=player.seat, min=low, max=high)
-        view = new_tuple(View, (player.chips, player.cards, *others, board, low, high, pot))
+        acted, acting = tuple(shown_done), tuple(shown_todo)
+        view = new_tuple(View, (player.chips, player.cards, acted, acting, board, low, high, pot))
         answer = yield new_tuple(Request, (player.seat, view))
         if type(answer) is Move and answer.verb == "BET" and low <= (n := answer.n) <= high:
             player.put_in(n)
             pot += n
+            if player.chips < least:
+                least = player.chips
             if n > low:
                 level = player.bet
                 todo += done
-                done = []
+                shown_todo += shown_done
+                done, shown_done = [], []
             if tell:
                 tell("bet", seat=player.seat, n=n, bet=player.bet, chips=player.chips, raises=n > low)
         else:
             player.die()
             living.remove(player)
+            if player.chips == least and living:
+                least = min([player.chips for player in living])
             if tell:
                 tell("die", seat=player.seat, answer=answer, min=low, max=high)
         done.append(player)
+        shown_done.append(player.shown)
     return pot
 
 

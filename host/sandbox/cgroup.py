@@ -118,10 +118,14 @@ class Group:
         number = KILLED.search(self._read(self._base.words.killed))
         return int(number[1]) if number else 0
 
+    def charged(self) -> int:
+        """Return the bytes of memory in use, with the file cache. A call costs a microsecond."""
+        return int(self._read(self._base.words.used))
+
     def used(self) -> int:
-        """Return the bytes of memory in use, without the file cache, which the kernel frees on demand."""
+        """Return the bytes of memory in use, without the file cache, which the kernel frees on demand. A call costs 40 µs."""
         files = sum(map(int, FILES.findall(self._read(self._base.words.of_which))))
-        return max(int(self._read(self._base.words.used)) - files, 0)
+        return max(self.charged() - files, 0)
 
     def _read(self, word: tuple[str, str]) -> bytes:
         with contextlib.suppress(OSError):  # another program has removed the group
