@@ -1,6 +1,7 @@
 """A bot computes while it has a question, not while others think."""
 
 import socket
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,39 @@ def test_a_bot_that_does_not_compute_is_stopped_only_if_another_thinks_for_long(
 
         measured.thaw()
         assert measured.must_stop(OFF_TURN)  # it has done so before
+
+
+def test_a_bot_that_has_computed_between_two_looks_is_found_by_its_next_question() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        used = [1.0]
+        turn = FreezeState(Freezer(), Keeper(ours, {}), lambda: used[0])
+
+        assert not turn.must_stop(OFF_TURN)
+        used[0] += 0.002
+        assert turn.must_thaw
+        turn.thaw()
+        turn.mark_idle()
+
+        assert not turn.must_thaw
+        assert turn.must_stop(OFF_TURN)
+
+
+def test_the_host_wakes_up_twice_during_an_answer_to_look_at_a_bot_without_a_question() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        freezer = Freezer()
+        turn = FreezeState(freezer, Keeper(ours, {}), float)
+        assert freezer.until_look(10.0, 10.0) == inf
+
+        turn.mark_idle()
+        turn.since = 9.0  # long before the question
+        assert freezer.until_look(10.0, 10.0) == pytest.approx(OFF_TURN)
+        assert freezer.until_look(10.0, 10.002) == pytest.approx(LONG_OFF_TURN - 0.002)
+        assert freezer.until_look(10.0, 10.007) == pytest.approx(OFF_TURN)  # it should have been stopped
+
+        turn.since = 10.001  # another bot's answer has been slow since 10.0
+        assert freezer.until_look(10.0, 10.001) == pytest.approx(OFF_TURN)
 
 
 def test_where_pondering_is_allowed_it_may() -> None:

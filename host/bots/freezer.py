@@ -67,7 +67,7 @@ class Freezer:
         for turn in tuple(self.idle):
             if (passed := now - max(turn.since, asked)) >= OFF_TURN and turn.must_stop(passed):
                 turn.stop()
-        return self._until_look(asked, now)
+        return self.until_look(asked, now)
 
     def wake_soon(self) -> None:
         """Set the timer to the moment of the next `look`. An earlier answer costs no more than this."""
@@ -76,12 +76,12 @@ class Freezer:
         for turn in self.idle:
             turn.count()
         now = time.perf_counter()
-        left = self._until_look(self.slow_since, now)
+        left = self.until_look(self.slow_since, now)
         if now + left < self._armed_for:
             self._armed_for = now + left
             _libc.timerfd_settime(self._timer, 0, TIMER.pack(0, 0, 0, int(left * 1e9) + 1000), None)
 
-    def _until_look(self, asked: float, now: float) -> float:
+    def until_look(self, asked: float, now: float) -> float:
         """Return the seconds from `now` until the next look at a bot, while the answer to a question is slow."""
         until = math.inf
         for turn in self.idle:
