@@ -149,8 +149,9 @@ class FreezeState:
 
     def must_stop(self, passed: float) -> bool:
         """Return whether the bot must be stopped: another has a question and this one has none, for `passed` seconds."""
-        self.count()
-        if self._used() > PONDERING:
+        if self.used_before is None:
+            self.count()
+        elif self._used() > PONDERING:
             self._ponders = True
         return self._computed is None or self._ponders or passed >= LONG_OFF_TURN
 

@@ -22,6 +22,7 @@ from protocols.wire import FaultKind
 PERIOD = 0.02  # seconds between two checks
 SOONEST = 0.002  # minimum seconds between two checks, for a bot that has little processor time left
 FOREVER = float("inf")
+CORES = os.cpu_count() or 1  # of the machine: no bot computes for more than this many times the wall clock time
 # Answers faster than this many seconds are not checked: no limit can be exceeded, and a check would cost more.
 INSTANT = 0.001
 RESIDENT = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s+(\d+) kB", re.MULTILINE)
@@ -209,7 +210,8 @@ class CgroupMonitored(MonitoredSandbox):
         `wall` is the number of seconds that the answers took.
         """
         if wall > INSTANT and self.limit_exceeded is None:
-            self.limit_exceeded = self._passed()
+            may_exceed_cpu = wall * CORES > self._allowed or self._in_all < FOREVER
+            self.limit_exceeded = self._passed() if may_exceed_cpu else self._out_of_memory()
         return super().final_check(wall)
 
     def _too_much(self) -> FaultKind | None:
@@ -218,9 +220,12 @@ class CgroupMonitored(MonitoredSandbox):
             self._charged, self.peak = charged, max(self.peak, self._group.used())
         return self._passed()
 
+    def _out_of_memory(self) -> FaultKind | None:
+        return FaultKind.MEMORY if self._group.killed() > self._killed else None
+
     def _passed(self) -> FaultKind | None:
-        if self._group.killed() > self._killed:
-            return FaultKind.MEMORY
+        if (breach := self._out_of_memory()) is not None:
+            return breach
         if self._start is None:
             return None
         computed = self._group.computed()
