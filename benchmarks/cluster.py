@@ -3,7 +3,7 @@
     python benchmarks/cluster.py [--rounds 5] [--tables 10000] [--level L3]
 
 Machines are shared, so all contenders are started first and then take turns, round by round. Prints medians and ratios,
-and what a fixture of one table takes, which is nearly all overhead.
+and what a fixture of one table takes, which is nearly all overhead, also as a multiple of the bare spawn of two C processes.
 Without a Docker engine or the image croupier:all, the container is omitted with a message.
 """
 
@@ -14,6 +14,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
@@ -22,6 +23,7 @@ from statistics import median
 
 import msgspec
 import trio
+from floors import Floors
 from pazaak import GAME, RULES, SEED, bare
 
 from host.backends.backend import open_backend
@@ -116,10 +118,12 @@ def contained(address: str, number: int) -> tuple[str, ...]:
 
 async def rate(hands: WorkerPool, fixtures: int, tables: int) -> tuple[float, float]:
     """Return the tables per second of a number of fixtures, and croupier's CPU time per table in µs."""
-    began = time.perf_counter()
+    began, computed, done = time.perf_counter(), 0.0, 0
     for number in range(fixtures):
         await hands.submit(job(number, tables))
-    computed = sum([(await hands.next_result()).overhead for _ in range(fixtures)])
+        while hands.has_result:  # as a run does: fixtures are handed out while records are taken
+            computed, done = computed + (await hands.next_result()).overhead, done + 1
+    computed += sum([(await hands.next_result()).overhead for _ in range(fixtures - done)])
     return fixtures * tables / (time.perf_counter() - began), computed / (fixtures * tables) * 1e6
 
 
@@ -144,8 +148,9 @@ async def main() -> None:
         print("no Docker engine with an image croupier:all: containers are not measured")
     speeds: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
     shorts: dict[str, list[float]] = {name: [] for name in ways}  # ms for each fixture of one table
-    floors = []
+    engines = []
     async with contextlib.AsyncExitStack() as stack:
+        floors = Floors(Path(stack.enter_context(tempfile.TemporaryDirectory())))
         standing = {
             name: (await stack.enter_async_context(way(setup, print, workers)), workers)
             for name, (way, workers) in ways.items()
@@ -153,7 +158,8 @@ async def main() -> None:
         for hands, workers in standing.values():
             await rate(hands, workers, 500)  # so that sandboxes exist and bots are warm
         for _ in range(asked.rounds):
-            floors.append(bare(2000))
+            engines.append(bare(2000))
+            floors.measure()
             for name, (hands, workers) in standing.items():
                 speeds[name].append(await rate(hands, workers, asked.tables))
                 shorts[name].append(1000 / (await rate(hands, SHORT_FIXTURES, 1))[0])
@@ -165,13 +171,15 @@ async def main() -> None:
     base = speeds["native, one worker"]
     print(f"level {asked.level} · fixtures of {asked.tables:,} tables · {asked.rounds} interleaved rounds, medians\n")
     heads = f"{'tables/s':>10}{'decisions/s':>13}{'of one native worker':>22}{'worker CPU a table':>20}"
-    print(f"{'':<34}{heads}{'one table':>12}")
+    print(f"{'':<34}{heads}{'one table':>12}{'of two spawns':>15}")
     for name, measured in speeds.items():
         of = median(mine[0] / native[0] for mine, native in zip(measured, base, strict=True))
         speed, computed = median(each[0] for each in measured), median(each[1] for each in measured)
         rates = f"{speed:>10,.0f}{speed * decisions:>13,.0f}{100 * of:>20.0f} %"
-        print(f"{name:<34}{rates}{computed:>17.0f} µs{median(shorts[name]):>9.1f} ms")
-    print(f"\nthe bare engine: {median(floors):,.0f} decisions/s · {decisions:.1f} decisions a table")
+        short = median(shorts[name])
+        print(f"{name:<34}{rates}{computed:>17.0f} µs{short:>9.1f} ms{short / 2000 / floors.spawn:>13.0f} x")
+    print(f"\n{floors.text()}")
+    print(f"the bare engine: {median(engines):,.0f} decisions/s · {decisions:.1f} decisions a table")
     print(f"a fixture moves {sent:,} bytes there and {received:,} bytes back, {received / asked.tables:.1f} a table")
 
 

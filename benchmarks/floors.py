@@ -89,9 +89,14 @@ class Floors:
         """Return the round trips per second on one core, the rate with which others are compared."""
         return median(self._one_core)
 
+    @property
+    def spawn(self) -> float:
+        """Return the seconds in which a C process is started and waited for."""
+        return median(self._spawns)
+
     def text(self) -> str:
         """Return the lower bounds as a line of text."""
         return (
             f"ping-pong of two C processes: {self.one_core:,.0f} round trips/s on one core, "
-            f"{median(self._free):,.0f} free · bare spawn of a C process: {median(self._spawns) * 1e6:,.0f} µs"
+            f"{median(self._free):,.0f} free · bare spawn of a C process: {self.spawn * 1e6:,.0f} µs"
         )

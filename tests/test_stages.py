@@ -2,18 +2,20 @@
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
 import trio
+import trio.testing
 
 from host.backends.local import FixtureQueue
 from host.games import GAMES
 from host.games.engine import Table
 from host.games.luck import Luck
-from host.play.records import Fixture, Record, Result, decode_job, encode
+from host.play.records import Fixture, Job, Record, Result, decode_job, encode
 from host.play.table_plans import PLANS, table_setups
 from host.tournament.journal import Journal, writing
 from host.tournament.stage_runner import Progress, run_stage
@@ -337,6 +339,44 @@ def test_a_league_of_500_bots_is_recorded_from_its_first_fixture(tmp_path: Path)
     with writing(tmp_path / "run.sqlite") as journal:
         trio.run(run, journal)
         assert 20 <= len(journal.paths("league")) <= 22
+
+
+def test_short_fixtures_go_to_a_worker_together_and_a_lost_worker_costs_one_of_them() -> None:
+    sent, lost = list[list[str]](), list[str]()
+
+    async def play(jobs: Sequence[bytes]) -> Sequence[bytes]:
+        await trio.lowlevel.checkpoint()
+        fixtures = [decode_job(job, lambda _game: type(BLANK.rules)).fixture for job in jobs]
+        sent.append([fixture.path for fixture in fixtures])
+        records = [encode(by_strength(fixture)) for fixture in fixtures]
+        match len(sent):
+            case 2:
+                return records[:3]  # the task took too long for the fourth
+            case 3:
+                return [records[0], b""]  # the worker died
+            case _:
+                return records
+
+    async def run() -> list[str]:
+        queue = FixtureQueue(lost.append, "one worker", 1, at_once=4)
+
+        async def keep_running() -> None:
+            while True:
+                await queue.feed_several("a worker", play)
+
+        async with trio.open_nursery() as nursery:
+            for number in range(20):
+                nursery.start_soon(queue.submit, Job(BLANK._replace(path=f"pair/{number}", bots=("a", "b"), tables=1)))
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.start_soon(keep_running)
+            paths = [(await queue.next_result()).path for _ in range(20)]
+            nursery.cancel_scope.cancel()
+        return paths
+
+    assert sorted(trio.run(run)) == sorted(f"pair/{number}" for number in range(20))
+    assert [len(paths) for paths in sent[:4]] == [1, 4, 4, 1]
+    assert lost == [f"a worker is lost; {sent[2][1]} is played again"]
+    assert [sent[2][1]] in sent  # alone
 
 
 def tourney_tables(bots: list[str], rounds: int) -> tuple[Counter[str], dict[str, int]]:

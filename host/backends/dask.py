@@ -257,7 +257,7 @@ class Cluster:
         suitable = [worker for worker, result in self._results.items() if not result.problems]
         count, threads = len(suitable), sum(worker.threads for worker in suitable)
         words = f"{count} worker{'' if count == 1 else 's'} of {self._client.address}, {threads} at once"
-        queue = FixtureQueue(on_lost, words, threads)
+        queue = FixtureQueue(on_lost, words, threads, dask_worker.MAX_AT_ONCE)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._serve_workers, queue, setup)
             yield queue
@@ -299,18 +299,18 @@ class Cluster:
         await self._client.call(worker, dask_worker.begin, self._client.tournament, encode(own_setup), request)
         connected = True
 
-        async def play(job: bytes) -> bytes:
+        async def play(jobs: Sequence[bytes]) -> Sequence[bytes]:
             nonlocal connected
             with contextlib.suppress(ConnectionLost):
-                reply = await self._client.call(worker, dask_worker.play, self._client.tournament, job)
-                if reply is not None:
-                    return reply
+                replies = await self._client.call(worker, dask_worker.play, self._client.tournament, jobs)
+                if replies:
+                    return replies
             connected = False
-            return b""
+            return [b""]
 
         async def feed_thread() -> None:
             while connected:
-                await queue.feed(str(worker), play)
+                await queue.feed_several(str(worker), play)
 
         async with trio.open_nursery() as nursery:
             for _ in range(worker.threads):

@@ -39,6 +39,13 @@ HEARTBEAT_TIMEOUT_S = 60.0
 """Seconds without a heartbeat after which this machine ends the bots: the run was killed before it could do so."""
 
 
+MAX_AT_ONCE = 8
+"""Most fixtures in one task. A task of Dask costs as much processor time as a fixture of one table."""
+
+MAX_TASK_S = 0.25
+"""Seconds after which a task begins no further fixture, because the run hears of all its fixtures when it ends."""
+
+
 class MachineInfo(NamedTuple):
     """Properties of a machine that decide whether it can play."""
 
@@ -231,10 +238,20 @@ def begin(tournament: str, encoded_setup: bytes, request: PlacementRequest) -> N
         _pools[tournament] = _LocalPool(encoded_setup, request)
 
 
-def play(tournament: str, job: bytes) -> bytes | None:
-    """Play a job. Return its record, b"" when its worker has died, and None when the tournament is not played here."""
-    pool = _pools.get(tournament)
-    return pool.play(job) if pool else None
+def play(tournament: str, jobs: Sequence[bytes]) -> list[bytes]:
+    """Play jobs, one after another, until MAX_TASK_S have passed. Return the records of those that were played.
+
+    The last record is b"" when the worker of its job has died. There is none when the tournament is not played here.
+    """
+    pool, until, replies = _pools.get(tournament), time.monotonic() + MAX_TASK_S, list[bytes]()
+    for job in jobs:
+        reply = pool.play(job) if pool else None
+        if reply is None:
+            break
+        replies.append(reply)
+        if not reply or time.monotonic() > until:
+            break
+    return replies
 
 
 def heartbeat(tournament: str) -> None:

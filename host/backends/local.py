@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -33,23 +33,30 @@ class WorkerFailed(Exception):
 PlayJob = Callable[[bytes], Awaitable[bytes]]
 """Sends an encoded job to a worker and returns the encoded record, or b"" when the worker is lost."""
 
+PlayJobs = Callable[[Sequence[bytes]], Awaitable[Sequence[bytes]]]
+"""Sends encoded jobs to a worker and returns the encoded records of the first of them, at least one; b"" is the last
+record when the worker is lost."""
+
+SHORT_FIXTURE_S = 0.2
+"""Seconds below which a fixture is short: a worker that has played one may be sent several at once."""
+
 
 class FixtureQueue:
     """Fixtures for the workers of one run; each worker takes the next one when it has finished the last one.
 
     At most `count` fixtures wait, so that no worker waits for the coordinator and the memory does not grow with the
-    number of fixtures.
+    number of fixtures. If a worker is sent up to `at_once` short fixtures, as many times more wait.
     """
 
-    def __init__(self, on_lost: Callable[[str], None], words: str, count: int) -> None:
+    def __init__(self, on_lost: Callable[[str], None], words: str, count: int, at_once: int = 1) -> None:
         self.words, self.count = words, count
-        self._on_lost, self._lost = on_lost, Counter[str]()
-        self._room = trio.Semaphore(count)
+        self._on_lost, self._lost, self._at_once = on_lost, Counter[str](), at_once
+        self._room = trio.Semaphore(count * at_once)
         self._put, self._jobs = trio.open_memory_channel[Job](math.inf)
         self._done, self._records = trio.open_memory_channel[Record](math.inf)
 
     async def submit(self, job: Job) -> None:
-        """Add one fixture; wait while `count` fixtures wait for a worker."""
+        """Add one fixture; wait while too many fixtures wait for a worker."""
         await self._room.acquire()
         self._put.send_nowait(job)
 
@@ -68,13 +75,53 @@ class FixtureQueue:
         Raise WorkerFailed when the worker reports a failure, or when the fixture has lost too many workers; UserError
         (exit code 3) if the cause is an organiser's own game.
         """
+
+        async def play_first(jobs: Sequence[bytes]) -> Sequence[bytes]:
+            return [await play(jobs[0])]
+
+        await self.feed_several(worker, play_first)
+
+    async def feed_several(self, worker: str, play: PlayJobs) -> None:
+        """Do the same, but send several short fixtures at once, and requeue those that were not played."""
+        seconds = math.inf  # of the longest of the last fixtures
         while True:
-            job = await self._jobs.receive()
-            self._room.release()
-            reply = await play(encode(job))
-            if not reply:
+            jobs = [await self._jobs.receive()]
+            if seconds < SHORT_FIXTURE_S and not self._lost[jobs[0].fixture.path]:
+                jobs += self._more_jobs()
+            for _ in jobs:
+                self._room.release()
+            replies = await play([encode(job) for job in jobs])
+            seconds = 0.0
+            for reply in filter(None, replies):
+                record = _decode_record(reply)
+                self._done.send_nowait(record)
+                del jobs[0]
+                seconds = max(seconds, record.seconds)
+            if not replies[-1]:
                 break
-            self._done.send_nowait(_decode_record(reply))
+            for job in jobs:
+                self._requeue(job)
+        for job in jobs[1:]:
+            self._requeue(job)
+        self._requeue_lost(worker, jobs[0])
+
+    def _more_jobs(self) -> Iterator[Job]:
+        """Yield jobs to play together with another, and leave as many to each other worker. None has lost a worker."""
+        waiting = self._jobs.statistics().current_buffer_used
+        for _ in range(min(self._at_once - 1, waiting // self.count)):
+            job = self._jobs.receive_nowait()
+            if self._lost[job.fixture.path]:
+                self._put.send_nowait(job)
+                return
+            yield job
+
+    def _requeue(self, job: Job) -> None:
+        with contextlib.suppress(trio.WouldBlock):  # it may be one more than there is room for
+            self._room.acquire_nowait()
+        self._put.send_nowait(job)
+
+    def _requeue_lost(self, worker: str, job: Job) -> None:
+        """Requeue the fixture that a lost worker was playing. It is then played alone, so that others are not lost."""
         path, game = job.fixture.path, job.fixture.game
         self._lost[path] += 1
         if origin(game).said and self._lost[path] >= MAX_WORKERS_LOST_IN_CUSTOM_GAME:
@@ -84,9 +131,7 @@ class FixtureQueue:
         if self._lost[path] >= MAX_LOST_WORKERS:
             raise WorkerFailed(f"{MAX_LOST_WORKERS} workers in a row have died while playing {path}")
         self._on_lost(f"{worker} is lost; {path} is played again")
-        with contextlib.suppress(trio.WouldBlock):  # it may be one more than `count`: nobody else would requeue it
-            self._room.acquire_nowait()
-        self._put.send_nowait(job)
+        self._requeue(job)
 
 
 @contextlib.asynccontextmanager

@@ -279,7 +279,7 @@ class _Newton:
 
         def times_information(vector: Sequence[float]) -> list[float]:
             means = map(truediv, self._sums_of_sets([*map(mul, strength, vector)]), totals)
-            shared = map(mul, strength, self._sums_of_bots([*map(mul, scaled, means)]))
+            shared = map(mul, strength, self._sums_of_bots([*map(mul, scaled, means)], sum))  # need not be exact
             own = map(add, map(mul, vector, expected), map(mul, vector, known))
             fixed = self._fixed * math.fsum(vector)
             return [*map(fixed.__add__, map(sub, own, shared))]
@@ -294,10 +294,12 @@ class _Newton:
             found = map(add, found, column(padded))
         return [*found]
 
-    def _sums_of_bots(self, values: Sequence[float]) -> list[float]:
+    def _sums_of_bots(
+        self, values: Sequence[float], total: Callable[[Iterable[float]], float] = math.fsum
+    ) -> list[float]:
         """Return the sum of the sets' values for each bot."""
         padded = [*values, 0.0]
-        return [math.fsum(sets(padded)) for sets in self._sets_of]
+        return [total(sets(padded)) for sets in self._sets_of]
 
 
 def _conjugate_gradients(
