@@ -174,7 +174,7 @@ async def startup_problem(bot: BuiltBot, game: Game, level: Level) -> Problem | 
         bot_sandbox(bot, level) as home,
         open_seat(bot, game, home.sandbox, 1, watcher) as seat,
     ):
-        for number, view in enumerate(game.examples[1:3], 1):
+        for number, view in enumerate(game.examples[1:3] or game.examples, 1):
             answers.append(await _ask(seat, Question(number, 1, view)))
             if not ended_early(answers[-1]):
                 break
