@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import MEASURED, answers_in, croupier
+from command import MEASURED, answers_in, croupier, croupier_process
 from house import level
+from machines import machines
 
 from host.tournament.stages import KINDS
 
@@ -126,4 +127,13 @@ def test_partners_play_in_every_kind_of_stage(played: Path) -> None:
 def test_any_number_of_workers_has_the_same_results(workers: int, played: Path, tmp_path: Path) -> None:
     folder = cup(tmp_path / "more")
     assert croupier("-C", folder, "run", "--progress", "none", "--workers", workers).code == 0
+    assert result(folder) == result(played)
+
+
+@pytest.mark.long
+def test_a_cluster_has_the_same_results(played: Path, tmp_path: Path) -> None:
+    folder = cup(tmp_path / "cluster")
+    with machines("alice", "bob") as standing:
+        done = croupier_process("-C", folder, "run", "--progress", "none", "--cluster", standing.address)
+    assert done.code == 0, done.err
     assert result(folder) == result(played)
