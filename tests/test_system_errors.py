@@ -32,6 +32,8 @@ WORDS = {
     "errors": "errors",
     "replay": "replay last",
     "report": "report",
+    "redo": "redo tables/1 --reason why",
+    "withdraw": "withdraw davey --reason why",
     "games": "games",
     "status": "status",
     "verify": "verify",

@@ -108,7 +108,7 @@ class DeadlinePolicy:
         held = max(self._held, stalls.throttled)  # a throttled thread also waits for a processor
         counted = wall - held - (stalls.total - stalls.throttled)
         # While croupier itself was stopped, the bot may have run.
-        return max(counted, min(computed / self._cores, wall)) if stalls.total else max(counted, 0.0)
+        return max(counted, min(computed / self._sandbox.cores, wall)) if stalls.total else max(counted, 0.0)
 
     def _has_stalled(self, granted: float, computed: float) -> bool:
         """Return whether the machine kept the bot from running for most of the time granted."""
@@ -116,18 +116,12 @@ class DeadlinePolicy:
 
     def _charged_time(self, threads: "Sequence[ThreadTime]", wall: float) -> float:
         """Return the seconds of an answer that a fair clock counts. The time in which a thread ran counts in any case."""
-        held = foreign_wait(threads, self._computed() - self._computed_before, self._cores)
+        held = foreign_wait(threads, self._computed() - self._computed_before, self._sandbox.cores)
         return max(wall - max(held, 0.0), *(thread.ran for thread in threads), 0.0)
 
     def _computed(self) -> float:
         """Return the seconds of processor time of the sandbox so far; 0 without a control group, where no clock is fair."""
         return self._sandbox.group.computed() if self._sandbox.group is not None else 0.0
-
-    @property
-    def _cores(self) -> int:
-        with suppress(OSError):
-            return len(os.sched_getaffinity(self._sandbox.pid))
-        return 1  # the keeper has died, as the next request to it will find
 
     def _crowded(self) -> bool:
         """Return whether more of its threads are ready to run than it has cores: then the bot causes its own waits."""
@@ -136,7 +130,7 @@ class DeadlinePolicy:
             waits = RunQueueWaits(process.pid)
             would += len(waits.running())
             waits.close()
-        return would > self._cores
+        return would > self._sandbox.cores
 
     def raise_if_host_stalled(self, granted: float, wall: float, late: float, computed: float) -> None:
         """Raise HostStall if an answer was cut off because the machine was probably busy.

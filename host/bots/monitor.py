@@ -175,7 +175,7 @@ class CgroupMonitored(MonitoredSandbox):
         self._group = group
         self._start: float | None = None  # processor time when the open questions were found to be slow
         self._killed, self._born = group.killed(), group.computed()
-        self._cores = len(os.sched_getaffinity(sandbox.pid))
+        self._cores = sandbox.cores
         self._charged = 0  # memory with the file cache when `peak` was last computed
 
     def new_process(self) -> None:

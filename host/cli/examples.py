@@ -9,8 +9,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "compare": ("compare bots/new bots/old -g pazaak", "compare mine sample:nestor"),
     "init": ("init bots/mine -g pazaak --lang python", "init mine -g cardshark --lang c --protocol lines"),
     "add": (
-        "add ~/inbox/davey.tar.gz",
-        "add inbox/ada inbox/grace.zip",
+        "add inbox/davey.tar.gz inbox/grace.zip",
         "add bot.py --as Seventeen",
         'add new.py --replace ada --reason "fixed a crash"',
     ),
@@ -24,7 +23,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "games": ("games", "games pazaak", "games pazaak --rules"),
     "status": ("status", "status --json"),
     "verify": ("verify", "verify --sample 10"),
-    "redo": ('redo league/ada+grace --reason "power cut in the machine room"',),
+    "redo": (
+        'redo league/ada+grace --reason "power cut in the machine room"',
+        'redo league/ada+grace/3 --dry-run --reason "power cut"',
+    ),
     "withdraw": (
         'withdraw ada --reason "author\'s wish"',
         'withdraw ada --undo --reason "it was a mistake"',

@@ -51,6 +51,13 @@ class Sandbox(NamedTuple):
         """Return the process number of the keeper on the host."""
         return self.keeper.pid
 
+    @property
+    def cores(self) -> int:
+        """Return how many cores its bot may use."""
+        with contextlib.suppress(OSError):
+            return len(os.sched_getaffinity(self.pid))
+        return 1  # the keeper has died, as the next request to it will find
+
 
 class LaunchPlan(NamedTuple):
     """How to start a keeper: command, folder, settings, and the descriptors that it inherits."""
