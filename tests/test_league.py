@@ -2,7 +2,6 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
@@ -21,14 +20,6 @@ from host.tournament.table_design import Design, design
 
 HOLDEM = GAMES["holdem"]
 SEED = b"a seed for tests"
-
-
-@pytest.fixture(autouse=True, scope="module")
-def forgotten() -> Iterator[None]:
-    """Unregister the games of the tests."""
-    yield
-    for name in [name for name in GAMES if name.startswith("highest")]:
-        GAMES.pop(name)
 
 
 def blank(seats: int) -> Fixture:

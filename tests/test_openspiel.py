@@ -1,7 +1,7 @@
 """Games of OpenSpiel: tables follow from the seed, views show what a seat may know, and what cannot be played is named."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +9,9 @@ import pytest
 from command import croupier
 
 from host.base.errors import UserError
-from host.games import GAMES
 from host.games.engine import Game, Table
 from host.games.luck import Luck
-from host.play import custom_games, openspiel
+from host.play import openspiel
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind, Move, read_move
 
@@ -24,16 +23,6 @@ for line in sys.stdin:
     seat, legal, names, *more = line.split()
     print(CHOICE, flush=True)
 """
-
-
-@pytest.fixture(autouse=True, scope="module")
-def forgotten() -> Iterator[None]:
-    """Unregister the games after the tests."""
-    before = dict(GAMES)
-    yield
-    GAMES.clear()
-    GAMES.update(before)
-    custom_games._origins.clear()
 
 
 def rules_of(game: Game) -> Any:

@@ -1,6 +1,5 @@
 """A game for partners is played in every kind of stage, with the same results for any number of workers."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ from command import MEASURED, answers_in, croupier, croupier_process
 from house import level
 from machines import machines
 
-from host.games import GAMES
 from host.tournament.stages import KINDS
 
 pytestmark = pytest.mark.skipif(not level().traits.isolates, reason="NO SANDBOX HERE")
@@ -108,13 +106,12 @@ def result(folder: Path) -> Any:
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the tournament after one worker has played it."""
     folder = cup(tmp_path_factory.mktemp("partners") / "one")
     done = croupier("-C", folder, "run", "--progress", "none", "--workers", 1)
     assert done.code == 0, done.err
-    yield folder
-    GAMES.pop("pairs")
+    return folder
 
 
 def test_partners_play_in_every_kind_of_stage(played: Path) -> None:
