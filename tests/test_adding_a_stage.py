@@ -72,6 +72,7 @@ def test_neighbours_meet_in_every_round_and_the_worst_result_is_ranked(played: P
     }
 
 
+@pytest.mark.long
 def test_an_interrupted_stage_is_resumed_and_ends_the_same(tmp_path: Path) -> None:
     halting, whole = (laid_out(tmp_path / name) for name in ("halting", "whole"))
     for folder in (halting, whole):

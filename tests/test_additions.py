@@ -294,6 +294,7 @@ def test_more_tourneys_are_played_and_no_bot_can_join_them(tmp_path: Path) -> No
     assert (late.code, late.first.partition(": ")[2]) == (3, told)
 
 
+@pytest.mark.long
 def test_a_new_version_ends_as_if_it_had_played_from_the_beginning(tmp_path: Path) -> None:
     text = CUP + CROSS
     cup = cup_in(tmp_path / "cup", text, 20, "ada", "bob", "carl")

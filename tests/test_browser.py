@@ -33,7 +33,10 @@ from tests.browser import browser, complaints, games, missing
 from tests.browser.games import EVIL
 
 pytest.importorskip("selenium")
-pytestmark = pytest.mark.skipif(bool(missing()), reason=f"not installed: {', '.join(missing())}")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(bool(missing()), reason=f"not installed: {', '.join(missing())}"),
+]
 
 ROOT = Path(__file__).parents[1]
 AXE = "axe-core@4.14.1"  # MPL-2.0; npm downloads it for tests; it is not distributed with croupier

@@ -104,6 +104,7 @@ def test_a_scheduler_that_dies_may_come_back(native: Path, tmp_path: Path) -> No
     assert outcome(cup) == outcome(native)
 
 
+@pytest.mark.long
 def test_ctrl_c_sends_all_bots_home_and_the_same_command_goes_on(native: Path, two: Machines, tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", tourneys=TOURNEYS, more=f'[run]\ncluster = "{two.address}"\n')
     run = Running(cup, two.address)
@@ -164,6 +165,7 @@ def present(address: str) -> list[str]:
         return [each["name"] for each in client.scheduler_info(n_workers=-1)["workers"].values()]
 
 
+@pytest.mark.long
 def test_a_scheduler_that_is_not_there() -> None:
     (problem,) = unready(f"tcp://{LOOPBACK}:9")
     assert str(problem).startswith(f"error[S010] tcp://{LOOPBACK}:9: no Dask scheduler answers")
@@ -192,6 +194,7 @@ def test_a_machine_with_another_croupier_is_named_before_anything_is_played(two:
     assert "run one image on all of them" in told
 
 
+@pytest.mark.long
 def test_a_scheduler_with_another_croupier_is_named_before_anything_is_played(tmp_path: Path) -> None:
     (tmp_path / "host").mkdir()
     (tmp_path / "host" / "__init__.py").touch()

@@ -171,6 +171,7 @@ def test_nothing_lives_on_after_the_block(bots: list[BuiltBot]) -> None:
     assert {each.pid for each in descendants(os.getpid())} == before
 
 
+@pytest.mark.long
 def test_leaving_early_ends_what_is_under_way(bots: list[BuiltBot]) -> None:
     async def play() -> None:
         async with local_workers(setup_of(bots), print, 2) as hands:

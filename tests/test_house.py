@@ -127,6 +127,7 @@ def files_of(wheel: Path) -> dict[str, int]:
         return {entry.filename: entry.external_attr >> 16 for entry in archive.infolist()}
 
 
+@pytest.mark.long
 def test_the_wheel_has_everything_and_nothing_else(wheel: Path) -> None:
     files = files_of(wheel)
     assert {"host/sandbox/keeper.c", "protocols/README.md", "host/data/docker/Dockerfile"} <= files.keys()
@@ -139,11 +140,13 @@ def test_the_wheel_has_everything_and_nothing_else(wheel: Path) -> None:
     assert inside == wanted | {SHIPPED_KEEPER}
 
 
+@pytest.mark.long
 def test_the_wheel_is_for_one_platform_because_it_contains_the_compiled_keeper(wheel: Path) -> None:
     assert wheel.name.endswith(f"-py3-none-{sysconfig.get_platform().replace('-', '_')}.whl")
     assert files_of(wheel)[SHIPPED_KEEPER] & 0o111 == 0o111
 
 
+@pytest.mark.long
 def test_without_a_c_compiler_the_wheel_is_built_without_the_keeper(tmp_path: Path) -> None:
     plain = wheel_built_in(tmp_path, str(tmp_path))
 
@@ -151,6 +154,7 @@ def test_without_a_c_compiler_the_wheel_is_built_without_the_keeper(tmp_path: Pa
     assert SHIPPED_KEEPER not in files_of(plain)
 
 
+@pytest.mark.long
 def test_the_wheel_keeps_what_may_be_executed(wheel: Path) -> None:
     files = files_of(wheel)
     for path in (ROOT / "sample_bots").rglob("*"):
@@ -172,6 +176,7 @@ def installed(wheel: Path, tmp_path: Path) -> Path:
     return own
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not detect().level.traits.isolates, reason="NO SANDBOX HERE")
 def test_an_installed_wheel_makes_sandboxes_without_a_c_compiler(wheel: Path, tmp_path: Path) -> None:
     own = installed(wheel, tmp_path)
@@ -189,6 +194,7 @@ def test_an_installed_wheel_makes_sandboxes_without_a_c_compiler(wheel: Path, tm
     assert croupier("play", "sample:lim17", "sample:lim17", "-n", "2", "-C", "cup")["rows"]
 
 
+@pytest.mark.long
 def test_croupier_works_where_it_is_installed(wheel: Path, tmp_path: Path) -> None:
     own = installed(wheel, tmp_path)
     (packages,) = own.glob("lib/python*/site-packages")

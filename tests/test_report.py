@@ -347,6 +347,7 @@ def long_games(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_twenty_games_of_a_hundred_rounds_stay_below_one_megabyte_and_what_decisions_took_gives_way(
     long_games: Path,
 ) -> None:

@@ -168,6 +168,7 @@ def test_a_run_that_is_interrupted_says_how_to_go_on_and_ends_the_same(
     assert result_of(cup) == uninterrupted
 
 
+@pytest.mark.long
 def test_a_run_that_is_interrupted_while_its_bots_are_built_can_go_on(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", ["davey.c", "cautious.c"], tourneys=1)
     slow = cup / "bots" / "slow"

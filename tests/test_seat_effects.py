@@ -141,6 +141,7 @@ def pairs_play(chance: Callable[[int, int, str], float], tables: int = 4_000, se
     return tables_of_all
 
 
+@pytest.mark.long
 def test_where_there_is_no_effect_none_is_seen() -> None:
     seen = 0
     for seed in range(60):

@@ -287,6 +287,7 @@ def test_elo_stays_finite_where_nothing_bounds_it(won: dict[tuple[str, str], flo
     assert all(math.isfinite(rating.points) and 0 < rating.error < 2000 for rating in rated(won).elo.values())
 
 
+@pytest.mark.long
 def test_with_more_seats_strengths_are_those_of_choix() -> None:
     choix = pytest.importorskip("choix")
     luck, bots = Random(9), [str(bot) for bot in range(6)]

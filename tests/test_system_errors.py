@@ -92,15 +92,10 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return cup
 
 
-def set_mode(cup: Path, names: str, mode: int) -> None:
-    """Set the permissions of a folder or of files in a tournament's folder, and of all that they contain."""
-    for path in sorted(cup.glob(names), reverse=True):  # what a folder contains first
-        path.chmod(mode)
-
-
 def read_only(cup: Path) -> None:
-    set_mode(cup, "**/*", 0o555)
-    cup.chmod(0o555)
+    """Take the permission to write from a folder and all that it contains; a file that is executable stays so."""
+    for path in (*sorted(cup.glob("**/*"), reverse=True), cup):  # what a folder contains first
+        path.chmod(path.stat().st_mode & 0o555)
 
 
 def unreadable_run(cup: Path) -> None:
