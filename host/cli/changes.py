@@ -76,7 +76,7 @@ class Corrected(NamedTuple):
 
         yield one_line(self.change.text()) if self.change else "nothing has been changed; this would happen:"
         for effect in self.correction.effects:
-            yield f"  {one_line(effect)}"
+            yield f"  {effect}"
         if self.change:
             yield f"  sealed: {self.change.seal}"
         if self.left:
