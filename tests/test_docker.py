@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from command import FAST, ROOT, Done, croupier, cup_in
+from machines import until
 from test_cluster import outcome
 
 from host.base.errors import UserError
@@ -177,6 +178,7 @@ def test_compose_ends_with_the_code_of_the_tournament_or_by_itself(compose: Comp
     (compose.cup / "croupier.toml").write_text('game = "cardsharks"\n')
     done = compose(*RUN)
     assert (done.code, "error[C008]" in done.out + done.err) == (3, True), done.out[-3000:]
+    until(lambda: not any(each["State"]["Running"] for each in compose.containers("folder")))  # it ends by itself
     alone = compose("up")
     assert alone.code == 0
     for service in ("scheduler", "worker", "tournament", "folder"):
