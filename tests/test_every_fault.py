@@ -203,11 +203,15 @@ DOZEN = {
 """Rogues that act the same in every game and protocol, because none of them answers."""
 
 
-# The shortest table of Hearts asks each bot 14 questions, so its rogues take half a minute: it is played at one level.
+LONG_TABLES = ("hearts", "briscola")
+"""Games whose shortest table asks each bot 14 or 20 questions, so that their rogues take half a minute: they are played at
+one level, and one table long, because after 20 faults a bot would be benched."""
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize(
-    ("at", "game"), [(at, game) for at in levels() for game in GAMES if at == level() or game != "hearts"]
+    ("at", "game"), [(at, game) for at in levels() for game in GAMES if at == level() or game not in LONG_TABLES]
 )
 def test_a_dozen_rogues_get_their_verdicts_in_every_game_over_every_protocol_at_every_level(
     at: str, game: str, protocol: str, monkeypatch: pytest.MonkeyPatch
@@ -227,8 +231,7 @@ def test_a_dozen_rogues_get_their_verdicts_in_every_game_over_every_protocol_at_
         limits = rogue.limits._replace(startup=0.0)
         bot = built(rogue.file, game, limits, name=name, protocol=protocol)
         with nothing_left_behind():
-            # A table of Hearts has 14 questions for each bot; after 20 faults a bot would be benched.
-            record, survivors = played_and_left(game, [bot, *honest], 1 if game == "hearts" else 2)
+            record, survivors = played_and_left(game, [bot, *honest], 1 if game in LONG_TABLES else 2)
         assert not survivors
         assert faults_of(record, name), name
         assert set(faults_of(record, name)) <= verdict, (name, faults_of(record, name))
