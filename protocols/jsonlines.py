@@ -30,12 +30,17 @@ def to_json_value(value: object) -> object:
 
 def ask(view: View) -> list[bytes]:
     """Return the question as one line."""
-    return [lines((view,))]
+    return [line(view)]
+
+
+def line(view: View) -> bytes:
+    """Return a question as JSON on one line."""
+    return json.dumps(to_json_value(view), separators=(",", ":")).encode() + b"\n"
 
 
 def lines(views: Iterable[View]) -> bytes:
     """Return questions as JSON, one line each."""
-    return b"".join(json.dumps(to_json_value(view), separators=(",", ":")).encode() + b"\n" for view in views)
+    return b"".join(map(line, views))
 
 
 def reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -92,6 +97,7 @@ PROTOCOL = Protocol(
     "json",
     persistent=True,
     ask=ask,
+    line=line,
     lines=lines,
     receive=receive,
     number=number,

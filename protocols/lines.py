@@ -5,6 +5,7 @@ from protocols.wire import (
     Grammar,
     Protocol,
     View,
+    encode_view,
     encode_views,
     no_bank,
     number,
@@ -17,7 +18,7 @@ from protocols.wire import (
 
 def ask(view: View) -> list[bytes]:
     """Return the question as one line."""
-    return [encode_views((view,))]
+    return [encode_view(view)]
 
 
 def receive(grammar: Grammar, line: bytes) -> Answer:
@@ -29,6 +30,7 @@ PROTOCOL = Protocol(
     "lines",
     persistent=True,
     ask=ask,
+    line=encode_view,
     lines=encode_views,
     receive=receive,
     number=number,

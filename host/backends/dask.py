@@ -35,8 +35,8 @@ from host.backends.prepare_bots import PrepareRequest, PrepareResult
 from host.base.errors import Problem, UserError
 from host.games.engine import Game
 from host.play.custom_games import GameOrigin, origin, sources
+from host.play.jobs import WorkerSetup, encode
 from host.play.placement import placement_request
-from host.play.records import WorkerSetup, encode
 from host.sandbox.levels import UNPROTECTED, Level
 from host.sandbox.limits import Limits
 from host.submissions import requirements

@@ -14,8 +14,9 @@ import trio
 
 from host.base.errors import Problem, UserError
 from host.play.custom_games import failed_game, origin
+from host.play.jobs import Job, WorkerSetup, encode
 from host.play.placement import choose_placement, placement_request
-from host.play.records import Job, Record, WorkerSetup, encode
+from host.play.records import Record
 
 MAX_LOST_WORKERS = 10
 """Workers that one fixture can lose. Then the run stops, because the cause must be a defect of croupier."""

@@ -1,18 +1,16 @@
 """Reads TOML files with the line of every key, checks them against a model, and reports all errors at once."""
 
 import dataclasses
-import difflib
 import json
 import os
 import re
 import stat
-import tomllib
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from host.base.errors import Problem, UserError
 from host.base.format import with_article
@@ -72,6 +70,8 @@ MAX_WORD_CHARS = 200  # of a word that is compared with others; an untrusted aut
 
 def closest_match(word: str, words: Iterable[str]) -> str:
     """Return the most similar of the words; ignore case. Return "" if none is similar."""
+    import difflib  # importing it and tomllib takes 5 ms, and few commands that read a journal need them
+
     by_lower_case = {each.lower(): each for each in words}
     matches = difflib.get_close_matches(word[:MAX_WORD_CHARS].lower(), by_lower_case, 1, 0.6)
     return by_lower_case[matches[0]] if matches else ""
@@ -147,15 +147,32 @@ def parse(content: bytes, name: str) -> Toml:
             [Problem("C005", f"{name}:1", "starts with a byte order mark", hint=f"sed -i '1s/^.//' {name}")], 3
         )
     text = text.replace("\r\n", "\n")
+    import tomllib
+
     if DEEP_KEY.search(text):
         raise UserError([Problem("C005", name, "is nested too deeply")], 3)
     try:
         data = tomllib.loads(text)
+        if _has_large_integer(data):  # Python refuses to write one with thousands of digits in a message
+            raise ValueError("an integer has more than 64 bits")
         return Toml(name, data, _Scanner(text).lines())
     except RecursionError:
         raise UserError([Problem("C005", name, "is nested too deeply")], 3) from None
     except ValueError as error:  # TOMLDecodeError, or a number with more digits than Python accepts
         raise UserError([_syntax_error(text, name, str(error))], 3) from None
+
+
+def _has_large_integer(value: object) -> bool:
+    """Return whether a value is or contains an integer that TOML does not allow. Raise RecursionError if it is too deep."""
+    match value:
+        case int():
+            return not -(1 << 63) <= value < 1 << 63
+        case list():
+            return any(map(_has_large_integer, value))
+        case dict():
+            return any(map(_has_large_integer, value.values()))
+        case _:
+            return False
 
 
 UNQUOTED = re.compile(r"\s*([A-Za-z0-9_-]+)\s*=\s*([^\"'\[{\s][^\"'#]*?)\s*(?:#.*)?")
@@ -244,6 +261,8 @@ class _Scanner:
         return True
 
     def _key(self) -> Key:
+        import tomllib
+
         words: list[str] = []
         while True:
             self._skip(self.SPACE)
@@ -394,6 +413,27 @@ def one_of(choices: Callable[[], Iterable[str]], noun: str, own: str = "") -> Va
 
 
 # Checking a whole file against a model.
+
+
+def without_pydantic(model: Any, value: Any) -> Any:
+    """Return a valid value as pydantic does: of a dataclass whose fields are ValueTypes, literals, or lists or dicts of such.
+
+    Importing pydantic takes 80 ms, more than most commands. Raise ValueError, KeyError or TypeError for any other value or
+    model: then only pydantic knows whether the value is valid.
+    """
+    kind, arguments = get_origin(model), get_args(model)
+    if dataclasses.is_dataclass(model) and isinstance(model, type) and isinstance(value, dict):
+        hints = get_type_hints(model, include_extras=True)
+        return model(**{key: without_pydantic(hints[key], each) for key, each in value.items()})
+    if kind is Annotated and isinstance(arguments[1], ValueType) and len(arguments) == 2:
+        return arguments[1].check(value)
+    if kind is Literal and isinstance(value, str) and value in arguments:
+        return value
+    if kind is tuple and isinstance(value, list) and arguments[1:] == (...,):
+        return tuple(without_pydantic(arguments[0], each) for each in value)
+    if kind is dict and isinstance(value, dict) and arguments[0] is str:
+        return {key: without_pydantic(arguments[1], each) for key, each in value.items()}
+    raise TypeError(f"{model} is not one of these types")
 
 
 def load_model(source: Path | Toml, model: type[T]) -> T:

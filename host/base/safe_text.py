@@ -6,6 +6,8 @@ Every text from an untrusted author passes through one of these functions before
 
 def escape_control_chars(text: str) -> str:
     """Return the text with every control character escaped except line breaks."""
+    if text.isprintable():  # most text, in a tenth of the time
+        return text
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 

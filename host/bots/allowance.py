@@ -85,7 +85,7 @@ class TimeBank:
 
     @property
     def milliseconds(self) -> int:
-        """Return what is left in whole milliseconds: this is what the bot is told and what is recorded."""
+        """Return the time left in whole milliseconds. This value is sent to the bot and recorded."""
         return int(self.left * 1000 + 1e-6)
 
     def begin(self, table: int, number: int) -> None:

@@ -3,12 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-import trio
-
 from host.bots.allowance import TimeBank
 from host.bots.deadline import DeadlinePolicy
 from host.bots.monitor import MonitoredSandbox
-from host.bots.stderr_log import StderrLog
+from host.bots.stderr_log import StderrLog, StderrReader
 from host.bots.values import Batch, BatchResult, HasQuestion, ProcessTotals
 from host.sandbox.launch import Sandbox
 from host.submissions.bot_spec import BuiltBot
@@ -24,11 +22,11 @@ class BotContext(NamedTuple):
     env: Mapping[str, str]
     monitored: MonitoredSandbox
     policy: DeadlinePolicy
-    nursery: trio.Nursery
+    stderr_reader: StderrReader
     bank: TimeBank | None = None  # None: it has no time bank
 
     def environment(self) -> Mapping[str, str]:
-        """Return the variables of a process that is started now. A bot with a time bank is told what is left in it."""
+        """Return the variables of a process that is started now. A bot with a time bank gets the time left in it."""
         if self.bank is None:
             return self.env
         return {**self.env, "CROUPIER_BANK": f"{self.bank.milliseconds / 1000:.3f}"}

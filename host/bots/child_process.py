@@ -87,8 +87,8 @@ class ChildProcess:
             await trio.lowlevel.wait_writable(self._input)
             self._write(self.unsent)
 
-    def exchange(self, line: bytes) -> bytes | None:
-        """Write one question; return the output that comes within QUICK_MS, or None. `receive` has not seen it yet."""
+    def exchange(self, line: bytes, milliseconds: int = QUICK_MS) -> bytes | None:
+        """Write one question; return the output that comes within some time, or None. `receive` has not seen it yet."""
         try:
             written = os.write(self._input, line)
         except OSError:
@@ -100,7 +100,7 @@ class ChildProcess:
             SPIN.pause -= 1
         elif self._spin():
             return os.read(self.output, CHUNK)
-        return os.read(self.output, CHUNK) if self.poll(QUICK_MS) else None
+        return os.read(self.output, CHUNK) if self.poll(milliseconds) else None
 
     def _spin(self) -> bool:
         """Poll without sleeping. Return whether there is output to read, or its end."""
@@ -139,8 +139,9 @@ class ChildProcess:
             self._input = -1
 
     def close(self) -> None:
-        """Close its input and its output. StderrPipe closes its standard error."""
+        """Close its input and its output. Read the rest of its standard error, and close that."""
         if self.is_open:
             self.is_open = False
             self.close_input()
             os.close(self.output)
+            self.stderr.close()

@@ -19,6 +19,7 @@ SAMPLED_AFTER_S = 0.04
 PERIOD_S = 0.02  # seconds between two samples
 LATE_S = 0.05  # a sample that is this many seconds late shows that croupier itself was stopped or delayed
 THROTTLED = re.compile(rb"^throttled_(time|usec) (\d+)", re.MULTILINE)  # of a group's cpu.stat, in version 1 and 2
+FROZEN = (("cgroup.events", "frozen 1"), ("freezer.state", "FROZEN"))  # files of version 2 and 1, and what they say
 UNITS = {b"time": 1e9, b"usec": 1e6}  # per second
 
 
@@ -93,11 +94,15 @@ class StallSampler:
 
 
 def _is_frozen(files: Sequence[Path]) -> bool:
-    """Return whether a control group of version 2 is frozen: its processes then look as if they sleep."""
+    """Return whether a control group is frozen.
+
+    Its processes then look as if they sleep, or in version 1 as if they wait for a disk.
+    """
     for file in files:
-        with suppress(OSError):
-            if "frozen 1" in file.with_name("cgroup.events").read_text():
-                return True
+        for name, word in FROZEN:
+            with suppress(OSError):
+                if word in file.with_name(name).read_text():
+                    return True
     return False
 
 
@@ -106,14 +111,14 @@ def _kind(keeper: int, frozen: bool) -> str:
 
     A bot can stop itself, but nothing in a sandbox can stop its keeper. A process that waits for a child made by vfork
     looks like one that waits for a disk, so a process that has children does not count; the filter forbids vfork where
-    the child would not be listed.
+    the child would not be listed. A keeper waits so until a disk has given it the bot's program.
     """
     states, own = _bot_states(keeper), _state(f"/proc/{keeper}/stat")
-    if frozen or own in "TD":
+    if frozen or own == "T":
         return "stopped"
     if "R" in states:
         return ""
-    if "D" in states:
+    if "D" in states or own == "D":
         return "blocked"
     return "stopped" if own == "R" else ""
 

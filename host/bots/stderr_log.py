@@ -1,6 +1,7 @@
 """Logs the standard error of a bot during a fixture: the end of it, with the tables at which it was written."""
 
 import os
+import select
 from collections import deque
 
 import trio
@@ -39,23 +40,48 @@ class StderrLog:
         return list(self._pieces)
 
 
+class StderrReader:
+    """Reads the standard error of every process of a worker, so that no process blocks on a full pipe.
+
+    One task waits for all of them: a task for each process would cost 100 µs a process.
+    """
+
+    def __init__(self) -> None:
+        self._pipes: dict[int, StderrPipe] = {}
+        self._epoll = select.epoll()
+
+    def add(self, descriptor: int, pipe: "StderrPipe") -> None:
+        """Read a pipe whenever there is something in it."""
+        self._pipes[descriptor] = pipe
+        if not self._epoll.closed:
+            self._epoll.register(descriptor, select.EPOLLIN)
+
+    def remove(self, descriptor: int) -> None:
+        """Do not read a pipe any more. Call this before its descriptor is closed."""
+        if self._pipes.pop(descriptor, None) is not None and not self._epoll.closed:
+            self._epoll.unregister(descriptor)
+
+    async def run(self) -> None:
+        """Read until cancelled."""
+        with self._epoll:
+            while True:
+                await trio.lowlevel.wait_readable(self._epoll.fileno())
+                for descriptor, _ in self._epoll.poll(0):
+                    self._pipes[descriptor].read_some()
+
+
 class StderrPipe:
-    """The standard error of one process. It is always read into the log, so that the process never blocks on a full pipe."""
+    """The standard error of one process, which is read into the log."""
 
     def __init__(self, log: StderrLog, descriptor: int) -> None:
         self.log, self._descriptor = log, descriptor
         self._tail = bytearray()
+        self._reader: StderrReader | None = None
 
-    async def drain_to_end(self) -> None:
-        """Read until every process that could write has ended; then close the pipe."""
-        try:
-            while True:
-                await trio.lowlevel.wait_readable(self._descriptor)
-                if self._read() == b"":
-                    return
-        finally:
-            os.close(self._descriptor)
-            self._descriptor = -1
+    def read_with(self, reader: StderrReader) -> None:
+        """Let a reader read the pipe until every process that could write has ended, or until `close`."""
+        self._reader = reader
+        reader.add(self._descriptor, self)
 
     def tail(self) -> bytes:
         """Return the end of what has been written so far. Read at most as much as a pipe can hold."""
@@ -63,6 +89,23 @@ class StderrPipe:
             if self._descriptor < 0 or not self._read():
                 break
         return bytes(self._tail)
+
+    def read_some(self) -> None:
+        """Read a piece without waiting. At the end, close the pipe."""
+        if self._read() == b"":
+            self._release()
+
+    def close(self) -> None:
+        """Read what the process has written, and close the pipe."""
+        self.tail()
+        self._release()
+
+    def _release(self) -> None:
+        if self._descriptor >= 0:
+            if self._reader is not None:
+                self._reader.remove(self._descriptor)
+            os.close(self._descriptor)
+            self._descriptor = -1
 
     def _read(self) -> bytes | None:
         """Read a piece without waiting. Return it; empty at the end, None if there is none yet."""

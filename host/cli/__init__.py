@@ -5,6 +5,7 @@ import importlib
 import json
 import os
 import re
+import select
 import shlex
 import sys
 import tempfile
@@ -353,11 +354,21 @@ def main(words: Sequence[str] | None = None) -> None:
         cause = _cause_of(error)
         if isinstance(cause, KeyboardInterrupt):
             code = 130
+        elif isinstance(cause, BrokenPipeError) and _reader_has_gone():  # in a run: `croupier run --json | head -1`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            code = 5
         else:
             known = cause if isinstance(cause, UserError) else system_error(cause, used_folders(arguments))
             failed = known or internal_error(cause, {"-v", "--verbose"} & {*arguments})
             code = print_problems(_with_folder(failed, arguments), as_json)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _reader_has_gone() -> bool:
+    """Return whether standard output is a pipe that nobody reads any more."""
+    poll = select.poll()
+    poll.register(1, 0)
+    return any(events & select.POLLERR for _, events in poll.poll(0))
 
 
 def used_folders(arguments: Sequence[str]) -> list[Path]:

@@ -68,7 +68,9 @@ class AskReport(NamedTuple):
 
     def _notes(self) -> Iterator[str]:
         repro, then = self.repro, self.repro.bot
-        if self.bot.sha256 != then.sha256:
+        if self.bot.name != then.name:
+            yield f"{then.name} was asked this question, not {self.bot.name}"
+        elif self.bot.sha256 != then.sha256:
             hashes = f"sha256 {then.sha256[:8]}… then, {self.bot.sha256[:8]}… now"
             yield f"not the program that played, or built differently: {hashes}"
         if repro.history == "table":
@@ -176,7 +178,7 @@ def _row(round_number: int, reply: Reply, bot: BuiltBot) -> dict[str, Any]:
 
 def _table(replies: Sequence[Reply], game: str) -> Iterator[str]:
     for reply in replies:
-        question = PROTOCOLS["argv"].lines((reply.then.view,)).decode().rstrip("\n")
+        question = PROTOCOLS["argv"].line(reply.then.view).decode().rstrip("\n")
         differs = "" if reply.same else f"   ≠ then {spelled(reply.then.answer, game)}"
         yield f"{reply.then.number:>5}  {escape_control_chars(question)}  →  {spelled(reply.now.answer, game)}{differs}"
     same = sum(reply.same for reply in replies)
@@ -194,7 +196,7 @@ def _repetition(rounds: Sequence[Sequence[Reply]], game: str) -> Iterator[str]:
 
 
 def _question(reply: Reply, bot: BuiltBot) -> str:
-    return escape_control_chars(PROTOCOLS[bot.spec.protocol].lines((reply.then.view,)).decode().rstrip("\n"))
+    return escape_control_chars(PROTOCOLS[bot.spec.protocol].line(reply.then.view).decode().rstrip("\n"))
 
 
 def _wrote(raw: bytes) -> str:

@@ -2,9 +2,12 @@
 
 import contextlib
 import re
+import subprocess
+import sys
+import tempfile
 import time
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,18 +15,23 @@ from host.base.errors import UserError
 from host.bots.monitor import running_monitor
 from host.games import GAMES
 from host.play.bot_pool import BotPool
-from host.play.records import Fixture, Job, Record, WorkerSetup, unpack
+from host.play.jobs import Job, WorkerSetup
+from host.play.records import Fixture, Record, unpack
 from host.sandbox.detect import randomizes_pids
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits, seconds, size
 from host.submissions import sample_bots
-from host.submissions.bot_spec import BuiltBot
+from host.submissions.bot_spec import BuiltBot, Submission
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
+from host.submissions.intake import Intake
 from protocols.wire import Move
 
 AMPLE = Limits(move=10, startup=10, cpu=10)
 """Limits that no rogue reaches, even on a loaded machine, except those that its row of the gallery lowers."""
+
+HOST_CPU_S = 5.0
+"""Processor time that croupier itself may use to read and build one rogue. An honest bot takes less than a tenth of it."""
 
 BROKEN_OUT = Move("B", 666)
 HONEST = "lim17"
@@ -47,10 +55,26 @@ class Rogue(NamedTuple):
     long: bool
     short: bool
     needs_numbers: bool
+    made: bool
 
     def spec_changes(self) -> dict[str, Any]:
         """Return the keys of bot.toml that the gallery sets for this rogue."""
         return {"name": self.name} | ({"protocol": self.protocol} if self.protocol else {})
+
+    @contextlib.contextmanager
+    def submitted(self) -> Iterator[Submission]:
+        """Load the rogue for the length of the block. One that must be made is taken in as `add` does it.
+
+        Raise UserError if it is refused.
+        """
+        changes = {"game": self.game} | self.spec_changes()
+        if not self.made:
+            yield load_submission(self.file).with_keys(**changes)
+            return
+        with tempfile.TemporaryDirectory() as place, Intake() as intake:
+            subprocess.run([sys.executable, self.file / "make.py", place], check=True)
+            (made,) = Path(place).iterdir()
+            yield intake.load(made, self.limits, self.game).with_keys(**changes)
 
     @property
     def tries(self) -> str:
@@ -93,6 +117,7 @@ def _rogue(name: str, row: Mapping[str, Any], level: Level) -> Rogue:
         long=row.get("long", False),
         short=row.get("short", False),
         needs_numbers=row.get("needs_numbers", False),
+        made=row.get("made", False),
     )
 
 
@@ -123,13 +148,16 @@ async def _one(rogue: Rogue, honest: BuiltBot, level: Level) -> Verdict:
 
     if rogue.needs_numbers and not randomizes_pids(level):
         return verdict("!", "not played: PIDs are sequential here (croupier doctor)")
+    computed = time.process_time()
     try:
-        submission = load_submission(rogue.file).with_keys(game=rogue.game, **rogue.spec_changes())
-        bot = await build(submission, level, force="refused" in rogue.verdict)
+        with rogue.submitted() as submission:
+            bot = await build(submission, level, force="refused" in rogue.verdict)
     except UserError as refused:
         if refused.exit_code == 6:
             return verdict("!", f"not played: {refused.problems[0].message}")
-        return verdict("✓" if "refused" in rogue.verdict else "✗", "refused by the build")
+        return verdict("✓" if "refused" in rogue.verdict else "✗", "refused")
+    if time.process_time() - computed > HOST_CPU_S:
+        return verdict("✗", "slowed croupier down")
     record = await _played(bot._replace(limits=rogue.limits), honest, rogue.tables, level)
     faults = set(record.faults.get(rogue.name, {}))
     if any(BROKEN_OUT in table for table in unpack(record.answers)):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from host.cli import CliContext, completion, print_result, unknown_with_list
+from host.cli import CliContext, completion, in_folder, print_result, unknown_with_list
 
 if TYPE_CHECKING:
     from host.tournament.changes import Change
@@ -60,6 +60,7 @@ class Corrected(NamedTuple):
     correction: "Correction"
     change: "Change | None"
     left: bool  # whether `croupier run` has something to do
+    folder: str = "."
 
     def json(self) -> dict[str, Any]:
         """Return the correction as JSON keys."""
@@ -76,11 +77,11 @@ class Corrected(NamedTuple):
 
         yield one_line(self.change.text()) if self.change else "nothing has been changed; this would happen:"
         for effect in self.correction.effects:
-            yield f"  {effect}"
+            yield in_folder(f"  {effect}", self.folder)
         if self.change:
             yield f"  sealed: {self.change.seal}"
         if self.left:
-            yield "  continue with:  croupier run"
+            yield in_folder("  continue with:  croupier run", self.folder)
 
 
 def _correct(
@@ -107,4 +108,4 @@ def _correct(
             planned = plan(journal, seed, why)
             change = make(journal, seed, planned)
             left = journal.metadata()["state"] != "finished"
-    print_result(context, command, Corrected(planned, change, left))
+    print_result(context, command, Corrected(planned, change, left, str(context.folder)))

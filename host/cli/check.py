@@ -79,9 +79,9 @@ class CheckResult(NamedTuple):
             yield "all bots at the same time, on a busy machine"
             yield from map(str, self.under_load)
         if len(self.reports) > 1:
-            refused = [report.bot for report in self.reports if not report.accepted]
-            names = f": {', '.join(refused)}" if refused else ""
-            yield f"{len(self.reports) - len(refused)} of {len(self.reports)} bots accepted, {len(refused)} refused{names}"
+            failed = [report.bot for report in self.reports if not report.accepted]
+            names = f": {', '.join(failed)}" if failed else ""
+            yield f"{len(self.reports) - len(failed)} of {len(self.reports)} bots pass the check, {len(failed)} fail{names}"
 
 
 def check_bots(
@@ -118,9 +118,12 @@ def check_bots(
 def _all_candidates(context: CliContext, tournament: "Tournament | None") -> Iterator[Candidate]:
     from host.base.config_file import display_path
     from host.cli.common import find_game
+    from host.tournament.config import no_bots
 
     assert tournament is not None
-    for entry in tournament.entries(context.folder):
+    if not (entries := tournament.entries(context.folder)):
+        raise UserError([no_bots(tournament)], 3)
+    for entry in entries:
         yield Candidate(entry.name, entry, find_game(tournament.game), display_path(entry.path))
 
 

@@ -13,27 +13,28 @@ import click
 from host.base.errors import Problem, UserError
 from host.base.paths import SAMPLE_PREFIX
 from host.cli import MAX_COLUMNS, CliContext, print_json, print_json_line, unknown_name, unknown_with_list
-from host.games import GAMES
-from host.games.engine import Game
-from host.play.custom_games import LIBRARIES, load_game
 from host.sandbox.levels import UNPROTECTED, Level
 
 if TYPE_CHECKING:
+    from host.games.engine import Game
     from host.play.records import Record
     from host.submissions.discovery import Entry
-    from host.tournament.config import SkippedStage, Tournament
+    from host.tournament.config import Tournament
     from host.tournament.journal import Journal
-    from host.tournament.stages.kind import StageConfig
+    from host.tournament.stages.kind import SkippedStage, StageConfig
     from host.tournament.standings import RunResults, StageStandings
 
 NO_STANDINGS = "no fixture is finished yet, so there are no standings"
 
 
-def find_game(name: str) -> Game:
+def find_game(name: str) -> "Game":
     """Return a game by name. Raise UsageError for an unknown name, with the most similar one.
 
     A game of a library is named as in croupier.toml. Raise UserError (exit code 3) if it cannot be played.
     """
+    from host.games import GAMES
+    from host.play.custom_games import LIBRARIES, load_game
+
     if name.partition(":")[0] in LIBRARIES:
         return load_game(name, Path.cwd())
     if name not in GAMES:
@@ -102,8 +103,8 @@ def find_stage(journal: "Journal", name: str | None) -> "StageConfig":
 
 def skipped_in(facts: Mapping[str, str]) -> "list[SkippedStage]":
     """Return the stages that a run has skipped, because too few bots reached them."""
-    from host.tournament.config import SkippedStage
     from host.tournament.stages import stages_of
+    from host.tournament.stages.kind import SkippedStage
 
     skipped = [stage for stage in stages_of(facts) if facts.get(f"stage {stage.name}") == "skipped"]
     return [SkippedStage(stage, len(json.loads(facts.get(f"field {stage.name}", "[]")))) for stage in skipped]
@@ -135,7 +136,7 @@ def load_results(journal: "Journal", name: str | None, *, interrupted: bool = Fa
     """Return the results of a stage, by default of the last stage with results."""
     from host.inspect.recorded import known_seed
     from host.play.records import count_replays
-    from host.tournament.standings import field_of
+    from host.tournament.stages import field_of
     from host.tournament.tournament_dir import committed_at, seed_text
 
     stage, run = find_stage(journal, name), run_results(journal)
@@ -222,6 +223,8 @@ def print_standings(
             click.echo(line)
         for line in terminal.details(rows, advice) if context.verbose else ():
             click.echo(line)
+    elif results.facts.get(f"stage {results.stage.name}") == "skipped":
+        click.echo(one_line(results.title))
     else:
         click.echo(f"{one_line(results.title)}\n{NO_STANDINGS}")
     if not (as_csv or context.json):

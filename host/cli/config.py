@@ -78,7 +78,7 @@ def _check(context: CliContext) -> None:
     for warning in warnings:
         click.echo(warning, err=True)
     count = f"{len(tournament.stages)} stage{'' if len(tournament.stages) == 1 else 's'}"
-    about = f"{tournament.name}, {tournament.game}, {len(submissions)} bots, {count}"
+    about = f"{tournament.name}, {tournament.game}, {len(submissions)} bot{'s' * (len(submissions) > 1)}, {count}"
     click.echo(f"{tournament.path} is valid: {about}")
     if tournament.max_faults:
         click.echo(rule(tournament.max_faults))

@@ -97,4 +97,5 @@ def time_text(forecast: Forecast, folder: str) -> str:
         return f"cannot tell yet how long it will take; {tried}"
     low, high = floor(forecast.seconds.low), ceil(forecast.seconds.high)
     least = "at least " if is_lower_bound(forecast) else ""
-    return f"it will take {least}{duration(low)} to {duration(high)}; {tried}"
+    between = duration(low), duration(high)
+    return f"it will take {least}{' to '.join(dict.fromkeys(between))}; {tried}"

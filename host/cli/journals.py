@@ -17,9 +17,12 @@ def journal_of(context: CliContext, chosen: Path | None) -> Path:
     """Return the chosen journal, otherwise the tournament's, otherwise that of the last `croupier play`.
 
     This is one rule for all commands that read a journal. The tournament's journal may not exist yet. Raise UserError
-    if there is neither a tournament nor a journal.
+    if there is neither a tournament nor a journal, or if the chosen one does not exist.
     """
     if chosen is not None:
+        if not chosen.exists():
+            hint = "a path starts in the folder in which you are, also with -C"
+            raise UserError([Problem("C011", str(chosen), "there is no such journal", hint=hint)], 3)
         return chosen
     tournament, adhoc = _of_tournament(context), _adhoc_games(context)
     if adhoc and not tournament.exists():

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from host.base.safe_text import escape_control_chars
-from host.play.records import Record, count_replays
-from host.tournament.late_bots import LateBots
-from host.tournament.stage_runner import AllMeet, Progress
+from host.base.safe_text import escape_control_chars, one_line
+from host.play.records import Record
+from host.tournament.late_bots import late_warnings
+from host.tournament.progress import AllMeet, Progress
+from host.tournament.stage_sums import SHOWN_REPLAYS, StageSums
 
 if TYPE_CHECKING:  # rich costs more to import than most commands take
     from rich.console import Group
@@ -113,34 +114,6 @@ class Events(Plain):
         click.echo(json.dumps(event))
 
 
-class Mean:
-    """The mean of some values, and half the width of its 95 % interval; it does not store the values."""
-
-    __slots__ = ("_squares", "_sum", "count")
-
-    def __init__(self) -> None:
-        self.count, self._sum, self._squares = 0, 0.0, 0.0
-
-    def add(self, value: float) -> None:
-        """Add one value."""
-        self.count += 1
-        self._sum += value
-        self._squares += value * value
-
-    @property
-    def value(self) -> float:
-        """The mean."""
-        return self._sum / self.count
-
-    @property
-    def margin(self) -> float:
-        """Half the width of the 95 % interval; 0.0 with less than two values."""
-        if self.count < 2:
-            return 0.0
-        variance = max(0.0, self._squares - self._sum * self.value) / (self.count - 1)
-        return float(1.96 * (variance / self.count) ** 0.5)
-
-
 class EarlyOrder:
     """The order of the bots while pairs have not met: by strength, which knows the opponents, like the standings."""
 
@@ -184,56 +157,63 @@ class EarlyOrder:
 
 def early_order(stage: AllMeet | None) -> EarlyOrder | None:
     """Return the order of a stage while pairs are missing; None if not all meet, or for bots that are too many for it."""
-    from host.tournament.standings import MODEL_BOTS
+    from host.tournament.strength import MODEL_BOTS
 
     return EarlyOrder(stage) if stage is not None and len(stage.bots) <= MODEL_BOTS else None
 
 
 class Tally:
-    """Counts finished fixtures: how many of each stage, and each bot's scores and faults in the newest stage."""
+    """Counts finished fixtures: how many of each stage, and the sums of each stage; those of the newest are shown."""
 
     def __init__(self) -> None:
         self.latest: Progress | None = None
         self.early: EarlyOrder | None = None
         self.done = Counter[str]()
-        self.scores: dict[str, Mean] = {}
-        self.faults: dict[str, Counter[str]] = {}
-        self.last_fault = ""
-        self.late = LateBots()
-        self.replayed = 0
-        self.stalls: list[str] = []
-        self.failures: list[str] = []
+        self.stages: dict[str, StageSums] = {}  # in the order in which they began
 
     def add(self, progress: Progress) -> None:
-        """Count one finished fixture; a new stage starts with empty scores."""
+        """Count one finished fixture."""
         if self.latest is None or progress.stage != self.latest.stage:
-            self.scores, self.faults = {}, {}
             self.early = None if progress.done else early_order(progress.all_meet)  # earlier results would be missing
         self.latest = progress
         self.done[progress.stage] = progress.done
+        self.stages.setdefault(progress.stage, StageSums())
         if progress.record is not None:
             self.count(progress.stage, progress.record)
 
     def count(self, stage: str, record: Record) -> None:
         """Count the results, faults and replays of a record of the newest stage."""
-        self.late.add(stage, record)
         if self.early is not None:
             self.early.add(record)
-        if record.replayed:
-            replays = count_replays([record])
-            self.replayed += replays.replayed
-            self.stalls += replays.stalls
-            self.failures += replays.failures
-        for bot, result in record.results.items():
-            if bot not in self.scores:
-                self.scores[bot] = Mean()
-            self.scores[bot].add(result.wins or result.final)
-        for bot, kinds in record.faults.items():
-            self.faults.setdefault(bot, Counter()).update(kinds)
-            for kind in kinds:
-                self.last_fault = (
-                    f"last fault  {escape_control_chars(bot)} {kind} in {escape_control_chars(record.path)}"
-                )
+        self.stages[stage].add(record)
+
+    @property
+    def newest(self) -> StageSums:
+        """The sums of the newest stage."""
+        return self.stages[self.latest.stage] if self.latest else StageSums()
+
+    @property
+    def last_fault(self) -> str:
+        """The words about the last fault in any stage; "" if there is none."""
+        found = [sums.last_fault for sums in self.stages.values() if sums.last_fault]
+        return "last fault  {} {} in {}".format(*map(escape_control_chars, found[-1])) if found else ""
+
+    def late_warnings(self) -> Iterable[str]:
+        """Return a sentence about each bot that times out more often than it answers, in the newest stage with results."""
+        asked = [(name, sums) for name, sums in self.stages.items() if sums.asked]
+        return late_warnings(asked[-1][0], asked[-1][1].asked, asked[-1][1].late).values() if asked else ()
+
+    def replay_lines(self) -> Iterator[str]:
+        """Yield lines about the fixtures that were replayed, with the newest reasons."""
+        stages = self.stages.values()
+        if replayed := sum(sums.replayed for sums in stages):
+            stalled = sum(sums.stalled for sums in stages)
+            times = f"{replayed} times, {stalled} of them because the machine stalled"
+            yield f"  replayed, without a fault of a bot: {times}"
+            stalls = [stall for sums in stages for stall in sums.stalls]
+            failures = [failure for sums in stages for failure in sums.failures]
+            for reason in (*stalls[-SHOWN_REPLAYS:], *failures[-SHOWN_REPLAYS:]):
+                yield f"    {one_line(reason)}"
 
 
 def frame(head: Iterable[str], tally: Tally, time_left: str = "", foot: str = "") -> "Group":
@@ -258,7 +238,7 @@ def frame(head: Iterable[str], tally: Tally, time_left: str = "", foot: str = ""
             parts += [Text(tally.early.sentence, style="dim"), _early_standings(tally, tally.early.strengths())]
         else:
             parts.append(_standings(tally))
-    parts += [Text(f"WARNING  {sentence}", style="yellow") for sentence in tally.late.warnings().values()]
+    parts += [Text(f"WARNING  {sentence}", style="yellow") for sentence in tally.late_warnings()]
     if last := "   ".join(filter(None, [tally.last_fault, foot])):
         parts.append(Text(last, style="dim"))
     return Group(*parts)
@@ -267,12 +247,14 @@ def frame(head: Iterable[str], tally: Tally, time_left: str = "", foot: str = ""
 def _standings(tally: Tally) -> "Table":
     latest = tally.latest
     early = latest is not None and latest.all_meet is not None and latest.done < latest.known
+    ranked = latest is None or not latest.more  # otherwise places rank the bots, not their means
     table = _table("mean so far" if early else "mean", "±", "faults")
-    best = sorted(tally.scores, key=lambda bot: -tally.scores[bot].value)
+    scores = tally.newest.scores
+    best = sorted(scores, key=lambda bot: -scores[bot].value)
     for rank, bot in enumerate(best[:SHOWN], 1):
-        mean, margin = tally.scores[bot].value, tally.scores[bot].margin
+        mean, margin = scores[bot].value, scores[bot].margin
         cells = (f"{mean:.1f}", f"{margin:.1f}" if margin else "", _faults(tally, bot))
-        table.add_row(str(rank), _bot(bot), *cells)
+        table.add_row(str(rank) if ranked else "", _bot(bot), *cells)
     _name_the_rest(table, len(best))
     return table
 
@@ -316,7 +298,7 @@ def _bot(name: str) -> "Text":
 def _faults(tally: Tally, bot: str) -> "Text":
     from rich.text import Text
 
-    return Text(" ".join(f"{count} {kind}" for kind, count in tally.faults.get(bot, {}).items()) or "·")
+    return Text(" ".join(f"{count} {kind}" for kind, count in tally.newest.faults.get(bot, {}).items()) or "·")
 
 
 class Live(Plain):

@@ -35,7 +35,8 @@ def new(context: CliContext, folder: Path, game: str, with_samples: bool) -> Non
     from host.tournament.config_reference import write_with_schema
     from host.tournament.config_template import template
 
-    game = find_game(game).name
+    found = find_game(game)
+    game, seats = found.name, found.seats[0]
     if (folder / "croupier.toml").exists():
         raise UserError(
             [Problem("C016", str(folder / "croupier.toml"), "already exists", hint="choose another folder")], 2
@@ -49,11 +50,11 @@ def new(context: CliContext, folder: Path, game: str, with_samples: bool) -> Non
     if context.json:
         print_json("new", folder=str(folder), game=game, samples=names)
     else:
-        click.echo(
-            f"{folder}: a {game} tournament" + (f" with {len(names)} sample bots" if names else ", bots go into bots/")
-        )
+        more = "" if len(names) >= seats else f"; a table needs {seats}"  # hearts has three sample bots
+        sampled = f" with {len(names)} sample bots{more}"
+        click.echo(f"{folder}: a {game} tournament" + (sampled if names else ", bots go into bots/"))
         here = f"  croupier -C {shlex.quote(str(folder))}"
-        click.echo(f"{here} run" if names else f"{here} add FILE…\n{here} run")
+        click.echo(f"{here} run" if names and not more else f"{here} add FILE…\n{here} run")
 
 
 @click.command()

@@ -17,9 +17,8 @@ from host.cli.common import find_stage, keep_everything, print_standings
 from host.cli.progress import FRAMES_PER_S, Tally, early_order, frame, progress_view
 from host.play.records import count_replays
 from host.tournament.journal import Journal, lock_holder, reading
-from host.tournament.stage_runner import AllMeet, Progress
-from host.tournament.stages import kind_of, stages_of
-from host.tournament.standings import field_of
+from host.tournament.progress import AllMeet, Progress
+from host.tournament.stages import field_of, kind_of, stages_of
 from host.tournament.tournament_dir import Folder
 from host.tournament.withdrawal import left_out, withdrawn_now
 
@@ -40,7 +39,7 @@ def status(context: CliContext) -> None:
             about |= {"sandbox": facts["level"], "workers": facts.get("workers", ""), "by": lock_holder(journal.path)}
             print_json("status", **about, rows=[row._asdict() for row in rows], **replays._asdict())
             return
-        from host.report.terminal import open_console
+        from host.report.console import open_console
 
         tally = tally_of(journal, {name for name, _ in states(journal.metadata())})
         open_console().print(frame(run_lines(journal, tally), tally), crop=False)
@@ -104,11 +103,7 @@ def run_lines(journal: Journal, tally: Tally) -> Iterator[str]:
             yield f"    to publish: seal {row.seal}"
     for change in journal.changes():
         yield f"  changed  {one_line(change.text())}"
-    if tally.replayed:
-        times = f"{tally.replayed} times, {len(tally.stalls)} of them because the machine stalled"
-        yield f"  replayed, without a fault of a bot: {times}"
-        for reason in (*tally.stalls[-3:], *tally.failures[-3:]):
-            yield f"    {one_line(reason)}"
+    yield from tally.replay_lines()
 
 
 def tally_of(journal: Journal, wanted: Container[str]) -> Tally:
@@ -122,9 +117,13 @@ def tally_of(journal: Journal, wanted: Container[str]) -> Tally:
             if not done and state == "waiting":
                 continue
             known = max(int(facts.get(f"known {name}", 0)), done)
-            tally.add(Progress(name, done, known, None, all_meet=meeting.get(name)))
+            more = kind_of(stages[name]).places is not None
+            tally.add(Progress(name, done, known, None, more, meeting.get(name)))
             tally.early = early_order(meeting.get(name))
             out = left_out(stages[name], withdrawn_now(facts))
+            if tally.early is None and not out:
+                tally.stages[name] = journal.sums(name)
+                continue
             for _, record in islice(journal.records_since(name), done):  # a run may be adding more
                 if out.isdisjoint(record.results):
                     tally.count(name, record)

@@ -24,7 +24,7 @@ class Request(NamedTuple):
 
 Play = Generator[Request | Sequence[Request], Any, Scores]
 """A game being played. It yields a Request and is sent its Answer. Or it yields several requests at once, to different
-seats, and is sent a tuple of their answers in the same order: no seat is told anything before all have answered."""
+seats, and is sent a tuple of their answers in the same order: no seat learns anything before all have answered."""
 
 
 class Place(NamedTuple):
@@ -147,12 +147,21 @@ class Game(NamedTuple):
         return 1 if self.sides is None else max(map(len, self.sides(rules)))
 
 
+class GameFailed(Exception):
+    """The rules of a game have raised an exception, which is the cause. `table` is the name of the table."""
+
+    def __init__(self, table: str) -> None:
+        super().__init__(f"the rules failed at table {table}")
+        self.table = table
+
+
 class Table:
     """One game from the deal to the scores. Its seed and its answers are its whole state.
 
     `request` is the next question to answer, or None when the game is over. Then `scores` has one number per seat. If
     the game asks several seats at once, `together` has all these questions. They are answered one after the other, in
-    that order, and the game goes on after the last answer.
+    that order, and the game goes on after the last answer. If the rules raise an exception, GameFailed is raised with the
+    table's `name`.
     """
 
     __slots__ = (
@@ -163,6 +172,7 @@ class Table:
         "answers",
         "game",
         "illegal",
+        "name",
         "request",
         "rules",
         "scores",
@@ -170,9 +180,15 @@ class Table:
     )
 
     def __init__(
-        self, game: Game, rules: Any, luck: Shuffler, answers: Iterable[Answer] = (), tell: Tell = None
+        self,
+        game: Game,
+        rules: Any,
+        luck: Shuffler,
+        answers: Iterable[Answer] = (),
+        tell: Tell = None,
+        name: str = "",
     ) -> None:
-        self.game, self.rules = game, rules
+        self.game, self.rules, self.name = game, rules, name
         self.answers: list[Answer] = []
         self.illegal: list[int] = []  # the indices of answers that were well-formed but illegal moves
         self.request: Request | None = None
@@ -188,6 +204,8 @@ class Table:
             self.request = asked if type(asked) is Request else self._opened(asked)
         except StopIteration as over:
             self.scores = over.value
+        except Exception as failed:  # an organiser's own rules may raise anything
+            raise GameFailed(name) from failed
         for answer in answers:
             self.answer(answer)
 
@@ -206,15 +224,17 @@ class Table:
         request = self.request
         if request is None:
             raise ValueError("the game is over: no question is open")
-        fair = type(answer) is not Move or self._allows(self.rules, request.view, answer)
-        if not fair:
-            self.illegal.append(len(self.answers))
-        self.answers.append(answer)
         try:
+            fair = type(answer) is not Move or self._allows(self.rules, request.view, answer)
+            if not fair:
+                self.illegal.append(len(self.answers))
+            self.answers.append(answer)
             asked = self._send(answer)
             self.request = asked if type(asked) is Request else self._opened(asked)
         except StopIteration as over:
             self.request, self.scores = None, over.value
+        except Exception as failed:
+            raise GameFailed(self.name) from failed
         return fair
 
     def _opened(self, asked: Request | Sequence[Request]) -> Request:

@@ -80,29 +80,16 @@ class View(NamedTuple):
 class Player:
     """A bot at the table: its chips for the game, its cards for the round, its bet for the street."""
 
-    __slots__ = ("bet", "cards", "chips", "died", "last", "seat", "shown")
+    __slots__ = ("bet", "cards", "chips", "died", "last", "seat")
 
     def __init__(self, seat: int, chips: int) -> None:
         self.seat, self.chips = seat, chips
         self.cards, self.bet, self.died = "", 0, False
         self.last = 0  # the last round of a player that is out; else 0
-        self.shown = new_tuple(Other, (chips, 0, False))
 
-    def put_in(self, chips: int) -> None:
-        """Bet chips."""
-        self.chips -= chips
-        self.bet += chips
-        self.shown = new_tuple(Other, (self.chips, self.bet, False))
-
-    def die(self) -> None:
-        """Leave the round. The bet stays in the pot."""
-        self.died = True
-        self.shown = new_tuple(Other, (self.chips, self.bet, True))
-
-    def next_street(self) -> None:
-        """Reset the bet for the next street. The pot already contains it."""
-        self.bet = 0
-        self.shown = new_tuple(Other, (self.chips, 0, self.died))
+    def shown(self) -> Other:
+        """Return the public data."""
+        return new_tuple(Other, (self.chips, self.bet, self.died))
 
 
 def allows(rules: Rules, view: AnyView, move: Move) -> bool:
@@ -111,46 +98,48 @@ def allows(rules: Rules, view: AnyView, move: Move) -> bool:
 
 
 def bet(players: list[Player], pot: int, board: str, tell: Tell) -> Generator[Request, Answer, int]:
-    """Ask the players in turn until each has called the highest bet or died. Return the pot."""
+    """Ask the players in turn until each has called the highest bet or died. Return the pot, which gets all bets."""
+    for player in players:
+        player.bet = 0
     level, todo, done = 0, list(players), list[Player]()
-    # What is shown of the players in these lists. A player's data changes only when it is in neither.
-    shown_todo, shown_done = [player.shown for player in players], list[Other]()
-    living = [player for player in players if not player.died]
-    least = min([player.chips for player in living])
+    # The public data of the players in these lists. A player's data changes only when it is in neither. As tuples, they
+    # are the fields of the next view as they are.
+    acting: tuple[Other, ...] = tuple([player.shown() for player in players])
+    acted: tuple[Other, ...] = ()
+    least = min([player.chips for player in players if not player.died])
     while todo:
-        player, shown = todo.pop(0), shown_todo.pop(0)
+        player, acting = todo.pop(0), acting[1:]
         if player.died:
             done.append(player)
-            shown_done.append(shown)
+            acted += (player.shown(),)
             continue
         low = (level or MIN_BET) - player.bet
         high = low if low > least else least
         if tell:
             tell("ask", seat=player.seat, min=low, max=high)
-        acted, acting = tuple(shown_done), tuple(shown_todo)
         view = new_tuple(View, (player.chips, player.cards, acted, acting, board, low, high, pot))
         answer = yield new_tuple(Request, (player.seat, view))
         if type(answer) is Move and answer.verb == "BET" and low <= (n := answer.n) <= high:
-            player.put_in(n)
+            player.chips -= n
+            player.bet += n
             pot += n
             if player.chips < least:
                 least = player.chips
             if n > low:
                 level = player.bet
                 todo += done
-                shown_todo += shown_done
-                done, shown_done = [], []
+                acting += acted
+                done, acted = [], ()
             if tell:
                 tell("bet", seat=player.seat, n=n, bet=player.bet, chips=player.chips, raises=n > low)
         else:
-            player.die()
-            living.remove(player)
-            if player.chips == least and living:
-                least = min([player.chips for player in living])
+            player.died = True
+            if player.chips == least:
+                least = min([other.chips for other in players if not other.died], default=0)
             if tell:
                 tell("die", seat=player.seat, answer=answer, min=low, max=high)
         done.append(player)
-        shown_done.append(player.shown)
+        acted += (player.shown(),)
     return pot
 
 
@@ -195,8 +184,6 @@ def play_round(
                 tell("deal", seat=player.seat, card=card)
     pot, board, all_in = 0, "", False
     for cards in CARDS_PER_STREET:
-        for player in players:
-            player.next_street()
         for _ in range(cards):
             card = next(deck)
             board += card

@@ -116,7 +116,7 @@ def _question(decision: Decision, protocol: Protocol) -> Question:
         table=decision.table,
         number=decision.number,
         seat=decision.seat,
-        sent=protocol.lines((decision.view,)).decode(),
+        sent=protocol.line(decision.view).decode(),
         view=list(decision.view),
         answer=spelled_answer(decision.answer),
         allowed=decision.allowed,
@@ -180,7 +180,7 @@ def _bank(question: Question) -> int | None:
 
 def _view(question: Question, game: Game, protocol: Protocol) -> View:
     view: View = msgspec.convert(question.view, game.view)
-    if protocol.lines((view,)) != question.sent.encode():
+    if protocol.line(view) != question.sent.encode():
         raise ValueError(f"question {question.number} of its table {question.table} is not what its view says")
     return view
 

@@ -19,7 +19,7 @@ def standard_input(repro: Repro) -> bytes:
         return b""
     numbers, written, last = TableIds(protocol), b"", 0
     for decision in (*repro.before, *repro.asked):
-        lines = protocol.lines([decision.view])
+        lines = protocol.line(decision.view)
         if decision.bank is not None:
             lines = protocol.bank(decision.bank, lines)
         if repro.bot.table_ids:

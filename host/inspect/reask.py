@@ -17,7 +17,7 @@ from host.inspect.profiler import Profile, TimeBreakdown, profiling
 from host.inspect.recorded import Decision
 from host.inspect.repro import Repro
 from host.play.bot_pool import BotPool
-from host.play.records import WorkerSetup
+from host.play.jobs import WorkerSetup
 from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
 from host.sandbox.levels import Level
 from host.sandbox.limits import GIB, KIB, Limits

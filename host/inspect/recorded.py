@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,8 +15,8 @@ import msgspec
 
 from host.base.errors import Problem, UserError
 from host.bots.values import Evidence
-from host.games.engine import Game, Scores, Table, Tell
-from host.play.custom_games import game_by_name
+from host.games.engine import Game, GameFailed, Scores, Table, Tell
+from host.play.custom_games import blame_game, game_by_name
 from host.play.records import Fixture, Record, unpack
 from host.play.table_plans import TableSetup, table_setups
 from host.tournament.journal import Journal
@@ -76,8 +76,20 @@ class RecordedTable(NamedTuple):
     banks: Mapping[int, int] = MappingProxyType({})  # milliseconds left in a time bank, by number of the question
 
     def play(self, tell: Tell = None) -> Table:
-        """Play the table again, to its end. Raise ValueError if there are more answers than questions."""
-        return Table(self.game, self.sitting.rules, self.sitting.shuffler(self.seed), self.answers, tell)
+        """Play the table again, to its end.
+
+        Raise ValueError if there are more answers than questions, UserError (exit code 3) if an organiser's own game fails.
+        """
+        try:
+            return self.begun(self.answers, tell)
+        except GameFailed as failed:
+            blame_game(self.game.name, failed)
+            raise
+
+    def begun(self, answers: Iterable[Answer] = (), tell: Tell = None) -> Table:
+        """Play the first answers of the table. Raise GameFailed if the game fails."""
+        sitting = self.sitting
+        return Table(self.game, sitting.rules, sitting.shuffler(self.seed), answers, tell, name=sitting.path)
 
     @property
     def seated(self) -> tuple[str, ...]:
@@ -101,7 +113,7 @@ class Replay:
 
     def __init__(self, recorded: RecordedTable, tell: Tell = None) -> None:
         self.recorded = recorded
-        self.game = recorded._replace(answers=()).play(tell)
+        self.game = recorded.begun(tell=tell)
 
     def __iter__(self) -> Iterator[Decision]:
         game, recorded = self.game, self.recorded

@@ -80,6 +80,7 @@ def verify(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
             differences.append(f"{path}: it, or a fixture before it, was changed after it was recorded")
     if not differences:
         differences += wrong_places(journal)
+        differences += [f"{stage}: its stored sums are not those of its records" for stage in journal.wrong_sums()]
     at = next((nth for nth, seal in enumerate(seals, 1) if published and seal.sha256 == published), 0)
     return Audit(
         tables=tables,
@@ -236,7 +237,7 @@ def _unlike(
         return f"of {piece.bot}, but {bot} was asked"
     if bot not in bots:
         return f"of {bot}, which is not in the journal"
-    if piece.question != PROTOCOLS[bots[bot].protocol].lines((decision.view,)).rstrip(b"\n"):
+    if piece.question != PROTOCOLS[bots[bot].protocol].line(decision.view).rstrip(b"\n"):
         return "of another question"
     if piece.bank != decision.bank:
         return f"of {piece.bank} ms in the time bank, but {decision.bank} ms were left"

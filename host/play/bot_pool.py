@@ -13,9 +13,10 @@ from host.bots.seat import Seat, lost_seat, open_seat
 from host.bots.state_file import BotSandbox, bot_sandbox
 from host.games import GAMES
 from host.games.luck import derive
+from host.play.jobs import Job, WorkerSetup
 from host.play.match import MAX_PARALLEL_TABLES, PlayedTable, play
 from host.play.placement import starting_on
-from host.play.records import Fixture, Job, Record, WorkerSetup
+from host.play.records import Fixture, Record
 from host.play.results import recorded
 from host.play.table_plans import PLANS, player_name
 from host.sandbox.detect import no_sandbox_here

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
 from host.games import GAMES
-from host.games.engine import Display, Game
+from host.games.engine import Display, Game, GameFailed
 from host.play import openspiel
 
 LINE = re.compile(r"""^[^\S\n]*+game\s*=\s*["'](?P<said>[\w.]+:\w+(?:\([^"'\n]*\))?)["']""", re.MULTILINE)
@@ -122,11 +122,14 @@ def failed_game(game: str, what: str) -> UserError:
     return UserError([Problem("C020", "", f"the game {origin(game).said} {what}", hint=HINT)], 3)
 
 
-def blame_game(game: str, table: str, failed: Exception) -> None:
-    """Raise UserError (exit code 3) for an exception of an organiser's own game. Return if the game is croupier's own."""
-    if origin(game).said and not isinstance(failed, UserError):
-        said = f"{type(failed).__name__}: {one_line(str(failed))[:300]}"
-        raise failed_game(game, f"failed at table {table}: {said}") from failed
+def blame_game(game: str, failed: GameFailed) -> None:
+    """Raise UserError (exit code 3) if an organiser's own game has failed. Return if the game is croupier's own."""
+    why = failed.__cause__
+    if isinstance(why, UserError):
+        raise why
+    if origin(game).said:
+        said = f"{type(why).__name__}: {one_line(str(why))[:300]}"
+        raise failed_game(game, f"failed at table {failed.table}: {said}") from why
 
 
 def game_by_name(game: str) -> Game:

@@ -10,7 +10,7 @@ import trio
 from host.bots.monitor import Monitor
 from host.bots.seat import Seat, ask_all
 from host.bots.values import Batch, IllegalMove, Question
-from host.games.engine import Game, Scores, Table
+from host.games.engine import Game, GameFailed, Scores, Table
 from host.play.custom_games import blame_game
 from host.play.table_plans import TablePlan, TableSetup
 from host.submissions.bot_spec import BuiltBot
@@ -79,13 +79,18 @@ async def play(
 ) -> list[PlayedTable]:
     """Play the tables of a fixture. Return them in the order of the plan, for any number of tables at once.
 
-    The monitor gets a turn when it is due. Raise HostFailure or AmbiguousAnswers as `ask_all` does.
+    The monitor gets a turn when it is due. Raise HostFailure or AmbiguousAnswers as `ask_all` does, UserError (exit code 3)
+    if an organiser's own game fails, and GameFailed if a game of croupier's own does.
     """
     match = _Match(game, seats, root, watcher, most_abreast)
     played: list[PlayedTable] = []
     sittings = next(plan, None)
     while sittings is not None:
-        now = await match.play(sittings, len(played))
+        try:
+            now = await match.play(sittings, len(played))
+        except GameFailed as failed:
+            blame_game(game.name, failed)
+            raise
         played += now
         try:
             sittings = plan.send([table.scores for table in now])
@@ -107,12 +112,12 @@ class _Match:
         self._ended: defaultdict[str, list[int]] = defaultdict(list)
         self._illegal: defaultdict[str, list[IllegalMove]] = defaultdict(list)
         self._numbering = {bot for bot, seat in seats.items() if seat.bot.spec.table_ids}
-        self._yielded = 0.0  # time at which other tasks last had a turn
+        self._yield_at = 0.0  # time at which other tasks get the next turn
 
     async def play(self, sittings: Sequence[TableSetup], before: int) -> list[PlayedTable]:
         """Play tables that do not depend on each other. `before` is the number of tables that the fixture has had before."""
         at_once = max(1, min(self._max_tables, usable_parallelism(self._seats.values(), self._max_tables)))
-        if at_once == 1:
+        if at_once == 1 or len(sittings) == 1:
             return [await self._play_alone(before + nth, sitting) for nth, sitting in enumerate(sittings, 1)]
         waiting = iter(enumerate(sittings))
         finished: dict[int, PlayedTable] = {}
@@ -128,7 +133,7 @@ class _Match:
                     finished[nth] = PlayedTable(sitting, table.scores or (), ())
             if not open_tables:
                 return [finished[nth] for nth in range(len(sittings))]
-            if (now := time.perf_counter()) - self._yielded > YIELD_INTERVAL_S or now > self._watcher.due:
+            if time.perf_counter() > self._yield_at:
                 await self._yield()
             for ended in await self._ask_and_advance():
                 open_tables -= 1
@@ -139,36 +144,28 @@ class _Match:
         table = self._begun(sitting)
         opened = OpenTable(0, number, sitting, table)
         bots, seats = opened.bots, [self._seats[bot] for bot in opened.bots]
-        while table.request is not None:
+        all_ended, all_illegal = self._ended, self._illegal
+        while (request := table.request) is not None:
             if table.together:
                 await self._ask_together(Together.of(opened))
                 continue
-            nth, opened.view = table.request
+            nth, opened.view = request
             bot, seat = bots[nth], seats[nth]
             answer: Answer | None
-            if bot in self._ended or bot in self._illegal:
-                (answer,) = await seat.ask(Batch((opened,), self._ended.pop(bot, ()), self._illegal.pop(bot, ())))
+            if bot in all_ended or bot in all_illegal:
+                (answer,) = await seat.ask(Batch((opened,), all_ended.pop(bot, ()), all_illegal.pop(bot, ())))
             elif (answer := seat.ask_one(opened)) is None:
                 (answer,) = await seat.finish()
-            try:
-                legal = table.answer(answer)
-            except Exception as failed:
-                blame_game(self._game.name, sitting.path, failed)
-                raise
-            if not legal:
-                self._illegal[bot].append(IllegalMove(Question(number, len(table.answers), opened.view), answer))
-            if (now := time.perf_counter()) - self._yielded > YIELD_INTERVAL_S or now > self._watcher.due:
+            if not table.answer(answer):
+                all_illegal[bot].append(IllegalMove(Question(number, len(table.answers), opened.view), answer))
+            if time.perf_counter() > self._yield_at:
                 await self._yield()
         self._report_end(opened)
         return PlayedTable(sitting, table.scores or (), tuple(table.answers))
 
     def _begun(self, sitting: TableSetup) -> Table:
-        """Return a new table. Raise UserError (exit code 3) if the code of an organiser's own game fails."""
-        try:
-            return Table(self._game, sitting.rules, sitting.shuffler(self._root))
-        except Exception as failed:
-            blame_game(self._game.name, sitting.path, failed)
-            raise
+        """Return a new table."""
+        return Table(self._game, sitting.rules, sitting.shuffler(self._root), name=sitting.path)
 
     def _queue(self, one: OpenTable) -> bool:
         """Queue the open questions of a table. Return False if the game is over."""
@@ -192,18 +189,13 @@ class _Match:
         """Send the next answer of each bot to a table that has asked several seats at once."""
         for bot, question in asked.parts:
             answer = next(given[bot])
-            try:
-                legal = asked.one.game.answer(answer)
-            except Exception as failed:
-                blame_game(self._game.name, asked.one.sitting.path, failed)
-                raise
-            if not legal:
+            if not asked.one.game.answer(answer):
                 self._illegal[bot].append(IllegalMove(question, answer))
 
     async def _yield(self) -> None:
         """Let other tasks run."""
         await trio.lowlevel.checkpoint()
-        self._yielded = time.perf_counter()
+        self._yield_at = min(time.perf_counter() + YIELD_INTERVAL_S, self._watcher.due)
 
     async def _ask_and_advance(self) -> list[OpenTable]:
         """Ask all open questions, and send the answers to their tables. Return the tables that have ended."""
@@ -218,12 +210,7 @@ class _Match:
         for bot, tables in asked.items():
             for one, answer in zip(tables, answers[seats[bot]], strict=not together):
                 table = one.game
-                try:
-                    legal = table.answer(answer)
-                except Exception as failed:
-                    blame_game(self._game.name, one.sitting.path, failed)
-                    raise
-                if not legal:
+                if not table.answer(answer):
                     question = Question(one.table, len(table.answers), one.view)
                     self._illegal[bot].append(IllegalMove(question, answer))
                 if table.request is None:

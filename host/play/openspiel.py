@@ -14,7 +14,7 @@ from host.base.errors import Problem, UserError
 from host.games.engine import Display, Game, Opening, Play, Request, Scores, Tell
 from host.games.luck import Luck, Shuffler
 from host.play.openspiel_views import READABLE, Readable, Step, Told, Values, events_of
-from protocols.wire import MAX_TEXT, Answer, Grammar, Move, Range, encode_views, in_ranges, ranges
+from protocols.wire import MAX_TEXT, Answer, Grammar, Move, Range, encode_view, in_ranges, ranges
 from protocols.wire import View as AnyView
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ class Reading(NamedTuple):
         text, line = _texts(self.game, state, seat)
         values = (self.values(text, seat) or self.readable.empty).values() if self.readable else ()
         view = self.view(seat, ranges(legal), names, *values, line)
-        return view if len(encode_views((view,))) <= MAX_LINE else view._replace(names=())
+        return view if len(encode_view(view)) <= MAX_LINE else view._replace(names=())
 
 
 @cache
@@ -388,5 +388,5 @@ def _card(title: str, example: AnyView) -> str:
 
 def _shortened(view: AnyView) -> str:
     """Return a question as a line, at most 300 characters of it."""
-    line = encode_views((view,)).decode().rstrip("\n")
+    line = encode_view(view).decode().rstrip("\n")
     return line if len(line) <= 300 else f"{line[:300]}…"

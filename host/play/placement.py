@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import trio
 
-from host.play.records import WorkerSetup
+from host.play.jobs import WorkerSetup
 from host.sandbox import cgroup
 
 PLACEMENTS = ("auto", "core", "free")

@@ -4,13 +4,8 @@ import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-import msgspec
-
 from host.bots.values import BankTime, Evidence, Timing, Usage
 from host.games.engine import Scores
-from host.play.custom_games import GameOrigin, reload_game
-from host.sandbox.levels import Level
-from host.submissions.bot_spec import BuiltBot
 from protocols.wire import Answer, Fault, FaultKind, Move
 
 
@@ -90,33 +85,16 @@ class Replays(NamedTuple):
 
 def count_replays(records: Iterable[Record]) -> Replays:
     """Count the restarts of some fixtures."""
-    found = [(record.replayed, record.path, record.stalls, record.failures) for record in records]
+    found = [
+        (record.replayed, record.path, record.stalls, record.failures)
+        for record in records
+        if record.replayed or record.stalls or record.failures
+    ]
     return Replays(
         sum(times for times, *_ in found),
         tuple(f"{path}: {stall}" for _, path, stalls, _ in found for stall in stalls),
         tuple(f"{path}: {failure}" for _, path, _, failures in found for failure in failures),
     )
-
-
-class WorkerSetup(NamedTuple):
-    """Setup of a worker, sent before the first fixture. The seed travels by pipe only: a command line would reveal it."""
-
-    game: str
-    rules: Any
-    bots: tuple[BuiltBot, ...]
-    seed: bytes
-    level: Level
-    parallel_tables: int = 0  # maximum number of tables at once; 0 = MAX_PARALLEL_TABLES
-    pondering: bool = False  # whether bots may compute while they have no question
-    origin: GameOrigin = GameOrigin()  # of a custom game
-    placement: str = "auto"  # one of PLACEMENTS (host/play/placement.py)
-
-
-class Job(NamedTuple):
-    """A fixture for a worker."""
-
-    fixture: Fixture
-    states: States = ()  # state files that outlive their fixtures, before it
 
 
 class _AnswerCache(dict[Answer, str]):
@@ -176,27 +154,3 @@ def read_answer(said: str) -> Answer:
         return Fault(FaultKind(word[1:]), rest)
     number, _, text = rest.partition(" ")
     return Move(word, int(number) if number else 0, _unescaped(text))
-
-
-# Setups, jobs and records are sent as JSON arrays, one per line. The order of their fields is the format, so a new
-# field must be added at the end; names may change. Rules have a type of the game's own, found by the name of the game.
-
-encode = msgspec.json.encode
-
-
-def decode_setup(line: bytes, rules_of: Any) -> WorkerSetup:
-    """Parse a worker's setup. `rules_of` returns the type of a game's rules."""
-    fields = msgspec.json.decode(line)
-    game, rules = fields[:2]
-    found = msgspec.convert(fields[WorkerSetup._fields.index("origin")], GameOrigin)
-    if found.said:
-        reload_game(found)
-    fields[1] = msgspec.convert(rules, rules_of(game))
-    return msgspec.convert(fields, WorkerSetup)
-
-
-def decode_job(line: bytes, rules_of: Any) -> Job:
-    """Parse a job. `rules_of` returns the type of a game's rules."""
-    fixture, *more = msgspec.json.decode(line)
-    game, rules, *rest = fixture
-    return msgspec.convert([[game, msgspec.convert(rules, rules_of(game)), *rest], *more], Job)

@@ -21,7 +21,7 @@ from host.base.errors import UserError
 from host.bots.monitor import Monitor
 from host.games import GAMES
 from host.play.bot_pool import BotPool
-from host.play.records import decode_job, decode_setup, encode
+from host.play.jobs import decode_job, decode_setup, encode
 
 
 def rules_of(game: str) -> type[Any]:

@@ -1,7 +1,7 @@
 """Compute what pages draw: figures as text, and the lines, bars and whiskers of small charts."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from host.base.format import duration, thousands
@@ -167,13 +167,11 @@ def whisker(row: Row, axis: Scale) -> Whisker:
     return Whisker(axis.x(row.first.low), axis.x(at), axis.x(row.first.high), f"{value(row)}, {margin(row)}")
 
 
-def nearest(bot: BotSummary, stage: Stage) -> list[tuple[str, Pair]]:
-    """Return a bot's opponents and its results against them; of very many, those nearest in a stage's ranking."""
-    place = {row.bot: nth for nth, row in enumerate(stage.rows)}
-    mine = place.get(bot.name, 0)
-    near = sorted((other for other, _ in bot.opponents), key=lambda other: abs(place.get(other, len(place)) - mine))
-    some = set(near[:OPPONENTS])
-    return [met for met in bot.opponents if met[0] in some]
+def nearest(bot: BotSummary, places: Mapping[str, int]) -> list[tuple[str, Pair]]:
+    """Return a bot's opponents and its results against them; of very many, those nearest in a ranking, from 0."""
+    mine, last = places.get(bot.name, 0), len(places)
+    distances = sorted((abs(places.get(other, last) - mine), nth) for nth, (other, _) in enumerate(bot.opponents))
+    return [bot.opponents[nth] for nth in sorted(nth for _, nth in distances[:OPPONENTS])]
 
 
 class Bar(NamedTuple):

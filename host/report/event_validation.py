@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars, one_line
+from host.games.engine import GameFailed
 from host.inspect.recorded import AnswersDoNotFit
 from host.play.custom_games import origin
 from protocols.wire import Fault, Move
@@ -66,10 +67,11 @@ def blaming_game(game: str, path: str) -> Iterator[None]:
     except (UserError, AnswersDoNotFit):
         raise
     except Exception as raised:  # the code of an organiser can raise anything; croupier's own games raise nothing
-        if not is_custom(game):
-            raise
-        said = f"{type(raised).__name__}: {one_line(str(raised))[:200]}"
-        raise refusal(game, f"when {path} was replayed, its code raised {said}") from raised
+        why = (isinstance(raised, GameFailed) and raised.__cause__) or raised
+        if isinstance(why, UserError) or not is_custom(game):
+            raise why from None
+        said = f"{type(why).__name__}: {one_line(str(why))[:200]}"
+        raise refusal(game, f"when {path} was replayed, its code raised {said}") from why
 
 
 def guarded(game: str, path: str, steps: Iterator[Step]) -> Iterator[Step]:

@@ -31,7 +31,7 @@ def report_of(journal: Journal, quota: Quota = USUAL, names: Names = REAL_NAMES)
         chosen = offers.choose(seed, quota)
         places, tables, missing_tables = _tables(journal, seed, chosen, offers.tables, names)
     stacks = list(filter(None, map(chips, tables)))
-    page = partial(render, summary, live=False, stacks=stacks, missing_tables=missing_tables)
+    page = partial(render, summary, live=False, stacks=stacks, missing_tables=missing_tables, parts={})
     rendered = dict[bool, str]()
     for detail in Detail:
         text = page(places, {}, detail=detail, rendered=rendered)

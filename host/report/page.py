@@ -4,13 +4,14 @@ import base64
 import hashlib
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2.runtime import Macro
 from markupsafe import Markup
 
 from host import __version__
@@ -130,12 +131,14 @@ def render(
     detail: Detail = Detail.NONE,
     missing_tables: str = "",
     rendered: dict[bool, str] | None = None,
+    parts: dict[Hashable, str] | None = None,
 ) -> str:
     """Return the page. A file contains its tables, compressed, by name; a served page fetches them.
 
     With a `playlog`, as name and text, the page opens that game. `wrong` is a problem that the page reports first.
     `missing_tables` is the reason why tables are missing. `rendered` stores the pages of bots and pairs, with and without
-    their evidence, between calls that differ only in `detail`: they take most of the time.
+    their evidence, between calls that differ only in `detail`. `parts` stores the parts of them that show neither evidence
+    nor replays, between calls with the same summary: they take most of the time.
     """
     rendered = {} if rendered is None else rendered
     if detail is Detail.CUT:
@@ -162,6 +165,7 @@ def render(
         "number": summary.number,
         "ranked": by_rank(summary),
         "score_word": display_of(summary.game).score,
+        "places": {stage.name: {row.bot: nth for nth, row in enumerate(stage.rows)} for stage in summary.stages},
         "duel_ids": {stage.name: duel_ids(summary, stage) for stage in summary.stages},
         "crossed": CROSSED,
         "together": TOGETHER,
@@ -172,6 +176,7 @@ def render(
         "commands": _commands(summary),
         "withheld": _withheld(summary),
         "missing_tables": missing_tables,
+        "once": partial(_once, {} if parts is None else parts),
         "leaves": "",
         "details": "",
     }
@@ -183,6 +188,13 @@ def render(
     else:
         values["leaves"] = gzip_base64(rendered[cut])
     return environment().get_template("page.html").render(values)
+
+
+def _once(parts: dict[Hashable, str], key: Hashable, macro: Macro, *given: object) -> str:
+    """Return what a macro renders; the first time for each key, call it."""
+    if key not in parts:
+        parts[key] = macro(*given)
+    return parts[key]
 
 
 def _menu(summary: RunSummary, *, paired: bool, wrong: bool) -> list[tuple[str, str]]:

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from host.base.safe_text import one_line
@@ -21,7 +22,7 @@ from host.tournament.grades import Graded, grades_of
 from host.tournament.journal import Journal, wal_files
 from host.tournament.pairing import set_winner
 from host.tournament.seat_effects import Effects, effects, seat_results
-from host.tournament.stages import kind_of, stages_of
+from host.tournament.stages import field_of, kind_of, stages_of
 from host.tournament.stages.kind import BLANK, Bracket, Field, Group, PairedRound, StageConfig
 from host.tournament.standings import (
     Advice,
@@ -30,7 +31,6 @@ from host.tournament.standings import (
     StageStandings,
     as_counted_by,
     by_pair,
-    field_of,
     stage_standings,
 )
 from host.tournament.tournament_dir import committed_at, seed_text
@@ -250,9 +250,7 @@ def summarize(
         committed=committed_at(facts),
         version=facts.get("version", ""),
         began=float(facts["began"]) if facts.get("began") else None,
-        ended=max(
-            (file.stat().st_mtime for file in (journal.path, *wal_files(journal.path)) if file.exists()), default=None
-        ),
+        ended=_last_result(journal.path),
         machine=facts.get("machine", ""),
         workers=facts.get("workers", ""),
         sentence=_sentence(one_line(title), over, last),
@@ -264,6 +262,12 @@ def summarize(
         again=count_replays(record for _, record in everything),
         changes=changes,
     )
+
+
+def _last_result(journal: Path) -> float | None:
+    """Return when a journal was written last. SQLite makes an empty log, and its index, also for those who only read."""
+    log, _index = wal_files(journal)
+    return max((file.stat().st_mtime for file in (journal, log) if file.exists() and file.stat().st_size), default=None)
 
 
 def _stages(

@@ -1,7 +1,6 @@
 """Print standings to a terminal or a pipe, and return them for spreadsheets and programs."""
 
 import csv
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -9,18 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from host.base.format import THIN_SPACE, duration, thousands
 from host.base.safe_text import csv_cell, one_line
 from host.bots.values import Evidence
-from host.tournament.grades import Graded
+from host.report.console import open_console
 from host.tournament.ranking import RANKINGS
-from host.tournament.seat_effects import Seats
 from host.tournament.standings import Advice, OverallRow, Pair, Row
 from host.tournament.statistics import percent
 from protocols.wire import FaultKind
 
-if TYPE_CHECKING:  # importing rich takes longer than most commands
+if TYPE_CHECKING:  # importing these takes longer than most commands
     from rich.console import Console
     from rich.table import Table
 
-WIDTH = 100  # columns if the output is not a terminal
+    from host.tournament.grades import Graded
+    from host.tournament.seat_effects import Seats
+
 LONGEST_NAME, LONGEST_TITLE = 24, 12  # columns
 GAP = 2
 SOME = 2  # pairs that are named when no number of games would make their order certain
@@ -65,7 +65,7 @@ def print_pairs(names: Sequence[str], pairs: Mapping[tuple[str, str], Pair]) -> 
         _print(console, "* the order of this pair is not certain")
 
 
-def print_grades(head: str, rows: Sequence[Graded]) -> None:
+def print_grades(head: str, rows: "Sequence[Graded]") -> None:
     """Print the grade of each bot, and what it lacks."""
     console = open_console()
     _print(console, head)
@@ -79,7 +79,7 @@ def print_grades(head: str, rows: Sequence[Graded]) -> None:
         _print(console, line)
 
 
-def print_seats(head: str, unit: str, found: Seats) -> None:
+def print_seats(head: str, unit: str, found: "Seats") -> None:
     """Print the value of each seat of a stage, in games or chips, and how certain it is."""
     console = open_console()
     _print(console, head)
@@ -244,17 +244,6 @@ def _against(pair: Pair | None) -> str:
 
 
 # Output.
-
-
-def open_console() -> "Console":
-    """Return the console. It writes no escape codes if NO_COLOR is set, or if the output is not a terminal."""
-    from rich.console import Console
-
-    plain = False if os.environ.get("NO_COLOR") else None  # rich itself would still write bold and dim text
-    console = Console(markup=False, highlight=False, emoji=False, force_terminal=plain)
-    if not sys.stdout.isatty():
-        console.width = WIDTH
-    return console
 
 
 def _print(console: "Console", line: str) -> None:

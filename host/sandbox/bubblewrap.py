@@ -9,7 +9,9 @@ from host.base.paths import SANDBOX_UID
 
 SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 SETTINGS = (*("/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime"),)
-DEVICES = ("null", "zero", "full", "random", "urandom")
+DEVICES = {"null": "null", "zero": "full", "full": "full", "random": "random", "urandom": "urandom"}
+"""The devices of a sandbox, each with the host's device that is mounted there. /dev/full reads as /dev/zero does, but
+cannot be mapped: a shared mapping of /dev/zero is shared memory, which filters deny (seccomp.py)."""
 BOT, KEEPER, EMPTY = "/bot", "/run/keeper", "/run/empty"
 # CAP_CHECKPOINT_RESTORE, which lets the keeper choose process numbers. Older versions of libcap know it only by number.
 NUMBERING = "40"
@@ -46,8 +48,8 @@ def system() -> tuple[str, ...]:
             mounts += ["--ro-bind", name, name]
     for setting in (*SETTINGS, *map(str, sorted(Path("/etc").glob("java-*")))):
         mounts += ["--ro-bind-try", setting, setting]
-    for device in DEVICES:
-        mounts += ["--dev-bind", f"/dev/{device}", f"/dev/{device}"]
+    for device, ours in DEVICES.items():
+        mounts += ["--dev-bind", f"/dev/{ours}", f"/dev/{device}"]
     return tuple(mounts)
 
 

@@ -288,7 +288,7 @@ def groups_of(pid: int) -> list[Path]:
     with contextlib.suppress(OSError):
         versions = mounts(Path("/proc/self/mountinfo").read_text(), Path(f"/proc/{pid}/cgroup").read_text())
         for mount in (each for found in versions for each in found):
-            if not mount.controllers or "cpu" in mount.controllers:
+            if not mount.controllers or mount.controllers & {"cpu", "freezer"}:
                 inside = [each for each in (mount.own, *mount.own.parents) if each.is_relative_to(mount.point)]
                 folders |= dict.fromkeys(inside)
     return list(folders)

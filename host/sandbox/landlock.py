@@ -103,7 +103,10 @@ def make_ruleset(home: Home, user: tuple[int, int]) -> Iterator[Room]:
         rules = [(path, LOOK) for path in map(Path, ("/usr", *SYSTEM, *SETTINGS, *home.readable)) if path.exists()]
         rules += [(path, LOOK) for path in Path("/etc").glob("java-*")]
         rules += [(path, READ_FILE) for path in map(Path, INIT_FILES) if path.exists()]
-        rules += [(Path("/dev", name), READ_FILE | WRITE_FILE) for name in DEVICES]
+        # What is opened only for reading cannot become shared memory (bubblewrap.py).
+        rules += [
+            (Path("/dev", name), READ_FILE | (WRITE_FILE if name == ours else 0)) for name, ours in DEVICES.items()
+        ]
         rules += [(path, EVERYTHING & ~SPECIAL if home.writable else LOOK) for path in (home.folder, tmp)]
         folder = home.folder
         if home.state is not None:

@@ -70,8 +70,9 @@ class LaunchPlan(NamedTuple):
 
 
 class SandboxRequest(NamedTuple):
-    """A request for a sandbox: its files, its limits, and the uid and gid of its processes."""
+    """A request for a sandbox: its level, its files, its limits, and the uid and gid of its processes."""
 
+    level: Level
     home: Home
     limits: Limits
     user: tuple[int, int]
@@ -110,7 +111,7 @@ def _apart(request: SandboxRequest, lent: Lent) -> Iterator[LaunchPlan]:
     forbidden: tuple[str | int, ...] = () if request.home.writable else seccomp.BOT_ONLY
     if not request.home.warm:  # an interpreter needs Landlock to separate its forks, which it then denies to them
         forbidden += seccomp.LANDLOCK
-    filtered = seccomp.descriptor(seccomp.program(forbidden))
+    filtered = seccomp.descriptor(seccomp.program(forbidden, shared_memory=request.level.traits.exact_cpu))
     unwoken = seccomp.descriptor(seccomp.sigcont_filter())
     lent.callback(os.close, filtered)
     lent.callback(os.close, unwoken)
@@ -208,7 +209,7 @@ def start(level: Level, home: Home, limits: Limits, stack: contextlib.ExitStack 
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BUFFER_BYTES)
         user = stack.enter_context(users.borrow_uid())
         _give(home, user)
-        plan = stack.enter_context(LAUNCHERS[level](SandboxRequest(home, limits, user), lent))
+        plan = stack.enter_context(LAUNCHERS[level](SandboxRequest(level, home, limits, user), lent))
         command = [*plan.command, *keeper.arguments(theirs.fileno(), limits, plan.world)]
         inherited = (theirs.fileno(), *plan.inherited)
         return Started(ours, _spawn(command, inherited, complains, plan.folder, user), complaints, plan.environment)

@@ -2,32 +2,138 @@
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
+ALONE = 3
+"""Links of the folder `task` of a process with one thread: `.`, `..` and that thread."""
+
+KEPT_PROCESSES = 4  # of a sandbox, whose files stay open; a bot with more processes costs more to look at
+READ_ONLY = os.O_RDONLY | os.O_CLOEXEC
+LIST, STATUS = 4000, 8192
+"""Bytes: a list of children that is shorter has been read to its end, because the kernel returns up to a page; likewise
+the status of a process."""
+
+
+class Files(NamedTuple):
+    """Descriptors of files in /proc of one process: its threads, the children of its first thread, its status."""
+
+    task: int
+    children: int
+    status: int
+
+
+class ProcessTree:
+    """The descendants of a process, for many looks at them.
+
+    The files of the first processes stay open. At L3, a look at one of two C bots that think 2 ms costs the host 110 µs,
+    and 170 if its files are opened each time.
+    """
+
+    def __init__(self, first: int) -> None:
+        self._first = first
+        self._open: dict[int, Files] = {}  # by process
+
+    def statuses(self) -> Mapping[int, bytes]:
+        """Return the status file of each descendant that is alive, by process."""
+        found, statuses = [self._first], dict[int, bytes]()
+        for pid in found:
+            kept = self._open.get(pid) or self._keep(pid)
+            if pid != self._first:
+                status = _status(pid, kept)
+                if status is None and kept is not None:  # another process may have its number
+                    self._forget(pid)
+                    kept, status = None, _status(pid, None)
+                if status is None:
+                    continue
+                statuses[pid] = status
+            found += _children(pid, kept)
+        for pid in [pid for pid in self._open if pid not in statuses and pid != self._first]:
+            self._forget(pid)
+        return statuses
+
+    def _keep(self, pid: int) -> Files | None:
+        """Open the files of a process, unless there are too many. Return None if they are not open."""
+        opened = list[int]()
+        if len(self._open) < KEPT_PROCESSES:
+            try:
+                for file in ("task", f"task/{pid}/children", "status"):
+                    opened.append(os.open(f"/proc/{pid}/{file}", READ_ONLY))
+                self._open[pid] = Files(*opened)
+            except OSError:  # it has ended
+                for each in opened:
+                    os.close(each)
+        return self._open.get(pid)
+
+    def _forget(self, pid: int) -> None:
+        for each in self._open.pop(pid):
+            os.close(each)
+
+    def close(self) -> None:
+        """Close all files."""
+        for pid in tuple(self._open):
+            self._forget(pid)
+
+
+def _status(pid: int, kept: Files | None) -> bytes | None:
+    """Return the status file of a process; None if it has ended."""
+    with suppress(OSError):
+        if kept is not None and len(text := os.pread(kept.status, STATUS, 0)) < STATUS:
+            return text
+        return read_proc(f"/proc/{pid}/status")
+    return None
+
+
+def _children(pid: int, kept: Files | None = None) -> list[int]:
+    """Return the children of a process, of all its threads."""
+    children = list[int]()
+    with suppress(OSError):
+        if kept is not None and os.fstat(kept.task).st_nlink <= ALONE:
+            text = os.pread(kept.children, LIST + 96, 0)
+            if len(text) < LIST:
+                return list(map(int, text.split()))
+        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - a look must cost microseconds
+            children += map(int, read_proc(f"/proc/{pid}/task/{thread}/children").split())
+    return children
+
+
+def read_proc(file: str) -> bytes:
+    """Return the content of a file in /proc. Raise OSError if the process has ended. pathlib takes 20 µs longer."""
+    descriptor = os.open(file, READ_ONLY)
+    try:
+        content = os.read(descriptor, 1 << 16)
+        while more := os.read(descriptor, 1 << 16):
+            content += more
+        return content
+    finally:
+        os.close(descriptor)
+
 
 def descendants(first: int) -> Iterator[psutil.Process]:
-    """Yield all descendants of a process. The kernel makes orphans its children, so none is missed.
+    """Yield all descendants of a process, as `descendant_numbers` does."""
+    for pid in descendant_numbers(first):
+        with suppress(psutil.Error):
+            yield psutil.Process(pid)
+
+
+def descendant_numbers(first: int) -> list[int]:
+    """Return the process numbers of all descendants of a process. The kernel makes orphans its children, so none is missed.
 
     psutil's own recursive search reads every process of the machine, which takes 2 ms.
     """
     found = [first]
     for pid in found:
-        with suppress(OSError):
-            for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - a look must cost microseconds
-                found += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
-        if pid != first:
-            with suppress(psutil.Error):
-                yield psutil.Process(pid)
+        found += _children(pid)
+    return found[1:]
 
 
-def cpu_seconds(process: psutil.Process) -> float:
+def cpu_seconds(pid: int) -> float:
     """Return the processor time of a process and its ended children in seconds, in steps of 10 ms."""
     with suppress(psutil.Error):
-        times = process.cpu_times()
+        times = psutil.Process(pid).cpu_times()
         return float(times.user + times.system + times.children_user + times.children_system)
     return 0.0
 

@@ -30,16 +30,17 @@ FORBIDDEN = (
     *("swapon", "swapoff", "reboot", "vhangup", "nfsservctl", "uselib", "ustat", "sysfs", "_sysctl", "personality"),
     *("settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "sethostname", "setdomainname"),
     # sockets with a name or a family: one descriptor that listens, or has an address, holds the bytes of thousands of
-    # closed ones, and no limit counts them; AF_VSOCK ignores namespaces. A socketpair() holds what its two ends may hold
-    "socket",
+    # closed ones, and no limit counts them; AF_VSOCK ignores namespaces. A socketpair() holds what its two ends may hold,
+    # unless one of them is given an address
+    *("socket", "bind", "connect", "listen"),
     # covert channels: keys, queues, shared memory, file locks
     *("add_key", "keyctl", "request_key", "mq_open", "mq_unlink", "mq_timedsend", "mq_timedreceive", "mq_notify"),
     *("mq_getsetattr", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop", "semtimedop", "semctl", "shmget"),
     *("shmat", "shmdt", "shmctl", "flock", "inotify_init", "inotify_init1", "inotify_add_watch"),
     # attributes of an inode that outlives a process, for the next one to read: of /tmp and of the state file
     *("setxattr", "lsetxattr", "fsetxattr"),
-    # a covert channel: whether a page of a system file is in the cache, and how to remove it from the cache
-    *("preadv2", "fadvise64"),
+    # a covert channel: whether a page of a file is in the cache, and how to remove it from the cache
+    *("preadv2", "mincore", "fadvise64"),
     # memory that no memory limit counts
     *("memfd_create", "memfd_secret", "vmsplice", "tee"),
     # resources that are limited for the whole machine, and message buffers that no memory limit counts
@@ -73,13 +74,17 @@ CREATING = (0x40, 0x400000)  # O_CREAT, O_TMPFILE
 SETID_BITS = (0o4000, 0o2000)  # a program with such a bit runs as its owner, no matter who on the machine starts it
 NAMESPACES = 0x7E020080  # CLONE_NEWNS CGROUP UTS IPC USER PID NET, and NEWTIME's bit
 HIDDEN_VFORKS = (0x14000, 0xC000)
-"""clone: CLONE_VFORK with CLONE_THREAD or CLONE_PARENT. Whoever waits for a vfork looks as if it waits for a disk, which
-is the machine's fault; only its child tells them apart, and these children are not listed as its own."""
+"""clone: CLONE_VFORK with CLONE_THREAD or CLONE_PARENT. A process that waits for a vfork looks as if it waits for a disk,
+which is the machine's fault. Only its child shows the difference, and these children are not listed as its own."""
 OWNERS = (8, 10, 15, 1024, 1026, 1031)  # fcntl: F_SETOWN F_SETSIG F_SETOWN_EX F_SETLEASE F_NOTIFY F_SETPIPE_SZ
 HINTS = (1036, 1038)  # fcntl: F_SET_RW_HINT F_SET_FILE_RW_HINT, which stay with the file
 TERMINAL = 0x54  # type of the ioctls of terminals and pipes; all other types are for file systems, sockets and devices
 HUGE = 0x40000  # mmap: MAP_HUGETLB, memory that is not counted
+SHARED, KIND_OF_MAPPING = 0x21, 0x2F  # mmap: MAP_SHARED | MAP_ANONYMOUS
+LOCAL = 1  # socketpair: AF_UNIX
 MERGEABLE = 12  # madvise: MADV_MERGEABLE; timing writes to merged pages reveals equal pages of others
+PAGEOUT = 21  # madvise: MADV_PAGEOUT, which removes pages from the cache; the next process could find out which
+COLLAPSE = 25  # madvise: MADV_COLLAPSE, which some kernels also do to system files: all sandboxes could notice it
 CORES = 62  # prctl: PR_SCHED_CORE, which keeps others off the second thread of a core
 MERGED = 67  # prctl: PR_SET_MEMORY_MERGE, MERGEABLE for a whole process
 LAST_WISH = 1  # prctl: PR_SET_PDEATHSIG
@@ -89,12 +94,20 @@ Forbid = Callable[..., None]
 
 
 @cache
-def program(more: tuple[str | int, ...] = ()) -> bytes:
+def program(more: tuple[str | int, ...] = (), *, shared_memory: bool = False) -> bytes:
     """Return the filter of a keeper and its bots. It also denies `more`. Raise ImportError if libseccomp is missing.
+
+    `shared_memory` is whether it allows shared memory without a file. Only a control group counts it.
 
     A denied call fails with EPERM. clone3, whose flags no filter can read, fails with ENOSYS, so that libc uses clone.
     """
-    return _exported(lambda forbid: _forbid_most(forbid, more))
+
+    def most(forbid: Forbid) -> None:
+        _forbid_most(forbid, more)
+        if not shared_memory:
+            _forbid_shared_memory(forbid)
+
+    return _exported(most)
 
 
 @cache
@@ -109,6 +122,7 @@ def combined_filter(more: tuple[str | int, ...] = ()) -> bytes:
 
     def both(forbid: Forbid) -> None:
         _forbid_most(forbid, more)
+        _forbid_shared_memory(forbid)
         _forbid_waking(forbid)
 
     return _exported(both)
@@ -178,9 +192,19 @@ def _forbid_most(forbid: Forbid, more: tuple[str | int, ...]) -> None:
     # fallocate could allocate memory beyond a file's end, where no limit applies.
     forbid("fallocate", seccomp.Arg(1, seccomp.NE, 0), error=errno.EOPNOTSUPP)
     forbid("mmap", seccomp.Arg(3, seccomp.MASKED_EQ, HUGE, HUGE), error=errno.ENOMEM)
-    forbid("madvise", seccomp.Arg(2, seccomp.MASKED_EQ, 0xFFFFFFFF, MERGEABLE), error=errno.EINVAL)
+    # The kernel creates two sockets of any family, and loads the family's module, before it finds that they cannot be paired.
+    forbid("socketpair", seccomp.Arg(0, seccomp.NE, LOCAL))
+    for advice in (MERGEABLE, PAGEOUT, COLLAPSE):
+        forbid("madvise", seccomp.Arg(2, seccomp.MASKED_EQ, 0xFFFFFFFF, advice), error=errno.EINVAL)
     for option in (CORES, MERGED):
         forbid("prctl", seccomp.Arg(0, seccomp.MASKED_EQ, 0xFFFFFFFF, option), error=errno.EINVAL)
+
+
+def _forbid_shared_memory(forbid: Forbid) -> None:
+    """Deny memory that stays in use when no page table has its pages any more: no counter of a process shows it."""
+    import pyseccomp as seccomp
+
+    forbid("mmap", seccomp.Arg(3, seccomp.MASKED_EQ, KIND_OF_MAPPING, SHARED))
 
 
 def descriptor(filtered: bytes) -> int:

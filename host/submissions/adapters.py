@@ -34,7 +34,7 @@ class Adapter(NamedTuple):
     warm: bool = False  # whether bots with this adapter have warm starts by default
     words: tuple[tuple[str, str], ...] = ()  # (pattern in the output of the compiler, our hint)
     extra: tuple[tuple[str, str], ...] = ()  # (path in the kit, file of the package host)
-    marks: re.Pattern[bytes] = re.compile(rb"(?!)")  # an import that only sources for this adapter contain
+    marks: re.Pattern[bytes] = re.compile(rb"(?!)")  # a line that only sources for this adapter contain
     own_name: re.Pattern[bytes] = re.compile(rb"(?!)")  # how a source says what the bot calls itself
 
 
@@ -234,7 +234,11 @@ ADAPTERS: Mapping[str, Adapter] = {
             run=run_banksalad,
             lifetime="table",
             warm=True,
-            marks=re.compile(rb"^from[ \t]+\.(?:core\.|player[ \t])", re.MULTILINE),
+            marks=re.compile(
+                rb"^from[ \t]+\.(?:core[. \t]|player[ \t]|[ \t]+import[ \t]+(?:core|player)\b)"
+                rb"|^def[ \t]+bet\([ \t\r\n]{0,40}my_chips\b",
+                re.MULTILINE,
+            ),
             words=(("there is no function named bet", f"croupier calls {BET}"),),
             extra=(("holdem/core/hands.py", "games/hands.py"),),
         ),

@@ -12,6 +12,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -38,6 +39,7 @@ OTHER_ARCHIVES = (".rar", ".7z", ".tar.zst", ".gz", ".bz2", ".xz", ".zst")
 """Suffixes of archives that authors hand in, and that croupier cannot unpack."""
 
 ALLOWED = "submit regular files only: no links, no devices, and within the limits"
+PACK_AGAIN = "pack it again, without a password, or hand in the folder"
 UNPACK_CPU_S = 20
 UNPACK_MEMORY_BYTES = 2 * GIB
 
@@ -58,7 +60,8 @@ def import_submission(submission: Path, target: Path, name: str | None) -> Path:
     archive = next((suffix for suffix in UNPACKERS if full.lower().endswith(suffix)), None)
     if stat.S_ISDIR(status.st_mode):
         copy = target / _called(submission, full if name is None else name)
-        _write(copy, _from_folder(submission))
+        with _naming(submission, "/"):
+            _write(copy, _from_folder(submission))
     elif not stat.S_ISREG(status.st_mode):
         raise refusal(submission, f"is {archive_kind(status.st_mode)}; submissions are files, folders and archives")
     elif archive:
@@ -66,7 +69,8 @@ def import_submission(submission: Path, target: Path, name: str | None) -> Path:
             raise refusal(submission, f"is larger than {MAX_FOLDER_BYTES // MIB} MiB")
         copy = target / _called(submission, full[: -len(archive)] if name is None else name)
         files = _from_tar(submission, opened) if (opened := UNPACKERS[archive]) else _from_zip(submission)
-        _in_child_process(submission, lambda: _write(copy, files))
+        with _naming(submission, ": "):
+            _in_child_process(submission, lambda: _write(copy, files))
         _strip_wrapper_dir(copy)
     elif full.lower().endswith(OTHER_ARCHIVES):
         hint = f"pack it as one of {', '.join(UNPACKERS)}, or hand in the folder"
@@ -78,6 +82,18 @@ def import_submission(submission: Path, target: Path, name: str | None) -> Path:
         copy.write_bytes(read_bounded(os.open(submission, os.O_RDONLY | os.O_NOFOLLOW)))
         copy.chmod(0o755 if status.st_mode & 0o111 else 0o644)
     return copy
+
+
+@contextmanager
+def _naming(submission: Path, separator: str) -> Iterator[None]:
+    """Let the problems of a UserError in the block name the submission before the file inside it."""
+    try:
+        yield
+    except UserError as refused:
+        named = escape_control_chars(str(submission))
+        places = [each.where if each.where == named else named + separator + each.where for each in refused.problems]
+        problems = [each._replace(where=where) for each, where in zip(refused.problems, places, strict=True)]
+        raise UserError(problems, refused.exit_code) from refused
 
 
 def _in_child_process(archive: Path, unpack: Callable[[], None]) -> None:
@@ -118,9 +134,13 @@ def _called(submission: Path, name: str) -> str:
         raise refusal(submission, f"its name {wrong.message}", hint) from None
 
 
+MAX_NAME_CHARS = 300  # of a file in an archive, for messages; a tar can name a file with 64 MiB
+
+
 def refusal(path: Path | str, why: str, hint: str = ALLOWED) -> UserError:
-    """Return the error for a file that is not allowed."""
-    return UserError([Problem("B016", escape_control_chars(str(path)), why, hint=hint)], 4)
+    """Return the error for a file that is not allowed: a path of the host, or a name in an archive."""
+    shown = path[:MAX_NAME_CHARS] if isinstance(path, str) else str(path)
+    return UserError([Problem("B016", escape_control_chars(shown), why, hint=hint)], 4)
 
 
 def archive_kind(mode: int) -> str:
@@ -168,7 +188,7 @@ def _from_zip(path: Path) -> Iterator[File]:
                 with archive.open(entry) as file:  # the stated size can be wrong, so limit the read
                     yield entry.filename, file.read(MAX_FILE_BYTES + 1), bool(mode & 0o111)
     except BROKEN as broken:
-        raise refusal(path, f"cannot be unpacked: {escape_control_chars(str(broken))[:200]}") from broken
+        raise refusal(path, f"cannot be unpacked: {escape_control_chars(str(broken))[:200]}", PACK_AGAIN) from broken
 
 
 def _from_tar(path: Path, opened: Callable[[Path], Any]) -> Iterator[File]:
@@ -187,7 +207,7 @@ def _from_tar(path: Path, opened: Callable[[Path], Any]) -> Iterator[File]:
                         raise refusal(entry.name, f"is larger than {MAX_FILE_BYTES // MIB} MiB")
                     yield entry.name, file.read(MAX_FILE_BYTES + 1), bool(entry.mode & 0o111)
     except BROKEN as broken:
-        raise refusal(path, f"cannot be unpacked: {escape_control_chars(str(broken))[:200]}") from broken
+        raise refusal(path, f"cannot be unpacked: {escape_control_chars(str(broken))[:200]}", PACK_AGAIN) from broken
 
 
 def _extract(path: Path, opened: Callable[[Path], Any], plain: IO[bytes]) -> None:
@@ -215,7 +235,7 @@ def _write(copy: Path, files: Iterator[File]) -> None:
         path = PurePosixPath(name.replace("\\", "/"))
         total += len(content)
         if len(path.parts) > MAX_FOLDER_DEPTH + 2:  # its own name, and a folder in which all files may be wrapped
-            raise refusal(f"{name[:200]}…", TOO_DEEP)
+            raise refusal(name, TOO_DEEP)
         if path.is_absolute() or ".." in path.parts:
             raise refusal(name, "leads out of its folder")
         if not name.isprintable():
@@ -231,7 +251,7 @@ def _write(copy: Path, files: Iterator[File]) -> None:
         except (FileExistsError, NotADirectoryError, IsADirectoryError) as twice:
             raise refusal(name, "is in it twice, or is a file and a folder at once") from twice
         except OSError as failed:
-            raise refusal(name[:200], f"cannot be written: {failed.strerror}") from failed
+            raise refusal(name, f"cannot be written: {failed.strerror}") from failed
 
 
 def _strip_wrapper_dir(folder: Path) -> None:

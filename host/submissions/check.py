@@ -1,5 +1,6 @@
 """Checks a bot: builds it, starts it, asks it questions, and reports each finding with a suggested fix."""
 
+import contextlib
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -17,12 +18,13 @@ from host.submissions.bot_spec import BuiltBot, Submission, format_limit
 from host.submissions.build import build, format_step, reason_not_warm, steps_of
 from host.submissions.conformance import ConformanceResult, Sample, run_conformance
 from host.submissions.diagnosis import ACCESS_DENIED, hint_of_denied_access, milliseconds
-from host.submissions.preflight import repeated, warm_mismatch
+from host.submissions.preflight import repeated, startup_problem, warm_mismatch
 from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind, Move
 
 WARNING_SHARE = 0.5  # of a limit; above it, the bot may exceed the limit on a slower or busier machine
 MAX_LINE_CHARS = 76  # of the text of a line
+FAILS_BUT_PLAYS = "fails the check, but builds and starts: croupier add adds it, and the rules say what its faults cost"
 
 
 class Line(NamedTuple):
@@ -49,6 +51,7 @@ class Report(NamedTuple):
     lines: tuple[Line, ...]
     problems: tuple[Problem, ...] = ()
     stderr: str = ""  # the last line that the bot wrote to standard error
+    playable: bool = False  # whether it builds and starts: then `croupier add` adds it, also if it is not accepted
 
     def to_json(self) -> dict[str, Any]:
         """Return the report for programs."""
@@ -66,7 +69,7 @@ class Report(NamedTuple):
             *map(str, self.problems),
         ]
         notes = sum(line.mark == "!" for line in self.lines)
-        words = "ready to play" if self.accepted else "not accepted"
+        words = "ready to play" if self.accepted else FAILS_BUT_PLAYS if self.playable else "not accepted"
         noted = f" · {notes} note{'s' if notes > 1 else ''}" if notes else ""
         return "\n".join([*shown, f"{words}{noted} · {self.seconds:.1f} s"])
 
@@ -93,11 +96,12 @@ async def check_bot(
     lines: list[Line] = []
     stderr: list[bytes] = []
     bot: BuiltBot | None = None
+    playable = False
 
     def report(*problems: Problem) -> tuple[Report, BuiltBot | None]:
         seconds = time.monotonic() - began
         said = b"".join(stderr[-1:]).decode(errors="replace")
-        return Report(submission.name, about, place, not problems, seconds, tuple(lines), problems, said), bot
+        return Report(submission.name, about, place, not problems, seconds, tuple(lines), problems, said, playable), bot
 
     submission = submission.with_keys(game=game.name)
     try:
@@ -125,6 +129,9 @@ async def check_bot(
         )
     stderr += course.stderr.splitlines()
     lines += report_lines(bot, game, rules, course, level)
+    with contextlib.suppress(UserError):  # the sandbox fails now: nothing is known
+        question = (startup_problem, bot._replace(warm=()), game, level)
+        playable = not course.problems or await repeated(submission, level, *question) is None
     if not adapted(submission).spec.warm or course.problems:
         return report(*course.problems)
     if not bot.warm:
@@ -139,6 +146,7 @@ async def check_bot(
         return report()
     if submission.spec.warm:
         lines.append(Line("✗", "warm", "answers differ from a cold start"))
+        playable = False
         return report(otherwise)
     bot = bot._replace(warm=())
     lines.append(Line("!", "warm", "answers differ from a cold start, so it starts cold", otherwise.evidence))

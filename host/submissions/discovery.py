@@ -28,7 +28,7 @@ from host.games import GAMES
 from host.sandbox.limits import Limits
 from host.submissions.adapters import ADAPTERS, Adapter, recognized
 from host.submissions.bot_spec import MANIFEST, BotSpec, Submission, bot_name, limits_exceeded
-from host.submissions.executable_checks import program_problems, runnable
+from host.submissions.executable_checks import exists, program_problems, runnable
 from host.submissions.file_tree import FileTree, SingleFile
 from host.submissions.languages import ANY, LANGUAGES, Language, language_of, languages_with
 from host.submissions.sample_bots import sample, samples
@@ -99,7 +99,10 @@ def load_entry(place: Path, game: str, granted: Limits) -> Entry:
         problem = Problem(
             "C015", submission.manifest, f"{submission.name} plays {submission.spec.game}, and this is {game}"
         )
-        return Entry(place, submission, (problem._replace(hint=f'game = "{game}", or remove it from `bots`'),))
+        hint = f'game = "{game}", or remove it from `bots`'
+        if adapter := ADAPTERS.get(submission.spec.adapter):
+            hint = f"the adapter {adapter.name} plays {adapter.game} only: -g {adapter.game}, or remove it from `bots`"
+        return Entry(place, submission, (problem._replace(hint=hint),))
     return Entry(place, submission)
 
 
@@ -428,7 +431,7 @@ def _run_problems(contents: FileTree, spec: BotSpec, entry: str, toml: Toml) -> 
     if spec.build or (spec.run and "/" not in first) or not first:
         return []  # the build creates it, or it is a program of the system
     if first.startswith("/"):
-        if Path(first).exists():
+        if exists(first):
             return []
     else:
         name = str(PurePosixPath(first))

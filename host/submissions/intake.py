@@ -3,6 +3,7 @@
 Both commands take in submissions in this way only. So they accept the same files, folders and archives.
 """
 
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,6 +62,6 @@ class Intake:
         if self._handed_in is None:
             return problem
         shown = one_line(str(self._handed_in))
-        for copy in (str(self.copy), display_path(self.copy)):
+        for copy in (os.path.abspath(self.copy), str(self.copy), display_path(self.copy)):  # noqa: PTH100 - no links
             problem = Problem(*(part.replace(copy, shown) for part in problem))
         return problem

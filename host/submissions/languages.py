@@ -478,6 +478,13 @@ JAVA = Language(
         ),
     ),
 )
+PYTHON_2_ERROR = re.compile(
+    r"NameError: name '(?:raw_input|xrange|unicode|unichr|basestring|long|execfile|reduce|cmp)' is not defined"
+    r"|No module named '(?:Queue|StringIO|cPickle|ConfigParser|urllib2|urlparse|commands)'"
+    r"|'dict' object has no attribute '(?:has_key|iter(?:items|keys|values))'"
+)
+"""The errors of Python 3 at a name that only Python 2 has. Such a file compiles."""
+
 PYTHON = Language(
     name="python",
     suffixes=(".py",),
@@ -494,6 +501,15 @@ PYTHON = Language(
     interpreter=re.compile("python"),
     programs_of=python_programs,
     source_problems=python_problems,
+    symptoms=(
+        Symptom(
+            "B006",
+            PYTHON_2_ERROR,
+            lambda _fault, line: f"is Python 2:  {line}",
+            lambda bot: f"rewrite it for Python 3; {python_2_cure(bot.spec.entry or 'FILE')}",
+            at_start=False,
+        ),
+    ),
     warm=warm_python,
     reason_not_warm=reason_not_warm_python,
 )
@@ -773,7 +789,7 @@ def environment(argv: Command) -> dict[str, str]:
     A JVM finds its libraries through /proc, which sandboxes do not have. So the environment contains their path.
     """
     env = {"LANG": "C.UTF-8", "PATH": PATH, "HOME": "/tmp"}
-    libraries = Path(*argv[:1]).resolve().parent.parent / "lib"
-    if (libraries / "libjli.so").exists():
-        env["LD_LIBRARY_PATH"] = str(libraries)
+    libraries = os.path.realpath("".join(argv[:1])).rsplit("/", 2)[0] + "/lib"
+    if os.path.exists(f"{libraries}/libjli.so"):  # noqa: PTH110 - Path.exists raises if a name in `run` is too long
+        env["LD_LIBRARY_PATH"] = libraries
     return env

@@ -21,7 +21,7 @@ from host.sandbox.levels import Level
 from host.sandbox.limits import A_DAY, Limits
 from host.submissions.bot_spec import BuiltBot, Submission
 from host.submissions.build import build
-from host.submissions.diagnosis import SYMPTOMS, code_of, diagnose
+from host.submissions.diagnosis import SYMPTOMS, code_of, diagnose, hint_of
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind, View
 
@@ -187,4 +187,5 @@ async def startup_problem(bot: BuiltBot, game: Game, level: Level) -> Problem | 
         return diagnose(bot, game, piece)
     if piece.kind == FaultKind.START:
         return Problem("B018", bot.name, f"cannot be started: {piece.detail}", f"command: {' '.join(bot.argv)[:200]}")
-    return Problem(ENDS_CODE, bot.name, f"{piece.ended} without an answer to any question", said)
+    message, hint = f"{piece.ended} without an answer to any question", hint_of(code_of(piece), bot, game, piece)
+    return Problem(ENDS_CODE, bot.name, message, said, hint)

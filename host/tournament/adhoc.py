@@ -11,7 +11,8 @@ from host import __version__
 from host.base import paths
 from host.games.engine import Game
 from host.play.custom_games import origin
-from host.play.records import Fixture, Record, WorkerSetup
+from host.play.jobs import WorkerSetup
+from host.play.records import Fixture, Record
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import BuiltBot, Submission

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from host.games.engine import Game
-from host.play.records import Fixture, Job, Record
+from host.play.jobs import Job
+from host.play.records import Fixture, Record
 from host.play.table_plans import table_setups
 from host.tournament.adhoc import AdhocSession
 from host.tournament.stage_runner import fixture_metadata

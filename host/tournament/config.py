@@ -30,8 +30,9 @@ from host.base.errors import Problem, UserError
 from host.games import GAMES
 from host.games.engine import Game
 from host.play.custom_games import load_game, origin
+from host.play.jobs import WorkerSetup
 from host.play.placement import PLACEMENTS
-from host.play.records import Fixture, WorkerSetup
+from host.play.records import Fixture
 from host.sandbox.levels import DEFAULT_LEVEL, STRONGEST_FIRST, Level
 from host.sandbox.limits import BANK_SCOPES, CLOCKS, Limits
 from host.submissions.bot_spec import BuiltBot, GameName, RequestedLimits, Submission, floor_problems
@@ -40,7 +41,7 @@ from host.submissions.languages import languages_with
 from host.tournament.custom_stages import load_named_in
 from host.tournament.ranking import RANKINGS
 from host.tournament.stages import KINDS, references_of
-from host.tournament.stages.kind import FORBID, ImpossibleStageError, StageConfig, Surroundings
+from host.tournament.stages.kind import FORBID, ImpossibleStageError, SkippedStage, StageConfig, Surroundings
 
 CONFIG = "croupier.toml"
 ADDRESS = r"(tcp|tls)://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}"
@@ -482,17 +483,6 @@ def _settled(
     return tuple(found)
 
 
-class SkippedStage(NamedTuple):
-    """A later stage that too few bots reach."""
-
-    stage: StageConfig
-    bots: int
-
-    def __str__(self) -> str:
-        verb = "reaches" if self.bots == 1 else "reach"
-        return f'stage "{self.stage.name}" is skipped: it needs {self.stage.min_bots} bots, and {self.bots} {verb} it'
-
-
 def skipped_stages(tournament: Tournament, bots: int) -> list[SkippedStage]:
     """Return the stages that a run with this many bots will skip. The first stage is never skipped."""
     blank, skipped = Fixture(tournament.game, tournament.rules, "", "", (), 0), list[SkippedStage]()
@@ -505,16 +495,20 @@ def skipped_stages(tournament: Tournament, bots: int) -> list[SkippedStage]:
     return skipped
 
 
-def not_enough_bots(stage: StageConfig, ready: Sequence[str], broken: Mapping[str, str]) -> Problem | None:
-    """Return the problem of a stage with fewer ready bots than min_bots. `broken` has the other bots' error codes."""
+def no_bots(tournament: Tournament) -> Problem:
+    """Return the problem of a tournament without bots."""
+    message = f"has no bots: {', '.join(tournament.bots)} matches no bot"
+    return Problem("C004", str(tournament.path), message, hint="croupier add FILE, or the name of a sample bot")
+
+
+def not_enough_bots(stage: StageConfig, ready: Sequence[str], fewest: int) -> Problem | None:
+    """Return the problem of a stage with fewer ready bots than min_bots; `fewest` is what the game needs at a table."""
     ready = [bot for bot in ready if bot not in references_of(stage)]
     if len(ready) >= stage.min_bots:
         return None
     message = (
         f'stage "{stage.name}" needs {stage.min_bots} bots, {len(ready)} {"is" if len(ready) == 1 else "are"} ready'
     )
-    if broken:
-        named = ", ".join(f"{bot} {code}" for bot, code in broken.items())
-        message += f" ({len(broken)} {'does' if len(broken) == 1 else 'do'} not build: {named})"
     hint = "croupier ls lists the bots that play"
-    return Problem("C004", "", message, hint=f"{hint}; min_bots = {len(ready)}" if ready else hint)
+    enough = len(ready) >= max(2, fewest)
+    return Problem("C004", "", message, hint=f"{hint}; min_bots = {len(ready)}" if enough else hint)

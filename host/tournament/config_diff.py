@@ -74,7 +74,7 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     """Return the keys that differ between two canonical forms: "[limits] move: 1 s → 2 s"; empty if none does."""
     before, after = _leaves(old), _leaves(new)
     changes = [
-        f"{key}: {_told(before, key)} → {_told(after, key)}"
+        f"{key}: {_spelled(before, key)} → {_spelled(after, key)}"
         for key in {**before, **after}
         if before.get(key) != after.get(key)
     ]
@@ -104,7 +104,7 @@ def stage_key(table: str, name: str, key: str) -> str:
     return f'[[{table}]] "{name}" {key}'
 
 
-def _told(leaves: Mapping[str, Any], key: str) -> str:
+def _spelled(leaves: Mapping[str, Any], key: str) -> str:
     if key not in leaves:
         return "none"
     value = leaves[key]

@@ -107,10 +107,10 @@ def plan_redo(journal: Journal, seed: bytes, name: str, reason: str) -> Correcti
         newest = max(later, key=lambda path: (journal.place_of(path) or ("", 0))[1])
         message = f"{newest} was played because of this result"
         raise refused(name, message, f"croupier redo {json.dumps(newest)} --reason … first; later fixtures come first")
-    tables = sum(max((each.tables for each in records[path].results.values()), default=0) for path in paths)
+    tables = sum(len(whole[0].scores) for path in paths if (whole := journal.full_record(path)))
     fixtures = f"{thousands(len(paths))} fixture{'s' * (len(paths) != 1)}"
     effects = (
-        f"{fixtures}, about {thousands(tables)} tables: the record is kept and no longer counts",
+        f"{fixtures}, {thousands(tables)} table{'s' * (tables != 1)}: the record is kept and no longer counts",
         "croupier run plays it again with the same seed path, hence with the same cards",
     )
     return Correction(Draft(REDO, name, reason, begun.stage.name, set_aside=paths), effects)

@@ -16,7 +16,8 @@ import trio
 
 from host.base.format import thousands
 from host.games import GAMES
-from host.play.records import Fixture, Job, Record
+from host.play.jobs import Job
+from host.play.records import Fixture, Record
 from host.sandbox.levels import Level
 from host.tournament.config import Tournament
 from host.tournament.disqualification import disqualified, qualified

@@ -98,7 +98,7 @@ def _mark(bot: str, reference: str, terms: GradeTerms, played: Sequence[Record])
 
 
 def _needed(ours: Won, terms: GradeTerms) -> float | None:
-    """Return the smallest share of so many tables, without draws, that gets the points; None if no share does."""
+    """Return the smallest share of these tables that gets the points if there are no draws; None if no share does."""
     tables, low, high = ours.tables, 0, ours.tables + 1
     while low < high:
         middle = (low + high) // 2

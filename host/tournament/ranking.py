@@ -108,6 +108,26 @@ class Results:
         return found
 
     @cached_property
+    def wins(self) -> Mapping[frozenset[str], Mapping[str, Won]]:
+        """The wins of each bot at the tables of each set of bots."""
+        met: dict[frozenset[str], list[Record]] = {}
+        for record in self.records:
+            met.setdefault(frozenset(record.results), []).append(record)
+        return {
+            who: {bot: won_in([record.results[bot] for record in some], len(who)) for bot in some[0].results}
+            for who, some in met.items()
+        }
+
+    @cached_property
+    def meetings(self) -> Mapping[str, Mapping[frozenset[str], Won]]:
+        """The same wins by bot."""
+        found: dict[str, dict[frozenset[str], Won]] = {bot: {} for bot in self._by_bot}
+        for who, wins in self.wins.items():
+            for bot, won in wins.items():
+                found[bot][who] = won
+        return found
+
+    @cached_property
     def strengths(self) -> Ratings:
         """The strengths of all bots in Elo, for the values and for the comparisons."""
         return ratings(orders(self))
@@ -172,9 +192,10 @@ def _rates(results: Results) -> dict[str, Estimate]:
     """Return the share of tables that each bot won, or of games in which it advanced."""
     found = {}
     for bot in results.bots:
-        tables, wins = (sum(getattr(result, key) for result in results.of(bot)) for key in ("tables", "wins"))
+        mine = results.of(bot)
+        tables, wins = sum([result.tables for result in mine]), sum([result.wins for result in mine])
         # A single game does not show how much luck there is.
-        interval = _rate_interval(results.stage, results.records_of(bot), bot) if tables > 1 else ()
+        interval = _rate_interval(results, bot) if tables > 1 else ()
         found[bot] = Estimate(wins / tables, *interval)
     return found
 
@@ -198,7 +219,8 @@ def _times(rate: Estimate, tables: int) -> Estimate:
 def _means(results: Results) -> dict[str, Estimate]:
     found = {}
     for bot in results.bots:
-        tables, score = (sum(getattr(result, key) for result in results.of(bot)) for key in ("tables", "score"))
+        mine = results.of(bot)
+        tables, score = sum([result.tables for result in mine]), sum([result.score for result in mine])
         found[bot] = Estimate(score / tables)
     return found
 
@@ -273,13 +295,18 @@ def orders(results: Results) -> dict[Order, float]:
     fixture, for example a whole tourney.
     """
     found = dict[Order, float]()
-    for (one, other), (ours, theirs) in _pairs(results).items():
-        drawn = ours.tables - ours.wins - theirs.wins
-        found[(one,), (other,)] = ours.wins / ours.spread
-        found[(other,), (one,)] = theirs.wins / ours.spread
-        found[((one, other),)] = drawn / ours.spread
+    for who, wins in results.wins.items():
+        if len(who) == 2:
+            one, other = sorted(who)
+            ours, theirs = wins[one], wins[other]
+            drawn = ours.tables - ours.wins - theirs.wins
+            found[(one,), (other,)] = ours.wins / ours.spread
+            found[(other,), (one,)] = theirs.wins / ours.spread
+            found[((one, other),)] = drawn / ours.spread
     kind = kind_of(results.stage)
     for record in results.records:
+        if len(record.results) < 3:  # most records are of two bots
+            continue
         playing = [bot for bot, result in record.results.items() if result.tables]
         if len(playing) < 3:
             continue
@@ -299,21 +326,9 @@ def _by_score(scores: Mapping[str, float]) -> Order:
     return tuple(tuple(equal) for _, equal in groupby(best_first, key=scores.__getitem__))
 
 
-def _pairs(results: Results) -> dict[tuple[str, str], tuple[Won, Won]]:
-    """Return the wins of every two bots against each other at tables of two."""
-    met: dict[tuple[str, str], list[tuple[Result, Result]]] = {}
-    for record in results.records:
-        if len(record.results) == 2:
-            one, other = sorted(record.results)
-            met.setdefault((one, other), []).append((record.results[one], record.results[other]))
-    return {
-        pair: (won_in([mine for mine, _ in both], 2), won_in([its for _, its in both], 2)) for pair, both in met.items()
-    }
-
-
 def _compare_wins(results: Results) -> Sure:
     """Compare two bots by their wins: against each other, and against other bots."""
-    meetings = {bot: _meetings(results.records_of(bot), bot) for bot in results.bots}
+    meetings = results.meetings
     return cache(lambda one, other: sure_by_wins(meetings[one], meetings[other]))
 
 
@@ -339,11 +354,11 @@ def _shared(ours: Units, theirs: Units) -> float | None:
     return sure_ahead({unit: ours[unit] for unit in both}, {unit: theirs[unit] for unit in both}) if both else None
 
 
-def _rate_interval(stage: StageConfig, records: Sequence[Record], bot: str) -> Interval:
+def _rate_interval(results: Results, bot: str) -> Interval:
     """Return the interval of the share of games that a bot won, or in which it advanced."""
-    if kind_of(stage).unit == "fixture" and stage.mirror:
-        return _of_deals(records, bot)
-    met = _meetings(records, bot).values()
+    if kind_of(results.stage).unit == "fixture" and results.stage.mirror:
+        return _of_deals(results.records_of(bot), bot)
+    met = results.meetings[bot].values()
     tables, wins = sum(won.tables for won in met), sum(won.wins for won in met)
     alone = sum(won.wins * (1 - won.wins / won.tables) for won in met)
     wider = sum(won.spread * won.wins * (1 - won.wins / won.tables) for won in met) / alone if alone else 1.0
@@ -427,15 +442,6 @@ def _scores(record: Record, bot: str) -> list[int]:
     seats = list(record.results)
     seat = seats.index(bot)
     return [scores[(seat - table) % len(seats)] for table, scores in enumerate(record.scores)]
-
-
-def _meetings(records: Sequence[Record], bot: str) -> dict[frozenset[str], Won]:
-    """Return the wins of a bot for each set of bots at its tables."""
-    met: dict[frozenset[str], list[Result]] = {}
-    for record in records:
-        if (result := record.results.get(bot)) is not None:
-            met.setdefault(frozenset(record.results), []).append(result)
-    return {who: won_in(results, len(who)) for who, results in met.items()}
 
 
 def won_in(results: Sequence[Result], seats: int) -> Won:

@@ -17,7 +17,8 @@ from host.base import paths
 from host.base.errors import Problem, UserError
 from host.base.format import day
 from host.games import GAMES
-from host.play.records import Fixture, WorkerSetup
+from host.play.jobs import WorkerSetup
+from host.play.records import Fixture
 from host.sandbox.detect import require_clock, require_level
 from host.sandbox.levels import UNPROTECTED, Level
 from host.submissions.bot_spec import BuiltBot, Submission
@@ -36,9 +37,10 @@ from host.tournament.disqualification import disqualified, excess, rule
 from host.tournament.journal import Journal, in_use, lock_holder, reading, writing
 from host.tournament.late_bots import LateBots
 from host.tournament.lineup import Lineup
-from host.tournament.stage_runner import Backend, Progress, Venues, WorkerPool, bot_metadata, run_stage
+from host.tournament.progress import Progress
+from host.tournament.stage_runner import Backend, Venues, WorkerPool, bot_metadata, run_stage
 from host.tournament.stages import references_of, stages_to_json
-from host.tournament.stages.kind import Field
+from host.tournament.stages.kind import Field, SkippedStage
 from host.tournament.standings import outcome
 from host.tournament.tournament_dir import Folder, commitment
 from host.tournament.withdrawal import withdrawn_in
@@ -134,8 +136,8 @@ async def run_tournament(
             async with venue.executor(setup, watch.say, workers or tournament.workers) as hands:
                 journal.set_metadata({"workers": hands.words})
                 watch.say(
-                    f"{tournament.name} · {tournament.game} · {len(bots)} bots · level {level} · {hands.words} · "
-                    f"seed sha256 {commitment(seed)[:16]}…"
+                    f"{tournament.name} · {tournament.game} · {len(bots)} bot{'s' * (len(bots) > 1)} · "
+                    f"level {level} · {hands.words} · seed sha256 {commitment(seed)[:16]}…"
                 )
                 if tournament.max_faults:
                     watch.say(rule(tournament.max_faults))
@@ -178,13 +180,9 @@ def load_playable(place: Path, say: Callable[[str], None]) -> Loaded:
         say("WARNING  " + str(warning).removeprefix("error"))
     submissions = tournament.submissions(folder.path)
     if not submissions:
-        message, hint = (
-            f"has no bots: {', '.join(tournament.bots)} matches no bot",
-            "croupier add FILE, or the name of a sample bot",
-        )
-        raise UserError([Problem("C004", str(tournament.path), message, hint=hint)], 3)
+        raise UserError([cups.no_bots(tournament)], 3)
     entered = [submission.name for submission in submissions if submission.name not in tournament.guests]
-    if few := cups.not_enough_bots(tournament.stages[0], entered, {}):
+    if few := cups.not_enough_bots(tournament.stages[0], entered, GAMES[tournament.game].seats[0]):
         raise UserError([few._replace(where=str(tournament.path))], 3)
     _refuse_learning_references(tournament, submissions)
     _refuse_other_seed(tournament, folder)
@@ -294,7 +292,7 @@ async def play_stages(
         order = out.entered(lineup.seeded(stage) or [])
         if number and len(order) < stage.min_bots:
             journal.set_metadata({f"stage {stage.name}": "skipped", f"field {stage.name}": json.dumps(order)})
-            watch.say(f"WARNING  {cups.SkippedStage(stage, len(order))}")
+            watch.say(f"WARNING  {SkippedStage(stage, len(order))}")
             if stage.name == last:
                 return
             continue
@@ -418,7 +416,9 @@ def check_unchanged(journal: Journal, tournament: cups.Tournament, bots: Sequenc
     problems += late_problems(tournament, journal, [bot.name for bot in late])
     if facts["level"] != level:
         message = f"this run began at level {facts['level']}, but the level is now {level}"
-        problems.append(Problem("R007", where, message, hint=BEGIN_AGAIN))
+        unsafe = "croupier run --unsafe continues it, or start again with  croupier run --fresh"
+        hint = BEGIN_AGAIN if Level(facts["level"]).traits.isolates else unsafe
+        problems.append(Problem("R007", where, message, hint=hint))
     if problems:
         raise UserError(problems, 3)
     return Additions(late, raised_keys(json.loads(facts["config"]), canonical(tournament)))

@@ -10,35 +10,19 @@ import msgspec
 
 from host.games.engine import Game
 from host.play.custom_games import game_by_name
-from host.play.records import Fixture, Job, Record, WorkerSetup
+from host.play.jobs import Job, WorkerSetup
+from host.play.records import Fixture, Record
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.submissions.bot_spec import BuiltBot, Submission
 from host.tournament.journal import Journal
+from host.tournament.progress import AllMeet, Progress
 from host.tournament.stages import kind_of
 from host.tournament.stages.agenda import Agenda, Due, Records
 from host.tournament.stages.kind import Field, StageConfig
 
 MAX_SCORED_TABLES = 100
 """Most tables of a fixture whose scores are in the records that rankings read; of more tables, they read the sums."""
-
-
-class AllMeet(NamedTuple):
-    """A stage in which every two bots meet, and its bots."""
-
-    stage: StageConfig
-    bots: Sequence[str]
-
-
-class Progress(NamedTuple):
-    """The progress of a stage: reported once before the first fixture, and after every fixture."""
-
-    stage: str
-    done: int
-    known: int  # fixtures played and due
-    record: Record | None
-    more: bool = False  # whether more fixtures may follow: in a knockout each set decides what comes next
-    all_meet: AllMeet | None = None  # None: not every two bots of the stage meet
 
 
 class WorkerPool(Protocol):

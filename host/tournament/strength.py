@@ -6,15 +6,15 @@ P(A beats B) = a / (a + b). Equal bots share their places: each order of them co
 of two is half a win for both.
 
 Strengths have maximum likelihood, by Newman's iteration ("Efficient computation of rankings from pairwise comparisons",
-2023), which takes far fewer steps than Zermelo's or Hunter's, and of many bots by Newton's method; errors come from the
-Fisher information. Strengths are not finite if one part of the bots has never ended before the rest (Ford 1957). Then a
-weak prior makes them finite: one more drawn table for each bot, against a bot of average strength.
+2023), which takes far fewer steps than Zermelo's or Hunter's, and of many bots by Newton's method (`strength_of_many`).
+Errors come from the Fisher information. Strengths are not finite if one part of the bots has never ended before the rest
+(Ford 1957). Then a weak prior makes them finite: one more drawn table for each bot, against a bot of average strength.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, combinations, repeat, zip_longest
-from operator import add, itemgetter, mul, sub, truediv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, combinations, repeat, zip_longest
+from operator import add, mul, truediv
 from typing import NamedTuple
 
 from host.tournament.statistics import ELO, NORMAL, Elo, Z
@@ -23,12 +23,11 @@ PRECISION = 1e-5
 """Of a strength without its error, as a part of it: 0.002 Elo in the last step."""
 
 FEW = 100
-"""Most bots for which Newman's iteration alone, and plain sums, are fast enough. Their figures are as they always were,
-to the last digit; for more bots, those of the faster ways below differ from them by rounding."""
+"""Most bots for which Newman's iteration and plain sums are fast enough. Their figures are the same on every machine, to
+the last digit. For more bots numpy is faster, and its figures differ by rounding."""
 
-NEARLY = 1e-2  # the precision at which Newton's steps begin
-LAST_STEP = 1e-7  # of Newton's steps: the next one would be about its square
-MAX_NEWTON_STEPS = 30
+MODEL_BOTS = 60
+"""Most bots whose strengths are computed again and again, for a live view and for the ranks over time."""
 
 Order = tuple[tuple[str, ...], ...]
 """The bots of a table, best first, in groups of equal bots."""
@@ -40,6 +39,7 @@ class Ratings(NamedTuple):
     elo: Mapping[str, Elo]
     number: Mapping[str, int]  # of each bot in `roots`
     roots: Sequence[Sequence[float]]  # the columns of `inverse_root`: their products are covariances of log strengths
+    variances: Sequence[float]  # of the log strengths
     best: frozenset[str]  # bots that no bot has ever ended before
     worst: frozenset[str]  # bots that have never ended before a bot
 
@@ -48,9 +48,7 @@ class Ratings(NamedTuple):
         if one not in self.elo or other not in self.elo:
             return None
         first, second = self.number[one], self.number[other]
-        both = ((first, first), (second, second), (first, second))
-        ours, theirs, shared = (_covariance(self.roots, *pair) for pair in both)
-        variance = ours + theirs - 2 * shared
+        variance = self.variances[first] + self.variances[second] - 2 * _covariance(self.roots, first, second)
         ahead = (self.elo[one].points - self.elo[other].points) / ELO
         return NORMAL.cdf(ahead / math.sqrt(variance)) if variance > 0 else 0.5
 
@@ -59,15 +57,15 @@ def ratings(orders: Mapping[Order, float]) -> Ratings:
     """Return the strength of every bot above the mean of all, from how often each order has occurred."""
     number, choices = choices_of(orders)
     anchor = choices.anchor()
-    strength = choices.strengths(anchor)
-    information = choices.information(strength, anchor)
-    roots = inverse_root(information) if len(number) <= FEW else inverse_root_of_many(information)
-    errors, points = _errors_from_mean(roots), _points(strength)
+    strength, roots = choices.strengths(anchor)
+    variances, points = [_covariance(roots, nth, nth) for nth in range(len(roots))], _points(strength)
+    errors = _errors_from_mean(roots, variances)
     beaten = choices.beaten()
     return Ratings(
         elo={bot: Elo(points[nth], Z * ELO * errors[nth]) for bot, nth in number.items()},
         number=number,
         roots=roots,
+        variances=variances,
         best=frozenset(bot for bot, nth in number.items() if nth not in beaten),
         worst=frozenset(bot for bot, nth in number.items() if not choices.above[nth]),
     )
@@ -95,11 +93,13 @@ def quick_strengths(orders: Mapping[Order, float]) -> dict[str, Strength]:
 
 def choices_of(orders: Mapping[Order, float]) -> tuple[dict[str, int], "_Choices"]:
     """Return the number of each bot, and the choices that the orders consist of."""
-    bots = sorted({bot for order in orders for equal in order for bot in equal})
+    bots = sorted({*chain.from_iterable(chain.from_iterable(orders))})
     number = {bot: nth for nth, bot in enumerate(bots)}
     choices = _Choices(len(bots))
     for order, times in orders.items():
-        if times:
+        if times and len(order) == 2 and len(order[0]) == len(order[1]) == 1:
+            choices.add_win(number[order[0][0]], number[order[1][0]], times)
+        elif times:
             choices.add([[number[bot] for bot in equal] for equal in order], times)
     return number, choices
 
@@ -121,15 +121,16 @@ class _Choices:
             set() for _ in range(bots)
         ]  # the bots that each bot has ended before, or equal to
 
+    def add_win(self, one: int, other: int, times: float) -> None:
+        """Add a number of tables of two that one bot won: as `add`, in a third of the time, because most orders are wins."""
+        both = (one, other) if one < other else (other, one)
+        self._sets[both] = self._sets.get(both, 0.0) + times
+        chosen = self._chosen[one]
+        chosen[both] = chosen.get(both, 0.0) + times
+        self.above[one].add(other)
+
     def add(self, order: Sequence[Sequence[int]], times: float) -> None:
         """Add a number of tables that ended in this order. Average over all orders of equal bots."""
-        if len(order) == 2 and len(order[0]) == len(order[1]) == 1:  # as below, in half the time: most orders are wins
-            (one,), (other,) = order
-            both = (one, other) if one < other else (other, one)
-            self._sets[both] = self._sets.get(both, 0.0) + times
-            self._chosen[one][both] = self._chosen[one].get(both, 0.0) + times
-            self.above[one].add(other)
-            return
         left = [bot for equal in order for bot in equal]
         for equal in order:
             worse = left[len(equal) :]
@@ -187,12 +188,16 @@ class _Choices:
                 break
         return strength[:-1]
 
-    def strengths(self, anchor: float) -> list[float]:
-        """Return the maximum-likelihood strengths; of many bots by Newton's method, which takes far fewer steps."""
+    def strengths(self, anchor: float) -> tuple[list[float], list[list[float]]]:
+        """Return the maximum-likelihood strengths, and `inverse_root` of the information at these strengths."""
         if len(self._chosen) <= FEW:
-            return self.most_likely(anchor)
-        newton = _Newton(self._sets, self._chosen, anchor)
-        return newton.solved(self.most_likely(anchor, NEARLY)) or self.most_likely(anchor)
+            strength = self.most_likely(anchor)
+            return strength, inverse_root(self.information(strength, anchor))
+        from host.tournament.strength_of_many import LargeField  # numpy takes 0.15 s to import
+
+        field = LargeField(self._sets, [math.fsum(each.values()) for each in self._chosen], anchor)
+        strength = field.most_likely() or self.most_likely(anchor)
+        return strength, field.inverse_root(strength)
 
     def _by_bot(self) -> list[list[tuple[int, ...]]]:
         """Return the sets of each bot."""
@@ -226,103 +231,6 @@ class _Choices:
         return found
 
 
-class _Newton:
-    """Newton's method for the log strengths. Each step is solved by conjugate gradients, so no matrix is factorised.
-
-    The vectors over the sets of the choices, and over the bots, are computed by C functions of the standard library.
-    """
-
-    def __init__(
-        self, sets: Mapping[tuple[int, ...], float], chosen: Sequence[Mapping[tuple[int, ...], float]], anchor: float
-    ) -> None:
-        self._size, self._anchor, self._times = len(chosen), anchor, [*sets.values()]
-        self._fixed = 0.0 if anchor else 1 / len(chosen)  # of each element of the information: it fixes the mean
-        self._chosen = [math.fsum(each.values()) for each in chosen]
-        columns = zip_longest(*sets, fillvalue=self._size)  # the dummy of `_sums_of_sets` pads sets of different sizes
-        self._columns = [itemgetter(*column) for column in columns]
-        sets_of: list[list[int]] = [[] for _ in chosen]
-        for nth, these in enumerate(sets):
-            for bot in these:
-                sets_of[bot].append(nth)
-        first = len(self._times)  # a dummy with value 0.0, because itemgetter returns no tuple for one or no index
-        self._sets_of = [itemgetter(*numbers, first, first) for numbers in sets_of]
-
-    def solved(self, strength: Sequence[float]) -> list[float] | None:
-        """Return the strengths, from those near the solution; None if the steps do not converge."""
-        logs = [math.log(worth) for worth in strength]
-        for _ in range(MAX_NEWTON_STEPS):
-            step = self._step([*map(math.exp, logs)])
-            largest = max(map(abs, step), default=0.0)
-            if not largest < math.inf:
-                return None
-            logs = [*map(add, logs, (part / max(1.0, largest) for part in step))]
-            if not self._anchor:  # only ratios count
-                mean = math.fsum(logs) / max(1, self._size)
-                logs = [log - mean for log in logs]
-            if largest <= LAST_STEP:
-                return [*map(math.exp, logs)]
-        return None
-
-    def _step(self, strength: Sequence[float]) -> list[float]:
-        """Return the solution x of information · x = gradient at these strengths."""
-        totals = self._sums_of_sets(strength)
-        scaled = [*map(truediv, self._times, totals)]
-        drawn = [self._anchor * worth / (1 + worth) for worth in strength]
-        expected = [*map(mul, strength, self._sums_of_bots(scaled))]  # how often each bot would have been chosen
-        alone = [*map(mul, map(mul, strength, strength), self._sums_of_bots([*map(truediv, scaled, totals)]))]
-        known = [part / (1 + worth) for part, worth in zip(drawn, strength, strict=True)]
-        diagonal = [*map(self._fixed.__add__, map(add, map(sub, expected, alone), known))]
-        gradient = [
-            chosen + self._anchor / 2 - often - part
-            for chosen, often, part in zip(self._chosen, expected, drawn, strict=True)
-        ]
-
-        def times_information(vector: Sequence[float]) -> list[float]:
-            means = map(truediv, self._sums_of_sets([*map(mul, strength, vector)]), totals)
-            shared = map(mul, strength, self._sums_of_bots([*map(mul, scaled, means)], sum))  # need not be exact
-            own = map(add, map(mul, vector, expected), map(mul, vector, known))
-            fixed = self._fixed * math.fsum(vector)
-            return [*map(fixed.__add__, map(sub, own, shared))]
-
-        return _conjugate_gradients(times_information, diagonal, gradient)
-
-    def _sums_of_sets(self, values: Sequence[float]) -> list[float]:
-        """Return the sum of the bots' values in each set."""
-        padded = [*values, 0.0]
-        found: Iterable[float] = self._columns[0](padded)
-        for column in self._columns[1:]:
-            found = map(add, found, column(padded))
-        return [*found]
-
-    def _sums_of_bots(
-        self, values: Sequence[float], total: Callable[[Iterable[float]], float] = math.fsum
-    ) -> list[float]:
-        """Return the sum of the sets' values for each bot."""
-        padded = [*values, 0.0]
-        return [total(sets(padded)) for sets in self._sets_of]
-
-
-def _conjugate_gradients(
-    product: Callable[[Sequence[float]], list[float]], diagonal: Sequence[float], right: Sequence[float]
-) -> list[float]:
-    """Return x with product(x) = right for a positive matrix with this diagonal, to a part of 1e-7 (Hestenes, Stiefel 1952)."""
-    found, rest = [0.0] * len(right), [*right]
-    scaled = [*map(truediv, rest, diagonal)]
-    ahead, size = scaled, math.fsum(map(mul, rest, scaled))
-    enough = size * 1e-14
-    for _ in range(2 * len(right)):
-        if size <= enough:
-            break
-        image = product(ahead)
-        length = size / math.fsum(map(mul, ahead, image))
-        found = [*map(add, found, map(length.__mul__, ahead))]
-        rest = [*map(sub, rest, map(length.__mul__, image))]
-        scaled = [*map(truediv, rest, diagonal)]
-        size, before = math.fsum(map(mul, rest, scaled)), size
-        ahead = [*map(add, scaled, map((size / before).__mul__, ahead))]
-    return found
-
-
 def _reached(edges: Sequence[Iterable[int]]) -> int:
     """Return how many bots a chain of edges reaches from the first bot."""
     seen, new = {0}, [0]
@@ -333,7 +241,7 @@ def _reached(edges: Sequence[Iterable[int]]) -> int:
     return len(seen)
 
 
-def _errors_from_mean(roots: Sequence[Sequence[float]]) -> list[float]:
+def _errors_from_mean(roots: Sequence[Sequence[float]], variances: Sequence[float]) -> list[float]:
     """Return the standard error of each log strength above the mean of all."""
     size = len(roots)
     # The sums of the rows of C = inv(L)' inv(L) are C·1 = inv(L)' (inv(L)·1).
@@ -343,7 +251,7 @@ def _errors_from_mean(roots: Sequence[Sequence[float]]) -> list[float]:
             sums[row] += value
     means = [sum(map(mul, column, sums[nth:])) / size for nth, column in enumerate(roots)]
     mean = math.fsum(means) / size if size else 0.0
-    return [math.sqrt(max(0.0, _covariance(roots, nth, nth) - 2 * means[nth] + mean)) for nth in range(size)]
+    return [math.sqrt(max(0.0, own - 2 * from_mean + mean)) for own, from_mean in zip(variances, means, strict=True)]
 
 
 def _covariance(roots: Sequence[Sequence[float]], one: int, other: int) -> float:
@@ -367,41 +275,6 @@ def inverse_root(matrix: Sequence[Sequence[float]]) -> list[list[float]]:
         new.append(math.sqrt(row[one] - sum(map(mul, new, new))))
         lower.append(new)
     return [_solved(lower, nth) for nth in range(len(matrix))]
-
-
-def inverse_root_of_many(matrix: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Return the same columns for a large matrix, in a third of the time, but for rounding.
-
-    The products of rows come from their distances, a·b = (|a|² + |b|² - |a - b|²) / 2: `math.dist` is the only function of
-    the standard library that goes through two rows in C. The matrix is first scaled to a diagonal of ones, so that no
-    row is long, and no small product is lost in a large distance.
-    """
-    scales = [1 / math.sqrt(row[nth]) for nth, row in enumerate(matrix)]
-    heads: list[tuple[float, ...]] = []  # the rows of L without the diagonal
-    diagonal, squares = list[float](), list[float]()  # that of L, and the sum of the squares of each head
-    for one, row in enumerate(matrix):
-        new, scale, square = list[float](), scales[one], 0.0
-        for other, head in enumerate(heads):
-            product = (square + squares[other] - math.dist(new, head) ** 2) / 2
-            value = (row[other] * scale * scales[other] - product) / diagonal[other]
-            new.append(value)
-            square += value * value
-        heads.append(tuple(new))
-        squares.append(square)
-        diagonal.append(math.sqrt(1 - square))
-    sums = [[0.0, *accumulate(map(mul, head, head))] for head in heads]
-    columns = []
-    for nth in range(len(matrix)):
-        value = 1 / diagonal[nth]
-        column, square = [value], value * value
-        for number in range(nth + 1, len(matrix)):
-            tail, below = heads[number][nth:], sums[number]
-            product = (below[-1] - below[nth] + square - math.dist(tail, column) ** 2) / 2
-            value = -product / diagonal[number]
-            column.append(value)
-            square += value * value
-        columns.append([*map(scales[nth].__mul__, column)])
-    return columns
 
 
 def _solved(lower: Sequence[Sequence[float]], nth: int) -> list[float]:

@@ -45,7 +45,7 @@ class SwissState(NamedTuple):
 
 
 def automatic_rounds(bots: int) -> int:
-    """Return the rounds that tell the first from the rest: log2 of the bots, rounded down, plus 2; fewer in a small field.
+    """Return the rounds that separate the first from the rest: log2 of the bots, rounded down, plus 2; fewer in a small field.
 
     In so many rounds no rematch is ever needed: before the last one, each bot has met so few others that every two
     bots that have not met have enough common choices (Dirac, "Some theorems on abstract graphs", 1952).

@@ -282,7 +282,7 @@ function copied(title, words) {
   } }, title);
 }
 
-// Draws chips, or hands won, over the hands. A line marks the current step, and a click moves to the step there.
+// Draws chips over the hands, with axes. A line marks the current step, and a click moves to the step there.
 function course() {
   const { table, steps } = shown, game = gameOf(table.game);
   const looks = steps.flatMap((step, nth) => step.first || nth === steps.length - 1 ? [[nth, game.worth(step.state).map((worth) => Math.max(0, worth))]] : []);
@@ -290,10 +290,33 @@ function course() {
   if (looks.length < 3 || !game.staked) return null;
   const x = (nth) => 600 * nth / (steps.length - 1), y = (worth) => 76 - 70 * worth / most;
   const picture = svg("svg", { id: "course", viewBox: "0 0 600 80", preserveAspectRatio: "none", role: "img", "aria-label": `Chips from ${unitOf(table)} to ${unitOf(table)}, at most ${most}` });
+  const heights = roundNumbers(most);
+  for (const height of heights) picture.append(svg("line", { class: "tick", x1: 0, x2: 600, y1: y(height), y2: y(height), "vector-effect": "non-scaling-stroke" }));
   table.bots.forEach((bot, seat) => picture.append(svg("polyline", { class: `k${seat}`, "vector-effect": "non-scaling-stroke", points: looks.map(([nth, worth]) => `${x(nth).toFixed(1)},${y(worth[seat]).toFixed(1)}`).join(" ") })));
   picture.append(svg("line", { id: "here", y1: 0, y2: 80, x1: 0, x2: 0, "vector-effect": "non-scaling-stroke" }));
   picture.addEventListener("click", (event) => { const box = picture.getBoundingClientRect(); go(Math.round((event.clientX - box.left) / box.width * (steps.length - 1))); });
-  return [picture, el("p.key", {}, table.bots.map((bot, seat) => el("span", {}, el(`i.mark.k${seat}`), ` ${bot}`)))];
+  return [el(".course", {}, chipsAxis(heights.map((height) => [y(height), height])), picture, handsAxis(looks.map(([nth]) => [x(nth), steps[nth]]), unitOf(table))),
+    el("p.key", {}, table.bots.map((bot, seat) => el("span", {}, el(`i.mark.k${seat}`), ` ${bot}`)))];
+}
+
+// Returns at most five round numbers from 0 to `most`.
+function roundNumbers(most) {
+  const power = 10 ** Math.floor(Math.log10(most));
+  const apart = [power / 5, power / 2, power, 2 * power, 5 * power].find((each) => each >= 1 && most / each < 5);
+  return Array.from({ length: Math.floor(most / apart) + 1 }, (_, nth) => apart * nth);
+}
+
+// The axes are beside the picture, because its width is stretched, and text in it would be too.
+function chipsAxis(marks) {
+  return svg("svg", { class: "up", "aria-hidden": "true" }, svg("text", { transform: "rotate(-90)", x: -41, y: 12, "text-anchor": "middle" }, "chips"),
+    ...marks.map(([y, chips]) => svg("text", { x: "100%", y: y + 4, "text-anchor": "end" }, String(chips).replace(/\B(?=(\d{3})+$)/g, "\u202f"))));
+}
+
+function handsAxis(marks, unit) {
+  const apart = [];
+  for (const [x, step] of marks) if (step.first && (!apart.length || x - apart[apart.length - 1][0] >= 60)) apart.push([x, step]);
+  return svg("svg", { class: "along", "aria-hidden": "true" }, ...apart.map(([x, step]) => svg("text", { x: `${x / 6}%`, y: 12, "text-anchor": x < 10 ? "start" : x > 590 ? "end" : "middle" }, step.state.hand)),
+    svg("text", { x: "50%", y: 27, "text-anchor": "middle" }, unit));
 }
 
 const ICONS = {

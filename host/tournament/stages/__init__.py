@@ -1,12 +1,14 @@
 """The kinds of stage. Each kind is one object in its own module; no code outside that module depends on its name."""
 
+import contextlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import cache
 from typing import Any
 
+from host.base.config_file import without_pydantic
 from host.base.errors import Problem, UserError
 from host.tournament.stages.adhoc import ADHOC
 from host.tournament.stages.gauntlet import GAUNTLET
@@ -69,6 +71,12 @@ def stages_of(metadata: Mapping[str, str]) -> list[StageConfig]:
     return [_stage(stage) for stage in stages]
 
 
+def field_of(stage: StageConfig, facts: Mapping[str, str], bots: Iterable[str]) -> list[str]:
+    """Return the bots that take part in a stage, best first if an earlier stage has ranked them."""
+    field: list[str] = json.loads(facts.get(f"field {stage.name}", "[]"))
+    return field or list(bots)
+
+
 def _stage(stored: Any) -> StageConfig:
     if not isinstance(stored, dict) or not isinstance(stored.get("kind"), str):
         raise ValueError("a stage without a kind")
@@ -81,6 +89,8 @@ def _stage(stored: Any) -> StageConfig:
 
 def _validated(kind: Kind[Any], stored: Mapping[str, Any]) -> Any:
     """Return a stored stage. Raise UserError if it names a ranking of an organiser that has not been loaded."""
+    with contextlib.suppress(KeyError, TypeError, ValueError):
+        return without_pydantic(kind.config, stored)
     from pydantic import ValidationError
 
     try:

@@ -65,6 +65,17 @@ class StageConfig:
     """`true`: the stage does not count, so a seed that everyone knows is not reported as a danger."""
 
 
+class SkippedStage(NamedTuple):
+    """A later stage that too few bots reach."""
+
+    stage: StageConfig
+    bots: int
+
+    def __str__(self) -> str:
+        verb = "reaches" if self.bots == 1 else "reach"
+        return f'stage "{self.stage.name}" is skipped: it needs {self.stage.min_bots} bots, and {self.bots} {verb} it'
+
+
 class ImpossibleStageError(ValueError):
     """Raised by `Kind.complete` and `Kind.settle` if a stage cannot be played as configured.
 

@@ -3,7 +3,7 @@
 casino.register("holdem", ({ Trouble, bubble, cardText, chip, el, playing }) => {
 const WORTH = ["", "high card", "a pair", "two pairs", "three of a kind", "a straight", "a flush", "a full house", "four of a kind", "a straight flush", "a royal flush"];
 
-// Returns what a player did that has put `paid` chips in: whoever bets first on a street opens it, more than the others raises.
+// Returns the name of an action that put `paid` chips in: the first bet of a street opens it, a higher one raises.
 function bets(players, seat, paid) {
   const { bet, chips } = players[seat];
   const most = Math.max(bet - paid, ...players.map((one, other) => other === seat ? 0 : one.bet));
