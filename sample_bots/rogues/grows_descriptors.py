@@ -1,5 +1,5 @@
 # Creates kernel objects that grow without end behind one descriptor and that no limit at L3 counts: a Landlock ruleset, a
-# listening socket that keeps what closed sockets have sent, a socket with an address, the listener of a system call filter.
+# listening socket that keeps what closed sockets have sent, sockets with an address, the listener of a system call filter.
 # Verdict: harmless, none can be created.
 import ctypes
 import os
@@ -44,6 +44,28 @@ def listener() -> None:
         grown.append(f"sockets with {held} bytes")
 
 
+def addressed_pair() -> None:
+    """Give one end of a pair an address, and send it the datagrams of ends that are closed at once."""
+    held = 0
+    receiver, peer = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    peer.close()
+    try:
+        receiver.send(b"")
+    except OSError:
+        pass  # now it has no peer, so that others may send to it
+    try:
+        receiver.bind("\0pair")
+        for _ in range(20):
+            one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+            with one, other:
+                one.setblocking(False)
+                held += one.sendto(bytes(200_000), "\0pair")
+    except OSError:
+        pass
+    if held > 1 << 20:
+        grown.append(f"a pair with {held} bytes")
+
+
 def filter_listener() -> None:
     """Load a system call filter whose descriptor outlives its process."""
     allow = ctypes.create_string_buffer(b"\x06\0\0\0\0\0\xff\x7f")
@@ -55,6 +77,7 @@ def filter_listener() -> None:
 
 ruleset()
 listener()
+addressed_pair()
 filter_listener()
 print(*grown, sep="\n", file=sys.stderr)
 print("B 666" if grown else "S")
