@@ -1,5 +1,8 @@
 # `make demo` and `make test` work on a fresh Debian or Ubuntu machine: each first installs whatever is missing.
 
+# Two test processes at a time, each with whole files, because tests of a file share what one of them has played.
+PYTEST = .venv/bin/python -m pytest -n 2 --dist loadfile
+
 .PHONY: demo test test-as-user test-long test-toolchains setup
 
 demo: ## play a Blackjack tournament of the sample bots (after ^C, the same command continues)
@@ -11,7 +14,7 @@ demo: ## play a Blackjack tournament of the sample bots (after ^C, the same comm
 test: ## run the tests (less than ten minutes on two cores)
 	@echo "test: up to ten minutes on two cores; the first time also a few minutes of installing"
 	@tools/setup.sh '.[test]'
-	@.venv/bin/python -m pytest
+	@$(PYTEST)
 
 test-as-user: ## run as an ordinary user, from root, the tests in which that matters (about two minutes)
 	@tools/setup.sh '.[test]'
@@ -19,7 +22,7 @@ test-as-user: ## run as an ordinary user, from root, the tests in which that mat
 
 test-long: ## run the long tests: all attacks, complete seasons
 	@tools/setup.sh '.[test]'
-	@.venv/bin/python -m pytest -m long
+	@$(PYTEST) -m long
 
 test-toolchains: ## play bots in the languages whose toolchains are large (installs about 600 MB of packages)
 	@tools/setup.sh '.[test,toolchains]'

@@ -28,7 +28,8 @@ from pazaak import GAME, RULES, SEED, bare
 
 from host.backends.backend import open_backend
 from host.backends.local import local_workers
-from host.play.records import Fixture, Job, WorkerSetup
+from host.play.jobs import Job, WorkerSetup
+from host.play.records import Fixture
 from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.submissions.discovery import load_submission
 from host.submissions.preflight import prepare_bots

@@ -2,12 +2,15 @@
 
     python benchmarks/holdem.py [--rounds 5] [--level L3] [--games 64]
 
-`croupier run` starts one worker per core, with up to 32 parallel tables in each: that row is the speed for users. In the
-rows above it, one worker in this process plays one game at a time, then 32 parallel tables. The bots are trivial: they
-call, and sometimes raise or fold. The bare engine plays the same games on one core with the recorded answers, so it does
-only the work of the rules. All contenders take turns round by round, because machines are shared. Prints medians and
-ratios, by wall clock and by the host's CPU time, which other programs hardly affect. The last column compares the
-decisions per second with the ping-pong of two C processes on one core (`floors.py`), measured in the same run.
+`croupier run` starts one worker per core, with up to 32 parallel tables in each: that row is the speed for users. In
+the rows above it, one worker in this process plays one game at a time, then 32 parallel tables. The bots are trivial:
+they call, and sometimes raise or fold. They use sscanf and printf; in one row, the same bots use read and write, as the
+C bots of `pazaak.py` do. Compare bots of one kind with each other: those with sscanf take 2.5 µs more of each decision,
+and the host takes as much more, perhaps because of the caches. The bare engine plays the same games on one core with
+the recorded answers, so it does only the work of the rules. All contenders take turns round by round, because machines
+are shared. Prints medians and ratios, by wall clock and by the host's CPU time, which other programs hardly affect. The
+last column compares the decisions per second with the ping-pong of two C processes on one core (`floors.py`), measured
+in the same run.
 """
 
 import argparse
@@ -26,8 +29,9 @@ from host.bots.monitor import Monitor
 from host.games import GAMES
 from host.games.engine import Table
 from host.play.bot_pool import BotPool
+from host.play.jobs import Job, WorkerSetup
 from host.play.placement import usable_cores
-from host.play.records import Fixture, Job, Record, WorkerSetup, unpack
+from host.play.records import Fixture, Record, unpack
 from host.play.table_plans import table_setups
 from host.play.worker import reduce_gc
 from host.sandbox.detect import require_level
@@ -56,6 +60,33 @@ int main(void)
         long bet = luck == 0 && low + 2 <= high ? low + 2 : luck == 1 ? 0 : low;
         printf("%ld\\n", bet);
         fflush(stdout);
+    }
+}
+"""
+QUICK_SOURCE = """\
+#include <stdlib.h>
+#include <unistd.h>
+
+int main(void)
+{
+    static char line[65536];
+
+    for (ssize_t got; (got = read(0, line, sizeof line - 1)) > 0;) {
+        char *at = line, text[24], *const end = text + sizeof text, *said = end;
+        line[got] = 0;
+        long chips = strtol(at, &at, 10);
+        const char *cards = at + 1;
+        for (int blanks = 0; blanks < 5; at++)
+            blanks += *at == ' ';
+        long low = strtol(at, &at, 10), high = strtol(at, &at, 10);
+        int luck = (cards[0] * 7 + cards[2] * 5 + (int) chips) % NTH;
+        long bet = luck == 0 && low + 2 <= high ? low + 2 : luck == 1 ? 0 : low;
+        *--said = '\\n';
+        do
+            *--said = '0' + bet % 10;
+        while (bet /= 10);
+        if (write(1, said, end - said) < 0)
+            return 1;
     }
 }
 """
@@ -133,6 +164,18 @@ async def measured_by_all(
     return took, alone, sum(usage.questions for record in records.values() for usage in record.usage.values())
 
 
+async def built(source: str, parallel_tables: int, folder: Path, level: Level) -> list[BuiltBot]:
+    """Return five built bots of one kind."""
+    bots = []
+    for number in range(5):
+        place = folder / f"bot{number}"
+        place.mkdir(parents=True)
+        (place / "bot.c").write_text(source.replace("NTH", str(17 + 2 * number)))
+        (place / "bot.toml").write_text(MANIFEST.format(most=parallel_tables))
+        bots.append(await build(load_submission(place), level))
+    return bots
+
+
 async def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -146,27 +189,23 @@ async def main() -> None:
     level = require_level(asked.level)
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
-        bots = []
-        for number in range(5):
-            place = Path(folder) / f"bot{number}"
-            place.mkdir()
-            (place / "bot.c").write_text(SOURCE.replace("NTH", str(17 + 2 * number)))
-            (place / "bot.toml").write_text(MANIFEST.format(most=MOST))
-            bots.append(await build(load_submission(place), level))
+        bots = await built(SOURCE, MOST, Path(folder) / "stdio", level)
+        quick_bots = await built(QUICK_SOURCE, 1, Path(folder) / "read", level)
         cores, floors = usable_cores(), Floors(Path(folder))
-        alone_on_a_core = "C bots, 1 parallel tables, on one core"
+        few, on_a_core = max(asked.games // 4, 1), ", on one core"
         cases = {
-            "C bots, 1 parallel tables": (measured, 1, max(asked.games // 4, 1), 1),
-            alone_on_a_core: (measured, 1, max(asked.games // 4, 1), 1),
-            f"C bots, {MOST} parallel tables": (measured, MOST, asked.games, 1),
-            f"C bots, {MOST} parallel tables, a worker a core": (measured_by_all, MOST, asked.games, cores),
+            "C bots, 1 parallel tables": (measured, bots, 1, few, 1),
+            f"C bots, 1 parallel tables{on_a_core}": (measured, bots, 1, few, 1),
+            f"C bots with read and write, 1 table{on_a_core}": (measured, quick_bots, 1, few, 1),
+            f"C bots, {MOST} parallel tables": (measured, bots, MOST, asked.games, 1),
+            f"C bots, {MOST} parallel tables, a worker a core": (measured_by_all, bots, MOST, asked.games, cores),
         }
         told: dict[str, list[tuple[float, ...]]] = {name: [] for name in cases}
         for nth in range(asked.rounds):
             floors.measure()
-            for name, (measure, parallel_tables, share, workers) in cases.items():
-                with on_one_core() if name == alone_on_a_core else contextlib.nullcontext():
-                    took, alone, decisions = await measure(bots, level, parallel_tables, share, f"{nth}/{name}")
+            for name, (measure, players, parallel_tables, share, workers) in cases.items():
+                with on_one_core() if name.endswith(on_a_core) else contextlib.nullcontext():
+                    took, alone, decisions = await measure(players, level, parallel_tables, share, f"{nth}/{name}")
                 games = share * workers
                 told[name].append(
                     (
@@ -180,14 +219,14 @@ async def main() -> None:
                 )
     print(f"level {level} · {asked.rounds} interleaved rounds, medians · {cores} cores\n{floors.text()}\n")
     print(
-        f"{'':<40}{'games/s':>9}{'the bare engine':>17}{'of it':>8}{'by host CPU':>13}"
+        f"{'':<46}{'games/s':>9}{'the bare engine':>17}{'of it':>8}{'by host CPU':>13}"
         f"{'host CPU a decision':>21}{'decisions a game':>18}{'of the ping-pong':>18}"
     )
     for name, rows in told.items():
         speed, floor, share, own, cpu, number = (median(column) for column in zip(*rows, strict=True))
         shares = f"{100 * share:>6.0f} %{100 * own:>11.0f} %"
         print(
-            f"{name:<40}{speed:>9.1f}{floor:>17.1f}{shares}{cpu:>18.2f} µs{number:>18.0f}"
+            f"{name:<46}{speed:>9.1f}{floor:>17.1f}{shares}{cpu:>18.2f} µs{number:>18.0f}"
             f"{speed * number / floors.one_core:>18.3f}"
         )
 

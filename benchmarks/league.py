@@ -22,9 +22,11 @@ import trio
 from host.backends.local import FixtureQueue
 from host.bots.values import Usage
 from host.games import GAMES
-from host.play.records import Fixture, Record, Result, decode_job, encode, pack
+from host.play.jobs import decode_job, encode
+from host.play.records import Fixture, Record, Result, pack
 from host.tournament.journal import Journal, writing
-from host.tournament.stage_runner import Progress, run_stage
+from host.tournament.progress import Progress
+from host.tournament.stage_runner import run_stage
 from host.tournament.stages import KINDS, stages_to_json
 from host.tournament.stages.kind import Field, StageConfig
 from protocols.wire import Move

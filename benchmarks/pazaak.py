@@ -1,6 +1,6 @@
 """Measure Pazaak decisions per second: one worker, `croupier run`, the bare engine and a ping-pong in the same run.
 
-    python benchmarks/pazaak.py [--rounds 5] [--level L3] [--part 1]
+    python benchmarks/pazaak.py [--rounds 5] [--level L3] [--part 1] [--only thinks]
 
 `croupier run` starts one worker per core with up to 128 parallel tables in each: that row is the speed for users. In the
 other rows, one worker in this process plays one table at a time, then 16 and 128 parallel tables. Rows "on one core" keep
@@ -28,8 +28,9 @@ from host.bots.monitor import Monitor
 from host.games import GAMES
 from host.games.engine import Table
 from host.play.bot_pool import BotPool
+from host.play.jobs import Job, WorkerSetup
 from host.play.placement import usable_cores
-from host.play.records import Fixture, Job, WorkerSetup
+from host.play.records import Fixture
 from host.play.table_plans import table_setups
 from host.play.worker import reduce_gc
 from host.sandbox.detect import require_level
@@ -270,13 +271,16 @@ async def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--level", type=Level, default=DEFAULT_LEVEL)
     parser.add_argument("--part", type=float, default=1, help="part of the tables to play, 0.01 to see that it runs")
+    parser.add_argument("--only", default="", help="measure only the rows whose names contain this text")
     asked = parser.parse_args()
     reduce_gc()
     level = require_level(asked.level)
     engine: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         floors, bots = Floors(Path(folder)), await pairs(level, Path(folder))
-        speeds: dict[Case, list[tuple[float, float]]] = {case: [] for case in CASES if case.bots in bots}
+        speeds: dict[Case, list[tuple[float, float]]] = {
+            case: [] for case in CASES if case.bots in bots and asked.only in str(case)
+        }
         for _ in range(asked.rounds):
             floors.measure(max(int(20_000 * asked.part), 100))
             engine.append(bare(max(int(2000 * asked.part), 1)))
