@@ -19,7 +19,8 @@ from host.bots.monitor import running_monitor
 from host.bots.seat import Seat, open_seat
 from host.games import GAMES
 from host.play.bot_pool import BotPool
-from host.play.records import Fixture, Job, Record, WorkerSetup, unpack
+from host.play.jobs import Job, WorkerSetup
+from host.play.records import Fixture, Record, unpack
 from host.sandbox import cgroup, landlock, users
 from host.sandbox.bubblewrap import Home
 from host.sandbox.detect import detect

@@ -1,9 +1,18 @@
-"""Create configured stages for tests."""
+"""Create configured stages for tests, and bots of Pazaak that differ in one number."""
 
 from typing import Any
 
 from host.tournament.stages import kind_by_name
 from host.tournament.stages.kind import StageConfig
+
+PAZAAK_BOT = """\
+import sys
+
+for line in sys.stdin:
+    total = sum(map(int, line.split()[3].split(",")))
+    print("END" if total < {limit} else "STAND", flush=True)
+"""
+"""A bot that stands from a sum of cards on; the text needs `limit`."""
 
 
 def stage_of(kind: str, **keys: Any) -> StageConfig:

@@ -232,8 +232,8 @@ def test_a_first_bot_can_be_begun_for_it(folder: Path) -> None:
 
 
 def test_the_page_s_own_tests_pass(folder: Path) -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-c", "/dev/null", "--rootdir", folder, folder]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=300)
+    command = [sys.executable, "-m", "pytest", "-q", "--rootdir", folder, folder]
+    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=300)
     assert done.returncode == 0 and "3 passed" in done.stdout, done.stdout[-2000:]
 
 

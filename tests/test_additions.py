@@ -13,7 +13,7 @@ from command import CROUPIER, MEASURED, Done, answers_in, croupier, environment
 from command import cup_in as small_cup
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stage_configs import stage_of
+from stage_configs import PAZAAK_BOT, stage_of
 
 from host.games import GAMES
 from host.inspect.recorded import load_fixture
@@ -117,13 +117,6 @@ def test_every_kind_with_an_order_of_its_own_says_why_no_bot_can_join() -> None:
 
 # Real play.
 
-BOT = """\
-import sys
-
-for line in sys.stdin:
-    total = sum(map(int, line.split()[3].split(",")))
-    print("END" if total < {limit} else "STAND", flush=True)
-"""
 CUP = """\
 game = "pazaak"
 seed = "a seed for tests"
@@ -157,7 +150,7 @@ def enter(cup: Path, *names: str) -> None:
     """Put bots into the folder of a tournament."""
     (cup / "bots").mkdir(exist_ok=True)
     for name in names:
-        (cup / "bots" / f"{name}.py").write_text(BOT.format(limit=SUMS[name]))
+        (cup / "bots" / f"{name}.py").write_text(PAZAAK_BOT.format(limit=SUMS[name]))
 
 
 def cup_in(place: Path, text: str, tables: int, *names: str) -> Path:
@@ -268,7 +261,7 @@ def test_a_bracket_under_way_takes_no_late_bot_and_fixes_what_comes_before_it(tm
     assert croupier("run", "-C", cup).first.endswith("tables_per_pair: 20 → 10)")
     (cup / "croupier.toml").write_text((CUP + BRACKET).format(tables=20))
 
-    (tmp_path / "dan.py").write_text(BOT.format(limit=13))
+    (tmp_path / "dan.py").write_text(PAZAAK_BOT.format(limit=13))
     added = croupier("add", tmp_path / "dan.py", "-C", cup)
     told = 'dan cannot join: stage "cup" has begun, and its bracket is under way'
     assert added.code == 0 and f"WARNING  {told}" in added.err
@@ -299,11 +292,11 @@ def test_a_new_version_ends_as_if_it_had_played_from_the_beginning(tmp_path: Pat
     text = CUP + CROSS
     cup = cup_in(tmp_path / "cup", text, 20, "ada", "bob", "carl")
     at_once = cup_in(tmp_path / "at-once", text, 20, "ada", "carl")
-    (at_once / "bots" / "bob.py").write_text(BOT.format(limit=15))
+    (at_once / "bots" / "bob.py").write_text(PAZAAK_BOT.format(limit=15))
     ran(cup)
     with reading(cup / "run" / "run.sqlite") as journal:
         seal, old = journal.seal(), journal.bots()["bob"]
-    (tmp_path / "bob-2.py").write_text(BOT.format(limit=15))
+    (tmp_path / "bob-2.py").write_text(PAZAAK_BOT.format(limit=15))
     new = ("add", tmp_path / "bob-2.py", "--replace", "bob", "-C", cup)
     assert croupier(*new).err.startswith("error[U001] --replace BOT needs --reason TEXT")
 
@@ -311,7 +304,7 @@ def test_a_new_version_ends_as_if_it_had_played_from_the_beginning(tmp_path: Pat
     assert replaced.code == 0 and "reason: it crashed" in replaced.out
     assert [row["tables"] for row in rows_of(cup, "league")] == [20, 20, 0]
     (kept,) = (cup / "bots" / ".replaced").glob("*/bob.py")
-    assert kept.read_text() == BOT.format(limit=SUMS["bob"])
+    assert kept.read_text() == PAZAAK_BOT.format(limit=SUMS["bob"])
     ran(cup)
     ran(at_once)
 
@@ -332,14 +325,14 @@ def test_a_new_version_ends_as_if_it_had_played_from_the_beginning(tmp_path: Pat
 
 def test_a_bracket_takes_no_new_version(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", CUP + BRACKET, 20, "ada", "bob", "carl")
-    (tmp_path / "bob-2.py").write_text(BOT.format(limit=15))
+    (tmp_path / "bob-2.py").write_text(PAZAAK_BOT.format(limit=15))
     new = ("add", tmp_path / "bob-2.py", "--replace", "bob", "--reason", "it crashed", "-C", cup)
     early = croupier(*new, "--json")
     assert (early.code, early.json["change"]) == (0, None)
-    assert (cup / "bots" / "bob.py").read_text() == BOT.format(limit=15)
+    assert (cup / "bots" / "bob.py").read_text() == PAZAAK_BOT.format(limit=15)
     ran(cup)
     before = scores_in(cup), sorted((cup / "bots").rglob("*"))
-    (tmp_path / "bob-2.py").write_text(BOT.format(limit=17))
+    (tmp_path / "bob-2.py").write_text(PAZAAK_BOT.format(limit=17))
     late = croupier(*new)
     told = 'error[R015] bob: cannot be replaced: stage "cup" has begun with the bots in the order of "league"'
     assert (late.code, late.first) == (3, told)

@@ -328,7 +328,7 @@ def test_what_ask_says_to_people(friends: Path) -> None:
     assert max(map(len, done.out.splitlines())) <= 130
 
     shown = croupier("ask", "sample:kelly", "last", "--as", "davey", "-C", friends).out.splitlines()
-    assert shown[1].startswith("  note     not the program that played, or built differently: sha256 ")
+    assert shown[1] == "  note     davey was asked this question, not kelly"
     assert shown[-1].split(" · ")[0].endswith(" as then")
 
 

@@ -12,7 +12,8 @@ import pytest
 import trio
 from command import croupier, cup_in
 from house import AMPLE, CACHE, answers_of, built, played, seated_in, written
-from test_clock import only_counted, stopped
+from test_clock import only_counted
+from test_stalls import children, large_file, on_slow_disk, stopped
 
 from host.base.errors import UserError
 from host.bots.allowance import TimeBank, time_bank
@@ -208,6 +209,38 @@ def test_a_machine_that_stops_a_bot_costs_it_no_bank() -> None:
     assert left[0] == 2000
     cost = left[1] - left[2]
     assert cost < 500, "an answer of 300 ms takes 100 ms; the stall of 700 ms is not counted, but for a sample or two"
+
+
+BLOCKED = """
+    import mmap, sys
+
+    at = 0
+    for asked, line in enumerate(sys.stdin):
+        if asked == 1:
+            file = open("large", "rb", 0)
+            pages = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+            pages.madvise(mmap.MADV_RANDOM)
+        for _ in range(5 if 0 < asked < 5 else 0):
+            pages[at]
+            at += 4096
+        print("S", flush=True)
+"""
+
+
+def test_a_bot_that_waits_for_a_disk_on_purpose_gains_its_bank_once_at_most() -> None:
+    bot = bot_of(BLOCKED, "blocked", LIMITS._replace(bank=Bank(1.0, "fixture")))
+
+    async def work() -> list[int]:
+        with large_file(Path(bot.folder)) as file:
+            async with seated_in(bot) as (seat, sandbox):
+                assert await ask(seat, 1) == STAND
+                with on_slow_disk(file, [sandbox.pid, *children(sandbox.pid)]):
+                    assert [await ask(seat, number) for number in range(2, 7)] == [STAND] * 5
+                return [each.left for each in seat.bank_times]
+
+    left = trio.run(work)
+    assert left[2] > 800, "five pages take 0.4 s, which the machine owes it"
+    assert left[5] < 600, "twenty pages take 1.6 s, 1 s of which the machine may owe it"
 
 
 SPINS = """

@@ -514,8 +514,11 @@ def test_whoever_hands_the_package_in_too_is_told_to_leave_it_out(tmp_path: Path
         built(folder)
 
 
-def test_an_original_file_alone_is_recognized(tmp_path: Path) -> None:
+@pytest.mark.parametrize("first", ["", "from .core import cards", "from . import player", "import random"])
+def test_an_original_file_alone_is_recognized(first: str, tmp_path: Path) -> None:
     (handed_in(tmp_path, "return min_bet_amt") / "bot.toml").unlink()
+    whole = (tmp_path / "turn.py").read_text()
+    (tmp_path / "turn.py").write_text(f"{first}\n{whole[whole.index('def bet') :] if first else whole}")
     done = croupier("check", tmp_path / "turn.py")
     assert done.code == 0, done.out
     assert done.out.startswith("turn · python · lines · holdem · adapter banksalad")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -361,6 +362,20 @@ def test_the_chips_of_the_whole_game_are_drawn_and_lead_to_its_rounds(page: Page
     page.driver.find_element("id", "course").click()
     at, steps = page.js("[window.casino.shown().at, window.casino.shown().steps.length]")
     assert lines == [lines[0]] * 5 and lines[0] > 2 and abs(at - steps / 2) < 3
+
+
+def test_the_axes_of_the_chips_have_round_numbers_and_the_rounds(page: Page, holdem: Reported) -> None:
+    first_replay(page, holdem)
+    chips, *heights = page.js("[...document.querySelectorAll('.course .up text')].map((one) => one.textContent)")
+    *rounds, unit = page.js("[...document.querySelectorAll('.course .along text')].map((one) => one.textContent)")
+    amounts, numbers = [int(height.replace("\u202f", "")) for height in heights], [int(each) for each in rounds]
+    assert (chips, unit) == ("chips", "round") and numbers[0] == 1 and numbers == sorted(set(numbers))
+    assert 3 <= len(amounts) <= 6 and amounts == list(range(0, amounts[-1] + 1, amounts[1]))
+    boxes = (
+        "[...document.querySelectorAll('.course .along text')].slice(0, -1).map((one) => one.getBoundingClientRect())"
+    )
+    edges = page.js(f"{boxes}.map((box) => [box.left, box.right])")
+    assert all(one[1] < other[0] for one, other in pairwise(edges))
 
 
 def test_every_decision_says_how_long_it_took(page: Page, reported: Reported) -> None:
@@ -779,7 +794,8 @@ def test_a_reader_in_another_time_zone_sees_the_clock_of_the_tournament(tmp_path
         page.wait("document.getElementById('live').innerText === 'live'")
         games.add(path, some[:1])
         page.wait("document.querySelector('#result .podium')")
-        when = max(file.stat().st_mtime for file in (path, *wal_files(path)) if file.exists())
+        files = [file.stat() for file in (path, wal_files(path)[0]) if file.exists()]
+        when = max(file.st_mtime for file in files if file.st_size)
         page.wait(f"document.getElementById('clock').innerText === 'last result {clock(when)}'")
         assert page.text("footer").endswith("live")
         page.open("about:blank")

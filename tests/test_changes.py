@@ -154,7 +154,9 @@ def test_redo_gives_the_same_cards_and_withdraw_and_undo_give_the_same_standings
         published = book.seal()
 
     pair = "league/hk_47+dumb_bold"  # either order of the bots is understood
-    assert croupier("redo", pair, "--reason", "power cut", "-C", cup, "--dry-run").out.startswith("nothing has been")
+    planned = croupier("redo", pair, "--reason", "power cut", "-C", cup, "--dry-run").out
+    assert planned.startswith("nothing has been") and ", 20 tables: the record is kept" in planned, planned
+    assert f"\n  croupier -C {cup} run plays it again with the same seed path" in planned
     assert answers_in(journal) == answers
     done = croupier("redo", pair, "--reason", "power  cut", "-C", cup, "--json").json
     assert (done["changed"], done["next"], done["change"]["reason"]) == (True, "croupier run", "power cut")

@@ -305,7 +305,7 @@ def test_doctor_attacks_this_machine_and_says_what_became_of_each_rogue() -> Non
     got = {row["rogue"]: (row["mark"], row["got"]) for row in done.json["rows"]}
     assert got == {
         "escapes": ("✓", "unreadable"),
-        "includes_shadow": ("✓", "refused by the build"),
+        "includes_shadow": ("✓", "refused"),
         "reads_the_host": ("✓", "harmless"),
     }
     assert croupier("doctor", "--attack", "daemon").out.endswith("\n1 of 1 got the expected verdict\n")
@@ -374,7 +374,7 @@ def test_doctor_shows_which_clocks_there_are_and_their_own_error() -> None:
 
 
 def test_the_command_line_knows_nothing_heavy() -> None:
-    heavy = ["trio", "pydantic", "rich", "msgspec", "sqlite3", "psutil", "asyncio"]
+    heavy = ["numpy", "trio", "pydantic", "rich", "msgspec", "sqlite3", "psutil", "asyncio"]
     told = f"import sys, host.cli; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", told], env=environment(), capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
@@ -437,6 +437,17 @@ def test_a_live_view_ends_with_the_standings(cup: Path, tmp_path: Path) -> None:
     shown = on_a_terminal(["run", "--fresh", "-C", str(tmp_path / "cup")], environment(TERM="xterm-256color"))
     assert "[^C] stop and save" in shown
     assert "finished" in shown
+
+
+def test_a_run_whose_output_nobody_reads_any_more_is_interrupted(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", tourneys=40)
+    command = [*CROUPIER, "run", "--progress", "json", "-C", str(cup)]
+    with subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        assert run.stdout is not None and run.stderr is not None
+        run.stdout.readline()
+        run.stdout.close()
+        assert (run.stderr.read(), run.wait()) == (b"", 5)
+    assert croupier("status", "-C", cup, "--json").json["state"] == "interrupted"
 
 
 def test_a_pipe_that_closes_is_no_failure() -> None:

@@ -89,7 +89,7 @@ PROVOKED: dict[str, Callable[[], list[Problem]]] = {
     "C001": lambda: config('game = "cardshark"\n[limits]\nmemroy = 1'),
     "C002": lambda: config('game = "cardshark"\n[limits]\nmove = "1"'),
     "C003": twins,
-    "C004": lambda: [problem for problem in [not_enough_bots(Knockout(), [], {})] if problem],
+    "C004": lambda: [problem for problem in [not_enough_bots(Knockout(), [], 2)] if problem],
     "C005": lambda: config("game = cardshark"),
     "C006": lambda: config('game = "cardshark"\nbots = 3'),
     "C007": lambda: config(""),

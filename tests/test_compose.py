@@ -19,7 +19,7 @@ OTHERS = """
 setpriority sched_setaffinity sched_setscheduler sched_setattr sched_setparam ioprio_set mq_open mq_unlink mq_timedsend
 mq_timedreceive mq_notify mq_getsetattr msgget msgsnd msgrcv msgctl semget semop semtimedop semctl shmget shmat shmdt shmctl
 flock inotify_init inotify_init1 inotify_add_watch setxattr lsetxattr fsetxattr preadv2 memfd_create vmsplice tee io_setup
-io_submit setsockopt fadvise64
+io_submit setsockopt bind connect listen fadvise64 mincore
 """
 """System calls that croupier, Python and toolchains may need; croupier's own filter denies them to bots."""
 

@@ -351,14 +351,14 @@ def test_a_seed_that_anybody_can_read_is_warned_of(here: Path, text: str, warned
     assert said == [expected] * warned
 
 
-def test_a_stage_with_too_few_bots_names_those_that_are_broken() -> None:
+def test_min_bots_is_a_cure_for_too_few_bots_only_if_they_fill_a_table() -> None:
     stage = Knockout(name="cup")
-    problem = not_enough_bots(stage, ["a", "b", "c", "d", "e", "f"], {"foo": "B010", "bar": "B001"})
-    assert str(problem) == (
-        'error[C004] stage "cup" needs 8 bots, 6 are ready (2 do not build: foo B010, bar B001)\n'
-        "  hint: croupier ls lists the bots that play; min_bots = 6"
-    )
-    assert not_enough_bots(stage, list("abcdefgh"), {}) is None
+    listed = "  hint: croupier ls lists the bots that play"
+    needs = 'error[C004] stage "cup" needs 8 bots, '
+    assert str(not_enough_bots(stage, [*"abcdef"], 2)) == f"{needs}6 are ready\n{listed}; min_bots = 6"
+    assert str(not_enough_bots(stage, ["a"], 1)) == f"{needs}1 is ready\n{listed}"
+    assert str(not_enough_bots(stage, [*"abc"], 4)) == f"{needs}3 are ready\n{listed}"
+    assert not_enough_bots(stage, [*"abcdefgh"], 2) is None
 
 
 @pytest.mark.parametrize("game", GAMES)

@@ -17,7 +17,8 @@ from host.backends.backend import open_backend
 from host.backends.local import WorkerFailed, local_workers
 from host.games import GAMES
 from host.play.bot_pool import BotPool
-from host.play.records import Fixture, Job, Record, WorkerSetup
+from host.play.jobs import Job, WorkerSetup
+from host.play.records import Fixture, Record
 from host.sandbox.process_tree import descendants
 from host.submissions.bot_spec import BuiltBot
 from host.tournament.stage_runner import Executor, WorkerPool

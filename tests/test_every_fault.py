@@ -1,5 +1,6 @@
 """Every kind of fault has a rogue, and no rogue achieves more than its verdict: none escapes or disturbs another bot."""
 
+import time
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,9 +28,10 @@ from house import (
 
 from host.base.errors import UserError
 from host.base.safe_text import escape_control_chars
-from host.cli.attack import BROKEN_OUT, Rogue, gallery
+from host.cli.attack import BROKEN_OUT, HOST_CPU_S, Rogue, gallery
 from host.games import GAMES
-from host.play.records import Job, Record
+from host.play.jobs import Job
+from host.play.records import Record
 from host.sandbox import landlock
 from host.sandbox.bubblewrap import Home
 from host.sandbox.detect import randomizes_pids
@@ -52,8 +54,8 @@ ROGUES_BY_NAME = gallery(level())
 PLAYERS = [rogue for rogue in ROGUES_BY_NAME.values() if "refused" not in rogue.verdict]
 BUILDERS = [rogue for rogue in ROGUES_BY_NAME.values() if "refused" in rogue.verdict]
 WEAKER = [at for at in levels() if at != level()]
-ELSEWHERE = [name for name in ROGUES_BY_NAME if name != "builds_for_ever"]
-"""Rogues that are played at every level. The one left out takes four minutes: the host's limit of a build, everywhere."""
+BUILD_TIMEOUT_S = {"builds_for_ever": 5.0}
+"""Shorter limits for whole builds, by rogue: croupier's own limit is four minutes."""
 
 # Honest bots as opponents.
 
@@ -111,7 +113,7 @@ def test_a_hostile_build_is_refused_in_few_harmless_words(rogue: Rogue) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ELSEWHERE)
+@pytest.mark.parametrize("name", ROGUES_BY_NAME)
 @pytest.mark.parametrize("at", WEAKER)
 def test_a_rogue_gets_its_verdict_at_every_other_level(at: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CROUPIER_TEST_LEVEL", at)
@@ -132,7 +134,10 @@ def plays(rogue: Rogue, **changes: Any) -> None:
     """Play a rogue with an honest bot; check that it gets its verdict in time and leaves nothing behind."""
     if rogue.needs_numbers and not randomizes_pids(level()):
         pytest.skip("PROCESS NUMBERS ARE COUNTED ON HERE")
-    bot = built(rogue.file, rogue.game, rogue.limits, **rogue.spec_changes(), **changes)
+    computed = time.process_time()
+    with rogue.submitted() as submission:
+        bot = trio.run(build, submission.with_keys(**changes), level())._replace(limits=rogue.limits)
+    assert time.process_time() - computed < HOST_CPU_S
     assert bot.warm or not changes
     bot = bot.with_keys(table_ids=rogue.numbers, parallel_tables=rogue.parallel_tables)
     bots = company(rogue, bot)
@@ -170,11 +175,17 @@ def plays(rogue: Rogue, **changes: Any) -> None:
 
 def is_refused(rogue: Rogue) -> None:
     """Build a rogue; check that it is refused in a few harmless words and leaves nothing behind."""
-    spec = spec_of(rogue.file, rogue.game, **rogue.spec_changes())
     trio.run(build, spec_of(ROGUES / "crashes.c"), level())  # so that the cache's folders exist
 
-    with nothing_left_behind(), pytest.raises(UserError) as refused:
-        trio.run(lambda: build(spec, level(), force=True))
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        nothing_left_behind(),
+        pytest.raises(UserError) as refused,
+        rogue.submitted() as submission,
+    ):
+        if rogue.name in BUILD_TIMEOUT_S:
+            patch.setattr("host.submissions.build.BUILD_TIMEOUT_S", BUILD_TIMEOUT_S[rogue.name])
+        trio.run(lambda: build(submission, level(), force=True))
 
     (problem,) = refused.value.problems
     words = str(problem)
@@ -184,6 +195,7 @@ def is_refused(rogue: Rogue) -> None:
     assert words.replace("\n", " ").isprintable()
     assert "root:" not in words
     assert not list((CACHE / "bots").glob("making-*"))
+    assert rogue.name not in BUILD_TIMEOUT_S or "all commands together took longer than 5 s" in words
 
 
 DOZEN = {
@@ -204,8 +216,9 @@ DOZEN = {
 
 
 LONG_TABLES = ("hearts", "briscola")
-"""Games whose shortest table asks each bot 14 or 20 questions, so that their rogues take half a minute: they are played at
-one level, and one table long, because after 20 faults a bot would be benched."""
+"""Games whose shortest table asks each bot 14 or 20 questions, most of which a rogue answers by breaking its limit: they are
+played at one level, one table long, because after 20 faults a bot would be benched, and with shorter limits."""
+SHORT_S = 0.06  # seconds of these limits
 
 
 @pytest.mark.long
@@ -229,6 +242,9 @@ def test_a_dozen_rogues_get_their_verdicts_in_every_game_over_every_protocol_at_
     for name, verdict in DOZEN.items():
         rogue = ROGUES_BY_NAME[name]
         limits = rogue.limits._replace(startup=0.0)
+        if game in LONG_TABLES:
+            short = {key: SHORT_S for key in ("move", "cpu") if getattr(limits, key) < getattr(AMPLE, key)}
+            limits = limits._replace(**short)
         bot = built(rogue.file, game, limits, name=name, protocol=protocol)
         with nothing_left_behind():
             record, survivors = played_and_left(game, [bot, *honest], 1 if game in LONG_TABLES else 2)

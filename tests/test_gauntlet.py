@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command import croupier
+from stage_configs import PAZAAK_BOT
 
 from host.games import GAMES
 from host.play.records import Fixture, Record, Result
@@ -84,13 +85,6 @@ def test_draws_count_half_in_a_grade() -> None:
     assert mark.share == 0.7 and mark.beaten
 
 
-BOT = """\
-import sys
-
-for line in sys.stdin:
-    total = sum(map(int, line.split()[3].split(",")))
-    print("END" if total < {limit} else "STAND", flush=True)
-"""
 COURSE = """\
 game = "pazaak"
 seed = "the teacher's"
@@ -119,8 +113,8 @@ def course_in(place: Path, **limits: int) -> Path:
     for group in ("bots", "staff"):
         (place / group).mkdir(parents=True)
     for name, limit in limits.items():
-        (place / "bots" / f"{name}.py").write_text(BOT.format(limit=limit))
-    (place / "staff" / "tutor.py").write_text(BOT.format(limit=18))
+        (place / "bots" / f"{name}.py").write_text(PAZAAK_BOT.format(limit=limit))
+    (place / "staff" / "tutor.py").write_text(PAZAAK_BOT.format(limit=18))
     (place / "croupier.toml").write_text(COURSE)
     return place
 

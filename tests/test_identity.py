@@ -10,7 +10,8 @@ from msgspec import msgpack
 
 from host.bots.values import BankTime, Evidence, Timing, Usage
 from host.games import GAMES
-from host.play.records import Fixture, Job, Record, Result, WorkerSetup, decode_job, decode_setup, encode
+from host.play.jobs import Job, WorkerSetup, decode_job, decode_setup, encode
+from host.play.records import Fixture, Record, Result
 from host.play.worker import rules_of
 from host.sandbox.levels import Level
 from host.sandbox.limits import Bank, Limits

@@ -297,60 +297,64 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     # too deep
     "a zip of 1800 folders": (
         lambda desk: zipped(desk / "deep.zip", {"x/" * 1800 + "x.c": DAVEY}),
-        "B016] x/x/",
+        "B016] {desk}/deep.zip: x/x/",
     ),
-    "a folder of 100 folders": (lambda desk: nested(desk / "deep", 100), "B016] x/x/"),
+    "a name of megabytes in a tar": (
+        lambda desk: tarred(desk / "long.tar", {"/" + "a" * 5_000_000: DAVEY}),
+        f"B016] {{desk}}/long.tar: /{'a' * 299}: leads out of its folder",
+    ),
+    "a folder of 100 folders": (lambda desk: nested(desk / "deep", 100), "B016] {desk}/deep/x/x/"),
     # in a folder
     "a link in a folder": (
         lambda desk: inside(desk, lambda folder: linked(folder / "data", "/etc/passwd")),
-        "B016] data: is a link",
+        "B016] {desk}/mine/data: is a link",
     ),
     "a linked folder in a folder": (
         lambda desk: inside(desk, lambda folder: linked(folder / "data", "/etc")),
-        "B016] data: is a link",
+        "B016] {desk}/mine/data: is a link",
     ),
     "a FIFO in a folder": (
         lambda desk: inside(desk, lambda folder: fifo(folder / "data")),
-        "B016] data: is a FIFO",
+        "B016] {desk}/mine/data: is a FIFO",
     ),
-    "a socket in a folder": (lambda desk: inside(desk, listening), "B016] socket: is a socket"),
+    "a socket in a folder": (lambda desk: inside(desk, listening), "B016] {desk}/mine/socket: is a socket"),
     "a large file in a folder": (
         lambda desk: inside(desk, lambda folder: large(folder / "data", MAX_FILE_BYTES + 1)),
-        f"B016] data: is larger than {MAX_FILE_BYTES // MIB} MiB",
+        f"B016] {{desk}}/mine/data: is larger than {MAX_FILE_BYTES // MIB} MiB",
     ),
     "large files in a folder": (
         lambda desk: inside(desk, lambda folder: [large(folder / str(n), MAX_FILE_BYTES) for n in range(5)]),
-        f"B016] 4: makes it more than {MAX_FILES} files or {MAX_FOLDER_BYTES // MIB} MiB",
+        f"B016] {{desk}}/mine/4: makes it more than {MAX_FILES} files or {MAX_FOLDER_BYTES // MIB} MiB",
     ),
     "many files in a folder": (
         lambda desk: inside(desk, lambda folder: [large(folder / f"{n:04}", 0) for n in range(MAX_FILES)]),
-        f"B016] davey.c: makes it more than {MAX_FILES} files or {MAX_FOLDER_BYTES // MIB} MiB",
+        f"B016] {{desk}}/mine/davey.c: makes it more than {MAX_FILES} files or {MAX_FOLDER_BYTES // MIB} MiB",
     ),
     "an odd name in a folder": (
         lambda desk: inside(desk, lambda folder: written(folder / "da\nta", b"")),
-        "B016] da\\nta: ",
+        "B016] {desk}/mine/da\\nta: ",
     ),
     # in an archive
     "an absolute path in a zip": (
         lambda desk: zipped(desk / "mine.zip", {"/etc/cron.d/x": b""}),
-        "B016] /etc/cron.d/x: leads out of its folder",
+        "B016] {desk}/mine.zip: /etc/cron.d/x: leads out of its folder",
     ),
     "a way out of a zip": (
         lambda desk: zipped(desk / "mine.zip", {"a/../../x.c": b""}),
-        "B016] a/../../x.c: leads out of its folder",
+        "B016] {desk}/mine.zip: a/../../x.c: leads out of its folder",
     ),
     "a Windows way out of a zip": (
         lambda desk: zipped(desk / "mine.zip", {"..\\..\\x.c": b""}),
-        "B016] ..\\..\\x.c: leads out of its folder",
+        "B016] {desk}/mine.zip: ..\\..\\x.c: leads out of its folder",
     ),
-    "a link in a zip": (lambda desk: device_zip(desk / "mine.zip"), "B016] passwd: is a link"),
+    "a link in a zip": (lambda desk: device_zip(desk / "mine.zip"), "B016] {desk}/mine.zip: passwd: is a link"),
     "a bomb in a zip": (
         lambda desk: zipped(desk / "mine.zip", {"davey.c": bytes(MAX_FILE_BYTES + 1)}),
-        f"B016] davey.c: is larger than {MAX_FILE_BYTES // MIB} MiB",
+        f"B016] {{desk}}/mine.zip: davey.c: is larger than {MAX_FILE_BYTES // MIB} MiB",
     ),
     "many bombs in a zip": (
         lambda desk: zipped(desk / "mine.zip", {f"{n}.c": bytes(MAX_FILE_BYTES) for n in range(5)}),
-        f"B016] 4.c: makes it more than {MAX_FILES} files or {MAX_FOLDER_BYTES // MIB} MiB",
+        f"B016] {{desk}}/mine.zip: 4.c: makes it more than {MAX_FILES} files or {MAX_FOLDER_BYTES // MIB} MiB",
     ),
     "a zip that lies": (lambda desk: lying_zip(desk / "mine.zip"), "B016] {desk}/mine.zip: cannot be unpacked: "),
     "an encrypted zip": (lambda desk: locked_zip(desk / "mine.zip"), "B016] {desk}/mine.zip: cannot be unpacked: "),
@@ -361,43 +365,43 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     "no zip": (lambda desk: written(desk / "mine.zip", b"PK"), "B016] {desk}/mine.zip: cannot be unpacked: "),
     "many files in a zip": (
         lambda desk: zipped(desk / "mine.zip", {f"{n}.txt": b"" for n in range(MAX_FILES + 1)}),
-        f"B016] {MAX_FILES}.txt: makes it more than {MAX_FILES} files or {MAX_FOLDER_BYTES // MIB} MiB",
+        f"B016] {{desk}}/mine.zip: {MAX_FILES}.txt: makes it more than {MAX_FILES} files or {MAX_FOLDER_BYTES // MIB} MiB",
     ),
     "a file and a folder in a zip": (
         lambda desk: zipped(desk / "mine.zip", {"x": b"", "x/y": b""}),
-        "B016] x/y: is in it twice, or is a file and a folder at once",
+        "B016] {desk}/mine.zip: x/y: is in it twice, or is a file and a folder at once",
     ),
     "a deep path in a zip": (
         lambda desk: zipped(desk / "mine.zip", {"d/" * 3000 + "x.c": b""}),
-        "B016] d/d/",
+        "B016] {desk}/mine.zip: d/d/",
     ),
     "a name with a line end in a zip": (
         lambda desk: zipped(desk / "mine.zip", {"x\ny.c": b""}),
-        "B016] x\\ny.c: ",
+        "B016] {desk}/mine.zip: x\\ny.c: ",
     ),
     "a link in a tar": (
         lambda desk: tarred(desk / "mine.tar", {"x": b""}, type=tarfile.SYMTYPE, linkname="/etc/passwd"),
-        "B016] x: is a link or a device",
+        "B016] {desk}/mine.tar: x: is a link or a device",
     ),
     "a hard link in a tar": (
         lambda desk: tarred(desk / "mine.tar", {"x": b""}, type=tarfile.LNKTYPE, linkname="/etc/passwd"),
-        "B016] x: is a link or a device",
+        "B016] {desk}/mine.tar: x: is a link or a device",
     ),
     "a device in a tar": (
         lambda desk: tarred(desk / "mine.tgz", {"x": b""}, type=tarfile.BLKTYPE, devmajor=8),
-        "B016] x: is a link or a device",
+        "B016] {desk}/mine.tgz: x: is a link or a device",
     ),
     "a FIFO in a tar": (
         lambda desk: tarred(desk / "mine.tgz", {"x": b""}, type=tarfile.FIFOTYPE),
-        "B016] x: is a link or a device",
+        "B016] {desk}/mine.tgz: x: is a link or a device",
     ),
     "an absolute path in a tar": (
         lambda desk: tarred(desk / "mine.tar.xz", {"/etc/cron.d/x": b""}),
-        "B016] /etc/cron.d/x: leads out of its folder",
+        "B016] {desk}/mine.tar.xz: /etc/cron.d/x: leads out of its folder",
     ),
     "a way out of a tar": (
         lambda desk: tarred(desk / "mine.tar.bz2", {"../x": b""}),
-        "B016] ../x: leads out of its folder",
+        "B016] {desk}/mine.tar.bz2: ../x: leads out of its folder",
     ),
     "a bomb in a tar": (
         lambda desk: tarred(desk / "mine.tar.gz", {f"{n}.c": bytes(MAX_FILE_BYTES) for n in range(5)}),
@@ -405,7 +409,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "a twin in a tar": (
         lambda desk: joined(desk / "mine.tar"),
-        "B016] x: is in it twice, or is a file and a folder at once",
+        "B016] {desk}/mine.tar: x: is in it twice, or is a file and a folder at once",
     ),
     "a damaged tar": (
         lambda desk: broken(tarred(desk / "mine.tar.gz", {"davey.c": DAVEY})),
@@ -472,6 +476,21 @@ def test_check_refuses_what_add_refuses_for_the_same_reason(what: str, cup: Path
     assert done.code == 1
     assert f"error[{told.format(desk=desk, cup=cup)}" in done.out
     assert ".taking-" not in done.out
+
+
+def test_a_problem_names_the_submission_when_the_tournament_is_beside_this_folder(cup: Path, desk: Path) -> None:
+    (desk / "mine.py").write_text("x(\n")
+    done = croupier("add", "mine.py", "-C", "../cup", cwd=desk)
+    assert done.first == "error[B015] mine.py:1: SyntaxError: '(' was never closed"
+    assert done.err.endswith("\n  hint: python3 -m py_compile mine.py\n")
+
+
+@pytest.mark.parametrize("text", ['print("nonsense")\n', "raise SystemExit\n", 'print("S")\n'])
+def test_check_says_whether_add_would_add_a_bot_that_fails_it(text: str, cup: Path, desk: Path) -> None:
+    (desk / "mine.py").write_text(text)
+    checked, added = croupier("check", desk / "mine.py", "-C", cup), croupier("add", desk / "mine.py", "-C", cup)
+    assert checked.out.splitlines()[-1].startswith("not accepted") == (added.code != 0)
+    assert "\n  hint: " in added.err or added.code == 0
 
 
 def endless(path: Path) -> Path:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from house import level, spec_of, written
 from host.base.config_file import closest_match, parse
 from host.base.errors import UserError
 from host.submissions.adapters import advice
-from host.submissions.build import build
+from host.submissions.build import build, exceeds_quota, quota_check
 from host.submissions.discovery import load_submission
 from host.submissions.languages import main_class
 
@@ -105,7 +106,16 @@ def test_what_a_compiler_quotes_is_searched_at_once(tmp_path: Path) -> None:
     assert advice(spec_of(tmp_path, "pazaak"), "getResponse(" * 4000) == ""
 
 
-@pytest.mark.parametrize("text", ["a = [" * 13_000, "a." * 32_000, "[a]\n" * 16_000, 'a = "' + "\\" * 65_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = [" * 13_000,
+        "a." * 32_000,
+        "[a]\n" * 16_000,
+        'a = "' + "\\" * 65_000,
+        "a = [{ b = 0x" + "f" * 60_000 + " }]",
+    ],
+)
 def test_a_bot_toml_of_any_content_is_refused_at_once(text: str) -> None:
     with pytest.raises(UserError):
         parse(text.encode(), "bot.toml")
@@ -122,6 +132,29 @@ def test_thousands_of_missing_files_are_reported_in_part(tmp_path: Path) -> None
 
     assert len(refused.value.problems) == 20
     assert closest_match("a" * 1_000_000, ["a" * 100, "b"]) == "a" * 100
+
+
+LONG = "a" * 300
+
+
+@pytest.mark.parametrize("path", [f"/{LONG}", f"/usr/bin/{LONG}", f"/root/{LONG}/{LONG}"])
+def test_a_path_that_no_file_can_have_is_refused(tmp_path: Path, path: str) -> None:
+    (tmp_path / "bot").write_text(f"#!{path}\n")
+    (tmp_path / "bot").chmod(0o755)
+    for folder in (tmp_path / "bot", tmp_path):
+        with pytest.raises(UserError, match="interpreter"):
+            load_submission(folder)
+    (tmp_path / "bot.toml").write_text(f'run = ["{path}"]\n')
+
+    with pytest.raises(UserError, match="no such file"):
+        load_submission(tmp_path)
+
+
+def test_a_bot_that_starts_a_path_that_no_file_can_have_can_be_built(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "bot.toml").write_text(f'language = "any"\nbuild = ["true"]\nrun = ["./{LONG}/{LONG}/{LONG}"]\n')
+
+    assert trio.run(build, spec_of(tmp_path), level()).argv == (f"./{LONG}/{LONG}/{LONG}",)
 
 
 def test_a_build_has_a_hundred_commands_at_most(tmp_path: Path) -> None:
@@ -141,3 +174,16 @@ def test_a_build_of_any_language_can_call_a_compiler_of_java(tmp_path: Path) -> 
     )
 
     assert (Path(trio.run(build, spec_of(tmp_path), level()).folder) / "Bot.class").exists()
+
+
+def test_a_build_of_many_files_is_not_walked_through_at_every_look(tmp_path: Path) -> None:
+    for number in range(5000):
+        (tmp_path / str(number)).touch()
+    began = time.thread_time()
+    assert not exceeds_quota(tmp_path)
+    once, began = time.thread_time() - began, time.thread_time()
+    check = quota_check([tmp_path])
+
+    assert not any(check() for _ in range(100))
+
+    assert time.thread_time() - began < 20 * once

@@ -1,6 +1,7 @@
 """Games of OpenSpiel: tables follow from the seed, views show what a seat may know, and what cannot be played is named."""
 
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from command import croupier
 
 from host.base.errors import UserError
-from host.games.engine import Game, Table
+from host.games.engine import Game, GameFailed, Table
 from host.games.luck import Luck
 from host.play import openspiel
 from protocols import PROTOCOLS
@@ -113,8 +114,10 @@ def test_an_illegal_move_is_a_fault(wrong: Move) -> None:
 
 def test_a_journal_of_another_version_is_refused() -> None:
     game = openspiel.game_named("tic_tac_toe")
-    with pytest.raises(UserError, match=r"was played with OpenSpiel 1\.0, and [0-9.]+ is installed"):
+    with pytest.raises(GameFailed) as failed:
         Table(game, rules_of(game)._replace(version="1.0"), Luck(b"seed", "test"))
+    assert isinstance(failed.value.__cause__, UserError)
+    assert re.search(r"was played with OpenSpiel 1\.0, and [0-9.]+ is installed", str(failed.value.__cause__))
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from host.backends.local import local_workers
 from host.bots.monitor import running_monitor
 from host.games import GAMES
 from host.play.bot_pool import BotPool
+from host.play.jobs import Job, WorkerSetup
 from host.play.placement import (
     Placement,
     PlacementRequest,
@@ -26,7 +27,6 @@ from host.play.placement import (
     starting_on,
     usable_cores,
 )
-from host.play.records import Job, WorkerSetup
 from host.sandbox.process_tree import descendants
 from host.submissions.bot_spec import BotSpec, BuiltBot
 

@@ -338,6 +338,12 @@ def test_another_runs_seed_is_none(tmp_path: Path) -> None:
         assert known_seed(book) is None
 
 
+def test_reading_a_journal_does_not_change_the_time_of_its_last_result(tmp_path: Path) -> None:
+    path = games.played(tmp_path, "pazaak")
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    assert [report(path).count("2023-11-14 22:13:20 UTC") for _ in range(2)] == [2, 2]
+
+
 @pytest.fixture(scope="module")
 def long_games(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a run of thirty games, each of a hundred rounds."""
@@ -407,7 +413,8 @@ def test_of_fifty_opponents_those_nearest_in_the_standings_are_listed_and_the_pa
         told = summarize(book, SEED)
     places = [row.bot for row in told.stages[0].rows]
     first = next(bot for bot in told.bots if bot.name == places[0])
-    assert [other for other, _ in nearest(first, told.stages[0])] == sorted(places[1:41])
+    ranked = {place: nth for nth, place in enumerate(places)}
+    assert [other for other, _ in nearest(first, ranked)] == sorted(places[1:41])
     assert "Of its 49 opponents these are the nearest" in render(told, [], {}, live=True)
 
 

@@ -34,7 +34,8 @@ from host.base.errors import UserError
 from host.bots.values import Batch, Question
 from host.games import GAMES
 from host.play.bot_pool import MAX_HOST_FAILURES, MAX_WAITING_SANDBOXES, bot_seed
-from host.play.records import Job, Record
+from host.play.jobs import Job
+from host.play.records import Record
 from host.sandbox import bubblewrap
 from host.sandbox.process_tree import descendants
 from host.submissions.bot_spec import BuiltBot

@@ -220,13 +220,19 @@ def test_a_terminal_gets_folded_messages_and_a_pipe_whole_ones(tmp_path: Path) -
 # Output without escape codes.
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a tournament that has been played."""
+    folder = cup_in(tmp_path_factory.mktemp("finished") / "cup", ["davey.c"], tourneys=1, rounds=1)
+    assert croupier("run", "-C", folder).code == 0
+    return folder
+
+
 @pytest.mark.parametrize("how", ["--color never", "NO_COLOR"])
 @pytest.mark.parametrize("words", ["standings", "status", "run --fresh"])
-def test_without_colours_a_terminal_gets_no_escape_codes(words: str, how: str, tmp_path: Path) -> None:
-    folder = cup_in(tmp_path / "cup", ["davey.c"], tourneys=1, rounds=1)
-    assert croupier("run", "-C", folder).code == 0
+def test_without_colours_a_terminal_gets_no_escape_codes(words: str, how: str, finished: Path) -> None:
     ours, theirs = pty.openpty()
-    command = [*CROUPIER, "-C", str(folder), *(how.split() if how[0] == "-" else ()), *words.split()]
+    command = [*CROUPIER, "-C", str(finished), *(how.split() if how[0] == "-" else ()), *words.split()]
     env = environment(**({"NO_COLOR": "1"} if how == "NO_COLOR" else {}), TERM="xterm-256color")
     with subprocess.Popen(command, env=env, stdout=theirs, stderr=theirs) as process:
         os.close(theirs)

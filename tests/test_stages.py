@@ -15,10 +15,12 @@ from host.backends.local import FixtureQueue
 from host.games import GAMES
 from host.games.engine import Table
 from host.games.luck import Luck
-from host.play.records import Fixture, Job, Record, Result, decode_job, encode
+from host.play.jobs import Job, decode_job, encode
+from host.play.records import Fixture, Record, Result
 from host.play.table_plans import PLANS, table_setups
 from host.tournament.journal import Journal, writing
-from host.tournament.stage_runner import Progress, run_stage
+from host.tournament.progress import Progress
+from host.tournament.stage_runner import run_stage
 from host.tournament.stages import KINDS, kind_of
 from host.tournament.stages.agenda import Agenda, Schedule
 from host.tournament.stages.gauntlet import Gauntlet

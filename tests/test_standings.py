@@ -25,7 +25,7 @@ from host.play.records import Fixture, Record, Result
 from host.report import terminal
 from host.report.brackets import bracket_lines, group_lines
 from host.report.timelines import early_merits, ranks
-from host.tournament.stage_runner import AllMeet, Progress
+from host.tournament.progress import AllMeet, Progress
 from host.tournament.stages import stages_of
 from host.tournament.stages.groups import GROUPS as GROUPS_KIND
 from host.tournament.stages.groups import Groups

@@ -174,6 +174,58 @@ def test_the_host_wakes_up_twice_during_an_answer_to_look_at_a_bot_without_a_que
         assert freezer.until_look(10.0, 10.001) == pytest.approx(OFF_TURN)
 
 
+def test_a_bot_is_stopped_beside_one_that_thinks_for_a_few_milliseconds_each_time() -> None:
+    source = """
+        import sys, time
+
+        for line in sys.stdin:
+            time.sleep(0.003)
+            print("S", flush=True)
+    """
+    ponderer, thinker = bot_of(PONDERS, ".c", "ponderer"), bot_of(source, ".py", "brief")
+
+    async def play() -> Seat:
+        watcher = Monitor()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(watcher.run)
+            async with (
+                sandboxed(level(), Home(Path(ponderer.folder)), AMPLE) as own,
+                sandboxed(level(), Home(Path(thinker.folder)), AMPLE) as others,
+                open_seat(ponderer, GAME, own, 1, watcher) as seat,
+                open_seat(thinker, GAME, others, 1, watcher) as other,
+            ):
+                for number in range(1, 21):
+                    for each in (seat, other):
+                        question = Question(number, 1, GAME.examples[0])
+                        answer = each.ask_one(question) or (await each.finish())[0]
+                        assert answer == Move("S"), each.evidence
+                    await trio.lowlevel.checkpoint()
+            nursery.cancel_scope.cancel()
+        return seat
+
+    with nothing_left_behind():
+        seat = trio.run(play)
+    assert not seat.faults
+    assert seat.usage().pauses >= 15
+
+
+def test_a_bot_may_end_its_turn_while_another_is_expected_to_think() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        freezer, used = Freezer(), [1.0]
+        turn = FreezeState(freezer, Keeper(ours, {}), lambda: used[0])
+        turn.count(OFF_TURN)
+        used[0] += OFF_TURN
+        turn.thaw()
+        assert not turn.must_stop(0.0)
+
+        turn.thaw()
+        turn.count(OFF_TURN)
+        used[0] += 2 * OFF_TURN
+        turn.thaw()
+        assert turn.must_stop(0.0)
+
+
 def test_where_pondering_is_allowed_it_may() -> None:
     total, seat = beside_a_thinker(200, pondering=True)
 

@@ -17,7 +17,7 @@ from host.bots.seat import open_seat
 from host.bots.stall_sampler import StallSampler
 from host.bots.values import Batch, Evidence, Question
 from host.games import GAMES
-from host.play.records import Job
+from host.play.jobs import Job
 from host.sandbox import landlock
 from host.sandbox.bubblewrap import EMPTY, Home
 from host.sandbox.detect import detect
