@@ -40,8 +40,9 @@ PAGES = sorted((ROOT / "docs").rglob("*.md"))
 BLOCK = re.compile(
     r"^<!-- (file|edit|tested|new folder)(?:: (.*?))? -->\n(?:(```+).*\n((?:.*\n)*?)\3\n)?", re.MULTILINE
 )
+MEASURED = r"\d(?:[\d.,\u202f]*\d)? *(?:µs|ms|s|min|h|kB|KiB|MiB)\b"
 VARIES = {
-    "measured": r"\d(?:[\d.,\u202f]*\d)? *(?:µs|ms|s|min|h|kB|KiB|MiB)\b",
+    "measured": rf"{MEASURED}(?: to {MEASURED})?",  # an interval whose ends are equal is printed as one figure
     "level": r"\bL[234]\b",
     "placement": r"(?:, each on a core of its own| on any core(?: \([^)]*\))?)",
     "blanks": r" +",

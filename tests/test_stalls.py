@@ -117,8 +117,8 @@ def on_slow_disk(file: Path, processes: list[int]) -> AbstractContextManager[obj
 
 
 def without_memory(processes: list[int]) -> AbstractContextManager[object]:
-    """Let the bot wait for memory: from 32 MiB on its group has none, and the kernel kills no process."""
-    return grouped("memory", processes, {"memory.limit_in_bytes": str(32 << 20), "memory.oom_control": "1"})
+    """Let the bot wait for memory: from 8 MiB on its group has none, and the kernel kills no process."""
+    return grouped("memory", processes, {"memory.limit_in_bytes": str(8 << 20), "memory.oom_control": "1"})
 
 
 def throttled(processes: list[int]) -> AbstractContextManager[object]:
