@@ -37,7 +37,16 @@ EIGHT = range(8)
     ("request_", "words", "cores"),
     [
         (PlacementRequest(), "8 workers, each on a core of its own", tuple((core,) for core in EIGHT)),
-        (PlacementRequest(workers=20), "8 workers, each on a core of its own", tuple((core,) for core in EIGHT)),
+        (
+            PlacementRequest(workers=20),
+            "8 workers instead of 20 (8 cores are usable), each on a core of its own",
+            tuple((core,) for core in EIGHT),
+        ),
+        (
+            PlacementRequest(workers=9, pondering=True),
+            "8 workers instead of 9 (8 cores are usable) on any core (bots may ponder)",
+            (),
+        ),
         (PlacementRequest(workers=7), "7 workers on any core (there are 8 cores)", ()),
         (PlacementRequest(pondering=True), "8 workers on any core (bots may ponder)", ()),
         (PlacementRequest("free"), "8 workers on any core", ()),
@@ -45,7 +54,7 @@ EIGHT = range(8)
         (PlacementRequest("core", workers=1), "1 worker on a core of its own", ((0,),)),
         (
             PlacementRequest("core", workers=20),
-            "8 workers, each on a core of its own",
+            "8 workers instead of 20 (8 cores are usable), each on a core of its own",
             tuple((core,) for core in EIGHT),
         ),
         (PlacementRequest(cores=3), "2 workers, each on 3 cores of its own", ((0, 1, 2), (3, 4, 5))),

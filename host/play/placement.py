@@ -30,6 +30,7 @@ class Placement(NamedTuple):
     workers: int
     cores: tuple[tuple[int, ...], ...] = ()
     reason: str = ""  # why "auto" did not choose cores, as text for people
+    fewer: str = ""  # why there are fewer workers than were asked for, as text for people
 
     @property
     def name(self) -> str:
@@ -41,7 +42,7 @@ class Placement(NamedTuple):
         return self.cores[nth] if self.cores else ()
 
     def __str__(self) -> str:
-        counted = f"{self.workers} worker{'' if self.workers == 1 else 's'}"
+        counted = f"{self.workers} worker{'' if self.workers == 1 else 's'}{f' {self.fewer}' if self.fewer else ''}"
         if not self.cores:
             return f"{counted} on any core{f' ({self.reason})' if self.reason else ''}"
         own = "a core" if len(self.cores[0]) == 1 else f"{len(self.cores[0])} cores"
@@ -72,7 +73,7 @@ async def choose_placement(request: PlacementRequest) -> Placement:
     busy = await busy_cores(SAMPLE_S)
     if busy < max(MIN_STRANGERS, STRANGERS_SHARE * usable):
         return placed
-    return Placement(placed.workers, reason=f"other programs keep {busy:.1f} cores busy")
+    return placed._replace(cores=(), reason=f"other programs keep {busy:.1f} cores busy")
 
 
 def place(request: PlacementRequest, cores: Sequence[int], usable: int) -> Placement:
@@ -85,12 +86,14 @@ def place(request: PlacementRequest, cores: Sequence[int], usable: int) -> Place
     if request.placement == "free":
         return Placement(request.workers or most)
     workers = min(request.workers or most, most)
+    are = "s are" if usable > 1 else " is"
+    fewer = f"instead of {request.workers} ({usable} core{are} usable)" if request.workers > most else ""
     if request.placement == "auto":
         if request.pondering:
-            return Placement(workers, reason="bots may ponder")
+            return Placement(workers, reason="bots may ponder", fewer=fewer)
         if workers < len(cores) // width:
-            return Placement(workers, reason=f"there are {len(cores)} cores")
-    return Placement(workers, tuple(tuple(cores[nth * width : (nth + 1) * width]) for nth in range(workers)))
+            return Placement(workers, reason=f"there are {len(cores)} cores", fewer=fewer)
+    return Placement(workers, tuple(tuple(cores[nth * width : (nth + 1) * width]) for nth in range(workers)), fewer=fewer)
 
 
 def usable_cores() -> int:
