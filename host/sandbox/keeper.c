@@ -94,7 +94,10 @@ static int spare = -1;    /* socket to the fork made ahead, which sends its proc
 static struct rlimit tasks, files, open_files;
 static int64_t pause_at;  /* when to stop everything, in nanoseconds; 0: at no time */
 static int control, children, folder;     /* the control socket; a signalfd for SIGCHLD; the bot's /tmp, -1 = none */
-static int numbers = -1;                  /* the file that sets the last process number; -1 = none */
+static int numbers = -1;                  /* the file with the last process number, which it sets; -1 = none */
+static pid_t expected;                    /* number of the next process, as set in that file; 0: not set */
+static pid_t reaped;                      /* the last process that was reaped */
+static int was_alone;                     /* whether the interpreter was alone when it was last looked at */
 static int ruleset = -1;                  /* Landlock's; -1 inside namespaces */
 static struct sock_filter program[4096];  /* seccomp's; inside namespaces bubblewrap loads another one */
 static struct sock_fprog filter = {0, program};
@@ -108,6 +111,7 @@ static int64_t now(clockid_t clock)
 
 static void account(pid_t pid, int status, const struct rusage *used)
 {
+    reaped = pid;
     if (pid == interpreter) {
         interpreter = 0;
         return;
@@ -248,8 +252,20 @@ static void wipe(int top)
         }
         closedir(outer);
     }
-    /* Inside namespaces the filter denies futimens to us as well: then a folder that comes and goes sets them to now. */
-    if (futimens(top, (struct timespec[2]){0}) && !mkdirat(top, "now", 0)) unlinkat(top, "now", AT_REMOVEDIR);
+    /* If the filter denies futimens to us as well (see own_number), a folder that comes and goes sets them to now. */
+    if (futimens(top, NULL) && !mkdirat(top, "now", 0)) unlinkat(top, "now", AT_REMOVEDIR);
+}
+
+/* Give a descriptor the first number that no bot can have: seccomp.py allows futimens only with that one. Return its
+ * number, which is the old one if our own limit is too low. */
+static int own_number(int descriptor)
+{
+    struct rlimit most;
+    if (!getrlimit(RLIMIT_NOFILE, &most)) setrlimit(RLIMIT_NOFILE, &(struct rlimit){most.rlim_max, most.rlim_max});
+    int own = fcntl(descriptor, F_DUPFD_CLOEXEC, (int)open_files.rlim_cur);
+    if (own < 0) return descriptor;
+    close(descriptor);
+    return own;
 }
 
 /* Kill everything in this sandbox and empty its /tmp. If killed processes are not gone in time, set UNSWEPT and report
@@ -269,8 +285,11 @@ static void renumber(void)
 {
     unsigned chance = 0;
     char number[12];
+    expected = 0;
     if (numbers < 0 || getrandom(&chance, sizeof chance, GRND_NONBLOCK) < 0) return;
-    if (pwrite(numbers, number, snprintf(number, sizeof number, "%u", 300 + chance % 30000), 0) < 0) numbers = -1;
+    chance = 300 + chance % 30000;
+    if (pwrite(numbers, number, snprintf(number, sizeof number, "%u", chance), 0) < 0) numbers = -1;
+    else expected = chance + 1;
 }
 
 /* Keep our capability, which sets process numbers, but let no bot inherit it. */
@@ -365,6 +384,7 @@ static void dismiss(void)
     close(wire);
     if (spare >= 0) close(spare);
     wire = spare = -1;
+    was_alone = 0;
     do kill(-1, SIGKILL);
     while (wait4(-1, NULL, 0, NULL) > 0 || errno != ECHILD);
     interpreter = 0;
@@ -399,19 +419,30 @@ static int pass(int to, struct iovec *parts, int count, const int descriptors[],
     return sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
 }
 
+/* Return whether nothing was started since the interpreter was alone except its fork, which has been reaped: the last
+ * process number is then the one set for the fork. Only we may set it. */
+static int has_only_forked(void)
+{
+    char number[12] = "";
+    if (!was_alone || !expected || reaped != expected) return 0;
+    return pread(numbers, number, sizeof number - 1, 0) > 0 && atoi(number) == expected;
+}
+
 /* Return whether no process is alive except the interpreter and us. RLIMIT_NPROC counts all tasks of this sandbox, so a
  * third one is refused with EAGAIN if there is another. If there is not, it fails as well, but later and with EFAULT:
- * it has nowhere to write its descriptor. That costs a third of a process that runs. */
+ * it has nowhere to write its descriptor. That costs a third of a process that runs, so it is not done if the bot has
+ * started nothing. */
 static int is_interpreter_alone(void)
 {
     struct rlimit usual, exact;
+    if (has_only_forked()) return 1;
     if (getrlimit(RLIMIT_NPROC, &usual)) return 0;
     exact = (struct rlimit){3, usual.rlim_max};
     setrlimit(RLIMIT_NPROC, &exact);
     int refused = syscall(SYS_clone, CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_PIDFD, 0, NULL, NULL, NULL);
-    int alone = refused && errno == EFAULT;
+    was_alone = refused && errno == EFAULT;
     setrlimit(RLIMIT_NPROC, &usual);
-    return alone;
+    return was_alone;
 }
 
 /* Ask the interpreter to fork. An error is detected when the fork is needed. */
@@ -567,7 +598,7 @@ int main(int argc, char **argv)
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, NULL);
     children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-    folder = open(argv[5], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    folder = own_number(open(argv[5], O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (children < 0) return 3;
 
     for (;;) {

@@ -111,17 +111,20 @@ def _apart(request: SandboxRequest, lent: Lent) -> Iterator[LaunchPlan]:
     forbidden: tuple[str | int, ...] = () if request.home.writable else seccomp.BOT_ONLY
     if not request.home.warm:  # an interpreter needs Landlock to separate its forks, which it then denies to them
         forbidden += seccomp.LANDLOCK
-    filtered = seccomp.descriptor(seccomp.program(forbidden, shared_memory=request.level.traits.exact_cpu))
+    limits, shared_memory = request.limits, request.level.traits.exact_cpu
+    filtered = seccomp.descriptor(
+        seccomp.program(forbidden, shared_memory=shared_memory, own_descriptor=limits.open_files)
+    )
     unwoken = seccomp.descriptor(seccomp.sigcont_filter())
     lent.callback(os.close, filtered)
     lent.callback(os.close, unwoken)
     numbers, inherited = -1, [filtered, unwoken]
     with contextlib.suppress(OSError):  # read-only in some containers, absent in some kernels
-        numbers = os.open("/proc/sys/kernel/ns_last_pid", os.O_WRONLY | os.O_CLOEXEC)
+        numbers = os.open("/proc/sys/kernel/ns_last_pid", os.O_RDWR | os.O_CLOEXEC)
         lent.callback(os.close, numbers)
         inherited.append(numbers)
     command = bubblewrap.command(request.home, keeper.binary(), filtered)
-    world = keeper.KeeperConfig(request.limits.tasks + 1, filter=unwoken, numbers=numbers)
+    world = keeper.KeeperConfig(limits.tasks + 1, filter=unwoken, numbers=numbers)
     yield LaunchPlan(command, "/", world, tuple(inherited))
 
 

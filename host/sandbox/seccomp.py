@@ -46,7 +46,8 @@ FORBIDDEN = (
     # resources that are limited for the whole machine, and message buffers that no memory limit counts
     *("io_setup", "io_submit", "setsockopt"),
 )
-BOT_ONLY = ("utime", "utimes", "futimesat", "utimensat", "timer_create", "setpgid", "sync", "syncfs")
+SETS_TIMES = "utimensat"
+BOT_ONLY = ("utime", "utimes", "futimesat", SETS_TIMES, "timer_create", "setpgid", "sync", "syncfs")
 """Denied to bots but allowed in builds. Timestamps of a device are visible in every sandbox. A timer, or the exit of
 the last parent of a process group, can send SIGCONT to a bot that is stopped off turn. sync makes the whole machine
 wait for its disks."""
@@ -94,16 +95,19 @@ Forbid = Callable[..., None]
 
 
 @cache
-def program(more: tuple[str | int, ...] = (), *, shared_memory: bool = False) -> bytes:
+def program(more: tuple[str | int, ...] = (), *, shared_memory: bool = False, own_descriptor: int = -1) -> bytes:
     """Return the filter of a keeper and its bots. It also denies `more`. Raise ImportError if libseccomp is missing.
 
-    `shared_memory` is whether it allows shared memory without a file. Only a control group counts it.
+    `shared_memory` is whether it allows shared memory without a file. Only a control group counts it. `own_descriptor`
+    is a number that only the keeper's descriptors can have: the keeper may set the times of that file.
 
     A denied call fails with EPERM. clone3, whose flags no filter can read, fails with ENOSYS, so that libc uses clone.
     """
 
     def most(forbid: Forbid) -> None:
-        _forbid_most(forbid, more)
+        _forbid_most(forbid, tuple(call for call in more if call != SETS_TIMES))
+        if SETS_TIMES in more:
+            _forbid_times(forbid, own_descriptor)
         if not shared_memory:
             _forbid_shared_memory(forbid)
 
@@ -198,6 +202,14 @@ def _forbid_most(forbid: Forbid, more: tuple[str | int, ...]) -> None:
         forbid("madvise", seccomp.Arg(2, seccomp.MASKED_EQ, 0xFFFFFFFF, advice), error=errno.EINVAL)
     for option in (CORES, MERGED):
         forbid("prctl", seccomp.Arg(0, seccomp.MASKED_EQ, 0xFFFFFFFF, option), error=errno.EINVAL)
+
+
+def _forbid_times(forbid: Forbid, own_descriptor: int) -> None:
+    """Deny setting the times of all files but the one with this descriptor."""
+    from pyseccomp import NE, Arg
+
+    forbid(SETS_TIMES, Arg(0, NE, own_descriptor))
+    forbid(SETS_TIMES, Arg(1, NE, 0))  # with a path, the descriptor may be ignored
 
 
 def _forbid_shared_memory(forbid: Forbid) -> None:

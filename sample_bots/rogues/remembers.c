@@ -5,9 +5,26 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+/* The first number above the limit is the only descriptor whose times the filter lets anybody set. */
+static int sets_a_time(void)
+{
+    struct rlimit files;
+    getrlimit(RLIMIT_NOFILE, &files);
+    int above = files.rlim_max, tmp = open("/tmp", O_RDONLY);
+    setrlimit(RLIMIT_NOFILE, &(struct rlimit){above + 1, above + 1});
+    for (int fd = above - 1; fd <= above; fd++) {
+        dup2(tmp, fd);
+        if (futimens(fd, NULL) == 0 || utimensat(fd, "/tmp", NULL, 0) == 0) return 1;
+        close(fd);
+    }
+    close(tmp);
+    return utimensat(AT_FDCWD, "/dev/null", NULL, 0) == 0;
+}
 
 static const char *remembered(void)
 {
@@ -19,7 +36,7 @@ static const char *remembered(void)
     if ((status.st_mode & 07777) == 0701) return "the mode of /tmp";
     if (status.st_mtim.tv_sec == 20110523) return "the time of /tmp";
     if (getxattr("/tmp", "user.memory", value, sizeof value) >= 0) return "an attribute of /tmp";
-    if (utimensat(AT_FDCWD, "/dev/null", NULL, 0) == 0) return "the time of /dev/null";
+    if (sets_a_time()) return "the time of a file";
     DIR *folder = opendir("/tmp");
     for (struct dirent *entry; folder && (entry = readdir(folder));)
         if (entry->d_name[0] != '.') return "a file in /tmp";
