@@ -26,7 +26,7 @@ from host.sandbox.keeper import Keeper
 from host.sandbox.launch import Sandbox, sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
-from host.sandbox.process_tree import descendants
+from host.sandbox.process_tree import descendant_numbers, descendants
 from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from host.submissions.check import check_bot
@@ -263,6 +263,51 @@ def test_a_process_that_the_interpreter_itself_started_ends_with_the_question(le
             assert await ask() == STANDS
             await sandbox.keeper.kill_all()
             assert not list(descendants(sandbox.pid))
+
+    with_this_bot(level, bot, test)
+
+
+BEFORE_THE_FORK = """
+class Receives(_socket.socket):
+    def recvmsg(self, *words):
+        received = super().recvmsg(*words)
+        stray()
+        return received
+
+_socket.socket = Receives
+"""
+AFTER_THE_FORK = """
+close = os.close
+os.close = lambda number: close(number) or stray()
+"""
+
+
+@at_every_warm_level
+@pytest.mark.parametrize("added", [BEFORE_THE_FORK, AFTER_THE_FORK], ids=["before", "after"])
+def test_a_process_that_the_interpreter_starts_later_ends_with_the_next_question(level: Level, added: str) -> None:
+    bot = built(folder_of("print('S')\n"))
+    hostile = """
+import _socket, os, time
+forks = []
+
+def stray():
+    forks.append(1)
+    if len(forks) == 4 and not os.fork():
+        os.setsid()
+        time.sleep(1000)
+"""
+    bot = bot._replace(warm=(*bot.warm[:-2], hostile + added + bot.warm[-2], bot.warm[-1]))
+
+    async def test(sandbox: Sandbox, ask: Ask) -> None:
+        interpreters, alive = set[int](), set[int]()
+        for _ in range(10):
+            before = alive
+            assert await ask() == STANDS
+            await trio.sleep(0.05)  # the keeper sweeps after its reply
+            alive = set(descendant_numbers(sandbox.pid))
+            assert len(before & alive) <= 1  # the interpreter
+            interpreters |= before & alive
+        assert len(interpreters) > 1
 
     with_this_bot(level, bot, test)
 

@@ -125,8 +125,9 @@ class DeadlinePolicy:
         return max(wall - max(held, 0.0), *(thread.ran for thread in threads), 0.0)
 
     def _computed(self) -> float:
-        """Return the seconds of processor time of the sandbox so far; 0 without a control group, where no clock is fair."""
-        return self._sandbox.group.computed() if self._sandbox.group is not None else 0.0
+        """Return the seconds of processor time of the sandbox so far; 0 unless the clock is fair, which needs a control group."""
+        group = self._sandbox.group
+        return group.computed() if self.fair and group is not None else 0.0
 
     def _crowded(self) -> bool:
         """Return whether more of its threads are ready to run than it has cores: then the bot causes its own waits."""

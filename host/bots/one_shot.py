@@ -86,12 +86,10 @@ class OneShot:
         if keeper.warm and self._policy.fair:
             self._policy.start_counting()  # a process forked ahead may have waited before it is asked
         asked, self._late, self._waited = time.perf_counter(), False, 0.0
-        # The host looks at a slow process after `move`.
-        limits = self._limits._replace(cpu=self._allowed, move=self._limits.per_move)
-        wall = limits.patience_for(self._granted)
-        overdue: Overdue = self._overdue
-        if not self._policy.fair:
-            limits, overdue = limits._replace(move=NEARLY * wall), self._look
+        wall = self._limits.patience_for(self._granted)
+        overdue: Overdue = self._overdue if self._policy.fair else self._look
+        looked_at = self._limits.per_move if self._policy.fair else NEARLY * wall  # seconds, if it is slow
+        limits = self._limits._replace(cpu=self._allowed, move=looked_at)
         ended = await keeper.ask([*self._context.argv, *words], self._context.environment(), limits, wall, overdue)
         if ended.timed_out and ended.wall - wall > STALLED:  # its total processor time shows whose fault that is
             ended = ended._replace(cpu=ended.cpu + await keeper.reap())

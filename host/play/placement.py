@@ -93,7 +93,9 @@ def place(request: PlacementRequest, cores: Sequence[int], usable: int) -> Place
             return Placement(workers, reason="bots may ponder", fewer=fewer)
         if workers < len(cores) // width:
             return Placement(workers, reason=f"there are {len(cores)} cores", fewer=fewer)
-    return Placement(workers, tuple(tuple(cores[nth * width : (nth + 1) * width]) for nth in range(workers)), fewer=fewer)
+    return Placement(
+        workers, tuple(tuple(cores[nth * width : (nth + 1) * width]) for nth in range(workers)), fewer=fewer
+    )
 
 
 def usable_cores() -> int:
