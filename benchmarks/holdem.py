@@ -181,9 +181,7 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--level", type=Level, default=DEFAULT_LEVEL)
-    parser.add_argument(
-        "--games", type=int, default=2 * MOST, help=f"of a worker at {MOST} parallel tables; a quarter one at a time"
-    )
+    parser.add_argument("--games", type=int, default=2 * MOST, help="of each worker")
     asked = parser.parse_args()
     reduce_gc()
     level = require_level(asked.level)
@@ -192,11 +190,11 @@ async def main() -> None:
         bots = await built(SOURCE, MOST, Path(folder) / "stdio", level)
         quick_bots = await built(QUICK_SOURCE, 1, Path(folder) / "read", level)
         cores, floors = usable_cores(), Floors(Path(folder))
-        few, on_a_core = max(asked.games // 4, 1), ", on one core"
+        on_a_core = ", on one core"
         cases = {
-            "C bots, 1 parallel tables": (measured, bots, 1, few, 1),
-            f"C bots, 1 parallel tables{on_a_core}": (measured, bots, 1, few, 1),
-            f"C bots with read and write, 1 table{on_a_core}": (measured, quick_bots, 1, few, 1),
+            "C bots, 1 parallel tables": (measured, bots, 1, asked.games, 1),
+            f"C bots, 1 parallel tables{on_a_core}": (measured, bots, 1, asked.games, 1),
+            f"C bots with read and write, 1 table{on_a_core}": (measured, quick_bots, 1, asked.games, 1),
             f"C bots, {MOST} parallel tables": (measured, bots, MOST, asked.games, 1),
             f"C bots, {MOST} parallel tables, a worker a core": (measured_by_all, bots, MOST, asked.games, cores),
         }

@@ -169,19 +169,19 @@ class Case(NamedTuple):
 
 
 CASES = [
-    Case("C", 1, 300),
-    Case("C", 1, 300, on_one_core=True),
-    Case("C", 1, 300, A_WORKER_A_CORE),
+    Case("C", 1, 1500),
+    Case("C", 1, 1500, on_one_core=True),
+    Case("C", 1, 1500, A_WORKER_A_CORE),
     Case("C", 16, 3000),
     Case("C", 128, 6000),
     Case("C", 128, 6000, A_WORKER_A_CORE),
-    Case("Python", 1, 300),
+    Case("Python", 1, 1000),
     Case("Python", 128, 3000),
     Case("Python", 128, 3000, A_WORKER_A_CORE),
     *[
         case
         for bots in NEWCOMERS
-        for tables in [4 if "argv" in bots else 40 if "thinks" in bots else 200]  # a start of bots costs 5 ms
+        for tables in [4 if "argv" in bots else 40 if "thinks" in bots else 1000]  # a start of bots costs 5 ms
         for case in (Case(bots, 1, tables), Case(bots, 1, tables, on_one_core=True))
     ],
 ]
