@@ -249,8 +249,8 @@ def test_a_pause_of_croupier_itself_is_seen_though_it_wakes_up_in_time() -> None
 
 # What becomes of the answer.
 
-MOVE_S = 0.3
-STALL_S = 1.5  # longer than any clock waits
+MOVE_S = 0.6  # the first 40 ms are not sampled, and on a busy machine a stall begins late
+STALL_S = 3.0  # longer than any clock waits
 FIRST = 'import sys\n\nif len(sys.argv) == 1:\n    sys.stdin.readline()\n    print("S", flush=True)\n    sys.stdin.readline()\n'
 SAYS = FIRST + 'print("S", flush=True)\n'
 
