@@ -1,6 +1,8 @@
 """A bot computes while it has a question, not while others think."""
 
 import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from math import inf
 from pathlib import Path
 
@@ -71,6 +73,24 @@ async def asked(seat: Seat, number: int = 1) -> None:
     assert await seat.ask(Batch([Question(number, 1, GAME.examples[0])])) == [Move("S")], seat.evidence
 
 
+@asynccontextmanager
+async def two_seats(
+    one: BuiltBot, other: BuiltBot, home: Home | None = None, *, pondering: bool = False
+) -> AsyncIterator[tuple[Seat, Seat, Sandbox]]:
+    """Open seats for two bots under one monitor; yield the first one's sandbox as well, whose home may be given."""
+    watcher = Monitor(pondering=pondering)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(watcher.run)
+        async with (
+            sandboxed(level(), home or Home(Path(one.folder)), AMPLE) as own,
+            sandboxed(level(), Home(Path(other.folder)), AMPLE) as others,
+            open_seat(one, GAME, own, 1, watcher) as seat,
+            open_seat(other, GAME, others, 1, watcher) as other_seat,
+        ):
+            yield seat, other_seat, own
+        nursery.cancel_scope.cancel()
+
+
 def computed(sandbox: Sandbox) -> float:
     """Return the CPU seconds of all processes in a sandbox; the kernel counts in steps of 10 ms."""
     return sum(sum(process.cpu_times()[:2]) for process in descendants(sandbox.pid))
@@ -81,27 +101,18 @@ def beside_a_thinker(turns: int, *, pondering: bool) -> tuple[float, Seat]:
     ponderer, thinker = bot_of(PONDERS, ".c", "ponderer"), bot_of(THINKS, ".py", "thinker")
 
     async def play() -> tuple[float, Seat]:
-        watcher = Monitor(pondering=pondering)
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(watcher.run)
-            async with (
-                sandboxed(level(), Home(Path(ponderer.folder)), AMPLE) as own,
-                sandboxed(level(), Home(Path(thinker.folder)), AMPLE) as others,
-                open_seat(ponderer, GAME, own, 1, watcher) as seat,
-                open_seat(thinker, GAME, others, 1, watcher) as other,
-            ):
-                await asked(seat)
-                await asked(other)
-                before, total = computed(own), 0.0
-                number = 1
-                while number <= turns and total < ENOUGH:
-                    number += 1
-                    await asked(seat, number)
-                    before = computed(own)
-                    await asked(other, number)
-                    total += computed(own) - before
-                await asked(seat, number + 1)
-            nursery.cancel_scope.cancel()
+        async with two_seats(ponderer, thinker, pondering=pondering) as (seat, other, own):
+            await asked(seat)
+            await asked(other)
+            before, total = computed(own), 0.0
+            number = 1
+            while number <= turns and total < ENOUGH:
+                number += 1
+                await asked(seat, number)
+                before = computed(own)
+                await asked(other, number)
+                total += computed(own) - before
+            await asked(seat, number + 1)
         return total, seat
 
     with nothing_left_behind():
@@ -185,22 +196,13 @@ def test_a_bot_is_stopped_beside_one_that_thinks_for_a_few_milliseconds_each_tim
     ponderer, thinker = bot_of(PONDERS, ".c", "ponderer"), bot_of(source, ".py", "brief")
 
     async def play() -> Seat:
-        watcher = Monitor()
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(watcher.run)
-            async with (
-                sandboxed(level(), Home(Path(ponderer.folder)), AMPLE) as own,
-                sandboxed(level(), Home(Path(thinker.folder)), AMPLE) as others,
-                open_seat(ponderer, GAME, own, 1, watcher) as seat,
-                open_seat(thinker, GAME, others, 1, watcher) as other,
-            ):
-                for number in range(1, 21):
-                    for each in (seat, other):
-                        question = Question(number, 1, GAME.examples[0])
-                        answer = each.ask_one(question) or (await each.finish())[0]
-                        assert answer == Move("S"), each.evidence
-                    await trio.lowlevel.checkpoint()
-            nursery.cancel_scope.cancel()
+        async with two_seats(ponderer, thinker) as (seat, other, _):
+            for number in range(1, 21):
+                for each in (seat, other):
+                    question = Question(number, 1, GAME.examples[0])
+                    answer = each.ask_one(question) or (await each.finish())[0]
+                    assert answer == Move("S"), each.evidence
+                await trio.lowlevel.checkpoint()
         return seat
 
     with nothing_left_behind():
@@ -238,20 +240,11 @@ def test_whoever_has_died_of_speaking_early_is_not_taken_for_one_without_a_quest
     hasty, thinker = bot_of(HASTY, ".py", "hasty"), bot_of(THINKS, ".py", "thinker")
 
     async def play() -> Seat:
-        watcher = Monitor()
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(watcher.run)
-            async with (
-                sandboxed(level(), Home(Path(hasty.folder)), AMPLE) as own,
-                sandboxed(level(), Home(Path(thinker.folder)), AMPLE) as others,
-                open_seat(hasty, GAME, own, 1, watcher) as seat,
-                open_seat(thinker, GAME, others, 1, watcher) as other,
-            ):
-                while await seat.ask(Batch([Question(1, 1, GAME.examples[0])])) != [Fault(FaultKind.EARLY)]:
-                    await trio.sleep(0.05)  # a host that was slow to read has received both lines together
-                await asked(other)
-                await seat.ask(Batch([Question(2, 1, GAME.examples[0])]))
-            nursery.cancel_scope.cancel()
+        async with two_seats(hasty, thinker) as (seat, other, _):
+            while await seat.ask(Batch([Question(1, 1, GAME.examples[0])])) != [Fault(FaultKind.EARLY)]:
+                await trio.sleep(0.05)  # a host that was slow to read has received both lines together
+            await asked(other)
+            await seat.ask(Batch([Question(2, 1, GAME.examples[0])]))
         return seat
 
     with nothing_left_behind():
@@ -275,22 +268,13 @@ def test_whoever_was_stopped_ends_in_good_order() -> None:
     (shown / "polite.py").write_bytes(Path(polite.folder, "polite.py").read_bytes())
 
     async def play() -> None:
-        watcher = Monitor()
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(watcher.run)
-            home = Home(shown, state=state, state_name="memory.bin")
-            async with (
-                sandboxed(level(), home, AMPLE) as own,
-                sandboxed(level(), Home(Path(thinker.folder)), AMPLE) as others,
-                open_seat(polite, GAME, own, 1, watcher) as seat,
-                open_seat(thinker, GAME, others, 1, watcher) as other,
-            ):
-                await asked(seat)
-                await asked(other)
-                (process,) = descendants(own.pid)
-                while process.status() != "stopped":
-                    await trio.sleep(0.001)
-            nursery.cancel_scope.cancel()
+        home = Home(shown, state=state, state_name="memory.bin")
+        async with two_seats(polite, thinker, home) as (seat, other, own):
+            await asked(seat)
+            await asked(other)
+            (process,) = descendants(own.pid)
+            while process.status() != "stopped":
+                await trio.sleep(0.001)
 
     def said() -> bool:
         with nothing_left_behind():
