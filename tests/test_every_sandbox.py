@@ -321,9 +321,12 @@ def test_nothing_can_be_written_but_a_tmp_of_its_own(level: Level) -> None:
 
 
 @at_own_world_levels
-def test_the_times_of_tmp_do_not_tell_which_question_was_the_last_to_use_it(level: Level) -> None:
+@pytest.mark.parametrize(
+    "open_files", [64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]], ids=["usual", "no number is left for the keeper"]
+)
+def test_the_times_of_tmp_do_not_tell_which_question_was_the_last_to_use_it(level: Level, open_files: int) -> None:
     async def ask() -> list[float]:
-        async with sandboxed(level, Home(empty()), AMPLE) as sandbox:
+        async with sandboxed(level, Home(empty()), AMPLE._replace(open_files=open_files)) as sandbox:
             for script in (b": > /tmp/mark", b"sleep 0.2", b"exec stat -c '%.9X %.9Y %.9Z' /tmp"):
                 ended = await sandbox.keeper.ask([b"/bin/sh", b"-c", script], {"PATH": "/usr/bin:/bin"}, AMPLE, 10)
             return [float(time) for time in ended.output.split()]
