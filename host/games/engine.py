@@ -233,7 +233,7 @@ class Table:
             self.request = asked if type(asked) is Request else self._opened(asked)
         except StopIteration as over:
             self.request, self.scores = None, over.value
-        except Exception as failed:
+        except Exception as failed:  # as above
             raise GameFailed(self.name) from failed
         return fair
 
