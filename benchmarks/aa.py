@@ -17,10 +17,10 @@ from simple import FIELDS, Player, record
 
 from host.games import GAMES
 from host.play.records import Fixture, Record
-from host.tournament.stages import kind_by_name
-from host.tournament.stages.kind import Field, StageConfig
-from host.tournament.standings import stage_standings
-from host.tournament.statistics import SURE, wilson
+from host.rating.statistics import SURE, wilson
+from host.results.standings import stage_standings
+from host.stages import kind_by_name
+from host.stages.kind import Field, StageConfig
 
 TWINS = ("one", "other")
 

@@ -22,6 +22,7 @@ import trio
 from floors import Floors
 from rounds import Measured, duration, shown, table
 
+from host.bots.bot_spec import BotSpec, BuiltBot, Submission
 from host.bots.monitor import running_monitor
 from host.bots.seat import BENCHED_AFTER, Seat, open_seat
 from host.bots.values import Batch, Question
@@ -33,7 +34,6 @@ from host.sandbox.launch import Sandbox, sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.sandbox.process_tree import descendants
-from host.submissions.bot_spec import BotSpec, BuiltBot, Submission
 from host.submissions.build import build
 from host.submissions.languages import LANGUAGES, tool
 from protocols.wire import Fault, FaultKind

@@ -15,6 +15,7 @@ from pathlib import Path
 import trio
 from rounds import Measured, duration, shown
 
+from host.bots.bot_spec import BotSpec, Submission
 from host.bots.monitor import Monitor
 from host.bots.seat import open_seat
 from host.bots.values import Batch, Question
@@ -26,7 +27,6 @@ from host.sandbox.launch import sandboxed
 from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.sandbox.limits import Limits
 from host.submissions.adapters import adapted, add_kit
-from host.submissions.bot_spec import BotSpec, Submission
 from host.submissions.build import build
 from host.submissions.languages import need
 

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import trio
 from rounds import duration, table
 
+from host.bots.bot_spec import BotSpec, BuiltBot, Submission
 from host.bots.deadline import HostStall, RunQueueWaits, answering
 from host.bots.freezer import OFF_TURN
 from host.bots.monitor import running_monitor
@@ -34,7 +35,6 @@ from host.sandbox.detect import detect, require_clock
 from host.sandbox.launch import sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import CLOCKS, PATIENCE, Limits
-from host.submissions.bot_spec import BotSpec, BuiltBot, Submission
 from host.submissions.build import build
 
 GAME = GAMES["cardshark"]

@@ -19,13 +19,13 @@ from statistics import median
 import trio
 from pazaak import LIMITS, NEWCOMERS, played_by_all
 
+from host.bots.bot_spec import BuiltBot
 from host.play.worker import reduce_gc
+from host.results.journal import reading
 from host.sandbox.detect import require_level
 from host.sandbox.levels import DEFAULT_LEVEL, Level
-from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
-from host.tournament.journal import reading
 
 FILE, SOURCE = NEWCOMERS["Python, for line in sys.stdin"]
 CONFIG = """\

@@ -24,12 +24,12 @@ from typing import Any
 from host.games import GAMES
 from host.games.engine import Scores
 from host.play.records import Fixture, Record, Result
-from host.tournament.stages import kind_by_name
-from host.tournament.stages.kind import Field, StageConfig
-from host.tournament.standings import stage_standings, standings
-from host.tournament.statistics import ELO, wilson
-from host.tournament.swiss_pairing import SwissState, automatic_rounds, pair_round
-from host.tournament.table_design import base_blocks, design
+from host.rating.statistics import ELO, wilson
+from host.results.standings import stage_standings, standings
+from host.stages import kind_by_name
+from host.stages.kind import Field, StageConfig
+from host.stages.swiss_pairing import SwissState, automatic_rounds, pair_round
+from host.stages.table_design import base_blocks, design
 
 Strengths = Mapping[str, float]
 """The logarithm of each bot's strength; 1 / ELO is one point of Elo."""

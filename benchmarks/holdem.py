@@ -25,6 +25,7 @@ import trio
 from floors import Floors, on_one_core
 
 from host.backends.local import local_workers
+from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import Monitor
 from host.games import GAMES
 from host.games.engine import Table
@@ -36,7 +37,6 @@ from host.play.table_plans import table_setups
 from host.play.worker import reduce_gc
 from host.sandbox.detect import require_level
 from host.sandbox.levels import DEFAULT_LEVEL, Level
-from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
 
@@ -132,11 +132,11 @@ async def measured(
     async with contextlib.AsyncExitStack() as stack, trio.open_nursery() as nursery:
         watcher = Monitor()
         nursery.start_soon(watcher.run)
-        house = BotPool(setup, stack, watcher)
-        await house.play(Job(fixture(bots, 1, f"{path} warm")))
+        pool = BotPool(setup, stack, watcher)
+        await pool.play(Job(fixture(bots, 1, f"{path} warm")))
         now = fixture(bots, games, path)
         before = Spent.now()
-        record = await house.play(Job(now))
+        record = await pool.play(Job(now))
         took = Spent.since(before)
         nursery.cancel_scope.cancel()
     return took, bare(now, record), sum(usage.questions for usage in record.usage.values())

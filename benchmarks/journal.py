@@ -24,19 +24,19 @@ from statistics import median
 from host.bots.values import Usage
 from host.games import GAMES
 from host.play.records import Fixture, Record, Result, pack
-from host.tournament.journal import writing
-from host.tournament.pairing import round_robin
-from host.tournament.stage_runner import fixture_metadata
-from host.tournament.stages import stages_to_json
-from host.tournament.stages.kind import contestants
-from host.tournament.stages.round_robin import RoundRobin
+from host.results.descriptions import fixture_metadata
+from host.results.journal import writing
+from host.stages import stages_to_json
+from host.stages.kind import contestants
+from host.stages.pairing import round_robin
+from host.stages.round_robin import RoundRobin
 from protocols.wire import Move
 
 RULES = GAMES["pazaak"].presets["thread"]
 FLOOR = """
 import sys
 from pathlib import Path
-from host.tournament.journal import reading
+from host.results.journal import reading
 with reading(Path(sys.argv[1])) as journal:
     print(sum(record.replayed for _, record in journal.records()))
 """

@@ -24,11 +24,11 @@ from host.bots.values import Usage
 from host.games import GAMES
 from host.play.jobs import decode_job, encode
 from host.play.records import Fixture, Record, Result, pack
-from host.tournament.journal import Journal, writing
+from host.results.journal import Journal, writing
+from host.stages import KINDS, stages_to_json
+from host.stages.kind import Field, StageConfig
 from host.tournament.progress import Progress
 from host.tournament.stage_runner import run_stage
-from host.tournament.stages import KINDS, stages_to_json
-from host.tournament.stages.kind import Field, StageConfig
 from protocols.wire import Move
 
 PAZAAK = GAMES["pazaak"]

@@ -24,6 +24,7 @@ import trio
 from floors import Floors, on_one_core
 
 from host.backends.local import local_workers
+from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import Monitor
 from host.games import GAMES
 from host.games.engine import Table
@@ -35,7 +36,6 @@ from host.play.table_plans import table_setups
 from host.play.worker import reduce_gc
 from host.sandbox.detect import require_level
 from host.sandbox.levels import DEFAULT_LEVEL, Level
-from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
 from host.submissions.languages import LANGUAGES, Language, tool
@@ -212,11 +212,11 @@ async def played(
     async with contextlib.AsyncExitStack() as stack, trio.open_nursery() as nursery:
         watcher = Monitor()
         nursery.start_soon(watcher.run)
-        house = BotPool(setup, stack, watcher)
+        pool = BotPool(setup, stack, watcher)
         warm_up = min(tables, 100)
-        await house.play(Job(fixture((bots[0].name, bots[1].name), warm_up)))
+        await pool.play(Job(fixture((bots[0].name, bots[1].name), warm_up)))
         started, computed = time.perf_counter(), time.process_time()
-        record = await house.play(Job(fixture((bots[0].name, bots[1].name), tables)))
+        record = await pool.play(Job(fixture((bots[0].name, bots[1].name), tables)))
         decisions = sum(usage.questions for usage in record.usage.values())
         nursery.cancel_scope.cancel()
     return decisions / (time.perf_counter() - started), (time.process_time() - computed) / decisions * 1e6

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from host.report.html_file import report_of
 from host.report.offers import Quota
-from host.tournament.journal import reading
+from host.results.journal import reading
 from tests.browser import browser, games, missing
 
 PAINTED = (

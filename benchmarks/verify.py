@@ -22,14 +22,14 @@ from host.games.engine import Table
 from host.inspect.recorded import RecordedFixture, load_fixture, seed_of
 from host.inspect.verify import verify
 from host.play.placement import usable_cores
+from host.results.journal import Journal, reading
 from host.sandbox.detect import require_level
 from host.sandbox.levels import DEFAULT_LEVEL
 from host.sandbox.limits import Limits
+from host.stages.adhoc import Adhoc
 from host.submissions.discovery import load_submission
 from host.submissions.sample_bots import sample
 from host.tournament import adhoc
-from host.tournament.journal import Journal, reading
-from host.tournament.stages.adhoc import Adhoc
 
 GAME = GAMES["pazaak"]
 

@@ -16,6 +16,7 @@ import trio
 from argv import GAME, LIMITS, Work, at_best, measured, spawned
 from rounds import shown, table
 
+from host.bots.bot_spec import BotSpec, BuiltBot, Submission
 from host.bots.monitor import running_monitor
 from host.bots.seat import Seat, open_seat
 from host.bots.values import Batch, Question
@@ -23,7 +24,6 @@ from host.sandbox.bubblewrap import Home
 from host.sandbox.detect import require_level
 from host.sandbox.launch import sandboxed
 from host.sandbox.levels import DEFAULT_LEVEL
-from host.submissions.bot_spec import BotSpec, BuiltBot, Submission
 from host.submissions.build import build
 
 PROMISED = 6  # times as fast as cold

@@ -10,11 +10,11 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import house
+import helpers
 
 from host.cli import main
+from host.results.journal import reading
 from host.sandbox import bubblewrap
-from host.tournament.journal import reading
 
 ROOT = Path(__file__).parents[1]
 CROUPIER = [sys.executable, "-P", "-m", "host"]
@@ -47,7 +47,7 @@ def environment(**more: str) -> dict[str, str]:
 
 def machine(name: str, compiler: str = "") -> dict[str, str]:
     """Return the environment of a machine with bubblewrap, the given C compiler or none, and an empty cache."""
-    place = house.CACHE / f"machine-{name}"
+    place = helpers.CACHE / f"machine-{name}"
     for folder in (place / "bin", place / "cache"):
         folder.mkdir(parents=True)
     (place / "bin" / "bwrap").symlink_to(bubblewrap.program() or "")
@@ -116,7 +116,7 @@ def cup_in(place: Path, bots: Sequence[str] = FAST, tourneys: int = 4, rounds: i
     (place / "bots").mkdir(parents=True)
     for name in bots:
         copied = place / "bots" / name
-        copied.write_bytes((house.SAMPLES / "cardshark" / name).read_bytes())
+        copied.write_bytes((helpers.SAMPLES / "cardshark" / name).read_bytes())
     (place / "croupier.toml").write_text(CUP.format(bots='"bots/*"', tourneys=tourneys, rounds=rounds) + more)
     return place
 

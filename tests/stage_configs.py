@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from host.tournament.stages import kind_by_name
-from host.tournament.stages.kind import StageConfig
+from host.stages import kind_by_name
+from host.stages.kind import StageConfig
 
 PAZAAK_BOT = """\
 import sys

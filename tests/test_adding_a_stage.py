@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from command import CROUPIER, MEASURED, ROOT, croupier, croupier_process, environment
 
-from host.tournament.ranking import RANKINGS
-from host.tournament.stages import KINDS
-from host.tournament.stages.kind import OWN_RANKINGS
+from host.results.ranking import RANKINGS
+from host.stages import KINDS
+from host.stages.kind import OWN_RANKINGS
 
 PAGE = (ROOT / "docs" / "adding-a-stage.md").read_text()
 FILE = re.compile(r"^```\w+ (?P<name>\S+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -169,7 +169,7 @@ def test_a_name_that_stands_for_no_kind_is_refused(case: str, tmp_path: Path) ->
     now, why = WRONG[case]
     folder = laid_out(tmp_path / "sunday")
     other = "from dataclasses import replace\nfrom ladder import LADDER\nODD = replace(LADDER, name='odd')\n"
-    other += "from host.tournament.stages.groups import Groups, GROUPS as OURS\nGROUPS = replace(OURS, needs='')\n"
+    other += "from host.stages.groups import Groups, GROUPS as OURS\nGROUPS = replace(OURS, needs='')\n"
     (folder / "other.py").write_text(other)
     config = (folder / "croupier.toml").read_text().replace('kind     = "ladder:LADDER"', now)
     (folder / "croupier.toml").write_text(config)

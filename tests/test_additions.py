@@ -15,15 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stage_configs import PAZAAK_BOT, stage_of
 
+from host.config.tournament_config import load
 from host.games import GAMES
 from host.inspect.recorded import load_fixture
 from host.play.records import Fixture, Record, Result
 from host.play.table_plans import table_setups
-from host.tournament.config import load
+from host.results.journal import reading
+from host.stages import KINDS, kind_of
+from host.stages.kind import Field, StageConfig
 from host.tournament.estimate import remaining
-from host.tournament.journal import reading
-from host.tournament.stages import KINDS, kind_of
-from host.tournament.stages.kind import Field, StageConfig
 
 BLANK = Fixture("pazaak", GAMES["pazaak"].presets["thread"], "", "", (), 0)
 SEED = b"a seed for tests"

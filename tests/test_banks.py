@@ -11,14 +11,16 @@ from pathlib import Path
 import pytest
 import trio
 from command import croupier, cup_in
-from house import AMPLE, CACHE, answers_of, built, played, seated_in, written
+from helpers import AMPLE, CACHE, answers_of, built, played, seated_in, written
 from test_clock import only_counted
 from test_stalls import children, large_file, on_slow_disk, stopped
 
 from host.base.errors import UserError
 from host.bots.allowance import TimeBank, time_bank
+from host.bots.bot_spec import BuiltBot
 from host.bots.seat import Seat
 from host.bots.values import Batch, Question
+from host.config.tournament_config import load
 from host.games import GAMES
 from host.inspect.bundle import unpacked
 from host.inspect.recorded import load_fixture, seed_of
@@ -26,12 +28,10 @@ from host.inspect.repro import recorded_bots
 from host.inspect.verify import replay
 from host.play.match import max_open_tables
 from host.play.records import Record
+from host.results.journal import reading
 from host.sandbox.limits import Bank, Limits
 from host.sandbox.process_tree import descendants
-from host.submissions.bot_spec import BuiltBot
 from host.submissions.diagnosis import diagnose
-from host.tournament.config import load
-from host.tournament.journal import reading
 from protocols.wire import Fault, Move
 
 STAND = Move("S")

@@ -7,20 +7,20 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-import house
+import helpers
 import pytest
 import trio
 from command import croupier
 from conftest import OUR_VECTORS
 
 from host.base.errors import UserError
+from host.bots.bot_spec import BotSpec, BuiltBot, Submission
 from host.bots.values import Batch, Question, Usage
 from host.games.holdem import GAME, View
 from host.sandbox import landlock
 from host.sandbox.limits import Limits
 from host.sandbox.process_tree import descendants
 from host.submissions.adapters import adapted, add_kit
-from host.submissions.bot_spec import BotSpec, BuiltBot, Submission
 from host.submissions.build import build
 from host.submissions.check import check_bot
 from host.submissions.discovery import load_submission
@@ -31,7 +31,7 @@ from protocols.wire import Answer, Fault, FaultKind, Move
 EXAMPLES = [View(*view) for view in GAME.examples]
 FLOP = next(view for view in EXAMPLES if len(view.community_cards) == 6)
 SOON = '[limits]\nmove = "300 ms"\n'  # the adapter's limit; the host of these tests waits longer
-WARM = house.level().traits.can_warm and landlock.version() >= landlock.WANTED
+WARM = helpers.level().traits.can_warm and landlock.version() >= landlock.WANTED
 COLD = "NO NAMESPACES OR NO LANDLOCK HERE: every start is cold"
 HEAD = """\
 from typing import List
@@ -50,16 +50,16 @@ def handed_in(folder: Path, body: str, top: str = "", manifest: str = "") -> Pat
     return folder
 
 
-def built(folder: Path, limits: Limits = house.AMPLE) -> BuiltBot:
+def built(folder: Path, limits: Limits = helpers.AMPLE) -> BuiltBot:
     """Build a submission, loaded like any bot."""
-    return trio.run(build, load_submission(folder), house.level())._replace(limits=limits)
+    return trio.run(build, load_submission(folder), helpers.level())._replace(limits=limits)
 
 
 def asked(bot: BuiltBot, views: Sequence[View], tables: Sequence[int] = ()) -> tuple[list[Answer], Usage]:
     """Ask questions one by one, by default at table 1; return the answers and the usage."""
 
     async def work() -> tuple[list[Answer], Usage]:
-        async with house.seat_of(bot, "holdem") as seat:
+        async with helpers.seat_of(bot, "holdem") as seat:
             answers: list[Answer] = []
             for number, (view, table) in enumerate(zip(views, tables or [1] * len(views), strict=True), 1):
                 answers += await seat.ask(Batch([Question(table, number, view)]))
@@ -290,7 +290,7 @@ def test_what_it_prints_is_evidence(tmp_path: Path) -> None:
     bot = built(handed_in(tmp_path, "print('thinking', my_chips)\nos._exit(1)", "import os"))
 
     async def work() -> bytes:
-        async with house.seat_of(bot, "holdem") as seat:
+        async with helpers.seat_of(bot, "holdem") as seat:
             await seat.ask(Batch([Question(1, 1, FLOP)]))
             return seat.all_evidence()[0].stderr
 
@@ -330,13 +330,13 @@ def test_every_game_is_a_fork_of_one_interpreter_that_knows_nothing_of_the_bot(t
     async def work() -> tuple[list[Answer], list[list[int]]]:
         told: list[Answer] = []
         processes = []
-        async with house.seated_in(bot, "holdem") as (seat, sandbox):
+        async with helpers.seated_in(bot, "holdem") as (seat, sandbox):
             for number in range(1, 4):
                 told += await seat.ask(Batch([Question(number, number, FLOP)]))
                 processes.append([process.pid for process in descendants(sandbox.pid)])
         return told, processes
 
-    with house.nothing_left_behind():
+    with helpers.nothing_left_behind():
         told, processes = trio.run(work)
     interpreters, players = zip(*processes, strict=True)
     assert (told, len(set(interpreters)), len(set(players))) == ([Move("BET", 1)] * 3, 1, 3)
@@ -346,7 +346,7 @@ def test_who_is_killed_while_it_is_stopped_leaves_an_interpreter_that_forks(tmp_
     bot = built(handed_in(tmp_path, "return 1"))
 
     async def work() -> list[Answer]:
-        async with house.seated_in(bot, "holdem") as (seat, sandbox):
+        async with helpers.seated_in(bot, "holdem") as (seat, sandbox):
             told = await seat.ask(Batch([Question(1, 1, FLOP)]))
             sandbox.keeper.pause()
             return told + await seat.ask(Batch([Question(2, 2, FLOP)]))
@@ -389,14 +389,14 @@ def test_no_kit_that_a_bot_has_written_runs_in_the_interpreter(tmp_path: Path) -
 
 def made_ready(folder: Path) -> BuiltBot:
     """Prepare a submission for play, as before a tournament."""
-    return trio.run(prepare_bots, [load_submission(folder)], GAME, house.AMPLE, house.level())[0]
+    return trio.run(prepare_bots, [load_submission(folder)], GAME, helpers.AMPLE, helpers.level())[0]
 
 
 def test_who_answers_otherwise_warm_starts_cold_and_check_says_so(tmp_path: Path) -> None:
     if not WARM:
         pytest.skip(COLD)
     folder = handed_in(tmp_path, "return 1 + ('ctypes' in sys.modules)", "import sys")
-    report, bot = trio.run(check_bot, load_submission(folder), GAME, house.level(), house.AMPLE)
+    report, bot = trio.run(check_bot, load_submission(folder), GAME, helpers.level(), helpers.AMPLE)
     assert made_ready(folder).warm == ()
     assert report.accepted and bot and bot.warm == ()
     assert "answers differ from a cold start, so it starts cold" in report.text()
@@ -462,7 +462,7 @@ def test_who_swallows_the_exception_is_killed_by_the_host(tmp_path: Path) -> Non
                 pass
         return len(N)
     """
-    limits = house.AMPLE._replace(move=1.0)
+    limits = helpers.AMPLE._replace(move=1.0)
     told, usage = asked(built(handed_in(tmp_path, body, "import time\nN = []", SOON), limits), [FLOP] * 3)
     assert (told, usage.starts) == ([Move("BET", 1), Fault(FaultKind.TIMEOUT), Move("BET", 1)], 2)
 

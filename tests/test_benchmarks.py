@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from command import ROOT, environment
-from house import level
+from helpers import level
 
 
 def printed_by(benchmark: str, *words: str) -> str:

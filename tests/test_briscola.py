@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from house import answers_of, built, played, written
+from helpers import answers_of, built, played, written
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

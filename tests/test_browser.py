@@ -27,7 +27,7 @@ from host.report.html_file import casino_of, report_of
 from host.report.offers import Quota
 from host.report.replay import Event
 from host.report.table_replays import find, load
-from host.tournament.journal import reading, wal_files
+from host.results.journal import reading, wal_files
 from protocols import PROTOCOLS
 from protocols.wire import Move
 from tests.browser import browser, complaints, games, missing

@@ -15,10 +15,10 @@ from host.base.errors import UserError
 from host.games import GAMES
 from host.inspect.verify import verify
 from host.play.records import Fixture
-from host.tournament.changes import Draft
-from host.tournament.journal import UNCHANGED, VERSION, reading, writing
-from host.tournament.stages import KINDS
-from host.tournament.stages.kind import Field
+from host.results.changes import Draft
+from host.results.journal import UNCHANGED, VERSION, reading, writing
+from host.stages import KINDS
+from host.stages.kind import Field
 
 
 def version_of(journal: Path) -> int:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from command import CROUPIER, Done, croupier, cup_in, environment
-from house import CACHE, ROGUES, SAMPLES, level, nothing_left_behind, run, spec_of
+from helpers import CACHE, ROGUES, SAMPLES, level, nothing_left_behind, run, spec_of
+from test_bot_spec import lay
 from test_every_fault import PLAYERS, Rogue, named
 from test_every_language import needs
-from test_manifest import lay
 
 from host.base.errors import explanations
 from host.games import GAMES

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import trio
 from command import CROUPIER, Done, croupier, croupier_process, cup_in, environment
-from house import ROGUES, SAMPLES, level
+from helpers import ROGUES, SAMPLES, level
 
 from host.cli import COMMANDS, GROUPS, SCHEMA_NUMBERS, global_options_first
 from host.cli.attack import attacked, gallery

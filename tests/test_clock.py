@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 import trio
-from house import (
+from helpers import (
     AMPLE,
     CACHE,
     answers_of,
@@ -26,6 +26,7 @@ from house import (
 )
 
 from host.base.errors import UserError
+from host.bots.bot_spec import BuiltBot
 from host.bots.child_process import ChildProcess
 from host.bots.deadline import STALLED, DeadlinePolicy, HostStall, RunQueueWaits, ThreadTime, foreign_wait
 from host.bots.monitor import running_monitor
@@ -42,7 +43,6 @@ from host.sandbox.launch import sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import PATIENCE, Limits
 from host.sandbox.process_tree import descendants
-from host.submissions.bot_spec import BuiltBot
 from host.submissions.diagnosis import diagnose
 from host.submissions.discovery import load_submission
 from host.submissions.preflight import prepare_bots
@@ -251,9 +251,9 @@ def test_what_a_stalled_host_cannot_tell_is_played_again_and_listed() -> None:
         time.sleep(MOVE + 2 * STALLED)  # noqa: ASYNC251 - the stall itself
 
     async def play() -> Record:
-        async with opened("cardshark", [bot]) as house, trio.open_nursery() as nursery:
+        async with opened("cardshark", [bot]) as pool, trio.open_nursery() as nursery:
             nursery.start_soon(stall)
-            return await house.play(Job(fixture_of("cardshark", [bot], 2, hands=1)))
+            return await pool.play(Job(fixture_of("cardshark", [bot], 2, hands=1)))
 
     with nothing_left_behind():
         record = trio.run(play)
@@ -274,9 +274,9 @@ def test_an_answer_that_came_while_its_host_was_stalled_is_taken() -> None:
             time.sleep(move + 2 * STALLED)  # noqa: ASYNC251 - the stall itself
 
     async def play() -> Record:
-        async with opened("cardshark", [bot]) as house, trio.open_nursery() as nursery:
+        async with opened("cardshark", [bot]) as pool, trio.open_nursery() as nursery:
             nursery.start_soon(stall)
-            record = await house.play(Job(fixture_of("cardshark", [bot], 3, hands=1)))
+            record = await pool.play(Job(fixture_of("cardshark", [bot], 3, hands=1)))
             nursery.cancel_scope.cancel()
         return record
 

@@ -14,19 +14,19 @@ import pytest
 from host.base.config_file import MAX_FILE_BYTES, Key, closest_match, parse, read
 from host.base.errors import UserError
 from host.base.safe_text import one_line
+from host.bots.bot_spec import RequestedLimits
+from host.config.difference import canonical, difference
+from host.config.template import template
+from host.config.tournament_config import AllowedLimits, load, not_enough_bots
 from host.games import GAMES
 from host.sandbox.levels import DEFAULT_LEVEL, EXACT_LEVEL
 from host.sandbox.limits import MIB, Limits
-from host.submissions.bot_spec import RequestedLimits
-from host.tournament.config import AllowedLimits, load, not_enough_bots
-from host.tournament.config_diff import canonical, difference
-from host.tournament.config_template import template
-from host.tournament.stages import KINDS
-from host.tournament.stages.groups import Groups
-from host.tournament.stages.knockout import Knockout
-from host.tournament.stages.league import League
-from host.tournament.stages.round_robin import RoundRobin
-from host.tournament.stages.tables import Tables
+from host.stages import KINDS
+from host.stages.groups import Groups
+from host.stages.knockout import Knockout
+from host.stages.league import League
+from host.stages.round_robin import RoundRobin
+from host.stages.tables import Tables
 
 EVERY_SYNTAX = '''\
 # a comment with [brackets] and a = sign

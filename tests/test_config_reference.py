@@ -12,11 +12,8 @@ from command import CROUPIER, croupier, environment
 from jsonschema import Draft202012Validator
 
 from host.base.config_file import load_model, parse
-from host.games import GAMES
-from host.submissions.bot_spec import BotSpec
-from host.submissions.languages import LANGUAGES
-from host.tournament.config import config_model
-from host.tournament.config_reference import (
+from host.bots.bot_spec import BotSpec
+from host.config.reference import (
     SCHEMAS,
     TABLES,
     Key,
@@ -27,8 +24,11 @@ from host.tournament.config_reference import (
     schema_of_config,
     stage_keys,
 )
-from host.tournament.config_template import template
-from host.tournament.stages import KINDS
+from host.config.template import template
+from host.config.tournament_config import config_model
+from host.games import GAMES
+from host.stages import KINDS
+from host.submissions.languages import LANGUAGES
 
 PAGE = Path(__file__).parents[1] / "docs" / "configuration.md"
 

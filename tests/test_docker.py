@@ -21,7 +21,7 @@ from test_cluster import outcome
 
 from host.base.errors import UserError
 from host.cli import compose as compose_command
-from host.tournament.journal import reading
+from host.results.journal import reading
 
 pytestmark = pytest.mark.long
 HERE = ROOT / "docker"

@@ -29,9 +29,9 @@ from typing import NamedTuple
 
 import pytest
 from command import CROUPIER, environment
-from house import CACHE
+from helpers import CACHE
 from test_every_language import needs
-from test_house import tracked
+from test_project import tracked
 
 from host.cli import COMMANDS
 

@@ -10,17 +10,17 @@ import psutil
 import pytest
 import trio
 import trio.testing
-from house import AMPLE, SAMPLES, SEED, built, fixture_of, level, opened, spec_of
+from helpers import AMPLE, SAMPLES, SEED, built, fixture_of, level, opened, spec_of
 from machines import machines
 
 from host.backends.backend import open_backend
 from host.backends.local import WorkerFailed, local_workers
+from host.bots.bot_spec import BuiltBot
 from host.games import GAMES
 from host.play.bot_pool import BotPool
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture, Record
 from host.sandbox.process_tree import descendants
-from host.submissions.bot_spec import BuiltBot
 from host.tournament.stage_runner import Executor, WorkerPool
 
 FIXTURES = 6
@@ -31,13 +31,13 @@ class Here:
 
     words = "here"
 
-    def __init__(self, house: BotPool) -> None:
-        self._house = house
+    def __init__(self, pool: BotPool) -> None:
+        self._pool = pool
         self._records: list[Record] = []
 
     async def submit(self, job: Job) -> None:
         """Play one fixture."""
-        self._records.append(await self._house.play(job))
+        self._records.append(await self._pool.play(job))
 
     async def next_result(self) -> Record:
         """Return the next record."""
@@ -52,8 +52,8 @@ class Here:
 @asynccontextmanager
 async def here(setup: WorkerSetup, _lost: Callable[[str], None], _workers: int) -> AsyncIterator[Here]:
     """Play in this process."""
-    async with opened(setup.game, setup.bots, setup.parallel_tables) as house:
-        yield Here(house)
+    async with opened(setup.game, setup.bots, setup.parallel_tables) as pool:
+        yield Here(pool)
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import trio
-from house import (
+from helpers import (
     AMPLE,
     CACHE,
     ROGUES,
@@ -28,6 +28,7 @@ from house import (
 
 from host.base.errors import UserError
 from host.base.safe_text import escape_control_chars
+from host.bots.bot_spec import BuiltBot
 from host.cli.attack import BROKEN_OUT, HOST_CPU_S, Rogue, gallery
 from host.games import GAMES
 from host.play.jobs import Job
@@ -36,7 +37,6 @@ from host.sandbox import landlock
 from host.sandbox.bubblewrap import Home
 from host.sandbox.detect import randomizes_pids
 from host.sandbox.launch import sandboxed
-from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from protocols import PROTOCOLS
 from protocols.wire import FaultKind
@@ -94,8 +94,8 @@ def played_and_left(game: str, bots: list[BuiltBot], tables: int) -> tuple[Recor
     )
 
     async def work() -> tuple[Record, set[str]]:
-        async with opened(game, bots) as house:
-            record = await house.play(Job(fixture_of(game, bots, tables, **rules)))
+        async with opened(game, bots) as pool:
+            record = await pool.play(Job(fixture_of(game, bots, tables, **rules)))
             return record, worlds()
 
     record, seen = trio.run(work)

@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
-from house import AMPLE, answers_of, built, faults_of, played, written
+from helpers import AMPLE, answers_of, built, faults_of, played, written
 
 from host.base.errors import UserError
+from host.bots.bot_spec import BuiltBot
 from host.sandbox.limits import MIB
-from host.submissions.bot_spec import BuiltBot
 from host.submissions.languages import LANGUAGES, Language, tool
 from protocols.wire import Answer, Move
 

@@ -8,17 +8,17 @@ from typing import NamedTuple
 
 import pytest
 import trio
-from house import CACHE, built, seat_of, written
+from helpers import CACHE, built, seat_of, written
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from host.bots.bot_spec import BuiltBot
 from host.bots.values import Batch, Question
 from host.games import GAMES
 from host.games.engine import Game
 from host.games.holdem import Other
 from host.games.holdem import View as HoldemView
 from host.play.records import pack, unpack
-from host.submissions.bot_spec import BuiltBot
 from protocols import PROTOCOLS
 from protocols.wire import (
     MAX_CACHED_SPELLINGS,

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import trio
-from house import (
+from helpers import (
     AMPLE,
     CACHE,
     ROGUES,
@@ -34,6 +34,7 @@ from test_every_language import marks
 
 from host.base.errors import UserError
 from host.base.paths import SANDBOX_UID
+from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import running_monitor
 from host.bots.seat import Seat, open_seat
 from host.bots.values import Batch, Question
@@ -46,7 +47,6 @@ from host.sandbox.launch import Sandbox, sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import MIB, Limits
 from host.sandbox.process_tree import descendants
-from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from host.submissions.languages import LANGUAGES, Language, tool
 from protocols.wire import Answer, Fault, FaultKind, Move

@@ -13,10 +13,10 @@ from stage_configs import PAZAAK_BOT
 
 from host.games import GAMES
 from host.play.records import Fixture, Record, Result
-from host.tournament.grades import grades_of
-from host.tournament.stages import KINDS
-from host.tournament.stages.gauntlet import GAUNTLET, Gauntlet, Grade
-from host.tournament.stages.kind import Field
+from host.results.grades import grades_of
+from host.stages import KINDS
+from host.stages.gauntlet import GAUNTLET, Gauntlet, Grade
+from host.stages.kind import Field
 
 BLANK = Fixture("pazaak", GAMES["pazaak"].presets["thread"], "", "", (), 0)
 STAGE = Gauntlet(name="gauntlet", references=("r1", "r2"), tables=1200)

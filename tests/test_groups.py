@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from host.games import GAMES
 from host.games.luck import Luck
 from host.play.records import Fixture, Record, Result
-from host.tournament.stages import groups
-from host.tournament.stages.groups import (
+from host.stages import groups
+from host.stages.groups import (
     Contest,
     Groups,
     Place,
@@ -26,7 +26,7 @@ from host.tournament.stages.groups import (
     rounds,
     shares,
 )
-from host.tournament.stages.kind import Field, contestants
+from host.stages.kind import Field, contestants
 
 FINALISTS = 5
 

@@ -4,20 +4,20 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-import house
+import helpers
 import pytest
 import trio
 
+from host.bots.bot_spec import BuiltBot
 from host.bots.values import Batch, Question, Usage
 from host.games.engine import Table
 from host.games.holdem import GAME, View
 from host.games.luck import Luck
 from host.sandbox.limits import Limits
-from host.submissions.bot_spec import BuiltBot
+from host.stages.groups import shares
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
 from host.submissions.sample_bots import samples
-from host.tournament.stages.groups import shares
 from protocols.wire import Answer, Move
 
 NAMES = sorted(samples("holdem"))
@@ -28,7 +28,7 @@ RULES = GAME.presets["banksalad"]._replace(rounds=12)
 @cache
 def bot(name: str) -> BuiltBot:
     """Build a sample bot."""
-    return trio.run(build, load_submission(samples("holdem")[name]), house.level())._replace(limits=house.AMPLE)
+    return trio.run(build, load_submission(samples("holdem")[name]), helpers.level())._replace(limits=helpers.AMPLE)
 
 
 def from_tables() -> Iterator[View]:
@@ -46,20 +46,22 @@ def from_tables() -> Iterator[View]:
 QUESTIONS = [*(View(*view) for view in GAME.examples), *from_tables()]
 
 
-def asked(name: str, views: Sequence[View], at_once: int, seed: int = 1, limits: Limits = house.AMPLE) -> list[Answer]:
+def asked(
+    name: str, views: Sequence[View], at_once: int, seed: int = 1, limits: Limits = helpers.AMPLE
+) -> list[Answer]:
     """Ask one process in batches; return its answers."""
     return told(name, views, at_once, seed, limits)[0]
 
 
 def told(
-    name: str, views: Sequence[View], at_once: int, seed: int = 1, limits: Limits = house.AMPLE
+    name: str, views: Sequence[View], at_once: int, seed: int = 1, limits: Limits = helpers.AMPLE
 ) -> tuple[list[Answer], Usage]:
     """Ask one process in batches; return its answers and usage."""
     asked_bot = bot(name)._replace(limits=limits)
     questions = [Question(1, number, view) for number, view in enumerate(views, 1)]
 
     async def work() -> tuple[list[Answer], Usage]:
-        async with house.seat_of(asked_bot, "holdem", seed) as seat:
+        async with helpers.seat_of(asked_bot, "holdem", seed) as seat:
             answers: list[Answer] = []
             for start in range(0, len(questions), at_once):
                 answers += await seat.ask(Batch(questions[start : start + at_once]))
@@ -128,12 +130,12 @@ def test_whoever_is_alone_takes_the_pot_for_the_least_bet(name: str) -> None:
 @pytest.mark.long
 def test_odds_goes_on_more_often_than_two_in_five() -> None:
     names = ("odds", "ehs_cpp", "careful", "tight", "always_bet")
-    record = house.played("holdem", [bot(name) for name in names], 40)
+    record = helpers.played("holdem", [bot(name) for name in names], 40)
     seats = [-table % 5 for table in range(40)]  # it sits first at table 1, last at table 2, and so on
     assert sum(shares(scores)[seat] for seat, scores in zip(seats, record.scores, strict=True)) > 20
 
 
 def test_a_fixture_is_the_same_with_one_table_abreast_and_with_32() -> None:
     five = [bot(name) for name in ("always_bet", "ehs_cpp", "odds", "tight", "careful")]
-    one, many = (house.played("holdem", five, 6, parallel_tables) for parallel_tables in (1, 32))
+    one, many = (helpers.played("holdem", five, 6, parallel_tables) for parallel_tables in (1, 32))
     assert (one.scores, one.answers) == (many.scores, many.answers)

@@ -5,20 +5,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from house import built
+from helpers import built
 from msgspec import msgpack
 
+from host.bots.bot_spec import BotSpec, Submission
 from host.bots.values import BankTime, Evidence, Timing, Usage
 from host.games import GAMES
 from host.play.jobs import Job, WorkerSetup, decode_job, decode_setup, encode
 from host.play.records import Fixture, Record, Result
 from host.play.worker import rules_of
+from host.results.descriptions import bot_metadata, fixture_metadata, fixture_of
 from host.sandbox.levels import Level
 from host.sandbox.limits import Bank, Limits
-from host.submissions.bot_spec import BotSpec, Submission
 from host.submissions.build import HASHED_LIMITS, BuiltBot, hashed_spec, hashed_steps
 from host.submissions.languages import Step
-from host.tournament.stage_runner import bot_metadata, fixture_metadata, fixture_of
 
 C = '#include <stdio.h>\nint main(void) { puts("S"); return 0; }\n'
 JAVA = 'public class Hello { public static void main(String[] a) { System.out.println("S"); } }\n'

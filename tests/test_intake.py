@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from command import Done, croupier, cup_in
-from house import SAMPLES
+from helpers import SAMPLES
 
 from host.sandbox.limits import MIB
 from host.submissions.file_tree import MAX_FILE_BYTES, MAX_FILES, MAX_FOLDER_BYTES

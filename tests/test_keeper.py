@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 import trio
 from command import croupier_process, cup_in, machine
-from house import CACHE, level
+from helpers import CACHE, level
 from machines import until
 
 from host.base.errors import UserError
+from host.bots.bot_spec import BotSpec, Submission
 from host.bots.monitor import unwrap_exception_group
 from host.sandbox import bubblewrap, keeper
 from host.sandbox.cgroup import PREFIX, base
 from host.sandbox.levels import Level
-from host.submissions.bot_spec import BotSpec, Submission
 from host.submissions.build import build
 
 FAILING_COMPILER = "#!/bin/sh\necho 'stdlib.h: No such file or directory' >&2\nexit 1\n"

@@ -4,8 +4,8 @@ import re
 
 from command import ROOT
 
-from host.tournament.stages import KINDS
-from host.tournament.stages.adhoc import ADHOC
+from host.stages import KINDS
+from host.stages.adhoc import ADHOC
 
 NAMES = [*KINDS, ADHOC.name]
 SOURCES = [
@@ -13,7 +13,7 @@ SOURCES = [
     for folder in ("host", "protocols")
     for pattern in ("*.py", "*.html", "*.js")
     for path in sorted((ROOT / folder).rglob(pattern))
-    if ROOT / "host" / "tournament" / "stages" not in path.parents
+    if ROOT / "host" / "stages" not in path.parents
 ]
 AMBIGUOUS = {"tables", "groups", "independent"}
 """Names that are also JSON keys or names of plans. They may be quoted, but not compared with a kind."""

@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 import trio
 from command import Result, croupier, result_of
-from house import AMPLE, level
+from helpers import AMPLE, level
 
 from host.inspect.bundle import packed, unpacked
 from host.inspect.reask import reask
 from host.inspect.repro import Target, repro_of
 from host.play.records import Fixture, Record
+from host.results.journal import Journal, reading
+from host.stages.agenda import Agenda, Schedule
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
-from host.tournament.journal import Journal, reading
 from host.tournament.stage_runner import Turns
-from host.tournament.stages.agenda import Agenda, Schedule
 
 COUNTS = """\
 import os, sys

@@ -9,14 +9,14 @@ import pytest
 from command import croupier
 from stage_configs import stage_of
 
+from host.config.template import template
 from host.games import GAMES
 from host.play.custom_games import load_game
 from host.play.records import Fixture
 from host.play.table_plans import PLANS
-from host.tournament.config_template import template
-from host.tournament.stages.kind import Field, StageConfig
-from host.tournament.stages.league import LEAGUE
-from host.tournament.table_design import Design, design
+from host.stages.kind import Field, StageConfig
+from host.stages.league import LEAGUE
+from host.stages.table_design import Design, design
 
 HOLDEM = GAMES["holdem"]
 SEED = b"a seed for tests"

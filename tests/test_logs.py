@@ -10,7 +10,7 @@ from host.base.safe_text import escape_control_chars
 from host.bots.stderr_log import LARGEST as OF_A_FIXTURE
 from host.bots.stderr_log import StderrLog
 from host.play.records import Record
-from host.tournament.bot_logs import LARGEST, LONGEST, Logs, file_name
+from host.results.bot_logs import LARGEST, LONGEST, Logs, file_name
 
 TALKS = """\
 #!/bin/sh

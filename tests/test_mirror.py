@@ -16,9 +16,9 @@ from host.games.engine import Table
 from host.games.luck import Deal
 from host.play.records import Fixture, Record, Result
 from host.play.table_plans import PLANS
-from host.tournament.stages.kind import Field
-from host.tournament.stages.tables import TABLES, Tables
-from host.tournament.standings import by_pair, stage_standings, standings
+from host.results.standings import by_pair, stage_standings, standings
+from host.stages.kind import Field
+from host.stages.tables import TABLES, Tables
 
 RULES = {name: next(iter(game.presets.values())) for name, game in GAMES.items()}
 RULES["holdem"] = RULES["holdem"]._replace(rounds=20)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from command import croupier, cup_in
-from house import SAMPLES
-from test_manifest import lay
+from helpers import SAMPLES
+from test_bot_spec import lay
 
 NOTHING = "error[U001] there is no"
 BOTS_HERE = "bots here: cautious, davey"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from host.games import GAMES
 from host.play.records import Fixture
 from host.play.table_plans import form_table, independent, solvent
-from host.tournament import elimination
-from host.tournament.pairing import (
+from host.stages import elimination
+from host.stages.pairing import (
     Pair,
     halves,
     match_winner,

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from command import MEASURED, answers_in, croupier, croupier_process
-from house import level
+from helpers import level
 from machines import machines
 
-from host.tournament.stages import KINDS
+from host.stages import KINDS
 
 pytestmark = pytest.mark.skipif(not level().traits.isolates, reason="NO SANDBOX HERE")
 

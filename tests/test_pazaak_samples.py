@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import house
+import helpers
 import pytest
 import trio
 from test_simplepazaak import asked
 
+from host.bots.bot_spec import BuiltBot
 from host.games.engine import Table
 from host.games.luck import Luck
 from host.games.pazaak import GAME, View
-from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
 from host.submissions.sample_bots import samples
@@ -25,7 +25,7 @@ TABLES = 60
 @cache
 def bot(name: str) -> BuiltBot:
     """Build a sample bot."""
-    return trio.run(build, load_submission(samples("pazaak")[name]), house.level())._replace(limits=house.AMPLE)
+    return trio.run(build, load_submission(samples("pazaak")[name]), helpers.level())._replace(limits=helpers.AMPLE)
 
 
 def from_tables() -> Iterator[View]:
@@ -81,7 +81,7 @@ def test_glaucus_takes_its_chance_from_its_seed() -> None:
 
 @pytest.mark.parametrize("dumb", ["dumb_cautious", "dumb_bold"])
 def test_a_side_deck_and_a_look_at_the_opponent_win_most_games(dumb: str) -> None:
-    assert house.played("pazaak", [bot("optimum"), bot(dumb)], 200).results["optimum"].wins > 140
+    assert helpers.played("pazaak", [bot("optimum"), bot(dumb)], 200).results["optimum"].wins > 140
 
 
 def test_both_dumb_bots_stand_on_their_own_hand_alone() -> None:
@@ -103,6 +103,6 @@ def test_a_sample_is_a_folder_with_a_manifest() -> None:
 @pytest.mark.parametrize("pair", [NAMES[at : at + 2] for at in range(0, len(NAMES), 2)], ids="+".join)
 def test_a_fixture_is_the_same_with_one_table_abreast_and_with_128(pair: list[str]) -> None:
     one, many = (
-        house.played("pazaak", [bot(name) for name in pair], 20, parallel_tables) for parallel_tables in (1, 128)
+        helpers.played("pazaak", [bot(name) for name in pair], 20, parallel_tables) for parallel_tables in (1, 128)
     )
     assert (one.scores, one.answers) == (many.scores, many.answers)

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 import trio
 from command import croupier, cup_in
-from house import SAMPLES, SEED, built, fixture_of, level
+from helpers import SAMPLES, SEED, built, fixture_of, level
 
 from host.backends.local import local_workers
+from host.bots.bot_spec import BotSpec, BuiltBot
 from host.bots.monitor import running_monitor
 from host.games import GAMES
 from host.play.bot_pool import BotPool
@@ -28,7 +29,6 @@ from host.play.placement import (
     usable_cores,
 )
 from host.sandbox.process_tree import descendants
-from host.submissions.bot_spec import BotSpec, BuiltBot
 
 EIGHT = range(8)
 

@@ -11,12 +11,12 @@ from command import croupier
 from stage_configs import stage_of
 
 from host.play.records import Record, Result
+from host.rating.statistics import ELO
 from host.report import terminal
 from host.report.charts import figure, ranked, value, whisker
 from host.report.charts import scale as axis_of
-from host.tournament.ranking import RANKINGS, Estimate
-from host.tournament.standings import Row, stage_standings
-from host.tournament.statistics import ELO
+from host.results.ranking import RANKINGS, Estimate
+from host.results.standings import Row, stage_standings
 
 LEAGUE = """\
 game = "pazaak"

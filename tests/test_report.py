@@ -42,10 +42,10 @@ from host.report.summary import RunSummary, as_json, summarize
 from host.report.table_replays import ReplayedTable, TableRef, find, gzip_base64, load, to_json
 from host.report.timelines import chips
 from host.report.visibility import Visible, visible
-from host.tournament.journal import Journal, reading, writing
-from host.tournament.stage_runner import fixture_metadata
-from host.tournament.stages.kind import Kind, StageConfig
-from host.tournament.stages.round_robin import schedule
+from host.results.descriptions import fixture_metadata
+from host.results.journal import Journal, reading, writing
+from host.stages.kind import Kind, StageConfig
+from host.stages.round_robin import schedule
 from tests.browser import games
 from tests.browser.games import EVIL, SEED, spoilt
 

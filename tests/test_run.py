@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 from command import CROUPIER, Result, answers_in, croupier, croupier_process, cup_in, environment, result_of
-from house import inhabitants
+from helpers import inhabitants
 
 from host.play.bot_pool import MAX_HOST_FAILURES
+from host.results.journal import VERSION, writing
 from host.sandbox.process_tree import descendants
-from host.tournament.journal import VERSION, writing
 
 SOON = 60.0  # seconds: everything here is faster, even on a loaded machine
 TOURNEYS = 12

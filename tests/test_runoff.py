@@ -8,10 +8,10 @@ import pytest
 from stage_configs import stage_of
 
 from host.play.records import Record, Result
+from host.rating.runoff import RunOff, outlasted
+from host.rating.strength import Order
 from host.report.terminal import json_rows
-from host.tournament.runoff import RunOff, outlasted
-from host.tournament.standings import stage_standings
-from host.tournament.strength import Order
+from host.results.standings import stage_standings
 
 
 def strict(text: str) -> Order:

@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 import trio
-from house import (
+from helpers import (
     AMPLE,
     CACHE,
     ROGUES,
@@ -31,6 +31,7 @@ from house import (
 )
 
 from host.base.errors import UserError
+from host.bots.bot_spec import BuiltBot
 from host.bots.values import Batch, Question
 from host.games import GAMES
 from host.play.bot_pool import MAX_HOST_FAILURES, MAX_WAITING_SANDBOXES, bot_seed
@@ -38,7 +39,6 @@ from host.play.jobs import Job
 from host.play.records import Record
 from host.sandbox import bubblewrap
 from host.sandbox.process_tree import descendants
-from host.submissions.bot_spec import BuiltBot
 from host.submissions.preflight import prepare_bots
 from protocols.wire import Answer, Fault, FaultKind, Move
 
@@ -492,9 +492,9 @@ def fixtures(bot: BuiltBot, count: int, tables: int) -> list[list[int]]:
     """Play fixtures with the same pool of bots; return the bets in each."""
 
     async def work() -> list[list[int]]:
-        async with opened("cardshark", [bot]) as house:
+        async with opened("cardshark", [bot]) as pool:
             jobs = [Job(fixture_of("cardshark", [bot], tables, f"test/{number}", hands=1)) for number in range(count)]
-            return [bets_of(await house.play(job)) for job in jobs]
+            return [bets_of(await pool.play(job)) for job in jobs]
 
     return trio.run(work)
 
@@ -574,8 +574,8 @@ def test_an_orderly_end_gives_fifty_milliseconds_to_say_goodbye(make: Make) -> N
     bot = make(source, protocol="lines", state="memory")
 
     async def said() -> bool:
-        async with opened("cardshark", [bot]) as house:
-            await house.play(Job(fixture_of("cardshark", [bot], 2, hands=1)))
+        async with opened("cardshark", [bot]) as pool:
+            await pool.play(Job(fixture_of("cardshark", [bot], 2, hands=1)))
             return [state.read_text() for state in (CACHE / "states").iterdir()] == ["goodbye"]
 
     # If other programs use the processor for 35 of these 50 ms, the bot writes nothing; ten times in a row is unlikely.
@@ -628,9 +628,9 @@ def test_cancelling_a_fixture_leaves_nothing(make: Make) -> None:
     bot = make("import sys\nfor question in sys.stdin:\n    import time; time.sleep(3600)\n", protocol="lines")
 
     async def work() -> None:
-        async with opened("cardshark", [bot]) as house:
+        async with opened("cardshark", [bot]) as pool:
             with trio.move_on_after(0.3):
-                await house.play(Job(fixture_of("cardshark", [bot], 2, hands=1)))
+                await pool.play(Job(fixture_of("cardshark", [bot], 2, hands=1)))
 
     with nothing_left_behind():
         trio.run(work)
@@ -668,9 +668,9 @@ def played_with_dying_keepers(bots: list[BuiltBot], times: int) -> Record:
     """Play while the first bot's keeper is killed a number of times."""
 
     async def work() -> Record:
-        async with opened("cardshark", bots) as house, trio.open_nursery() as nursery:
+        async with opened("cardshark", bots) as pool, trio.open_nursery() as nursery:
             nursery.start_soon(kill_keepers_of, f"{bots[0].name}.py", times)
-            record = await house.play(Job(fixture_of("cardshark", bots, KILLED_AT, hands=1)))
+            record = await pool.play(Job(fixture_of("cardshark", bots, KILLED_AT, hands=1)))
             nursery.cancel_scope.cancel()
         return record
 
@@ -710,10 +710,10 @@ def test_the_next_fixture_gets_a_new_sandbox(make: Make) -> None:
     bot = make(LIVELY, name="lively", protocol="lines")
 
     async def work() -> list[Record]:
-        async with opened("cardshark", [bot]) as house:
-            first = await house.play(Job(fixture_of("cardshark", [bot], 2, hands=1)))
-            os.kill((await house.sandbox(bot)).pid, signal.SIGKILL)
-            return [first, await house.play(Job(fixture_of("cardshark", [bot], 2, hands=1)))]
+        async with opened("cardshark", [bot]) as pool:
+            first = await pool.play(Job(fixture_of("cardshark", [bot], 2, hands=1)))
+            os.kill((await pool.sandbox(bot)).pid, signal.SIGKILL)
+            return [first, await pool.play(Job(fixture_of("cardshark", [bot], 2, hands=1)))]
 
     first, second = trio.run(work)
 
@@ -726,13 +726,13 @@ def test_a_worker_gives_back_the_sandboxes_that_were_used_least_recently(make: M
 
     async def work() -> list[int]:
         counts = []
-        async with opened("cardshark", bots) as house:
+        async with opened("cardshark", bots) as pool:
             before = {each.pid for each in descendants(os.getpid())}
-            first = await house.sandbox(bots[0])
+            first = await pool.sandbox(bots[0])
             for bot in bots:
-                await house.play(Job(fixture_of("cardshark", [bots[0], bot][: 1 + (bot is not bots[0])], 1, hands=1)))
+                await pool.play(Job(fixture_of("cardshark", [bots[0], bot][: 1 + (bot is not bots[0])], 1, hands=1)))
                 counts.append(len({each.pid for each in descendants(os.getpid())} - before))
-            assert await house.sandbox(bots[0]) is first
+            assert await pool.sandbox(bots[0]) is first
         assert {each.pid for each in descendants(os.getpid())} <= before
         return counts
 

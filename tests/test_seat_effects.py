@@ -11,8 +11,8 @@ from command import croupier, cup_in
 
 from host.games import GAMES
 from host.play.records import Fixture
-from host.tournament.seat_effects import SeatResult, Seats, by_seat, deal_of, effects
-from host.tournament.stages.round_robin import RoundRobin
+from host.results.seat_effects import SeatResult, Seats, by_seat, deal_of, effects
+from host.stages.round_robin import RoundRobin
 
 RULES = GAMES["pazaak"].presets["thread"]
 LEAGUE = """\

@@ -13,13 +13,13 @@ from pathlib import Path
 import click
 import pytest
 from command import CROUPIER, croupier, cup_in, environment
-from house import ROGUES
+from helpers import ROGUES
 
 from host.base.errors import Problem, explanations
 from host.cli import COMMANDS, MAX_COLUMNS, fit_width, global_options_first, group, schema_of
 from host.cli.examples import EXAMPLES
+from host.config.tournament_config import load
 from host.submissions.languages import LANGUAGES
-from host.tournament.config import load
 
 ROOT = Path(__file__).parents[1]
 

@@ -4,12 +4,13 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-import house
+import helpers
 import pytest
 import trio
 from command import croupier
 
 from host.base.errors import UserError
+from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import running_monitor
 from host.bots.seat import open_seat
 from host.bots.values import Batch, Question
@@ -17,7 +18,6 @@ from host.games.pazaak import GAME, View
 from host.sandbox.bubblewrap import Home
 from host.sandbox.launch import sandboxed
 from host.sandbox.limits import Limits
-from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
 from protocols.wire import Answer, Fault, FaultKind, Move
@@ -35,7 +35,7 @@ async def asked(bot: BuiltBot, views: Sequence[View], at_once: int = 128, seed: 
     answers: list[Answer] = []
     async with (
         running_monitor() as watcher,
-        sandboxed(house.level(), Home(Path(bot.folder)), bot.limits) as sandbox,
+        sandboxed(helpers.level(), Home(Path(bot.folder)), bot.limits) as sandbox,
         open_seat(bot, GAME, sandbox, seed, watcher) as seat,
     ):
         for start in range(0, len(questions), at_once):
@@ -51,9 +51,9 @@ def handed_in(folder: Path, java: str, manifest: str = "", name: str = "Bot") ->
     return folder
 
 
-def built(folder: Path, limits: Limits = house.AMPLE) -> BuiltBot:
+def built(folder: Path, limits: Limits = helpers.AMPLE) -> BuiltBot:
     """Build a submission, loaded like any bot."""
-    return trio.run(build, load_submission(folder), house.level())._replace(limits=limits)
+    return trio.run(build, load_submission(folder), helpers.level())._replace(limits=limits)
 
 
 def answers(bot: BuiltBot, views: Sequence[View] = EXAMPLES, at_once: int = 128) -> list[Answer]:
@@ -232,9 +232,9 @@ def test_the_goal_that_neptr_overwrote_in_2015_changes_in_its_own_process_only(t
     for folder, java in zip(folders, (neptr, honest), strict=True):
         folder.mkdir()
         handed_in(folder, java, name=folder.name)
-    both = house.built_all([load_submission(folder) for folder in folders])
-    bots = [both[folder.name]._replace(limits=house.AMPLE) for folder in folders]
-    first, second = house.answers_of(house.played("pazaak", bots, 2))  # the first to move alternates between tables
+    both = helpers.built_all([load_submission(folder) for folder in folders])
+    bots = [both[folder.name]._replace(limits=helpers.AMPLE) for folder in folders]
+    first, second = helpers.answers_of(helpers.played("pazaak", bots, 2))  # the first to move alternates between tables
     told, true = Move("PLAY", 12), Move("PLAY", 20)
     assert (first[:2], second[:2]) == ([told, true], [true, told])
 
@@ -260,7 +260,7 @@ def test_an_exception_is_a_fault_and_its_object_lives_on(moody: BuiltBot) -> Non
 
 
 def test_a_bot_that_hangs_or_exits_does_so_at_that_question_however_many_are_asked_at_once(moody: BuiltBot) -> None:
-    bot = moody._replace(limits=house.AMPLE._replace(move=1.5))
+    bot = moody._replace(limits=helpers.AMPLE._replace(move=1.5))
     told = answers(bot, in_situation("hangs or exits", EXAMPLES))
     at = [EXAMPLES[number].your_hand for number, answer in enumerate(told) if answer != STAND]
     assert at == [(6,), (10, 7)]
@@ -270,9 +270,9 @@ def test_one_object_serves_all_games_of_a_fixture(tmp_path: Path) -> None:
     count = "action = Action.PLAY; cardToPlay = new Card(++asked);"
     counts = built(handed_in(tmp_path, f"public class Bot extends Player {{ int asked; {DECIDES} {{ {count} }} }}"))
     stand = "import sys\nfor question in sys.stdin:\n    print('STAND', flush=True)\n"
-    stands = house.built(house.written(stand, ".py", tmp_path, "stands"), "pazaak", protocol="lines")
-    record = house.played("pazaak", [counts, stands], 5)
-    moves = [move for table in house.answers_of(record) for move in table if isinstance(move, Move)]
+    stands = helpers.built(helpers.written(stand, ".py", tmp_path, "stands"), "pazaak", protocol="lines")
+    record = helpers.played("pazaak", [counts, stands], 5)
+    moves = [move for table in helpers.answers_of(record) for move in table if isinstance(move, Move)]
     counted = [move.n for move in moves if move.verb == "PLAY"]
     assert counted == list(range(1, len(counted) + 1)) and len(counted) >= 15
 
@@ -292,7 +292,7 @@ def test_an_unknown_adapter_is_said_with_the_one_that_was_meant(tmp_path: Path) 
 def test_a_class_of_2015_plays_no_other_game(tmp_path: Path) -> None:
     submission = load_submission(handed_in(tmp_path, THREE))
     with pytest.raises(UserError, match=r"C013.* is for pazaak, not for holdem"):
-        trio.run(build, submission.with_keys(game="holdem"), house.level())
+        trio.run(build, submission.with_keys(game="holdem"), helpers.level())
 
 
 def test_an_original_file_alone_is_recognized_and_says_what_it_calls_itself(tmp_path: Path) -> None:

@@ -16,12 +16,12 @@ from host.bots.values import Usage
 from host.games import GAMES
 from host.inspect.verify import verify
 from host.play.records import Fixture, Record, Result
-from host.tournament.changes import Draft
-from host.tournament.journal import SUMMED, SUMS_INTERVAL, Journal, pack, reading, writing
-from host.tournament.stage_runner import fixture_metadata
-from host.tournament.stage_sums import StageSums
-from host.tournament.stages import stages_to_json
-from host.tournament.stages.round_robin import RoundRobin
+from host.results.changes import Draft
+from host.results.descriptions import fixture_metadata
+from host.results.journal import SUMMED, SUMS_INTERVAL, Journal, pack, reading, writing
+from host.results.stage_sums import StageSums
+from host.stages import stages_to_json
+from host.stages.round_robin import RoundRobin
 
 BOTS = [f"b{number:02}" for number in range(64)]  # more than are ranked by strength while pairs are missing
 PAIRS = list(combinations(BOTS, 2))

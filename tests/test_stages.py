@@ -18,19 +18,19 @@ from host.games.luck import Luck
 from host.play.jobs import Job, decode_job, encode
 from host.play.records import Fixture, Record, Result
 from host.play.table_plans import PLANS, table_setups
-from host.tournament.journal import Journal, writing
+from host.results.journal import Journal, writing
+from host.stages import KINDS, kind_of
+from host.stages.agenda import Agenda, Schedule
+from host.stages.gauntlet import Gauntlet
+from host.stages.groups import Groups
+from host.stages.kind import BLOCK, Entrants, Field, Records, StageConfig
+from host.stages.knockout import KNOCKOUT, Knockout, bracket, reached, seeded
+from host.stages.knockout import places as knockout_places
+from host.stages.league import League
+from host.stages.round_robin import RoundRobin
+from host.stages.swiss import Swiss
 from host.tournament.progress import Progress
 from host.tournament.stage_runner import run_stage
-from host.tournament.stages import KINDS, kind_of
-from host.tournament.stages.agenda import Agenda, Schedule
-from host.tournament.stages.gauntlet import Gauntlet
-from host.tournament.stages.groups import Groups
-from host.tournament.stages.kind import BLOCK, Entrants, Field, Records, StageConfig
-from host.tournament.stages.knockout import KNOCKOUT, Knockout, bracket, reached, seeded
-from host.tournament.stages.knockout import places as knockout_places
-from host.tournament.stages.league import League
-from host.tournament.stages.round_robin import RoundRobin
-from host.tournament.stages.swiss import Swiss
 from protocols.wire import Move
 
 PAZAAK, CARDSHARK = GAMES["pazaak"], GAMES["cardshark"]

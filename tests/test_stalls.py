@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 import trio
-from house import AMPLE, CACHE, built, level, nothing_left_behind, seated_in, written
+from helpers import AMPLE, CACHE, built, level, nothing_left_behind, seated_in, written
 
+from host.bots.bot_spec import BuiltBot
 from host.bots.deadline import HostStall
 from host.bots.monitor import unwrap_exception_group
 from host.bots.stall_sampler import PERIOD_S, Stalls, StallSampler
@@ -20,7 +21,6 @@ from host.sandbox.bubblewrap import Home
 from host.sandbox.detect import detect
 from host.sandbox.launch import Sandbox, sandboxed
 from host.sandbox.limits import Limits
-from host.submissions.bot_spec import BuiltBot
 from protocols.wire import Answer, Fault, FaultKind, Move
 
 VIEW = GAMES["cardshark"].examples[0]

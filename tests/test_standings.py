@@ -25,14 +25,14 @@ from host.play.records import Fixture, Record, Result
 from host.report import terminal
 from host.report.brackets import bracket_lines, group_lines
 from host.report.timelines import early_merits, ranks
+from host.results.standings import Row, RunResults, by_pair, outcome, reordered, standings
+from host.results.standings import stage_standings as standings_told
+from host.stages import stages_of
+from host.stages.groups import GROUPS as GROUPS_KIND
+from host.stages.groups import Groups
+from host.stages.kind import BLANK, Field
+from host.stages.knockout import KNOCKOUT
 from host.tournament.progress import AllMeet, Progress
-from host.tournament.stages import stages_of
-from host.tournament.stages.groups import GROUPS as GROUPS_KIND
-from host.tournament.stages.groups import Groups
-from host.tournament.stages.kind import BLANK, Field
-from host.tournament.stages.knockout import KNOCKOUT
-from host.tournament.standings import Row, RunResults, by_pair, outcome, reordered, standings
-from host.tournament.standings import stage_standings as standings_told
 
 IDLE = Usage(0, 0.0, 0.0, 0.0, 0, 0, (0,) * 26)
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.tournament.statistics import (
+from host.rating.statistics import (
     ELO,
     SURE,
     Interval,
@@ -32,7 +32,7 @@ from host.tournament.statistics import (
     wilson,
     words,
 )
-from host.tournament.strength import (
+from host.rating.strength import (
     FEW,
     Order,
     Ratings,
@@ -434,7 +434,7 @@ def test_independent_deals_have_no_other_spread_than_tables() -> None:
 
 def test_a_probability_does_not_depend_on_the_order_of_hashes() -> None:
     script = """
-from host.tournament.statistics import Won, sure_by_wins
+from host.rating.statistics import Won, sure_by_wins
 ours = {f"us {n}": Won(100 + n, 47.3 + n / 7, 1 + n / 3) for n in range(50)}
 theirs = {f"them {n}": Won(90 + n, 43.1 + n / 3.3, 1 + n / 7) for n in range(50)}
 print(repr(sure_by_wins(ours, theirs)))

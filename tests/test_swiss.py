@@ -12,10 +12,10 @@ from stage_configs import stage_of
 
 from host.games import GAMES
 from host.play.records import Fixture, Record, Result
-from host.tournament.stages.kind import Field
-from host.tournament.stages.swiss import SWISS
-from host.tournament.standings import standings
-from host.tournament.swiss_pairing import Round, SwissState, automatic_rounds, pair_round
+from host.results.standings import standings
+from host.stages.kind import Field
+from host.stages.swiss import SWISS
+from host.stages.swiss_pairing import Round, SwissState, automatic_rounds, pair_round
 
 BLANK = Fixture("pazaak", GAMES["pazaak"].presets["thread"], "", "", (), 0)
 SEED = b"a seed for tests"

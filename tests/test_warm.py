@@ -8,14 +8,16 @@ from pathlib import Path
 import psutil
 import pytest
 import trio
-from house import AMPLE, CACHE, built, fixture_of, levels, nothing_left_behind, opened, written
+from helpers import AMPLE, CACHE, built, fixture_of, levels, nothing_left_behind, opened, written
 
 from host.base.errors import UserError
+from host.bots.bot_spec import BuiltBot
 from host.bots.deadline import DeadlinePolicy, answering
 from host.bots.monitor import running_monitor
 from host.bots.seat import open_seat
 from host.bots.stall_sampler import StallSampler
 from host.bots.values import Batch, Evidence, Question
+from host.config.tournament_config import load
 from host.games import GAMES
 from host.play.jobs import Job
 from host.sandbox import landlock
@@ -27,13 +29,11 @@ from host.sandbox.launch import Sandbox, sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.sandbox.process_tree import descendant_numbers, descendants
-from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from host.submissions.check import check_bot
 from host.submissions.discovery import load_submission
 from host.submissions.languages import need
 from host.submissions.preflight import prepare_bots
-from host.tournament.config import load
 from protocols.wire import Answer, Fault, FaultKind, Move
 
 GAME = GAMES["cardshark"]
@@ -567,12 +567,12 @@ def test_the_first_questions_seed_is_not_the_seconds_fixtures() -> None:
     bot = built(folder_of("import os\nprint('B', int(os.environ['CROUPIER_SEED']) % 10**9 + 1)\n"))
 
     async def work() -> list[list[list[Answer]]]:
-        from house import answers_of as all_answers
+        from helpers import answers_of as all_answers
 
-        async with opened("cardshark", [bot, bot.with_keys(name="other")]) as house:
+        async with opened("cardshark", [bot, bot.with_keys(name="other")]) as pool:
             names = [bot, bot.with_keys(name="other")]
             return [
-                all_answers(await house.play(Job(fixture_of("cardshark", names, 1, path, hands=1))))
+                all_answers(await pool.play(Job(fixture_of("cardshark", names, 1, path, hands=1))))
                 for path in ("a/1", "a/2")
             ]
 

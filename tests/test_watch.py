@@ -12,7 +12,7 @@ import pytest
 from command import CROUPIER, croupier, cup_in, environment
 
 from host.play.records import Record
-from host.tournament.journal import Journal, reading, writing
+from host.results.journal import Journal, reading, writing
 from tests.browser import games
 
 Kept = list[tuple[Record, dict[str, Any]]]

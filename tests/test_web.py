@@ -21,8 +21,8 @@ import pytest
 from command import CROUPIER, ROOT, environment
 
 from host.report.export import write_events
-from host.tournament.journal import reading, wal_files, writing
-from host.tournament.stage_runner import fixture_metadata
+from host.results.descriptions import fixture_metadata
+from host.results.journal import reading, wal_files, writing
 from tests.browser import games
 from tests.browser.games import SEED
 

@@ -10,14 +10,14 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import house
+import helpers
 import pytest
 import trio
 from command import croupier
 
 from host.base.errors import UserError
+from host.bots.bot_spec import BuiltBot
 from host.submissions import requirements
-from host.submissions.bot_spec import BuiltBot
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
 
@@ -80,7 +80,7 @@ def guest(place: Path, requires: str, package: str = LIMITS, **more: str) -> Pat
 
 def built(folder: Path) -> BuiltBot:
     """Build a bot and return it."""
-    return trio.run(build, load_submission(folder), house.level())
+    return trio.run(build, load_submission(folder), helpers.level())
 
 
 def test_a_bot_finds_what_it_requires_and_what_that_requires(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from host.backends.dask_problems import (
 from host.backends.local import FixtureQueue
 from host.backends.prepare_bots import PrepareRequest, PrepareResult
 from host.base.errors import Problem, UserError
+from host.bots.bot_spec import BuiltBot, Submission
 from host.games.engine import Game
 from host.play.custom_games import GameOrigin, origin, sources
 from host.play.jobs import WorkerSetup, encode
@@ -40,7 +41,6 @@ from host.play.placement import placement_request
 from host.sandbox.levels import UNPROTECTED, Level
 from host.sandbox.limits import Limits
 from host.submissions import requirements
-from host.submissions.bot_spec import BuiltBot, Submission
 from host.submissions.build import File, files_of
 from host.tournament.stage_runner import Backend
 

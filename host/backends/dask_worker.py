@@ -26,11 +26,11 @@ import protocols
 from host import __version__
 from host.backends.local import WORKER_EXIT_TIMEOUT_S, start_module
 from host.backends.prepare_bots import PrepareRequest, PrepareResult, encode_request
+from host.bots.bot_spec import Submission
 from host.play.jobs import encode
 from host.play.placement import PlacementRequest, choose_placement
 from host.sandbox.detect import detect
 from host.sandbox.levels import Level
-from host.submissions.bot_spec import Submission
 from host.submissions.build import File, copy_files
 from host.submissions.languages import missing
 from host.submissions.requirements import WheelTarget, target_of

@@ -12,11 +12,11 @@ import msgspec
 import trio
 
 from host.base.errors import Problem, UserError
+from host.bots.bot_spec import BuiltBot, Submission
 from host.games import GAMES
 from host.play.custom_games import GameOrigin, reload_game
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
-from host.submissions.bot_spec import BuiltBot, Submission
 from host.submissions.preflight import prepare_bots
 
 

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from host.bots.allowance import TimeBank
+from host.bots.bot_spec import BuiltBot
 from host.bots.deadline import DeadlinePolicy
 from host.bots.monitor import MonitoredSandbox
 from host.bots.stderr_log import StderrLog, StderrReader
 from host.bots.values import Batch, BatchResult, HasQuestion, ProcessTotals
 from host.sandbox.launch import Sandbox
-from host.submissions.bot_spec import BuiltBot
 from protocols.wire import Grammar, Move
 
 

@@ -11,6 +11,7 @@ import trio
 from host.base.errors import AmbiguousAnswers, HostFailure
 from host.bots.allowance import TimeBank, time_bank
 from host.bots.bot_process import BotContext, BotProcess, PolledProcess
+from host.bots.bot_spec import BuiltBot
 from host.bots.deadline import DeadlinePolicy, HostStall
 from host.bots.monitor import Monitor
 from host.bots.one_shot import OneShot
@@ -34,7 +35,6 @@ from host.bots.values import (
 from host.games.engine import Game, new_tuple
 from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
 from host.sandbox.launch import Sandbox
-from host.submissions.bot_spec import BuiltBot
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from host.base import paths
+from host.bots.bot_spec import BuiltBot
 from host.sandbox.bubblewrap import Home
 from host.sandbox.launch import Sandbox, sandboxed
 from host.sandbox.levels import Level
-from host.submissions.bot_spec import BuiltBot
 
 
 class BotSandbox(NamedTuple):

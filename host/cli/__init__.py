@@ -161,8 +161,8 @@ def group(ctx: click.Context, folder: str, as_json: bool, quiet: bool, verbose: 
         hint = f"-C {shlex.quote(str(path.parent))}" if path.exists() else hint
         raise UserError([Problem("U001", "", f"-C {folder}: {what}", hint=hint)], 2)
     if (config := path / "croupier.toml").exists():
+        from host.config import custom_stages
         from host.play import custom_games
-        from host.tournament import custom_stages
 
         custom_games.register_from_config(config)
         custom_stages.register_from_config(config)

@@ -12,11 +12,11 @@ from host.cli.journals import journal_of, journals_of
 from host.cli.output import write
 
 if TYPE_CHECKING:
+    from host.bots.bot_spec import BuiltBot, Submission
     from host.cli.ask_report import AskReport, Difference
     from host.inspect.repro import Repro, Target
+    from host.results.journal import Journal
     from host.sandbox.levels import Level
-    from host.submissions.bot_spec import BuiltBot, Submission
-    from host.tournament.journal import Journal
 
 MAX_COMPARED_QUESTIONS = 1000  # of two bots; the latest ones
 BUNDLE = ".bundle"
@@ -168,7 +168,7 @@ def _is_file(where: str) -> bool:
 def _questions(context: CliContext, wanted: Wanted, chosen: AskOptions) -> Questions:
     """Return the questions, from a bundle or from a journal."""
     from host.inspect.bundle import unpacked
-    from host.tournament.journal import reading
+    from host.results.journal import reading
 
     if wanted.where is not None and _is_file(wanted.where):
         return Questions([unpacked(Path(wanted.where))])
@@ -220,7 +220,7 @@ def parse_target(context: CliContext, journal: Path | None, where: str) -> "tupl
     """Return the journal and the questions meant by `fault:ID` or TABLE[:N]. Raise UsageError or UserError otherwise."""
     from host.cli.replay_lookup import find_table, split
     from host.inspect.repro import Target
-    from host.tournament.journal import reading
+    from host.results.journal import reading
 
     journals = journals_of(context, journal)
     match = FAULT.fullmatch(where)
@@ -270,7 +270,7 @@ def bundled(context: CliContext, export: Export) -> tuple[Path, int]:
     from host.inspect.bundle import packed
     from host.inspect.repro import repro_of, with_history
     from host.report.export import refuse_evidence
-    from host.tournament.journal import reading
+    from host.results.journal import reading
 
     path, target = parse_target(context, export.journal, _fault_or(context, export))
     with reading(path) as journal:
@@ -291,7 +291,7 @@ def bundled(context: CliContext, export: Export) -> tuple[Path, int]:
 
 def _fault_or(context: CliContext, export: Export) -> str:
     """Return the question to bundle: by default the last fault of the journal."""
-    from host.tournament.journal import reading
+    from host.results.journal import reading
 
     if export.where not in (None, "last"):
         return str(export.where)

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from host.base.safe_text import escape_control_chars
+from host.bots.bot_spec import BuiltBot, format_limit
 from host.inspect.reask import Reply, differences
 from host.inspect.repro import Repro
 from host.report.replay import spelled
 from host.sandbox.levels import Level
-from host.submissions.bot_spec import BuiltBot, format_limit
 from protocols import PROTOCOLS
 
 MAX_DIFFERENCES = 20  # lines; --json lists all

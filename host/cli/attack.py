@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from host.base.errors import UserError
+from host.bots.bot_spec import BuiltBot, Submission
 from host.bots.monitor import running_monitor
 from host.games import GAMES
 from host.play.bot_pool import BotPool
@@ -21,7 +22,6 @@ from host.sandbox.detect import randomizes_pids
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits, seconds, size
 from host.submissions import sample_bots
-from host.submissions.bot_spec import BuiltBot, Submission
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
 from host.submissions.intake import Intake

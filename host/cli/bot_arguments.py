@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from host.base.paths import SAMPLE_PREFIX
+from host.bots.bot_spec import Submission
 from host.cli import CliContext, unknown_name, unknown_with_list
 from host.cli.common import find_game
 from host.games.engine import Game
 from host.sandbox.limits import Limits
-from host.submissions.bot_spec import Submission
 from host.submissions.discovery import Entry, disambiguate, load_submission, refuse_broken
 from host.submissions.sample_bots import sample
 
 if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
-    from host.tournament.config import Tournament
+    from host.config.tournament_config import Tournament
 
 
 Loader = Callable[[Path, Limits], Submission]
@@ -31,7 +31,7 @@ class GameAndBots(NamedTuple):
 
 def tournament_here(context: CliContext) -> "Tournament | None":
     """Load the tournament of the current folder; None if there is none. Raise UserError if its config is wrong."""
-    from host.tournament.config import load
+    from host.config.tournament_config import load
 
     return load(context.folder) if (context.folder / "croupier.toml").exists() else None
 

@@ -8,9 +8,9 @@ import click
 from host.cli import CliContext, completion, in_folder, print_result, unknown_with_list
 
 if TYPE_CHECKING:
-    from host.tournament.changes import Change
+    from host.results.changes import Change
+    from host.results.journal import Journal
     from host.tournament.corrections import Correction
-    from host.tournament.journal import Journal
 
 REASON = click.option(
     "--reason", required=True, metavar="TEXT", help="why; it is published with the change in all results"
@@ -93,10 +93,10 @@ def _correct(
 ) -> None:
     """Plan a correction, make it, and print it. Raise UserError if a run is playing the tournament."""
     from host.inspect.recorded import seed_of
-    from host.tournament.changes import checked_reason
+    from host.results.changes import checked_reason
+    from host.results.journal import reading, writing
+    from host.results.tournament_dir import Folder
     from host.tournament.corrections import make
-    from host.tournament.journal import reading, writing
-    from host.tournament.tournament_dir import Folder
 
     path, why = Folder(context.folder).journal, checked_reason(reason)
     with reading(path) as journal:  # a missing journal is reported, not created

@@ -10,12 +10,12 @@ from host.base.errors import Problem, UserError
 from host.cli import CliContext, completion, options, print_result
 
 if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
+    from host.bots.bot_spec import BuiltBot, Submission
+    from host.config.tournament_config import Tournament
     from host.games.engine import Game
     from host.sandbox.levels import Level
-    from host.submissions.bot_spec import BuiltBot, Submission
     from host.submissions.check import Line, Report
     from host.submissions.discovery import Entry
-    from host.tournament.config import Tournament
 
 
 @click.command()
@@ -31,7 +31,7 @@ def check(context: CliContext, names: tuple[str, ...], game: str | None, check_a
     not build or start, or if an answer is late, unreadable or missing.
     """
     from host.cli.bot_arguments import tournament_here
-    from host.tournament.config import load
+    from host.config.tournament_config import load
 
     if bool(names) == check_all:
         raise click.UsageError("--all checks all bots: do not name any" if names else "name a bot, or use --all")
@@ -118,7 +118,7 @@ def check_bots(
 def _all_candidates(context: CliContext, tournament: "Tournament | None") -> Iterator[Candidate]:
     from host.base.config_file import display_path
     from host.cli.common import find_game
-    from host.tournament.config import no_bots
+    from host.config.tournament_config import no_bots
 
     assert tournament is not None
     if not (entries := tournament.entries(context.folder)):

@@ -16,13 +16,13 @@ from host.cli import MAX_COLUMNS, CliContext, print_json, print_json_line, unkno
 from host.sandbox.levels import UNPROTECTED, Level
 
 if TYPE_CHECKING:
+    from host.config.tournament_config import Tournament
     from host.games.engine import Game
     from host.play.records import Record
+    from host.results.journal import Journal
+    from host.results.standings import RunResults, StageStandings
+    from host.stages.kind import SkippedStage, StageConfig
     from host.submissions.discovery import Entry
-    from host.tournament.config import Tournament
-    from host.tournament.journal import Journal
-    from host.tournament.stages.kind import SkippedStage, StageConfig
-    from host.tournament.standings import RunResults, StageStandings
 
 NO_STANDINGS = "no fixture is finished yet, so there are no standings"
 
@@ -88,7 +88,7 @@ def find_entry(name: str, known: "dict[str, Entry]", tournament: "Tournament") -
 
 def find_stage(journal: "Journal", name: str | None) -> "StageConfig":
     """Return a stage by name, or the last stage with results. Raise UserError if the journal has no stages."""
-    from host.tournament.stages import stages_of
+    from host.stages import stages_of
 
     stages = stages_of(journal.metadata())
     if not stages:
@@ -103,8 +103,8 @@ def find_stage(journal: "Journal", name: str | None) -> "StageConfig":
 
 def skipped_in(facts: Mapping[str, str]) -> "list[SkippedStage]":
     """Return the stages that a run has skipped, because too few bots reached them."""
-    from host.tournament.stages import stages_of
-    from host.tournament.stages.kind import SkippedStage
+    from host.stages import stages_of
+    from host.stages.kind import SkippedStage
 
     skipped = [stage for stage in stages_of(facts) if facts.get(f"stage {stage.name}") == "skipped"]
     return [SkippedStage(stage, len(json.loads(facts.get(f"field {stage.name}", "[]")))) for stage in skipped]
@@ -136,8 +136,8 @@ def load_results(journal: "Journal", name: str | None, *, interrupted: bool = Fa
     """Return the results of a stage, by default of the last stage with results."""
     from host.inspect.recorded import known_seed
     from host.play.records import count_replays
-    from host.tournament.stages import field_of
-    from host.tournament.tournament_dir import committed_at, seed_text
+    from host.results.tournament_dir import committed_at, seed_text
+    from host.stages import field_of
 
     stage, run = find_stage(journal, name), run_results(journal)
     facts, bots = journal.metadata(), journal.bots()
@@ -167,9 +167,9 @@ def run_results(journal: "Journal") -> "RunResults":
     """Return the stages of a run. The records of each stage are read once, when they are needed."""
     from functools import cache
 
-    from host.tournament.stages import stages_of
-    from host.tournament.standings import RunResults
-    from host.tournament.withdrawal import counting, withdrawn_now
+    from host.results.standings import RunResults
+    from host.results.withdrawal import counting, withdrawn_now
+    from host.stages import stages_of
 
     facts = journal.metadata()
     stages = {stage.name: stage for stage in stages_of(facts)}
@@ -193,9 +193,9 @@ def print_standings(
     """Print the standings of a stage of a journal, by default of the last stage with results."""
     from host.base.safe_text import one_line
     from host.report import brackets, terminal
-    from host.tournament.journal import reading
-    from host.tournament.stages import kind_of
-    from host.tournament.standings import as_counted_by
+    from host.results.journal import reading
+    from host.results.standings import as_counted_by
+    from host.stages import kind_of
 
     with reading(path) as journal:
         results = load_results(journal, stage_name, interrupted=interrupted)

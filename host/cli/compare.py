@@ -12,9 +12,9 @@ from host.cli import CliContext, completion, options, print_result
 if TYPE_CHECKING:
     from host.cli.bot_arguments import GameAndBots
     from host.games.engine import Game
+    from host.rating.statistics import Verdict
     from host.sandbox.levels import Level
     from host.tournament.comparison import Comparison
-    from host.tournament.statistics import Verdict
 
 PROGRESS_INTERVAL_S = 5.0  # between two lines of progress
 ELO_LIMIT = 1000
@@ -95,7 +95,7 @@ class CompareResult(NamedTuple):
 
     def json(self) -> dict[str, Any]:
         """Return the comparison as JSON keys."""
-        from host.tournament.statistics import tables_left
+        from host.rating.statistics import tables_left
 
         comparison, verdict = self.comparison, self.verdict
         points, error = comparison.elo
@@ -136,7 +136,7 @@ class CompareResult(NamedTuple):
     def _decision(self) -> str:
         from host.base.format import thousands
         from host.base.safe_text import escape_control_chars
-        from host.tournament.statistics import tables_left
+        from host.rating.statistics import tables_left
 
         new, old = map(escape_control_chars, self.bots)
         low, high = self.bounds
@@ -162,10 +162,10 @@ def run_compare(context: CliContext, new: str, old: str, chosen: CompareOptions)
     from host.cli.play import adhoc_journal, adhoc_rules
     from host.cli.progress import Quiet
     from host.play.placement import usable_cores
+    from host.results.tournament_dir import seed_text
     from host.tournament.adhoc import adhoc_session
     from host.tournament.comparison import run_comparison, sides
     from host.tournament.runner import interruptible
-    from host.tournament.tournament_dir import seed_text
 
     game = find_bots(context, (new, old), chosen.game).game
     found = find_bots(context, (new, old) * sides(game), game.name)

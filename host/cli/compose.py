@@ -41,8 +41,8 @@ def shipped() -> Path:
 @click.pass_obj
 def compose(context: CliContext, workers: int, force: bool, up: bool) -> None:
     """Write a compose file for a tournament: isolated containers for the scheduler, the workers and the tournament."""
+    from host.config.tournament_config import load
     from host.sandbox.levels import CONTAINER_LEVEL
-    from host.tournament.config import load
 
     load(context.folder)
     paths = [context.folder / name for name in FILES]

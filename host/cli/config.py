@@ -50,8 +50,8 @@ def config(context: CliContext, what: str, file: str) -> None:
     if what == "check":
         _check(context)
         return
-    from host.tournament.config import load
-    from host.tournament.config_diff import settings_of
+    from host.config.difference import settings_of
+    from host.config.tournament_config import load
 
     tournament = load(context.folder)
     if context.json:
@@ -65,8 +65,8 @@ def config(context: CliContext, what: str, file: str) -> None:
 
 def _check(context: CliContext) -> None:
     """Print whether the tournament can be run. Raise UserError for whatever `run` would refuse before it builds a bot."""
-    from host.tournament.config_diff import settings_of
-    from host.tournament.disqualification import rule
+    from host.config.difference import settings_of
+    from host.results.disqualification import rule
     from host.tournament.runner import check_playable
 
     warnings: list[str] = []
@@ -86,7 +86,7 @@ def _check(context: CliContext) -> None:
 
 
 def _print_schema(context: CliContext, file: str) -> None:
-    from host.tournament.config_reference import SCHEMAS
+    from host.config.reference import SCHEMAS
 
     shape = SCHEMAS[file]()
     if context.json:
@@ -96,7 +96,7 @@ def _print_schema(context: CliContext, file: str) -> None:
 
 
 def _print_reference(context: CliContext) -> None:
-    from host.tournament.config_reference import page
+    from host.config.reference import page
 
     if context.json:
         print_json("config", page=page())

@@ -9,7 +9,7 @@ from host.base.format import thousands
 from host.base.safe_text import escape_control_chars, one_line
 from host.cli import CliContext, in_folder, print_json
 from host.cli.progress import duration
-from host.tournament.disqualification import rule
+from host.results.disqualification import rule
 from host.tournament.estimate import Forecast, StageEstimate
 
 MAX_MEETINGS = 8  # lines of a stage; -v prints all

@@ -14,7 +14,7 @@ from host.cli.journals import journal_of, journal_option
 
 if TYPE_CHECKING:
     from host.bots.values import Evidence
-    from host.tournament.journal import Journal
+    from host.results.journal import Journal
 
 MAX_STDERR_LINES = 3  # -v prints all
 MAX_ANSWER_CHARS = 200
@@ -31,7 +31,7 @@ MAX_STDERR_CHARS = 500
 def errors(context: CliContext, bot: str | None, kind: str | None, journal: Path | None) -> None:
     """List the faults by bot and kind: how many, and the evidence of one."""
     from host.base.paths import SAMPLE_PREFIX
-    from host.tournament.journal import reading
+    from host.results.journal import reading
 
     if kind is not None:
         check_kind(kind)
@@ -171,7 +171,7 @@ def fault_groups(journal: "Journal") -> list[FaultGroup]:
 def recorded_faults(journal: "Journal") -> Iterator[RecordedFault]:
     """Yield the faults whose evidence is recorded, in the order of play."""
     from host.report.visibility import table_of
-    from host.tournament.stages import stages_of
+    from host.stages import stages_of
 
     stages = {stage.name: stage for stage in stages_of(journal.metadata())}
     for fault_id, path, piece in sorted(journal.evidence("WHERE fault.kind != 'slowest'"), key=_order_of_play):

@@ -80,7 +80,7 @@ class Starter(NamedTuple):
 
 def _choose_game(context: CliContext, name: str | None) -> "Game":
     from host.cli.common import find_game
-    from host.tournament.config import load
+    from host.config.tournament_config import load
 
     if name is None and (context.folder / "croupier.toml").exists():
         name = load(context.folder).game
@@ -99,9 +99,9 @@ def _check_language(language: str) -> None:
 
 def _write_starter(folder: Path, game: "Game", language: str, protocol: str | None) -> None:
     from host.base.config_file import InvalidValue
-    from host.submissions.bot_spec import MANIFEST
+    from host.bots.bot_spec import MANIFEST
+    from host.config.reference import write_with_schema
     from host.submissions.scaffold import STARTER_PROTOCOLS, starter_files
-    from host.tournament.config_reference import write_with_schema
 
     if protocol not in (None, *STARTER_PROTOCOLS):
         raise click.UsageError(

@@ -86,7 +86,7 @@ def _tournament(folder: Path) -> Overview:
 
 def _state_of(journal: Path) -> str:
     """Return the state of a run; "unreadable" if its journal cannot be read."""
-    from host.tournament.journal import reading
+    from host.results.journal import reading
 
     try:
         with reading(journal) as opened:

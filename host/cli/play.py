@@ -12,8 +12,8 @@ from host.cli import CliContext, completion, options, print_json, unknown_name
 
 if TYPE_CHECKING:
     from host.cli.bot_arguments import GameAndBots
+    from host.results.standings import StageStandings
     from host.tournament.adhoc import AdhocRules
-    from host.tournament.standings import StageStandings
 
 MAX_JOURNALS = 20  # of games outside a tournament; older ones are deleted
 
@@ -70,7 +70,7 @@ class PlayResult(NamedTuple):
     def json(self) -> dict[str, Any]:
         """Return the standings as JSON keys."""
         from host.report.terminal import json_rows
-        from host.tournament.tournament_dir import seed_text
+        from host.results.tournament_dir import seed_text
 
         return {
             "game": self.rules.game.name,
@@ -89,7 +89,7 @@ class PlayResult(NamedTuple):
         from host.base.format import thousands
         from host.base.safe_text import escape_control_chars
         from host.report import terminal
-        from host.tournament.tournament_dir import seed_text
+        from host.results.tournament_dir import seed_text
 
         rows, sure, advice, _ = self.standings
         number = f"{thousands(self.tables)} table{'s' if self.tables > 1 else ''}"
@@ -121,9 +121,9 @@ def play_tables(context: CliContext, names: tuple[str, ...], chosen: PlayOptions
     from host.cli.journals import journal_option
     from host.cli.progress import progress_view
     from host.play.placement import usable_cores
+    from host.results.standings import stage_standings
+    from host.stages.adhoc import Adhoc
     from host.tournament.adhoc import played
-    from host.tournament.stages.adhoc import Adhoc
-    from host.tournament.standings import stage_standings
 
     found = find_bots(context, names, chosen.game)
     _check_seats(found)

@@ -18,9 +18,9 @@ import click
 
 from host.base.safe_text import escape_control_chars, one_line
 from host.play.records import Record
-from host.tournament.late_bots import late_warnings
+from host.results.late_bots import late_warnings
+from host.results.stage_sums import SHOWN_REPLAYS, StageSums
 from host.tournament.progress import AllMeet, Progress
-from host.tournament.stage_sums import SHOWN_REPLAYS, StageSums
 
 if TYPE_CHECKING:  # rich costs more to import than most commands take
     from rich.console import Group
@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # rich costs more to import than most commands take
     from rich.table import Table
     from rich.text import Text
 
-    from host.tournament.strength import Strength
+    from host.rating.strength import Strength
 
 MAX_LINE_INTERVAL_S = 10.0  # between two plain lines
 MIN_LINE_INTERVAL_S = 1.0
@@ -131,7 +131,7 @@ class EarlyOrder:
     @property
     def sentence(self) -> str:
         """A sentence about the pairs that have met and the order of the bots."""
-        from host.tournament.standings import PairsMet
+        from host.results.standings import PairsMet
 
         return PairsMet(len(self._met), self._all).sentence
 
@@ -145,7 +145,7 @@ class EarlyOrder:
 
     def strengths(self) -> "dict[str, Strength]":
         """Return the strengths so far, of a moment ago if they take long; {} if there are too many bots."""
-        from host.tournament.standings import strengths_so_far
+        from host.results.standings import strengths_so_far
 
         started = time.monotonic()
         if self._computed != len(self._records) and started >= self._not_before:
@@ -157,7 +157,7 @@ class EarlyOrder:
 
 def early_order(stage: AllMeet | None) -> EarlyOrder | None:
     """Return the order of a stage while pairs are missing; None if not all meet, or for bots that are too many for it."""
-    from host.tournament.strength import MODEL_BOTS
+    from host.rating.strength import MODEL_BOTS
 
     return EarlyOrder(stage) if stage is not None and len(stage.bots) <= MODEL_BOTS else None
 

@@ -13,11 +13,11 @@ from host.base.errors import Problem, UserError
 from host.cli import CliContext, in_folder, print_json
 
 if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
+    from host.bots.bot_spec import BuiltBot
+    from host.config.tournament_config import Tournament
+    from host.results.changes import Change
+    from host.results.tournament_dir import Folder
     from host.sandbox.levels import Level
-    from host.submissions.bot_spec import BuiltBot
-    from host.tournament.changes import Change
-    from host.tournament.config import Tournament
-    from host.tournament.tournament_dir import Folder
 
 REPLACED = ".replaced"
 """The folder inside `bots/` that keeps the files of old versions. A hidden folder is not a bot."""
@@ -31,12 +31,12 @@ def replace_one(
 
     from host.base.safe_text import one_line
     from host.cli.common import find_game
+    from host.results.changes import checked_reason
+    from host.results.journal import lock_holder, reading
+    from host.results.tournament_dir import Folder
     from host.submissions.check import check_bot
     from host.submissions.intake import Intake
     from host.submissions.preflight import prepare_bots
-    from host.tournament.changes import checked_reason
-    from host.tournament.journal import lock_holder, reading
-    from host.tournament.tournament_dir import Folder
 
     reason, folder, bots = checked_reason(reason), Folder(context.folder), context.folder / "bots"
     old = _entered(tournament, bots, name)
@@ -90,8 +90,8 @@ def _entered(tournament: "Tournament", bots: Path, name: str) -> Path:
 
 def _refuse(tournament: "Tournament", folder: "Folder", name: str) -> None:
     """Raise UserError if the run cannot take a new version of a bot."""
+    from host.results.journal import reading
     from host.tournament.additions import replacement_problems
-    from host.tournament.journal import reading
 
     with reading(folder.journal) as journal:
         if problems := replacement_problems(tournament, journal, name):
@@ -99,7 +99,7 @@ def _refuse(tournament: "Tournament", folder: "Folder", name: str) -> None:
 
 
 def _raise_in_use(folder: "Folder") -> None:
-    from host.tournament.journal import in_use, lock_holder
+    from host.results.journal import in_use, lock_holder
 
     raise UserError([in_use(folder.run, lock_holder(folder.journal))], 5)
 
@@ -108,8 +108,8 @@ def _recorded(
     tournament: "Tournament", folder: "Folder", bot: "BuiltBot", reason: str, swap: "partial[None]"
 ) -> "Change":
     """Replace a bot that has played, in the journal and in its folder."""
+    from host.results.journal import writing
     from host.tournament.additions import replace_bot, replacement_problems
-    from host.tournament.journal import writing
 
     with writing(folder.journal) as journal:
         if problems := replacement_problems(tournament, journal, bot.name):

@@ -13,7 +13,7 @@ from host.inspect.recorded import load_fixture, seed_of
 from host.play.custom_games import display_of
 from host.report.replay import seen_by
 from host.report.table_replays import ReplayedTable, load, named_while_running
-from host.tournament.journal import reading
+from host.results.journal import reading
 
 MAX_EXAMPLES = 3  # names of tables in the message about an unknown table
 

@@ -20,7 +20,7 @@ def output_path(context: CliContext, chosen: Path | None, usual: str) -> Path:
     if chosen is not None:
         return chosen
     if (context.folder / "croupier.toml").exists():
-        from host.tournament.config import load
+        from host.config.tournament_config import load
 
         with contextlib.suppress(UserError):  # the journal can be reported even if croupier.toml is invalid
             usual = load(context.folder).html or usual
@@ -48,7 +48,7 @@ def report(
     from host.report.anonymize import REAL_NAMES, numbered
     from host.report.html_file import USUAL, report_of
     from host.report.offers import Quota
-    from host.tournament.journal import reading
+    from host.results.journal import reading
 
     keep_everything()
     with reading(journal_of(context, journal)) as book:
@@ -83,7 +83,7 @@ def export(
     import sys
 
     from host.report.export import one_playlog, write_changes, write_csv, write_events
-    from host.tournament.journal import reading
+    from host.results.journal import reading
 
     if form == "bundle":
         from host.cli.ask import Export, bundled

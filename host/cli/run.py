@@ -84,7 +84,7 @@ def run(context: CliContext, /, **values: Any) -> None:
 
 
 def _check_cluster(chosen: RunOptions) -> None:
-    from host.tournament.config import ADDRESS
+    from host.config.tournament_config import ADDRESS
 
     if chosen.cluster and not re.fullmatch(ADDRESS, chosen.cluster):
         raise click.UsageError(
@@ -125,7 +125,7 @@ def _play(context: CliContext, path: Path, chosen: RunOptions) -> "Outcome":
 
     from host.backends.backend import open_backend
     from host.cli.progress import progress_view
-    from host.tournament.changes import MAX_REASON_CHARS
+    from host.results.changes import MAX_REASON_CHARS
     from host.tournament.runner import run_tournament
 
     until, reason = _seconds(chosen.stop_after), " ".join(chosen.reason.split())
@@ -152,7 +152,7 @@ def _play(context: CliContext, path: Path, chosen: RunOptions) -> "Outcome":
 def _print_standings(context: CliContext, path: Path, outcome: "Outcome", *, on_one_line: bool) -> None:
     """Print the standings of the last stage played. An interrupted run may have none."""
     from host.cli.common import print_standings
-    from host.tournament.tournament_dir import Folder
+    from host.results.tournament_dir import Folder
 
     journal = Folder(path if path.is_dir() else path.parent).journal
     if on_one_line:

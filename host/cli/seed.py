@@ -19,8 +19,8 @@ def seed() -> None:
 def commit(context: CliContext) -> None:
     """Draw the seed, store it in run/seed, and print its hash. Publish the hash before the first table."""
     from host.base.format import day
-    from host.tournament.config import load
-    from host.tournament.tournament_dir import Folder, commitment
+    from host.config.tournament_config import load
+    from host.results.tournament_dir import Folder, commitment
 
     folder = Folder(context.folder)
     chosen = load(context.folder).seed
@@ -47,9 +47,9 @@ def commit(context: CliContext) -> None:
 def reveal(context: CliContext) -> None:
     """Print the seed of a finished tournament, and whether it matches the published hash."""
     from host.cli.common import find_stage
-    from host.tournament.config import load
-    from host.tournament.journal import reading
-    from host.tournament.tournament_dir import Folder, commitment, committed_at, seed_text
+    from host.config.tournament_config import load
+    from host.results.journal import reading
+    from host.results.tournament_dir import Folder, commitment, committed_at, seed_text
 
     folder = Folder(context.folder)
     with reading(folder.journal) as journal:
@@ -73,7 +73,7 @@ def reveal(context: CliContext) -> None:
 def committed_text(facts: Mapping[str, str]) -> str:
     """Return when the seed of a run was fixed, in words."""
     from host.base.format import day
-    from host.tournament.tournament_dir import committed_at
+    from host.results.tournament_dir import committed_at
 
     at = committed_at(facts)
     return "fixed when the run began" if at is None else f"committed to on {day(at)}, before the first table"

@@ -11,11 +11,11 @@ from host.cli.common import NO_STANDINGS, load_results, run_results
 from host.inspect.recorded import seed_of
 from host.play.custom_games import game_by_name
 from host.report import terminal
-from host.tournament.grades import grades_of
-from host.tournament.journal import reading
-from host.tournament.seat_effects import SeatRow, by_seat, seat_results
-from host.tournament.stages import kind_of, references_of
-from host.tournament.standings import OverallRow, Pair, by_pair
+from host.results.grades import grades_of
+from host.results.journal import reading
+from host.results.seat_effects import SeatRow, by_seat, seat_results
+from host.results.standings import OverallRow, Pair, by_pair
+from host.stages import kind_of, references_of
 
 
 def print_pairs(context: CliContext, journal: Path, stage: str | None, *, as_csv: bool) -> None:

@@ -16,9 +16,9 @@ from host.base.system_errors import file_problem
 from host.cli import CliContext, completion, in_folder, options, print_json
 
 if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
+    from host.config.tournament_config import Tournament
     from host.sandbox.levels import Level
     from host.submissions.intake import Intake
-    from host.tournament.config import Tournament
 
 
 @click.command()
@@ -31,9 +31,9 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
 def new(context: CliContext, folder: Path, game: str, with_samples: bool) -> None:
     """Create a tournament folder."""
     from host.cli.common import find_game
+    from host.config.reference import write_with_schema
+    from host.config.template import template
     from host.submissions.sample_bots import samples
-    from host.tournament.config_reference import write_with_schema
-    from host.tournament.config_template import template
 
     found = find_game(game)
     game, seats = found.name, found.seats[0]
@@ -83,7 +83,7 @@ def add(
     wrong is printed, but does not keep it out. After a run has begun, `croupier run` plays what a new bot has missed.
     """
     from host.cli.common import level_in_force
-    from host.tournament.config import load
+    from host.config.tournament_config import load
 
     if name and len(submissions) > 1:
         raise click.UsageError("--as names a single submission; several are given")
@@ -132,8 +132,8 @@ def add(
 
 def _print_late(context: CliContext, tournament: "Tournament", names: list[str], path: Path) -> None:
     """Print whether the run that has begun can still take these bots."""
+    from host.results.journal import reading
     from host.tournament.additions import late_problems
-    from host.tournament.journal import reading
 
     with reading(path) as journal:
         problems = late_problems(tournament, journal, names) if journal.begun else []
@@ -212,10 +212,10 @@ def ls(context: CliContext, names: tuple[str, ...]) -> None:
     """List the bots of the tournament: language, protocol, missing programs, problems."""
     from host.base.safe_text import escape_control_chars
     from host.cli.common import find_entries
+    from host.config.tournament_config import load
     from host.submissions.build import protocol_of
     from host.submissions.discovery import refuse_broken
     from host.submissions.languages import missing
-    from host.tournament.config import load
 
     tournament = load(context.folder)
     entered = find_entries(tournament, context.folder, names)
@@ -257,10 +257,10 @@ def build(context: CliContext, names: tuple[str, ...], force: bool, unsafe: bool
 
     from host.base.safe_text import escape_control_chars
     from host.cli.common import find_entries, level_in_force
+    from host.config.tournament_config import load
     from host.submissions.build import build as build_bot
     from host.submissions.build import build_log
     from host.submissions.discovery import refuse_broken
-    from host.tournament.config import load
 
     tournament = load(context.folder)
     level = level_in_force(tournament.level, unsafe)

@@ -70,7 +70,7 @@ class VerifyResult(NamedTuple):
 
     def json(self) -> dict[str, Any]:
         """Return the differences as JSON keys."""
-        from host.tournament.tournament_dir import committed_at
+        from host.results.tournament_dir import committed_at
 
         seals: dict[str, Any] = {"seal": self.last_seal or None}
         if self.published_seal:
@@ -116,7 +116,7 @@ class VerifyResult(NamedTuple):
 
 def promised_seed(path: Path) -> str | None:
     """Return the sha256 of the seed that was committed to for a tournament's journal; None without a commitment."""
-    from host.tournament.tournament_dir import Folder
+    from host.results.tournament_dir import Folder
 
     folder = Folder(path.absolute().parent.parent)
     promised = folder.committed() if path.absolute() == folder.journal else None
@@ -126,7 +126,7 @@ def promised_seed(path: Path) -> str | None:
 def verify_journal(path: Path, share: float, seal: str) -> VerifyResult:
     """Verify a journal, or a share of its tables."""
     from host.inspect.verify import verify
-    from host.tournament.journal import reading
+    from host.results.journal import reading
 
     with reading(path) as journal:
         facts, audit = journal.metadata(), verify(journal, share, seal)

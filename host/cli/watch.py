@@ -16,11 +16,11 @@ from host.cli import CliContext, print_json
 from host.cli.common import find_stage, keep_everything, print_standings
 from host.cli.progress import FRAMES_PER_S, Tally, early_order, frame, progress_view
 from host.play.records import count_replays
-from host.tournament.journal import Journal, lock_holder, reading
+from host.results.journal import Journal, lock_holder, reading
+from host.results.tournament_dir import Folder
+from host.results.withdrawal import left_out, withdrawn_now
+from host.stages import field_of, kind_of, stages_of
 from host.tournament.progress import AllMeet, Progress
-from host.tournament.stages import field_of, kind_of, stages_of
-from host.tournament.tournament_dir import Folder
-from host.tournament.withdrawal import left_out, withdrawn_now
 
 
 @click.command()

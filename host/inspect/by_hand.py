@@ -3,9 +3,9 @@
 import shlex
 
 from host.bots.batch_state import TableIds
+from host.bots.bot_spec import BuiltBot
 from host.inspect.recorded import Decision
 from host.inspect.repro import Repro
-from host.submissions.bot_spec import BuiltBot
 from protocols import PROTOCOLS
 
 

@@ -9,6 +9,7 @@ import trio
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.bots.allowance import time_bank
+from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import Monitor, running_monitor
 from host.bots.seat import open_process
 from host.bots.values import Batch, BatchResult, Outcome
@@ -21,7 +22,6 @@ from host.play.jobs import WorkerSetup
 from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
 from host.sandbox.levels import Level
 from host.sandbox.limits import GIB, KIB, Limits
-from host.submissions.bot_spec import BuiltBot
 from protocols.wire import Fault, FaultKind
 
 NO_LIMITS = Limits(move=60, startup=60, cpu=60, memory=8 * GIB, tasks=1024, output=64 * KIB)

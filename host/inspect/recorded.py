@@ -19,9 +19,9 @@ from host.games.engine import Game, GameFailed, Scores, Table, Tell
 from host.play.custom_games import blame_game, game_by_name
 from host.play.records import Fixture, Record, unpack
 from host.play.table_plans import TableSetup, table_setups
-from host.tournament.journal import Journal
-from host.tournament.stage_runner import fixture_of
-from host.tournament.tournament_dir import Folder, read_seed
+from host.results.descriptions import fixture_of
+from host.results.journal import Journal
+from host.results.tournament_dir import Folder, read_seed
 from protocols.wire import Answer, Move, View
 
 

@@ -7,10 +7,10 @@ from host.base.errors import Problem, UserError
 from host.bots.values import Evidence
 from host.inspect.recorded import Decision, RecordedFixture, load_fixture, seed_of
 from host.play.bot_pool import bot_seed
+from host.results.journal import Journal
 from host.sandbox.levels import Level
 from host.sandbox.limits import Bank, Limits
 from host.submissions.discovery import DEFAULT_LIMITS
-from host.tournament.journal import Journal
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind
 

@@ -14,15 +14,15 @@ from host.inspect.repro import RecordedBot, recorded_bots
 from host.play import match
 from host.play.custom_games import game_by_name
 from host.play.results import results_of
+from host.results.changes import Change, explains
+from host.results.disqualification import max_faults_of
+from host.results.journal import Journal
+from host.results.standings import outcome
+from host.results.withdrawal import withdrawn_in
 from host.sandbox.limits import Limits
-from host.tournament.changes import Change, explains
-from host.tournament.disqualification import max_faults_of
-from host.tournament.journal import Journal
-from host.tournament.lineup import Lineup
-from host.tournament.stages import references_of, stages_of
-from host.tournament.stages.kind import Field
-from host.tournament.standings import outcome
-from host.tournament.withdrawal import withdrawn_in
+from host.stages import references_of, stages_of
+from host.stages.kind import Field
+from host.stages.lineup import Lineup
 from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import NamedTuple
 
 from host.base.errors import AmbiguousAnswers, HostFailure, UserError
+from host.bots.bot_spec import BuiltBot
 from host.bots.deadline import HostStall
 from host.bots.monitor import Monitor
 from host.bots.seat import Seat, lost_seat, open_seat
@@ -21,7 +22,6 @@ from host.play.results import recorded
 from host.play.table_plans import PLANS, player_name
 from host.sandbox.detect import no_sandbox_here
 from host.sandbox.launch import Sandbox, why_no_sandbox
-from host.submissions.bot_spec import BuiltBot
 
 MAX_HOST_FAILURES = 3
 """Number of host failures (a keeper died, or the machine stalled) under one bot of a fixture after which the last one

@@ -4,10 +4,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from host.bots.bot_spec import BuiltBot
 from host.play.custom_games import GameOrigin, reload_game
 from host.play.records import Fixture, States
 from host.sandbox.levels import Level
-from host.submissions.bot_spec import BuiltBot
 
 
 class WorkerSetup(NamedTuple):

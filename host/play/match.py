@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import trio
 
+from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import Monitor
 from host.bots.seat import Seat, ask_all
 from host.bots.values import Batch, IllegalMove, Question
 from host.games.engine import Game, GameFailed, Scores, Table
 from host.play.custom_games import blame_game
 from host.play.table_plans import TablePlan, TableSetup
-from host.submissions.bot_spec import BuiltBot
 from protocols.wire import Answer, View
 
 MAX_PARALLEL_TABLES = 128

@@ -10,10 +10,10 @@ from urllib.parse import unquote
 
 from host.bots.values import Evidence
 from host.play.records import Record
-from host.tournament.changes import Change
-from host.tournament.journal import Journal
-from host.tournament.seat_effects import Effects
-from host.tournament.stages.kind import contestants
+from host.results.changes import Change
+from host.results.journal import Journal
+from host.results.seat_effects import Effects
+from host.stages.kind import contestants
 
 WITHHELD = ""
 

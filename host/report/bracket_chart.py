@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from host.tournament.stages.kind import Bracket, Tie
+from host.stages.kind import Bracket, Tie
 
 WIDTH, HEIGHT = 200, 52  # of the box of a tie
 COLUMN, ROW, HEADING = 262, 74, 30  # from one box to the next, and the height of a heading

@@ -6,7 +6,7 @@ from typing import Any
 
 from host.base.format import thousands
 from host.base.safe_text import one_line
-from host.tournament.stages.kind import Bracket, Group, PairedRound, Tie
+from host.stages.kind import Bracket, Group, PairedRound, Tie
 
 OPEN, BYE = "open", "bye"
 

@@ -10,9 +10,9 @@ from host.report.bracket_chart import drawings
 from host.report.summary import CHAIN, BotSummary, Spent, Stage
 from host.report.terminal import NONE
 from host.report.timelines import Chips, Duel, Ranks
-from host.tournament.ranking import RANKINGS
-from host.tournament.seat_effects import Effects, LateEffect, SeatRow
-from host.tournament.standings import Pair, Row
+from host.results.ranking import RANKINGS
+from host.results.seat_effects import Effects, LateEffect, SeatRow
+from host.results.standings import Pair, Row
 
 
 def dur(seconds: float | None) -> str:

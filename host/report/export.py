@@ -14,9 +14,9 @@ from host.inspect.recorded import seed_of
 from host.play.custom_games import game_by_name
 from host.report.table_replays import ReplayedTable, TableRef, evidence, find, json_value, load, shown_fixture
 from host.report.visibility import still_running, visible
-from host.tournament.journal import Journal
-from host.tournament.stages import stages_of
-from host.tournament.withdrawal import left_out, withdrawn_now
+from host.results.journal import Journal
+from host.results.withdrawal import left_out, withdrawn_now
+from host.stages import stages_of
 
 COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won")
 CHANGE_COLUMNS = ("number", "at", "kind", "what", "stage", "sentence", "reason", "seal")

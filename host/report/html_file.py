@@ -13,7 +13,7 @@ from host.report.summary import summarize
 from host.report.table_replays import ReplayedTable, TableRef, gzip_base64, load, renamed, to_json
 from host.report.timelines import chips
 from host.report.visibility import visible
-from host.tournament.journal import Journal
+from host.results.journal import Journal
 
 MOST = 990_000
 """Bytes of one report at most. Replays that do not fit are left out."""

@@ -14,8 +14,8 @@ from host.report.anonymize import REAL_NAMES, Names
 from host.report.summary import RunSummary, Stage
 from host.report.table_replays import ReplayedTable, ShownFixture, TableRef, load, shown_fixture, shown_name
 from host.report.visibility import Visible
-from host.tournament.journal import Journal
-from host.tournament.stages import kind_of, stages_of
+from host.results.journal import Journal
+from host.stages import kind_of, stages_of
 
 TRIED = 6  # tables of a fixture that are replayed to choose one: those with the closest scores
 FEWEST_LEADS = 4  # changes of the lead that are worth a word

@@ -24,7 +24,7 @@ from host.report.table_replays import TableRef, gzip_base64
 from host.report.terminal import advised
 from host.report.timelines import Chips
 from host.sandbox.levels import made_of
-from host.tournament.stages import kind_by_name
+from host.stages import kind_by_name
 
 PAGES = Path(__file__).parent / "pages"
 CROSSED = 60  # bots in the cross table of pairs

@@ -17,14 +17,11 @@ from host.report.anonymize import REAL_NAMES, Names
 from host.report.terminal import time_breakdown
 from host.report.timelines import Duel, Ranks, early_merits, head_to_head, is_two_player, pair_timelines, ranks
 from host.report.visibility import state_of, table_of, visible
-from host.tournament.changes import Change
-from host.tournament.grades import Graded, grades_of
-from host.tournament.journal import Journal, wal_files
-from host.tournament.pairing import set_winner
-from host.tournament.seat_effects import Effects, effects, seat_results
-from host.tournament.stages import field_of, kind_of, stages_of
-from host.tournament.stages.kind import BLANK, Bracket, Field, Group, PairedRound, StageConfig
-from host.tournament.standings import (
+from host.results.changes import Change
+from host.results.grades import Graded, grades_of
+from host.results.journal import Journal, wal_files
+from host.results.seat_effects import Effects, effects, seat_results
+from host.results.standings import (
     Advice,
     Pair,
     Row,
@@ -33,8 +30,11 @@ from host.tournament.standings import (
     by_pair,
     stage_standings,
 )
-from host.tournament.tournament_dir import committed_at, seed_text
-from host.tournament.withdrawal import left_out, withdrawn_now
+from host.results.tournament_dir import committed_at, seed_text
+from host.results.withdrawal import left_out, withdrawn_now
+from host.stages import field_of, kind_of, stages_of
+from host.stages.kind import BLANK, Bracket, Field, Group, PairedRound, StageConfig
+from host.stages.pairing import set_winner
 
 SAMPLES = 3  # pieces of evidence shown per bot and kind of fault
 EVIDENCE = 600  # pieces of evidence in a summary; with very many bots each kind gets fewer, but at least one

@@ -15,9 +15,9 @@ from host.play.table_plans import TableSetup
 from host.report.anonymize import WITHHELD, Names
 from host.report.replay import Event, events
 from host.report.visibility import Visible, running_name, still_running, table_of, visible
-from host.tournament.journal import Journal
-from host.tournament.stages import kind_of, stages_of
-from host.tournament.stages.kind import StageConfig
+from host.results.journal import Journal
+from host.stages import kind_of, stages_of
+from host.stages.kind import StageConfig
 from protocols.wire import Answer, Fault
 
 RUNNING_NAME = re.compile(r"\A.+/fixture ([0-9]{1,9})/([0-9]{1,9})", re.DOTALL)  # visibility.running_name

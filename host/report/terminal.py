@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from host.base.format import THIN_SPACE, duration, thousands
 from host.base.safe_text import csv_cell, one_line
 from host.bots.values import Evidence
+from host.rating.statistics import percent
 from host.report.console import open_console
-from host.tournament.ranking import RANKINGS
-from host.tournament.standings import Advice, OverallRow, Pair, Row
-from host.tournament.statistics import percent
+from host.results.ranking import RANKINGS
+from host.results.standings import Advice, OverallRow, Pair, Row
 from protocols.wire import FaultKind
 
 if TYPE_CHECKING:  # importing these takes longer than most commands
     from rich.console import Console
     from rich.table import Table
 
-    from host.tournament.grades import Graded
-    from host.tournament.seat_effects import Seats
+    from host.results.grades import Graded
+    from host.results.seat_effects import Seats
 
 LONGEST_NAME, LONGEST_TITLE = 24, 12  # columns
 GAP = 2

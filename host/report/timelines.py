@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from host.play.custom_games import display_of, game_by_name
 from host.play.records import Record, Result
+from host.rating.statistics import Won, sure_by_wins, wilson
 from host.report.table_replays import ReplayedTable
-from host.tournament.journal import decompress_scores
-from host.tournament.stages.kind import StageConfig
-from host.tournament.standings import Pair, strengths_so_far
-from host.tournament.statistics import Won, sure_by_wins, wilson
+from host.results.journal import decompress_scores
+from host.results.standings import Pair, strengths_so_far
+from host.stages.kind import StageConfig
 
 POINTS = 40  # points of a line, at most
 FEWEST = 3  # fixtures that a line needs

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from host.base.errors import Problem, UserError
-from host.tournament.journal import Journal
-from host.tournament.stages import kind_of, stages_of
-from host.tournament.stages.kind import StageConfig
+from host.results.journal import Journal
+from host.stages import kind_of, stages_of
+from host.stages.kind import StageConfig
 
 
 @dataclass(frozen=True)

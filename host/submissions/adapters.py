@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
+from host.bots.bot_spec import BotSpec, Submission
 from host.games import holdem, pazaak
 from host.submissions import sample_bots
-from host.submissions.bot_spec import BotSpec, Submission
 from host.submissions.file_tree import FileTree
 from host.submissions.languages import JAVA, LANGUAGES, PYTHON, Command, Kit, Step, java, need, script, source_text
 

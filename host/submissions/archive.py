@@ -20,8 +20,8 @@ from host.base import paths
 from host.base.config_file import InvalidValue
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars
+from host.bots.bot_spec import bot_name
 from host.sandbox.limits import GIB, MIB
-from host.submissions.bot_spec import bot_name
 from host.submissions.build import read_bounded
 from host.submissions.file_tree import IGNORED_NAMES, MAX_FILE_BYTES, MAX_FILES, MAX_FOLDER_BYTES, MAX_FOLDER_DEPTH
 

@@ -18,6 +18,7 @@ import trio
 from host.base import paths
 from host.base.errors import LOG_PREFIX, Problem, UserError
 from host.base.safe_text import escape_control_chars
+from host.bots.bot_spec import BotSpec, BuiltBot, Submission
 from host.bots.monitor import SPARED, running_monitor
 from host.games import GAMES
 from host.sandbox.bubblewrap import Home
@@ -27,7 +28,6 @@ from host.sandbox.levels import Level
 from host.sandbox.limits import GIB, KIB, MIB, Limits
 from host.submissions import requirements
 from host.submissions.adapters import ADAPTERS, adapted, add_kit, advice, default_command
-from host.submissions.bot_spec import BotSpec, BuiltBot, Submission
 from host.submissions.languages import (
     ANY,
     LANGUAGES,

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from host.base.config_file import to_toml
 from host.base.errors import HostFailure, Problem, UserError
 from host.base.safe_text import escape_control_chars
+from host.bots.bot_spec import BuiltBot, Submission, format_limit
 from host.games.engine import Game
 from host.sandbox.levels import Level
 from host.sandbox.limits import MIB, Limits
 from host.submissions.adapters import ADAPTERS, adapted, own_name
-from host.submissions.bot_spec import BuiltBot, Submission, format_limit
 from host.submissions.build import build, format_step, reason_not_warm, steps_of
 from host.submissions.conformance import ConformanceResult, Sample, run_conformance
 from host.submissions.diagnosis import ACCESS_DENIED, hint_of_denied_access, milliseconds

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import trio
 
 from host.base.errors import HostFailure, Problem
+from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import Monitor, running_monitor
 from host.bots.seat import Seat, open_seat
 from host.bots.state_file import BotSandbox, bot_sandbox
@@ -20,7 +21,6 @@ from host.bots.values import Batch, Evidence, Question, Usage
 from host.games.engine import Game, Table
 from host.games.luck import Luck
 from host.sandbox.levels import Level
-from host.submissions.bot_spec import BuiltBot
 from host.submissions.diagnosis import diagnose, first_of_each
 from host.submissions.protocol_probe import ProbeResult, answer_after_end_of_input, detect_protocol
 from protocols import PROTOCOLS

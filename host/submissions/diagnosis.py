@@ -7,9 +7,9 @@ from difflib import get_close_matches
 
 from host.base.errors import Problem
 from host.base.safe_text import escape_control_chars
+from host.bots.bot_spec import BuiltBot, format_limit
 from host.bots.values import Evidence
 from host.games.engine import Game
-from host.submissions.bot_spec import BuiltBot, format_limit
 from host.submissions.languages import LANGUAGES, Language
 from protocols.wire import FaultKind
 

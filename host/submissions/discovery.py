@@ -24,10 +24,10 @@ from host.base.config_file import (
 from host.base.errors import Problem, UserError
 from host.base.format import with_article
 from host.base.paths import SAMPLE_PREFIX
+from host.bots.bot_spec import MANIFEST, BotSpec, Submission, bot_name, limits_exceeded
 from host.games import GAMES
 from host.sandbox.limits import Limits
 from host.submissions.adapters import ADAPTERS, Adapter, recognized
-from host.submissions.bot_spec import MANIFEST, BotSpec, Submission, bot_name, limits_exceeded
 from host.submissions.executable_checks import exists, program_problems, runnable
 from host.submissions.file_tree import FileTree, SingleFile
 from host.submissions.languages import ANY, LANGUAGES, Language, language_of, languages_with

@@ -7,8 +7,8 @@ from pathlib import Path
 from host.base.config_file import display_path
 from host.base.errors import Problem
 from host.base.safe_text import one_line
+from host.bots.bot_spec import unsafe_name
 from host.sandbox.limits import MIB
-from host.submissions.bot_spec import unsafe_name
 
 MAX_FILES, MAX_FILE_BYTES, MAX_FOLDER_BYTES, MAX_FOLDER_DEPTH = 1000, 16 * MIB, 64 * MIB, 20
 IGNORED_NAMES = frozenset((".git", ".hg", ".svn", ".idea", ".vscode", ".DS_Store", "__pycache__", ".mypy_cache"))

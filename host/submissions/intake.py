@@ -14,9 +14,9 @@ from host.base import paths
 from host.base.config_file import display_path
 from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
+from host.bots.bot_spec import Submission
 from host.sandbox.limits import Limits
 from host.submissions.archive import import_submission
-from host.submissions.bot_spec import Submission
 from host.submissions.discovery import load_entry, refuse_broken
 
 

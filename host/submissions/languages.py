@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from host.base import paths
 from host.base.errors import Problem
 from host.base.safe_text import one_line
+from host.bots.bot_spec import BuiltBot, Submission
 from host.bots.values import Evidence
 from host.sandbox.limits import MIB
-from host.submissions.bot_spec import BuiltBot, Submission
 from host.submissions.file_tree import MAX_FILE_BYTES, FileTree
 
 if TYPE_CHECKING:
-    from host.submissions.bot_spec import BotSpec
+    from host.bots.bot_spec import BotSpec
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 """The PATH of every bot: the folders that exist inside a sandbox."""

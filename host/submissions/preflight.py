@@ -9,6 +9,7 @@ import trio
 
 from host.base.errors import HostFailure, Problem, UserError
 from host.base.safe_text import escape_control_chars
+from host.bots.bot_spec import BuiltBot, Submission
 from host.bots.deadline import HostStall
 from host.bots.monitor import running_monitor, unwrap_exception_group
 from host.bots.seat import Seat, open_seat
@@ -19,7 +20,6 @@ from host.sandbox.detect import no_sandbox_here, require_clock
 from host.sandbox.launch import why_no_sandbox
 from host.sandbox.levels import Level
 from host.sandbox.limits import A_DAY, Limits
-from host.submissions.bot_spec import BuiltBot, Submission
 from host.submissions.build import build
 from host.submissions.diagnosis import SYMPTOMS, code_of, diagnose, hint_of
 from protocols import PROTOCOLS

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import trio
 
+from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import Monitor
 from host.games.engine import Game
 from host.sandbox.launch import Sandbox
-from host.submissions.bot_spec import BuiltBot
 from protocols import PROTOCOLS
 from protocols.wire import Move, View
 

@@ -21,7 +21,7 @@ import trio
 from host.base import paths
 from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
-from host.submissions.bot_spec import Submission
+from host.bots.bot_spec import Submission
 from host.submissions.languages import Step, need, python, version_of
 
 PIP_ALONE = Path(__file__).with_name("pip_alone.py")

@@ -6,8 +6,8 @@ from typing import NamedTuple, get_type_hints
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from host.base.config_file import InvalidValue, to_toml
+from host.bots.bot_spec import MANIFEST, bot_name, unsafe_name
 from host.games.engine import Game
-from host.submissions.bot_spec import MANIFEST, bot_name, unsafe_name
 from host.submissions.languages import LANGUAGES, Language
 from protocols.wire import spell
 

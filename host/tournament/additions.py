@@ -9,13 +9,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from host.base.errors import Problem
-from host.submissions.bot_spec import BuiltBot
-from host.tournament.changes import LATE, MORE, REPLACE, Change, Draft, withdrawn
-from host.tournament.config import Tournament
-from host.tournament.config_diff import stage_key
-from host.tournament.journal import Journal
-from host.tournament.stage_runner import bot_metadata
-from host.tournament.stages import KINDS, kind_of, stages_of
+from host.bots.bot_spec import BuiltBot
+from host.config.difference import stage_key
+from host.config.tournament_config import Tournament
+from host.results.changes import LATE, MORE, REPLACE, Change, Draft, withdrawn
+from host.results.descriptions import bot_metadata
+from host.results.journal import Journal
+from host.stages import KINDS, kind_of, stages_of
 
 AGAIN = "or start again with  croupier run --fresh"
 

@@ -9,21 +9,22 @@ from typing import Any, NamedTuple
 
 from host import __version__
 from host.base import paths
+from host.bots.bot_spec import BuiltBot, Submission
 from host.games.engine import Game
 from host.play.custom_games import origin
 from host.play.jobs import WorkerSetup
 from host.play.records import Fixture, Record
+from host.results.descriptions import bot_metadata
+from host.results.journal import Journal, writing
+from host.results.tournament_dir import commitment, read_seed
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
-from host.submissions.bot_spec import BuiltBot, Submission
+from host.stages import stages_to_json
+from host.stages.adhoc import Adhoc
+from host.stages.kind import Field
 from host.submissions.preflight import prepare_bots
-from host.tournament.journal import Journal, writing
 from host.tournament.runner import Observer
-from host.tournament.stage_runner import Executor, WorkerPool, bot_metadata, run_stage
-from host.tournament.stages import stages_to_json
-from host.tournament.stages.adhoc import Adhoc
-from host.tournament.stages.kind import Field
-from host.tournament.tournament_dir import commitment, read_seed
+from host.tournament.stage_runner import Executor, WorkerPool, run_stage
 
 
 class Friendly(NamedTuple):

@@ -8,12 +8,12 @@ from host.games.engine import Game
 from host.play.jobs import Job
 from host.play.records import Fixture, Record
 from host.play.table_plans import table_setups
+from host.rating.statistics import Elo, Interval, Verdict, Z, elo_between, sequential, sequential_mean
+from host.results.descriptions import fixture_metadata
+from host.stages import stages_to_json
+from host.stages.adhoc import Adhoc
+from host.stages.kind import BLOCK, blocks, contestants
 from host.tournament.adhoc import AdhocSession
-from host.tournament.stage_runner import fixture_metadata
-from host.tournament.stages import stages_to_json
-from host.tournament.stages.adhoc import Adhoc
-from host.tournament.stages.kind import BLOCK, blocks, contestants
-from host.tournament.statistics import Elo, Interval, Verdict, Z, elo_between, sequential, sequential_mean
 
 FIRST = 80  # tables before the first test
 GROWTH = 4  # a batch has a fourth of the number of all tables before it

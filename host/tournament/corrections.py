@@ -12,15 +12,15 @@ from typing import NamedTuple
 from host.base.errors import Problem, UserError
 from host.base.format import thousands
 from host.play.records import Fixture, Record
-from host.tournament.changes import READMIT, REDO, WITHDRAW, Change, Draft, withdrawn
-from host.tournament.disqualification import max_faults_of
-from host.tournament.journal import Journal
-from host.tournament.stage_runner import fixture_of
-from host.tournament.stages import kind_of, references_of, stages_of
-from host.tournament.stages.agenda import Records
-from host.tournament.stages.kind import Field, Kind, StageConfig
-from host.tournament.standings import outcome
-from host.tournament.withdrawal import withdrawn_in
+from host.results.changes import READMIT, REDO, WITHDRAW, Change, Draft, withdrawn
+from host.results.descriptions import fixture_of
+from host.results.disqualification import max_faults_of
+from host.results.journal import Journal
+from host.results.standings import outcome
+from host.results.withdrawal import withdrawn_in
+from host.stages import kind_of, references_of, stages_of
+from host.stages.agenda import Records
+from host.stages.kind import Field, Kind, StageConfig
 
 AGAIN = "start again with  croupier run --fresh"
 

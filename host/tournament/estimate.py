@@ -15,14 +15,17 @@ from typing import NamedTuple
 import trio
 
 from host.base.format import thousands
+from host.config.tournament_config import Tournament
 from host.games import GAMES
 from host.play.jobs import Job
 from host.play.records import Fixture, Record
+from host.results.disqualification import disqualified, qualified
+from host.results.journal import reading
+from host.results.withdrawal import Withdrawn, withdrawn_in
 from host.sandbox.levels import Level
-from host.tournament.config import Tournament
-from host.tournament.disqualification import disqualified, qualified
-from host.tournament.journal import reading
-from host.tournament.lineup import Lineup
+from host.stages import kind_of
+from host.stages.kind import Field, StageConfig
+from host.stages.lineup import Lineup
 from host.tournament.runner import (
     Observer,
     check_unchanged,
@@ -32,9 +35,6 @@ from host.tournament.runner import (
     slow_preparation_reporter,
 )
 from host.tournament.stage_runner import Venues, WorkerPool
-from host.tournament.stages import kind_of
-from host.tournament.stages.kind import Field, StageConfig
-from host.tournament.withdrawal import Withdrawn, withdrawn_in
 
 TRIAL_S = 20.0  # at most, for the whole trial
 LONG_ROUND_S = 3.0  # a round of the trial that takes this long is the last

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from host.play.records import Record
-from host.tournament.stages.kind import StageConfig
+from host.stages.kind import StageConfig
 
 
 class AllMeet(NamedTuple):

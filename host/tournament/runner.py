@@ -16,13 +16,25 @@ from host import __version__
 from host.base import paths
 from host.base.errors import Problem, UserError
 from host.base.format import day
+from host.bots.bot_spec import BuiltBot, Submission
+from host.config import tournament_config as cups
+from host.config.difference import canonical, difference
 from host.games import GAMES
 from host.play.jobs import WorkerSetup
 from host.play.records import Fixture
+from host.results.bot_logs import Logs
+from host.results.descriptions import bot_metadata
+from host.results.disqualification import disqualified, excess, rule
+from host.results.journal import Journal, in_use, lock_holder, reading, writing
+from host.results.late_bots import LateBots
+from host.results.standings import outcome
+from host.results.tournament_dir import Folder, commitment
+from host.results.withdrawal import withdrawn_in
 from host.sandbox.detect import require_clock, require_level
 from host.sandbox.levels import UNPROTECTED, Level
-from host.submissions.bot_spec import BuiltBot, Submission
-from host.tournament import config as cups
+from host.stages import references_of, stages_to_json
+from host.stages.kind import Field, SkippedStage
+from host.stages.lineup import Lineup
 from host.tournament.additions import (
     Additions,
     late_problems,
@@ -31,19 +43,8 @@ from host.tournament.additions import (
     record_additions,
     with_raised,
 )
-from host.tournament.bot_logs import Logs
-from host.tournament.config_diff import canonical, difference
-from host.tournament.disqualification import disqualified, excess, rule
-from host.tournament.journal import Journal, in_use, lock_holder, reading, writing
-from host.tournament.late_bots import LateBots
-from host.tournament.lineup import Lineup
 from host.tournament.progress import Progress
-from host.tournament.stage_runner import Backend, Venues, WorkerPool, bot_metadata, run_stage
-from host.tournament.stages import references_of, stages_to_json
-from host.tournament.stages.kind import Field, SkippedStage
-from host.tournament.standings import outcome
-from host.tournament.tournament_dir import Folder, commitment
-from host.tournament.withdrawal import withdrawn_in
+from host.tournament.stage_runner import Backend, Venues, WorkerPool, run_stage
 
 NO_SANDBOX = (
     "WARNING  no sandbox: every bot can read, change and send everything that you can; this is recorded in the results"

@@ -1,25 +1,23 @@
 """Plays a stage: asks its kind which fixtures are due, sends them to workers, and writes the records to the journal."""
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from heapq import heappop, heappush
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-import msgspec
-
+from host.bots.bot_spec import BuiltBot, Submission
 from host.games.engine import Game
-from host.play.custom_games import game_by_name
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture, Record
+from host.results.descriptions import fixture_metadata
+from host.results.journal import Journal
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
-from host.submissions.bot_spec import BuiltBot, Submission
-from host.tournament.journal import Journal
+from host.stages import kind_of
+from host.stages.agenda import Agenda, Due, Records
+from host.stages.kind import Field, StageConfig
 from host.tournament.progress import AllMeet, Progress
-from host.tournament.stages import kind_of
-from host.tournament.stages.agenda import Agenda, Due, Records
-from host.tournament.stages.kind import Field, StageConfig
 
 MAX_SCORED_TABLES = 100
 """Most tables of a fixture whose scores are in the records that rankings read; of more tables, they read the sums."""
@@ -175,45 +173,3 @@ class Turns:
 
     def _lasting_in(self, fixture: Fixture) -> list[str]:
         return [bot for bot in fixture.bots if bot in self._lasting] if self._lasting else []
-
-
-def bot_metadata(bot: BuiltBot) -> dict[str, Any]:
-    """Return what the journal stores about a bot besides its hash: its author, its protocol and its limits."""
-    return {
-        "author": bot.spec.author,
-        "protocol": bot.spec.protocol,
-        "parallel_tables": bot.spec.parallel_tables,
-        "table_ids": bot.spec.table_ids,
-        "lifetime": bot.spec.lifetime,
-        "state": bot.spec.state,
-        "state_lifetime": bot.spec.state_lifetime,
-        "limits": bot.limits.by_name(),
-    }
-
-
-def fixture_metadata(fixture: Fixture) -> dict[str, Any]:
-    """Return what the journal stores about a fixture; its rules have the keys of croupier.toml."""
-    return {
-        "game": fixture.game,
-        "rules": fixture.rules._asdict(),
-        "plan": fixture.plan,
-        "path": fixture.path,
-        "bots": fixture.bots,
-        "tables": fixture.tables,
-        "first": fixture.first,
-    }
-
-
-def fixture_of(stored: Mapping[str, Any]) -> Fixture:
-    """Return a fixture from what the journal stores about it. Raise LookupError or ValueError if that is invalid."""
-    kind = type(next(iter(game_by_name(stored["game"]).presets.values())))
-    rules = kind._field_defaults | stored["rules"]  # every game's rules are a NamedTuple
-    return Fixture(
-        game=msgspec.convert(stored["game"], str),
-        rules=msgspec.convert([rules[name] for name in kind._fields], kind),
-        plan=msgspec.convert(stored["plan"], str),
-        path=msgspec.convert(stored["path"], str),
-        bots=msgspec.convert(stored["bots"], tuple[str, ...]),
-        tables=msgspec.convert(stored["tables"], int),
-        first=msgspec.convert(stored["first"], int),
-    )

@@ -25,7 +25,7 @@ from host.report.table_replays import TableRef, find, load, to_json
 from host.report.terminal import json_rows
 from host.report.timelines import Chips, chips
 from host.report.visibility import Visible, visible
-from host.tournament.journal import UNCHANGED, VERSION, Journal, decompress_scores, lock_holder, reading
+from host.results.journal import UNCHANGED, VERSION, Journal, decompress_scores, lock_holder, reading
 
 POLL_INTERVAL_S = 0.5  # between two checks of the journal's files
 MAX_CPU_SHARE = 1 / 40  # of one core while a tournament runs: the tournament needs the machine

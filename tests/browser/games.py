@@ -13,11 +13,11 @@ from host.games import GAMES
 from host.games.engine import Table
 from host.play.records import Fixture, Record, Result, pack
 from host.play.table_plans import PLANS, TableSetup
-from host.tournament.journal import wal_files, writing
-from host.tournament.stage_runner import fixture_metadata
-from host.tournament.stages import kind_of
-from host.tournament.stages.kind import Field
-from host.tournament.tournament_dir import commitment
+from host.results.descriptions import fixture_metadata
+from host.results.journal import wal_files, writing
+from host.results.tournament_dir import commitment
+from host.stages import kind_of
+from host.stages.kind import Field
 from protocols.wire import Answer, Fault, FaultKind, Move
 from tests.stage_configs import stage_of
 

@@ -12,7 +12,7 @@ from host.games.engine import Table
 from host.games.holdem import GAME, Other, Player, View, chips, scores
 from host.games.holdem_playlog import Watcher, death, read_playlog, to_text
 from host.games.luck import Stacked
-from host.tournament.stages.groups import ADVANCE, going_on, groups_of, placing
+from host.stages.groups import ADVANCE, going_on, groups_of, placing
 from protocols.lines import PROTOCOL
 from protocols.wire import Answer, Fault, FaultKind, Move
 from recordings import Check, Line, keys, lines, same

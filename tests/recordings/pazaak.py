@@ -11,9 +11,9 @@ from host.games.luck import Stacked
 from host.games.pazaak import GAME, GOAL, HOUSE, Rules, View
 from host.play.records import Fixture, Record, Result
 from host.play.table_plans import independent
-from host.tournament.pairing import match_winner, padded, round_robin, set_winner, ties
-from host.tournament.stages.round_robin import RoundRobin
-from host.tournament.standings import standings
+from host.results.standings import standings
+from host.stages.pairing import match_winner, padded, round_robin, set_winner, ties
+from host.stages.round_robin import RoundRobin
 from protocols.argv import PROTOCOL
 from protocols.wire import Answer, Move
 from recordings import Check, Line, by_fields, fault, same, words

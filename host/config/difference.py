@@ -1,0 +1,111 @@
+"""Compares the settings that results depend on. A run may continue only if none of them has changed."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from host.base.config_file import to_toml
+from host.bots.bot_spec import UNITLESS_LIMITS, format_limit
+from host.config.custom_stages import said_as
+from host.config.tournament_config import Tournament
+from host.play.custom_games import origin
+from host.sandbox.limits import BANK_KEYS
+
+
+def canonical(tournament: Tournament) -> dict[str, Any]:
+    """Return the settings that results depend on, as JSON values. Equal values play the same."""
+    return {
+        "game": tournament.game,
+        "seed": tournament.seed,
+        "rules": {"preset": tournament.preset}
+        | {key: _plain(value) for key, value in tournament.rules._asdict().items()},
+        "stage": [{key: _plain(value) for key, value in asdict(stage).items()} for stage in tournament.stages],
+        "limits": {
+            key: value if key in UNITLESS_LIMITS else format_limit(value)
+            for key, value in tournament.limits.by_name().items()
+            if value or key not in BANK_KEYS
+        }
+        | ({"max_faults": tournament.max_faults} if tournament.max_faults else {}),
+        "sandbox": {"pondering": tournament.pondering},
+        "run": {"stop_early": tournament.stop_early},
+    }
+
+
+def settings_of(tournament: Tournament) -> dict[str, Any]:
+    """Return all settings as a croupier.toml states them; a tournament of these settings plays the same."""
+    settings = canonical(tournament)
+    rules = {key: value for key, value in settings["rules"].items() if not isinstance(value, list)}
+    return settings | {
+        "game": origin(tournament.game).said or tournament.game,
+        "name": tournament.name,
+        "bots": list(tournament.bots),
+        "rules": rules,
+        "stage": [_as_said(stage) | _invited(tournament, stage) for stage in settings["stage"]],
+        "sandbox": {"level": tournament.level, "pondering": tournament.pondering, "warm": tournament.warm},
+        "run": {
+            "workers": tournament.workers or "auto",
+            "stop_early": tournament.stop_early,
+            "placement": tournament.placement,
+        }
+        | ({"parallel_tables": tournament.parallel_tables} if tournament.parallel_tables else {})
+        | ({"cluster": tournament.cluster} if tournament.cluster else {}),
+        "report": {"html": tournament.html},
+    }
+
+
+def _as_said(stage: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a stage with the names that a croupier.toml has for a custom kind and custom rankings."""
+    ranked = [said_as("rank_by", word) for word in stage["rank_by"]]
+    return {**stage, "kind": said_as("kind", stage["kind"]), "rank_by": ranked}
+
+
+def _invited(tournament: Tournament, stage: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the references of a stage as patterns, if some of them are not entered bots."""
+    patterns = tournament.invited.get(stage["name"])
+    own = [name for name in stage.get("references", ()) if name not in tournament.guests]
+    return {"references": [*own, *patterns]} if patterns else {}
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Return the keys that differ between two canonical forms: "[limits] move: 1 s → 2 s"; empty if none does."""
+    before, after = _leaves(old), _leaves(new)
+    changes = [
+        f"{key}: {_spelled(before, key)} → {_spelled(after, key)}"
+        for key in {**before, **after}
+        if before.get(key) != after.get(key)
+    ]
+    if not changes and old != new:
+        changes = ["the order of the stages"]
+    return "; ".join(changes[:3]) + (f"; and {len(changes) - 3} more" if len(changes) > 3 else "")
+
+
+def _leaves(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return each value by its readable name. A stage is identified by its name, not by its position."""
+    leaves: dict[str, Any] = {}
+    for key, value in config.items():
+        if isinstance(value, list):
+            for table in value:
+                leaves |= {
+                    stage_key(key, table["name"], inner): each for inner, each in table.items() if inner != "name"
+                }
+        elif isinstance(value, Mapping):
+            leaves |= {f"[{key}] {inner}": each for inner, each in value.items()}
+        else:
+            leaves[key] = value
+    return leaves
+
+
+def stage_key(table: str, name: str, key: str) -> str:
+    """Return the readable name of a key of a stage."""
+    return f'[[{table}]] "{name}" {key}'
+
+
+def _spelled(leaves: Mapping[str, Any], key: str) -> str:
+    if key not in leaves:
+        return "none"
+    value = leaves[key]
+    return value if isinstance(value, str) else to_toml(value)

@@ -1,0 +1,514 @@
+"""Reads croupier.toml: the game, the bots, the stages and the limits of each bot."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, make_dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+from pydantic import Field
+
+from host.base.config_file import (
+    FLAG,
+    Flag,
+    InvalidValue,
+    Text,
+    Toml,
+    ValueType,
+    closest_match,
+    integer,
+    load_model,
+    matches,
+    one_of,
+    plain_string,
+    read,
+    sorted_by_line,
+    to_toml,
+    unknown_key,
+)
+from host.base.errors import Problem, UserError
+from host.bots.bot_spec import BuiltBot, GameName, RequestedLimits, Submission, floor_problems
+from host.config.custom_stages import load_named_in
+from host.games import GAMES
+from host.games.engine import Game
+from host.play.custom_games import load_game, origin
+from host.play.jobs import WorkerSetup
+from host.play.placement import PLACEMENTS
+from host.play.records import Fixture
+from host.results.ranking import RANKINGS
+from host.sandbox.levels import DEFAULT_LEVEL, STRONGEST_FIRST, Level
+from host.sandbox.limits import BANK_SCOPES, CLOCKS, Limits
+from host.stages import KINDS, references_of
+from host.stages.kind import FORBID, ImpossibleStageError, SkippedStage, StageConfig, Surroundings
+from host.submissions.discovery import Entry, discover, expand_patterns, load_submissions
+from host.submissions.languages import languages_with
+
+CONFIG = "croupier.toml"
+ADDRESS = r"(tcp|tls)://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}"
+
+# The file.
+
+
+def _workers(value: Any) -> int:
+    if value == "auto":
+        return 0
+    if isinstance(value, str):
+        raise InvalidValue("C008", "is not a number of workers", '"auto", or a number')
+    return int(integer(1, 1024).check(value))
+
+
+def _seed(value: Any) -> str:
+    if not isinstance(value, str):
+        raise InvalidValue("C006", "is not a string", f'"random", or "{to_toml(value)}" for practice')
+    return plain_string(value)
+
+
+def _title(value: Any) -> str:
+    text = plain_string(value)
+    if len(text) > 100:
+        raise InvalidValue("C009", "is longer than 100 characters")
+    return text
+
+
+WORKERS = {"type": ["integer", "string"], "title": 'integer, 1 to 1024; or "auto"', "default": "auto", "examples": [4]}
+
+
+@dataclass(frozen=True)
+class AllowedLimits(RequestedLimits):
+    """The limits of every bot. A bot.toml may request lower limits, but not higher ones."""
+
+    clock: Annotated[str, one_of(lambda: CLOCKS, "clock")] = "wall"
+    """How `move` and `startup` are measured: by wall clock, by processor time, or by wall clock without the time in which
+    the bot waited for a processor. `cpu` and `fair` need exact control groups. Example: `clock = "fair"`"""
+    cores: Annotated[int, integer(1, 1024)] = 1
+    """The most processor cores that a bot may ask for (the key `cores` of bot.toml). Example: `cores = 2`"""
+    max_faults: Annotated[int, integer(0, 1_000_000_000)] = 0
+    """The most faults of a bot in a stage. A bot with more is disqualified when the stage is over: it is ranked last there,
+    and does not play the next stage. 0: no bot is. Example: `max_faults = 100`"""
+
+
+@dataclass(frozen=True)
+class SandboxTable:
+    """Where the bots run."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+
+    level: Annotated[str, one_of(lambda: STRONGEST_FIRST, "level of isolation")] = DEFAULT_LEVEL
+    """The minimum level of isolation. croupier uses the strongest level of the machine, and refuses to play below this
+    one."""
+    pondering: Flag = False
+    """`true`: bots may compute while they have no question. Otherwise croupier freezes them."""
+    warm: Flag = False
+    """`true`: every bot asked by argv starts from a ready interpreter, if its language supports that."""
+
+
+@dataclass(frozen=True)
+class RunTable:
+    """Which machine plays the tournament, and how much of it at once."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+
+    workers: Annotated[int, ValueType(_workers, WORKERS)] = 0
+    """The number of worker processes on this machine. `"auto"`: one for each core."""
+    stop_early: Flag = False
+    """`true`: a pair of bots ends as soon as the order of the two is certain."""
+    parallel_tables: Annotated[int, integer(1, 1024)] = 0
+    """The most tables that a worker plays at the same time. Default: as many as the bots declare, up to 128.
+    Example: `parallel_tables = 16`"""
+    placement: Annotated[str, one_of(lambda: PLACEMENTS, "placement")] = "auto"
+    """Which processor cores a worker and its bots use. `"core"`: they share one core, or as many as one of the bots asks
+    for, and no other worker uses it; there are never more workers than cores. `"free"`: every core. `"auto"`: as `"core"`,
+    but as `"free"` if bots may ponder, if fewer workers than cores play, or if other programs load the machine."""
+    cluster: Annotated[str, matches(ADDRESS, "address of a scheduler", '"tcp://host:8786"')] = ""
+    """The address of a Dask scheduler, whose workers play instead of this machine's. Example: `cluster = "tcp://host:8786"`"""
+
+
+@dataclass(frozen=True)
+class ReportTable:
+    """The report of the tournament."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+
+    html: Text = "report.html"
+    """The file that `croupier report` writes. Example: `html = "public/index.html"`"""
+
+
+@dataclass(frozen=True)
+class ConfigFile:
+    """The content of a croupier.toml."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+
+    game: GameName
+    """The game: one that croupier knows, or `package.module:GAME` for one of your own. Every file needs this key."""
+    name: Annotated[str, ValueType(_title, {"type": "string", "maxLength": 100})] = ""
+    """The title of the tournament. Default: the title of the game. Example: `name = "Spring Cup"`"""
+    seed: Annotated[str, ValueType(_seed, {"type": "string"})] = "random"
+    """Where all cards come from. `"random"`: 128 secret bits, drawn by the first run. Any other text is for practice, because
+    everyone can compute the cards. Example: `seed = "practice 1"`"""
+    bots: tuple[Text, ...] = ("bots/*",)
+    """The bots: patterns of files and folders, relative to this file, and `sample:NAME`.
+    Example: `bots = ["bots/*", "sample:davey"]`"""
+    rules: dict[str, Any] = field(default_factory=dict)
+    stage: tuple[StageConfig, ...] = ()
+    limits: AllowedLimits = field(default_factory=AllowedLimits)
+    sandbox: SandboxTable = SandboxTable()
+    run: RunTable = RunTable()
+    report: ReportTable = ReportTable()
+
+
+def config_model() -> type[ConfigFile]:
+    """Return the model of a croupier.toml with every kind of stage that has been registered so far."""
+    return _model(tuple(kind.config for kind in KINDS.values()))
+
+
+@cache
+def _model(configs: tuple[type[StageConfig], ...]) -> type[ConfigFile]:
+    stages: Any = tuple[Annotated[Union[configs], Field(discriminator="kind")], ...]  # type: ignore[valid-type]  # noqa: UP007
+    namespace = {"__doc__": ConfigFile.__doc__, "__module__": __name__}
+    return make_dataclass("ConfigFile", [("stage", stages, ())], bases=(ConfigFile,), frozen=True, namespace=namespace)
+
+
+class Tournament(NamedTuple):
+    """The checked configuration of a tournament. A number is 0 if the file says "auto"."""
+
+    game: str
+    name: str
+    seed: str  # "random", or a text from which anybody can compute it
+    bots: tuple[str, ...]  # patterns: globs from the tournament's folder, and sample:NAME
+    preset: str
+    rules: Any  # a value of the game's Rules
+    stages: tuple[StageConfig, ...]
+    limits: Limits
+    max_faults: int  # of a bot in a stage; a bot with more is disqualified; 0: none is
+    level: Level  # the minimum level of the sandbox
+    pondering: bool  # whether bots may compute while they have no question
+    warm: bool  # whether every argv bot starts from a ready interpreter, if its language supports that
+    workers: int
+    stop_early: bool
+    parallel_tables: int
+    placement: str  # one of PLACEMENTS
+    cluster: str  # the address of a Dask scheduler; empty for this machine
+    html: str
+    path: Path  # of croupier.toml
+    invited: Mapping[str, tuple[str, ...]]  # the patterns of the references of stages, by the names of the stages
+    guests: frozenset[str]  # the names of bots that play only as references
+    warnings: tuple[Problem, ...]
+
+    def setup(self, bots: Sequence[BuiltBot], seed: bytes, level: Level) -> WorkerSetup:
+        """Return what a worker needs to play the tournament."""
+        where = origin(self.game)
+        return WorkerSetup(
+            game=self.game,
+            rules=self.rules,
+            bots=tuple(bots),
+            seed=seed,
+            level=level,
+            parallel_tables=self.parallel_tables,
+            pondering=self.pondering,
+            origin=where,
+            placement=self.placement,
+        )
+
+    def entries(self, folder: Path) -> list[Entry]:
+        """Return the bots that are entered, with the problems of each."""
+        return discover(self._patterns(), folder, self.game, self.limits)
+
+    def _patterns(self) -> list[str]:
+        """Return the patterns of all bots. An invitation can also be the name of a bot that `bots` enters."""
+        return [*self.bots, *(pattern for patterns in self.invited.values() for pattern in patterns)]
+
+    def submissions(self, folder: Path) -> list[Submission]:
+        """Return the bots that take part, not built yet. Raise UserError with the problems of all of them."""
+        submissions = load_submissions(self._patterns(), folder, self.game, self.limits)
+        return [self.as_played(submission) for submission in submissions]
+
+    def as_played(self, submission: Submission) -> Submission:
+        """Return a submission with what the tournament adds to it."""
+        warm = submission.spec.warm or (self.warm and submission.spec.language in languages_with("warm"))
+        return submission.with_keys(warm=warm)
+
+
+def load(place: Path) -> Tournament:
+    """Return the tournament of a folder or of a file. Raise UserError (exit code 3) with all problems in it."""
+    path = place / CONFIG if place.is_dir() else place
+    if not path.exists():
+        near = (
+            closest_match(path.name, (each.name for each in path.parent.glob("*.toml"))) if path.parent.is_dir() else ""
+        )
+        hint = near or "croupier new DIR --game GAME makes a tournament, -C DIR names one"
+        raise UserError([Problem("C011", str(path), "no such file: there is no tournament here", hint=hint)], 3)
+    toml = read(path)
+    if ":" in str(toml.data.get("game")):
+        toml.data["game"] = load_game(str(toml.data["game"]), path.parent, toml.where("game")).name
+    load_named_in(toml, path.parent)
+    try:
+        said = load_model(toml, config_model())
+    except UserError as refused:
+        raise UserError(sorted_by_line([*refused.problems, *_rules_alone(toml)]), 3) from None
+    game = GAMES[said.game]
+    problems: list[Problem] = []
+    preset, rules = _rules(game, toml, said.rules, problems)
+    stages = _stages(game, rules, toml, said.stage, problems)
+    invited = {stage.name: references_of(stage) for stage in stages}
+    entered = _Entered(said.bots, path.parent, said.game)
+    stages = _settled(stages, toml, entered, problems)
+    problems += _bots(toml, said, path.parent)
+    limits = said.limits.with_defaults(Limits())
+    problems += _bank_problems(game, limits, toml)
+    if said.run.cluster and said.run.workers:
+        message = f"workers = {said.run.workers} sets the workers of this machine, and a cluster has its own"
+        problems.append(Problem("C013", toml.where("run", "workers"), message, hint="leave out one of the two"))
+    if problems:
+        raise UserError(sorted_by_line(problems), 3)
+    named = {name for stage in stages for name in references_of(stage)}
+    own = set(entered.names()) if named else set()
+    return Tournament(
+        game=said.game,
+        name=said.name or game.title,
+        seed=said.seed,
+        bots=said.bots,
+        preset=preset,
+        rules=rules,
+        stages=stages,
+        limits=limits,
+        max_faults=said.limits.max_faults,
+        level=Level(said.sandbox.level),
+        pondering=said.sandbox.pondering,
+        warm=said.sandbox.warm,
+        workers=said.run.workers,
+        stop_early=said.run.stop_early,
+        parallel_tables=said.run.parallel_tables,
+        placement=said.run.placement,
+        cluster=said.run.cluster,
+        html=said.report.html,
+        path=path,
+        invited={
+            name: tuple(pattern for pattern in patterns if pattern not in own) for name, patterns in invited.items()
+        },
+        guests=frozenset(named - own),
+        warnings=tuple(_warnings(toml, said, stages)),
+    )
+
+
+def _bank_problems(game: Game, limits: Limits, toml: Toml) -> list[Problem]:
+    """Return the problems of the keys of a time bank."""
+    problems = []
+    for key in ("increment", "floor"):
+        if getattr(limits, key) and not limits.bank.seconds:
+            message = f"{key} = {to_toml(toml.data['limits'][key])} is a part of a time bank, and there is none"
+            hint = f'bank = "60 s / {BANK_SCOPES[0]}", or leave out {key}'
+            problems.append(Problem("C013", toml.where("limits", key), message, hint=hint))
+    if limits.bank.seconds:
+        problems += floor_problems(limits, toml)
+        if "bank" in game.view._fields:
+            message = f"the questions of {game.name} have a field called bank, as the time left in a time bank would be"
+            hint = "rename the field, or leave out bank"
+            problems.append(Problem("C013", toml.where("limits", "bank"), message, hint=hint))
+    return problems
+
+
+def _warnings(toml: Toml, said: ConfigFile, stages: Sequence[StageConfig]) -> list[Problem]:
+    warnings = []
+    if said.seed != "random" and not all(stage.practice for stage in stages):
+        message = f"seed = {to_toml(said.seed)}: anybody can compute the deals"
+        hint = 'seed = "random", or practice = true in every stage'
+        warnings.append(Problem("C010", toml.where("seed"), message, hint=hint))
+    if said.run.parallel_tables > 1 and said.limits.bank.seconds:
+        message = f"parallel_tables = {said.run.parallel_tables} has no effect: bots with a time bank play one table at a time"
+        hint = "leave it out, or leave out bank in [limits]"
+        warnings.append(Problem("C013", toml.where("run", "parallel_tables"), message, hint=hint))
+    return warnings
+
+
+def _bots(toml: Toml, said: ConfigFile, folder: Path) -> list[Problem]:
+    """Return a problem, with its line, for each invalid entry of `bots`."""
+    problems = []
+    for number, pattern in enumerate(said.bots):
+        try:
+            expand_patterns([pattern], folder, said.game)
+        except UserError as refused:
+            problems += [problem._replace(where=toml.where("bots", number)) for problem in refused.problems]
+    return problems
+
+
+# Rules: a preset, and the changes of the organiser.
+
+
+def _rules(game: Game, toml: Toml, said: Mapping[str, Any], problems: list[Problem]) -> tuple[str, Any]:
+    """Return the name of the preset, and the rules. Append what is wrong to the problems."""
+    preset = said.get("preset", next(iter(game.presets)))
+    if not isinstance(preset, str) or preset not in game.presets:
+        hint = closest_match(str(preset), game.presets) or f"one of {', '.join(game.presets)}"
+        message = f"preset = {to_toml(preset)} is not a preset of {game.name}"
+        problems.append(Problem("C008", toml.where("rules", "preset"), message, hint=hint))
+        preset = next(iter(game.presets))
+    rules = game.presets[preset]
+    known = rules_of(rules)
+    homes = {"bots": "at the top of the file, above the first [table]"}
+    homes |= dict.fromkeys(("seed", "name", "game"), homes["bots"])
+    for key, value in said.items():
+        if key == "preset":
+            continue
+        where = toml.where("rules", key)
+        if key not in known:
+            problems.append(unknown_key(where, ("rules", key), [*known, "preset"], homes))
+            continue
+        try:
+            rules = rules._replace(**{key: rule_type(game, rules, key).check(value)})
+        except InvalidValue as wrong:
+            problems.append(Problem(wrong.code, where, f"{key} = {to_toml(value)} {wrong.message}", hint=wrong.hint))
+    return preset, rules
+
+
+def _rules_alone(toml: Toml) -> list[Problem]:
+    """Return the problems in the rules of a file that also has other problems."""
+    game, said, problems = toml.data.get("game"), toml.data.get("rules"), list[Problem]()
+    if isinstance(game, str) and game in GAMES and isinstance(said, dict):
+        _rules(GAMES[game], toml, said, problems)
+    return problems
+
+
+def rule_type(game: Game, rules: Any, key: str) -> ValueType:
+    """Return the type of one rule; it depends on its value in the preset."""
+    usual, kind = getattr(rules, key), get_type_hints(type(rules))[key]
+    if key == "seats":
+        return integer(*game.seats)
+    if isinstance(usual, bool):
+        return FLAG
+    if isinstance(usual, int):
+        return integer(min(1, usual), 1_000_000)
+    words = get_args(kind) if get_origin(kind) is Literal else {getattr(each, key): 0 for each in game.presets.values()}
+    return one_of(lambda: words, key)
+
+
+def rules_of(rules: Any) -> list[str]:
+    """Return the rules that a file can set. Stages set those whose value is a tuple."""
+    return [name for name in rules._fields if not isinstance(getattr(rules, name), tuple)]
+
+
+# Stages.
+
+
+def _stages(
+    game: Game, rules: Any, toml: Toml, said: Sequence[StageConfig], problems: list[Problem]
+) -> tuple[StageConfig, ...]:
+    """Return the stages with their names, or the default stages. Append what is wrong to the problems."""
+    suiting = [kind for kind, row in KINDS.items() if row.suits(game, rules)]
+    if not said:
+        default = next((KINDS[kind].default_stages for kind in suiting if KINDS[kind].default_stages), ())
+        return tuple(_seated(stage, game) for stage in default)
+    stages: list[StageConfig] = []
+    for number, stage in enumerate(said):
+        where = toml.where("stage", number, "kind")
+        if stage.kind not in suiting:
+            message = f'kind = "{stage.kind}" needs {KINDS[stage.kind].needs}, and {game.name} is not one'
+            problems.append(Problem("C013", where, message, hint=f"for {game.name}: {', '.join(suiting)}"))
+        name = stage.name or stage.kind
+        if name in [other.name for other in stages]:
+            message = f'two stages are called "{name}"'
+            hint = f'name = "{name}-{number + 1}"'
+            problems.append(Problem("C009", toml.where("stage", number, "name"), message, hint=hint))
+        if not stage.rank_by:
+            where = toml.where("stage", number, "rank_by")
+            problems.append(Problem("C009", where, "rank_by = [] names no ranking", hint="leave it out"))
+        problems += _rankings_without_winners(game, toml, number, stage)
+        complete = KINDS[stage.kind].complete
+        try:
+            stage = complete(stage) if complete else stage
+        except ImpossibleStageError as wrong:
+            problems.append(_impossible(toml, number, wrong))
+        stages.append(_seated(replace(stage, name=name), game))
+    return tuple(stages)
+
+
+def _seated(stage: StageConfig, game: Game) -> StageConfig:
+    """Return a stage with enough bots for a table, if its kind does not demand a number of seats itself."""
+    return replace(stage, min_bots=max(stage.min_bots, game.seats[0])) if KINDS[stage.kind].any_game else stage
+
+
+def _rankings_without_winners(game: Game, toml: Toml, number: int, stage: StageConfig) -> list[Problem]:
+    """Return the problems of rankings that count won tables, in a game that has no winners."""
+    if game.winners is not None or not KINDS[stage.kind].any_game:
+        return []
+    where, hint = toml.where("stage", number, "rank_by"), 'rank_by = ["points"]'
+    return [
+        Problem("C013", where, f'rank_by = "{word}" counts tables won, and {game.name} has no winners', hint=hint)
+        for word in stage.rank_by
+        if RANKINGS[word].wins
+    ]
+
+
+def _impossible(toml: Toml, number: int, wrong: ImpossibleStageError) -> Problem:
+    return Problem(wrong.code, toml.where("stage", number, *wrong.key), wrong.message, hint=wrong.hint)
+
+
+class _Entered:
+    """The bots that a stage can name."""
+
+    def __init__(self, patterns: Sequence[str], folder: Path, game: str) -> None:
+        self._patterns, self.folder, self._game = patterns, folder, game
+        self._names: list[str] | None = None
+
+    def names(self) -> Sequence[str]:
+        """Return the names of the bots that `bots` enters; none if one of its patterns is wrong."""
+        if self._names is None:
+            try:
+                self._names = [entry.name for entry in discover(self._patterns, self.folder, self._game)]
+            except UserError:  # `_bots` reports it
+                self._names = []
+        return self._names
+
+    def matching(self, pattern: str) -> list[str]:
+        """Return the names of the bots that match a pattern. Raise UserError if it names a bot that does not exist."""
+        return [entry.name for entry in discover([pattern], self.folder, self._game)]
+
+
+def _settled(
+    stages: Sequence[StageConfig], toml: Toml, entered: _Entered, problems: list[Problem]
+) -> tuple[StageConfig, ...]:
+    """Return the stages with what they name in the tournament: stages, bots and files. Append what is wrong."""
+    found = list(stages)
+    for number, stage in enumerate(stages):
+        settle = KINDS[stage.kind].settle
+        around = Surroundings(
+            entered.folder, [other.name for other in stages[:number]], entered.names, entered.matching
+        )
+        try:
+            found[number] = settle(stage, around) if settle else stage
+        except ImpossibleStageError as wrong:
+            problems.append(_impossible(toml, number, wrong))
+        except UserError as refused:
+            problems += refused.problems
+    return tuple(found)
+
+
+def skipped_stages(tournament: Tournament, bots: int) -> list[SkippedStage]:
+    """Return the stages that a run with this many bots will skip. The first stage is never skipped."""
+    blank, skipped = Fixture(tournament.game, tournament.rules, "", "", (), 0), list[SkippedStage]()
+    for number, stage in enumerate(tournament.stages):
+        entered = len(set(references_of(stage)) - tournament.guests)
+        if number and bots - entered < stage.min_bots:
+            skipped.append(SkippedStage(stage, bots - entered))
+        elif size := KINDS[stage.kind].size:
+            bots = size(stage, blank, bots).left
+    return skipped
+
+
+def no_bots(tournament: Tournament) -> Problem:
+    """Return the problem of a tournament without bots."""
+    message = f"has no bots: {', '.join(tournament.bots)} matches no bot"
+    return Problem("C004", str(tournament.path), message, hint="croupier add FILE, or the name of a sample bot")
+
+
+def not_enough_bots(stage: StageConfig, ready: Sequence[str], fewest: int) -> Problem | None:
+    """Return the problem of a stage with fewer ready bots than min_bots; `fewest` is what the game needs at a table."""
+    ready = [bot for bot in ready if bot not in references_of(stage)]
+    if len(ready) >= stage.min_bots:
+        return None
+    message = (
+        f'stage "{stage.name}" needs {stage.min_bots} bots, {len(ready)} {"is" if len(ready) == 1 else "are"} ready'
+    )
+    hint = "croupier ls lists the bots that play"
+    enough = len(ready) >= max(2, fewest)
+    return Problem("C004", "", message, hint=f"{hint}; min_bots = {len(ready)}" if enough else hint)

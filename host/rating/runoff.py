@@ -1,0 +1,84 @@
+"""Instant run-off: each table is a ballot that orders its bots, and the bot with the fewest first places is eliminated.
+
+A ballot counts for the best of its bots that are left; if several are equal there, each gets the same part of it. A ballot
+whose bots have all been eliminated no longer counts. Bots that have equally many first places, and no other has fewer, are
+eliminated together: they share a place. No lot is drawn.
+
+The intervals are bootstrapped over the ballots: each order of bots occurs in a resample as often as a Poisson variable
+whose mean is the number of ballots with this order.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from math import exp, sqrt
+from random import Random
+from typing import NamedTuple
+
+from host.rating.strength import Order
+
+RESAMPLES = 200
+OUTSIDE = RESAMPLES // 40  # resamples below, and above, the 95 % interval
+SEED = 2026
+MANY = 30  # ballots; from here on the normal distribution stands for Poisson's
+DIGITS = 9  # of a number of first places: parts of ballots are equal although they were added in another order
+
+
+class Outlasted(NamedTuple):
+    """How many bots a bot has outlasted, and the 95 % interval."""
+
+    value: int
+    low: int
+    high: int
+
+
+class RunOff:
+    """The instant run-off of some ballots, and of resamples of them."""
+
+    def __init__(self, ballots: Mapping[Order, float], bots: Iterable[str]) -> None:
+        self._ballots, self._bots = {order: ballots[order] for order in sorted(ballots)}, sorted(bots)
+        self.outlasted = outlasted(self._ballots, self._bots)
+
+    @cached_property
+    def _resampled(self) -> Sequence[Mapping[str, int]]:
+        draw = Random(SEED)
+        return [
+            outlasted({order: _poisson(draw, count) for order, count in self._ballots.items()}, self._bots)
+            for _ in range(RESAMPLES)
+        ]
+
+    def interval(self, bot: str) -> Outlasted:
+        """Return how many bots a bot has outlasted, with the interval of the resamples."""
+        value, found = self.outlasted[bot], sorted(each[bot] for each in self._resampled)
+        return Outlasted(value, min(value, found[OUTSIDE]), max(value, found[-1 - OUTSIDE]))
+
+    def sure_ahead(self, one: str, other: str) -> float | None:
+        """Return the share of the resamples in which one bot outlasts another. A tie counts half."""
+        ahead = sum((each[one] > each[other]) + (each[one] == each[other]) / 2 for each in self._resampled)
+        return ahead / RESAMPLES
+
+
+def outlasted(ballots: Mapping[Order, float], bots: Iterable[str]) -> dict[str, int]:
+    """Return how many bots were eliminated before each bot."""
+    left, found = set(bots), dict[str, int]()
+    total = len(left)
+    while left:
+        firsts = dict.fromkeys(left, 0.0)
+        for order, count in ballots.items():
+            best = next((here for equal in order if (here := [bot for bot in equal if bot in left])), [])
+            for bot in best:
+                firsts[bot] += count / len(best)
+        fewest = min(round(count, DIGITS) for count in firsts.values())
+        out = {bot for bot, count in firsts.items() if round(count, DIGITS) == fewest}
+        found |= dict.fromkeys(out, total - len(left))
+        left -= out
+    return found
+
+
+def _poisson(draw: Random, mean: float) -> int:
+    """Return a number with Poisson's distribution."""
+    if mean >= MANY:
+        return max(0, round(draw.gauss(mean, sqrt(mean))))
+    count, product, limit = 0, draw.random(), exp(-mean)
+    while product > limit:
+        count, product = count + 1, product * draw.random()
+    return count

@@ -1,0 +1,577 @@
+"""The rankings that `rank_by` can name: the value of each bot, with its 95 % interval.
+
+    games     the share of tables won; Wilson's interval
+    hands     the sum of the scores: the hands won, in Pazaak
+    chips     the mean score: at the end of a tourney if a fixture is a tourney, otherwise per table. Its interval is
+              bootstrapped over whole tourneys, or over tables if the records have their scores, otherwise over fixtures
+    advances  the share of games in which a bot was among the bots of its group that advance
+    score     the mean score per table, without an interval: it breaks ties if nothing else is named
+    wins      the number of tables won; Wilson's interval
+    points    the mean score per table, with the interval of chips
+    sets      the points of a Swiss system: a won set or a bye is 1, a drawn set ½
+    buchholz  the sum of the sets of a bot's opponents; for a bye, its own sets count
+    elo       strength in Elo points above the mean of the field, from the orders in which bots ended (strength.py)
+    runoff    the number of bots that a bot outlasts in an instant run-off of the same orders (runoff.py)
+
+Tables that share a deal (`mirror`) are not independent. They are joined into one unit, or the variance of their wins is
+computed from the squares in the records.
+
+Bots are ranked by a rate, not by a sum, because all tables of a round robin count equally: a bot must not be ahead only
+because it has played more tables so far. When all bots have played the same number of tables, the order is the same.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import groupby
+from math import inf
+from typing import Any, NamedTuple
+
+from host.base.format import thousands
+from host.play.records import Record, Result
+from host.rating.runoff import RunOff
+from host.rating.statistics import (
+    Interval,
+    Won,
+    mean_interval,
+    ratio_units,
+    spread,
+    sure_ahead,
+    sure_by_wins,
+    wilson,
+)
+from host.rating.strength import Order, Ratings, ratings
+from host.stages import kind_of
+from host.stages.kind import Kind, PairedRound, StageConfig
+
+UNKNOWN = "–"
+
+Units = dict[Hashable, float]
+"""Independent results of one bot, by tourney, table or fixture."""
+
+Sure = Callable[[str, str], float | None]
+"""Returns the probability (0 to 1) that one bot is ahead of another; None if no results compare them."""
+
+
+class Estimate(NamedTuple):
+    """The value of a bot in a ranking, and its 95 % interval; None where it is not known.
+
+    Without a value, one end of the interval is a bound: the value of a bot that won all its tables is at least `low`.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def bound(self) -> str:
+        """Return "≥" or "≤" if only a bound is known."""
+        if self.value is not None:
+            return ""
+        return "≥" if self.low is not None else "≤" if self.high is not None else ""
+
+    @property
+    def figure(self) -> float | None:
+        """Return the value, or the bound."""
+        return self.value if self.value is not None else self.low if self.low is not None else self.high
+
+    @property
+    def merit(self) -> float:
+        """Return the sort key: a bot with only a lower bound comes first, a bot with only an upper bound last."""
+        if self.value is not None:
+            return self.value
+        return inf if self.low is not None else -inf
+
+
+@dataclass(frozen=True)
+class Results:
+    """The input of a ranking: the records as their stage counts them, in the order of their paths."""
+
+    stage: StageConfig
+    records: Sequence[Record]
+    bots: Sequence[str]  # that have played
+
+    def of(self, bot: str) -> list[Result]:
+        """Return the result of a bot in each of its fixtures."""
+        return [record.results[bot] for record in self.records_of(bot)]
+
+    def records_of(self, bot: str) -> Sequence[Record]:
+        """Return the records of a bot's fixtures."""
+        return self._by_bot.get(bot, ())
+
+    @cached_property
+    def _by_bot(self) -> Mapping[str, Sequence[Record]]:
+        found: dict[str, list[Record]] = {}
+        for record in self.records:
+            for bot in record.results:
+                found.setdefault(bot, []).append(record)
+        return found
+
+    @cached_property
+    def wins(self) -> Mapping[frozenset[str], Mapping[str, Won]]:
+        """The wins of each bot at the tables of each set of bots."""
+        met: dict[frozenset[str], list[Record]] = {}
+        for record in self.records:
+            met.setdefault(frozenset(record.results), []).append(record)
+        return {
+            who: {bot: won_in([record.results[bot] for record in some], len(who)) for bot in some[0].results}
+            for who, some in met.items()
+        }
+
+    @cached_property
+    def meetings(self) -> Mapping[str, Mapping[frozenset[str], Won]]:
+        """The same wins by bot."""
+        found: dict[str, dict[frozenset[str], Won]] = {bot: {} for bot in self._by_bot}
+        for who, wins in self.wins.items():
+            for bot, won in wins.items():
+                found[bot][who] = won
+        return found
+
+    @cached_property
+    def strengths(self) -> Ratings:
+        """The strengths of all bots in Elo, for the values and for the comparisons."""
+        return ratings(orders(self))
+
+    @cached_property
+    def run_off(self) -> RunOff:
+        """The instant run-off of all tables."""
+        return RunOff(orders(self), self.bots)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """A way to rank bots. `estimates` returns the value of each bot; it leaves out bots that it cannot rank."""
+
+    name: str  # the word in `rank_by`
+    title: str  # of its column
+    estimates: Callable[[Results], Mapping[str, Estimate]]
+    compare: Callable[[Results], Sure] | None = None  # None: no probabilities are computed for the order
+    then: tuple[str, ...] = ()  # the rankings that break ties if `rank_by` has only one word
+    points: bool = False  # whether values are counted by the games themselves; they are the points of a row
+    percent: bool = False  # whether values are shares, printed in per cent
+    decimals: int | None = None  # of values that are not shares; None: chosen by their size
+    counted: str = ""  # the title of the column of games won, next to the rate; empty if wins do not rank
+    unit: str = ""  # the words after a value in a sentence
+    phrase: str = "with {} by {title}"  # the words of a sentence about the value of the first bot
+    lead: str = ""  # another ranking, whose value a sentence prints instead
+    wins: bool = False  # whether values count tables won, so that a game without winners has none
+    in_row: bool = False  # whether the values are in a row's wins, rate or score; otherwise they have their own keys
+
+    def decimals_of(self, estimates: Sequence[Estimate]) -> int:
+        """Return the number of decimals for the values of a column."""
+        if self.percent or self.decimals is not None:
+            return 2 if self.percent else self.decimals or 0
+        return 1 if max((abs(estimate.figure or 0) for estimate in estimates), default=0) >= 100 else 2
+
+    def spelled(self, estimate: Estimate, decimals: int | None = None) -> str:
+        """Return a value as text: "60.59 %", "1 234.5", "≥ 120"."""
+        figure = estimate.figure
+        if figure is None:
+            return UNKNOWN
+        decimals = self.decimals_of([estimate]) if decimals is None else decimals
+        shown = f"{100 * figure:.{decimals}f} %" if self.percent else thousands(figure, decimals)
+        return f"{estimate.bound} {shown}".lstrip()
+
+    def half_width(self, estimate: Estimate, decimals: int | None = None) -> str:
+        """Return half the width of an interval as text."""
+        if estimate.low is None or estimate.high is None:
+            return UNKNOWN
+        decimals = self.decimals_of([estimate]) if decimals is None else decimals
+        return thousands((100 if self.percent else 1) * (estimate.high - estimate.low) / 2, decimals)
+
+    def phrase_of(self, estimate: Estimate, tables: int) -> str:
+        """Return the words about a bot's value for a sentence: "with 60.6 % of its games won"."""
+        figure = self.spelled(estimate, 1 if self.percent else 0)
+        return self.phrase.format(figure, title=self.title, tables=thousands(tables))
+
+
+# The functions of the rankings.
+
+
+def _rates(results: Results) -> dict[str, Estimate]:
+    """Return the share of tables that each bot won, or of games in which it advanced."""
+    found = {}
+    for bot in results.bots:
+        mine = results.of(bot)
+        tables, wins = sum([result.tables for result in mine]), sum([result.wins for result in mine])
+        # A single game does not show how much luck there is.
+        interval = _rate_interval(results, bot) if tables > 1 else ()
+        found[bot] = Estimate(wins / tables, *interval)
+    return found
+
+
+def _sums(results: Results) -> dict[str, Estimate]:
+    return {bot: Estimate(sum(result.score for result in results.of(bot))) for bot in results.bots}
+
+
+def _wins(results: Results) -> dict[str, Estimate]:
+    """Return the number of tables that each bot won."""
+    tables = {bot: sum(result.tables for result in results.of(bot)) for bot in results.bots}
+    return {bot: _times(rate, tables[bot]) for bot, rate in _rates(results).items()}
+
+
+def _times(rate: Estimate, tables: int) -> Estimate:
+    """Return a share of tables as a number of tables."""
+    value, low, high = (None if share is None else share * tables for share in rate)
+    return Estimate(value, low, high)
+
+
+def _means(results: Results) -> dict[str, Estimate]:
+    found = {}
+    for bot in results.bots:
+        mine = results.of(bot)
+        tables, score = sum([result.tables for result in mine]), sum([result.score for result in mine])
+        found[bot] = Estimate(score / tables)
+    return found
+
+
+def _chips(results: Results) -> dict[str, Estimate]:
+    found = {}
+    for bot in results.bots:
+        units = list(_units(results.stage, results.records_of(bot), bot).values())
+        found[bot] = Estimate(sum(units) / len(units), *(mean_interval(units) or ()))
+    return found
+
+
+def _elo(results: Results) -> dict[str, Estimate]:
+    """Return the Elo of each bot; only a bound for a bot that was first, or last, at all its tables."""
+    rated, found = results.strengths, {}
+    for bot, (points, error) in rated.elo.items():
+        best, worst = bot in rated.best, bot in rated.worst
+        low, high = None if worst else points - error, None if best else points + error
+        found[bot] = Estimate(None if best or worst else points, low, high)
+    return found
+
+
+def _compare_elo(results: Results) -> Sure:
+    return results.strengths.sure_ahead
+
+
+def _outlasted(results: Results) -> dict[str, Estimate]:
+    return {bot: Estimate(*results.run_off.interval(bot)) for bot in results.bots}
+
+
+def _compare_outlasted(results: Results) -> Sure:
+    return cache(results.run_off.sure_ahead)
+
+
+def _sets(results: Results) -> dict[str, Estimate]:
+    """Return the points of each bot over all rounds."""
+    return {bot: Estimate(points) for bot, points in _set_points(_rounds(results)).items() if bot in results.bots}
+
+
+def _buchholz(results: Results) -> dict[str, Estimate]:
+    """Return the sum of the points of each bot's opponents; a bye counts as an opponent with the bot's own points."""
+    points, sums = _set_points(_rounds(results)), dict.fromkeys(results.bots, 0.0)
+    for number in _rounds(results):
+        met = [pair for each in number.sets for pair in (each.bots, each.bots[::-1])]
+        for bot, other in [*met, *([(number.bye, number.bye)] if number.bye else [])]:
+            if bot in sums:
+                sums[bot] += points[other]
+    return {bot: Estimate(value) for bot, value in sums.items()}
+
+
+def _rounds(results: Results) -> Sequence[PairedRound]:
+    rounds = kind_of(results.stage).rounds
+    return rounds(results.records) if rounds else ()
+
+
+def _set_points(rounds: Sequence[PairedRound]) -> dict[str, float]:
+    found = dict[str, float]()
+    for number in rounds:
+        for each in number.sets:
+            for bot, points in zip(each.bots, each.points, strict=True):
+                found[bot] = found.get(bot, 0.0) + points
+        if number.bye:
+            found[number.bye] = found.get(number.bye, 0.0) + 1
+    return found
+
+
+def orders(results: Results) -> dict[Order, float]:
+    """Return how often the bots of a table ended in each order.
+
+    With two bots the wins decide. Tables that share deals are weighted by their information: each counts as 1 / spread
+    independent tables. With more bots the scores decide: at each table if the records have them, otherwise in each
+    fixture, for example a whole tourney.
+    """
+    found = dict[Order, float]()
+    for who, wins in results.wins.items():
+        if len(who) == 2:
+            one, other = sorted(who)
+            ours, theirs = wins[one], wins[other]
+            drawn = ours.tables - ours.wins - theirs.wins
+            found[(one,), (other,)] = ours.wins / ours.spread
+            found[(other,), (one,)] = theirs.wins / ours.spread
+            found[((one, other),)] = drawn / ours.spread
+    kind = kind_of(results.stage)
+    for record in results.records:
+        if len(record.results) < 3:  # most records are of two bots
+            continue
+        playing = [bot for bot, result in record.results.items() if result.tables]
+        if len(playing) < 3:
+            continue
+        if record.scores and kind.unit == "table":
+            tables = [*zip(*(_scores(record, bot) for bot in playing), strict=True)]
+        else:
+            tables = [tuple(_worth(kind, record.results[bot]) for bot in playing)]
+        for scores in tables:
+            order = _by_score(dict(zip(playing, scores, strict=True)))
+            found[order] = found.get(order, 0.0) + 1
+    return found
+
+
+def _by_score(scores: Mapping[str, float]) -> Order:
+    """Return bots in the order of their scores; bots with equal scores are equal."""
+    best_first = sorted(scores, key=lambda bot: (-scores[bot], bot))
+    return tuple(tuple(equal) for _, equal in groupby(best_first, key=scores.__getitem__))
+
+
+def _compare_wins(results: Results) -> Sure:
+    """Compare two bots by their wins: against each other, and against other bots."""
+    meetings = results.meetings
+    return cache(lambda one, other: sure_by_wins(meetings[one], meetings[other]))
+
+
+def _compare_shares(results: Results) -> Sure:
+    return _compare_units(
+        results, {bot: _advances(results.records_of(bot), bot, results.stage.mirror) for bot in results.bots}
+    )
+
+
+def _compare_scores(results: Results) -> Sure:
+    return _compare_units(results, {bot: _units(results.stage, results.records_of(bot), bot) for bot in results.bots})
+
+
+def _compare_units(results: Results, units: Mapping[str, Units]) -> Sure:
+    """Compare by independent results; only by shared ones if opponents differ from fixture to fixture."""
+    if kind_of(results.stage).comparison == "shared":
+        return cache(lambda one, other: _shared(units[one], units[other]))
+    return cache(lambda one, other: sure_ahead(units[one], units[other]))
+
+
+def _shared(ours: Units, theirs: Units) -> float | None:
+    both = [unit for unit in ours if unit in theirs]
+    return sure_ahead({unit: ours[unit] for unit in both}, {unit: theirs[unit] for unit in both}) if both else None
+
+
+def _rate_interval(results: Results, bot: str) -> Interval:
+    """Return the interval of the share of games that a bot won, or in which it advanced."""
+    if kind_of(results.stage).unit == "fixture" and results.stage.mirror:
+        return _of_deals(results.records_of(bot), bot)
+    met = results.meetings[bot].values()
+    tables, wins = sum(won.tables for won in met), sum(won.wins for won in met)
+    alone = sum(won.wins * (1 - won.wins / won.tables) for won in met)
+    wider = sum(won.spread * won.wins * (1 - won.wins / won.tables) for won in met) / alone if alone else 1.0
+    return wilson(wins / wider, tables / wider)
+
+
+def _of_deals(records: Sequence[Record], bot: str) -> Interval:
+    """Return the interval of the share of games in which a bot advanced, if the games of its groups share deals."""
+    mine = [record for record in records if bot in record.results]
+    deals, wins = dict[Hashable, float](), sum(record.results[bot].wins for record in mine)
+    for record in mine:
+        deals[_deal(record)] = deals.get(_deal(record), 0) + record.results[bot].wins
+    whole = max(1, round(len(mine) / len(deals)))  # games with the same deal
+    wider = spread(len(mine), wins, sum(count * count for count in deals.values()), whole)
+    return wilson(wins / wider, len(mine) / wider)
+
+
+def _units(stage: StageConfig, records: Sequence[Record], bot: str) -> Units:
+    """Return the gains and losses of a bot in independent units; their mean is its score."""
+    mine = [record for record in records if bot in record.results]
+    kind = kind_of(stage)
+    if kind.unit == "fixture":
+        return _by_deal({record.path: _worth(kind, record.results[bot]) for record in mine}, mine, stage.mirror)
+    if all(record.scores for record in mine):
+        return {unit: worth for record in mine for unit, worth in _tables(record, bot, stage.mirror).items()}
+    results = [record.results[bot] for record in mine]
+    values = ratio_units([result.score for result in results], [result.tables for result in results])
+    return {record.path: value for record, value in zip(mine, values, strict=True)}
+
+
+def _worth(kind: Kind[Any], result: Result) -> int:
+    """Return the score of a bot in a fixture; in a tourney, its chips at the end."""
+    return result.final if kind.tourneys else result.score
+
+
+def _advances(records: Sequence[Record], bot: str, mirror: bool) -> Units:
+    """Return how much a bot advanced in each game of its groups: 0 to 1, a part if equals share a place."""
+    mine = [record for record in records if bot in record.results]
+    return _by_deal({record.path: record.results[bot].wins for record in mine}, mine, mirror)
+
+
+def _by_deal(values: Units, records: Sequence[Record], mirror: bool) -> Units:
+    """Return values by fixture. With `mirror`, join as many fixtures in a row as there are bots: they share a deal."""
+    if not mirror:
+        return values
+    deals: dict[Hashable, list[float]] = {}
+    for record in records:
+        deals.setdefault(_deal(record), []).append(values[record.path])
+    return _joined(deals)
+
+
+def _deal(record: Record) -> Hashable:
+    """Return the deal of a fixture, if as many fixtures in a row share a deal as there are bots."""
+    group, _, number = record.path.rpartition("/")
+    return group, (int(number) - 1) // len(record.results)
+
+
+def _tables(record: Record, bot: str, mirror: bool) -> Units:
+    """Return a bot's score at each table of a fixture. With `mirror`, join the tables that share a deal."""
+    scores = _scores(record, bot)
+    if not mirror:
+        return {(record.path, table): score for table, score in enumerate(scores)}
+    group, _, first = record.path.rpartition("/")
+    deals: dict[Hashable, list[float]] = {}
+    for number, score in enumerate(scores, int(first)):
+        deals.setdefault((group, (number - 1) // len(record.results)), []).append(score)
+    return _joined(deals)
+
+
+def _joined(deals: Mapping[Hashable, Sequence[float]]) -> Units:
+    """Return one value per deal; their mean is the mean of all values. The last deal may be incomplete."""
+    parts = deals.values()
+    return dict(zip(deals, ratio_units([sum(part) for part in parts], [len(part) for part in parts]), strict=True))
+
+
+def _scores(record: Record, bot: str) -> list[int]:
+    """Return a bot's score at each table of a fixture played by plan `independent` or `mirrored`.
+
+    In these plans the seats rotate from table to table. The order of `results` is the seating at the first table.
+    """
+    seats = list(record.results)
+    seat = seats.index(bot)
+    return [scores[(seat - table) % len(seats)] for table, scores in enumerate(record.scores)]
+
+
+def won_in(results: Sequence[Result], seats: int) -> Won:
+    """Return the wins of a bot in fixtures with the same bots; `seats` is their number."""
+    if len(results) == 1 and not results[0].squares:  # as below, in a third of the time: most pairs play one fixture
+        return Won(results[0].tables, results[0].wins)
+    tables, squares, wins = 0, 0, sum(result.wins for result in results)
+    for result in results:
+        tables, squares = tables + result.tables, squares + result.squares
+    return Won(tables, wins, spread(tables, wins, squares, seats) if squares else 1.0)
+
+
+RANKINGS: dict[str, Ranking] = {
+    "games": Ranking(
+        name="games",
+        title="rate",
+        estimates=_rates,
+        compare=_compare_wins,
+        percent=True,
+        counted="games won",
+        unit="won",
+        phrase="with {} of its games won",
+        wins=True,
+        in_row=True,
+    ),
+    "hands": Ranking(
+        name="hands",
+        title="hands won",
+        estimates=_sums,
+        compare=_compare_scores,
+        points=True,
+        decimals=0,
+        unit="hands won",
+        phrase="with {} hands won",
+        in_row=True,
+    ),
+    "chips": Ranking(
+        name="chips",
+        title="chips",
+        estimates=_chips,
+        compare=_compare_scores,
+        points=True,
+        unit="chips",
+        phrase="with {} chips on average",
+        in_row=True,
+    ),
+    "advances": Ranking(
+        name="advances",
+        title="rate",
+        estimates=_rates,
+        compare=_compare_shares,
+        then=("chips",),
+        percent=True,
+        counted="advanced",
+        unit="advanced",
+        phrase="among the first in {} of its games",
+        lead="chips",
+        in_row=True,
+    ),
+    "score": Ranking(
+        name="score",
+        title="score",
+        estimates=_means,
+        compare=_compare_scores,
+        points=True,
+        unit="points",
+        phrase="with {} points a table",
+        in_row=True,
+    ),
+    "wins": Ranking(
+        name="wins",
+        title="wins",
+        estimates=_wins,
+        compare=_compare_wins,
+        decimals=0,
+        unit="won",
+        phrase="with {} games won",
+        wins=True,
+    ),
+    "points": Ranking(
+        name="points",
+        title="points",
+        estimates=_chips,
+        compare=_compare_scores,
+        decimals=2,
+        unit="points a table",
+        phrase="with {} points a table",
+        points=True,
+    ),
+    "sets": Ranking(
+        name="sets",
+        title="sets",
+        estimates=_sets,
+        compare=_compare_elo,
+        decimals=1,
+        unit="sets",
+        phrase="with {} sets won",
+        wins=True,
+    ),
+    "buchholz": Ranking(name="buchholz", title="Buchholz", estimates=_buchholz, decimals=1),
+    "elo": Ranking(
+        name="elo",
+        title="Elo",
+        estimates=_elo,
+        compare=_compare_elo,
+        then=("games",),
+        decimals=0,
+        unit="Elo",
+        phrase="with {} Elo above the mean of the field",
+    ),
+    "runoff": Ranking(
+        name="runoff",
+        title="outlasted",
+        estimates=_outlasted,
+        compare=_compare_outlasted,
+        then=("points",),
+        decimals=0,
+        unit="bots outlasted",
+        phrase="with {} bots outlasted",
+    ),
+}
+"""The rankings that `rank_by` can name. Custom rankings are added when a config names them."""
+
+
+def words_of(stage: StageConfig, records: Sequence[Record]) -> tuple[str, ...]:
+    """Return the names of the rankings of a stage, in order: those in its config, then those that break ties.
+
+    A stage that names none is ranked by games if any have been won, otherwise by chips.
+    """
+    won = any(result.wins for record in records for result in record.results.values())
+    words = stage.rank_by or ("games" if won else "chips",)
+    words += RANKINGS[words[0]].then if len(words) == 1 else ()
+    return words if any(RANKINGS[word].points for word in words) else (*words, "score")

@@ -1,0 +1,75 @@
+"""Adds up the records of a stage, one by one: the sums that `status` and a live view show.
+
+A journal stores the sums up to some fixture (`Journal.sums`), so that a large one need not be read from its beginning.
+"""
+
+from typing import Annotated
+
+import msgspec
+
+from host.play.records import Record
+from host.results.late_bots import count_late
+
+SHOWN_REPLAYS = 3
+"""How many reasons of replays are kept, the newest ones."""
+
+
+class Mean(msgspec.Struct, array_like=True):
+    """The mean of some values, and half the width of its 95 % interval; it does not store the values."""
+
+    count: Annotated[int, msgspec.Meta(ge=1)]
+    total: float
+    squares: float
+
+    def add(self, value: float) -> None:
+        """Add one value."""
+        self.count += 1
+        self.total += value
+        self.squares += value * value
+
+    @property
+    def value(self) -> float:
+        """The mean."""
+        return self.total / self.count
+
+    @property
+    def margin(self) -> float:
+        """Half the width of the 95 % interval; 0.0 with less than two values."""
+        if self.count < 2:
+            return 0.0
+        variance = max(0.0, self.squares - self.total * self.value) / (self.count - 1)
+        return float(1.96 * (variance / self.count) ** 0.5)
+
+
+class StageSums(msgspec.Struct):
+    """The scores, faults and replays of the fixtures of a stage so far. Equal records in equal order give equal sums."""
+
+    scores: dict[str, Mean] = {}
+    faults: dict[str, dict[str, int]] = {}  # by bot, then kind
+    asked: dict[str, int] = {}  # questions of each bot
+    late: dict[str, int] = {}  # timeouts of each bot
+    last_fault: tuple[str, str, str] | None = None  # bot, kind and path of the fixture
+    replayed: int = 0  # how often a fixture was started again after a host failure
+    stalled: int = 0  # how often because the machine was busy
+    stalls: list[str] = []  # the newest of these: fixture, bot and table, and the evidence
+    failures: list[str] = []  # likewise after a keeper had died
+
+    def add(self, record: Record) -> None:
+        """Add the record of one fixture."""
+        count_late(record, self.asked, self.late)
+        if record.replayed:
+            self.replayed += record.replayed
+            self.stalled += len(record.stalls)
+            self.stalls = [*self.stalls, *(f"{record.path}: {stall}" for stall in record.stalls)][-SHOWN_REPLAYS:]
+            failures = (f"{record.path}: {failure}" for failure in record.failures)
+            self.failures = [*self.failures, *failures][-SHOWN_REPLAYS:]
+        for bot, result in record.results.items():
+            mean = self.scores.get(bot)
+            if mean is None:
+                mean = self.scores[bot] = Mean(0, 0.0, 0.0)
+            mean.add(result.wins or result.final)
+        for bot, kinds in record.faults.items():
+            sums = self.faults.setdefault(bot, {})
+            for kind, count in kinds.items():
+                sums[kind] = sums.get(kind, 0) + count
+                self.last_fault = bot, kind, record.path

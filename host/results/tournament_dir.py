@@ -1,0 +1,136 @@
+"""The folder of a tournament: its config, its bots, and everything that a run writes."""
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from host.base import paths
+from host.base.errors import Problem, UserError
+from host.results.journal import wal_files
+
+
+class Commitment(NamedTuple):
+    """The hash of a seed that was fixed before the tournament, and the time of that in seconds since 1970."""
+
+    sha256: str
+    at: float
+
+
+class Folder:
+    """The folder of a tournament. A run writes only below `run/`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.run = path / "run"
+        self.journal = self.run / "run.sqlite"
+        self.seed_file = self.run / "seed"
+        self.commitment_file = self.run / "commitment.json"
+
+    def create_seed(self) -> None:
+        """Draw a seed of 128 random bits into a file that only its owner can read. Keep an existing seed."""
+        if self.seed_file.exists():
+            return
+        self.run.mkdir(parents=True, exist_ok=True)
+        drawn = self.seed_file.with_suffix(".drawn")
+        drawn.unlink(missing_ok=True)
+        descriptor = os.open(drawn, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_hex(16) + "\n")
+        drawn.rename(self.seed_file)  # complete or not at all: anybody could compute the deals of an empty seed
+
+    def seed(self, chosen: str) -> bytes:
+        """Return the seed: the text in the config, or the drawn seed. Raise UserError if that cannot be read."""
+        if chosen != "random":
+            return read_seed(chosen)
+        try:
+            text = self.seed_file.read_text().strip()
+        except (OSError, UnicodeDecodeError) as failed:
+            why = getattr(failed, "strerror", None) or "it is not text"
+            raise self._refused(f"cannot be read: {why}") from failed
+        if not re.fullmatch("[0-9a-f]{32}", text):
+            raise self._refused("is not a seed, which has 32 hexadecimal digits")
+        return bytes.fromhex(text)
+
+    def _refused(self, why: str) -> UserError:
+        hint = "restore it from a backup, or start again with  croupier run --fresh"
+        return UserError([Problem("R010", str(self.seed_file), why, hint=hint)], 3)
+
+    def reveal(self) -> None:
+        """Make the seed readable for all users, after the tournament."""
+        if self.seed_file.exists():
+            self.seed_file.chmod(0o644)
+
+    @property
+    def revealed(self) -> bool:
+        """Whether the drawn seed has been made readable, after the tournament was finished."""
+        return self.seed_file.exists() and bool(self.seed_file.stat().st_mode & stat.S_IROTH)
+
+    def commit(self) -> Commitment:
+        """Fix the seed before the tournament, drawing one if there is none. Return the commitment to publish."""
+        if before := self.committed():
+            return before
+        self.create_seed()
+        made = Commitment(commitment(self.seed("random")), time.time())
+        unfinished = self.commitment_file.with_suffix(".making")
+        unfinished.write_text(json.dumps(made._asdict()) + "\n")
+        unfinished.rename(self.commitment_file)
+        return made
+
+    def committed(self) -> Commitment | None:
+        """Return the commitment; None if there is none. Raise UserError if its file is damaged."""
+        if not self.commitment_file.exists():
+            return None
+        try:
+            said = json.loads(self.commitment_file.read_text())
+            return Commitment(str(said["sha256"]), float(said["at"]))
+        except (ValueError, KeyError, TypeError) as broken:
+            hint = "restore it from a backup, or start again with  croupier run --fresh"
+            raise UserError(
+                [Problem("R010", str(self.commitment_file), "is not a commitment", hint=hint)], 3
+            ) from broken
+
+    def reset(self) -> None:
+        """Delete what has been played, and its seed. Only `--fresh` does this.
+
+        A committed seed that no table has used is not deleted, because its hash may have been published.
+        """
+        unused = self.commitment_file.exists() and not self.journal.exists()
+        seed = () if unused else (self.seed_file, self.commitment_file)
+        for path in (self.journal, *wal_files(self.journal), *seed):  # journal first: it is useless without its seed
+            path.unlink(missing_ok=True)
+        for path in (self.run / "stderr", self.run / "build"):
+            if path.is_symlink():
+                path.unlink()
+            elif path.exists():
+                paths.remove_tree(path)
+
+
+def read_seed(text: str) -> bytes:
+    """Return the seed that a text means, in croupier.toml and on the command line.
+
+    32 hexadecimal digits, as `croupier seed reveal` prints them, are the 128 bits of a seed. Any other text is the seed
+    itself, in UTF-8.
+    """
+    return bytes.fromhex(text) if re.fullmatch("[0-9a-fA-F]{32}", text) else text.encode(errors="surrogateescape")
+
+
+def seed_text(seed: bytes) -> str:
+    """Return the text that `read_seed` reads as this seed."""
+    return seed.hex() if len(seed) == 16 else seed.decode(errors="surrogateescape")
+
+
+def commitment(seed: bytes) -> str:
+    """Return the hash of a seed, which may be published before the tournament ends."""
+    return hashlib.sha256(seed).hexdigest()
+
+
+def committed_at(facts: Mapping[str, str]) -> float | None:
+    """Return the time of the commitment, in seconds since 1970, from a run's metadata; None if there was none."""
+    return float(facts["committed"]) if facts.get("committed") else None

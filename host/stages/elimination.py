@@ -1,0 +1,214 @@
+"""Brackets: pure generators of the rounds of single and double elimination. They play nothing.
+
+A bracket yields what may be played next, and is sent the results: of every round its winners and its losers. It has no
+other state, so following it again from its beginning is resuming it.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from typing import NamedTuple
+
+from host.stages import pairing
+
+Bots = Sequence[str | None]
+"""Bots in the order of a bracket; None is a bye."""
+
+Key = tuple[int, int]
+"""How far a bot has come: the best place that it can still reach and its defeats, both negative. Greater is better."""
+
+
+class Round(NamedTuple):
+    """Ties that are played at the same time: place i of the group against place i + n/2."""
+
+    title: str
+    number: int
+    first: int  # the best place that is played for
+    last: int  # the worst place
+    group: Bots
+    won: Key  # of each winner
+    lost: Key  # of each loser
+    note: str = ""
+
+
+class Rounds(NamedTuple):
+    """Rounds that are played at the same time. The bracket is sent the winners and the losers of each."""
+
+    rounds: Sequence[Round]
+
+
+class Branches(NamedTuple):
+    """Parts of a bracket that do not wait for each other. The part that yields them ends with them."""
+
+    branches: Sequence["Bracket"]
+
+
+class Placed(NamedTuple):
+    """Bots that have left the bracket: the first of them has this place, and they share it."""
+
+    bots: Bots
+    first: int
+
+
+Halves = tuple[Bots, Bots]
+Step = Rounds | Branches | Placed
+Bracket = Generator[Step, Sequence[Halves], None]
+
+
+def single(ranked: Sequence[str], *, every_place: bool) -> Bracket:
+    """Yield a bracket in which the losers of a tie are out; they play for their places if every place is played out."""
+    return (
+        _for_places(pairing.padded(ranked), 1, 1) if every_place else _winners_only(pairing.best_with_byes(ranked), 1)
+    )
+
+
+def _for_places(group: Bots, number: int, first: int) -> Bracket:
+    """Yield the ties of a group that plays for its places, then those of its winners and those of its losers."""
+    half, last = len(group) // 2, first + _real(group) - 1
+    if not half or not any(group):
+        yield Placed(group, first)
+        return
+    title = f"round {number} for places {first} to {last}"
+    if last - first <= 1:
+        title = "final" if first == 1 else f"for places {first} and {last}"
+    ((winners, losers),) = yield Rounds([Round(title, number, first, last, group, (-first, 0), (-first - half, 0))])
+    yield Branches([_for_places(winners, number + 1, first), _for_places(losers, number + 1, first + half)])
+
+
+def _winners_only(group: Bots, number: int) -> Bracket:
+    """Yield the ties of a group and then those of its winners. Bots that lose in the same round share a place."""
+    half, last = len(group) // 2, _real(group)
+    if not half:
+        yield Placed(group, 1)
+        return
+    title = "final" if half == 1 else "semi-finals" if half == 2 else f"round {number}"
+    ((winners, losers),) = yield Rounds([Round(title, number, 1, last, group, (-1, 0), (-half - 1, 0))])
+    yield Placed(losers, half + 1)
+    yield from _winners_only(winners, number + 1)
+
+
+def double(ranked: Sequence[str], *, every_place: bool) -> Bracket:
+    """Yield a bracket in which a bot is out after two lost ties.
+
+    The final is between the unbeaten bot and the best of those that have lost once. If the unbeaten bot loses it, both
+    have lost once, and one more final decides (the bracket reset).
+    """
+    group = pairing.best_with_byes(ranked)
+    if len(group) < 2:
+        yield Placed(group, 1)
+        return
+    start = Round("round 1 of the unbeaten", 1, 1, len(ranked), group, (-1, 0), (-1, -1))
+    ((unbeaten, beaten),) = yield Rounds([start])
+    yield from _second_chance(unbeaten, beaten, 2, every_place)
+
+
+def _second_chance(unbeaten: Bots, beaten: Bots, number: int, every_place: bool) -> Bracket:
+    """Yield the next rounds of a double elimination: of the unbeaten bots, and of those that have lost one tie.
+
+    The beaten play two rounds while the unbeaten play one. In the second they meet those that have just been beaten.
+    """
+    if len(unbeaten) == 1:
+        yield from _finals(unbeaten[0], beaten[0], number)
+        return
+    left = _real(unbeaten) + _real(beaten)
+    title, after = "round {} of the beaten", left - len(pairing.open_ties(beaten))
+    first, last = 2 * number - 3, 2 * number - 2
+    (unbeaten, fallen), (beaten, first_out) = yield Rounds(
+        [
+            Round(f"round {number} of the unbeaten", last, 1, left, unbeaten, (-1, 0), (-1, -1)),
+            Round(title.format(first), last, 1, left, beaten, (-1, -1), (-after - 1, 0)),
+        ]
+    )
+    group, left = [*beaten, *crossed(fallen, number)], after
+    after = left - len(pairing.open_ties(group))
+    last_round = Round(title.format(last), last + 1, 1, left, group, (-1, -1), (-after - 1, 0))
+    ((beaten, then_out),) = yield Rounds([last_round])
+    rest = _second_chance(unbeaten, beaten, number + 1, every_place)
+    if every_place:
+        groups = [(then_out, after + 1), (first_out, left + 1)]
+        places = [_for_places(pairing.padded(_without_byes(bots)), last + 2, place) for bots, place in groups]
+        yield Branches([rest, *places])
+        return
+    yield Placed(then_out, after + 1)
+    yield Placed(first_out, left + 1)
+    yield from rest
+
+
+def _finals(unbeaten: str | None, beaten: str | None, number: int) -> Bracket:
+    """Yield the final, and a second one if the unbeaten bot loses the first."""
+    pair, at = [unbeaten, beaten], 2 * number - 2
+    ((winners, losers),) = yield Rounds([Round("final", at, 1, 2, pair, (-1, 0), (-1, -1))])
+    if winners[0] != unbeaten:
+        note = f"{beaten} has won the final, so both bots have lost one tie; this tie decides"
+        title = "second final (bracket reset)"
+        ((winners, losers),) = yield Rounds([Round(title, at + 1, 1, 2, pair, (-1, 0), (-2, 0), note)])
+    yield Placed(winners, 1)
+    yield Placed(losers, 2)
+
+
+def crossed(fallen: Bots, number: int) -> Bots:
+    """Return the losers among the unbeaten in an order in which they do not soon meet bots that they have beaten."""
+    if number % 2 == 0:
+        return fallen[::-1]
+    half = len(fallen) // 2
+    return [*fallen[half:], *fallen[:half]]
+
+
+def _without_byes(bots: Bots) -> list[str]:
+    return [bot for bot in bots if bot is not None]
+
+
+def _real(bots: Bots) -> int:
+    """Return the number of bots that are not byes."""
+    return len(_without_byes(bots))
+
+
+# Following a bracket.
+
+
+class Outcome(NamedTuple):
+    """A bracket as far as it has been played: its rounds, and its bots that have a place."""
+
+    rounds: Sequence[Round]
+    placed: Sequence[Placed]
+
+
+def followed(bracket: Bracket, winner: Callable[[pairing.Pair], str | None]) -> Outcome:
+    """Follow a bracket up to ties that are open. `winner` is called once for each tie, and returns None if it is open."""
+    rounds, placed = list[Round](), list[Placed]()
+
+    def follow(branch: Bracket) -> None:
+        step = next(branch, None)
+        while step is not None:
+            halves = list[Halves]()
+            match step:
+                case Rounds(due):
+                    rounds.extend(due)
+                    halves = played(due, winner)
+                    if len(halves) < len(due):
+                        return
+                case Branches(branches):
+                    for each in branches:
+                        follow(each)
+                case Placed():
+                    placed.append(step)
+            step = resumed(branch, halves)
+
+    follow(bracket)
+    return Outcome(rounds, placed)
+
+
+def played(rounds: Sequence[Round], winner: Callable[[pairing.Pair], str | None]) -> list[Halves]:
+    """Return the winners and the losers of each round; a shorter list if a tie is open."""
+    found = list[Halves]()
+    for each in rounds:
+        won = {tie: winner(tie) for tie in pairing.open_ties(each.group)}
+        if all(won.values()):
+            found.append(pairing.halves(each.group, won.__getitem__))
+    return found
+
+
+def resumed(bracket: Bracket, results: Sequence[Halves]) -> Step | None:
+    """Return the next step of a bracket, given the results of its rounds; None if it has ended."""
+    try:
+        return bracket.send(results) if results else next(bracket)
+    except StopIteration:
+        return None

@@ -1,0 +1,421 @@
+"""Defines a kind of stage, and what all kinds share."""
+
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
+
+from host.base.config_file import OWN_CODE, Flag, ValueType, integer, matches, one_of, read_text
+from host.games.engine import Game
+from host.play.records import Fixture, Record
+from host.stages.agenda import Agenda, Records, Schedule
+
+BLOCK = 10_000
+"""Most tables in one fixture between two bots. Do not change it for speed: results would depend on it."""
+
+SMALL_BLOCK = 50
+"""Fewest tables in one fixture of a pair that plays several: the bots are started once in each fixture."""
+
+FIXTURES_AT_ONCE = 16
+"""Fewest fixtures of a stage that can be played at the same time, if its pairs have enough tables."""
+
+BLANK = Fixture("", None, "", "", (), 0)
+
+
+# A stage in croupier.toml and in the journal.
+
+FORBID: Any = {"extra": "forbid"}
+
+StageName = Annotated[str, matches("[A-Za-z0-9_-]{1,40}", "name of a stage", "up to 40 letters, digits, _ and -")]
+BotCount = Annotated[int, integer(1, 10_000)]
+Many = Annotated[int, integer(1, 10_000_000)]
+Few = Annotated[int, integer(1, 1000)]
+OWN_RANKING = "[a-z][a-z0-9_]{0,30}"  # the pattern of the name of a custom ranking
+OWN_RANKINGS: list[str] = []
+"""The names of custom rankings; every kind of stage can use them."""
+
+
+def rankings(*names: str) -> ValueType:
+    """Return the type of a name in `rank_by`: one of these rankings, or a custom one."""
+    return one_of(lambda: (*names, *OWN_RANKINGS), "way to rank here", OWN_CODE)
+
+
+Ranked = Annotated[str, rankings("games", "hands", "chips", "advances")]
+
+
+@dataclass(frozen=True)
+class StageConfig:
+    """The keys that every [[stage]] has. Each kind adds its own keys, and restricts `kind` and `rank_by`."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+
+    kind: str = ""
+    """The kind of stage: one of those below, or `package.module:KIND` for one of your own. Every stage needs this key."""
+    name: StageName = ""
+    """The name of the stage in commands, standings and seeds. Default: its kind. Example: `name = "final"`"""
+    rank_by: tuple[Ranked, ...] = ()
+    """How the bots are ranked: by the first ranking, equal bots by the second, and so on. `package.module:RANKING` names one of
+    your own."""
+    mirror: Flag = False
+    """`true`: the tables come in groups that share a deal, and each bot plays it from every seat."""
+    min_bots: BotCount = 1
+    """The fewest bots with which the stage is played. Example: `min_bots = 4`"""
+    practice: Flag = False
+    """`true`: the stage does not count, so a seed that everyone knows is not reported as a danger."""
+
+
+class SkippedStage(NamedTuple):
+    """A later stage that too few bots reach."""
+
+    stage: StageConfig
+    bots: int
+
+    def __str__(self) -> str:
+        verb = "reaches" if self.bots == 1 else "reach"
+        return f'stage "{self.stage.name}" is skipped: it needs {self.stage.min_bots} bots, and {self.bots} {verb} it'
+
+
+class ImpossibleStageError(ValueError):
+    """Raised by `Kind.complete` and `Kind.settle` if a stage cannot be played as configured.
+
+    `key` is the key to change, or the keys that lead to it.
+    """
+
+    def __init__(self, key: str | tuple[str | int, ...], message: str, hint: str, code: str = "C013") -> None:
+        super().__init__(message)
+        self.key = (key,) if isinstance(key, str) else key
+        self.message, self.hint, self.code = message, hint, code
+
+
+class Surroundings(NamedTuple):
+    """What a stage can name in croupier.toml besides its own values."""
+
+    folder: Path  # of croupier.toml
+    earlier: Sequence[str]  # the names of the stages before
+    bots: Callable[[], Sequence[str]]
+    """Return the names of all bots that are entered."""
+    matching: Callable[[str], Sequence[str]]
+    """Return the names of the bots in the files and folders that match a pattern. Raise UserError if none exists."""
+
+    def names_in(self, file: str) -> list[str]:
+        """Return the lines of a small text file, without empty ones and comments (#). Raise UserError if it is unreadable."""
+        lines = (line.partition("#")[0].strip() for line in read_text(self.folder / file).splitlines())
+        return [line for line in lines if line]
+
+
+# The arguments and results of a kind's functions.
+
+
+class Field(NamedTuple):
+    """The bots of a stage, best first if an earlier stage has ranked them, and the seed of the tournament for draws.
+
+    With `stop_early`, a pair ends as soon as its order is certain; this is tested after each of its blocks. A bot with
+    more than `max_faults` faults is disqualified when the stage is over; 0: none is. Of the bots, those in `withdrawn`
+    have left the stage: they keep their places in its draw, but are not paired any more. If bots came late or tables
+    were added, `kept` has the number of tables of every fixture played so far, by its path: these stay as they are.
+    """
+
+    bots: Sequence[str]
+    seed: bytes
+    stop_early: bool = False
+    max_faults: int = 0
+    withdrawn: Sequence[str] = ()
+    kept: Mapping[str, int] = MappingProxyType({})
+
+
+class Entrants(NamedTuple):
+    """What orders the bots of a stage before it begins."""
+
+    bots: Sequence[str]  # best first if an earlier stage has ranked them
+    places: Mapping[str, Sequence[str]]  # of every finished stage, by its name
+    seed: bytes | None  # None if it has not been drawn yet
+
+
+class Size(NamedTuple):
+    """The number of fixtures and tables of a whole stage, and how many bots play the next stage."""
+
+    fixtures: int
+    tables: int
+    left: int
+    bounds: str = "exactly"  # or "at least"
+
+
+class Tie(NamedTuple):
+    """Two bots that meet in a bracket; None is a bye or still open. `sets` counts the sets that each has won."""
+
+    bots: tuple[str | None, str | None]
+    sets: tuple[int, int]
+    winner: str | None
+
+
+class Bracket(NamedTuple):
+    """One round of a part of a bracket: the ties for places `first` to `last`."""
+
+    round: int
+    first: int
+    last: int
+    ties: tuple[Tie, ...]
+    title: str  # "final", "for places 5 and 6", "round 1 for places 1 to 8"
+    note: str = ""  # why it is played, if that is not plain
+
+
+class PairedSet(NamedTuple):
+    """A set of two bots in a round: the points of each (1, ½ or 0), the tables that each has won, and all tables."""
+
+    bots: tuple[str, str]
+    points: tuple[float, float]
+    won: tuple[int | float, int | float]
+    tables: int
+
+
+class PairedRound(NamedTuple):
+    """A round in which every bot plays one set, or has a bye."""
+
+    number: int
+    sets: tuple[PairedSet, ...]
+    bye: str | None
+
+
+class GroupSeat(NamedTuple):
+    """A bot in a group: its mean chips, the games in which it advanced, and whether it has played in a later round.
+
+    If equal bots share a place, a fraction of a game counts. `score` is like `chips`, but negative scores count: they
+    tell apart bots that have lost all their chips.
+    """
+
+    bot: str
+    chips: float
+    first: float
+    on: bool
+    score: float
+
+    @property
+    def merit(self) -> tuple[float, ...]:
+        """Return the sort key of the bot in its group; greater is better."""
+        return self.first, self.chips, self.score
+
+
+class Group(NamedTuple):
+    """The bots of a group, best first."""
+
+    name: str
+    round: int
+    games: int
+    seats: tuple[GroupSeat, ...]
+
+
+class GradeTerms(NamedTuple):
+    """What a bot must show to get the points for a reference."""
+
+    points: int
+    sure: float  # 0 to 1, the certainty
+    at_least: float  # 0 to 1, the share of tables that the bot wins; a draw counts half
+
+
+C = TypeVar("C", bound=StageConfig)
+
+
+@dataclass(frozen=True)
+class Kind(Generic[C]):
+    """A kind of stage: one object with everything that is specific to it. All functions are pure.
+
+    The first five fields are required. The defaults of the others describe a kind whose standings rank the bots.
+    """
+
+    name: str  # the `kind` of croupier.toml, and that of `config`
+    config: type[C]
+    schedule: Callable[[C, Fixture, Field, Records], Schedule]
+    """Yield the fixtures that may be played now, continue when all of them have records, and end when the stage is over.
+
+    The given fixture has the game and its rules. The records are those of all fixtures played so far.
+    """
+    suits: Callable[[Game, Any], bool]
+    """Return whether a game with these rules can be played in this kind of stage."""
+    needs: str  # the condition of `suits` in words
+
+    complete: Callable[[C], C] | None = None
+    """Fill in keys that depend on other keys. Raise ImpossibleStageError if keys contradict each other."""
+    settle: Callable[[C, Surroundings], C] | None = None
+    """Check what the stage names in its surroundings, and read it. Raise ImpossibleStageError or UserError. It is called
+    after `complete`."""
+    seeded: Callable[[C, Entrants], list[str] | None] | None = None
+    """Return the bots in the order in which the stage begins; None if a seed decides it that is not known yet."""
+    references: Callable[[C], Sequence[str]] | None = None
+    """Return the bots that the others play and that are not ranked: as croupier.toml names them before `settle`, and by
+    their names after it."""
+    grades: Callable[[C], Mapping[str, GradeTerms]] | None = None
+    """Return what each reference is worth. None: the kind gives no grades."""
+    default_stages: tuple[C, ...] = ()
+    """The stages of a tournament that configures none, from the first suitable kind that has default stages."""
+    template: str = ""
+    """What `croupier new` writes into croupier.toml; {tables}, {tourneys} and {set} are numbers."""
+
+    places: Callable[[C, Field, Records], list[str]] | None = None
+    """Return the bots in the order of their places so far. None: the standings rank them."""
+    left: Callable[[C, Field, Records], list[str]] | None = None
+    """Return the bots that play the next stage, best first. None: all of them do."""
+    size: Callable[[C, Fixture, int], Size] | None = None
+    """Count a whole stage with this many bots. None: all its fixtures are due at once."""
+    drawn: bool = False  # whether the seed decides which bots meet
+    tourneys: bool = False
+    """Whether a fixture is a whole tourney: each table depends on the previous ones, and the seed draws the seats."""
+
+    own_deals: bool = False
+    """Whether no two tables of a stage without `mirror` share any luck. Only then the tables of fixtures that are over may
+    be shown while the stage runs. A kind that says nothing keeps them secret until the stage is over."""
+
+    counted: Callable[[C, Sequence[Record]], list[Record]] | None = None
+    """Return records as the standings count them. None: as they are."""
+    unit: Literal["table", "fixture"] = "table"  # the statistically independent unit
+    unit_key: str = "tables"  # the key of croupier.toml that decides how many units are played
+    comparison: Literal["all", "shared", "none"] = "all"
+    """The results that compare two bots: all; only those of units that both played; or none, if places rank the bots."""
+
+    bracket: Callable[[C, Sequence[str], Records], tuple[Bracket, ...]] | None = None
+    """Return the rounds of a bracket, from the bots in the order of the stage before. None: there is no bracket."""
+    groups: Callable[[Sequence[Record], Container[str]], tuple[Group, ...]] | None = None
+    """Return the groups of a stage; the second argument has the bots of later stages. None: there are no groups."""
+    rounds: Callable[[Sequence[Record]], tuple[PairedRound, ...]] | None = None
+    """Return the rounds so far, if every bot plays one set in each. None: the stage has no such rounds."""
+    reached: Callable[[C, Sequence[str], Sequence[Record]], Mapping[str, tuple[float, ...]]] | None = None
+    """Return how far each bot has come, from the records alone: a key, and a greater key is better. The bots are in the
+    order of the stage before. Bots with equal keys share a place. None: the kind does not decide places."""
+    about: Callable[[C, Fixture, int], str] | None = None
+    """Return a sentence about a whole stage with this many bots: what it promises. It is printed before the stage."""
+    any_game: bool = False
+    """Whether almost every game suits. Another suitable kind is preferred, and a stage needs as many bots as a table."""
+    by_table: bool = False  # whether rankings read the scores of each table, at tables of three bots or more
+    per_bot: bool = False  # whether `unit_key` counts the units of each bot; otherwise those of each pair
+    leavable: bool = False
+    """Whether a bot can leave the stage while it runs: no fixture depends on a fixture of other bots, and each fixture is
+    left out with its bots."""
+    all_meet: bool = False
+    """Whether every two bots meet. While pairs are missing, the standings use a ranking that knows the opponents."""
+
+    adaptive: bool = True
+    """Whether results decide what is played, or the order of the stage before does. Then no fixture can be played again by
+    a new version of a bot, and stages before it keep their results once it has begun."""
+    closed: str = "its fixtures were drawn without it"
+    """Why no other bot can play once a fixture has been played. Empty: bots may come late. Then the fixtures of some bots
+    must not depend on the other bots, except on how their tables are divided, where `field.kept` counts."""
+    more: tuple[str, ...] = ()
+    """The keys that may be raised once a fixture has been played. More tables must leave the seed paths of the others."""
+
+    def agenda(self, stage: C, blank: Fixture, field: Field, records: Records) -> Agenda:
+        """Return what is left to play of the stage."""
+        return Agenda(self.schedule(stage, blank, field, records), records, field.withdrawn)
+
+    def due(self, stage: C, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
+        """Return the fixtures that may be played now, in their order; none if the stage is over.
+
+        This is a pure function of everything played so far. A run follows an `Agenda` instead, which carries the
+        state of the schedule from one record to the next.
+        """
+        agenda, found = self.agenda(stage, blank, field, records), list[Fixture]()
+        while (due := agenda.next()) is not None:
+            found.append(due.fixture)
+        return found
+
+
+# Shared by the kinds.
+
+
+def contestants(bots: Sequence[str]) -> str:
+    """Return the bots as part of a seed path. They are sorted, so that the order of entry has no effect."""
+    return "+".join(sorted(bot.replace("%", "%25").replace("+", "%2B") for bot in bots))
+
+
+def with_plan(stage: StageConfig, blank: Fixture) -> Fixture:
+    """Return a blank fixture with the plan of a stage: whether tables share their deals."""
+    return blank._replace(plan="mirrored" if stage.mirror else "independent")
+
+
+def block_size(tables: int, pairs: int) -> int:
+    """Return the tables in one fixture of a pair, if `pairs` pairs play `tables` tables each at the same time.
+
+    With few pairs the fixtures are smaller, so that all cores have work. This depends on the stage alone, never on the
+    workers, because each fixture starts the bots again.
+    """
+    fixtures = -(-FIXTURES_AT_ONCE // max(pairs, 1))
+    return min(BLOCK, max(SMALL_BLOCK, -(-tables // fixtures)))
+
+
+def blocks(
+    blank: Fixture, group: str, bots: Sequence[str], tables: int, block: int = BLOCK, start: int = 1
+) -> list[Fixture]:
+    """Divide tables `start` to `tables` between the same bots into fixtures of at most `block` tables.
+
+    Tables that share a deal stay in one fixture.
+    """
+    if blank.plan == "mirrored":
+        block += -block % len(bots)
+    return [
+        blank._replace(
+            plan=blank.plan or "independent",
+            path=f"{group}/{first}",
+            bots=tuple(bots),
+            first=first,
+            tables=min(block, tables - first + 1),
+        )
+        for first in range(start, tables + 1, block)
+    ]
+
+
+class BlockPlans(NamedTuple):
+    """How the tables of each pair are divided, without the names of its bots: the usual way, and that of some seed paths."""
+
+    usual: Sequence[Fixture]
+    own: Mapping[str, Sequence[Fixture]]  # by seed path, for example `league/A+B`
+
+    def of(self, group: str) -> Sequence[Fixture]:
+        """Return the blocks of the pair with this seed path."""
+        return self.own.get(group, self.usual)
+
+    @property
+    def longest(self) -> int:
+        """The largest number of blocks of a pair."""
+        return max(map(len, [self.usual, *self.own.values()]))
+
+    def number(self, pairs: int, groups: Iterator[str]) -> int:
+        """Return the number of blocks of some pairs, given their seed paths too."""
+        more = sum(len(self.own[group]) - len(self.usual) for group in groups if group in self.own) if self.own else 0
+        return pairs * len(self.usual) + more
+
+
+def block_plans(blank: Fixture, tables: int, block: int, field: Field) -> BlockPlans:
+    """Return how tables 1 to `tables` of each pair are divided into blocks.
+
+    All pairs have the same blocks, except those that had played before the stage was changed: their fixtures stay as
+    they are, and new ones fill the gaps.
+    """
+    played = dict[str, list[tuple[int, int]]]()
+    for path, number in field.kept.items():
+        group, _, first = path.rpartition("/")
+        if first.isdecimal():
+            played.setdefault(group, []).append((int(first), number))
+    own = {group: _around(sorted(some), blank, tables, block) for group, some in played.items()}
+    return BlockPlans(blocks(blank, "", ("", ""), tables, block), own)
+
+
+def _around(played: Sequence[tuple[int, int]], blank: Fixture, tables: int, block: int) -> list[Fixture]:
+    """Return fixtures that have been played, given by their first table and their number of tables, and the missing ones."""
+
+    def between(first: int, last: int, block: int = block) -> list[Fixture]:
+        return blocks(blank, "", ("", ""), last, block, first)
+
+    found, start = list[Fixture](), 1
+    for first, number in [*played, (tables + 1, 0)]:
+        even = start
+        if blank.plan == "mirrored":  # tables 2n - 1 and 2n share a deal; what was played may end between them
+            even = min(start + (start - 1) % 2, first)
+        found += [*between(start, even - 1), *between(even, first - 1)]
+        if number:
+            found += between(first, first + number - 1, number)
+        start = first + number
+    return found
+
+
+def two_can_play(game: Game, _rules: Any) -> bool:
+    """Return whether two bots can play a game, and the game has winners."""
+    return game.seats[0] <= 2 <= game.seats[1] and game.winners is not None

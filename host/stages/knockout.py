@@ -1,0 +1,298 @@
+"""The kind `knockout`: a bracket of sets, of single or double elimination (the Pazaak Cup plays out every place)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+from host.base.config_file import Text, ValueType, closest_match, integer, one_of, plain_string, to_toml
+from host.games.luck import Luck
+from host.play.records import Fixture, Record
+from host.stages import elimination, pairing
+from host.stages.agenda import Records, Schedule
+from host.stages.kind import (
+    BLANK,
+    BotCount,
+    Bracket,
+    Entrants,
+    Few,
+    Field,
+    ImpossibleStageError,
+    Kind,
+    Many,
+    Size,
+    StageConfig,
+    Surroundings,
+    Tie,
+    block_size,
+    blocks,
+    contestants,
+    rankings,
+    two_can_play,
+    with_plan,
+)
+
+BestOf = Annotated[int, integer(0, 1999)]
+NameOrNothing = Annotated[str, ValueType(lambda value: value and plain_string(value), {"type": "string"})]
+
+ALL, FIRST = "all", "first"
+SINGLE, DOUBLE = "single", "double"
+DRAWN = "drawn"  # seeding by lot
+
+MOST_DRAWN_SETS = 20
+"""Sets of a tie that may stay without a winner. Equal bots at mirrored tables would otherwise play without end."""
+
+
+@dataclass(frozen=True)
+class Knockout(StageConfig):
+    """A bracket of sets. The bot that first wins `first_to` sets wins the tie."""
+
+    kind: Literal["knockout"] = "knockout"
+    set: Many = 100_000
+    """The number of tables in a set. Example: `set = 1_000`"""
+    first_to: Few = 4
+    """The number of sets that a bot must win to win the tie. Example: `first_to = 2`"""
+    best_of: BestOf = 0
+    """The same in other words: `best_of = 7` is `first_to = 4`. It must be odd; 0 leaves it to `first_to`.
+    Example: `best_of = 3`"""
+    elimination: Annotated[str, one_of(lambda: (SINGLE, DOUBLE), "kind of elimination")] = SINGLE
+    """After how many lost ties a bot no longer plays for the first place: `"single"`, one; `"double"`, two."""
+    places: Annotated[str, one_of(lambda: (ALL, FIRST), "choice of places")] = ALL
+    """`"all"`: every place is played out. `"first"`: only the first place; bots that lose in the same round share a place."""
+    seeding: NameOrNothing = ""
+    """Which bots meet first: the order of an earlier stage, by its name; `"drawn"`, a lot from the tournament's seed; or a
+    text file next to croupier.toml with a bot's name in each line, best first. Default: the order of the stage before, or
+    of the entries. Example: `seeding = "drawn"`"""
+    seeds: tuple[Text, ...] = ()
+    """The names of the bots in the order of the bracket, best first. `seeding` with a file sets it. Bots without a seed
+    follow in their usual order. Example: `seeds = ["davey", "neptr"]`"""
+    rank_by: tuple[Annotated[str, rankings("games", "hands", "elo", "wins", "points")], ...] = ("games", "hands")
+    min_bots: BotCount = 8
+
+
+def complete(stage: Knockout) -> Knockout:
+    """Fill in `first_to` from `best_of`. Raise ImpossibleStageError if they contradict each other."""
+    if not stage.best_of:
+        return stage
+    first_to = stage.best_of // 2 + 1
+    if stage.best_of % 2 == 0:
+        message = f"best_of = {stage.best_of} is even, so both bots could win {stage.best_of // 2} sets"
+        raise ImpossibleStageError("best_of", message, f"best_of = {stage.best_of + 1}")
+    if stage.first_to not in (first_to, Knockout.first_to):
+        message = f"best_of = {stage.best_of} is won with {first_to} sets, and first_to = {stage.first_to}"
+        raise ImpossibleStageError("best_of", message, "leave out one of the two")
+    return replace(stage, first_to=first_to)
+
+
+def settle(stage: Knockout, around: Surroundings) -> Knockout:
+    """Read the file of seeds. Raise ImpossibleStageError if `seeding` or `seeds` names something that is not there."""
+    key, seeds = "seeds", stage.seeds
+    if stage.seeding and stage.seeding not in (DRAWN, *around.earlier):
+        if not (around.folder / stage.seeding).is_file():
+            stages = "".join(f'"{name}", ' for name in around.earlier)
+            message = f'seeding = "{stage.seeding}" is neither a stage before this one nor a file'
+            raise ImpossibleStageError("seeding", message, f'one of {stages}"{DRAWN}", or a text file of names', "C008")
+        key, seeds = "seeding", tuple(around.names_in(stage.seeding))
+    if seeds and stage.seeding in (DRAWN, *around.earlier):
+        message = f'seeding = "{stage.seeding}" and seeds both order the bots'
+        raise ImpossibleStageError("seeds", message, "leave out one of the two")
+    for number, name in enumerate(seeds):
+        if name not in around.bots():
+            hint = closest_match(name, around.bots()) or "croupier ls lists the bots"
+            raise ImpossibleStageError(key, f"{key} names {to_toml(name)}, and no bot has this name", hint, "C012")
+        if name in seeds[:number]:
+            raise ImpossibleStageError(key, f"{key} names {to_toml(name)} twice", "leave out one of the two")
+    return replace(stage, seeds=seeds)
+
+
+def seeded(stage: Knockout, entrants: Entrants) -> list[str] | None:
+    """Return the bots in the order of the bracket; None if it is drawn from a seed that is not known yet."""
+    bots = list(entrants.bots)
+    if stage.seeding == DRAWN:
+        if entrants.seed is None:
+            return None
+        return list(Luck(entrants.seed, f"{stage.name}/seeding").shuffled(sorted(bots)))
+    order = stage.seeds or entrants.places.get(stage.seeding, ())
+    place = {bot: number for number, bot in enumerate(order)}
+    return sorted(bots, key=lambda bot: place.get(bot, len(place)))
+
+
+def bracket_of(stage: Knockout, bots: Sequence[str]) -> elimination.Bracket:
+    """Return the rounds of a stage in which nothing has been played."""
+    rounds = elimination.double if stage.elimination == DOUBLE else elimination.single
+    return rounds(bots, every_place=stage.places == ALL)
+
+
+class Contest:
+    """The ties of a stage as far as they have been played, in the order of the rounds.
+
+    Bots can meet more than once in a double elimination. Then the numbers of their sets continue.
+    """
+
+    def __init__(self, stage: Knockout, order: Sequence[str], records: Records) -> None:
+        self._stage, self._order, self._records = stage, order, records
+        self._sets: dict[pairing.Pair, int] = {}  # that a pair has played in its ties so far
+
+    def first_set(self, tie: pairing.Pair) -> int:
+        """Return the number of the first set of a tie that begins now."""
+        return self._sets.get(_pair(tie), 0) + 1
+
+    def sets_of(self, tie: pairing.Pair) -> list[str | None]:
+        """Return the winner of each complete set of a tie; None for a set that does not count (PZ-CUPTIE)."""
+        won: list[str | None] = []
+        while self.won_by(tie, won) is None:
+            sets = set_of(self._stage, BLANK, tie, self.first_set(tie) + len(won))
+            if any(block.path not in self._records for block in sets):
+                break
+            won.append(set_winner(tie, [self._records[block.path] for block in sets]))
+        return won
+
+    def won_by(self, tie: pairing.Pair, won: Sequence[str | None]) -> str | None:
+        """Return the winner of a tie with these sets; None if it is open."""
+        if (winner := pairing.match_winner(won, self._stage.first_to)) is not None:
+            return winner
+        return min(tie, key=self._order.index) if won.count(None) >= MOST_DRAWN_SETS else None
+
+    def end(self, tie: pairing.Pair) -> str | None:
+        """Return the winner of a tie and count its sets as those of an earlier meeting; None if the tie is open."""
+        won = self.sets_of(tie)
+        if (winner := self.won_by(tie, won)) is not None:
+            self._sets[_pair(tie)] = self.first_set(tie) - 1 + len(won)
+        return winner
+
+
+def schedule(stage: Knockout, blank: Fixture, field: Field, records: Records) -> Schedule:
+    """Yield the sets of every open tie."""
+    contest = Contest(stage, field.bots, records)
+
+    def branch(bracket: elimination.Bracket) -> Schedule:
+        step = next(bracket, None)
+        while step is not None:
+            halves = list[elimination.Halves]()
+            match step:
+                case elimination.Rounds(rounds):
+                    yield [sets(tie) for each in rounds for tie in pairing.open_ties(each.group)]
+                    halves = elimination.played(rounds, contest.end)
+                case elimination.Branches(branches):
+                    yield [branch(each) for each in branches]
+            step = elimination.resumed(bracket, halves)
+
+    def sets(tie: pairing.Pair) -> Schedule:
+        won: list[str | None] = []
+        while contest.won_by(tie, won) is None:
+            blocks = set_of(stage, blank, tie, contest.first_set(tie) + len(won))
+            yield blocks
+            won.append(set_winner(tie, [records[block.path] for block in blocks]))
+
+    yield [branch(bracket_of(stage, field.bots))]
+
+
+def size(stage: Knockout, blank: Fixture, bots: int) -> Size:
+    """Return the size of a bracket in which the better seed wins each tie with all its sets."""
+    names = [str(number) for number in range(bots)]
+    rounds = elimination.followed(bracket_of(stage, names), lambda tie: tie[0]).rounds
+    sets = sum(len(pairing.open_ties(each.group)) for each in rounds) * stage.first_to
+    return Size(sets * len(set_of(stage, blank, ("", ""), 1)), sets * stage.set, bots, "at least")
+
+
+def _pair(tie: pairing.Pair) -> pairing.Pair:
+    one, other = sorted(tie)
+    return one, other
+
+
+def set_of(stage: Knockout, blank: Fixture, tie: pairing.Pair, number: int) -> list[Fixture]:
+    """Return the blocks of one set of a tie; sets are numbered from 1."""
+    pair = _pair(tie)
+    size = block_size(stage.set, stage.min_bots // 2)  # all ties of a round are played at the same time
+    return blocks(with_plan(stage, blank), f"{stage.name}/{contestants(pair)}/set {number}", pair, stage.set, size)
+
+
+def set_winner(tie: pairing.Pair, played: Sequence[Record]) -> str | None:
+    """Return the winner of a complete set; None if the set does not count (PZ-CUPTIE)."""
+    games, hands = (
+        tuple(sum(getattr(record.results[bot], what) for record in played) for bot in tie) for what in ("wins", "score")
+    )
+    winner = pairing.set_winner((games[0], games[1]), (hands[0], hands[1]))
+    return None if winner is None else tie[winner]
+
+
+def places(stage: Knockout, field: Field, records: Records) -> list[str]:
+    """Return the bots by place. Open places are filled, in seeding order, with the bots that still play."""
+    contest = Contest(stage, field.bots, records)
+    placed = elimination.followed(bracket_of(stage, field.bots), contest.end).placed
+    decided: dict[int, str] = {}
+    for some in placed:
+        decided |= dict(enumerate((bot for bot in some.bots if bot is not None), some.first))
+    still_in = dict.fromkeys(field.bots).keys() - decided.values()
+    playing = iter([bot for bot in field.bots if bot in still_in])
+    return [decided[place] if place in decided else next(playing) for place in range(1, len(field.bots) + 1)]
+
+
+def _ties(
+    stage: Knockout, order: Sequence[str], records: Records
+) -> Iterator[tuple[elimination.Round, tuple[Tie, ...]]]:
+    """Yield the rounds whose ties are known so far, with the sets of each tie."""
+    contest, played = Contest(stage, order, records), list[Tie]()
+
+    def ended(pair: pairing.Pair) -> str | None:
+        sets = contest.sets_of(pair)
+        played.append(Tie(pair, (sets.count(pair[0]), sets.count(pair[1])), contest.won_by(pair, sets)))
+        return contest.end(pair)
+
+    rounds = elimination.followed(bracket_of(stage, order), ended).rounds
+    ties = iter(played)  # in the order of the rounds
+    for each in rounds:
+        yield (
+            each,
+            tuple(
+                next(ties) if None not in (one, two) else Tie((one, two), (0, 0), one or two)
+                for one, two in pairing.ties(each.group)
+            ),
+        )
+
+
+def bracket(stage: Knockout, order: Sequence[str], records: Records) -> tuple[Bracket, ...]:
+    """Return the rounds whose ties are known so far."""
+    found = [
+        Bracket(of.number, of.first, of.last, tuple(tie for tie in ties if any(tie.bots)), of.title, of.note)
+        for of, ties in _ties(stage, order, records)
+        if any(None not in tie.bots for tie in ties)
+    ]
+    return tuple(sorted(found, key=lambda part: (part.round, part.first)))
+
+
+def reached(stage: Knockout, order: Sequence[str], records: Sequence[Record]) -> Mapping[str, tuple[float, ...]]:
+    """Return the best place that each bot can still reach, as a key: bots that play for the same places are equal."""
+    best = dict.fromkeys(order, (-1, 0))
+    for of, ties in _ties(stage, order, {record.path: record for record in records}):
+        for tie in ties:
+            for bot in tie.bots:
+                if bot is not None:
+                    best[bot] = of.lost if tie.winner not in (None, bot) else of.won
+    return best
+
+
+KNOCKOUT = Kind(
+    name="knockout",
+    config=Knockout,
+    schedule=schedule,
+    suits=two_can_play,
+    needs="a game for two bots with one winner",
+    template="""\
+[[stage]]                      # needs eight bots
+name     = "cup"
+kind     = "knockout"          # a bracket that plays out every place
+set      = {tables:<19} # tables in one set
+first_to = 4                   # sets
+min_bots = 8
+""",
+    complete=complete,
+    settle=settle,
+    seeded=seeded,
+    places=places,
+    size=size,
+    own_deals=True,
+    comparison="none",
+    bracket=bracket,
+    reached=reached,
+    closed="its bracket is under way",
+)

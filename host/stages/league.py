@@ -1,0 +1,108 @@
+"""The kind `league`: tables of any number of seats, drawn so that all pairs of bots share a table equally often."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from host.base.format import thousands
+from host.games.engine import Game
+from host.games.luck import Luck
+from host.play.records import Fixture
+from host.stages.agenda import Lazy, Records, Schedule
+from host.stages.kind import (
+    BotCount,
+    Field,
+    Kind,
+    Many,
+    Size,
+    StageConfig,
+    blocks,
+    contestants,
+    rankings,
+    with_plan,
+)
+from host.stages.table_design import Design, design
+
+
+@dataclass(frozen=True)
+class League(StageConfig):
+    """Every bot plays the same number of tables, in every seat equally often, and all pairs meet equally often."""
+
+    kind: Literal["league"] = "league"
+    tables: Many = 400
+    """The number of tables of each bot. It is rounded up until the seats and the pairs are balanced. Example: `tables = 2_000`"""
+    rank_by: tuple[Annotated[str, rankings("points", "wins", "games", "chips", "elo", "runoff")], ...] = ("points",)
+    min_bots: BotCount = 2
+
+
+def design_of(stage: League, blank: Fixture, bots: int) -> Design:
+    """Return which places share a table. In a small field fewer bots than the rules say sit at a table."""
+    seats = min(blank.rules.seats, bots)
+    return design(bots, seats, stage.tables, seats if stage.mirror else 1)
+
+
+def schedule(stage: League, blank: Fixture, field: Field, _records: Records) -> Schedule:
+    """Yield all tables; the seed draws the places of the bots. None of them waits for another."""
+    plan = design_of(stage, blank, len(field.bots))
+    bots = list(Luck(field.seed, f"{stage.name}/draw").shuffled(sorted(field.bots)))
+    whole = blocks(with_plan(stage, blank), "", ("",) * plan.seats, plan.length)
+    yield Lazy(
+        plan.meetings * len(whole),
+        (
+            meeting_of(stage, block, [bots[place] for place in plan.places(number)], number + 1)
+            for block in whole
+            for number in range(plan.meetings)
+        ),
+    )
+
+
+def meeting_of(stage: League, block: Fixture, bots: list[str], number: int) -> Fixture:
+    """Return a block of tables of a meeting: `league/12/A+B+C+D/1`. Bots can have several meetings with each other."""
+    path = f"{stage.name}/{number}/{contestants(bots)}/{block.first}"
+    return block._replace(path=path, bots=tuple(bots))
+
+
+def size(stage: League, blank: Fixture, bots: int) -> Size:
+    """Count a whole stage."""
+    plan = design_of(stage, blank, bots)
+    fixtures = plan.meetings * len(blocks(with_plan(stage, blank), "", ("",) * plan.seats, plan.length))
+    return Size(fixtures, plan.meetings * plan.length, bots)
+
+
+def about(stage: League, blank: Fixture, bots: int) -> str:
+    """Return the tables of each bot and of each pair in a sentence."""
+    plan = design_of(stage, blank, bots)
+    low, high = map(thousands, plan.shared)
+    each = f"each bot plays {thousands(plan.tables)} tables of {plan.seats}, {plan.length} in a row with the same bots"
+    return f"{each}; every two bots share {low if low == high else f'{low} to {high}'} tables"
+
+
+def suits(game: Game, _rules: Any) -> bool:
+    """Return whether a game has two seats or more."""
+    return game.seats[1] >= 2
+
+
+LEAGUE = Kind(
+    name="league",
+    config=League,
+    schedule=schedule,
+    suits=suits,
+    needs="a game for two bots or more",
+    default_stages=(League(name="league"),),
+    template="""\
+[[stage]]
+name    = "league"
+kind    = "league"             # every two bots share a table equally often
+tables  = {tables:<20} # of each bot
+rank_by = ["points"]
+""",
+    size=size,
+    drawn=True,
+    own_deals=True,
+    by_table=True,
+    per_bot=True,
+    any_game=True,
+    about=about,
+    leavable=True,
+    adaptive=False,
+    closed="its tables were drawn so that those bots meet equally often",
+)

@@ -1,0 +1,123 @@
+"""The kind `round-robin`: every pair of bots plays."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal, NamedTuple
+
+from host.play.records import Fixture, Record
+from host.rating.statistics import sequential
+from host.stages import pairing
+from host.stages.agenda import Lazy, Records, Schedule
+from host.stages.kind import (
+    BotCount,
+    Field,
+    Kind,
+    Many,
+    StageConfig,
+    block_plans,
+    block_size,
+    contestants,
+    rankings,
+    two_can_play,
+    with_plan,
+)
+
+CERTAIN_ELO = (-5.0, 5.0)
+"""The bounds, in Elo, of the sequential test that can end a pair early."""
+
+
+@dataclass(frozen=True)
+class RoundRobin(StageConfig):
+    """Every pair plays, with alternating seats."""
+
+    kind: Literal["round-robin"] = "round-robin"
+    tables_per_pair: Many = 100_000
+    """The number of tables of each pair of bots. Example: `tables_per_pair = 2_000`"""
+    rank_by: tuple[Annotated[str, rankings("games", "hands", "elo", "wins", "points")], ...] = ("games", "hands")
+    min_bots: BotCount = 2
+
+
+def schedule(stage: RoundRobin, blank: Fixture, field: Field, records: Records) -> Schedule:
+    """Yield the first block of every pair, then the second block of every pair, and so on.
+
+    If a pair may end early, a block is played only when the blocks before it have been played by all pairs.
+    """
+    bots, count = sorted(field.bots), pairing.pair_count(len(field.bots))
+    size = block_size(stage.tables_per_pair, count)
+    plans = block_plans(with_plan(stage, blank), stage.tables_per_pair, size, field)
+    if not field.stop_early:
+        steps = (
+            block_of(stage, plan[nth], pair)
+            for nth in range(plans.longest)
+            for pair in pairing.round_robin(bots)
+            for plan in [plans.of(path_of(stage, pair))]
+            if nth < len(plan)
+        )
+        yield Lazy(plans.number(count, (path_of(stage, pair) for pair in pairing.round_robin(bots))), steps)
+        return
+    left = frozenset(field.withdrawn)
+    open_pairs = {pair: Won() for pair in pairing.round_robin(bots) if left.isdisjoint(pair)}
+    for nth in range(plans.longest):
+        due = {
+            pair: block_of(stage, plan[nth], pair)
+            for pair in open_pairs
+            for plan in [plans.of(path_of(stage, pair))]
+            if nth < len(plan)
+        }
+        yield Lazy(len(due), iter(due.values()))
+        for pair, block in due.items():
+            open_pairs[pair] = so_far = open_pairs[pair].after(pair, records[block.path])
+            if so_far.certain:
+                del open_pairs[pair]
+
+
+def path_of(stage: RoundRobin, pair: pairing.Pair) -> str:
+    """Return the seed path of a pair."""
+    return f"{stage.name}/{contestants(pair)}"
+
+
+def block_of(stage: RoundRobin, block: Fixture, pair: pairing.Pair) -> Fixture:
+    """Return a block of tables between two bots."""
+    return block._replace(path=f"{path_of(stage, pair)}/{block.first}", bots=pair)
+
+
+class Won(NamedTuple):
+    """The tables of a pair so far, and how many each of its bots has won."""
+
+    tables: int = 0
+    one: float = 0.0
+    other: float = 0.0
+
+    def after(self, pair: pairing.Pair, record: Record) -> "Won":
+        """Return the same after one more block."""
+        ours, theirs = (record.results[bot] for bot in pair)
+        return Won(self.tables + ours.tables, self.one + ours.wins, self.other + theirs.wins)
+
+    @property
+    def certain(self) -> bool:
+        """Whether the sequential test has decided which bot is the better one."""
+        one, other = round(self.one), round(self.other)
+        return bool(sequential(one, self.tables - one - other, other, CERTAIN_ELO).accepted)
+
+
+ROUND_ROBIN = Kind(
+    name="round-robin",
+    config=RoundRobin,
+    schedule=schedule,
+    suits=two_can_play,
+    needs="a game for two bots with one winner",
+    default_stages=(RoundRobin(name="league"),),
+    template="""\
+[[stage]]                      # stages run in order
+name            = "league"
+kind            = "round-robin"
+tables_per_pair = {tables}
+rank_by         = ["games", "hands"]
+""",
+    unit_key="tables_per_pair",
+    own_deals=True,
+    all_meet=True,
+    leavable=True,
+    adaptive=False,
+    closed="",
+    more=("tables_per_pair",),
+)

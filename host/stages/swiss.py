@@ -1,0 +1,173 @@
+"""The kind `swiss`: in every round bots with similar results meet, and no two bots meet twice as long as that is possible.
+
+A pairing is a set of tables with alternating seats. The bot that wins more games wins the set, then the one with more
+hands; otherwise it is drawn. A won set and a bye are a point, a drawn set is half a point.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from host.base.config_file import InvalidValue, ValueType, integer
+from host.base.format import thousands
+from host.games.luck import Luck
+from host.play.records import Fixture, Record
+from host.stages import pairing
+from host.stages.agenda import Records, Schedule
+from host.stages.kind import (
+    BotCount,
+    Field,
+    Kind,
+    Many,
+    PairedRound,
+    PairedSet,
+    Size,
+    StageConfig,
+    block_size,
+    blocks,
+    contestants,
+    rankings,
+    two_can_play,
+    with_plan,
+)
+from host.stages.swiss_pairing import SwissState, automatic_rounds, pair_round
+
+
+def _rounds(value: Any) -> int | str:
+    if value == "auto":
+        return "auto"
+    if isinstance(value, str):
+        raise InvalidValue("C008", "is not a number of rounds", '"auto", or a number')
+    return int(integer(1, 1000).check(value))
+
+
+ROUNDS = {"type": ["integer", "string"], "title": 'integer, 1 to 1000; or "auto"', "default": "auto", "examples": [7]}
+
+
+@dataclass(frozen=True)
+class Swiss(StageConfig):
+    """In every round bots with similar results meet; no two bots meet twice."""
+
+    kind: Literal["swiss"] = "swiss"
+    rounds: Annotated[int | str, ValueType(_rounds, ROUNDS)] = "auto"
+    """The number of rounds. `"auto"`: enough to tell the first from the rest, at most log2 of the bots plus 2."""
+    tables_per_pairing: Many = 1_000
+    """The number of tables of each pair in a round. Example: `tables_per_pairing = 200`"""
+    rank_by: tuple[Annotated[str, rankings("sets", "buchholz", "elo", "games", "hands", "wins", "points")], ...] = (
+        "elo",
+        "sets",
+        "buchholz",
+    )
+    min_bots: BotCount = 2
+
+
+def schedule(stage: Swiss, blank: Fixture, field: Field, records: Records) -> Schedule:
+    """Yield the sets of one round after another."""
+    bots = seeds(stage, field)
+    met: dict[str, Counter[str]] = {bot: Counter() for bot in bots}
+    scores, byes, began = dict.fromkeys(bots, 0), Counter[str](), Counter[str]()
+    for number in range(1, rounds_of(stage, len(bots)) + 1):
+        pairs, bye = pair_round(SwissState(scores, met, byes))
+        seated = [pair if began[pair[0]] <= began[pair[1]] else (pair[1], pair[0]) for pair in pairs]
+        sets = {pair: set_of(stage, blank, pair, number, len(pairs)) for pair in seated}
+        yield [block for blocks_of_set in sets.values() for block in blocks_of_set]
+        for pair, played in sets.items():
+            began[pair[0]] += 1
+            met[pair[0]][pair[1]] += 1
+            met[pair[1]][pair[0]] += 1
+            for bot, points in zip(pair, set_points(pair, [records[block.path] for block in played]), strict=True):
+                scores[bot] += points
+        if bye is not None:
+            byes[bye] += 1
+            scores[bye] += 2
+
+
+def seeds(stage: Swiss, field: Field) -> list[str]:
+    """Return the bots, best seed first: in the order of the stage before; drawn if no stage has ranked them.
+
+    Bots that no stage has ranked have the order of their names, which must not decide who meets whom.
+    """
+    ranked = list(field.bots)
+    if ranked != sorted(ranked):
+        return ranked
+    return list(Luck(field.seed, f"{stage.name}/draw").shuffled(ranked))
+
+
+def rounds_of(stage: Swiss, bots: int) -> int:
+    """Return the number of rounds with this many bots."""
+    return stage.rounds if isinstance(stage.rounds, int) else automatic_rounds(max(bots, 2))
+
+
+def set_of(stage: Swiss, blank: Fixture, pair: pairing.Pair, number: int, pairs: int) -> list[Fixture]:
+    """Return the blocks of a set: `swiss/3/A+B/1` is a block of round 3. The first bot of the pair begins."""
+    group = f"{stage.name}/{number}/{contestants(pair)}"
+    size = block_size(stage.tables_per_pairing, pairs)
+    return blocks(with_plan(stage, blank), group, pair, stage.tables_per_pairing, size)
+
+
+def set_points(pair: pairing.Pair, played: Sequence[Record]) -> tuple[int, int]:
+    """Return twice the points of the two bots of a set that has been played."""
+    games, hands = (
+        tuple(sum(getattr(record.results[bot], what) for record in played) for bot in pair)
+        for what in ("wins", "score")
+    )
+    winner = pairing.set_winner((games[0], games[1]), (hands[0], hands[1]))
+    return (1, 1) if winner is None else (2, 0) if winner == 0 else (0, 2)
+
+
+def size(stage: Swiss, blank: Fixture, bots: int) -> Size:
+    """Count a whole stage."""
+    pairs = bots // 2
+    sets = rounds_of(stage, bots) * pairs
+    fixtures = len(set_of(stage, blank, ("", ""), 1, pairs))
+    return Size(sets * fixtures, sets * stage.tables_per_pairing, bots)
+
+
+def about(stage: Swiss, _blank: Fixture, bots: int) -> str:
+    """Return the number of rounds and pairings in a sentence."""
+    rounds, bye = rounds_of(stage, bots), " and a bye" if bots % 2 else ""
+    pairs = f"{bots // 2} pairing{'s' * (bots // 2 != 1)}{bye}"
+    again = "" if rounds <= automatic_rounds(max(bots, 2)) else "; rematches may be necessary"
+    return f"{rounds} round{'s' * (rounds != 1)} of {pairs}, {thousands(stage.tables_per_pairing)} tables each{again}"
+
+
+def rounds(records: Sequence[Record]) -> tuple[PairedRound, ...]:
+    """Return the rounds, each with its sets so far, and with its bye as soon as the whole round is known."""
+    sets: dict[tuple[int, str], list[Record]] = {}
+    for record in records:
+        number = int(record.path.split("/")[-3])
+        sets.setdefault((number, record.path.rpartition("/")[0]), []).append(record)
+    everybody = sorted({bot for record in records for bot in record.results})
+    last = max((number for number, _ in sets), default=0)
+    found = []
+    for number in range(1, last + 1):
+        of_round = [_paired_set(sets[key]) for key in sorted(sets) if key[0] == number]
+        playing = {bot for each in of_round for bot in each.bots}
+        out = [bot for bot in everybody if bot not in playing]
+        found.append(PairedRound(number, tuple(of_round), out[0] if len(out) == 1 else None))
+    return tuple(found)
+
+
+def _paired_set(played: Sequence[Record]) -> PairedSet:
+    one, other = sorted(played[0].results)
+    wins = [sum(record.results[bot].wins for record in played) for bot in (one, other)]
+    tables = sum(record.results[one].tables for record in played)
+    points = set_points((one, other), played)
+    return PairedSet((one, other), (points[0] / 2, points[1] / 2), (wins[0], wins[1]), tables)
+
+
+SWISS = Kind(
+    name="swiss",
+    config=Swiss,
+    schedule=schedule,
+    suits=two_can_play,
+    needs="a game for two bots with one winner",
+    size=size,
+    drawn=True,
+    own_deals=True,
+    unit_key="tables_per_pairing",
+    about=about,
+    rounds=rounds,
+    closed="its rounds are under way, and each pairs bots by their results so far",
+)

@@ -1,0 +1,60 @@
+"""The kind `tables`: tourneys in which all bots play the same number of rounds at changing tables."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from host.games.engine import Game
+from host.play.records import Fixture
+from host.stages.agenda import Lazy, Records, Schedule
+from host.stages.kind import Field, Kind, Many, StageConfig, rankings
+
+
+@dataclass(frozen=True)
+class Tables(StageConfig):
+    """All bots play the same number of rounds at changing tables and keep their chips during a tourney."""
+
+    kind: Literal["tables"] = "tables"
+    tourneys: Many = 25
+    """The number of tourneys. Each starts again with the same chips; the result is the mean of all. Example: `tourneys = 100`"""
+    rounds: Many = 5
+    """The number of tables of each bot in a tourney. Example: `rounds = 10`"""
+    rank_by: tuple[Annotated[str, rankings("chips", "elo", "runoff")], ...] = ("chips",)
+
+
+def schedule(stage: Tables, blank: Fixture, field: Field, _records: Records) -> Schedule:
+    """Yield every tourney. Tourneys do not depend on each other, so all may be played at once."""
+    plan = "mirrored tourney" if stage.mirror else "tourney"
+    tourney = blank._replace(plan=plan, bots=tuple(sorted(field.bots)), tables=stage.rounds)
+    numbers = range(1, stage.tourneys + 1)
+    tourneys = (tourney._replace(path=f"{stage.name}/{number}", first=number) for number in numbers)
+    yield Lazy(stage.tourneys, tourneys)
+
+
+def suits(game: Game, _rules: Any) -> bool:
+    """Return whether the chips of a game can be carried from table to table."""
+    return game.chips == "tourney"
+
+
+TABLES = Kind(
+    name="tables",
+    config=Tables,
+    schedule=schedule,
+    suits=suits,
+    needs="a game in which chips are carried from table to table",
+    default_stages=(Tables(name="tables"),),
+    template="""\
+[[stage]]
+name     = "tables"
+kind     = "tables"
+tourneys = {tourneys:<19} # each starts again with the same chips; the result is the mean over all
+rounds   = 5                   # tables of each bot in a tourney
+rank_by  = ["chips"]
+""",
+    tourneys=True,
+    own_deals=True,
+    unit="fixture",
+    unit_key="tourneys",
+    adaptive=False,
+    closed="all bots play in every tourney",
+    more=("tourneys",),
+)

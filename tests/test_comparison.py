@@ -1,0 +1,144 @@
+"""Comparing two bots: the test is right as often as it promises, and ends early."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import croupier
+from hypothesis import given
+from hypothesis import strategies as st
+
+from host.games import GAMES
+from host.play.records import Fixture, Record
+from host.rating.statistics import ELO, sequential, sequential_mean, tables_left
+from host.tournament.comparison import FIRST, Comparison, add_result, batches, sides
+
+
+def decided(lead: float, draw: random.Random, spread: float) -> str:
+    """Return the test's decision on a bot whose lead per table is normally distributed, tested every ten tables."""
+    values: list[float] = []
+    while True:
+        values += [draw.gauss(lead * spread, spread) for _ in range(10)]
+        mean = sum(values) / len(values)
+        deviation = (sum((value - mean) ** 2 for value in values) / (len(values) - 1)) ** 0.5
+        if accepted := sequential_mean(len(values), mean, deviation, (0.0, 200.0)).accepted:
+            return accepted
+
+
+@pytest.mark.parametrize(("elo", "truth"), [(0.0, "H0"), (200.0, "H1"), (-100.0, "H0"), (400.0, "H1")])
+def test_a_test_of_means_is_wrong_in_one_of_twenty_at_most(elo: float, truth: str) -> None:
+    draw = random.Random(elo)
+    said = [decided(elo / (2 * ELO), draw, spread=37.0) for _ in range(200)]
+    assert said.count(truth) >= 0.92 * len(said)
+
+
+def test_a_test_of_means_is_the_test_of_wins_where_tables_are_won_or_lost() -> None:
+    won, lost = 5200, 5000
+    mean, tables = (won - lost) / (won + lost), won + lost
+    deviation = (1 - mean * mean) ** 0.5
+    by_mean = sequential_mean(tables, mean, deviation, (0.0, 10.0))
+    assert by_mean.llr == pytest.approx(sequential(won, 0, lost, (0.0, 10.0)).llr, rel=0.01)
+
+
+def test_nothing_is_said_of_no_tables_or_of_equal_ones() -> None:
+    assert not sequential_mean(0, 0.0, 0.0).accepted
+    assert not sequential_mean(1000, 3.0, 0.0).accepted
+    assert tables_left(sequential(0, 0, 0), 0) is None
+
+
+def test_what_it_would_take_is_what_is_left_to_the_bound() -> None:
+    verdict = sequential(520, 0, 500, (0.0, 10.0))
+    left = tables_left(verdict, 1020)
+    assert left is not None
+    factor = (1020 + left) / 1020
+    assert sequential(round(520 * factor) + 1, 0, round(500 * factor), (0.0, 10.0)).accepted == "H1"
+    assert not sequential(round(520 * factor * 0.95), 0, round(500 * factor * 0.95), (0.0, 10.0)).accepted
+
+
+@given(st.integers(1, 1_000_000))
+def test_batches_hold_every_table_once(most: int) -> None:
+    after = 1
+    for first, size in batches(most):
+        assert first == after
+        assert 0 < size <= max(FIRST, most // 4)
+        after += size
+    assert after == most + 1
+
+
+def test_every_game_seats_as_many_of_one_as_of_the_other() -> None:
+    for game in GAMES.values():
+        low, high = game.seats
+        assert low <= 2 * sides(game) <= high
+
+
+def record_of(path: str, scores: list[tuple[int, ...]]) -> Record:
+    """Return a record in which only the scores matter."""
+    return Record(path, {}, {}, {}, (), tuple(scores), b"")
+
+
+def duel_of(game: str, bots: tuple[str, ...], scores: list[tuple[int, ...]]) -> Comparison:
+    """Return the comparison of two bots after these tables."""
+    rules: Any = next(iter(GAMES[game].presets.values()))
+    fixture = Fixture(game, rules, "independent", "duel/x/1", bots, len(scores))
+    return add_result(Comparison(), GAMES[game], fixture, b"seed", record_of("duel/x/1", scores))
+
+
+def test_seats_rotate_and_sides_stay() -> None:
+    duel = duel_of("pazaak", ("new", "old"), [(3, 1), (3, 1), (2, 3)])
+    assert (duel.won, duel.drawn, duel.lost, duel.lead) == (1, 0, 2, 2 - 2 - 1)
+    assert (duel.mean, duel.tables) == (pytest.approx(-1 / 3), 3)
+
+
+def test_a_side_of_two_wins_with_either() -> None:
+    scores = [(0, -1, 200, -2), (0, 200, -1, -2), (100, 100, -1, -2)]
+    duel = duel_of("holdem", ("new", "old", "new#2", "old#2"), scores)
+    assert (duel.won, duel.drawn, duel.lost) == (2, 1, 0)
+
+
+def test_chips_are_compared_where_nobody_wins() -> None:
+    duel = duel_of("cardshark", ("new", "old"), [(210, 190), (200, 200), (150, 160)])
+    assert (duel.won, duel.drawn, duel.lost, duel.mean) == (1, 1, 1, pytest.approx(10 / 3))
+    low, high = duel.interval
+    assert low < duel.mean < high
+
+
+# The command.
+
+
+def compared(place: Path, *words: object) -> tuple[int, dict[str, Any]]:
+    """Compare two bots with a fixed seed; return the exit code and the values that are the same in every run."""
+    done = croupier("compare", *words, "--seed", "x", "--json", "-C", place)
+    told = done.json
+    return done.code, {key: told[key] for key in told if key not in ("seconds", "journal")}
+
+
+def test_a_better_bot_is_found_better_and_a_worse_one_is_not(tmp_path: Path) -> None:
+    code, better = compared(tmp_path, "sample:neptr", "sample:dumb_bold")
+    assert (code, better["accepted"], better["interrupted"]) == (0, "H1", False)
+    assert better["elo"]["low"] > 10
+    assert better["tables"] == better["won"] + better["drawn"] + better["lost"] < 2000
+
+    done = croupier("compare", "sample:dumb_bold", "sample:neptr", "-C", tmp_path)
+    assert done.code == 1
+    assert done.out.startswith("H0 accepted after ")
+    assert ": dumb_bold is not stronger than neptr by 10 Elo: -" in done.out
+
+
+def test_the_same_seed_ends_the_same_with_any_number_of_workers(tmp_path: Path) -> None:
+    bots = ("sample:cautious", "sample:davey", "-g", "cardshark", "--elo", "0,400", "-n", 200)
+    assert compared(tmp_path, *bots, "--workers", 1) == compared(tmp_path, *bots, "--workers", 2)
+
+
+def test_who_is_not_sure_says_what_it_would_take(tmp_path: Path) -> None:
+    done = croupier("compare", "sample:glaucus", "sample:glaucus", "-n", 100, "--seed", "y", "-C", tmp_path)
+    assert done.code == 1
+    assert done.out.startswith("undecided after 100 tables: glaucus against glaucus#2 ")
+    assert " more tables would decide it: -n " in done.out
+    assert done.err.startswith("WARNING  sample:glaucus and sample:glaucus are the same program")
+
+
+def test_a_table_of_more_seats_has_two_of_each(tmp_path: Path) -> None:
+    _, told = compared(tmp_path, "sample:odds", "sample:always_bet", "-n", 8)
+    assert (told["game"], told["tables"]) == ("holdem", 8)
+    assert (told["new"], told["old"]) == ("odds", "always_bet")

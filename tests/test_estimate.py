@@ -1,0 +1,190 @@
+"""A dry run lists the fixtures and the number of tables, and estimates the time."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from command import CROUPIER, croupier, cup_in, environment
+
+from host.config.tournament_config import load
+from host.play.records import Fixture, Record, Result
+from host.sandbox.levels import DEFAULT_LEVEL
+from host.stages import kind_of
+from host.stages.kind import Field
+from host.tournament.estimate import (
+    Forecast,
+    Interval,
+    Meeting,
+    Sample,
+    StageEstimate,
+    cost_of,
+    pairings_on_trial,
+    remaining,
+)
+
+BOTS = [f"b{number}" for number in range(8)]
+
+
+def cup(folder: Path, game: str, stages: str) -> Path:
+    """Write a tournament; return its folder."""
+    (folder / "croupier.toml").write_text(f'game = "{game}"\n{stages}')
+    return folder
+
+
+def programme_of(folder: Path, game: str, stages: str, bots: list[str] = BOTS, seed: bytes | None = b"s") -> list:
+    return remaining(load(cup(folder, game, stages)), bots, seed, folder / "none")[0]
+
+
+def test_a_league_has_every_pair_once(tmp_path: Path) -> None:
+    (stage,) = programme_of(tmp_path, "pazaak", '[[stage]]\nkind = "round-robin"\ntables_per_pair = 25_000')
+    assert (len(stage.meetings), stage.meetings[0]) == (28, (("b0", "b7"), 3, 25_000))
+    assert (stage.fixtures, stage.bounds) == (84, "exactly")
+
+
+def test_a_pair_that_may_end_early_is_told_at_the_most(tmp_path: Path) -> None:
+    stages = '[[stage]]\nkind = "round-robin"\ntables_per_pair = 25_000\n[run]\nstop_early = true'
+    (stage,) = programme_of(tmp_path, "pazaak", stages)
+    assert (stage.fixtures, stage.bounds) == (84, "at most")
+
+
+def test_a_cup_is_counted_at_the_least_and_names_nobody_before_its_seeding(tmp_path: Path) -> None:
+    stages = '[[stage]]\nkind = "round-robin"\ntables_per_pair = 2\n[[stage]]\nkind = "knockout"\nset = 5\nfirst_to = 4'
+    league, knockout = programme_of(tmp_path, "pazaak", stages)
+    assert knockout[:6] == ("knockout", "knockout", 8, "at least", 12 * 4, 12 * 4 * 5)
+    assert (len(league.meetings), knockout.meetings) == (28, ())
+
+
+def test_groups_are_counted_to_the_final_and_named_once_there_is_a_seed(tmp_path: Path) -> None:
+    bots = [f"b{number:02}" for number in range(23)]
+    stages = '[[stage]]\nkind = "groups"\n[[stage]]\nname = "final"\nkind = "groups"\nadvance = 1'
+    known, final = programme_of(tmp_path, "holdem", stages, bots)
+    unknown, _ = programme_of(tmp_path, "holdem", stages, bots, None)
+    assert (known.fixtures, len(known.meetings), known.bounds) == (5 + 2, 5, "exactly")
+    assert (unknown.fixtures, unknown.meetings) == (5 + 2, ())
+    assert (final.bots, final.fixtures, final.meetings) == (5, 1, ())
+
+
+@pytest.mark.parametrize(
+    ("kind", "game", "bots"),
+    [
+        *[('"knockout"\nset = 5\nfirst_to = 3', "pazaak", bots) for bots in (2, 3, 8, 11)],
+        *[('"groups"\nrepeat = 2', "holdem", bots) for bots in (4, 6, 23, 60)],
+        ('"groups"\nadvance = 1', "holdem", 23),
+    ],
+)
+def test_a_stage_in_which_the_first_bot_always_wins_is_as_large_as_it_is_counted(
+    kind: str, game: str, bots: int, tmp_path: Path
+) -> None:
+    (stage,) = load(cup(tmp_path, game, f"[[stage]]\nkind = {kind}")).stages
+    blank = Fixture(game, None, "", "", (), 0)
+    field = Field([f"b{number:02}" for number in range(bots)], b"s")
+    played = dict[str, Record]()
+    tables = 0
+    while wave := kind_of(stage).due(stage, blank, field, played):
+        for fixture in wave:
+            won = {bot: fixture.tables * (bot == min(fixture.bots)) for bot in fixture.bots}
+            results = {bot: Result(fixture.tables, wins, wins, 0, 1, int(wins > 0)) for bot, wins in won.items()}
+            played[fixture.path] = Record(fixture.path, results, {}, {}, (), (), b"")
+            tables += fixture.tables
+    left = kind_of(stage).left
+    size = kind_of(stage).size
+    assert size is not None
+    assert size(stage, blank, bots)[:3] == (len(played), tables, len(left(stage, field, played)) if left else bots)
+
+
+def test_what_has_been_played_is_not_left(tmp_path: Path) -> None:
+    folder = cup_in(tmp_path / "cup", ["davey.c", "cautious.c"], tourneys=3, rounds=1)
+    assert croupier("run", "-C", folder).code == 0
+    done = croupier("run", "--dry-run", "-C", folder)
+    assert done.out.splitlines()[-1] == f"everything has been played: croupier -C {folder} standings"
+
+
+def test_a_dry_run_says_on_a_terminal_that_it_is_on_trial(tmp_path: Path) -> None:
+    folder = cup_in(tmp_path / "cup", ["davey.c", "cautious.c"], tourneys=3, rounds=1)
+    terminal, end = pty.openpty()
+    with os.fdopen(terminal, "rb", buffering=0) as shown:
+        command = [*CROUPIER, "-C", str(folder), "run", "--dry-run"]
+        done = subprocess.run(command, env=environment(), stdout=subprocess.PIPE, stderr=end, timeout=120, check=True)
+        os.close(end)
+        assert shown.read(4000).startswith(b"trial  plays some tables for at most 20 s")
+    assert b"trial  " not in done.stdout
+
+
+def test_a_dry_run_plays_nothing_and_leaves_nothing(tmp_path: Path) -> None:
+    folder = cup_in(tmp_path / "cup", ["davey.c", "cautious.c"], tourneys=3, rounds=2)
+    done = croupier("run", "--dry-run", "-C", folder)
+    assert done.code == 0
+    assert "  tables         tables       3 tourneys of 2 rounds, 2 bots at changing tables" in done.out
+    assert re.search(r"it will take \d+ s( to \d+ s)?; on trial, \d+ tables", done.out)
+    assert not (folder / "run").exists()
+    told = croupier("run", "--dry-run", "--json", "-C", folder).json
+    (row,) = told["rows"]
+    assert (told["schema"], row["fixtures"], row["meetings"][0]["bots"]) == (
+        *("croupier/dry-run/3", 3, ["cautious", "davey"]),
+    )
+    assert 0 < told["seconds"]["low"] < told["seconds"]["high"]
+    assert told["trial"]["tables"] > 0 and not told["at_least"]
+
+
+def forecast_of(tables: int, *samples: tuple[int, float], longest: int = 1000) -> Interval | None:
+    """Return the estimate of a stage from a trial of two pairings that took the same time, on one worker."""
+    some = [Sample(size, seconds, longest) for size, seconds in samples]
+    meeting = Meeting(("a", "b"), 1, tables)
+    stage = StageEstimate("league", "round-robin", 4, "exactly", 1, tables, tourneys=False, meetings=(meeting,))
+    return Forecast("", "pazaak", DEFAULT_LEVEL, 1, [stage], cost_of([some, some], 1.0, 1.0)).seconds
+
+
+def test_a_trial_of_single_tables_cannot_tell_how_long_a_run_takes() -> None:
+    assert forecast_of(90_000, (1, 0.3)) is None
+    assert forecast_of(90_000, (1, 0.3), (2, 0.305)) is None
+    found = forecast_of(10, (1, 60.0))
+    assert (
+        found is not None and found.low < 600 < found.high
+    )  # the bots think for so long that their start hardly counts
+
+
+def test_the_start_of_the_bots_is_not_part_of_each_table() -> None:
+    found = forecast_of(10_000, (1, 0.9), (10, 0.21), (100, 0.3))
+    assert found is not None and found.low < 10 < found.high < 60
+    whole = forecast_of(10_000, (100, 0.5), (1000, 1.4), (1000, 1.4))
+    assert whole is not None and (round(whole.low, 1), round(whole.high, 1)) == (11.9, 16.1)
+
+
+def test_a_trial_that_was_too_short_for_some_pairing_cannot_tell() -> None:
+    assert cost_of([[Sample(10, 1.0, 10)], []], 1.0, 20.0).mean is None
+
+
+def test_every_bot_is_on_trial_if_there_is_room() -> None:
+    bots = [f"b{number:02}" for number in range(20)]
+    wave = [Fixture("pazaak", None, "", f"{a}{b}", (a, b), 10) for a in bots for b in bots if a < b]
+    assert {bot for fixture in pairings_on_trial(wave) for bot in fixture.bots} == set(bots)
+
+
+def test_a_dry_run_refuses_what_a_run_would(tmp_path: Path) -> None:
+    folder = cup_in(tmp_path / "cup", ["davey.c"], tourneys=1)
+    (folder / "bots" / "broken.c").write_text("int main(")
+    assert croupier("run", "--dry-run", "-C", folder).code == 4
+
+
+def test_bare_croupier_says_how_far_a_tournament_is(tmp_path: Path) -> None:
+    folder = cup_in(tmp_path / "cup", ["davey.c"], tourneys=1, rounds=1)
+    assert 'a tournament of cardshark, "Cup of tests", not started' in croupier("-C", folder).out
+    assert croupier("-C", folder).out.splitlines()[1].startswith(f"  croupier -C {folder} run --dry-run ")
+    assert croupier("run", "-C", folder).code == 0
+    told = croupier("-C", folder, "--json").json
+    assert told["here"].endswith(", finished")
+    assert [row["command"] for row in told["rows"]] == [
+        f"croupier -C {folder} {words}" for words in ("standings", "report --open", "verify")
+    ]
+    (folder / "run" / "run.sqlite").write_text(json.dumps("no journal"))
+    assert croupier("-C", folder).out.startswith("croupier 0.1.0: this folder contains a tournament of cardshark")
+
+
+def test_bare_croupier_knows_a_bot(tmp_path: Path) -> None:
+    (tmp_path / "bot.toml").write_text('name = "Mine\\u001b"\ngame = "pazaak"')
+    told = croupier("-C", tmp_path).out
+    assert 'this folder contains a bot for pazaak, "Mine\\x1b"' in told and "croupier games pazaak" in told

@@ -1,0 +1,219 @@
+"""The project is linted, typed and formatted, its codes are explained, and it works when it is installed."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import environment, machine
+from helpers import CACHE
+
+from host.base.errors import explanations
+from host.sandbox import keeper_build
+from host.sandbox.detect import detect
+from host.submissions.languages import BASH, LANGUAGES, PYTHON
+
+ROOT = Path(__file__).parents[1]
+SHIPPED_KEEPER = f"host/sandbox/built/{keeper_build.file_name()}"
+TEXTS = (".py", ".c", ".cpp", ".java", ".lisp", ".md", ".toml", ".sh", ".js", ".css", ".html", ".yaml", ".yml", "")
+
+
+def tool(*words: str) -> None:
+    """Run a tool on the project; fail with its output."""
+    done = subprocess.run([sys.executable, "-m", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_ruff_has_nothing_to_say() -> None:
+    tool("ruff", "check", ".")
+
+
+def test_everything_is_formatted() -> None:
+    tool("ruff", "format", "--check", ".")
+
+
+def test_everything_is_typed() -> None:
+    tool("mypy")
+
+
+def tracked() -> list[Path]:
+    """Return every file of the project that is in git or would be added to it."""
+    listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    done = subprocess.run(listing, cwd=ROOT, capture_output=True, check=False)
+    if done.returncode:
+        pytest.skip("NO GIT: nobody says which files belong to the project")
+    return [ROOT / name for name in done.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
+
+
+def test_no_file_names_this_machine() -> None:
+    own = [f"{ROOT}/", "/opt/pypi", "/opt/wheels"]
+    own += [f"{sys.prefix}/"] if sys.prefix != sys.base_prefix else []
+    found = [
+        f"{path.relative_to(ROOT)}: {word}"
+        for path in tracked()
+        if path.suffix in TEXTS and path != Path(__file__)
+        for word in own
+        if word in path.read_text(errors="replace")
+    ]
+    assert not found
+
+
+def test_every_code_is_said_somewhere() -> None:
+    sources = (ROOT / "host").rglob("*.py")
+    said = {code for path in sources for code in re.findall(r'"([BCHRSU]\d{3})"', path.read_text())}
+    assert said == set(explanations())
+
+
+OTHER_MEANINGS = {
+    (PYTHON.name, "build.py"),
+    (PYTHON.name, "doctor.py"),
+    (PYTHON.name, "dask_client.py"),
+    (BASH.name, "config.py"),
+}
+"""Modules in which "python" is a key of bot.toml, or the Python that runs croupier, and "bash" the shell of the user."""
+
+
+def test_no_language_is_named_outside_its_table() -> None:
+    quoted = re.compile(rf"""["']({"|".join(LANGUAGES)})["']""")
+    named = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in (ROOT / "host").rglob("*.py")
+        if path.name != "languages.py"
+        for match in quoted.finditer(path.read_text())
+        if (match[1], path.name) not in OTHER_MEANINGS
+    ]
+    assert not named
+
+
+def test_every_script_may_be_executed() -> None:
+    for path in tracked():
+        if path.suffix in ("", ".sh", ".py") and "sample_bots" not in path.parts:
+            with path.open("rb") as file:
+                if file.read(3) == b"#!/":
+                    assert os.access(path, os.X_OK), path
+
+
+# The wheel.
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the wheel that is built from this clone."""
+    return wheel_built_in(tmp_path_factory.mktemp("wheel"), os.environ["PATH"])
+
+
+def wheel_built_in(folder: Path, path: str) -> Path:
+    """Build a wheel from this clone with the given PATH; return it."""
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--quiet", "--wheel-dir", str(folder), str(ROOT)]
+    env = os.environ | {"PATH": path}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    if done.returncode and "hatchling" in done.stderr:
+        pytest.skip(f"NO WHEEL: what builds it cannot be had here: {done.stderr[-300:]}")
+    assert done.returncode == 0, done.stderr
+    (built,) = folder.glob("croupier-*.whl")
+    return built
+
+
+def files_of(wheel: Path) -> dict[str, int]:
+    """Return the files of a wheel and their modes."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {entry.filename: entry.external_attr >> 16 for entry in archive.infolist()}
+
+
+@pytest.mark.long
+def test_the_wheel_has_everything_and_nothing_else(wheel: Path) -> None:
+    files = files_of(wheel)
+    assert {"host/sandbox/keeper.c", "protocols/README.md", "host/data/docker/Dockerfile"} <= files.keys()
+    known = {str(path.relative_to(ROOT)) for path in tracked()}
+    wanted = {f"host/data/{name}" for name in known if name.startswith(("sample_bots/", "docker/"))}
+    pages = ("docs/games/", "docs/errors.md")
+    wanted |= {f"host/data/{name.removeprefix('docs/')}" for name in known if name.startswith(pages)}
+    wanted |= {name for name in known if name.startswith(("host/", "protocols/"))}
+    inside = {name for name in files if not name.startswith("croupier-")}
+    assert inside == wanted | {SHIPPED_KEEPER}
+
+
+@pytest.mark.long
+def test_the_wheel_is_for_one_platform_because_it_contains_the_compiled_keeper(wheel: Path) -> None:
+    assert wheel.name.endswith(f"-py3-none-{sysconfig.get_platform().replace('-', '_')}.whl")
+    assert files_of(wheel)[SHIPPED_KEEPER] & 0o111 == 0o111
+
+
+@pytest.mark.long
+def test_without_a_c_compiler_the_wheel_is_built_without_the_keeper(tmp_path: Path) -> None:
+    plain = wheel_built_in(tmp_path, str(tmp_path))
+
+    assert plain.name.endswith("-py3-none-any.whl")
+    assert SHIPPED_KEEPER not in files_of(plain)
+
+
+@pytest.mark.long
+def test_the_wheel_keeps_what_may_be_executed(wheel: Path) -> None:
+    files = files_of(wheel)
+    for path in (ROOT / "sample_bots").rglob("*"):
+        name = f"host/data/{path.relative_to(ROOT)}"
+        if name in files:
+            assert bool(files[name] & 0o100) == bool(path.stat().st_mode & 0o100), name
+
+
+def installed(wheel: Path, tmp_path: Path) -> Path:
+    """Return a new virtual environment with a wheel and its requirements, linked from the tests' own environment."""
+    own = tmp_path / "venv"
+    venv.create(own, with_pip=False, symlinks=True)
+    python = own / "bin" / "python"
+    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", str(wheel)]
+    subprocess.run(install, check=True)
+    (packages,) = own.glob("lib/python*/site-packages")
+    others = [path for path in sys.path if path.endswith("site-packages")]
+    (packages / "others.pth").write_text("\n".join(others) + "\n")
+    return own
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not detect().level.traits.isolates, reason="NO SANDBOX HERE")
+def test_an_installed_wheel_makes_sandboxes_without_a_c_compiler(wheel: Path, tmp_path: Path) -> None:
+    own = installed(wheel, tmp_path)
+    env = machine("installed")  # no C compiler in PATH, and an empty cache
+    del env["PYTHONPATH"]
+
+    def croupier(*words: str) -> Any:
+        command = [own / "bin" / "croupier", "--json", *words]
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr.decode()
+        return json.loads(done.stdout)
+
+    assert croupier("doctor")["sandbox"] == detect().level
+    croupier("new", "cup", "--game", "cardshark")
+    assert croupier("play", "sample:lim17", "sample:lim17", "-n", "2", "-C", "cup")["rows"]
+
+
+@pytest.mark.long
+def test_croupier_works_where_it_is_installed(wheel: Path, tmp_path: Path) -> None:
+    own = installed(wheel, tmp_path)
+    (packages,) = own.glob("lib/python*/site-packages")
+    env = environment(CROUPIER_CACHE=str(CACHE))
+    del env["PYTHONPATH"]
+
+    def croupier(*words: str) -> Any:
+        done = subprocess.run(
+            [own / "bin" / "croupier", "--json", *words], cwd=tmp_path, env=env, capture_output=True, check=False
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        return json.loads(done.stdout)
+
+    assert len(croupier("new", "cup", "--game", "cardshark", "--with-samples")["samples"]) >= 8
+    for row in croupier("ls", "-C", "cup")["rows"]:
+        assert Path(row["path"]).is_relative_to(packages / "host" / "data" / "sample_bots")
+    for path in (packages / "host" / "data" / "sample_bots").rglob("*"):
+        if path.suffix == ".sh":
+            clone = ROOT / "sample_bots" / path.relative_to(packages / "host" / "data" / "sample_bots")
+            assert os.access(path, os.X_OK) == os.access(clone, os.X_OK), path
+    assert croupier("explain", "B020")["title"] == "Output is not flushed"
+    assert croupier("play", "sample:davey", "sample:lim17", "-n", "1", "-C", "cup")["rows"]

@@ -1,0 +1,320 @@
+"""`croupier verify` finds every change in a journal, and names the first place."""
+
+import json
+import random
+import shutil
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from command import croupier, cup_in
+from helpers import ROGUES
+
+from host.base.errors import UserError
+from host.inspect.verify import Audit, verify
+from host.results.journal import Journal, reading
+
+COLUMNS = [
+    *[("fixture", column) for column in ("path", "stage", "about", "at")],
+    *[("record", column) for column in ("summary", "scores", "answers", "seal")],
+    *[("fault", column) for column in ("bot", "kind", "evidence")],
+    ("timed", "times"),
+    *[("bot", column) for column in ("name", "sha256", "language", "about")],
+    ("run", "value"),
+]
+FACTS = "('game', 'level', 'seed', 'seed_sha256')"
+"""Values of a run on which results depend. Others, such as its progress, change during the run."""
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a journal with moves, crashes and illegal moves in it."""
+    folder = tmp_path_factory.mktemp("audit")
+    rogues = (ROGUES / "crashes.c", ROGUES / "overbets.c")
+    words = ("-g", "cardshark", "-n", 20, "--seed", "x", "--workers", 1)
+    done = croupier("play", "sample:davey", *rogues, *words, "-C", folder)
+    assert done.code == 0
+    (journal,) = (folder / ".croupier").glob("*.sqlite")
+    with closing(sqlite3.connect(journal)) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return journal
+
+
+@contextmanager
+def changing(journal: Path, folder: Path) -> Iterator[tuple[Path, sqlite3.Connection]]:
+    """Change a copy of a journal."""
+    copied = folder / "copy.sqlite"
+    shutil.copy(journal, copied)
+    with closing(sqlite3.connect(copied)) as database:
+        database.execute("PRAGMA synchronous = OFF")  # the copy need not survive a power cut
+        yield copied, database
+        database.commit()
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def audit_of(journal: Path, share: float = 1.0, published: str = "") -> Audit:
+    """Audit a journal; count an unreadable journal as one difference."""
+    try:
+        with reading(journal) as book:
+            return verify(book, share, published)
+    except UserError as refused:
+        return Audit(0, [str(problem) for problem in refused.problems])
+
+
+def flipped(value: Any, draw: random.Random) -> Any:
+    """Return a value with one byte, character or digit changed."""
+    if isinstance(value, float):
+        return value + draw.choice((-1, 1)) * draw.random()
+    at = draw.randrange(len(value))
+    if isinstance(value, bytes):
+        return value[:at] + bytes([value[at] ^ 1 << draw.randrange(8)]) + value[at + 1 :]
+    other = draw.choice([c for c in 'abcdefABCDEF0123456789 {}[]":,+/.' if c != value[at]])
+    return value[:at] + other + value[at + 1 :]
+
+
+def test_what_was_played_is_found_whole(played: Path) -> None:
+    assert audit_of(played)[:2] == (20, [])
+    with reading(played) as book:
+        record = next(whole[0] for path in book.paths() if (whole := book.full_record(path)))
+    assert record.faults.keys() == {"crashes", "overbets"}
+
+
+@pytest.mark.parametrize(("table", "column"), COLUMNS)
+def test_any_changed_byte_is_found(table: str, column: str, played: Path, tmp_path: Path) -> None:
+    draw = random.Random(f"{table} {column}")
+    for _ in range(12):
+        with changing(played, tmp_path) as (copied, database):
+            key = "key" if table == "run" else "rowid"
+            only = f"WHERE key IN {FACTS}" if table == "run" else ""
+            rows = database.execute(f"SELECT {key}, {column} FROM {table} {only} ORDER BY 1").fetchall()
+            row, value = draw.choice(rows)
+            changed = flipped(value, draw)
+            database.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (changed, row))
+        assert audit_of(copied).differences, (row, value, changed)
+
+
+def test_a_fixture_that_was_taken_out_or_moved_is_missed(played: Path, tmp_path: Path) -> None:
+    with changing(played, tmp_path) as (copied, database):
+        for table, column in (("fault", "fixture"), ("record", "fixture"), ("fixture", "id")):
+            database.execute(f"DELETE FROM {table} WHERE {column} = 2")
+    (difference,) = audit_of(copied).differences
+    with reading(played) as book:
+        assert difference.startswith(f"{book.paths()[2]}: it, or a fixture before it, was changed")
+
+
+# A journal without its last fixtures is still consistent: only a published seal proves that it was longer.
+
+
+def without_the_last(database: sqlite3.Connection) -> None:
+    """Delete the last fixture from a journal."""
+    (last,) = database.execute("SELECT max(id) FROM fixture").fetchone()
+    for table, column in (("fault", "fixture"), ("timed", "fixture"), ("record", "fixture"), ("fixture", "id")):
+        database.execute(f"DELETE FROM {table} WHERE {column} = ?", (last,))
+
+
+def test_what_was_cut_off_at_the_end_is_missed_by_the_seal_that_was_published(played: Path, tmp_path: Path) -> None:
+    with reading(played) as book:
+        fixtures, published = len(book.paths()), book.seal()
+    assert audit_of(played, published=published) == Audit(20, [], fixtures, 0)
+    with changing(played, tmp_path) as (copied, database):
+        without_the_last(database)
+    assert not audit_of(copied).differences
+    (difference,) = audit_of(copied, published=published).differences
+    assert difference.startswith(f"none of the {fixtures - 1} fixtures has the seal {published}: ")
+
+
+def test_what_was_changed_and_sealed_anew_is_missed_by_the_seal_that_was_published(
+    played: Path, tmp_path: Path
+) -> None:
+    with reading(played) as book:
+        published = book.seal()
+    with changing(played, tmp_path) as (copied, database):
+        database.execute("UPDATE fixture SET at = at + 1 WHERE id = 1")
+        resealed(database, copied)
+    assert not audit_of(copied).differences
+    assert len(audit_of(copied, published=published).differences) == 1
+
+
+def test_a_seal_stands_for_what_was_played_before_it_only(played: Path) -> None:
+    with reading(played) as book:
+        seals = [seal.sha256 for seal in book.seals()]
+    assert audit_of(played, published=seals[0]) == Audit(20, [], 1, len(seals) - 1)
+
+
+def test_a_stage_that_is_over_says_its_seal_wherever_it_is_shown(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", tourneys=1, rounds=1)
+    told = croupier("run", "-C", cup, "--progress", "plain")
+    assert told.code == 0, told.err
+    (line,) = [line for line in told.out.splitlines() if line.startswith("tables is over; publish its seal: ")]
+    seal = line.rpartition(" ")[2]
+    assert f"to publish: seal {seal}" in croupier("status", "-C", cup).out
+    assert croupier("status", "-C", cup, "--json").json["rows"][0]["seal"] == seal
+    assert croupier("standings", "-C", cup, "--json").json["seal"] == seal
+    assert croupier("report", "-C", cup).code == 0
+    assert seal in (cup / "report.html").read_text()
+    assert "publish its seal" not in croupier("run", "-C", cup, "--progress", "plain").out
+    verified = croupier("verify", "-C", cup, "--seal", seal.upper())
+    assert (verified.code, f"seal {seal} covers" in verified.out) == (0, True)
+    assert croupier("verify", "-C", cup, "--seal", "0" * 64).code == 1
+    assert croupier("verify", "-C", cup, "--seal", "5be1").code == 2
+
+
+def test_every_command_reads_the_tournament_after_a_game_outside_it(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", tourneys=1, rounds=1)
+    assert croupier("run", "-C", cup).code == 0
+    seal = croupier("standings", "-C", cup, "--json").json["seal"]
+    rogue = ROGUES / "crashes.c"
+    done = croupier("play", "sample:davey", rogue, "-n", 2, "--seed", "x", "-C", cup)
+    friendly = cup / "run" / "play.sqlite"
+    assert f"→ croupier errors crashes --journal {friendly}" in done.out
+    assert croupier("verify", "-C", cup, "--json").json["journal"] == str(cup / "run" / "run.sqlite")
+    assert croupier("verify", "-C", cup, "--seal", seal).code == 0
+    assert croupier("errors", "-C", cup).out == "no faults\n"
+    assert croupier("replay", "-C", cup, "--json").json["table"].startswith("tables/")
+    assert croupier("verify", "-C", cup, "--seal", seal, "--journal", friendly).code == 1
+    told = croupier("errors", "-C", cup, "--journal", friendly).out
+    (again,) = [line for line in told.splitlines() if line.startswith("  again")]
+    assert again.endswith(f" --journal {friendly}   croupier replay play/crashes+davey/1 --journal {friendly}")
+    fault = again.split()[3]
+    assert croupier("replay", "last", "--journal", friendly, "--json").json["table"].startswith("play/")
+    assert croupier("replay", "play/crashes+davey/1", "-C", cup).code == 0
+    assert croupier("ask", fault, "--journal", friendly, "-C", cup).code == 0
+    assert croupier("standings", "--journal", friendly, "--json").json["run"] == "friendly"
+
+
+def test_places_that_were_written_down_are_those_of_the_records(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", tourneys=1, rounds=1)
+    assert croupier("run", "-C", cup).code == 0
+    assert croupier("verify", "-C", cup).code == 0
+    with closing(sqlite3.connect(cup / "run" / "run.sqlite")) as database, database:
+        ((order,),) = database.execute("SELECT value FROM run WHERE key = 'order tables'").fetchall()
+        turned = json.dumps(json.loads(order)[::-1])
+        database.execute("UPDATE run SET value = ? WHERE key = 'order tables'", (turned,))
+    verified = croupier("verify", "-C", cup)
+    assert (verified.code, "tables: its recorded places are" in verified.out) == (1, True)
+
+
+# If a changed record is sealed again, the rules find the change.
+
+
+def resealed(database: sqlite3.Connection, path: Path) -> None:
+    """Seal a journal as croupier does."""
+    database.commit()
+    book, before = Journal(database, path), b""
+    for (fixture,) in database.execute("SELECT id FROM fixture ORDER BY id").fetchall():
+        before = book._seal(fixture, before)
+        database.execute("UPDATE record SET seal = ? WHERE fixture = ?", (before, fixture))
+
+
+def summary(change: Callable[[list[Any]], object]) -> Callable[[sqlite3.Connection], object]:
+    """Return a function that changes the first fixture's summary: path, results, faults, usage …"""
+
+    def work(database: sqlite3.Connection) -> None:
+        told = msgspec.msgpack.decode(database.execute("SELECT summary FROM record WHERE fixture = 1").fetchone()[0])
+        change(told)
+        database.execute("UPDATE record SET summary = ? WHERE fixture = 1", (msgspec.msgpack.encode(told),))
+
+    return work
+
+
+def answers(database: sqlite3.Connection) -> None:
+    """Replace a recorded crash by a stand."""
+    text = zlib.decompress(database.execute("SELECT answers FROM record WHERE fixture = 1").fetchone()[0]).decode()
+    packed = zlib.compress(text.replace("!crash", "S", 1).encode())
+    database.execute("UPDATE record SET answers = ? WHERE fixture = 1", (packed,))
+
+
+def scores(database: sqlite3.Connection) -> None:
+    """Add ten chips to a score."""
+    packed = database.execute("SELECT scores FROM record WHERE fixture = 1").fetchone()[0]
+    told = msgspec.msgpack.decode(zlib.decompress(packed))
+    told[1][0] += 10
+    database.execute("UPDATE record SET scores = ? WHERE fixture = 1", (zlib.compress(msgspec.msgpack.encode(told)),))
+
+
+def evidence(place: int, value: Any) -> Callable[[sqlite3.Connection], object]:
+    """Return a function that changes a piece of evidence: bot, table, number, kind, detail, question …"""
+
+    def work(database: sqlite3.Connection) -> None:
+        found = "SELECT id, evidence FROM fault WHERE fixture = 1 AND kind = 'crash' ORDER BY id"
+        row, piece = database.execute(found).fetchone()
+        told = msgspec.msgpack.decode(piece)
+        told[place] = value
+        database.execute("UPDATE fault SET evidence = ? WHERE id = ?", (msgspec.msgpack.encode(told), row))
+
+    return work
+
+
+def seats(database: sqlite3.Connection) -> None:
+    """Reverse the order of the seats."""
+    told = json.loads(database.execute("SELECT about FROM fixture WHERE id = 1").fetchone()[0])
+    told["bots"].reverse()
+    database.execute("UPDATE fixture SET about = ? WHERE id = 1", (json.dumps(told),))
+
+
+CHANGES: dict[str, tuple[Callable[[sqlite3.Connection], object], str]] = {
+    "an answer": (answers, "/1"),
+    "a score": (scores, "/2: "),
+    "a result": (
+        summary(lambda told: told[1]["davey"].__setitem__(2, 9999)),
+        "/1: the results of davey are not those ",
+    ),
+    "a fault": (
+        summary(lambda told: told[2]["crashes"].__setitem__("crash", 1)),
+        "/1: crash of crashes was recorded 1 times",
+    ),
+    "no fault": (summary(lambda told: told[2].pop("overbets")), "/1: illegal of overbets was recorded 0 times"),
+    "questions": (summary(lambda told: told[3]["davey"].__setitem__(0, 1)), "/1: "),
+    "its path": (summary(lambda told: told.__setitem__(0, "play/other/1")), "/1: the record is that of play/other/1"),
+    "evidence of another": (evidence(0, "davey"), ": its evidence is of davey, but crashes was asked"),
+    "evidence of a move": (evidence(3, "timeout"), ": its evidence is of the kind timeout, but the answer is crash"),
+    "another question": (evidence(5, b"21 A K 10 200"), ": its evidence is of another question"),
+    "a question too far": (evidence(2, 999), ": its evidence is of a question that was not asked"),
+    "a table too far": (evidence(1, 999), "/1: evidence of a table 999"),
+    "the seats": (seats, "/1"),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_what_was_changed_and_sealed_anew_is_found_by_the_rules(what: str, played: Path, tmp_path: Path) -> None:
+    change, said = CHANGES[what]
+    with changing(played, tmp_path) as (copied, database):
+        change(database)
+        resealed(database, copied)
+    found = audit_of(copied).differences
+    assert found
+    assert found[0].startswith("play/crashes+davey+overbets/")
+    assert said in found[0]
+
+
+# The command.
+
+
+def test_verify_says_the_first_difference_and_ends_with_1(played: Path, tmp_path: Path) -> None:
+    (tmp_path / ".croupier").mkdir()
+    with changing(played, tmp_path) as (copied, database):
+        scores(database)
+    copied.rename(tmp_path / ".croupier" / "play-1.sqlite")
+    done = croupier("verify", "-C", tmp_path)
+    assert done.code == 1
+    assert ": the recorded scores are (" in done.out.split("; the first: ")[1]
+    told = croupier("verify", "-C", tmp_path, "--json").json
+    assert len(told["differences"]) == 2  # one by the rules, one by the seal
+
+
+def test_verify_draws_tables_by_lot(played: Path) -> None:
+    folder = played.parents[1]
+    done = croupier("verify", "--sample", "40%", "-C", folder, "--json")
+    assert done.code == 0
+    assert 0 <= done.json["tables"] < 20
+    for wrong in ("0%", "101%", "some"):
+        refused = croupier("verify", "--sample", wrong, "-C", folder)
+        assert (refused.code, refused.first) == (
+            2,
+            f"error[U001] Invalid value for '--sample': '{wrong}' is not a percentage of the tables, for example 1%",
+        )
