@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from host.cli import CliContext, completion, options, print_json, unknown_name
+from host.play.fixture_id import FixtureId
 
 if TYPE_CHECKING:
     from host.cli.bot_arguments import GameAndBots
@@ -136,7 +137,7 @@ def play_tables(context: CliContext, names: tuple[str, ...], chosen: PlayOptions
         friendly = trio.run(played, rules, stage, journal, local_workers, workers, view)
     seconds = time.monotonic() - started
     standings = stage_standings(stage, {}, friendly.records, friendly.bots)
-    first = min(friendly.records, key=lambda record: int(record.path.rpartition("/")[2]))
+    first = min(friendly.records, key=lambda record: FixtureId.parse(record.path).first_table or 0)
     return PlayResult(
         rules=rules,
         seed=friendly.seed,

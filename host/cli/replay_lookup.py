@@ -11,6 +11,7 @@ import click
 from host.base.errors import Problem, UserError
 from host.inspect.recorded import load_fixture, seed_of
 from host.play.custom_games import display_of
+from host.play.fixture_id import FixtureId, group_of, with_sorted_bots
 from host.report.replay import seen_by
 from host.report.table_replays import ReplayedTable, load, named_while_running
 from host.results.journal import reading
@@ -42,7 +43,7 @@ def find_table(journals: Sequence[Path], folder: Path, name: str) -> TableLocati
     Raise UsageError for an unknown table, UserError if nothing has been played.
     """
     any_played = False
-    name = _in_order(name)
+    name = with_sorted_bots(name)
     for path in journals:
         with reading(path) as journal:
             paths = journal.paths()
@@ -67,20 +68,17 @@ def _examples(journals: Sequence[Path]) -> Iterator[str]:
     """Yield the name of the first table of each group of fixtures."""
     for place in journals:
         with reading(place) as journal:
-            groups = {path.rpartition("/")[0]: path for path in sorted(journal.paths(), reverse=True)}
+            groups = {group_of(path): path for path in sorted(journal.paths(), reverse=True)}
             for fixture in reversed(groups.values()):
                 yield load_fixture(journal, seed_of(journal), fixture).sittings[0].path
 
 
-def _in_order(name: str) -> str:
-    """Return the name of a table with its bots sorted, as in the paths of fixtures."""
-    return "/".join("+".join(sorted(part.split("+"))) for part in name.split("/"))
-
-
 def _candidates(paths: Sequence[str], name: str) -> list[str]:
     """Return the fixtures that may contain a table of this name: those of its group."""
-    group = name.rpartition("/")[0]
-    return [path for path in paths if group and (path.endswith(group) or path.rpartition("/")[0].endswith(group))]
+    if FixtureId.parse(name).first_table is None:
+        return []
+    group = group_of(name)
+    return [path for path in paths if path.endswith(group) or group_of(path).endswith(group)]
 
 
 def load_table(location: TableLocation) -> ReplayedTable:

@@ -19,7 +19,7 @@ from host.play.match import MAX_PARALLEL_TABLES, PlayedTable, play
 from host.play.placement import starting_on
 from host.play.records import Fixture, Record
 from host.play.results import recorded
-from host.play.table_plans import PLANS, player_name
+from host.play.table_plans import PLANS, bot_of, player_name
 from host.sandbox.detect import no_sandbox_here
 from host.sandbox.launch import Sandbox, why_no_sandbox
 
@@ -111,7 +111,7 @@ class BotPool:
 
     async def replace(self, name: str) -> None:
         """Remove a bot's sandboxes, for example because a keeper has died. The next fixture gets new ones."""
-        for player in [player for player in self._made if player.partition("/")[0] == name]:
+        for player in [player for player in self._made if bot_of(player) == name]:
             await self._made.pop(player)[1].aclose()
 
     async def _close(self) -> None:

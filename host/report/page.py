@@ -18,6 +18,7 @@ from host import __version__
 from host.base.format import clock, day, thousands
 from host.base.safe_text import one_line
 from host.play.custom_games import display_of
+from host.play.fixture_id import group_of
 from host.report.charts import DRAWN
 from host.report.summary import BotSummary, RunSummary, Stage
 from host.report.table_replays import TableRef, gzip_base64
@@ -158,7 +159,7 @@ def render(
         "paired": paired,
         "replays": replays,
         "highlights": [*replays[:1], *sorted(replays[1:], key=lambda place: not place.why)][:6],
-        "stacks": {each.table.rpartition("/")[0]: each for each in reversed(stacks)},
+        "stacks": {group_of(each.table): each for each in reversed(stacks)},
         "kept": set(data),
         "data": data,
         "playlog": (playlog[0], gzip_base64(playlog[1])) if playlog else None,

@@ -12,6 +12,7 @@ from host.base.safe_text import one_line
 from host.bots.values import Evidence, Usage
 from host.games import GAMES
 from host.play.custom_games import game_by_name
+from host.play.fixture_id import FixtureId, group_of
 from host.play.records import Record, Replays, count_replays
 from host.report.anonymize import REAL_NAMES, Names
 from host.report.terminal import time_breakdown
@@ -345,7 +346,7 @@ def _final(bracket: Sequence[Bracket], records: Sequence[Record]) -> LastTie | N
     sets: dict[str, list[Record]] = {}
     for record in records:
         if record.results.keys() == {one, other}:
-            sets.setdefault(record.path.rpartition("/")[0], []).append(record)
+            sets.setdefault(group_of(record.path), []).append(record)
     found, left = list[WonSet](), sum(tie.sets)
     for name in sorted(sets, key=_by_number, reverse=True):
         won = _won_set((one, other), sets[name])
@@ -409,8 +410,8 @@ def _effects(journal: Journal, config: StageConfig, stage: Stage, seed: bytes | 
         return None
 
     def order(path: str) -> tuple[str, int]:
-        meeting, _, number = path.rpartition("/")
-        return meeting, int(number)
+        place = FixtureId.parse(path)
+        return place.group, place.first_table or 0
 
     some = sorted(journal.paths(stage.name))[:: 1 + (stage.tables or 0) // MAX_TABLES]
     tables = list(seat_results(config, journal, seed or b"", sorted(some, key=order)))

@@ -7,6 +7,7 @@ from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
 from host.play.custom_games import display_of, game_by_name
+from host.play.fixture_id import FixtureId, group_of
 from host.play.records import Record, Result
 from host.rating.statistics import Won, sure_by_wins, wilson
 from host.report.table_replays import ReplayedTable
@@ -173,7 +174,7 @@ def _alone(scored: Scored, pair: tuple[str, str], result: Pair, met: Sequence[Re
     mine, its = (sum(record.results[bot].score for record in met) for bot in pair)
     steps = [Won(record.results[pair[0]].tables, record.results[pair[0]].wins) for record in met]
     seats: tuple[Won, ...] = ()
-    group = met[0].path.rpartition("/")[0] if shown else ""
+    group = group_of(met[0].path) if shown else ""
     if shown:
         tallies = [_tallied(scored, record.path, pair[0], -(-POINTS // len(met))) for record in met]
         seats = tuple(_sum(piece[seat] for tally in tallies for piece in tally) for seat in (0, 1))
@@ -222,8 +223,7 @@ def _points(steps: Sequence[Won]) -> tuple[Point, ...]:
 
 def _first(path: str) -> int:
     """Return the number of a fixture's first table."""
-    number = path.rpartition("/")[2]
-    return int(number) if number.isdecimal() else 0
+    return FixtureId.parse(path).first_table or 0
 
 
 # Chips.

@@ -28,6 +28,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from host.base.format import thousands
+from host.play.fixture_id import FixtureId
 from host.play.records import Record, Result
 from host.rating.runoff import RunOff
 from host.rating.statistics import (
@@ -412,8 +413,8 @@ def _by_deal(values: Units, records: Sequence[Record], mirror: bool) -> Units:
 
 def _deal(record: Record) -> Hashable:
     """Return the deal of a fixture, if as many fixtures in a row share a deal as there are bots."""
-    group, _, number = record.path.rpartition("/")
-    return group, (int(number) - 1) // len(record.results)
+    place = FixtureId.parse(record.path)
+    return place.group, ((place.first_table or 1) - 1) // len(record.results)
 
 
 def _tables(record: Record, bot: str, mirror: bool) -> Units:
@@ -421,10 +422,10 @@ def _tables(record: Record, bot: str, mirror: bool) -> Units:
     scores = _scores(record, bot)
     if not mirror:
         return {(record.path, table): score for table, score in enumerate(scores)}
-    group, _, first = record.path.rpartition("/")
+    place = FixtureId.parse(record.path)
     deals: dict[Hashable, list[float]] = {}
-    for number, score in enumerate(scores, int(first)):
-        deals.setdefault((group, (number - 1) // len(record.results)), []).append(score)
+    for number, score in enumerate(scores, place.first_table or 1):
+        deals.setdefault((place.group, (number - 1) // len(record.results)), []).append(score)
     return _joined(deals)
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from host.base.format import thousands
 from host.bots.values import Usage
+from host.play.fixture_id import group_of
 from host.play.records import Record, Result
 from host.rating.statistics import SURE, Won, needed, percent, sure_by_wins, wilson, words
 from host.rating.strength import MODEL_BOTS, Strength, quick_strengths
@@ -467,7 +468,7 @@ def _done(stage: StageConfig, records: Sequence[Record], one: str, other: str) -
         met = Counter[str]()
         for record in records:
             for bot in {one, other} & record.results.keys():
-                met[record.path.rpartition("/")[0]] += record.results[bot].tables
+                met[group_of(record.path)] += record.results[bot].tables
         return max(met.values())
     return sum(record.results[one].tables for record in both)
 

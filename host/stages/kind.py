@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeV
 
 from host.base.config_file import OWN_CODE, Flag, ValueType, integer, matches, one_of, read_text
 from host.games.engine import Game
+from host.play.fixture_id import FixtureId
 from host.play.records import Fixture, Record
 from host.stages.agenda import Agenda, Records, Schedule
 
@@ -321,11 +322,6 @@ class Kind(Generic[C]):
 # Shared by the kinds.
 
 
-def contestants(bots: Sequence[str]) -> str:
-    """Return the bots as part of a seed path. They are sorted, so that the order of entry has no effect."""
-    return "+".join(sorted(bot.replace("%", "%25").replace("+", "%2B") for bot in bots))
-
-
 def with_plan(stage: StageConfig, blank: Fixture) -> Fixture:
     """Return a blank fixture with the plan of a stage: whether tables share their deals."""
     return blank._replace(plan="mirrored" if stage.mirror else "independent")
@@ -391,9 +387,9 @@ def block_plans(blank: Fixture, tables: int, block: int, field: Field) -> BlockP
     """
     played = dict[str, list[tuple[int, int]]]()
     for path, number in field.kept.items():
-        group, _, first = path.rpartition("/")
-        if first.isdecimal():
-            played.setdefault(group, []).append((int(first), number))
+        place = FixtureId.parse(path)
+        if place.first_table is not None:
+            played.setdefault(place.group, []).append((place.first_table, number))
     own = {group: _around(sorted(some), blank, tables, block) for group, some in played.items()}
     return BlockPlans(blocks(blank, "", ("", ""), tables, block), own)
 

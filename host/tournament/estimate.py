@@ -17,6 +17,7 @@ import trio
 from host.base.format import thousands
 from host.config.tournament_config import Tournament
 from host.games import GAMES
+from host.play.fixture_id import FixtureId
 from host.play.jobs import Job
 from host.play.records import Fixture, Record
 from host.results.disqualification import disqualified, qualified
@@ -247,11 +248,11 @@ async def trial(wave: Sequence[Fixture], hands: WorkerPool, say: Callable[[str],
             if nth and size < min(samples[0][-1].tables * 2, longest):
                 break
             for number, fixture in enumerate(chosen):
-                path, some = f"trial {nth}/{number}/1", min(size, fixture.tables)
+                path, some = str(FixtureId(f"trial {nth}", number, first_table=1)), min(size, fixture.tables)
                 await hands.submit(Job(fixture._replace(path=path, first=1, tables=some)))
             for _ in chosen:
                 record = await hands.next_result()
-                number = int(record.path.split("/")[1])
+                number = FixtureId.parse(record.path).round or 0
                 whole = chosen[number].tables
                 samples[number].append(Sample(min(size, whole), record.seconds, whole))
             played = sum(sample.tables for some in samples for sample in some)

@@ -17,6 +17,7 @@ import trio
 from host.base.errors import Problem, UserError
 from host.inspect.recorded import known_seed, seed_of
 from host.play.custom_games import display_of
+from host.play.fixture_id import group_of
 from host.report.export import as_lines, chosen
 from host.report.offers import Highlight, Offers, Quota
 from host.report.page import empty_account, render
@@ -218,7 +219,7 @@ class LivePublisher:
         if not display_of(summary.game).chips_by_round:
             return []
         groups = {group.name for stage in summary.stages for group in stage.groups}
-        first_tables = {table.name.rpartition("/")[0]: table for table in reversed(replays)}
+        first_tables = {group_of(table.name): table for table in reversed(replays)}
         keys = []
         for group in groups & first_tables.keys():
             table = first_tables[group]
