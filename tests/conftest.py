@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -28,6 +29,34 @@ def unregister_games() -> Iterator[None]:
     for games, before in kept:
         games.clear()
         games.update(before)  # type: ignore[arg-type]
+
+
+TIMING_RUNS, MAX_REPEATS = 3, 5
+"""A test marked `timing` runs this many times at most; a run of pytest with more repeats than that in all fails."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Repeat tests whose claim depends on the speed of the machine, and no others."""
+    for item in items:
+        if item.get_closest_marker("timing"):
+            item.add_marker(pytest.mark.flaky(reruns=TIMING_RUNS - 1, reruns_delay=1))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run with too many repeats."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    repeats = reporter.stats.get("rerun", []) if reporter is not None else []
+    if len(repeats) > MAX_REPEATS and session.exitstatus == 0:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print each repeat."""
+    repeats = terminalreporter.stats.get("rerun", [])
+    for report in repeats:
+        terminalreporter.write_line(f"REPEATED {report.nodeid}")
+    if len(repeats) > MAX_REPEATS:
+        terminalreporter.write_line(f"more than {MAX_REPEATS} repeats: this run has failed")
 
 
 OUR_VECTORS = Path(__file__).parent / "vectors"
