@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -316,30 +317,44 @@ PAZAAK = """
             answer += "\\n" + head + "END"
         print(head + answer, flush=True)
 """
-MISDEEDS = ("none", "mumble", "die", "leave", "twice", "always_twice", "cheat", "report", "flood")
+MISDEEDS = ("none", "mumble", "die", "leave", "cheat", "report", "flood")
 WAVES = [(misdeed, False) for misdeed in MISDEEDS] + [(misdeed, True) for misdeed in (*MISDEEDS, "stray")]
+
+
+def beside_other(misdeed: str, numbered: bool, make: Make) -> list[Record]:
+    """Return the records of 12 tables with a rogue and another bot, one table at a time and 16 at once."""
+    remembers = numbered and misdeed in ("none", "cheat", "report")  # the memory of a table is lost with its process
+    rogue = make(PAZAAK, name="rogue", game="pazaak", table_ids=numbered, parallel_tables=16)
+    rogue = rogue._replace(argv=(*rogue.argv, misdeed, str(int(numbered)), str(int(remembers))))
+    other = make(PAZAAK, name="other", game="pazaak", table_ids=True, parallel_tables=16)
+    other = other._replace(argv=(*other.argv, "none", "1", "1"))
+    with nothing_left_behind():
+        return [played("pazaak", [rogue, other], 12, parallel_tables, hands_to_win=1) for parallel_tables in (1, 16)]
 
 
 @pytest.mark.parametrize(("misdeed", "numbered"), WAVES)
 def test_what_comes_of_a_fixture_does_not_depend_on_how_many_tables_are_abreast(
     misdeed: str, numbered: bool, make: Make
 ) -> None:
-    remembers = numbered and misdeed in ("none", "cheat", "report")  # the memory of a table is lost with its process
-    rogue = make(PAZAAK, name="rogue", game="pazaak", table_ids=numbered, parallel_tables=16)
-    rogue = rogue._replace(argv=(*rogue.argv, misdeed, str(int(numbered)), str(int(remembers))))
-    other = make(PAZAAK, name="other", game="pazaak", table_ids=True, parallel_tables=16)
-    other = other._replace(argv=(*other.argv, "none", "1", "1"))
-
-    with nothing_left_behind():
-        one, many = (
-            played("pazaak", [rogue, other], 12, parallel_tables, hands_to_win=1) for parallel_tables in (1, 16)
-        )
+    one, many = beside_other(misdeed, numbered, make)
 
     assert answers_of(many) == answers_of(one)
     assert many.faults == one.faults
     assert faults_of(many, "other") == {}
     assert faults_of(one, "rogue") or misdeed == "none"
     assert many.replayed == 0
+
+
+@pytest.mark.parametrize("numbered", [False, True])
+@pytest.mark.parametrize("misdeed", ["twice", "always_twice"])
+def test_a_line_too_many_is_a_fault_and_nothing_is_played_again(misdeed: str, numbered: bool, make: Make) -> None:
+    for record in beside_other(misdeed, numbered, make):
+        counted = Counter(answer.kind for table in answers_of(record) for answer in table if isinstance(answer, Fault))
+
+        assert record.replayed == 0 and record.failures == ()
+        assert counted == faults_of(record, "rogue")
+        assert set(counted) <= {"extra", "early", "unreadable"} and counted
+        assert faults_of(record, "other") == {}
 
 
 def test_a_slow_answer_in_a_wave_has_its_own_deadline(make: Make) -> None:

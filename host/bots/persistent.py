@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import trio
 
-from host.base.errors import AmbiguousAnswers
 from host.bots.allowance import StartupAllowance, TableBudget, TimeBank
 from host.bots.batch_state import IDLE, WAITING, LineReader
 from host.bots.blame import Ending, fault_of
@@ -334,12 +333,8 @@ class PersistentProcess:
         return result._replace(failed=await self._fail(child, wall))
 
     async def _fail(self, child: ChildProcess, wall: float) -> Outcome:
-        """Kill the process; return the outcome of the question that its violation counts against.
-
-        Raise AmbiguousAnswers if it is unclear which question that is.
-        """
+        """Kill the process; return the outcome of the first question without an answer. Its violation counts against that."""
         self._quick = None
-        self._raise_if_ambiguous(child)
         violation = child.violation
         assert violation is not None
         spent = 0.0
@@ -364,18 +359,9 @@ class PersistentProcess:
         return self._child.stderr.tail() if self._child is not None else b""
 
     async def shut_down(self, patience: float) -> None:
-        """Close the input of the process, wait at most `patience` seconds until it exits, and kill everything.
-
-        Raise AmbiguousAnswers if it was asked several questions at once and has written more lines than that.
-        """
+        """Close the input of the process, wait at most `patience` seconds until it exits, and kill everything."""
         child, self._quick = self._child, None
         if child is None or not child.is_open:
             await self._control.reap()
             return
         await self._control.shut_down(child, patience)
-        if patience:
-            self._raise_if_ambiguous(child)
-
-    def _raise_if_ambiguous(self, child: ChildProcess) -> None:
-        if child.violation is not None and child.violation.ambiguous:
-            raise AmbiguousAnswers(self._context.bot.name)

@@ -36,14 +36,13 @@ class ProcessControl:
             child.close()
 
     async def shut_down(self, child: ChildProcess, patience: float) -> None:
-        """Close the input of an idle process, and kill it if it does not exit within `patience` seconds. Read all its output."""
+        """Close the input of an idle process, and kill it if it does not exit within `patience` seconds. Read its stderr."""
         self._end_turn()
         child.close_input()
         try:
             await self._kill_all(patience)
             await self.reap()
             child.stderr.tail()  # reads it into the log
-            child.has_early_output()
         finally:
             child.close()
 

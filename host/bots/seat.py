@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 
 import trio
 
-from host.base.errors import AmbiguousAnswers, HostFailure
+from host.base.errors import HostFailure
 from host.bots.allowance import TimeBank, time_bank
 from host.bots.bot_process import BotContext, BotProcess, PolledProcess
 from host.bots.bot_spec import BuiltBot
@@ -92,7 +92,7 @@ class Seat:
         return self._process.stderr_tail(table) if self._process is not None else b""
 
     async def ask(self, batch: Batch) -> list[Answer]:
-        """Return an answer to each question of a batch, in order. Raise HostFailure or AmbiguousAnswers as `ask_all` does."""
+        """Return an answer to each question of a batch, in order. Raise HostFailure as `ask_all` does."""
         return (await ask_all({self: batch}))[self]
 
     def ask_one(self, question: HasQuestion) -> Answer | None:
@@ -280,8 +280,7 @@ class Seat:
 async def ask_all(batches: Mapping[Seat, Batch]) -> dict[Seat, list[Answer]]:
     """Ask every seat its batch, all at once; return the answers. Write all batches, poll all processes, finish each seat.
 
-    Raise HostFailure if croupier or the machine has failed, AmbiguousAnswers if a bot must be asked one table at a
-    time.
+    Raise HostFailure if croupier or the machine has failed.
     """
     answers: dict[Seat, list[Answer]] = {}
     polled: dict[Seat, PolledProcess] = {}
@@ -308,12 +307,12 @@ async def ask_all(batches: Mapping[Seat, Batch]) -> dict[Seat, list[Answer]]:
 
 async def _finish_together(seats: Sequence[Seat], answers: dict[Seat, list[Answer]]) -> None:
     """Wait for the answers of several seats. If several fail, raise the failure of the first."""
-    failures: dict[Seat, HostFailure | AmbiguousAnswers] = {}
+    failures: dict[Seat, HostFailure] = {}
 
     async def finish(seat: Seat) -> None:
         try:
             answers[seat] = await seat.finish()
-        except (HostFailure, AmbiguousAnswers) as failure:
+        except HostFailure as failure:
             failures[seat] = failure
 
     async with trio.open_nursery() as nursery:
@@ -400,7 +399,7 @@ async def open_process(
 ) -> AsyncIterator[BotProcess]:
     """Open the process of a bot in its sandbox, without counting faults; leaving the block kills all its processes.
 
-    If a blamed bot is late, it is charged even if the machine is busy. Raise AmbiguousAnswers as `shut_down` does.
+    If a blamed bot is late, it is charged even if the machine is busy.
     """
     sandbox.keeper.warm = bot.warm_words if sandbox.warms else 0
     with watcher.watching(sandbox, bot.limits.memory) as monitored:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import NamedTuple
 
-from host.base.errors import AmbiguousAnswers, HostFailure, UserError
+from host.base.errors import HostFailure, UserError
 from host.bots.bot_spec import BuiltBot
 from host.bots.deadline import HostStall
 from host.bots.monitor import Monitor
@@ -53,7 +53,6 @@ class Attempts:
         self.failures: Counter[str] = Counter()  # number of host failures, by the bot that was being asked or prepared
         self.stalls: list[str] = []  # stalls of the machine, as text for people
         self.deaths: list[str] = []  # deaths of keepers, with their reasons
-        self.sequential: set[str] = set()  # bots that must be asked one table at a time
 
     @property
     def blamed(self) -> set[str]:
@@ -132,8 +131,6 @@ class BotPool:
             seats = {}
             for name, process in self._players(job.fixture):
                 bot, player = self._bots[name], player_name(name, process)
-                if name in attempts.sequential:
-                    bot = bot.with_keys(parallel_tables=1)
                 seed = bot_seed(self.setup.seed, player, job.fixture.path)
                 match await self._sandbox_of(bot, process, dict(job.states).get(name, b""), attempts):
                     case HostFailure() as failure:
@@ -167,17 +164,11 @@ class BotPool:
                     return failure
 
     async def play(self, job: Job) -> Record:
-        """Play one fixture. Play it again if croupier or the machine fails, or if a bot's answers are ambiguous.
-
-        With ambiguous answers, play it again one table at a time: results must not depend on the number of open tables.
-        Raise HostFailure if too many attempts have failed.
-        """
+        """Play one fixture. Play it again if croupier or the machine fails. Raise HostFailure if that happens too often."""
         attempts = Attempts()
         started, computed = time.monotonic(), time.process_time()
         while True:
             match await self._attempt(job, attempts):
-                case AmbiguousAnswers(bot=bot):
-                    attempts.sequential.add(bot)
                 case HostFailure() as failure:
                     attempts.count(failure)
                     await self.replace(failure.bot)
@@ -196,7 +187,7 @@ class BotPool:
             overhead=time.process_time() - computed,
         )
 
-    async def _attempt(self, job: Job, attempts: Attempts) -> Finished | HostFailure | AmbiguousAnswers:
+    async def _attempt(self, job: Job, attempts: Attempts) -> Finished | HostFailure:
         """Play a fixture once; return its tables, or the failure."""
         try:
             async with self.seats(job, attempts) as seats:
@@ -204,5 +195,5 @@ class BotPool:
                 most = self.setup.parallel_tables or MAX_PARALLEL_TABLES
                 played = await play(self.game, plan, seats, self.setup.seed, self._watcher, most)
             return Finished(played, seats)
-        except (HostFailure, AmbiguousAnswers) as failed:
+        except HostFailure as failed:
             return failed
