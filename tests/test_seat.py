@@ -33,9 +33,10 @@ from helpers import (
 
 from host.base.errors import UserError
 from host.bots.bot_spec import BuiltBot
+from host.bots.host_failures import MAX_HOST_FAILURES
 from host.bots.values import Batch, Question
 from host.games import GAMES
-from host.play.bot_pool import MAX_HOST_FAILURES, MAX_WAITING_SANDBOXES, bot_seed
+from host.play.bot_pool import MAX_WAITING_SANDBOXES, bot_seed
 from host.play.jobs import Job
 from host.play.records import Record
 from host.sandbox import bubblewrap

@@ -12,10 +12,10 @@ from host.bots.blame import Ending, fault_of
 from host.bots.bot_process import BotContext
 from host.bots.child_process import MAX_SELECTABLE, QUICK_MS, ChildProcess
 from host.bots.deadline import AnswerTimer, Look
-from host.bots.monitor import CORES, INSTANT
+from host.bots.monitor import CORES, INSTANT, unwrap_exception_group
 from host.bots.process_control import ProcessControl
-from host.bots.stderr_log import StderrLog
 from host.bots.values import EVIDENCE, OVERSPENT, TIMED_TABLES, Batch, BatchResult, HasQuestion, Outcome, ProcessTotals
+from host.sandbox.keeper import LOST, KeeperDied
 from protocols import PROTOCOLS
 from protocols.wire import Answer, FaultKind, Move
 
@@ -38,7 +38,7 @@ class PersistentProcess:
         self._allowance = StartupAllowance(self._limits.startup, self._per_move)
         self._free = 0.0  # seconds of the open question that cost nothing from the bank
         self._budget = TableBudget(self._limits.cpu_table)
-        self._control, self.stderr_log = ProcessControl(context), StderrLog()
+        self._control, self.stderr_log = ProcessControl(context), context.stderr_log
         self._child: ChildProcess | None = None  # the last process; it may be closed
         self._table = 0  # the table of a process that lives for one table
         self._questions: Sequence[HasQuestion] = ()
@@ -197,7 +197,7 @@ class PersistentProcess:
         if self._result is None:
             failed = await self._prepare()
             if failed is not None:
-                return BatchResult([], [], [], [], failed)
+                return BatchResult.empty()._replace(failed=failed)
         child = self._child
         assert child is not None, "a process is started before it is asked"
         if self._result is None:
@@ -259,7 +259,7 @@ class PersistentProcess:
 
     def _open_batch(self, usage_before: float | None) -> None:
         """Open a batch whose results are collected. `usage_before` is the processor time before it, if it is measured."""
-        self._usage_before, self._result = usage_before, BatchResult([], [], [], [])
+        self._usage_before, self._result = usage_before, BatchResult.empty()
 
     def read_available(self, now: float) -> bool:
         """Read the output available at the time `now`; return whether that ends the batch."""
@@ -292,10 +292,11 @@ class PersistentProcess:
         """Wait for the answers that are due, each until its own deadline. An answer may come in several pieces."""
         if not child.unsent:
             return await self._wait_for_answers(child)
-        async with trio.open_nursery() as helpers:  # the pipe has no room for all questions
-            helpers.start_soon(child.write_on)
-            await self._wait_for_answers(child)
-            helpers.cancel_scope.cancel()
+        with unwrap_exception_group():  # around a stall of the machine
+            async with trio.open_nursery() as helpers:  # the pipe has no room for all questions
+                helpers.start_soon(child.write_on)
+                await self._wait_for_answers(child)
+                helpers.cancel_scope.cancel()
 
     async def _wait_for_answers(self, child: ChildProcess) -> None:
         self._begin_wait()
@@ -313,7 +314,7 @@ class PersistentProcess:
 
     async def _conclude(self, child: ChildProcess) -> BatchResult:
         """Return the results of the batch."""
-        result, self._result = self._result or BatchResult([], [], [], []), None
+        result = self.answered()
         limit = self._monitored.final_check(time.perf_counter() - self._timer.asked)
         if child.violation is None:
             if limit is None:
@@ -325,12 +326,18 @@ class PersistentProcess:
                 self._turn.mark_idle()
                 if self._may_be_quick:
                     self._quick = child
+                self._result = None
                 return result
             result.answers.pop()  # the last answer exceeded a limit
             result.walls.pop()
             child.fail(limit, result.raws.pop())
         wall = time.perf_counter() - self._timer.asked - sum(result.walls)
-        return result._replace(failed=await self._fail(child, wall))
+        failed, self._result = await self._fail(child, wall), None
+        return result._replace(failed=failed)
+
+    def answered(self) -> BatchResult:
+        """Return the results of the batch so far."""
+        return self._result or BatchResult.empty()
 
     async def _fail(self, child: ChildProcess, wall: float) -> Outcome:
         """Kill the process; return the outcome of the first question without an answer. Its violation counts against that."""
@@ -344,7 +351,13 @@ class PersistentProcess:
                 spent += self._bank.spend(self._bank.left)
         limit, waited, unanswered = self._monitored.limit_exceeded, self._timer.waited, self._allowance.is_open
         # A process that closed its output is about to exit. Any other process is killed at once.
-        ended = await self._control.kill(child, ORDERLY_EXIT_S if violation.fault.kind is FaultKind.EXIT else 0.0)
+        has_ended = violation.fault.kind is FaultKind.EXIT
+        try:
+            ended = await self._control.kill(child, ORDERLY_EXIT_S if has_ended else 0.0)
+        except KeeperDied:
+            if has_ended and limit is None:
+                raise
+            ended = LOST  # that its keeper has died as well does not excuse what the bot did
         crashed = ended.status != 0 and not ended.stopped
         fault = fault_of(Ending(violation.fault, limit, oom_kills=ended.killed, crashed=crashed))
         self._allowance.failed(wall - spent, fault.kind)
