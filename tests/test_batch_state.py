@@ -136,23 +136,23 @@ def test_what_stands_behind_the_last_answer_counts_against_its_question(remember
     answers, raws, violation = state.receive(b"H\nS\nX\nY")
 
     assert (answers, raws) == ([H], [b"H"])
-    assert violation == Violation(EXTRA, b"S\nX\nY", ambiguous=True)
+    assert violation == Violation(EXTRA, b"S\nX\nY")
 
 
 @pytest.mark.parametrize(
-    ("batches", "output", "fault", "ambiguous"),
+    ("batches", "output", "answered", "fault"),
     [
-        ([1], b"S\nS\n", EXTRA, False),
-        ([2], b"S\nS\nS\n", EXTRA, True),
-        ([2, 1], b"S\nS\n", EXTRA, True),
-        ([1], b"9 S\n", WRONG_TABLE, False),
-        ([2], b"9 S\n", WRONG_TABLE, True),
-        ([2, 1], b"9 S\n", WRONG_TABLE, False),
-        ([2], b"HIT!\n", UNREADABLE, False),
+        ([1], b"S\nS\n", 0, EXTRA),
+        ([2], b"S\nS\nS\n", 1, EXTRA),
+        ([2, 1], b"S\nS\n", 0, EXTRA),
+        ([1], b"9 S\n", 0, WRONG_TABLE),
+        ([3], b"1 S\n1 S\n", 1, WRONG_TABLE),
+        ([2, 1], b"9 S\n", 0, WRONG_TABLE),
+        ([2], b"S\nHIT!\n", 1, UNREADABLE),
     ],
 )
-def test_a_violation_is_ambiguous_when_several_questions_were_open(
-    batches: list[int], output: bytes, fault: Fault, ambiguous: bool
+def test_a_violation_counts_against_the_first_question_without_an_answer(
+    batches: list[int], output: bytes, answered: int, fault: Fault
 ) -> None:
     table_ids = fault == WRONG_TABLE
     state = new(0, table_ids=table_ids)
@@ -161,18 +161,18 @@ def test_a_violation_is_ambiguous_when_several_questions_were_open(
         state.receive(b"".join(b"%d S\n" % table if table_ids else b"S\n" for table in range(1, count + 1)))
     state.expect(range(1, batches[-1] + 1))
 
-    *_, violation = state.receive(output)
+    answers, _, violation = state.receive(output)
 
     assert isinstance(violation, Violation)
-    assert (violation.fault, violation.ambiguous) == (fault, ambiguous)
+    assert (len(answers), violation.fault) == (answered, fault)
 
 
-@pytest.mark.parametrize(("several", "ambiguous"), [(1, False), (2, True)])
-def test_output_before_a_question_is_early(several: int, ambiguous: bool) -> None:
+@pytest.mark.parametrize("several", [1, 2])
+def test_output_before_a_question_is_early(several: int) -> None:
     state = new(several)
     state.receive(b"S\n" * several)
 
-    assert state.receive(b"again") == ((), (), Violation(EARLY, b"again", ambiguous))
+    assert state.receive(b"again") == ((), (), Violation(EARLY, b"again"))
     assert state.receive(b" and again") == ((), (), None)
     assert state.rest == b"again and again"
 

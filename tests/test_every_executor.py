@@ -126,7 +126,7 @@ def words(process: psutil.Process) -> list[str]:
     return []
 
 
-def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again(bots: list[BuiltBot]) -> None:
+def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again_and_counted(bots: list[BuiltBot]) -> None:
     lost: list[str] = []
 
     async def play() -> list[Record]:
@@ -138,9 +138,14 @@ def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again(bots: list[
             worker.send_signal(signal.SIGKILL)
             return [first, *[await hands.next_result() for _ in range(FIXTURES - 1)]]
 
+    records = trio.run(play)
+    again = [record for record in records if record.replayed]
+    assert [(record.replayed, record.failures) for record in again] == [(1, ("a worker is lost",))]
     played = {
-        record.path: record._replace(usage={}, evidence=(), seconds=0.0, overhead=0.0, times=())
-        for record in trio.run(play)
+        record.path: record._replace(
+            usage={}, evidence=(), seconds=0.0, overhead=0.0, times=(), replayed=0, failures=()
+        )
+        for record in records
     }
     assert played == all_of(here, 1, bots)
     assert len(lost) == 1

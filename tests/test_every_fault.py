@@ -1,5 +1,6 @@
 """Every kind of fault has a rogue, and no rogue achieves more than its verdict: none escapes or disturbs another bot."""
 
+import re
 import time
 from functools import cache
 from pathlib import Path
@@ -39,7 +40,7 @@ from host.sandbox.detect import randomizes_pids
 from host.sandbox.launch import sandboxed
 from host.submissions.build import build
 from protocols import PROTOCOLS
-from protocols.wire import FaultKind
+from protocols.wire import Fault, FaultKind
 
 OVERSHOOT = 3.0  # seconds between a limit and the verdict, at most, even on a loaded machine
 GALLERY = ROGUES / "gallery.toml"
@@ -61,6 +62,7 @@ BUILD_TIMEOUT_S = {"builds_for_ever": 5.0}
 
 QUICK = '#include <stdio.h>\n\nint main(void)\n{\n    puts("S");\n    return 0;\n}\n'
 SLOW = 'import time\n\ntime.sleep(0.1)\nprint("S")\n'
+STANDS = "import sys\n\nfor question in sys.stdin:\n    print('S', flush=True)\n"
 FOLDS = "import sys\n\nfor question in sys.stdin:\n    print(0)\n"
 
 
@@ -75,6 +77,8 @@ def control(kind: str, name: str = "control") -> BuiltBot:
     folder.mkdir(exist_ok=True)
     if kind == "holdem":
         return built(written(FOLDS, ".py", folder, name), "holdem", protocol="lines")
+    if kind == "several":
+        return built(written(STANDS, ".py", folder, name), protocol="lines", parallel_tables=64)
     source = written(SLOW, ".py", folder, "slow") if kind == "slow" else written(QUICK, ".c", folder, "quick")
     return built(source, name=name)
 
@@ -105,6 +109,26 @@ def played_and_left(game: str, bots: list[BuiltBot], tables: int) -> tuple[Recor
 @pytest.mark.parametrize("rogue", named(PLAYERS))
 def test_a_rogue_gets_its_verdict_and_leaves_nothing(rogue: Rogue) -> None:
     plays(rogue)
+
+
+@pytest.mark.parametrize("name", ["wants_another_deal", "lists_hands"])
+def test_a_line_too_many_gains_no_second_deal(name: str) -> None:
+    rogue, tables = ROGUES_BY_NAME[name], 16
+    bot = built(rogue.file, protocol=rogue.protocol).with_keys(parallel_tables=rogue.parallel_tables)
+    other = control("several", "other")
+
+    record, _ = played_and_left("cardshark", [bot, other], tables)
+
+    answers = [answer for table in answers_of(record) for answer in table]
+    faults = [answer.kind for answer in answers if isinstance(answer, Fault)]
+    assert record.replayed == 0
+    assert set(faults) & {*rogue.verdict} and set(faults) <= {*rogue.verdict}
+    assert sum(faults_of(record, name).values()) == len(faults)
+    assert record.usage[name].starts >= len(faults)
+    stderr = b"".join(piece for _, piece in dict(record.said)[name])
+    # A second attempt would be played one table at a time.
+    assert max(map(int, re.findall(rb"(\d+) at once", stderr))) > 1
+    assert faults_of(record, "other") == {}
 
 
 @pytest.mark.parametrize("rogue", named(BUILDERS))

@@ -66,6 +66,15 @@ def test_this_machine_has_a_sandbox() -> None:
     assert levels() or not detect().level.traits.isolates
 
 
+@at_every_level
+def test_a_machine_without_memory_ends_bots_before_workers(level: Level) -> None:
+    async def look() -> str:
+        async with sandboxed(level, Home(empty()), AMPLE) as sandbox:
+            return Path(f"/proc/{sandbox.pid}/oom_score_adj").read_text()
+
+    assert trio.run(look) == "1000\n"
+
+
 # Asking.
 
 

@@ -44,7 +44,7 @@ PLAYERS = {
     "delta": Player("unreadable", 15, uses_seed=1),
     "epsilon": Player("exit", 20, table_ids=True),
     "zeta": Player("crash", 20, parallel_tables=1),
-    "eta": Player("extra", 25),
+    "eta": Player("extra", 25, parallel_tables=1),  # the question that is charged depends on them
     "theta": Player("flood", 40, uses_seed=1, parallel_tables=8),
     "iota": Player("exception", 20, table_ids=True),
 }

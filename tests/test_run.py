@@ -20,7 +20,7 @@ import pytest
 from command import CROUPIER, Result, answers_in, croupier, croupier_process, cup_in, environment, result_of
 from helpers import inhabitants
 
-from host.play.bot_pool import MAX_HOST_FAILURES
+from host.bots.host_failures import MAX_HOST_FAILURES
 from host.results.journal import VERSION, writing
 from host.sandbox.process_tree import descendants
 

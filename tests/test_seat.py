@@ -3,6 +3,8 @@
 import os
 import re
 import signal
+import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -26,15 +28,17 @@ from helpers import (
     opened,
     played,
     seat_of,
+    seated_in,
     spec_of,
     written,
 )
 
 from host.base.errors import UserError
 from host.bots.bot_spec import BuiltBot
+from host.bots.host_failures import MAX_HOST_FAILURES
 from host.bots.values import Batch, Question
 from host.games import GAMES
-from host.play.bot_pool import MAX_HOST_FAILURES, MAX_WAITING_SANDBOXES, bot_seed
+from host.play.bot_pool import MAX_WAITING_SANDBOXES, bot_seed
 from host.play.jobs import Job
 from host.play.records import Record
 from host.sandbox import bubblewrap
@@ -316,30 +320,44 @@ PAZAAK = """
             answer += "\\n" + head + "END"
         print(head + answer, flush=True)
 """
-MISDEEDS = ("none", "mumble", "die", "leave", "twice", "always_twice", "cheat", "report", "flood")
+MISDEEDS = ("none", "mumble", "die", "leave", "cheat", "report", "flood")
 WAVES = [(misdeed, False) for misdeed in MISDEEDS] + [(misdeed, True) for misdeed in (*MISDEEDS, "stray")]
+
+
+def beside_other(misdeed: str, numbered: bool, make: Make) -> list[Record]:
+    """Return the records of 12 tables with a rogue and another bot, one table at a time and 16 at once."""
+    remembers = numbered and misdeed in ("none", "cheat", "report")  # the memory of a table is lost with its process
+    rogue = make(PAZAAK, name="rogue", game="pazaak", table_ids=numbered, parallel_tables=16)
+    rogue = rogue._replace(argv=(*rogue.argv, misdeed, str(int(numbered)), str(int(remembers))))
+    other = make(PAZAAK, name="other", game="pazaak", table_ids=True, parallel_tables=16)
+    other = other._replace(argv=(*other.argv, "none", "1", "1"))
+    with nothing_left_behind():
+        return [played("pazaak", [rogue, other], 12, parallel_tables, hands_to_win=1) for parallel_tables in (1, 16)]
 
 
 @pytest.mark.parametrize(("misdeed", "numbered"), WAVES)
 def test_what_comes_of_a_fixture_does_not_depend_on_how_many_tables_are_abreast(
     misdeed: str, numbered: bool, make: Make
 ) -> None:
-    remembers = numbered and misdeed in ("none", "cheat", "report")  # the memory of a table is lost with its process
-    rogue = make(PAZAAK, name="rogue", game="pazaak", table_ids=numbered, parallel_tables=16)
-    rogue = rogue._replace(argv=(*rogue.argv, misdeed, str(int(numbered)), str(int(remembers))))
-    other = make(PAZAAK, name="other", game="pazaak", table_ids=True, parallel_tables=16)
-    other = other._replace(argv=(*other.argv, "none", "1", "1"))
-
-    with nothing_left_behind():
-        one, many = (
-            played("pazaak", [rogue, other], 12, parallel_tables, hands_to_win=1) for parallel_tables in (1, 16)
-        )
+    one, many = beside_other(misdeed, numbered, make)
 
     assert answers_of(many) == answers_of(one)
     assert many.faults == one.faults
     assert faults_of(many, "other") == {}
     assert faults_of(one, "rogue") or misdeed == "none"
     assert many.replayed == 0
+
+
+@pytest.mark.parametrize("numbered", [False, True])
+@pytest.mark.parametrize("misdeed", ["twice", "always_twice"])
+def test_a_line_too_many_is_a_fault_and_nothing_is_played_again(misdeed: str, numbered: bool, make: Make) -> None:
+    for record in beside_other(misdeed, numbered, make):
+        counted = Counter(answer.kind for table in answers_of(record) for answer in table if isinstance(answer, Fault))
+
+        assert record.replayed == 0 and record.failures == ()
+        assert counted == faults_of(record, "rogue")
+        assert set(counted) <= {"extra", "early", "unreadable"} and counted
+        assert faults_of(record, "other") == {}
 
 
 def test_a_slow_answer_in_a_wave_has_its_own_deadline(make: Make) -> None:
@@ -649,8 +667,8 @@ LIVELY = """
 """
 
 
-async def kill_keepers_of(program: str, times: int) -> None:
-    """Kill the keeper of a program as soon as the program plays; repeat with its next keepers a number of times."""
+async def kill_keepers_of(program: str, times: int, delay: float = 0.05) -> None:
+    """Kill the keeper of a program some seconds after the program started; repeat with its next keepers."""
     dead: set[int] = set()
     while len(dead) < times:
         await trio.sleep(0.02)
@@ -659,17 +677,17 @@ async def kill_keepers_of(program: str, times: int) -> None:
                 if not any(program in word for word in process.cmdline()) or process.ppid() in dead:
                     continue
                 keeper = process.ppid()
-                await trio.sleep(0.05)
+                await trio.sleep(delay)
                 os.kill(keeper, signal.SIGKILL)
                 dead.add(keeper)  # its bot dies with it, so psutil may find neither of them now
 
 
-def played_with_dying_keepers(bots: list[BuiltBot], times: int) -> Record:
+def played_with_dying_keepers(bots: list[BuiltBot], times: int, delay: float = 0.05) -> Record:
     """Play while the first bot's keeper is killed a number of times."""
 
     async def work() -> Record:
         async with opened("cardshark", bots) as pool, trio.open_nursery() as nursery:
-            nursery.start_soon(kill_keepers_of, f"{bots[0].name}.py", times)
+            nursery.start_soon(kill_keepers_of, f"{bots[0].name}.py", times, delay)
             record = await pool.play(Job(fixture_of("cardshark", bots, KILLED_AT, hands=1)))
             nursery.cancel_scope.cancel()
         return record
@@ -678,7 +696,7 @@ def played_with_dying_keepers(bots: list[BuiltBot], times: int) -> Record:
 
 
 @pytest.mark.parametrize("times", [1, MAX_HOST_FAILURES - 1])
-def test_a_fixture_whose_keeper_dies_is_played_again_and_nobody_is_blamed(times: int, make: Make) -> None:
+def test_a_bot_whose_keeper_dies_is_asked_again_and_nobody_is_blamed(times: int, make: Make) -> None:
     bots = [make(LIVELY, name=name, protocol="lines") for name in ("lively", "quiet")]
     undisturbed = played("cardshark", bots, KILLED_AT, hands=1)
 
@@ -689,6 +707,58 @@ def test_a_fixture_whose_keeper_dies_is_played_again_and_nobody_is_blamed(times:
     assert all(re.match(r"lively at table \d+: .*; the sandbox (was killed|exited)", said) for said in record.failures)
     assert answers_of(record) == answers_of(undisturbed)
     assert record.faults == {}
+
+
+TIRES = """
+    import sys, time
+
+    for number, question in enumerate(sys.stdin):
+        if number == 8:
+            time.sleep(3600)
+        print("S", flush=True)
+"""
+
+
+@pytest.mark.parametrize("parallel_tables", [1, KILLED_AT])
+def test_no_answer_is_asked_for_again_when_a_keeper_dies(parallel_tables: int, make: Make) -> None:
+    # Each process gives eight answers at most, so three are enough for 20 tables if no answer is lost.
+    bots = [make(TIRES, name="lively", protocol="lines", parallel_tables=parallel_tables)]
+
+    with nothing_left_behind():
+        record = played_with_dying_keepers(bots, MAX_HOST_FAILURES - 1, delay=1.0)
+
+    assert record.faults == {}
+    assert answers_of(record) == [[STAND]] * KILLED_AT
+    assert record.replayed == len(record.failures) == MAX_HOST_FAILURES - 1
+    assert record.usage["lively"].questions == KILLED_AT
+    assert record.usage["lively"].starts == MAX_HOST_FAILURES
+
+
+def test_the_death_of_its_keeper_does_not_excuse_what_a_bot_has_written(make: Make) -> None:
+    source = """
+        import sys, time
+
+        sys.stdin.readline()
+        time.sleep(0.4)
+        print("HIT!", flush=True)
+        time.sleep(60)
+    """
+    bot = make(source, protocol="lines")
+
+    async def work() -> list[Answer]:
+        async with seated_in(bot) as (seat, sandbox), trio.open_nursery() as nursery:
+
+            async def stall_and_kill() -> None:
+                while not any(descendants(sandbox.pid)):
+                    await trio.sleep(0.001)
+                await trio.sleep(0.1)  # until the question is written
+                time.sleep(1.0)  # noqa: ASYNC251 - this process reads nothing until the keeper is dead
+                os.kill(sandbox.pid, signal.SIGKILL)
+
+            nursery.start_soon(stall_and_kill)
+            return await seat.ask(Batch([Question(1, 1, GAMES["cardshark"].examples[0])]))
+
+    assert trio.run(work) == [Fault(FaultKind.UNREADABLE)]
 
 
 def test_the_third_time_it_is_the_bots_own_crash_and_the_fixture_goes_on_without_it(make: Make) -> None:

@@ -87,7 +87,7 @@ def assert_sums_follow_from_records(cup: Path) -> None:
         assert journal.sums("league") == sums
         assert list(journal.wrong_sums()) == []
     shown = croupier("status", "-C", cup)
-    assert (shown.code, shown.err) == (0, "") and "replayed" in shown.out and "timeout" in shown.out
+    assert (shown.code, shown.err) == (0, "") and "repeated" in shown.out and "timeout" in shown.out
     bare = shutil.copytree(cup, cup.with_name("bare"))
     change_database(bare, "DROP TABLE summed")
     assert croupier("status", "-C", bare).out == shown.out

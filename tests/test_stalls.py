@@ -297,6 +297,23 @@ def test_a_stalled_bot_is_not_late_by_any_clock_and_the_evidence_says_why(kind: 
             trio.run(ask)
 
 
+def test_a_stall_is_found_also_while_questions_wait_for_room_in_the_pipe() -> None:
+    bot = bot_of(SAYS, limits=AMPLE._replace(move=MOVE_S, startup=10))
+    many = [Question(table, 1, VIEW) for table in range(2, 10_000)]
+
+    async def ask() -> bool:
+        async with seated_in(bot) as (seat, sandbox):
+            assert await seat.ask(Batch([Question(1, 1, VIEW)])) == [Move("S")]
+            with stopped([sandbox.pid, *children(sandbox.pid)]):
+                try:
+                    await seat.ask(Batch(many))
+                except HostStall:
+                    return True
+        return False
+
+    assert trio.run(ask)
+
+
 def has_closed_all(pid: int) -> bool:
     """Return whether a process has no open descriptor."""
     return not list(Path(f"/proc/{pid}/fd").iterdir())

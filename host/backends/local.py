@@ -5,7 +5,7 @@ import math
 import os
 import subprocess
 import sys
-from collections import Counter
+from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -51,7 +51,8 @@ class FixtureQueue:
 
     def __init__(self, on_lost: Callable[[str], None], words: str, count: int, at_once: int = 1) -> None:
         self.words, self.count = words, count
-        self._on_lost, self._lost, self._at_once = on_lost, Counter[str](), at_once
+        self._on_lost, self._at_once = on_lost, at_once
+        self._lost = defaultdict[str, list[str]](list)  # by path of a fixture, why it was started again
         self._room = trio.Semaphore(count * at_once)
         self._put, self._jobs = trio.open_memory_channel[Job](math.inf)
         self._done, self._records = trio.open_memory_channel[Record](math.inf)
@@ -87,7 +88,7 @@ class FixtureQueue:
         seconds = math.inf  # of the longest of the last fixtures
         while True:
             jobs = [await self._jobs.receive()]
-            if seconds < SHORT_FIXTURE_S and not self._lost[jobs[0].fixture.path]:
+            if seconds < SHORT_FIXTURE_S and jobs[0].fixture.path not in self._lost:
                 jobs += self._more_jobs()
             for _ in jobs:
                 self._room.release()
@@ -95,7 +96,9 @@ class FixtureQueue:
             seconds = 0.0
             for reply in filter(None, replies):
                 record = _decode_record(reply)
-                self._done.send_nowait(record)
+                lost = self._lost.pop(record.path, [])
+                counted = record._replace(replayed=record.replayed + len(lost), failures=(*lost, *record.failures))
+                self._done.send_nowait(counted if lost else record)
                 del jobs[0]
                 seconds = max(seconds, record.seconds)
             if not replies[-1]:
@@ -111,7 +114,7 @@ class FixtureQueue:
         waiting = self._jobs.statistics().current_buffer_used
         for _ in range(min(self._at_once - 1, waiting // self.count)):
             job = self._jobs.receive_nowait()
-            if self._lost[job.fixture.path]:
+            if job.fixture.path in self._lost:
                 self._put.send_nowait(job)
                 return
             yield job
@@ -124,12 +127,13 @@ class FixtureQueue:
     def _requeue_lost(self, worker: str, job: Job) -> None:
         """Requeue the fixture that a lost worker was playing. It is then played alone, so that others are not lost."""
         path, game = job.fixture.path, job.fixture.game
-        self._lost[path] += 1
-        if origin(game).said and self._lost[path] >= MAX_WORKERS_LOST_IN_CUSTOM_GAME:
+        self._lost[path].append(f"{worker} is lost")
+        lost = len(self._lost[path])
+        if origin(game).said and lost >= MAX_WORKERS_LOST_IN_CUSTOM_GAME:
             first, last = job.fixture.first, job.fixture.first + job.fixture.tables - 1
             tables = f"tables {first} to {last}" if last > first else f"table {first}"
-            raise failed_game(game, f"failed in {path} ({tables}): it ended its process {self._lost[path]} times")
-        if self._lost[path] >= MAX_LOST_WORKERS:
+            raise failed_game(game, f"failed in {path} ({tables}): it ended its process {lost} times")
+        if lost >= MAX_LOST_WORKERS:
             raise WorkerFailed(f"{MAX_LOST_WORKERS} workers in a row have died while playing {path}")
         self._on_lost(f"{worker} is lost; {path} is played again")
         self._requeue(job)

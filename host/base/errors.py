@@ -78,11 +78,3 @@ class HostFailure(Exception):
 
     bot = ""  # the bot that croupier was asking or preparing
     table = 0  # the table number in the fixture
-
-
-class AmbiguousAnswers(Exception):
-    """Raised when it is unclear which question a line answers. The fixture is played again, one table at a time."""
-
-    def __init__(self, bot: str) -> None:
-        super().__init__(f"{bot} wrote more lines than it was asked questions at once")
-        self.bot = bot

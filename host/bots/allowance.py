@@ -89,13 +89,18 @@ class TimeBank:
         return int(self.left * 1000 + 1e-6)
 
     def begin(self, table: int, number: int) -> None:
-        """Start a question. At the first one of a table, a bank for each table is full again."""
+        """Start a question, or start it again after a failure of the host.
+
+        At the first question of a table, a bank for each table is full again.
+        """
         if table != self._table and self._bank.scope == "table":
             self.left = self._bank.seconds
         self._table = table
         recorded = self._recorded.get((table, number))
         if recorded is not None:
             self.left = recorded / 1000
+        if self.times and self.times[-1][:2] == (table, number):
+            self.times.pop()
         self.times.append(BankTime(table, number, self.milliseconds))
 
     def at(self, table: int, number: int) -> int | None:

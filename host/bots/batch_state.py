@@ -42,13 +42,11 @@ class Input(StrEnum):
 class Violation(NamedTuple):
     """A violation of the protocol, or the end of the process. It counts against the first question without an answer.
 
-    `fault` is used unless the end of the process shows a graver one (host/bots/blame.py). A violation is ambiguous if
-    it may belong to another question, because the process was asked several at once.
+    `fault` is used unless the end of the process shows a graver one (host/bots/blame.py).
     """
 
     fault: Fault
     raw: bytes
-    ambiguous: bool = False
 
 
 Events = tuple[Sequence[Answer], Sequence[bytes], Violation | None]
@@ -73,10 +71,6 @@ TRANSITIONS: Mapping[tuple[State, Input], tuple[State, Fault | None]] = {
     (FAILED, Input.END): (FAILED, None),
 }
 """The next state for each state and input, and the fault, or None."""
-
-
-AMBIGUOUS = frozenset({Input.MORE, Input.UNASKED, Input.WRONG_TABLE})
-"""Inputs that may belong to another question if the process was asked several at once."""
 
 
 class LineReader:
@@ -124,7 +118,6 @@ class BatchState:
         self._reader = reader
         self._tables: Sequence[int] = ()  # table number of each question of the batch
         self._due = 0  # answers that are due
-        self._asked_several = False  # whether several questions were ever asked at once
 
     def expect(self, tables: Sequence[int]) -> None:
         """Open a batch: one question for each of these tables, in this order. Raise ValueError if the state is not IDLE."""
@@ -133,8 +126,6 @@ class BatchState:
         self.state = WAITING
         self._tables = tables
         self._due = len(tables)
-        if self._due > 1:
-            self._asked_several = True
 
     def receive(self, data: bytes) -> Events:
         """Return the events of a piece of output. Empty data is the end of the output."""
@@ -186,8 +177,7 @@ class BatchState:
         self.state, usual = TRANSITIONS[self.state, what]
         if usual is None:
             return None
-        several = len(self._tables) > 1 if what is Input.WRONG_TABLE else self._asked_several
-        return Violation(fault if isinstance(fault, Fault) else usual, raw, several and what in AMBIGUOUS)
+        return Violation(fault if isinstance(fault, Fault) else usual, raw)
 
 
 class TableIds:

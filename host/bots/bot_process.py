@@ -23,6 +23,8 @@ class BotContext(NamedTuple):
     monitored: MonitoredSandbox
     policy: DeadlinePolicy
     stderr_reader: StderrReader
+    stderr_log: StderrLog
+    used: ProcessTotals = ProcessTotals()  # by its earlier sandboxes in this fixture
     bank: TimeBank | None = None  # None: it has no time bank
 
     def environment(self) -> Mapping[str, str]:
@@ -86,6 +88,10 @@ class BotProcess(Protocol):
 
     async def finish(self) -> BatchResult:
         """Return the results of the batch, up to the first fault that ended a process."""
+        ...
+
+    def answered(self) -> BatchResult:
+        """Return the results that a batch had when `finish` raised an exception."""
         ...
 
     def stderr_tail(self, table: int) -> bytes:

@@ -9,7 +9,6 @@ from host.bots.blame import Ending, fault_of
 from host.bots.bot_process import BotContext
 from host.bots.deadline import LOOK, STALLED, HostStall
 from host.bots.process_control import ProcessControl
-from host.bots.stderr_log import StderrLog
 from host.bots.values import OVERSPENT, Batch, BatchResult, HasQuestion, Outcome, ProcessTotals
 from host.sandbox.keeper import FLOODED, OVER_CPU, Ended, Overdue
 from protocols import PROTOCOLS
@@ -28,7 +27,8 @@ class OneShot:
         self._protocol = PROTOCOLS[context.bot.spec.protocol]
         self._budget, self._bank = TableBudget(self._limits.cpu_table), context.bank
         self._granted = self._limits.per_move  # seconds, of the question that is asked
-        self._control, self.stderr_log = ProcessControl(context), StderrLog()
+        self._control, self.stderr_log = ProcessControl(context), context.stderr_log
+        self._result = BatchResult.empty()
         self._questions: Sequence[HasQuestion] = ()
         self._stderr: dict[int, bytes] = {}  # standard error of the last batch, by table
         self._allowed = 0.0  # seconds of processor time for the question
@@ -52,7 +52,7 @@ class OneShot:
 
     async def finish(self) -> BatchResult:
         """Return the results of the batch, in order. After a fault the rest is not asked."""
-        result = BatchResult([], [], [], [])
+        result = self._result = BatchResult.empty()
         self._stderr.clear()
         for question in self._questions:
             outcome = await self._ask(question)
@@ -66,6 +66,10 @@ class OneShot:
             result.walls.append(outcome.wall)
             result.cpus.append(outcome.cpu)
         return result
+
+    def answered(self) -> BatchResult:
+        """Return the results of the batch so far."""
+        return self._result
 
     async def _ask(self, question: HasQuestion) -> Outcome:
         await self._control.reap()

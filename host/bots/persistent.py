@@ -6,17 +6,16 @@ from collections.abc import Sequence
 
 import trio
 
-from host.base.errors import AmbiguousAnswers
 from host.bots.allowance import StartupAllowance, TableBudget, TimeBank
 from host.bots.batch_state import IDLE, WAITING, LineReader
 from host.bots.blame import Ending, fault_of
 from host.bots.bot_process import BotContext
 from host.bots.child_process import MAX_SELECTABLE, QUICK_MS, ChildProcess
 from host.bots.deadline import AnswerTimer, Look
-from host.bots.monitor import CORES, INSTANT
+from host.bots.monitor import CORES, INSTANT, unwrap_exception_group
 from host.bots.process_control import ProcessControl
-from host.bots.stderr_log import StderrLog
 from host.bots.values import EVIDENCE, OVERSPENT, TIMED_TABLES, Batch, BatchResult, HasQuestion, Outcome, ProcessTotals
+from host.sandbox.keeper import LOST, KeeperDied
 from protocols import PROTOCOLS
 from protocols.wire import Answer, FaultKind, Move
 
@@ -39,7 +38,7 @@ class PersistentProcess:
         self._allowance = StartupAllowance(self._limits.startup, self._per_move)
         self._free = 0.0  # seconds of the open question that cost nothing from the bank
         self._budget = TableBudget(self._limits.cpu_table)
-        self._control, self.stderr_log = ProcessControl(context), StderrLog()
+        self._control, self.stderr_log = ProcessControl(context), context.stderr_log
         self._child: ChildProcess | None = None  # the last process; it may be closed
         self._table = 0  # the table of a process that lives for one table
         self._questions: Sequence[HasQuestion] = ()
@@ -198,7 +197,7 @@ class PersistentProcess:
         if self._result is None:
             failed = await self._prepare()
             if failed is not None:
-                return BatchResult([], [], [], [], failed)
+                return BatchResult.empty()._replace(failed=failed)
         child = self._child
         assert child is not None, "a process is started before it is asked"
         if self._result is None:
@@ -260,7 +259,7 @@ class PersistentProcess:
 
     def _open_batch(self, usage_before: float | None) -> None:
         """Open a batch whose results are collected. `usage_before` is the processor time before it, if it is measured."""
-        self._usage_before, self._result = usage_before, BatchResult([], [], [], [])
+        self._usage_before, self._result = usage_before, BatchResult.empty()
 
     def read_available(self, now: float) -> bool:
         """Read the output available at the time `now`; return whether that ends the batch."""
@@ -293,10 +292,11 @@ class PersistentProcess:
         """Wait for the answers that are due, each until its own deadline. An answer may come in several pieces."""
         if not child.unsent:
             return await self._wait_for_answers(child)
-        async with trio.open_nursery() as helpers:  # the pipe has no room for all questions
-            helpers.start_soon(child.write_on)
-            await self._wait_for_answers(child)
-            helpers.cancel_scope.cancel()
+        with unwrap_exception_group():  # around a stall of the machine
+            async with trio.open_nursery() as helpers:  # the pipe has no room for all questions
+                helpers.start_soon(child.write_on)
+                await self._wait_for_answers(child)
+                helpers.cancel_scope.cancel()
 
     async def _wait_for_answers(self, child: ChildProcess) -> None:
         self._begin_wait()
@@ -314,7 +314,7 @@ class PersistentProcess:
 
     async def _conclude(self, child: ChildProcess) -> BatchResult:
         """Return the results of the batch."""
-        result, self._result = self._result or BatchResult([], [], [], []), None
+        result = self.answered()
         limit = self._monitored.final_check(time.perf_counter() - self._timer.asked)
         if child.violation is None:
             if limit is None:
@@ -326,20 +326,22 @@ class PersistentProcess:
                 self._turn.mark_idle()
                 if self._may_be_quick:
                     self._quick = child
+                self._result = None
                 return result
             result.answers.pop()  # the last answer exceeded a limit
             result.walls.pop()
             child.fail(limit, result.raws.pop())
         wall = time.perf_counter() - self._timer.asked - sum(result.walls)
-        return result._replace(failed=await self._fail(child, wall))
+        failed, self._result = await self._fail(child, wall), None
+        return result._replace(failed=failed)
+
+    def answered(self) -> BatchResult:
+        """Return the results of the batch so far."""
+        return self._result or BatchResult.empty()
 
     async def _fail(self, child: ChildProcess, wall: float) -> Outcome:
-        """Kill the process; return the outcome of the question that its violation counts against.
-
-        Raise AmbiguousAnswers if it is unclear which question that is.
-        """
+        """Kill the process; return the outcome of the first question without an answer. Its violation counts against that."""
         self._quick = None
-        self._raise_if_ambiguous(child)
         violation = child.violation
         assert violation is not None
         spent = 0.0
@@ -349,7 +351,13 @@ class PersistentProcess:
                 spent += self._bank.spend(self._bank.left)
         limit, waited, unanswered = self._monitored.limit_exceeded, self._timer.waited, self._allowance.is_open
         # A process that closed its output is about to exit. Any other process is killed at once.
-        ended = await self._control.kill(child, ORDERLY_EXIT_S if violation.fault.kind is FaultKind.EXIT else 0.0)
+        has_ended = violation.fault.kind is FaultKind.EXIT
+        try:
+            ended = await self._control.kill(child, ORDERLY_EXIT_S if has_ended else 0.0)
+        except KeeperDied:
+            if has_ended and limit is None:
+                raise
+            ended = LOST  # that its keeper has died as well does not excuse what the bot did
         crashed = ended.status != 0 and not ended.stopped
         fault = fault_of(Ending(violation.fault, limit, oom_kills=ended.killed, crashed=crashed))
         self._allowance.failed(wall - spent, fault.kind)
@@ -364,18 +372,9 @@ class PersistentProcess:
         return self._child.stderr.tail() if self._child is not None else b""
 
     async def shut_down(self, patience: float) -> None:
-        """Close the input of the process, wait at most `patience` seconds until it exits, and kill everything.
-
-        Raise AmbiguousAnswers if it was asked several questions at once and has written more lines than that.
-        """
+        """Close the input of the process, wait at most `patience` seconds until it exits, and kill everything."""
         child, self._quick = self._child, None
         if child is None or not child.is_open:
             await self._control.reap()
             return
         await self._control.shut_down(child, patience)
-        if patience:
-            self._raise_if_ambiguous(child)
-
-    def _raise_if_ambiguous(self, child: ChildProcess) -> None:
-        if child.violation is not None and child.violation.ambiguous:
-            raise AmbiguousAnswers(self._context.bot.name)

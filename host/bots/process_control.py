@@ -4,16 +4,15 @@ import os
 
 from host.bots.bot_process import BotContext
 from host.bots.child_process import ChildProcess
-from host.bots.values import ProcessTotals
 from host.sandbox.keeper import Ended
 
 
 class ProcessControl:
-    """Controls the processes of one bot. `totals` is the usage of all of them."""
+    """Controls the processes of one bot. `totals` is the usage of all of them, and of its earlier sandboxes."""
 
     def __init__(self, context: BotContext) -> None:
         self._context = context
-        self.totals = ProcessTotals()
+        self.totals = context.used
 
     async def start(self, inherited: tuple[int, int, int]) -> int:
         """Start a process on three descriptors, and close them in the host. Return 0, or the errno of the failure."""
@@ -36,14 +35,13 @@ class ProcessControl:
             child.close()
 
     async def shut_down(self, child: ChildProcess, patience: float) -> None:
-        """Close the input of an idle process, and kill it if it does not exit within `patience` seconds. Read all its output."""
+        """Close the input of an idle process, and kill it if it does not exit within `patience` seconds. Read its stderr."""
         self._end_turn()
         child.close_input()
         try:
             await self._kill_all(patience)
             await self.reap()
             child.stderr.tail()  # reads it into the log
-            child.has_early_output()
         finally:
             child.close()
 
@@ -51,8 +49,10 @@ class ProcessControl:
         """Resume a process that is about to end, and add its waits and its stops to the totals."""
         turn = self._context.monitored.turn
         turn.thaw()  # a dead process must not be frozen as an idle one
-        waited = self.totals.waited + self._context.policy.total_wait()
-        self.totals = self.totals._replace(waited=waited, pauses=turn.pauses, pondered=turn.cpu_off_turn)
+        waited, used = self.totals.waited + self._context.policy.total_wait(), self._context.used
+        self.totals = self.totals._replace(
+            waited=waited, pauses=used.pauses + turn.pauses, pondered=used.pondered + turn.cpu_off_turn
+        )
 
     async def _kill_all(self, patience: float) -> Ended:
         ended = await self._context.sandbox.keeper.kill_all(patience)

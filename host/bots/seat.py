@@ -4,15 +4,16 @@ import contextlib
 import select
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 
 import trio
 
-from host.base.errors import AmbiguousAnswers, HostFailure
+from host.base.errors import HostFailure, UserError
 from host.bots.allowance import TimeBank, time_bank
 from host.bots.bot_process import BotContext, BotProcess, PolledProcess
 from host.bots.bot_spec import BuiltBot
 from host.bots.deadline import DeadlinePolicy, HostStall
+from host.bots.host_failures import Recovery
 from host.bots.monitor import Monitor
 from host.bots.one_shot import OneShot
 from host.bots.persistent import ORDERLY_EXIT_S, PersistentProcess
@@ -45,16 +46,22 @@ WALLS = 26  # buckets of answer times; 2^25 µs is more than half a minute
 POLL_FIRST_S = 0.0002  # time to poll before yielding to trio; waking a task costs a quarter of this
 
 
-class Seat:
-    """A bot at the tables of one fixture. It counts faults, stores evidence, and benches the bot after too many faults."""
+Restart = Callable[[HostFailure], Awaitable[BotProcess | None]]
+"""Prepares a new process after a failure of the host. Returns None if the failure counts as a fault of the bot. Raises it
+if the bot cannot be restarted."""
 
-    def __init__(
-        self, bot: BuiltBot, process: BotProcess | None, *, blamed: bool = False, bank: TimeBank | None = None
-    ) -> None:
-        """Without a process the bot is benched. If the keeper of a blamed bot dies, that is a crash of the bot."""
-        self.bot, self.benched = bot, process is None
+
+class Seat:
+    """A bot at the tables of one fixture. It counts faults, stores evidence, and benches the bot after too many faults.
+
+    After a failure of the host the bot gets a new process in a new sandbox, which is asked only what is open. Every answer
+    that the bot has given stands, so a bot that causes such a failure cannot take back an answer.
+    """
+
+    def __init__(self, bot: BuiltBot, process: BotProcess, restart: Restart, bank: TimeBank | None) -> None:
+        self.bot, self.benched = bot, False
         self.has_lost_sandbox = False  # through the fault of its bot
-        self._process, self._blamed, self._bank = process, blamed, bank
+        self._process, self._restart, self._bank = process, restart, bank
         self._line = PROTOCOLS[bot.spec.protocol].line
         self._questions: Sequence[HasQuestion] = ()
         self._grave = 0  # faults that count towards benching
@@ -85,21 +92,21 @@ class Seat:
     @property
     def stderr(self) -> list[tuple[int, bytes]]:
         """Return the end of the bot's standard error, by table."""
-        return self._process.stderr_log.tails if self._process is not None else []
+        return self._process.stderr_log.tails
 
     def stderr_tail(self, table: int) -> bytes:
         """Return the end of the standard error of the process. If each question has its own, use the last one for the table."""
-        return self._process.stderr_tail(table) if self._process is not None else b""
+        return self._process.stderr_tail(table)
 
     async def ask(self, batch: Batch) -> list[Answer]:
-        """Return an answer to each question of a batch, in order. Raise HostFailure or AmbiguousAnswers as `ask_all` does."""
+        """Return an answer to each question of a batch, in order. Raise HostFailure as `ask_all` does."""
         return (await ask_all({self: batch}))[self]
 
     def ask_one(self, question: HasQuestion) -> Answer | None:
         """Ask one question. Return the answer if it comes at once; if the result is None, call `finish`."""
         process = self._process
-        move = None if process is None or self.benched else process.exchange(question)
-        if process is None or move is None:
+        move = None if self.benched else process.exchange(question)
+        if move is None:
             self._questions = (question,)
             return None
         wall = process.wall
@@ -117,48 +124,53 @@ class Seat:
         for question, move in batch.illegal:
             self._keep(question, self._outcome_at(question.table, move), FaultKind.ILLEGAL, "")
         self._questions = batch.questions
-        return None if self.benched or self._process is None else self._process.send(batch)
+        return None if self.benched else self._process.send(batch)
 
     async def finish(self) -> list[Answer]:
-        """Return the answers to the batch that was sent. After a fault that ends a process, ask the rest again."""
+        """Return the answers to the batch that was sent. After a fault that ends a process, ask the rest again.
+
+        Ask what is open again also after a failure of the host. Raise HostFailure if this seat cannot do that.
+        """
         questions = self._questions
         answers: list[Answer] = []
         given = list[tuple[Sequence[HasQuestion], BatchResult]]()
         self._given = given
         while len(answers) < len(questions):
-            left = questions[len(answers) :] if answers else questions
-            if self.benched or self._process is None:
-                self.faults[FaultKind.BENCHED] += len(left)
-                return answers + [Fault(FaultKind.BENCHED)] * len(left)
-            if answers:
-                self._process.send(Batch(left))
+            remaining = questions[len(answers) :] if answers else questions
+            if self.benched:
+                self.faults[FaultKind.BENCHED] += len(remaining)
+                return answers + [Fault(FaultKind.BENCHED)] * len(remaining)
+            if given:
+                self._process.send(Batch(remaining))
             try:
                 result = await self._process.finish()
             except (HostFailure, KeeperOutOfMemory) as failure:
-                result = self._blame(failure, left)
-            given.append((left, result))
-            self._record(left, result)
+                result = await self._after(failure, remaining)
+            given.append((remaining, result))
+            self._record(remaining, result)
             answers += result.answers
             if result.failed is not None:
-                self._record_outcome(left[len(result.answers)], result.failed)
+                self._record_outcome(remaining[len(result.answers)], result.failed)
                 answers.append(result.failed.answer)
         return answers
 
-    def _blame(self, failure: HostFailure | KeeperOutOfMemory, questions: Sequence[HasQuestion]) -> BatchResult:
-        """Return a fault of the bot if the failure is its fault. Raise the failure if it is not."""
-        kind = FaultKind.MEMORY
+    async def _after(self, failure: HostFailure | KeeperOutOfMemory, questions: Sequence[HasQuestion]) -> BatchResult:
+        """Return the results before a failure, and a fault if the bot is charged for it; else restart the bot."""
+        result, kind = self._process.answered(), FaultKind.MEMORY
         if isinstance(failure, HostFailure):
-            failure.bot, failure.table = self.bot.name, questions[0].table
-            if isinstance(failure, HostStall) or not self._blamed:
-                raise failure
-            kind = FaultKind.CRASH
+            failure.bot, failure.table = self.bot.name, questions[len(result.answers)].table
+            process = await self._restart(failure)
+            if process is not None:
+                self._process = process
+                return result
+            kind = FaultKind.TIMEOUT if isinstance(failure, HostStall) else FaultKind.CRASH
         self.benched = self.has_lost_sandbox = True
-        return BatchResult([], [], [], [], Outcome(Fault(kind), ended=str(failure)))
+        return result._replace(failed=Outcome(Fault(kind), ended=str(failure)))
 
     def _outcome_at(self, table: int, move: Answer) -> Outcome:
         """Return the outcome of the last question at a table. Its move has turned out to be illegal."""
         process = self._process
-        if not self._given and process is not None:  # it was asked by `ask_one`
+        if not self._given:  # it was asked by `ask_one`
             cpu = process.cpu if process.is_timed and table <= TIMED_TABLES else 0.0
             return Outcome(move, process.raw.removesuffix(b"\n"), process.wall, cpu)
         for questions, (answers, raws, walls, cpus, _) in self._given:
@@ -171,7 +183,7 @@ class Seat:
         """Return the bot's usage in the fixture so far."""
         quick, self._quick_walls = self._quick_walls, []
         self._count_walls(quick)
-        totals = self._process.totals if self._process is not None else ProcessTotals()
+        totals = self._process.totals
         return Usage(
             questions=self._asked,
             wall=self._wall,
@@ -227,7 +239,7 @@ class Seat:
     def _time(self, question: HasQuestion, wall: float, cpu: float) -> None:
         if len(self._times) < TIMED:
             self._times.append((question.table, question.number, wall, cpu))
-        elif self._process is not None:
+        else:
             self._process.is_timed = False
 
     def _record_outcome(self, question: HasQuestion, outcome: Outcome) -> None:
@@ -280,8 +292,8 @@ class Seat:
 async def ask_all(batches: Mapping[Seat, Batch]) -> dict[Seat, list[Answer]]:
     """Ask every seat its batch, all at once; return the answers. Write all batches, poll all processes, finish each seat.
 
-    Raise HostFailure if croupier or the machine has failed, AmbiguousAnswers if a bot must be asked one table at a
-    time.
+    Raise HostFailure if croupier or the machine has failed and a seat cannot restart its bot, UserError (exit code 6) if
+    this machine cannot create a sandbox any more.
     """
     answers: dict[Seat, list[Answer]] = {}
     polled: dict[Seat, PolledProcess] = {}
@@ -308,12 +320,12 @@ async def ask_all(batches: Mapping[Seat, Batch]) -> dict[Seat, list[Answer]]:
 
 async def _finish_together(seats: Sequence[Seat], answers: dict[Seat, list[Answer]]) -> None:
     """Wait for the answers of several seats. If several fail, raise the failure of the first."""
-    failures: dict[Seat, HostFailure | AmbiguousAnswers] = {}
+    failures: dict[Seat, HostFailure | UserError] = {}
 
     async def finish(seat: Seat) -> None:
         try:
             answers[seat] = await seat.finish()
-        except (HostFailure, AmbiguousAnswers) as failure:
+        except (HostFailure, UserError) as failure:
             failures[seat] = failure
 
     async with trio.open_nursery() as nursery:
@@ -344,9 +356,10 @@ class _LostProcess:
 
     wall, cpu, raw, is_timed = 0.0, 0.0, b"", False
 
-    def __init__(self, failure: HostFailure) -> None:
+    def __init__(self, failure: HostFailure, previous: BotProcess | None) -> None:
         self._failure = failure
-        self.stderr_log, self.totals = StderrLog(), ProcessTotals()
+        self.stderr_log = StderrLog() if previous is None else previous.stderr_log
+        self.totals = ProcessTotals() if previous is None else previous.totals
 
     def send(self, _batch: Batch) -> None:
         """Take the next batch."""
@@ -358,6 +371,10 @@ class _LostProcess:
         """Raise the failure."""
         raise self._failure
 
+    def answered(self) -> BatchResult:
+        """Return an empty result."""
+        return BatchResult.empty()
+
     def stderr_tail(self, _table: int) -> bytes:
         """Return b""."""
         return b""
@@ -366,25 +383,45 @@ class _LostProcess:
         """Do nothing."""
 
 
-def lost_seat(bot: BuiltBot, failure: HostFailure) -> Seat:
-    """Return the seat of a bot for which no sandbox can be created: a crash at its first question, then it is benched."""
-    return Seat(bot, _LostProcess(failure), blamed=True)
-
-
 @contextlib.asynccontextmanager
 async def open_seat(
-    bot: BuiltBot, game: Game, sandbox: Sandbox | None, seed: int, watcher: Monitor, *, blamed: bool = False
+    bot: BuiltBot,
+    game: Game,
+    sandbox: Sandbox | HostFailure,
+    seed: int,
+    monitor: Monitor,
+    *,
+    recovery: Recovery | None = None,
 ) -> AsyncIterator[Seat]:
     """Seat a bot for one fixture in its sandbox; leaving the block kills all its processes.
 
-    `seed` is its CROUPIER_SEED. Without a sandbox the bot is benched. For a blamed bot see `Seat`.
+    `seed` is its CROUPIER_SEED. A bot without a sandbox, because of a failure, crashes at its first question. Without a
+    recovery the seat raises failures of the host.
     """
-    if sandbox is None:
-        yield Seat(bot, None)
-        return
     bank = time_bank(bot.limits)
-    async with open_process(bot, game, sandbox, seed, watcher, blamed=blamed, bank=bank) as process:
-        yield Seat(bot, process, blamed=blamed, bank=bank)
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def process_in(sandbox: Sandbox | HostFailure, previous: BotProcess | None = None) -> BotProcess:
+            if isinstance(sandbox, HostFailure):
+                return _LostProcess(sandbox, previous)
+            charged = recovery is not None and recovery.failures.are_charged_to(bot.name)
+            block = open_process(bot, game, sandbox, seed, monitor, charged=charged, bank=bank, previous=previous)
+            return await stack.enter_async_context(block)
+
+        process = await process_in(sandbox)
+
+        async def restart(failure: HostFailure) -> BotProcess | None:
+            nonlocal process
+            if recovery is None:
+                raise failure
+            if recovery.failures.are_charged_to(bot.name):
+                return None
+            recovery.failures.count(failure)
+            await stack.aclose()
+            process = await process_in(await recovery.new_sandbox(), process)
+            return process
+
+        yield Seat(bot, process, restart, bank)
 
 
 @contextlib.asynccontextmanager
@@ -393,25 +430,29 @@ async def open_process(
     game: Game,
     sandbox: Sandbox,
     seed: int,
-    watcher: Monitor,
+    monitor: Monitor,
     *,
-    blamed: bool = False,
+    charged: bool = False,
     bank: TimeBank | None = None,
+    previous: BotProcess | None = None,
 ) -> AsyncIterator[BotProcess]:
     """Open the process of a bot in its sandbox, without counting faults; leaving the block kills all its processes.
 
-    If a blamed bot is late, it is charged even if the machine is busy. Raise AmbiguousAnswers as `shut_down` does.
+    If a charged bot is late, that is its fault even if the machine is busy. The process goes on with the usage and the
+    standard error of the previous one in the same fixture, which has ended.
     """
     sandbox.keeper.warm = bot.warm_words if sandbox.warms else 0
-    with watcher.watching(sandbox, bot.limits.memory) as monitored:
+    with monitor.watching(sandbox, bot.limits.memory) as monitored:
         context = BotContext(
             bot=bot,
             grammar=game.grammar,
             argv=bot.command(sandbox.keeper.warm),
             env=dict(bot.env) | {"CROUPIER_SEED": str(seed)},
             monitored=monitored,
-            policy=DeadlinePolicy(bot.limits, monitored.samples, charged=blamed),
-            stderr_reader=watcher.stderr_reader,
+            policy=DeadlinePolicy(bot.limits, monitored.samples, charged=charged),
+            stderr_reader=monitor.stderr_reader,
+            stderr_log=StderrLog() if previous is None else previous.stderr_log,
+            used=ProcessTotals() if previous is None else previous.totals,
             bank=bank,
         )
         process = PersistentProcess(context) if PROTOCOLS[bot.spec.protocol].persistent else OneShot(context)

@@ -204,12 +204,12 @@ class Tally:
         return late_warnings(asked[-1][0], asked[-1][1].asked, asked[-1][1].late).values() if asked else ()
 
     def replay_lines(self) -> Iterator[str]:
-        """Yield lines about the fixtures that were replayed, with the newest reasons."""
+        """Yield lines about what was repeated after failures of the host, with the newest reasons."""
         stages = self.stages.values()
         if replayed := sum(sums.replayed for sums in stages):
             stalled = sum(sums.stalled for sums in stages)
             times = f"{replayed} times, {stalled} of them because the machine stalled"
-            yield f"  replayed, without a fault of a bot: {times}"
+            yield f"  repeated after failures of the host: {times}"
             stalls = [stall for sums in stages for stall in sums.stalls]
             failures = [failure for sums in stages for failure in sums.failures]
             for reason in (*stalls[-SHOWN_REPLAYS:], *failures[-SHOWN_REPLAYS:]):

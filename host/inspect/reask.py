@@ -65,7 +65,7 @@ async def _one_round(bot: BuiltBot, repro: Repro, pool: BotPool, monitor: Monito
         banks = {(each.table, each.number): each.bank for each in decisions if each.bank is not None}
         bank = time_bank(bot.limits, banks)
         async with open_process(
-            bot, GAMES[repro.game], sandbox, repro.croupier_seed, monitor, blamed=True, bank=bank
+            bot, GAMES[repro.game], sandbox, repro.croupier_seed, monitor, charged=True, bank=bank
         ) as process:
             table = 0
             for nth, decision in enumerate(decisions):

@@ -2,30 +2,25 @@
 
 import contextlib
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
 
-from host.base.errors import AmbiguousAnswers, HostFailure, UserError
+from host.base.errors import HostFailure, UserError
 from host.bots.bot_spec import BuiltBot
-from host.bots.deadline import HostStall
+from host.bots.host_failures import HostFailures, Recovery
 from host.bots.monitor import Monitor
-from host.bots.seat import Seat, lost_seat, open_seat
+from host.bots.seat import Seat, open_seat
 from host.bots.state_file import BotSandbox, bot_sandbox
 from host.games import GAMES
 from host.games.luck import derive
 from host.play.jobs import Job, WorkerSetup
-from host.play.match import MAX_PARALLEL_TABLES, PlayedTable, play
+from host.play.match import MAX_PARALLEL_TABLES, play
 from host.play.placement import starting_on
 from host.play.records import Fixture, Record
 from host.play.results import recorded
 from host.play.table_plans import PLANS, bot_of, player_name
 from host.sandbox.detect import no_sandbox_here
 from host.sandbox.launch import Sandbox, why_no_sandbox
-
-MAX_HOST_FAILURES = 3
-"""Number of host failures (a keeper died, or the machine stalled) under one bot of a fixture after which the last one
-counts as the bot's own crash or time-out, so that no bot can stop a tournament."""
 
 MAX_WAITING_SANDBOXES = 16
 """Sandboxes that a worker keeps between fixtures. Each has two processes and a few MB of memory."""
@@ -39,39 +34,6 @@ def bot_seed(seed: bytes, bot: str, path: str) -> int:
     return int.from_bytes(derive(seed, f"bot seed: {bot} {path}")[:8]) >> 1
 
 
-class Finished(NamedTuple):
-    """A fixture that has been played to the end: its tables and its seats, with their counters."""
-
-    played: list[PlayedTable]
-    seats: Mapping[str, Seat]
-
-
-class Attempts:
-    """Results of earlier attempts at a fixture, by bot."""
-
-    def __init__(self) -> None:
-        self.failures: Counter[str] = Counter()  # number of host failures, by the bot that was being asked or prepared
-        self.stalls: list[str] = []  # stalls of the machine, as text for people
-        self.deaths: list[str] = []  # deaths of keepers, with their reasons
-        self.sequential: set[str] = set()  # bots that must be asked one table at a time
-
-    @property
-    def blamed(self) -> set[str]:
-        """Return the bots with so many host failures that the next one counts as their own fault."""
-        return {bot for bot, times in self.failures.items() if times >= MAX_HOST_FAILURES - 1}
-
-    def count(self, failure: HostFailure) -> None:
-        """Count a failure. Raise it if there were more than MAX_HOST_FAILURES: this machine cannot create a sandbox."""
-        self.failures[failure.bot] += 1
-        if isinstance(failure, HostStall):
-            self.stalls.append(f"{failure.bot} at table {failure.table}: {failure}")
-        else:
-            where = f" at table {failure.table}" if failure.table else ""
-            self.deaths.append(f"{failure.bot}{where}: {failure}")
-        if self.failures[failure.bot] > MAX_HOST_FAILURES:
-            raise failure
-
-
 class BotPool:
     """The sandboxes of one worker: one for each bot, created when the bot first plays, reused for later fixtures.
 
@@ -80,12 +42,12 @@ class BotPool:
     """
 
     def __init__(
-        self, setup: WorkerSetup, stack: contextlib.AsyncExitStack, watcher: Monitor, cores: Sequence[int] = ()
+        self, setup: WorkerSetup, stack: contextlib.AsyncExitStack, monitor: Monitor, cores: Sequence[int] = ()
     ) -> None:
         """Bots that ask for several cores use those of the worker. Without any, all bots use the cores of this process."""
         self.setup, self.game, self._cores = setup, GAMES[setup.game], cores
         self._bots = {bot.name: bot for bot in setup.bots}
-        self._watcher = watcher
+        self._monitor = monitor
         self._made: dict[str, tuple[BotSandbox, contextlib.AsyncExitStack]] = {}  # the least recently used first
         stack.push_async_callback(self._close)
 
@@ -126,22 +88,17 @@ class BotPool:
             await self._made.pop(next(iter(self._made)))[1].aclose()
 
     @contextlib.asynccontextmanager
-    async def seats(self, job: Job, attempts: Attempts) -> AsyncIterator[dict[str, Seat]]:
+    async def seats(self, job: Job, failures: HostFailures) -> AsyncIterator[dict[str, Seat]]:
         """Seat the bots of a fixture, for the length of the block. In a game for partners each has several processes."""
         async with contextlib.AsyncExitStack() as stack:
             seats = {}
             for name, process in self._players(job.fixture):
                 bot, player = self._bots[name], player_name(name, process)
-                if name in attempts.sequential:
-                    bot = bot.with_keys(parallel_tables=1)
+                sandbox = await self._sandbox_of(bot, process, dict(job.states).get(name, b""), failures)
+                recovery = Recovery(failures, partial(self._replaced, bot, process, failures))
                 seed = bot_seed(self.setup.seed, player, job.fixture.path)
-                match await self._sandbox_of(bot, process, dict(job.states).get(name, b""), attempts):
-                    case HostFailure() as failure:
-                        seats[player] = lost_seat(bot, failure)
-                    case sandbox:
-                        blamed = name in attempts.blamed
-                        block = open_seat(bot, self.game, sandbox, seed, self._watcher, blamed=blamed)
-                        seats[player] = await stack.enter_async_context(block)
+                block = open_seat(bot, self.game, sandbox, seed, self._monitor, recovery=recovery)
+                seats[player] = await stack.enter_async_context(block)
             yield seats
 
     def _players(self, fixture: Fixture) -> list[tuple[str, int]]:
@@ -149,7 +106,17 @@ class BotPool:
         processes = self.game.processes(fixture.rules)
         return [(name, process) for name in fixture.bots for process in range(processes)]
 
-    async def _sandbox_of(self, bot: BuiltBot, process: int, state: bytes, attempts: Attempts) -> Sandbox | HostFailure:
+    async def _replaced(self, bot: BuiltBot, process: int, failures: HostFailures) -> Sandbox | HostFailure:
+        """Replace the sandbox of a bot's process within a fixture. The new one has the same state file."""
+        state = b""
+        if made := self._made.pop(player_name(bot.name, process), None):
+            state = made[0].read_state(bot.limits.state)
+            await made[1].aclose()
+        return await self._sandbox_of(bot, process, state, failures)
+
+    async def _sandbox_of(
+        self, bot: BuiltBot, process: int, state: bytes, failures: HostFailures
+    ) -> Sandbox | HostFailure:
         """Return the sandbox of a bot's process. If it fails MAX_HOST_FAILURES times, return the failure: the bot's crash.
 
         Raise UserError (exit code 6) if the machine cannot create a sandbox without a bot either.
@@ -159,50 +126,30 @@ class BotPool:
                 return await self.sandbox(bot, state, process)
             except HostFailure as failure:
                 failure.bot = bot.name
-                if bot.name not in attempts.blamed:
-                    attempts.count(failure)
+                if not failures.are_charged_to(bot.name):
+                    failures.count(failure)
                 elif reason := await why_no_sandbox(self.setup.level):
                     raise UserError([no_sandbox_here(self.setup.level, reason)], 6) from failure
                 else:
                     return failure
 
     async def play(self, job: Job) -> Record:
-        """Play one fixture. Play it again if croupier or the machine fails, or if a bot's answers are ambiguous.
-
-        With ambiguous answers, play it again one table at a time: results must not depend on the number of open tables.
-        Raise HostFailure if too many attempts have failed.
-        """
-        attempts = Attempts()
+        """Play one fixture."""
+        failures = HostFailures()
         started, computed = time.monotonic(), time.process_time()
-        while True:
-            match await self._attempt(job, attempts):
-                case AmbiguousAnswers(bot=bot):
-                    attempts.sequential.add(bot)
-                case HostFailure() as failure:
-                    attempts.count(failure)
-                    await self.replace(failure.bot)
-                case Finished(played=played, seats=seats):
-                    break
+        async with self.seats(job, failures) as seats:
+            plan = PLANS[job.fixture.plan](job.fixture, self.setup.seed)
+            most = self.setup.parallel_tables or MAX_PARALLEL_TABLES
+            played = await play(self.game, plan, seats, self.setup.seed, self._monitor, most)
         states = tuple((name, self.read_state(name, before)) for name, before in job.states)
-        for name in attempts.blamed | {seat.bot.name for seat in seats.values() if seat.has_lost_sandbox}:
+        for name in {seat.bot.name for seat in seats.values() if seat.has_lost_sandbox}:
             await self.replace(name)
         await self._shrink_to(max(MAX_WAITING_SANDBOXES, len(seats)))
         return recorded(job.fixture, played, seats)._replace(
-            replayed=attempts.failures.total(),
+            replayed=failures.total,
             seconds=time.monotonic() - started,
-            stalls=tuple(attempts.stalls),
-            failures=tuple(attempts.deaths),
+            stalls=tuple(failures.stalls),
+            failures=tuple(failures.deaths),
             states=states,
             overhead=time.process_time() - computed,
         )
-
-    async def _attempt(self, job: Job, attempts: Attempts) -> Finished | HostFailure | AmbiguousAnswers:
-        """Play a fixture once; return its tables, or the failure."""
-        try:
-            async with self.seats(job, attempts) as seats:
-                plan = PLANS[job.fixture.plan](job.fixture, self.setup.seed)
-                most = self.setup.parallel_tables or MAX_PARALLEL_TABLES
-                played = await play(self.game, plan, seats, self.setup.seed, self._watcher, most)
-            return Finished(played, seats)
-        except (HostFailure, AmbiguousAnswers) as failed:
-            return failed

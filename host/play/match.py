@@ -79,7 +79,7 @@ async def play(
 ) -> list[PlayedTable]:
     """Play the tables of a fixture. Return them in the order of the plan, for any number of tables at once.
 
-    The monitor gets a turn when it is due. Raise HostFailure or AmbiguousAnswers as `ask_all` does, UserError (exit code 3)
+    The monitor gets a turn when it is due. Raise HostFailure as `ask_all` does, UserError (exit code 3)
     if an organiser's own game fails, and GameFailed if a game of croupier's own does.
     """
     match = _Match(game, seats, root, watcher, most_abreast)

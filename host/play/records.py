@@ -59,14 +59,14 @@ class Record(NamedTuple):
     scores: tuple[Scores, ...]  # table by table
     answers: bytes  # of all tables, packed by `pack`
     benched: tuple[str, ...] = ()
-    replayed: int = 0  # number of times it was started again after host failures
+    replayed: int = 0  # number of repetitions after host failures: a bot was restarted, or the whole fixture
     seconds: float = 0.0
     stalls: tuple[str, ...] = ()  # for each of these times at which the machine was busy, the evidence
     overhead: float = 0.0  # seconds of processor time of croupier itself
     times: tuple[Timing, ...] = ()  # of the decisions at its first tables
     states: States = ()  # state files that outlive the fixture, after it
     said: StderrTail = ()
-    failures: tuple[str, ...] = ()  # for each of the times it was replayed after a keeper died, the bot and the reason
+    failures: tuple[str, ...] = ()  # for each of these times at which a keeper or a worker died, the bot and the reason
     banks: tuple[BankTime, ...] = ()  # of every question to a bot that has a time bank
 
     def summary(self) -> "Record":
@@ -75,16 +75,16 @@ class Record(NamedTuple):
 
 
 class Replays(NamedTuple):
-    """Fixtures that were played again because of host failures."""
+    """Repetitions because of host failures."""
 
-    replayed: int  # number of restarts of fixtures
+    replayed: int  # number of restarts of bots and of whole fixtures
     # For each restart at which the machine was busy: the fixture, bot and table, and the evidence.
     stalls: tuple[str, ...]
-    failures: tuple[str, ...]  # likewise for each restart after which a keeper had died
+    failures: tuple[str, ...]  # likewise for each restart after a keeper or a worker had died
 
 
 def count_replays(records: Iterable[Record]) -> Replays:
-    """Count the restarts of some fixtures."""
+    """Count the repetitions in some fixtures."""
     found = [
         (record.replayed, record.path, record.stalls, record.failures)
         for record in records

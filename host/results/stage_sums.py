@@ -49,10 +49,10 @@ class StageSums(msgspec.Struct):
     asked: dict[str, int] = {}  # questions of each bot
     late: dict[str, int] = {}  # timeouts of each bot
     last_fault: tuple[str, str, str] | None = None  # bot, kind and path of the fixture
-    replayed: int = 0  # how often a fixture was started again after a host failure
+    replayed: int = 0  # restarts of bots and of whole fixtures after host failures
     stalled: int = 0  # how often because the machine was busy
     stalls: list[str] = []  # the newest of these: fixture, bot and table, and the evidence
-    failures: list[str] = []  # likewise after a keeper had died
+    failures: list[str] = []  # likewise after a keeper or a worker had died
 
     def add(self, record: Record) -> None:
         """Add the record of one fixture."""

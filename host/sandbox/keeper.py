@@ -85,7 +85,10 @@ class Ended(NamedTuple):
         return f"exited with {os.WEXITSTATUS(self.status)}"
 
 
-TOO_LONG = Ended(0, errno.E2BIG, 0, 0.0, 0.0, 0, b"", b"", 0, 0.0)
+LOST = Ended(0, 0, 0, 0.0, 0.0, 0, b"", b"", 0, 0.0)
+"""The end of a process whose keeper has died: nothing is known of it."""
+
+TOO_LONG = LOST._replace(error=errno.E2BIG)
 
 
 def fits_message(words: Sequence[bytes], env: Mapping[str, str]) -> bool:

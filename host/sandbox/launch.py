@@ -153,6 +153,7 @@ async def sandboxed(level: Level, home: Home, limits: Limits) -> AsyncIterator[S
         own = Keeper(started.control, started.environment, started.last_words)
         stack.callback(own.close)
         await own.kill_all()  # its first reply shows that it runs
+        _prefer_for_oom(own.pid)
         if group is not None:
             # No bot has run yet. All processes that the keeper starts will be in the group.
             with _as_keeper_error():
@@ -163,6 +164,12 @@ async def sandboxed(level: Level, home: Home, limits: Limits) -> AsyncIterator[S
         finally:
             with contextlib.suppress(KeeperDied, KeeperOutOfMemory):
                 await own.reap()
+
+
+def _prefer_for_oom(keeper_pid: int) -> None:
+    """Let the kernel end the bot, and not a worker of croupier, if the machine runs out of memory. Bots inherit this."""
+    with contextlib.suppress(OSError):  # the sandbox has ended
+        Path(f"/proc/{keeper_pid}/oom_score_adj").write_text("1000")
 
 
 async def why_no_sandbox(level: Level) -> str:

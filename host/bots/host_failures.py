@@ -1,0 +1,46 @@
+"""Counts failures of the host in one fixture, and decides when the next one counts as the fault of a bot. Pure."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from host.base.errors import HostFailure
+from host.bots.deadline import HostStall
+from host.sandbox.launch import Sandbox
+
+MAX_HOST_FAILURES = 3
+"""Number of host failures (a keeper died, or the machine stalled) under one bot of a fixture after which the last one
+counts as the bot's own crash or time-out, so that no bot can stop a tournament."""
+
+
+class HostFailures:
+    """The failures of the host in one fixture. After each of them a bot was started again and asked what was open."""
+
+    def __init__(self) -> None:
+        self._by_bot: Counter[str] = Counter()  # the bot that was being asked or prepared
+        self.stalls: list[str] = []  # stalls of the machine, as text for people
+        self.deaths: list[str] = []  # deaths of keepers, with their reasons
+
+    @property
+    def total(self) -> int:
+        """Return the number of failures."""
+        return self._by_bot.total()
+
+    def are_charged_to(self, bot: str) -> bool:
+        """Return whether the next failure under a bot counts as its own fault."""
+        return self._by_bot[bot] >= MAX_HOST_FAILURES - 1
+
+    def count(self, failure: HostFailure) -> None:
+        """Count a failure that no bot is charged for."""
+        self._by_bot[failure.bot] += 1
+        where = f" at table {failure.table}" if failure.table else ""
+        reasons = self.stalls if isinstance(failure, HostStall) else self.deaths
+        reasons.append(f"{failure.bot}{where}: {failure}")
+
+
+class Recovery(NamedTuple):
+    """How a seat goes on after a failure of the host."""
+
+    failures: HostFailures
+    new_sandbox: Callable[[], Awaitable[Sandbox | HostFailure]]
+    """Replaces the sandbox of the bot's process. Returns the failure if no sandbox can be created for this bot."""
