@@ -14,8 +14,8 @@ from host.base.errors import UserError
 from host.bots.bot_spec import BotSpec, RequestedLimits, Submission
 from host.games import GAMES
 from host.sandbox.limits import KIB, MIB, Limits
-from host.submissions import file_tree
 from host.submissions.discovery import disambiguate, expand_patterns, load_submission, load_submissions
+from host.submissions.file_tree import SUBMITTED
 from host.submissions.languages import LANGUAGES, can_convert, python_2_cure, tool
 from host.submissions.sample_bots import folder, sample, samples
 
@@ -378,7 +378,7 @@ def test_a_manifest_that_is_a_link_is_not_read(here: Path) -> None:
 
 
 def test_a_folder_is_looked_at_up_to_a_bound(here: Path) -> None:
-    lay({f"mine/{number}.txt": "" for number in range(file_tree.MAX_FILES + 1)})
+    lay({f"mine/{number}.txt": "" for number in range(SUBMITTED.entries + 1)})
     assert str(refusal("mine")).startswith("error[B016] mine: has more than 1000 files")
 
 

@@ -18,7 +18,7 @@ from host.base.safe_text import one_line
 from host.bots.bot_spec import BuiltBot, Submission
 from host.bots.values import Evidence
 from host.sandbox.limits import MIB
-from host.submissions.file_tree import MAX_FILE_BYTES, FileTree
+from host.submissions.file_tree import SUBMITTED, FileTree
 
 if TYPE_CHECKING:
     from host.bots.bot_spec import BotSpec
@@ -331,7 +331,7 @@ def python_problems(contents: FileTree, name: str, manifest: "BotSpec") -> list[
     try:
         done = subprocess.run(
             [program, "-I", "-S", "-B", "-c", COMPILED],
-            input=contents.start_of(name, MAX_FILE_BYTES),
+            input=contents.start_of(name, SUBMITTED.file_bytes),
             capture_output=True,
             cwd="/",
             env={},
