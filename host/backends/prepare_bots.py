@@ -17,7 +17,7 @@ from host.games import GAMES
 from host.play.custom_games import GameOrigin, reload_game
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
-from host.submissions.preflight import prepare_bots
+from host.submissions.examine import prepare_bots
 
 
 class PrepareRequest(NamedTuple):

@@ -22,7 +22,7 @@ from host.sandbox.limits import Limits
 from host.stages import stages_to_json
 from host.stages.adhoc import Adhoc
 from host.stages.kind import Field
-from host.submissions.preflight import prepare_bots
+from host.submissions.examine import prepare_bots
 from host.tournament.runner import Observer
 from host.tournament.stage_runner import Executor, WorkerPool, run_stage
 
