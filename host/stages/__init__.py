@@ -46,7 +46,7 @@ def kind_by_name(name: str) -> Kind[Any]:
 
 def kind_of(stage: StageConfig) -> Kind[Any]:
     """Return the kind of a configured stage."""
-    return kind_by_name(stage.kind)
+    return stage.KIND
 
 
 def references_of(stage: StageConfig) -> tuple[str, ...]:

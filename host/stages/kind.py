@@ -49,6 +49,7 @@ class StageConfig:
     """The keys that every [[stage]] has. Each kind adds its own keys, and restricts `kind` and `rank_by`."""
 
     __pydantic_config__: ClassVar[Any] = FORBID
+    KIND: ClassVar["Kind[Any]"]  # set by the Kind that this class configures
 
     kind: str = ""
     """The kind of stage: one of those below, or `package.module:KIND` for one of your own. Every stage needs this key."""
@@ -301,6 +302,9 @@ class Kind(Generic[C]):
     must not depend on the other bots, except on how their tables are divided, where `field.kept` counts."""
     more: tuple[str, ...] = ()
     """The keys that may be raised once a fixture has been played. More tables must leave the seed paths of the others."""
+
+    def __post_init__(self) -> None:
+        self.config.KIND = self
 
     def agenda(self, stage: C, blank: Fixture, field: Field, records: Records) -> Agenda:
         """Return what is left to play of the stage."""
