@@ -97,16 +97,18 @@ def resolve(toml: Toml, folder: Path) -> Resolved:
     return Resolved(Registry(lambda: own), problems)
 
 
-def registry_of(folder: Path) -> Registry:
-    """Return what the names in the journals of a folder stand for, with the code that its croupier.toml names.
+def registry_of(place: Path) -> Registry:
+    """Return what the names in the journals of a folder stand for, with the code that its croupier.toml, or a file, names.
 
     It is read when the first such name is found. Errors are ignored here: loading the tournament reports them.
     """
 
+    path = place / CONFIG if place.is_dir() else place
+
     @cache
     def own() -> Mapping[tuple[str, str], OwnName]:
         with suppress(UserError):
-            return resolve(read(folder / CONFIG), folder).registry.own()
+            return resolve(read(path), path.parent).registry.own()
         return {}
 
     return Registry(own)
