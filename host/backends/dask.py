@@ -199,7 +199,7 @@ class Cluster:
             File(str(path.relative_to(known.folder)), executable=False, content=path.read_bytes())
             for path in sources(game)
         ]
-        return GameOrigin(known.said, str(self._pack(files)), first=True) if files else known
+        return GameOrigin(known.said, str(self._pack(files)), packed=True) if files else known
 
     async def _prepare(self, worker: WorkerInfo) -> PrepareResult:
         """Send a machine the files that it lacks, and make it prepare all bots."""

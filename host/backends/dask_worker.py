@@ -122,7 +122,7 @@ def ready(request: PrepareRequest) -> PrepareResult:
         for submission in request.submissions
     )
     game = request.origin
-    if game.first:
+    if game.packed:
         game = game._replace(folder=str(file_cache() / game.folder))
     with start_module("host.backends.prepare_bots") as process:
         assert process.stdin is not None and process.stdout is not None

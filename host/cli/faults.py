@@ -36,7 +36,7 @@ def errors(context: CliContext, bot: str | None, kind: str | None, journal: Path
     if kind is not None:
         check_kind(kind)
     path = journal_of(context, journal)
-    with reading(path) as book:
+    with reading(path, context.registry) as book:
         bots = book.bots()
         groups = fault_groups(book)
     bot = bot and bot.removeprefix(SAMPLE_PREFIX)

@@ -108,8 +108,9 @@ class PlayResult(NamedTuple):
         """Yield the lines of the first table."""
         from host.cli.replay_lookup import TableLocation, load_table
         from host.report.replay import as_text
+        from host.stages import registry_of_game
 
-        table = load_table(TableLocation(self.journal, self.first_fixture, 0))
+        table = load_table(TableLocation(self.journal, self.first_fixture, 0, registry_of_game(self.rules.game.name)))
         yield from as_text(table.events, table.sitting.bots, table.evidence)
 
 

@@ -45,7 +45,7 @@ def replace_one(
     if begun:
         if lock_holder(folder.journal):
             _raise_in_use(folder)
-        with reading(folder.journal) as journal:
+        with reading(folder.journal, tournament.registry) as journal:
             begun = journal.begun and name in journal.bots()
             _refuse(tournament, folder, name)
     with Intake(bots) as intake, intake.naming_the_original():
@@ -94,7 +94,7 @@ def _refuse(tournament: "Tournament", folder: "Folder", name: str) -> None:
     from host.results.journal import reading
     from host.tournament.additions import replacement_problems
 
-    with reading(folder.journal) as journal:
+    with reading(folder.journal, tournament.registry) as journal:
         if problems := replacement_problems(tournament, journal, name):
             raise UserError(problems, 3)
 
@@ -112,7 +112,7 @@ def _recorded(
     from host.results.journal import writing
     from host.tournament.additions import replace_bot, replacement_problems
 
-    with writing(folder.journal) as journal:
+    with writing(folder.journal, tournament.registry) as journal:
         if problems := replacement_problems(tournament, journal, bot.name):
             raise UserError(problems, 3)
         if journal.bots()[bot.name]["sha256"] == bot.sha256:

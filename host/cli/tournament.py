@@ -135,7 +135,7 @@ def _print_late(context: CliContext, tournament: "Tournament", names: list[str],
     from host.results.journal import reading
     from host.tournament.additions import late_problems
 
-    with reading(path) as journal:
+    with reading(path, context.registry) as journal:
         problems = late_problems(tournament, journal, names) if journal.begun else []
         late = sorted({*names} - journal.bots().keys()) if journal.begun else []
     for problem in problems:
@@ -198,7 +198,7 @@ def refuse_duplicate(tournament: "Tournament", intake: "Intake", target: Path, n
     duplicates = []
     for path in expand_patterns(tournament.bots, tournament.path.parent, tournament.game):
         with contextlib.suppress(UserError):  # the problems of other bots are reported when they play
-            duplicates += [path] if load_submission(path).name == name else []
+            duplicates += [path] if load_submission(path, game=tournament.game).name == name else []
     if duplicates:
         message = f'a bot called "{name}" already exists: {duplicates[0]}'
         hint = "--as NAME adds it under another name" + (

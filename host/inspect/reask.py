@@ -12,11 +12,11 @@ from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import Monitor, running_monitor
 from host.bots.seat import open_process
 from host.bots.values import Batch, BatchResult, Outcome
-from host.games import GAMES
 from host.inspect.profiler import Profile, TimeBreakdown, profiling
 from host.inspect.recorded import Decision
 from host.inspect.repro import Repro
 from host.play.bot_pool import BotPool
+from host.play.custom_games import game_by_name
 from host.play.jobs import WorkerSetup
 from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
 from host.sandbox.levels import Level
@@ -65,7 +65,7 @@ async def _one_round(bot: BuiltBot, repro: Repro, pool: BotPool, monitor: Monito
         banks = {(each.table, each.number): each.bank for each in decisions if each.bank is not None}
         bank = time_bank(bot.limits, banks)
         async with open_process(
-            bot, GAMES[repro.game], sandbox, repro.croupier_seed, monitor, charged=True, bank=bank
+            bot, game_by_name(repro.game), sandbox, repro.croupier_seed, monitor, charged=True, bank=bank
         ) as process:
             table = 0
             for nth, decision in enumerate(decisions):

@@ -25,7 +25,6 @@ from host.report.table_replays import TableRef, gzip_base64
 from host.report.terminal import advised
 from host.report.timelines import Chips
 from host.sandbox.levels import made_of
-from host.stages import kind_by_name
 
 PAGES = Path(__file__).parent / "pages"
 CROSSED = 60  # bots in the cross table of pairs
@@ -144,9 +143,7 @@ def render(
     rendered = {} if rendered is None else rendered
     if detail is Detail.CUT:
         summary = without_evidence(summary)
-    paired = [
-        stage for stage in summary.stages if len(stage.pairs) > 0 and kind_by_name(stage.kind).comparison != "none"
-    ]
+    paired = [stage for stage in summary.stages if len(stage.pairs) > 0 and stage.compared]
     values: dict[str, Any] = {
         "account": summary,
         "live": live,

@@ -33,13 +33,11 @@ BotCount = Annotated[int, integer(1, 10_000)]
 Many = Annotated[int, integer(1, 10_000_000)]
 Few = Annotated[int, integer(1, 1000)]
 OWN_RANKING = "[a-z][a-z0-9_]{0,30}"  # the pattern of the name of a custom ranking
-OWN_RANKINGS: list[str] = []
-"""The names of custom rankings; every kind of stage can use them."""
 
 
 def rankings(*names: str) -> ValueType:
     """Return the type of a name in `rank_by`: one of these rankings, or a custom one."""
-    return one_of(lambda: (*names, *OWN_RANKINGS), "way to rank here", OWN_CODE)
+    return one_of(lambda: names, "way to rank here", OWN_CODE)
 
 
 Ranked = Annotated[str, rankings("games", "hands", "chips", "advances")]
@@ -50,6 +48,7 @@ class StageConfig:
     """The keys that every [[stage]] has. Each kind adds its own keys, and restricts `kind` and `rank_by`."""
 
     __pydantic_config__: ClassVar[Any] = FORBID
+    KIND: ClassVar["Kind[Any]"]  # set by the Kind that this class configures
 
     kind: str = ""
     """The kind of stage: one of those below, or `package.module:KIND` for one of your own. Every stage needs this key."""
@@ -302,6 +301,10 @@ class Kind(Generic[C]):
     must not depend on the other bots, except on how their tables are divided, where `field.kept` counts."""
     more: tuple[str, ...] = ()
     """The keys that may be raised once a fixture has been played. More tables must leave the seed paths of the others."""
+
+    def __post_init__(self) -> None:
+        if "KIND" not in vars(self.config):  # a copy of a kind does not take its config
+            self.config.KIND = self
 
     def agenda(self, stage: C, blank: Fixture, field: Field, records: Records) -> Agenda:
         """Return what is left to play of the stage."""

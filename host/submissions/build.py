@@ -19,7 +19,7 @@ from host.base.errors import LOG_PREFIX, Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.bots.bot_spec import BotSpec, BuiltBot, Submission
 from host.bots.monitor import SPARED, running_monitor
-from host.games import GAMES
+from host.play.custom_games import game_by_name, knows_game
 from host.sandbox.bubblewrap import Home
 from host.sandbox.keeper import Ended, KeeperOutOfMemory
 from host.sandbox.launch import sandboxed
@@ -141,15 +141,15 @@ def hashed_steps(steps: Iterable[Step]) -> str:
 def protocol_of(submission: Submission) -> str:
     """Return the protocol of a bot: its own, else its game's."""
     return submission.spec.protocol or (
-        GAMES[submission.spec.game].protocol if submission.spec.game in GAMES else "argv"
+        game_by_name(submission.spec.game).protocol if knows_game(submission.spec.game) else "argv"
     )
 
 
 def question_of(submission: Submission) -> tuple[str, ...]:
     """Return the arguments of a first question, for the build step that archives the classes it loads; () for none."""
-    if protocol_of(submission) != "argv" or submission.spec.game not in GAMES:
+    if protocol_of(submission) != "argv" or not knows_game(submission.spec.game):
         return ()
-    return tuple(word.decode() for word in argv_protocol.ask(GAMES[submission.spec.game].examples[0]))
+    return tuple(word.decode() for word in argv_protocol.ask(game_by_name(submission.spec.game).examples[0]))
 
 
 def steps_of(submission: Submission) -> list[Step]:

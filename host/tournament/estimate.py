@@ -16,7 +16,7 @@ import trio
 
 from host.base.format import thousands
 from host.config.tournament_config import Tournament
-from host.games import GAMES
+from host.play.custom_games import game_by_name
 from host.play.fixture_id import FixtureId
 from host.play.jobs import Job
 from host.play.records import Fixture, Record
@@ -125,7 +125,7 @@ def remaining(
     played, orders = dict[str, dict[str, Record]](), dict[str, list[str]]()
     withdrawals, kept = dict[str, Withdrawn](), dict[str, dict[str, int]]()
     if journal.exists():
-        with reading(journal) as book:
+        with reading(journal, tournament.registry) as book:
             facts = book.metadata()
             for number, stage in enumerate(tournament.stages):
                 withdrawals[stage.name] = withdrawn_in(book, tournament.stages, number)
@@ -216,12 +216,12 @@ async def forecast(
     async with interruptible(watch.say), venues(cluster or tournament.cluster, watch.say) as venue:
         level = await choose_level(venue, tournament, folder, watch.say, unsafe=unsafe)
         bots = await venue.ready(
-            submissions, GAMES[tournament.game], tournament.limits, level, slow_preparation_reporter(watch.say)
+            submissions, game_by_name(tournament.game), tournament.limits, level, slow_preparation_reporter(watch.say)
         )
         known = tournament.seed != "random" or folder.seed_file.exists()
         seed = folder.seed(tournament.seed) if known else None
         if folder.journal.exists():
-            with reading(folder.journal) as journal:
+            with reading(folder.journal, tournament.registry) as journal:
                 check_unchanged(journal, tournament, bots, level)
         stages, now = remaining(tournament, [bot.name for bot in bots], seed, folder.journal)
         setup = tournament.setup(bots, secrets.token_bytes(16), level)

@@ -27,6 +27,7 @@ from host.report.terminal import json_rows
 from host.report.timelines import Chips, chips
 from host.report.visibility import Visible, visible
 from host.results.journal import UNCHANGED, VERSION, Journal, decompress_scores, lock_holder, reading
+from host.stages import CROUPIERS, Registry
 
 POLL_INTERVAL_S = 0.5  # between two checks of the journal's files
 MAX_CPU_SHARE = 1 / 40  # of one core while a tournament runs: the tournament needs the machine
@@ -72,8 +73,8 @@ class Snapshot(NamedTuple):
 class LivePublisher:
     """Follows a journal and holds the latest snapshot; sets `changed` when it has made a newer one."""
 
-    def __init__(self, path: Path, spoilers: bool = False) -> None:
-        self.path, self._spoilers = path, spoilers
+    def __init__(self, path: Path, spoilers: bool = False, registry: Registry = CROUPIERS) -> None:
+        self.path, self._spoilers, self._registry = path, spoilers, registry
         self.changed = trio.Event()
         self._signature: tuple[tuple[int, int, int], ...] = ()  # of the files that the snapshot was made from
         self._validated_inode: int | None = None
@@ -151,7 +152,7 @@ class LivePublisher:
         """
         try:
             if not self.path.exists() or self.path.stat().st_ino != self._validated_inode:
-                with reading(self.path):
+                with reading(self.path, self._registry):
                     self._validated_inode = self.path.stat().st_ino
                     self._forget()
             with contextlib.closing(
@@ -159,9 +160,11 @@ class LivePublisher:
             ) as database:
                 database.execute("BEGIN")
                 if database.execute("PRAGMA user_version").fetchone() not in ((UNCHANGED,), (VERSION,)):
-                    with reading(self.path):  # raises: another version of croupier has continued this journal
+                    with reading(
+                        self.path, self._registry
+                    ):  # raises: another version of croupier has continued this journal
                         pass
-                yield Journal(database, self.path)
+                yield Journal(database, self.path, self._registry)
         except (sqlite3.Error, OSError) as error:
             raise UserError([Problem("R005", str(self.path), f"cannot be read: {error}")], 3) from error
 
