@@ -20,10 +20,10 @@ PATHS = {
 }
 NAMES = st.text(st.characters(codec="ascii", categories=["L", "N"], include_characters="%+._-"), min_size=1, max_size=8)
 CUT = re.compile(r"""(?:split|partition)\(["'][/+]["']""")
-OWN = {"host/play/fixture_id.py", "host/play/table_plans.py", "host/bots/bot_spec.py"}
-"""The modules that cut texts with a slash: paths of fixtures, names of processes, and `60 s / table`."""
-FILES = {"host/submissions/languages.py"}
-"""Modules that cut names of files."""
+OWN = {"host/play/fixture_id.py", "host/play/table_plans.py"}
+"""The modules that cut such texts: the paths of fixtures, and the names of processes."""
+FOLDERS = ("play", "stages", "rating", "results", "config", "tournament", "inspect", "backends", "report", "web", "cli")
+"""The packages in which a text with a slash is a path of a fixture; in the others it is the name of a file."""
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -61,8 +61,9 @@ def test_numbers_in_paths_are_ordered_as_numbers() -> None:
 def test_no_other_module_cuts_a_path() -> None:
     cuts = [
         f"{name}:{number}: {line.strip()}"
-        for path in sorted(ROOT.glob("host/**/*.py"))
-        if (name := str(path.relative_to(ROOT))) not in OWN | FILES
+        for folder in FOLDERS
+        for path in sorted((ROOT / "host" / folder).glob("**/*.py"))
+        if (name := str(path.relative_to(ROOT))) not in OWN
         for number, line in enumerate(path.read_text().splitlines(), 1)
         if CUT.search(line)
     ]
