@@ -90,7 +90,7 @@ def _state_of(journal: Path) -> str:
 
     try:
         with reading(journal) as opened:
-            return opened.metadata().get("state", "")
+            return opened.state().status
     except UserError:
         return "unreadable"
 
