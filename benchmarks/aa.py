@@ -19,6 +19,7 @@ from host.games import GAMES
 from host.play.records import Fixture, Record
 from host.rating.statistics import SURE, wilson
 from host.results.standings import stage_standings
+from host.results.state import RecordedBot, RunState, StageState
 from host.stages import kind_by_name
 from host.stages.kind import Field, StageConfig
 
@@ -70,7 +71,12 @@ def called_different(case: Case, number: int) -> bool:
     while due := kind.due(stage, blank, Field(names, seed), records):
         records |= {fixture.path: record(fixture, field, seed) for fixture in due}
     # only the two, even if others are ranked between them
-    return not stage_standings(stage, {}, list(records.values()), {name: {} for name in names if name in TWINS}).advice
+    return not stage_standings(
+        RunState(),
+        StageState(stage),
+        list(records.values()),
+        {name: RecordedBot(name) for name in names if name in TWINS},
+    ).advice
 
 
 def main() -> None:

@@ -26,6 +26,7 @@ from host.games.engine import Scores
 from host.play.records import Fixture, Record, Result
 from host.rating.statistics import ELO, wilson
 from host.results.standings import stage_standings, standings
+from host.results.state import RecordedBot, RunState, StageState
 from host.stages import kind_by_name
 from host.stages.kind import Field, StageConfig
 from host.stages.swiss_pairing import SwissState, automatic_rounds, pair_round
@@ -103,7 +104,9 @@ def called_different(case: str, number: int) -> bool:
     strengths = {f"b{nth}": luck.gauss(0, 0.5) for nth in range(bots)}
     strengths["b1"] = strengths["b0"]
     records = played(stage, strengths, luck, seats)
-    return not stage_standings(stage, {}, records, {"b0": {}, "b1": {}}).advice
+    return not stage_standings(
+        RunState(), StageState(stage), records, {bot: RecordedBot(bot) for bot in ("b0", "b1")}
+    ).advice
 
 
 def covered(case: str, number: int) -> dict[str, list[bool]]:
@@ -114,7 +117,7 @@ def covered(case: str, number: int) -> dict[str, list[bool]]:
     records = played(stage, strengths, luck, seats)
     mean, found = sum(strengths.values()) / bots, dict[str, list[bool]]()
     words = ("points", "games", "elo") if seats > 2 else ("games", "elo")
-    for row in standings(stage, records, {bot: {} for bot in strengths}, words):
+    for row in standings(stage, records, {bot: RecordedBot(bot) for bot in strengths}, words):
         true = {
             "points": POINTS * (strengths[row.bot] + 0.5772156649),
             "games": _true_rate(row.bot, records, strengths),
@@ -153,7 +156,7 @@ def field_of(bots: int, number: int) -> Strengths:
 
 def order_by(stage: StageConfig, records: Sequence[Record], strengths: Strengths, *words: str) -> list[str]:
     """Return the bots in the order of some rankings; equal bots in an order that has nothing to do with strength."""
-    return [row.bot for row in standings(stage, records, {bot: {} for bot in strengths}, words)]
+    return [row.bot for row in standings(stage, records, {bot: RecordedBot(bot) for bot in strengths}, words)]
 
 
 def dutch(strengths: Strengths, rounds: int, outcome: Callable[[str, str], int]) -> list[str]:

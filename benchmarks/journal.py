@@ -11,7 +11,6 @@ again next time.
 
 import argparse
 import contextlib
-import json
 import os
 import random
 import subprocess
@@ -27,7 +26,8 @@ from host.play.fixture_id import contestants
 from host.play.records import Fixture, Record, Result, pack
 from host.results.descriptions import fixture_metadata
 from host.results.journal import writing
-from host.stages import stages_to_json
+from host.results.state import RecordedBot, RunState, StageState, StageStatus
+from host.sandbox.levels import Level
 from host.stages.pairing import round_robin
 from host.stages.round_robin import RoundRobin
 from protocols.wire import Move
@@ -84,14 +84,21 @@ def make(place: Path, bots: int, fixtures: int, tables: int) -> None:
     strength = {name: chance.gauss(0, 0.3) for name in names}
     answers = pack([[Move("DRAW"), Move("PLAY", 3), Move("STAND"), Move("END")] * 4] * tables)
     with writing(place / "run" / "run.sqlite") as journal:
-        facts = {"game": "pazaak", "name": "Large", "level": "L3", "state": "interrupted", "seed_sha256": "0" * 64}
-        facts |= {"stages": stages_to_json(stage), "config": json.dumps({"seed": "random", "limits": {}, "rules": {}})}
-        facts |= {"stage league": "running", "field league": json.dumps(names), "began": "1700000000.0"}
-        facts |= {"known league": str(bots * (bots - 1) // 2), "version": "0.1.0", "machine": "a machine"}
-        journal.set_metadata(facts)
+        stages = [StageState(stage, StageStatus.RUNNING, field=names, known=bots * (bots - 1) // 2)]
+        run = RunState(
+            name="Large",
+            game="pazaak",
+            level=Level.L3,
+            seed_sha256="0" * 64,
+            config={"seed": "random", "limits": {}, "rules": {}},
+            began=1700000000.0,
+            version="0.1.0",
+            machine="a machine",
+            stages=stages,
+        )
+        journal.set_state(run)
         for name in names:
-            about = {"author": "somebody", "protocol": "lines", "parallel_tables": 1, "limits": {"move": 1.0}}
-            journal.add_bot(name, "0" * 64, "c", about)
+            journal.add_bot(RecordedBot(name, "0" * 64, "c", "somebody", "lines"))
         for pair in islice(round_robin(names), fixtures):
             path = f"league/{contestants(pair)}/1"
             fixture = Fixture("pazaak", RULES, "independent", path, pair, tables)

@@ -25,7 +25,8 @@ from host.games import GAMES
 from host.play.jobs import decode_job, encode
 from host.play.records import Fixture, Record, Result, pack
 from host.results.journal import Journal, writing
-from host.stages import KINDS, stages_to_json
+from host.results.state import RecordedBot, RunState, RunStatus, StageState, StageStatus
+from host.stages import KINDS
 from host.stages.kind import Field, StageConfig
 from host.tournament.progress import Progress
 from host.tournament.stage_runner import run_stage
@@ -77,9 +78,10 @@ async def league(stage: StageConfig, bots: int, workers: int, journal: Journal) 
     """Play a stage with instant workers; return what each part of it has cost."""
     names = [f"bot{number:04}" for number in range(bots)]
     for name in names:
-        journal.add_bot(name, "0" * 64, "c", {"author": "", "limits": {}})
-    journal.set_metadata({"stages": stages_to_json(stage), "game": "pazaak", "level": "none", "seed_sha256": "0" * 64})
-    journal.set_metadata({"name": "league", "state": "running", f"stage {stage.name}": "running"})
+        journal.add_bot(RecordedBot(name, "0" * 64, "c"))
+    stages = [StageState(stage, StageStatus.RUNNING)]
+    run = RunState(name="league", game="pazaak", status=RunStatus.RUNNING, seed_sha256="0" * 64, stages=stages)
+    journal.set_state(run)
     times, memory, me = list[float](), list[int](), psutil.Process()
     queue = FixtureQueue(print, f"{workers} workers", workers)
 

@@ -64,12 +64,18 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=10_000)
     said = parser.parse_args()
     submissions = [load_submission(sample(name, "pazaak")).with_keys(game="pazaak") for name in ("neptr", "glaucus")]
-    terms = adhoc.AdhocRules(
-        GAME, GAME.presets["thread"], submissions, "verify", require_level(DEFAULT_LEVEL), Limits()
+    terms = adhoc.AdhocSettings(
+        GAME,
+        GAME.presets["thread"],
+        Adhoc(tables=said.tables),
+        submissions,
+        "verify",
+        require_level(DEFAULT_LEVEL),
+        Limits(),
     )
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "play.sqlite"
-        trio.run(adhoc.played, terms, Adhoc(tables=said.tables), place, local_workers, usable_cores(), Quiet())
+        trio.run(adhoc.played, terms, place, local_workers, usable_cores(), Quiet())
         with reading(place) as journal:
             fixtures = [load_fixture(journal, seed_of(journal), path) for path in journal.paths()]
             answers = sum(len(given) for what in fixtures for given in what.answers)

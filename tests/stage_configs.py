@@ -1,7 +1,11 @@
 """Create configured stages for tests, and bots of Pazaak that differ in one number."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from host.play.records import Record
+from host.results.standings import StageStandings, stage_standings
+from host.results.state import RecordedBot, RunState, StageState
 from host.stages import kind_by_name
 from host.stages.kind import StageConfig
 
@@ -20,3 +24,19 @@ def stage_of(kind: str, **keys: Any) -> StageConfig:
     plain = {key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()}
     stage: StageConfig = kind_by_name(kind).config(**{"name": kind} | plain)
     return stage
+
+
+def recorded(names: Iterable[str]) -> dict[str, RecordedBot]:
+    """Return bots as a journal describes them."""
+    return {name: RecordedBot(name, language="c", author="ada") for name in names}
+
+
+def standings_of(
+    stage: StageConfig,
+    records: Sequence[Record],
+    bots: Mapping[str, RecordedBot],
+    run: RunState | None = None,
+    **known: Any,
+) -> StageStandings:
+    """Return the standings of a stage of which the run knows only the given values."""
+    return stage_standings(run or RunState(), StageState(stage, **known), records, bots)

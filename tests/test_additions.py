@@ -311,7 +311,7 @@ def test_a_new_version_ends_as_if_it_had_played_from_the_beginning(tmp_path: Pat
     assert scores_in(cup) == scores_in(at_once)
     assert all(rows_of(cup, stage) == rows_of(at_once, stage) for stage in ("league", "course"))
     with reading(cup / "run" / "run.sqlite") as journal:
-        assert (journal.bots(1)["bob"], journal.bots()["bob"]["sha256"] != old["sha256"]) == (old, True)
+        assert (journal.bots(1)["bob"], journal.bots()["bob"].sha256 != old.sha256) == (old, True)
         assert len(journal.set_aside()) == 3
         assert all(each.sound for each in journal.seals())
     verified = croupier("verify", "-C", cup, "--seal", seal)

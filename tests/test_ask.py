@@ -28,7 +28,7 @@ from host.results.journal import reading
 from host.sandbox.limits import Limits
 from host.stages.adhoc import Adhoc
 from host.submissions.build import build
-from host.tournament.adhoc import AdhocRules, played
+from host.tournament.adhoc import AdhocSettings, played
 from protocols.wire import FaultKind
 
 AMPLE = Limits(move=10, startup=10, cpu=10)
@@ -39,8 +39,8 @@ def journal_of(submissions: list[Submission], tables: int, folder: Path, limits:
     game = GAMES[submissions[0].spec.game]
     chosen = next(iter(game.presets.values()))._replace(**rules)
     place = folder / "play.sqlite"
-    terms = AdhocRules(game, chosen, submissions, "again", level(), limits)
-    trio.run(played, terms, Adhoc(tables=tables), place, local_workers, 1, Quiet())
+    terms = AdhocSettings(game, chosen, Adhoc(tables=tables), submissions, "again", level(), limits)
+    trio.run(played, terms, place, local_workers, 1, Quiet())
     return place
 
 
@@ -135,7 +135,7 @@ def test_a_bundle_is_the_repro_it_was_made_of(friends: Path, tmp_path: Path) -> 
 
     again = unpacked(tmp_path / "x.bundle")
 
-    assert again == found._replace(bot=found.bot._replace(source=""))
+    assert again == found._replace(bot=found.bot._replace(source="", language="", author=""))
     assert str(ROGUES) not in gzip.decompress(packed(found)).decode()
 
 

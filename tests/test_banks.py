@@ -24,7 +24,6 @@ from host.config.tournament_config import load
 from host.games import GAMES
 from host.inspect.bundle import unpacked
 from host.inspect.recorded import load_fixture, seed_of
-from host.inspect.repro import recorded_bots
 from host.inspect.verify import replay
 from host.play.match import max_open_tables
 from host.play.records import Record
@@ -323,7 +322,7 @@ def test_what_was_in_the_bank_is_recorded_verified_and_asked_with_again(tmp_path
 
     with reading(cup / "run" / "run.sqlite") as journal:
         recorded = load_fixture(journal, seed_of(journal), record.path)
-        bots = recorded_bots(journal)
+        bots = journal.bots()
     table, last = recorded.table(-1), record.banks[-1]
     (decision,) = [each for each in table.decisions() if each.number == last.number]
     bot = table.seated[decision.seat]

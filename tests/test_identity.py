@@ -13,7 +13,8 @@ from host.bots.values import BankTime, Evidence, Timing, Usage
 from host.games import GAMES
 from host.play.jobs import Job, WorkerSetup, decode_job, decode_setup, encode
 from host.play.records import Fixture, Record, Result
-from host.results.descriptions import bot_metadata, fixture_metadata, fixture_of
+from host.results.descriptions import fixture_metadata, fixture_of
+from host.results.state import RecordedBot, bot_from_row
 from host.sandbox.levels import Level
 from host.sandbox.limits import Bank, Limits
 from host.submissions.build import HASHED_LIMITS, BuiltBot, hashed_spec, hashed_steps
@@ -234,7 +235,8 @@ def test_a_journal_stores_a_fixture_by_name_and_reads_it_in_any_order() -> None:
 
 
 def test_a_journal_stores_a_bot_by_these_names() -> None:
-    stored = bot_metadata(BOT)
+    row = RecordedBot.of(BOT).row()
+    stored = json.loads(row[-1])
     assert list(stored) == [
         "author",
         "protocol",
@@ -245,5 +247,8 @@ def test_a_journal_stores_a_bot_by_these_names() -> None:
         "state_lifetime",
         "limits",
     ]
-    assert Limits(**stored["limits"]) == BOT.limits
-    assert list(bot_metadata(BOT._replace(limits=Limits()))["limits"])[-2:] == ["clock", "cores"]
+    assert bot_from_row(*row) == RecordedBot.of(BOT)
+    assert list(json.loads(RecordedBot.of(BOT._replace(limits=Limits())).row()[-1])["limits"])[-2:] == [
+        "clock",
+        "cores",
+    ]

@@ -8,7 +8,7 @@ from statistics import fmean, variance
 
 import pytest
 from command import croupier
-from stage_configs import stage_of
+from stage_configs import recorded, stage_of, standings_of
 
 from benchmarks.simple import FIELDS, record
 from host.games import GAMES
@@ -16,7 +16,7 @@ from host.games.engine import Table
 from host.games.luck import Deal
 from host.play.records import Fixture, Record, Result
 from host.play.table_plans import PLANS
-from host.results.standings import by_pair, stage_standings, standings
+from host.results.standings import by_pair, standings
 from host.stages.kind import Field
 from host.stages.tables import TABLES, Tables
 
@@ -138,7 +138,7 @@ def league(squares: int) -> list[Record]:
 
 def test_what_luck_is_left_in_mirrored_games_is_told_by_their_intervals() -> None:
     def width(squares: int) -> float:
-        row = standings(stage_of("round-robin", rank_by=["games"]), league(squares), {"a": {}, "b": {}})[0]
+        row = standings(stage_of("round-robin", rank_by=["games"]), league(squares), recorded("ab"))[0]
         assert row.first.low is not None and row.first.high is not None
         return row.first.high - row.first.low
 
@@ -157,14 +157,14 @@ def test_tourneys_that_share_a_deal_are_one_unit() -> None:
 
     records = [tourney(number, *((300, 100) if number % 2 else (140, 340))) for number in range(1, 21)]
     stage = Tables(name="tables")
-    (b, a), *_ = stage_standings(replace(stage, mirror=True), {}, records, {"a": {}, "b": {}})
+    (b, a), *_ = standings_of(replace(stage, mirror=True), records, recorded("ab"))
     assert (a.points.value, a.first.low, a.first.high, b.points.value) == (
         220,
         pytest.approx(220),
         pytest.approx(220),
         220,
     )
-    wide = stage_standings(stage, {}, records, {"a": {}, "b": {}}).rows[0]
+    wide = standings_of(stage, records, recorded("ab")).rows[0]
     assert wide.first.low is not None and wide.first.low < 190
 
 

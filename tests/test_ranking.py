@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from command import croupier
-from stage_configs import stage_of
+from stage_configs import recorded, stage_of, standings_of
 
 from host.play.records import Record, Result
 from host.rating.statistics import ELO
@@ -16,7 +16,7 @@ from host.report import terminal
 from host.report.charts import figure, ranked, value, whisker
 from host.report.charts import scale as axis_of
 from host.results.ranking import RANKINGS, Estimate
-from host.results.standings import Row, stage_standings
+from host.results.standings import Row
 
 LEAGUE = """\
 game = "pazaak"
@@ -44,7 +44,7 @@ def met(one: str, other: str, won: int, lost: int, drawn: int = 0) -> Record:
 def rows_of(*records: Record, rank_by: tuple[str, ...] = ("elo",), mirror: bool = False) -> list[Row]:
     bots = sorted({bot for record in records for bot in record.results})
     stage = stage_of("round-robin", rank_by=rank_by, mirror=mirror)
-    return stage_standings(stage, {}, records, {bot: {} for bot in bots}).rows
+    return standings_of(stage, records, recorded(bots)).rows
 
 
 def test_elo_is_the_log_of_the_odds() -> None:
@@ -98,9 +98,8 @@ def test_tables_that_share_deals_make_elo_surer() -> None:
 
 def test_how_sure_the_order_is_follows_from_both_strengths() -> None:
     stage = stage_of("round-robin", rank_by=["elo"])
-    bots = {"A": {}, "B": {}, "C": {}}  # type: dict[str, dict[str, str]]
     records = [met("A", "B", 600, 400), met("A", "C", 610, 390), met("B", "C", 505, 495)]
-    _, sure, advice, _ = stage_standings(stage, {}, records, bots)
+    _, sure, advice, _ = standings_of(stage, records, recorded("ABC"))
     assert sure[0] == "A ahead of B, >99.9 % sure" and "cannot be distinguished" in sure[1]
     assert [each.bots for each in advice] == [("B", "C")]
 
@@ -165,7 +164,7 @@ def test_elo_of_a_table_for_more_counts_the_order_of_all_bots() -> None:
         for nth, ends in enumerate([(300, 200, 0), (200, 300, 0), (300, 100, 100), (0, 100, 200), (300, 200, 100)], 1)
     ]
     stage = stage_of("groups", rank_by=["elo", "chips"], repeat=5, until=1, advance=1)
-    found = stage_standings(stage, {}, games, {bot: {} for bot in "ABC"})
+    found = standings_of(stage, games, recorded("ABC"))
     assert [row.bot for row in found.rows] == ["A", "B", "C"]
     assert all(row.first.low is not None and row.first.high is not None for row in found.rows)
 

@@ -5,13 +5,12 @@ from itertools import permutations
 from random import Random
 
 import pytest
-from stage_configs import stage_of
+from stage_configs import recorded, stage_of, standings_of
 
 from host.play.records import Record, Result
 from host.rating.runoff import RunOff, outlasted
 from host.rating.strength import Order
 from host.report.terminal import json_rows
-from host.results.standings import stage_standings
 
 
 def strict(text: str) -> Order:
@@ -102,7 +101,7 @@ def test_a_league_of_three_is_ranked_by_it_with_its_interval() -> None:
         for nth, row in enumerate(scores, 1)
     ]
     stage = stage_of("league", rank_by=["runoff"])
-    standings = stage_standings(stage, {}, records, {bot: {} for bot in "ABC"})
+    standings = standings_of(stage, records, recorded("ABC"))
     rows = json.loads(json.dumps(json_rows(standings.rows)))
     order = [(row["bot"], row["runoff"]) for row in rows]
     assert order == [("B", 2), ("A", 1), ("C", 0)]  # by points, A would be first

@@ -1,6 +1,5 @@
 """The sums that a journal stores follow from its records: whatever changes, `status` shows what the records say."""
 
-import json
 import random
 import shutil
 import sqlite3
@@ -18,9 +17,10 @@ from host.inspect.verify import verify
 from host.play.records import Fixture, Record, Result
 from host.results.changes import Draft
 from host.results.descriptions import fixture_metadata
-from host.results.journal import SUMMED, SUMS_INTERVAL, Journal, pack, reading, writing
+from host.results.journal import SUMS_INTERVAL, Journal, pack, reading, writing
 from host.results.stage_sums import StageSums
-from host.stages import stages_to_json
+from host.results.state import RecordedBot, RunState, StageState, StageStatus
+from host.sandbox.levels import Level
 from host.stages.round_robin import RoundRobin
 
 BOTS = [f"b{number:02}" for number in range(64)]  # more than are ranked by strength while pairs are missing
@@ -49,11 +49,12 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cup = tmp_path_factory.mktemp("sums") / "cup"
     path = cup / "run" / "run.sqlite"
     with writing(path) as journal:
-        facts = {"game": "pazaak", "name": "Large", "level": "L3", "state": "interrupted", "seed_sha256": "0" * 64}
-        facts |= {"stages": stages_to_json(RoundRobin(name="league", tables_per_pair=9)), "stage league": "running"}
-        journal.set_metadata(facts | {"field league": json.dumps(BOTS), "known league": str(len(PAIRS))})
+        config = RoundRobin(name="league", tables_per_pair=9)
+        stages = [StageState(config, StageStatus.RUNNING, field=BOTS, known=len(PAIRS))]
+        run = RunState(game="pazaak", name="Large", level=Level.L3, seed_sha256="0" * 64, stages=stages)
+        journal.set_state(run)
         for name in BOTS:
-            journal.add_bot(name, "0" * 64, "c", {"author": "somebody"})
+            journal.add_bot(RecordedBot(name, "0" * 64, "c", "somebody"))
         add(journal, PAIRS[:1500])
     with writing(path) as journal:
         add(journal, PAIRS[1500:-5])
@@ -89,7 +90,7 @@ def assert_sums_follow_from_records(cup: Path) -> None:
     shown = croupier("status", "-C", cup)
     assert (shown.code, shown.err) == (0, "") and "repeated" in shown.out and "timeout" in shown.out
     bare = shutil.copytree(cup, cup.with_name("bare"))
-    change_database(bare, "DROP TABLE summed")
+    change_database(bare, "DELETE FROM summed")
     assert croupier("status", "-C", bare).out == shown.out
     shutil.rmtree(bare)
 
@@ -152,7 +153,6 @@ def test_verify_finds_wrong_sums(tmp_path: Path) -> None:
     path = cup / "run" / "run.sqlite"
     with reading(path) as journal:
         right = journal.sums("tables")
-    change_database(cup, SUMMED)
     change_database(cup, "INSERT INTO summed VALUES ('tables', 2, 0, ?)", pack(right))
     with reading(path) as journal:
         assert verify(journal).differences == []

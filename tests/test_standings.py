@@ -14,7 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from stage_configs import recorded as field
 from stage_configs import stage_of
+from stage_configs import standings_of as standings_told
 
 from host.base.errors import UserError
 from host.bots.values import Usage
@@ -26,8 +28,8 @@ from host.report import terminal
 from host.report.brackets import bracket_lines, group_lines
 from host.report.timelines import early_merits, ranks
 from host.results.standings import Row, RunResults, by_pair, outcome, reordered, standings
-from host.results.standings import stage_standings as standings_told
-from host.stages import stages_of
+from host.results.state import RunState, StageState, StageStatus
+from host.stages import stage_from_json
 from host.stages.groups import GROUPS as GROUPS_KIND
 from host.stages.groups import Groups
 from host.stages.kind import BLANK, Field
@@ -35,11 +37,6 @@ from host.stages.knockout import KNOCKOUT
 from host.tournament.progress import AllMeet, Progress
 
 IDLE = Usage(0, 0.0, 0.0, 0.0, 0, 0, (0,) * 26)
-
-
-def field(names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return the journal's descriptions of bots."""
-    return {name: {"language": "c", "author": "ada"} for name in names}
 
 
 def played(path: str, results: Mapping[str, Result], **more: Any) -> Record:
@@ -64,7 +61,7 @@ def block(
 def sureness(rows: list[Row], records: list[Record]) -> list[str]:
     """Return the statements of a stage's standings about the certainty of the order."""
     stage = {"name": "stage", "kind": rows[0].kind, "rank_by": []}
-    return standings_told(stage, {}, records, field(row.bot for row in rows)).sure
+    return standings_told(stage, records, field(row.bot for row in rows)).sure
 
 
 def told(usage: Usage) -> Row:
@@ -118,7 +115,7 @@ def test_the_order_in_which_fixtures_ended_does_not_matter(order: list[int]) -> 
     records = [tourney(number, {bot: luck.randrange(400) for bot in "ABC"}) for number in range(8)]
     mixed = [records[number] for number in order]
     stage = stage_of("tables")
-    assert standings_told(stage, {}, records, field("ABC")) == standings_told(stage, {}, mixed, field("ABC"))
+    assert standings_told(stage, records, field("ABC")) == standings_told(stage, mixed, field("ABC"))
 
 
 # Round robin.
@@ -155,16 +152,16 @@ def test_who_has_not_played_is_last_and_says_so() -> None:
 
 
 def test_nothing_played_is_no_reason_to_fail() -> None:
-    found = standings_told(stage_of("round-robin"), {}, [], field("AB"))
+    found = standings_told(stage_of("round-robin"), [], field("AB"))
     assert [row.tables for row in found.rows] == [0, 0] and found.sure == []
 
 
 def test_an_unknown_measure_is_refused() -> None:
-    (stage,) = stages_of({"stages": '[{"kind": "round-robin", "name": "s", "rank_by": ["elo"]}]'})
+    stage = stage_from_json({"kind": "round-robin", "name": "s", "rank_by": ["elo"]})
     assert stage.rank_by == ("elo",)
     for word, kind, why in (("luck", UserError, "C018"), ("+", ValueError, "way to rank here")):
         with pytest.raises(kind, match=why):
-            stages_of({"stages": f'[{{"kind": "round-robin", "name": "s", "rank_by": ["{word}"]}}]'})
+            stage_from_json({"kind": "round-robin", "name": "s", "rank_by": [word]})
 
 
 def test_places_won_elsewhere_rank_and_who_has_none_comes_after() -> None:
@@ -266,7 +263,7 @@ def cup(means: Mapping[str, float], tourneys: int, seed: int = 0) -> list[Record
 
 
 def said(kind: str, records: list[Record], names: str) -> list[str]:
-    return standings_told(stage_of(kind), {}, records, field(names)).sure
+    return standings_told(stage_of(kind), records, field(names)).sure
 
 
 def test_the_better_is_said_to_be_ahead() -> None:
@@ -324,7 +321,7 @@ def test_only_two_at_a_table_are_a_pair() -> None:
 
 def advice(records: list[Record], names: str, **stage: Any) -> list[Any]:
     config = stage_of(**{"kind": "round-robin"} | stage)
-    return [tuple(each) for each in standings_told(config, {}, records, field(names)).advice]
+    return [tuple(each) for each in standings_told(config, records, field(names)).advice]
 
 
 def test_neighbours_that_are_too_close_say_how_many_tables_would_tell() -> None:
@@ -345,7 +342,7 @@ def test_tourneys_are_counted_in_tourneys() -> None:
 
 def test_advice_is_one_line_for_people() -> None:
     records = [block("AB", (520, 480)), block("BC", (510, 490)), block("AC", (515, 485)), block("CD", (500, 500))]
-    found = standings_told(stage_of("round-robin"), {"stage round-robin": "finished"}, records, field("ABCD"))
+    found = standings_told(stage_of("round-robin"), records, field("ABCD"), status=StageStatus.FINISHED)
     lines = terminal.advised(found.advice)
     assert lines[0].startswith("certain at about ") and " tables a pair, now 1\u202f000" in lines[0]
 
@@ -353,7 +350,7 @@ def test_advice_is_one_line_for_people() -> None:
 def test_verbose_standings_tell_faults_by_kind_and_every_close_order() -> None:
     records = [block("AB", (520, 480)), block("CD", (500, 500))]
     records[0] = records[0]._replace(faults={"B": {"timeout": 2, "illegal": 1}})
-    found = standings_told(stage_of("round-robin"), {"stage round-robin": "finished"}, records, field("ABCD"))
+    found = standings_told(stage_of("round-robin"), records, field("ABCD"), status=StageStatus.FINISHED)
     lines = list(terminal.details(found.rows, found.advice))
     assert lines[0] == "B: 2 timeout, 1 illegal"
     assert len(lines) == 1 + len(found.advice) and all("certain at " in line for line in lines[1:])
@@ -375,7 +372,7 @@ GROUPS = Groups(name="groups", until=5)
 def test_in_groups_the_share_of_games_in_which_a_bot_advances_is_first_and_chips_are_second() -> None:
     luck = Random(5)
     games = [game("ABC", number, (300 + luck.randrange(90), luck.randrange(300), 100)) for number in range(1, 41)]
-    rows = standings_told(GROUPS, {}, games, field("ABC")).rows
+    rows = standings_told(GROUPS, games, field("ABC")).rows
     assert rows[0].bot == "A" and rows[0].rate == 1.0
     for row in rows:
         assert row.first.low is not None and row.rate is not None and row.first.high is not None
@@ -388,30 +385,29 @@ def test_in_groups_the_share_of_games_in_which_a_bot_advances_is_first_and_chips
 
 
 def test_a_single_game_of_a_group_has_no_interval_of_chips() -> None:
-    rows = standings_told(GROUPS, {}, [game("ABC", 1, (300, 200, 100))], field("ABC")).rows
+    rows = standings_told(GROUPS, [game("ABC", 1, (300, 200, 100))], field("ABC")).rows
     assert [(row.points.low, row.points.high) for row in rows] == [(None, None)] * 3
 
 
 def test_bots_of_different_groups_are_not_compared() -> None:
     games = [game("ABC", number, (300, 200, 100)) for number in range(1, 21)]
     games += [game("DEF", number, (300, 200, 100)) for number in range(1, 21)]
-    found = standings_told(replace(GROUPS, advance=1), {}, games, field("ABCDEF"))
+    found = standings_told(replace(GROUPS, advance=1), games, field("ABCDEF"))
     assert not [sentence for sentence in found.sure if sentence.startswith(("A and D", "A ahead of D", "D and A"))]
     assert all({*each.bots} <= {*"ABC"} or {*each.bots} <= {*"DEF"} for each in found.advice)
 
 
 def test_who_does_not_take_part_in_a_stage_is_out_and_not_waiting() -> None:
-    facts = {"field groups": json.dumps(["A", "B", "C", "E"])}
-    rows = standings_told(GROUPS, facts, [game("ABC", 1, (300, 200, 100))], field("ABCDE")).rows
+    rows = standings_told(GROUPS, [game("ABC", 1, (300, 200, 100))], field("ABCDE"), field=[*"ABCE"]).rows
     assert [(row.bot, row.note) for row in rows[3:]] == [("E", "has not played yet"), ("D", "is out")]
 
 
 def test_while_pairs_are_missing_the_opponents_count() -> None:
     records = [block("AB", (70, 30)), block("AC", (40, 60)), block("DE", (90, 10))]  # D has met only the weak E
-    found = standings_told(stage_of("round-robin"), {}, records, field("ABCDE"))
+    found = standings_told(stage_of("round-robin"), records, field("ABCDE"))
     assert found.so_far.startswith("so far 3 of 10 pairs have met") and not found.advice
     assert next(iter(found.rows[0].estimates)) == "elo"
-    over = standings_told(stage_of("round-robin"), {"stage round-robin": "finished"}, records, field("ABCDE"))
+    over = standings_told(stage_of("round-robin"), records, field("ABCDE"), status=StageStatus.FINISHED)
     assert over.so_far == "" and (over.rows[0].bot, next(iter(over.rows[0].estimates))) == ("D", "games")
 
 
@@ -428,7 +424,7 @@ EARLY = [
 @pytest.mark.parametrize("count", range(1, 6))
 def test_the_ranks_over_time_and_the_live_order_are_those_of_the_standings(count: int) -> None:
     some, stage = EARLY[:count], stage_of("round-robin")
-    rows = [row for row in standings_told(stage, {}, some, field("ABCD")).rows if row.tables]
+    rows = [row for row in standings_told(stage, some, field("ABCD")).rows if row.tables]
     line = ranks(EARLY, "fixtures", True, early_merits(stage, EARLY, complete=True))
     assert line is not None
     assert {bot: places[count - 1] for bot, places in line.of.items() if places[count - 1]} == {
@@ -444,7 +440,7 @@ def test_the_ranks_over_time_and_the_live_order_are_those_of_the_standings(count
 
 def test_when_all_pairs_have_met_the_results_alone_rank() -> None:
     line = ranks(EARLY, "fixtures", True, early_merits(stage_of("round-robin"), EARLY, complete=True))
-    rows = standings_told(stage_of("round-robin"), {}, EARLY, field("ABCD")).rows
+    rows = standings_told(stage_of("round-robin"), EARLY, field("ABCD")).rows
     assert line is not None and {bot: places[-1] for bot, places in line.of.items()} == {
         row.bot: row.rank for row in rows
     }
@@ -470,7 +466,7 @@ def test_the_ranks_of_very_many_bots_begin_when_all_have_met() -> None:
 def test_bots_that_have_not_met_are_not_surely_ordered_early() -> None:
     names = "ABCDEFGHIJ"
     records = [block("AB", (600, 400)), block("CD", (900, 100))]  # 2 of 45 pairs
-    found = standings_told(stage_of("round-robin"), {}, records, field(names))
+    found = standings_told(stage_of("round-robin"), records, field(names))
     assert not any("C ahead of A" in sentence or "A ahead of D" in sentence for sentence in found.sure)
     assert found.sure[0].startswith("C and A cannot be distinguished") and "A ahead of B, >99.9 % sure" in found.sure
 
@@ -484,8 +480,7 @@ def test_one_game_has_no_interval() -> None:
 def test_bots_out_in_the_same_place_of_their_groups_are_equal_until_chips_tell_them_apart() -> None:
     games = [game("ABCDE", 1, (900, 600, 0, -1, -2)), game("FGHIJ", 1, (800, 700, 5, -1, -2))]
     order = [*"AFGBHCDIEJ"]
-    facts = {"order groups": json.dumps(order), "stage groups": "finished"}
-    rows = standings_told(GROUPS, facts, games, field("ABCDEFGHIJ")).rows
+    rows = standings_told(GROUPS, games, field("ABCDEFGHIJ"), places=order, status=StageStatus.FINISHED).rows
     assert ranking(rows) == [*zip((1, 2, 3, 4, 5, 6, 7, 7, 9, 9), order, strict=True)]
 
 
@@ -499,13 +494,11 @@ TWO_STAGES = {
     "groups": [game("ABCD", 1, (900, 600, 0, -1)), game("EFGH", 1, (800, 700, 0, -1))],
     "final": [game("ABEF", 1, (0, 2400, -1, -2))],
 }
-TWO_FACTS = {
-    "field groups": json.dumps([*"ABCDEFGH"]),
-    "field final": json.dumps([*"AEFB"]),
-    "order groups": json.dumps([*"AEFBCGDH"]),
-    "order final": json.dumps([*"BAEF"]),
-}
-TWO = RunResults([GROUPS, FINAL], TWO_FACTS, field("ABCDEFGH"), TWO_STAGES.__getitem__)
+TWO_STATES = (
+    StageState(GROUPS, field=[*"ABCDEFGH"], places=[*"AEFBCGDH"]),
+    StageState(FINAL, field=[*"AEFB"], places=[*"BAEF"]),
+)
+TWO = RunResults(RunState(stages=TWO_STATES), field("ABCDEFGH"), TWO_STAGES.__getitem__)
 
 
 def test_bots_out_before_the_final_are_ranked_by_how_far_they_came() -> None:
@@ -523,17 +516,17 @@ def test_overall_the_last_stage_counts_then_the_place_in_it() -> None:
     ]
 
 
-AT_MOST_3 = {"config": json.dumps({"limits": {"max_faults": 3}})}
+AT_MOST_3 = RunState(config={"limits": {"max_faults": 3}})
 FAULTY = {"A": {"timeout": 2, "crash": 2}, "B": {"illegal": 3}}
 
 
 def test_a_bot_with_too_many_faults_is_last_when_the_stage_is_over() -> None:
     records = [block("AB", (70, 30))._replace(faults=FAULTY), block("AC", (60, 40)), block("BC", (50, 50))]
-    stage, facts = stage_of("round-robin"), AT_MOST_3 | {"field round-robin": json.dumps([*"ABC"])}
-    running = standings_told(stage, facts, records, field("ABCD")).rows
+    known = (stage_of("round-robin"), records, field("ABCD"), AT_MOST_3)
+    running = standings_told(*known, field=[*"ABC"]).rows
     assert ranking(running) == [(1, "A"), (2, "C"), (3, "B"), (4, "D")] and not running[0].disqualified
     assert running[0].note == "4 faults, more than max_faults = 3: it will be disqualified when the stage is over"
-    over = standings_told(stage, facts | {"stage round-robin": "finished"}, records, field("ABCD"))
+    over = standings_told(*known, field=[*"ABC"], status=StageStatus.FINISHED)
     assert ranking(over.rows) == [(1, "C"), (2, "B"), (3, "A"), (4, "D")]  # B has 3 faults; D is not in the stage
     assert [row.note for row in over.rows if row.disqualified] == ["disqualified: 4 faults, more than max_faults = 3"]
     assert over.rows[0].tables == 200 and not any("A" in sentence.split() for sentence in over.sure)
@@ -561,9 +554,13 @@ def records_of_two() -> Record:
 
 def test_a_disqualified_bot_is_out_of_later_stages_and_says_why() -> None:
     stages = [stage_of("round-robin"), stage_of("round-robin", name="final")]
-    facts = AT_MOST_3 | {"stage round-robin": "finished", "field final": json.dumps([*"BC"])}
+    states = (StageState(stages[0], StageStatus.FINISHED), StageState(stages[1], field=[*"BC"]))
     records = [records_of_two(), block("AC", (60, 40)), block("BC", (50, 50))]
-    run = RunResults(stages, facts, field("ABC"), {"round-robin": records, "final": [block("BC", (9, 1))]}.__getitem__)
+    run = RunResults(
+        replace(AT_MOST_3, stages=states),
+        field("ABC"),
+        {"round-robin": records, "final": [block("BC", (9, 1))]}.__getitem__,
+    )
     assert [(row.rank, row.bot, row.note) for row in run.standings("final").rows][2] == (3, "A", "is out, disqualified")
     assert [(row.bot, row.stage, row.place) for row in run.overall()][2] == ("A", "round-robin", 3)
 
@@ -571,7 +568,7 @@ def test_a_disqualified_bot_is_out_of_later_stages_and_says_why() -> None:
 def test_a_bracket_and_groups_are_lines_on_the_screen() -> None:
     cup = stage_of("knockout", name="cup", set=10, first_to=1)
     records = [cup_set("AC", (6, 4)), cup_set("BD", (3, 7))]
-    rows = standings_told(cup, {"field cup": json.dumps([*"ABCD"])}, records, field("ABCD")).rows
+    rows = standings_told(cup, records, field("ABCD"), field=[*"ABCD"]).rows
     assert ranking(rows) == [(1, "A"), (1, "D"), (3, "B"), (3, "C")]  # the final and the tie for place 3 are open
     bracket = list(bracket_lines(KNOCKOUT.bracket(cup, "ABCD", {record.path: record for record in records})))  # type: ignore[misc]
     assert bracket[:3] == ["round 1 for places 1 to 4:", "  A  1 : 0  C", "  D  1 : 0  B"]
@@ -693,7 +690,7 @@ def test_large_fields_are_ranked_while_one_looks() -> None:
     names = [f"bot{number}" for number in range(50)]
     records = cup({name: 200.0 + 3 * number for number, name in enumerate(names)}, 100)
     started = time.process_time()
-    assert len(standings_told(stage_of("tables"), {}, records, field(names)).rows) == len(names)
+    assert len(standings_told(stage_of("tables"), records, field(names)).rows) == len(names)
     assert time.process_time() - started < 10  # 0.6 s measured
 
 
@@ -701,5 +698,5 @@ def test_a_whole_season_is_ranked_at_once() -> None:
     records = [record for number in range(10) for record in season(dict.fromkeys("ABCDEFGH", 1.0), 100, number)]
     records = [record._replace(path=f"{record.path}/{number}") for number, record in enumerate(records)]
     started = time.process_time()
-    assert len(standings_told(stage_of("round-robin"), {}, records, field("ABCDEFGH")).rows) == 8
+    assert len(standings_told(stage_of("round-robin"), records, field("ABCDEFGH")).rows) == 8
     assert time.process_time() - started < 2  # 0.005 s measured

@@ -192,9 +192,8 @@ def test_places_that_were_written_down_are_those_of_the_records(tmp_path: Path) 
     assert croupier("run", "-C", cup).code == 0
     assert croupier("verify", "-C", cup).code == 0
     with closing(sqlite3.connect(cup / "run" / "run.sqlite")) as database, database:
-        ((order,),) = database.execute("SELECT value FROM run WHERE key = 'order tables'").fetchall()
-        turned = json.dumps(json.loads(order)[::-1])
-        database.execute("UPDATE run SET value = ? WHERE key = 'order tables'", (turned,))
+        ((places,),) = database.execute("SELECT places FROM stage").fetchall()
+        database.execute("UPDATE stage SET places = ?", (json.dumps(json.loads(places)[::-1]),))
     verified = croupier("verify", "-C", cup)
     assert (verified.code, "tables: its recorded places are" in verified.out) == (1, True)
 

@@ -5,6 +5,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from command import CROUPIER, croupier, cup_in, environment
 
 from host.play.records import Record
 from host.results.journal import Journal, reading, writing
+from host.results.state import RunStatus, StageStatus
 from tests.browser import games
 
 Kept = list[tuple[Record, dict[str, Any]]]
@@ -29,14 +31,14 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def under_way(finished: Path, folder: Path) -> Iterator[tuple[Path, Journal, Kept]]:
     """Repeat the run of a finished tournament before its first fixture; yield it with the finished records."""
     with reading(finished / "run" / "run.sqlite") as before:
-        facts, bots = before.metadata(), before.bots()
+        run, bots = before.state(), before.bots()
         kept = [whole for path in before.paths() if (whole := before.full_record(path))]
     cup = folder / "cup"
     with writing(cup / "run" / "run.sqlite") as journal:
-        journal.set_metadata(facts | {"state": "running", "stage tables": "running", "known tables": "3"})
-        for name, said in bots.items():
-            about = {key: value for key, value in said.items() if key not in ("sha256", "language")}
-            journal.add_bot(name, said["sha256"], said["language"], about)
+        journal.set_state(replace(run, status=RunStatus.RUNNING))
+        journal.set_stage("tables", StageStatus.RUNNING, known=3)
+        for bot in bots.values():
+            journal.add_bot(bot)
         yield cup, journal, kept
 
 
@@ -70,7 +72,8 @@ def test_every_fixture_is_told_until_the_run_ends(state: str, code: int, finishe
         assert (event["stage"], event["done"], event["known"], event["fixture"]) == ("tables", 2, 3, kept[1][0].path)
         journal.add("tables", *kept[2])
         assert told(process)["done"] == 3
-        journal.set_metadata({"state": state, "stage tables": state})
+        journal.set_stage("tables", StageStatus(state))
+        journal.set_status(RunStatus(state))
         playing.close()
         standings = told(process)
         assert process.wait(timeout=120) == code

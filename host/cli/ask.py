@@ -178,12 +178,12 @@ def _questions(context: CliContext, wanted: Wanted, chosen: AskOptions) -> Quest
     else:
         path, target = parse_target(context, chosen.journal, wanted.where)
     with reading(path, context.registry) as journal:
-        sources = {name: str(about.get("source", "")) for name, about in journal.bots().items()}
+        sources = {name: recorded.source for name, recorded in journal.bots().items()}
         if chosen.asked_bot is not None and chosen.asked_bot not in sources:
             raise click.UsageError(unknown_with_list("bot", chosen.asked_bot, sources))
         own = wanted.bot
         if own is not None and own not in sources:
-            own = _spec(context, own, journal.metadata()["game"], sources).name
+            own = _spec(context, own, journal.state().game, sources).name
         place = chosen.asked_bot or (own if own in sources else None) or ""
         if target is not None:
             target = target._replace(bot=chosen.asked_bot or target.bot or ("" if target.number else place))

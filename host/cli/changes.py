@@ -101,11 +101,11 @@ def _correct(
     path, why = Folder(context.folder).journal, checked_reason(reason)
     with reading(path, context.registry) as journal:  # a missing journal is reported, not created
         planned = plan(journal, seed_of(journal), why)
-        change, left = None, journal.metadata()["state"] != "finished"
+        change, left = None, not journal.state().finished
     if not dry_run:
         with writing(path, context.registry) as journal:
             seed = seed_of(journal)
             planned = plan(journal, seed, why)
             change = make(journal, seed, planned)
-            left = journal.metadata()["state"] != "finished"
+            left = not journal.state().finished
     print_result(context, command, Corrected(planned, change, left, str(context.folder)))

@@ -1,7 +1,6 @@
 """Shared by several commands: find a game, a bot or a stage; choose the level; print standings."""
 
 import gc
-import json
 import shutil
 import textwrap
 from collections.abc import Mapping
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
     from host.play.records import Record
     from host.results.journal import Journal
     from host.results.standings import RunResults, StageStandings
-    from host.stages.kind import SkippedStage, StageConfig
+    from host.results.state import RecordedBot, RunState
+    from host.stages.kind import StageConfig
     from host.submissions.discovery import Entry
 
 NO_STANDINGS = "no fixture is finished yet, so there are no standings"
@@ -88,9 +88,7 @@ def find_entry(name: str, known: "dict[str, Entry]", tournament: "Tournament") -
 
 def find_stage(journal: "Journal", name: str | None) -> "StageConfig":
     """Return a stage by name, or the last stage with results. Raise UserError if the journal has no stages."""
-    from host.stages import stages_of
-
-    stages = stages_of(journal.metadata())
+    stages = journal.state().configs
     if not stages:
         raise UserError(
             [Problem("R006", str(journal.path), "nothing has been played here yet", hint="croupier run")], 3
@@ -101,21 +99,12 @@ def find_stage(journal: "Journal", name: str | None) -> "StageConfig":
     return next((stage for stage in reversed(wanted) if journal.has_played(stage.name)), wanted[0])
 
 
-def skipped_in(facts: Mapping[str, str]) -> "list[SkippedStage]":
-    """Return the stages that a run has skipped, because too few bots reached them."""
-    from host.stages import stages_of
-    from host.stages.kind import SkippedStage
-
-    skipped = [stage for stage in stages_of(facts) if facts.get(f"stage {stage.name}") == "skipped"]
-    return [SkippedStage(stage, len(json.loads(facts.get(f"field {stage.name}", "[]")))) for stage in skipped]
-
-
 class StageResults(NamedTuple):
     """The records of a stage, and what the journal says about its run."""
 
     stage: "StageConfig"
-    facts: dict[str, str]
-    bots: dict[str, dict[str, Any]]
+    run: "RunState"
+    bots: "Mapping[str, RecordedBot]"
     records: list["Record"]
     facts_json: dict[str, Any]  # about the run and the stage
     order: list[str]  # the bots of the stage, as the stage before has ranked them
@@ -127,8 +116,8 @@ class StageResults(NamedTuple):
         """The run, the stage, and their state in one line."""
         fixtures = f"{len(self.records)} fixture{'' if len(self.records) == 1 else 's'}"
         return (
-            f"{self.facts['name']} · {self.stage.name} · {fixtures} · level {self.facts['level']} · "
-            f"seed sha256 {self.facts['seed_sha256'][:8]}… · {self.facts['state']}"
+            f"{self.run.name} · {self.stage.name} · {fixtures} · level {self.run.level} · "
+            f"seed sha256 {self.run.seed_sha256[:8]}… · {self.run.status}"
         )
 
 
@@ -136,31 +125,31 @@ def load_results(journal: "Journal", name: str | None, *, interrupted: bool = Fa
     """Return the results of a stage, by default of the last stage with results."""
     from host.inspect.recorded import known_seed
     from host.play.records import count_replays
-    from host.results.tournament_dir import committed_at, seed_text
-    from host.stages import field_of
+    from host.results.tournament_dir import seed_text
 
-    stage, run = find_stage(journal, name), run_results(journal)
-    facts, bots = journal.metadata(), journal.bots()
+    stage, results = find_stage(journal, name), run_results(journal)
+    run, bots = results.state, results.bots
+    state, changes = run.stage(stage.name), list(run.changes)
     seed = known_seed(journal)  # None if its hash is not the one in the journal
-    records = list(run.read(stage.name))
+    records = list(results.read(stage.name))
     facts_json = {
-        "run": facts["name"],
-        "game": facts["game"],
-        "sandbox": facts["level"],
-        "seed_sha256": facts["seed_sha256"],
-        "committed": committed_at(facts),
-        "seed": seed_text(seed) if seed is not None and facts["state"] == "finished" else None,
-        "state": facts["state"],
+        "run": run.name,
+        "game": run.game,
+        "sandbox": run.level,
+        "seed_sha256": run.seed_sha256,
+        "committed": run.committed,
+        "seed": seed_text(seed) if seed is not None and run.finished else None,
+        "state": run.status,
         "interrupted": interrupted,
         "stage": stage.name,
-        "seal": journal.seal(stage.name) if facts.get(f"stage {stage.name}") == "finished" else None,
+        "seal": journal.seal(stage.name) if state.over else None,
         "fixtures": len(records),
-        "changes": [change.json() for change in journal.changes()],
-        "skipped": [skipped.stage.name for skipped in skipped_in(facts)],
+        "changes": [change.json() for change in changes],
+        "skipped": [skipped.stage.name for skipped in run.skipped],
         **count_replays(records)._asdict(),
     }
-    order, changes = field_of(stage, facts, bots), [change.text() for change in journal.changes()]
-    return StageResults(stage, facts, bots, records, facts_json, order, run.standings(stage.name), changes)
+    standings, texts = results.standings(stage.name), [change.text() for change in changes]
+    return StageResults(stage, run, bots, records, facts_json, state.bots(bots), standings, texts)
 
 
 def run_results(journal: "Journal") -> "RunResults":
@@ -168,17 +157,15 @@ def run_results(journal: "Journal") -> "RunResults":
     from functools import cache
 
     from host.results.standings import RunResults
-    from host.results.withdrawal import counting, withdrawn_now
-    from host.stages import stages_of
+    from host.results.withdrawal import counting
 
-    facts = journal.metadata()
-    stages = {stage.name: stage for stage in stages_of(facts)}
+    state = journal.state()
 
     @cache
     def read(name: str) -> list["Record"]:
-        return counting(stages[name], (record for _, record in journal.records(name)), withdrawn_now(facts))
+        return counting(state.stage(name).config, (record for _, record in journal.records(name)), state.withdrawn)
 
-    return RunResults(list(stages.values()), facts, journal.bots(), read)
+    return RunResults(state, journal.bots(), read)
 
 
 def print_standings(
@@ -223,12 +210,12 @@ def print_standings(
             click.echo(line)
         for line in terminal.details(rows, advice) if context.verbose else ():
             click.echo(line)
-    elif results.facts.get(f"stage {results.stage.name}") == "skipped":
+    elif results.stage in [skipped.stage for skipped in results.run.skipped]:
         click.echo(one_line(results.title))
     else:
         click.echo(f"{one_line(results.title)}\n{NO_STANDINGS}")
     if not (as_csv or context.json):
-        for skipped in skipped_in(results.facts):
+        for skipped in results.run.skipped:
             click.echo(str(skipped))
         for change in results.changes:
             click.echo(f"changed  {one_line(change)}")

@@ -159,17 +159,19 @@ def run_compare(context: CliContext, new: str, old: str, chosen: CompareOptions)
 
     from host.backends.local import local_workers
     from host.cli.bot_arguments import find_bots
-    from host.cli.play import adhoc_journal, adhoc_rules
+    from host.cli.play import adhoc_journal, adhoc_settings
     from host.cli.progress import Quiet
     from host.play.placement import usable_cores
     from host.results.tournament_dir import seed_text
+    from host.stages.adhoc import Adhoc
     from host.tournament.adhoc import adhoc_session
-    from host.tournament.comparison import run_comparison, sides
+    from host.tournament.comparison import DUEL, run_comparison, sides
     from host.tournament.runner import interruptible
 
     game = find_bots(context, (new, old), chosen.game).game
     found = find_bots(context, (new, old) * sides(game), game.name)
-    rules = adhoc_rules(context, found, preset=chosen.preset, seed=chosen.seed, unsafe=chosen.unsafe)
+    stage = Adhoc(name=DUEL, tables=chosen.max_tables)
+    rules = adhoc_settings(context, found, stage, preset=chosen.preset, seed=chosen.seed, unsafe=chosen.unsafe)
     journal, view, started = adhoc_journal(context), Quiet(), time.monotonic()
     progress = _Progress(game, silent=context.quiet or context.json)
     seeds: list[str] = []

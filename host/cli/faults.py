@@ -172,13 +172,12 @@ def recorded_faults(journal: "Journal") -> Iterator[RecordedFault]:
     """Yield the faults whose evidence is recorded, in the order of play."""
     from host.play.fixture_id import FixtureId
     from host.report.visibility import table_of
-    from host.stages import stages_of
 
     def order_of_play(row: "tuple[int, str, Evidence]") -> tuple[object, int, int]:
         _, path, piece = row
         return FixtureId.parse(path).sort_key, piece.table, piece.number
 
-    stages = {stage.name: stage for stage in stages_of(journal.metadata())}
+    stages = {stage.name: stage for stage in journal.state().configs}
     for fault_id, path, piece in sorted(journal.evidence("WHERE fault.kind != 'slowest'"), key=order_of_play):
         table = table_of(stages.get(FixtureId.parse(path).stage), path, piece.table)
         yield RecordedFault(id=fault_id, decision=f"{table}:{piece.number}", evidence=piece)

@@ -91,7 +91,7 @@ def _state_of(journal: Path, folder: Path) -> str:
 
     try:
         with reading(journal, registry_of(folder)) as opened:
-            return opened.metadata().get("state", "")
+            return opened.state().status
     except UserError:
         return "unreadable"
 

@@ -14,7 +14,8 @@ from host.play.fixture_id import FixtureId
 if TYPE_CHECKING:
     from host.cli.bot_arguments import GameAndBots
     from host.results.standings import StageStandings
-    from host.tournament.adhoc import AdhocRules
+    from host.stages.adhoc import Adhoc
+    from host.tournament.adhoc import AdhocSettings
 
 MAX_JOURNALS = 20  # of games outside a tournament; older ones are deleted
 
@@ -59,7 +60,7 @@ def play(context: CliContext, /, names: tuple[str, ...], **values: Any) -> None:
 class PlayResult(NamedTuple):
     """The standings of bots that have played some tables."""
 
-    rules: "AdhocRules"
+    rules: "AdhocSettings"
     seed: bytes
     tables: int
     seconds: float
@@ -129,19 +130,19 @@ def play_tables(context: CliContext, names: tuple[str, ...], chosen: PlayOptions
 
     found = find_bots(context, names, chosen.game)
     _check_seats(found)
-    rules = adhoc_rules(context, found, preset=chosen.preset, seed=chosen.seed, unsafe=chosen.unsafe)
+    stage = Adhoc(tables=chosen.tables, mirror=chosen.mirror)
+    rules = adhoc_settings(context, found, stage, preset=chosen.preset, seed=chosen.seed, unsafe=chosen.unsafe)
     journal = adhoc_journal(context)
     workers = min(chosen.workers or usable_cores(), chosen.tables)
-    stage = Adhoc(tables=chosen.tables, mirror=chosen.mirror)
     started = time.monotonic()
     with progress_view("none" if context.json or chosen.tables <= 2 else "auto", quiet=context.quiet) as view:
-        friendly = trio.run(played, rules, stage, journal, local_workers, workers, view)
+        match = trio.run(played, rules, journal, local_workers, workers, view)
     seconds = time.monotonic() - started
-    standings = stage_standings(stage, {}, friendly.records, friendly.bots)
-    first = min(friendly.records, key=lambda record: FixtureId.parse(record.path).first_table or 0)
+    standings = stage_standings(match.state, match.state.stages[0], match.records, match.bots)
+    first = min(match.records, key=lambda record: FixtureId.parse(record.path).first_table or 0)
     return PlayResult(
         rules=rules,
-        seed=friendly.seed,
+        seed=match.seed,
         tables=chosen.tables,
         seconds=seconds,
         journal=journal,
@@ -160,26 +161,33 @@ def _check_seats(found: "GameAndBots") -> None:
         raise click.UsageError(f"a table of {found.game.name} seats {seats} bots; {named}")
 
 
-def adhoc_rules(
-    context: CliContext, found: "GameAndBots", *, preset: str | None, seed: str | None, unsafe: bool
-) -> "AdhocRules":
+def adhoc_settings(
+    context: CliContext,
+    found: "GameAndBots",
+    stage: "Adhoc",
+    *,
+    preset: str | None,
+    seed: str | None,
+    unsafe: bool,
+) -> "AdhocSettings":
     """Return the rules, level and limits of a game outside a tournament; those of the tournament here, if there is one."""
     from host.cli.bot_arguments import tournament_here
     from host.cli.common import level_in_force
     from host.sandbox.levels import DEFAULT_LEVEL
     from host.sandbox.limits import Limits
-    from host.tournament.adhoc import AdhocRules
+    from host.tournament.adhoc import AdhocSettings
 
     tournament, game = tournament_here(context), found.game
     if preset and preset not in game.presets:
         message = unknown_name(f"preset of {game.name}", preset, game.presets)
         raise click.UsageError(f"{message}  (presets: {', '.join(game.presets)})")
     own = tournament.rules if tournament and tournament.game == game.name else next(iter(game.presets.values()))
-    return AdhocRules(
+    return AdhocSettings(
         game=game,
         rules=game.presets[preset] if preset else own,
         submissions=found.submissions,
-        said=seed,
+        stage=stage,
+        seed_text=seed,
         level=level_in_force(tournament.level if tournament else DEFAULT_LEVEL, unsafe),
         limits=tournament.limits if tournament else Limits(),
     )

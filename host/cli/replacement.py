@@ -115,7 +115,7 @@ def _recorded(
     with writing(folder.journal, tournament.registry) as journal:
         if problems := replacement_problems(tournament, journal, bot.name):
             raise UserError(problems, 3)
-        if journal.bots()[bot.name]["sha256"] == bot.sha256:
+        if journal.bots()[bot.name].sha256 == bot.sha256:
             message = "cannot be replaced: the new version has the same files as the old one"
             hint = "croupier redo FIXTURE --reason … plays a fixture again"
             raise UserError([Problem("R015", bot.name, message, hint=hint)], 3)

@@ -1,12 +1,15 @@
 """The commands `seed commit` and `seed reveal`, which prove that the seed was fixed before the first table."""
 
 import shlex
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import click
 
 from host.base.errors import Problem, UserError
 from host.cli import CliContext, print_json
+
+if TYPE_CHECKING:
+    from host.results.state import RunState
 
 
 @click.group()
@@ -49,31 +52,30 @@ def reveal(context: CliContext) -> None:
     from host.cli.common import find_stage
     from host.config.tournament_config import load
     from host.results.journal import reading
-    from host.results.tournament_dir import Folder, commitment, committed_at, seed_text
+    from host.results.tournament_dir import Folder, commitment, seed_text
 
     folder = Folder(context.folder)
     with reading(folder.journal, context.registry) as journal:
         find_stage(journal, None)
-        facts = journal.metadata()
-    if facts["state"] != "finished":
+        run = journal.state()
+    if not run.finished:
         message = "the seed is secret until the tournament is finished: it determines the deals still to come"
-        raise UserError([Problem("R011", facts["name"], message, hint="croupier status")], 5)
+        raise UserError([Problem("R011", run.name, message, hint="croupier status")], 5)
     value = folder.seed(load(context.folder).seed)
-    matches, text = commitment(value) == facts["seed_sha256"], seed_text(value)
+    matches, text = commitment(value) == run.seed_sha256, seed_text(value)
     if context.json:
-        print_json("seed", sha256=facts["seed_sha256"], committed=committed_at(facts), seed=text, matches=matches)
+        print_json("seed", sha256=run.seed_sha256, committed=run.committed, seed=text, matches=matches)
     else:
         click.echo(f"seed   {text}\nsha256 {commitment(value)}")
-        click.echo(f"  {'✓' if matches else '✗ not'} the hash of this run's seed, {committed_text(facts)}")
+        click.echo(f"  {'✓' if matches else '✗ not'} the hash of this run's seed, {committed_text(run)}")
         as_bytes = f"printf {text} | xxd -r -p" if len(value) == 16 else f"printf %s {shlex.quote(text)}"
         click.echo(f"  check it:  {as_bytes} | sha256sum")
     raise click.exceptions.Exit(0 if matches else 1)
 
 
-def committed_text(facts: Mapping[str, str]) -> str:
+def committed_text(run: "RunState") -> str:
     """Return when the seed of a run was fixed, in words."""
     from host.base.format import day
-    from host.results.tournament_dir import committed_at
 
-    at = committed_at(facts)
+    at = run.committed
     return "fixed when the run began" if at is None else f"committed to on {day(at)}, before the first table"

@@ -65,7 +65,7 @@ def print_overall(context: CliContext, journal: Path, *, as_csv: bool) -> None:
         facts = {key: results.facts_json[key] for key in ("run", "game", "sandbox", "state")}
         print_json("overall", **facts, rows=[row._asdict() for row in rows])
     elif rows:
-        terminal.print_overall(f"{results.facts['name']} · all stages · {results.facts['state']}", rows)
+        terminal.print_overall(f"{results.run.name} · all stages · {results.run.status}", rows)
     else:
         click.echo(f"{one_line(results.title)}\n{NO_STANDINGS}")
 
@@ -76,7 +76,7 @@ def print_seats(context: CliContext, journal: Path, stage: str | None, *, as_csv
         results = load_results(book, stage)
         seed = seed_of(book) if kind_of(results.stage).tourneys else b""  # the seats of a tourney are drawn from it
         found = by_seat(seat_results(results.stage, book, seed))
-    unit = "games" if game_by_name(results.facts["game"]).winners else "chips"
+    unit = "games" if game_by_name(results.run.game).winners else "chips"
     rows = [row._asdict() for row in found.rows]
     if as_csv:
         terminal.write_cells(SeatRow._fields, rows)

@@ -1,7 +1,7 @@
 """The command `verify`: recomputes everything from the recorded answers, and compares it with the journal."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +12,7 @@ from host.cli.journals import journal_of
 
 if TYPE_CHECKING:
     from host.inspect.verify import Audit
+    from host.results.state import RunState
     from host.stages import Registry
 
 
@@ -62,7 +63,7 @@ class VerifyResult(NamedTuple):
     """The differences between a journal and what its answers give."""
 
     journal: Path
-    facts: Mapping[str, str]
+    run: "RunState"
     audit: "Audit"
     promised: str | None  # sha256 of the committed seed of the tournament; None if there is none
     share: float  # of the tables that were verified, 0 to 1
@@ -71,8 +72,6 @@ class VerifyResult(NamedTuple):
 
     def json(self) -> dict[str, Any]:
         """Return the differences as JSON keys."""
-        from host.results.tournament_dir import committed_at
-
         seals: dict[str, Any] = {"seal": self.last_seal or None}
         if self.published_seal:
             seals |= {"sealed": self.audit.sealed, "since": self.audit.since}
@@ -80,9 +79,9 @@ class VerifyResult(NamedTuple):
             "journal": str(self.journal),
             "tables": self.audit.tables,
             "differences": self.audit.differences,
-            "seed_sha256": self.facts["seed_sha256"],
-            "committed": committed_at(self.facts),
-            "used_committed_seed": None if self.promised is None else self.promised == self.facts["seed_sha256"],
+            "seed_sha256": self.run.seed_sha256,
+            "committed": self.run.committed,
+            "used_committed_seed": None if self.promised is None else self.promised == self.run.seed_sha256,
             **seals,
             "changes": [change.json() for change in self.audit.changes],
         }
@@ -100,7 +99,7 @@ class VerifyResult(NamedTuple):
             return
         sample = f", drawn at random ({self.share:.3%} of all)" if self.share < 1 else ""
         yield f"{thousands(tables)} tables of {self.journal}{sample}: every recorded answer gives the recorded score"
-        yield f"sha256 of the seed: {self.facts['seed_sha256']}, {committed_text(self.facts)}"
+        yield f"sha256 of the seed: {self.run.seed_sha256}, {committed_text(self.run)}"
         if self.published_seal:
             later = f"; {thousands(since)} were played later" if since else "; none was played later"
             yield f"seal {self.published_seal} covers {thousands(sealed)} fixtures{later}"
@@ -130,14 +129,14 @@ def verify_journal(path: Path, registry: "Registry", share: float, seal: str) ->
     from host.results.journal import reading
 
     with reading(path, registry) as journal:
-        facts, audit = journal.metadata(), verify(journal, share, seal)
+        run, audit = journal.state(), verify(journal, share, seal)
         promised = promised_seed(path)
-        if promised and promised != facts["seed_sha256"]:
+        if promised and promised != run.seed_sha256:
             other = f"the run did not use the committed seed, whose sha256 is {promised}"
             audit = audit._replace(differences=[*audit.differences, other])
         return VerifyResult(
             journal=path,
-            facts=facts,
+            run=run,
             audit=audit,
             promised=promised,
             share=share,

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -17,9 +17,10 @@ from host.cli.common import find_stage, keep_everything, print_standings
 from host.cli.progress import FRAMES_PER_S, Tally, early_order, frame, progress_view
 from host.play.records import count_replays
 from host.results.journal import Journal, lock_holder, reading
+from host.results.state import RunState, RunStatus, StageStatus
 from host.results.tournament_dir import Folder
-from host.results.withdrawal import left_out, withdrawn_now
-from host.stages import field_of, kind_of, stages_of
+from host.results.withdrawal import left_out
+from host.stages import kind_of
 from host.tournament.progress import AllMeet, Progress
 
 
@@ -31,17 +32,17 @@ def status(context: CliContext) -> None:
     with reading(Folder(context.folder).journal, context.registry) as journal:
         find_stage(journal, None)
         if context.json:
-            facts = journal.metadata()
-            rows = stage_rows(journal, {name: len(journal.stage_records(name)) for name, _ in states(facts)})
+            run = journal.state()
+            rows = stage_rows(journal, {stage.name: len(journal.stage_records(stage.name)) for stage in run.stages})
             replays = count_replays(record for _, record in journal.records())
-            about: dict[str, Any] = {key: facts[key] for key in ("name", "game", "state", "seed_sha256")}
-            about |= {"changes": [change.json() for change in journal.changes()]}
-            about |= {"sandbox": facts["level"], "workers": facts.get("workers", ""), "by": lock_holder(journal.path)}
+            about: dict[str, Any] = {"name": run.name, "game": run.game, "state": run.status}
+            about |= {"seed_sha256": run.seed_sha256, "changes": [change.json() for change in run.changes]}
+            about |= {"sandbox": run.level, "workers": run.workers, "by": lock_holder(journal.path)}
             print_json("status", **about, rows=[row._asdict() for row in rows], **replays._asdict())
             return
         from host.report.console import open_console
 
-        tally = tally_of(journal, {name for name, _ in states(journal.metadata())})
+        tally = tally_of(journal, {stage.name for stage in journal.state().stages})
         open_console().print(frame(run_lines(journal, tally), tally), crop=False)
 
 
@@ -55,13 +56,13 @@ def watch(context: CliContext) -> None:
     with reading(Folder(context.folder).journal, context.registry) as journal:
         find_stage(journal, None)
         how = "json" if context.json else "auto"
-        over = frozenset(name for name, state in states(journal.metadata()) if state == "finished")
+        over = frozenset(stage.name for stage in journal.state().stages if stage.over)
         tally = tally_of(journal, over)
         lines = partial(run_lines, journal)
         with progress_view(how, quiet=context.quiet, stop="leave; the run goes on", head=lines, tally=tally) as view:
             for progress in poll_progress(journal, over):
                 view.progress(progress)
-        finished = journal.metadata()["state"] == "finished"
+        finished = journal.state().finished
     print_standings(context, Folder(context.folder).journal, None, interrupted=not finished, on_one_line=context.json)
     raise click.exceptions.Exit(0 if finished else 5)
 
@@ -79,48 +80,43 @@ class StageRow(NamedTuple):
 
 def stage_rows(journal: Journal, done: Mapping[str, int]) -> list[StageRow]:
     """Return the progress of each stage; `done` has the finished fixtures of each stage."""
-    facts = journal.metadata()
-    rows = []
-    for stage in stages_of(facts):
-        name = stage.name
-        state = facts.get(f"stage {name}", "waiting")
-        seal = journal.seal(name) if state == "finished" else None
-        known = int(facts.get(f"known {name}", 0))
-        stage_state = state.replace("running", facts["state"])
-        rows.append(StageRow(name, stage.kind, done.get(name, 0), known, stage_state, seal))
+    run, rows = journal.state(), []
+    for stage in run.stages:
+        seal = journal.seal(stage.name) if stage.over else None
+        status = run.status if stage.status is StageStatus.RUNNING else stage.status
+        rows.append(StageRow(stage.name, stage.config.kind, done.get(stage.name, 0), stage.known, status, seal))
     return rows
 
 
 def run_lines(journal: Journal, tally: Tally) -> Iterator[str]:
     """Yield lines about a run: the process that plays it, each stage with its seal, and the replayed fixtures."""
-    facts, by = journal.metadata(), lock_holder(journal.path)
-    parts = [facts["name"], facts["game"], f"level {facts['level']}", facts.get("workers", ""), facts["state"]]
+    run, by = journal.state(), lock_holder(journal.path)
+    parts = [run.name, run.game, f"level {run.level}", run.workers, run.status]
     yield one_line(" · ".join(filter(None, parts))) + (f" by {by}" if by else "")
     for row in stage_rows(journal, tally.done):
         some = f"{row.fixtures} of {row.known} fixtures" if row.known else ""
         yield f"  {row.stage:<16} {row.kind:<12} {some:<24} {row.state}"
         if row.seal:
             yield f"    to publish: seal {row.seal}"
-    for change in journal.changes():
+    for change in run.changes:
         yield f"  changed  {one_line(change.text())}"
     yield from tally.replay_lines()
 
 
 def tally_of(journal: Journal, wanted: Container[str]) -> Tally:
     """Count the finished fixtures of the wanted stages."""
-    tally, facts = Tally(), journal.metadata()
-    meeting = all_meet_stages(journal, facts)
-    stages = {stage.name: stage for stage in stages_of(facts)}
-    for name, state in states(facts):
+    tally, run = Tally(), journal.state()
+    meeting = all_meet_stages(run, journal.bots())
+    for stage in run.stages:
+        name, kind = stage.name, kind_of(stage.config)
         if name in wanted:
             done = len(journal.stage_records(name))
-            if not done and state == "waiting":
+            if not done and stage.status is StageStatus.WAITING:
                 continue
-            known = max(int(facts.get(f"known {name}", 0)), done)
-            more = kind_of(stages[name]).places is not None
-            tally.add(Progress(name, done, known, None, more, meeting.get(name)))
+            known = max(stage.known, done)
+            tally.add(Progress(name, done, known, None, kind.places is not None, meeting.get(name)))
             tally.early = early_order(meeting.get(name))
-            out = left_out(stages[name], withdrawn_now(facts))
+            out = left_out(stage.config, run.withdrawn)
             if tally.early is None and not out:
                 tally.stages[name] = journal.sums(name)
                 continue
@@ -140,18 +136,19 @@ def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
     seen: set[str] = set()
     running = True
     while running:
-        facts = journal.metadata()
-        running = facts["state"] == "running"  # read first, so that the last records are still read below
-        more = {stage.name: kind_of(stage).places is not None for stage in stages_of(facts)}
-        meeting = all_meet_stages(journal, facts)
-        for name, state in states(facts):
-            if name not in over and state != "waiting":
+        run = journal.state()
+        running = run.status is RunStatus.RUNNING  # read first, so that the last records are still read below
+        meeting = all_meet_stages(run, journal.bots())
+        for stage in run.stages:
+            name = stage.name
+            if name not in over and stage.status is not StageStatus.WAITING:
+                more = kind_of(stage.config).places is not None
                 fresh = [*journal.records_since(name, newest[name])]
                 done[name] += len(fresh)
                 newest[name] = max([newest[name], *(number for number, _ in fresh)])
-                known = max(int(facts.get(f"known {name}", 0)), done[name])
+                known = max(stage.known, done[name])
                 for record in [None] * (name not in seen) + [record for _, record in fresh]:
-                    yield Progress(name, done[name], known, record, more[name], meeting.get(name))
+                    yield Progress(name, done[name], known, record, more, meeting.get(name))
                 seen.add(name)
         if running:
             time.sleep(1 / FRAMES_PER_S)
@@ -163,18 +160,14 @@ def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
             )
 
 
-def all_meet_stages(journal: Journal, facts: Mapping[str, str]) -> dict[str, AllMeet]:
+def all_meet_stages(run: RunState, bots: Iterable[str]) -> dict[str, AllMeet]:
     """Return the stages in which every two bots meet, with their bots."""
-    bots = journal.bots()
-    stages = [stage for stage in stages_of(facts) if kind_of(stage).all_meet]
-    gone = withdrawn_now(facts)
-    fields = {stage.name: field_of(stage, facts, bots) for stage in stages}
-    return {stage.name: AllMeet(stage, [bot for bot in fields[stage.name] if bot not in gone]) for stage in stages}
-
-
-def states(facts: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the name and state of each stage in order: waiting, running or finished."""
-    return [(stage.name, facts.get(f"stage {stage.name}", "waiting")) for stage in stages_of(facts)]
+    gone, entered = run.withdrawn, list(bots)
+    return {
+        stage.name: AllMeet(stage.config, [bot for bot in stage.bots(entered) if bot not in gone])
+        for stage in run.stages
+        if kind_of(stage.config).all_meet
+    }
 
 
 def _inode(path: Path) -> int:

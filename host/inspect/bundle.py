@@ -16,9 +16,10 @@ from host.bots.values import Evidence
 from host.games import GAMES
 from host.games.engine import Game
 from host.inspect.recorded import Decision
-from host.inspect.repro import History, RecordedBot, Repro
+from host.inspect.repro import History, Repro
 from host.play.custom_games import game_by_name, knows_game, rules_type
 from host.play.records import read_answer, spelled_answer
+from host.results.state import RecordedBot
 from host.sandbox.levels import Level
 from host.sandbox.limits import CLOCKS, Bank, Limits
 from host.stages import CROUPIERS, Registry
@@ -79,6 +80,7 @@ class Bundle(msgspec.Struct, rename={"format": "schema"}):
 def packed(repro: Repro) -> bytes:
     """Return a repro as the bytes of a file, without any path of this machine."""
     protocol = PROTOCOLS[repro.bot.protocol]
+    described = repro.bot._replace(source="")._asdict() | {"limits": repro.bot.limits.by_name()}
     bundle = Bundle(
         format=SCHEMA,
         croupier=__version__,
@@ -86,7 +88,7 @@ def packed(repro: Repro) -> bytes:
         rules=repro.rules._asdict(),
         fixture=repro.fixture,
         table=repro.table,
-        bot=repro.bot._replace(source="")._asdict() | {"limits": repro.bot.limits.by_name()},
+        bot={key: value for key, value in described.items() if key not in ("language", "author")},
         croupier_seed=repro.croupier_seed,
         level=repro.level,
         history=repro.history,

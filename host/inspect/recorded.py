@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -27,24 +26,21 @@ from protocols.wire import Answer, Move, View
 
 def known_seed(journal: Journal) -> bytes | None:
     """Return a run's seed; None if this user cannot read it, or if the seed file belongs to another run."""
-    facts = journal.metadata()
-    if "seed" in facts:
-        return bytes.fromhex(facts["seed"])
-    chosen = json.loads(facts.get("config", "{}")).get("seed", "random")
+    state = journal.state()
+    if state.seed is not None:
+        return state.seed
+    chosen = state.chosen_seed
     try:
         drawn = Folder(journal.path.parent.parent).seed_file
         seed = read_seed(chosen) if chosen != "random" else bytes.fromhex(drawn.read_text())
     except (OSError, ValueError):
         return None
-    return seed if hashlib.sha256(seed).hexdigest() == facts.get("seed_sha256") else None
+    return seed if hashlib.sha256(seed).hexdigest() == state.seed_sha256 else None
 
 
 def seed_of(journal: Journal) -> bytes:
-    """Return a run's seed. Raise UserError if it cannot be read (exit code 3) or is damaged (exit code 1)."""
-    try:
-        seed = known_seed(journal)
-    except ValueError as damaged:
-        raise does_not_fit(journal.path, damaged) from damaged
+    """Return a run's seed. Raise UserError (exit code 3) if it cannot be read."""
+    seed = known_seed(journal)
     if seed is None:
         what = "its seed cannot be read: run/seed is missing, belongs to another run, or is not readable by this user"
         hint = "without the seed no cards can be dealt again; it is in run/seed beside the journal"

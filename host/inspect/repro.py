@@ -1,6 +1,6 @@
 """Collect what is needed to ask a recorded question again: the bot's limits and seed, this and earlier questions."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 from host.base.errors import Problem, UserError
@@ -8,39 +8,12 @@ from host.bots.values import Evidence
 from host.inspect.recorded import Decision, RecordedFixture, load_fixture, seed_of
 from host.play.bot_pool import bot_seed
 from host.results.journal import Journal
+from host.results.state import RecordedBot
 from host.sandbox.levels import Level
-from host.sandbox.limits import Bank, Limits
-from host.submissions.discovery import DEFAULT_LIMITS
-from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind
 
 History = Literal["none", "table", "fixture"]
 """Which earlier questions of the bot come first: none, those of the same table, or those of the whole fixture."""
-
-
-class RecordedBot(NamedTuple):
-    """A bot as its journal describes it: everything that asking it again depends on."""
-
-    name: str
-    sha256: str
-    protocol: str
-    limits: Limits
-    parallel_tables: int = 1
-    table_ids: bool = False
-    lifetime: str = "fixture"
-    state: str = ""
-    state_lifetime: str = "fixture"
-    source: str = ""  # its original folder, if known
-
-    @property
-    def remembers(self) -> bool:
-        """Whether an earlier question can change its answer."""
-        return PROTOCOLS[self.protocol].persistent or bool(self.state)
-
-    @property
-    def one_at_a_time(self) -> bool:
-        """Whether it takes one table at a time, so that the order of its questions is known."""
-        return self.parallel_tables == 1 or self.lifetime == "table" or bool(self.state)
 
 
 class Target(NamedTuple):
@@ -67,19 +40,6 @@ class Repro(NamedTuple):
     history: History = "none"
     evidence: Evidence | None = None
     state: bytes | None = None  # the content of its state file when the fixture began; None if unknown
-
-
-def recorded_bots(journal: Journal, fixture: int | None = None) -> dict[str, RecordedBot]:
-    """Return the bots as a journal describes them; with the number of a fixture, as they were when it was played."""
-    return {name: _recorded_bot(name, about) for name, about in journal.bots(fixture).items()}
-
-
-def _recorded_bot(name: str, about: Mapping[str, Any]) -> RecordedBot:
-    limits = Limits(**about["limits"]) if "limits" in about else DEFAULT_LIMITS
-    limits = limits._replace(bank=Bank(*limits.bank))  # JSON has a list
-    optional = ("parallel_tables", "table_ids", "lifetime", "state", "state_lifetime", "source")
-    known = {key: about[key] for key in optional if key in about}
-    return RecordedBot(name=name, sha256=about["sha256"], protocol=about["protocol"], limits=limits, **known)
 
 
 def repro_of(journal: Journal, target: Target) -> Repro:
@@ -160,9 +120,9 @@ def _repro(journal: Journal, recorded: RecordedFixture, bot: str, player: str) -
         rules=fixture.rules,
         fixture=fixture.path,
         table=fixture.path,
-        bot=recorded_bots(journal)[bot],
+        bot=journal.bots()[bot],
         croupier_seed=bot_seed(recorded.seed, player, fixture.path),
-        level=Level(journal.metadata()["level"]),
+        level=journal.state().level,
         asked=(),
         state=journal.initial_states(fixture.path).get(bot),
     )

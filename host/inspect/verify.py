@@ -1,6 +1,5 @@
 """Verify a journal: play the recorded answers through the rules again and compare everything that follows."""
 
-import json
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,17 +9,15 @@ from host.base.errors import UserError
 from host.base.safe_text import one_line
 from host.bots.values import Evidence
 from host.inspect.recorded import Decision, RecordedFixture, RecordedTable, load_fixture, seed_of
-from host.inspect.repro import RecordedBot, recorded_bots
 from host.play import match
 from host.play.custom_games import game_by_name
 from host.play.results import results_of
 from host.results.changes import Change, explains
-from host.results.disqualification import max_faults_of
 from host.results.journal import Journal
 from host.results.standings import outcome
-from host.results.withdrawal import withdrawn_in
+from host.results.state import RecordedBot, StageStatus
 from host.sandbox.limits import Limits
-from host.stages import references_of, stages_of
+from host.stages import references_of
 from host.stages.kind import Field
 from host.stages.lineup import Lineup
 from protocols import PROTOCOLS
@@ -49,10 +46,7 @@ def verify(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
     journal or its seed cannot be read.
     """
     tables, differences = 0, list[str]()
-    try:
-        bots = recorded_bots(journal)
-    except (ValueError, LookupError, TypeError) as damaged:
-        return Audit(0, [f"the table of bots is damaged: {damaged}"])
+    bots = journal.bots()
     seals, aside = list(journal.seals()), journal.set_aside()
     changes = {change.number: change for change in journal.changes()}
     if published and published not in [seal.sha256 for seal in seals]:
@@ -65,7 +59,7 @@ def verify(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
             continue
         try:
             if aside:  # the bots may have been others then
-                bots = recorded_bots(journal, number)
+                bots = journal.bots(number)
             recorded = load_fixture(journal, seed_of(journal), path, number)
             replayed, found = replay(recorded, bots, share)
             if number in aside and not _is_explained(changes.get(aside[number]), number, recorded):
@@ -99,34 +93,29 @@ def _is_explained(change: Change | None, number: int, recorded: RecordedFixture)
 
 def wrong_places(journal: Journal) -> Iterator[str]:
     """Yield each difference between the recorded places of a stage and those that follow from its records."""
-    facts, bots = journal.metadata(), journal.bots()
-    config = json.loads(facts.get("config", "{}"))
-    guests, lineup = json.loads(facts.get("guests", "[]")), None
-    stages = stages_of(facts)
-    for number, stage in enumerate(stages):
-        name, out = stage.name, withdrawn_in(journal, stages, number)
-        if facts.get(f"stage {name}") == "skipped":
+    run, bots, lineup = journal.state(), journal.bots(), None
+    for state in run.stages:
+        stage, name, out = state.config, state.name, state.withdrawn
+        if state.status is StageStatus.SKIPPED:
             if lineup and (reach := len(out.entered(lineup.entrants(stage)))) >= stage.min_bots:
                 yield f"{name}: was skipped, but {reach} bots reach it"
             continue
-        if facts.get(f"stage {name}") != "finished":
+        if not state.over:
             return
-        order = json.loads(facts.get(f"field {name}", "[]"))
+        order = list(state.field)
         if lineup is None:  # nothing tells the order in which the bots were entered
-            entered, references = {*bots} - {*guests}, {*references_of(stage)}
+            entered, references = {*bots} - {*run.guests}, {*references_of(stage)}
             absent = entered & {*out.before}
             as_recorded = [*order, *sorted(entered & references)] if {*order} == entered - references - absent else None
             lineup = Lineup(as_recorded or sorted(entered), seed_of(journal))
         if order != (due := out.entered(lineup.seeded(stage) or ())):
             yield f"{name}: its recorded bots are {_named(order)}, they should be {_named(due)}"
         records = {record.path: record for _, record in journal.records(name)}
-        stop_early = config.get("run", {}).get("stop_early", False)
-        field = Field(order, seed_of(journal), stop_early, max_faults_of(facts), out.left(order))
+        field = Field(order, seed_of(journal), run.stop_early, run.max_faults, out.left(order), journal.sizes(name))
         places, left = outcome(stage, field, records, bots)
         lineup.finish(stage, places, left)
-        kept = json.loads(facts.get(f"order {name}", "[]"))
-        if kept != places:
-            yield f"{name}: its recorded places are {_named(kept)}, its records give {_named(places)}"
+        if list(state.places) != places:
+            yield f"{name}: its recorded places are {_named(state.places)}, its records give {_named(places)}"
 
 
 def _named(bots: Sequence[str]) -> str:

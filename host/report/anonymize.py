@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from host.bots.values import Evidence
@@ -13,6 +13,7 @@ from host.play.records import Record
 from host.results.changes import Change
 from host.results.journal import Journal
 from host.results.seat_effects import Effects
+from host.results.state import RecordedBot, RunState, StageState, Withdrawn
 
 WITHHELD = ""
 
@@ -36,37 +37,48 @@ class Names:
         """Return the names that bots have in the report, in the given order."""
         return [self.bot(name) for name in names]
 
-    def metadata(self, known: Mapping[str, str]) -> dict[str, str]:
-        """Return the metadata of a run. If names are masked, its config has no bots."""
+    def state(self, known: RunState) -> RunState:
+        """Return what a run knows of itself. If names are masked, its config has no bots."""
         if not self.masks:
-            return dict(known)
-        config = json.loads(known.get("config", "{}"))
-        masked = {
-            key: json.dumps(value and self.all_of(value))
-            for key, value in (
-                (key, json.loads(known[key]))
-                for key in known
-                if key.startswith(("order ", "field ", "guests", "withdrawn"))
-            )
-        }
-        if "stages" in known:
-            masked["stages"] = json.dumps([self._stage(stage) for stage in json.loads(known["stages"])])
-        config = {key: config[key] for key in config if key != "bots"}
+            return known
+        config = {key: value for key, value in known.config.items() if key != "bots"}
         if "stage" in config:
-            config["stage"] = [self._stage(stage) for stage in config["stage"]]
-        return {**known, **masked, "config": json.dumps(config)}
+            config["stage"] = [{**stage, **self._named(stage)} for stage in config["stage"]]
+        return replace(
+            known,
+            config=config,
+            guests=self.all_of(known.guests),
+            stages=tuple(map(self._stage, known.stages)),
+            changes=tuple(map(self.change, known.changes)),
+        )
 
-    def _stage(self, stage: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a stored stage with the names of the report in the keys that name bots."""
-        named: dict[str, Any] = {key: self.all_of(stage[key]) for key in ("references", "seeds") if key in stage}
+    def _stage(self, stage: StageState) -> StageState:
+        config = replace(stage.config, **self._named(vars(stage.config)))
+        withdrawn = Withdrawn(*map(self.all_of, stage.withdrawn))
+        return replace(
+            stage,
+            config=config,
+            field=self.all_of(stage.field),
+            places=self.all_of(stage.places),
+            withdrawn=withdrawn,
+        )
+
+    def _named(self, stage: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those values of a stage that name bots, with the names of the report."""
+        named: dict[str, Any] = {key: tuple(self.all_of(stage[key])) for key in ("references", "seeds") if key in stage}
         if "grades" in stage:
             named["grades"] = {self.bot(name): grade for name, grade in stage["grades"].items()}
-        return {**stage, **named}
+        return named
 
-    def bots(self, known: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    def bots(self, known: Mapping[str, RecordedBot]) -> dict[str, RecordedBot]:
         """Return the bots by the names of the report. If names are masked, authors and hashes are withheld."""
-        hidden = {"author": WITHHELD, "sha256": WITHHELD} if self.masks else {}
-        return {self.bot(name): known[name] | hidden for name in self.masks or known if name in known}
+        if not self.masks:
+            return dict(known)
+        return {
+            mask: known[name]._replace(name=mask, author=WITHHELD, sha256=WITHHELD)
+            for name, mask in self.masks.items()
+            if name in known
+        }
 
     def path(self, path: str) -> str:
         """Return the path of a fixture or of a table with the names of the report."""
@@ -132,9 +144,9 @@ REAL_NAMES = Names()
 def numbered(journal: Journal) -> Names:
     """Return names for judges: Bot 1, Bot 2, …; the numbers of the bots differ from run to run."""
     bots = journal.bots()
-    salt = journal.metadata().get("seed_sha256", "")
+    salt = journal.state().seed_sha256
     order = sorted(bots, key=lambda bot: hashlib.sha256(f"{salt}/{bot}".encode()).digest())
-    authors = (str(about["author"]) for about in bots.values() if about.get("author"))
+    authors = (bot.author for bot in bots.values())
     longest_first = sorted(map(re.escape, filter(None, (*bots, *authors))), key=len, reverse=True)
     secret = re.compile(rf"(?<!\w)(?:{'|'.join(longest_first) or '(?!)'})(?!\w)", re.IGNORECASE)
     names = Names({bot: f"Bot {number}" for number, bot in enumerate(order, 1)}, secret)

@@ -15,8 +15,7 @@ from host.play.custom_games import game_by_name
 from host.report.table_replays import ReplayedTable, TableRef, evidence, find, json_value, load, shown_fixture
 from host.report.visibility import still_running, visible
 from host.results.journal import Journal
-from host.results.withdrawal import left_out, withdrawn_now
-from host.stages import stages_of
+from host.results.withdrawal import left_out
 
 COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won")
 CHANGE_COLUMNS = ("number", "at", "kind", "what", "stage", "sentence", "reason", "seal")
@@ -28,8 +27,8 @@ def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[
     Tables of withdrawn bots that no longer count are left out, unless one is named. Raise UserError if the selection
     does not exist, or if its stage is running and its cards are still secret.
     """
-    facts = journal.metadata()
-    stages, gone = {stage.name: stage for stage in stages_of(facts)}, withdrawn_now(facts)
+    state = journal.state()
+    stages, gone = {stage.name: stage for stage in state.configs}, state.withdrawn
     meant = [*stages] if selection is None else [stage for stage in stages if stage == selection]
     place: TableRef | None = None
     if selection == "last" and (paths := journal.paths()):

@@ -15,7 +15,7 @@ from host.report.summary import RunSummary, Stage
 from host.report.table_replays import ReplayedTable, ShownFixture, TableRef, load, shown_fixture, shown_name
 from host.report.visibility import Visible
 from host.results.journal import Journal
-from host.stages import kind_of, stages_of
+from host.stages import kind_of
 
 TRIED = 6  # tables of a fixture that are replayed to choose one: those with the closest scores
 FEWEST_LEADS = 4  # changes of the lead that are worth a word
@@ -54,7 +54,7 @@ class Offers:
 
     def __init__(self, journal: Journal, summary: RunSummary, shown: Visible, names: Names = REAL_NAMES) -> None:
         self._journal, self._summary, self._shown, self._names = journal, summary, shown, names
-        self._stages = {stage.name: stage for stage in stages_of(journal.metadata())}
+        self._stages = {stage.name: stage for stage in journal.state().configs}
         self._stage_of = {path: name for name in self._stages if name in shown for path in journal.paths(name)}
         self._bots = frozenset(journal.bots())
         self.known: dict[tuple[str, int | None, bool], Highlight] = {}

@@ -1,6 +1,5 @@
 """Summarize a run from its journal, in plain values for pages and programs."""
 
-import json
 import time
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ from host.play.records import Record, Replays, count_replays
 from host.report.anonymize import REAL_NAMES, Names
 from host.report.terminal import time_breakdown
 from host.report.timelines import Duel, Ranks, early_merits, head_to_head, is_two_player, pair_timelines, ranks
-from host.report.visibility import state_of, table_of, visible
+from host.report.visibility import shown_status, table_of, visible
 from host.results.changes import Change
 from host.results.grades import Graded, grades_of
 from host.results.journal import Journal, wal_files
@@ -30,9 +29,11 @@ from host.results.standings import (
     by_pair,
     stage_standings,
 )
-from host.results.tournament_dir import committed_at, seed_text
-from host.results.withdrawal import left_out, withdrawn_now
-from host.stages import field_of, kind_of, stages_of
+from host.results.state import RecordedBot, RunState, StageState
+from host.results.tournament_dir import seed_text
+from host.results.withdrawal import left_out
+from host.sandbox.limits import Limits
+from host.stages import kind_of
 from host.stages.kind import BLANK, Bracket, Field, Group, PairedRound, StageConfig
 from host.stages.pairing import set_winner
 
@@ -199,13 +200,11 @@ def summarize(
     Cards are included for the stages `shown`; if it is None, for the finished ones. `before` is an earlier summary: values
     of a finished stage that take long to compute are copied from it.
     """
-    facts, bots = names.metadata(journal.metadata()), names.bots(journal.bots())
+    state, bots = names.state(journal.state()), names.bots(journal.bots())
     shown = visible(journal).stages if shown is None else shown
-    config: dict[str, Any] = json.loads(facts.get("config", "{}"))
-    over = facts.get("state") == "finished"
-    configs, gone = stages_of(facts), withdrawn_now(facts)
-    changes = tuple(map(names.change, journal.changes()))
-    if before and before.changes != changes:
+    settings, over, gone = dict(state.config), state.finished, state.withdrawn
+    configs = {config.name: config for config in state.configs}
+    if before and before.changes != tuple(state.changes):
         before = None
     read = {
         config.name: [
@@ -213,55 +212,52 @@ def summarize(
             for number, record in journal.records_since(config.name)
             if left_out(config, gone).isdisjoint(record.results)
         ]
-        for config in configs
+        for config in configs.values()
     }
     everything = [(name, record) for name, numbered in read.items() for _, record in numbered]
     newest = max((number for numbered in read.values() for number, _ in numbered), default=0)
     stages = []
-    for stage in _stages(configs, read, facts, bots):
-        known = _finished(before, facts, stage)
+    for stage in _stages(state, read, bots):
+        known, config = _finished(before, state, stage), configs[stage.name]
         records = [record for _, record in read[stage.name]]
         stages.append(
             stage._replace(
                 duels=known.duels
                 if known
                 else pair_timelines(partial(names.scored, journal), stage.pairs, records, stage.name in shown),
-                ranks=known.ranks if known else _ranks(_config_of(configs, stage), stage, records),
-                effects=known.effects if known else _effects(journal, _config_of(configs, stage), stage, seed, names),
+                ranks=known.ranks if known else _ranks(config, stage, records),
+                effects=known.effects if known else _effects(journal, config, stage, seed, names),
                 seal=journal.seal(stage.name) if stage.state == "finished" else "",
             )
         )
-    entrants = _entrants(
-        _evidence(journal, names), bots, stages, {config.name: config for config in configs}, everything, shown
-    )
+    entrants = _entrants(_evidence(journal, names), bots, stages, configs, everything, shown)
     if not over:
-        config = {key: value for key, value in config.items() if key != "seed"}
-    game = facts.get("game", "")
-    rules = config.pop("rules", None) or _rules(journal)
+        settings.pop("seed", None)
+    rules = settings.pop("rules", None) or _rules(journal)
     last = next((stage for stage in reversed(stages) if stage.fixtures), None)
-    title = "A friendly game" if facts.get("name") == "friendly" and not config else facts.get("name", "")
+    title = "A friendly game" if state.name == "friendly" and not settings else state.name
     return RunSummary(
         name=one_line(title),
-        game=game,
-        title=game_by_name(game).title if knows_game(game) else game,
-        state=facts.get("state", ""),
-        level=facts.get("level", ""),
+        game=state.game,
+        title=game_by_name(state.game).title if knows_game(state.game) else state.game,
+        state=state.status,
+        level=state.level,
         seed=seed_text(seed) if seed is not None and over else "",
-        seed_sha256=facts.get("seed_sha256", ""),
-        committed=committed_at(facts),
-        version=facts.get("version", ""),
-        began=float(facts["began"]) if facts.get("began") else None,
+        seed_sha256=state.seed_sha256,
+        committed=state.committed,
+        version=state.version,
+        began=state.began,
         ended=_last_result(journal.path),
-        machine=facts.get("machine", ""),
-        workers=facts.get("workers", ""),
+        machine=state.machine,
+        workers=state.workers,
         sentence=_sentence(one_line(title), over, last),
-        config=config,
+        config=settings,
         rules=rules,
         stages=tuple(stages),
         bots=tuple(entrants),
         newest=newest,
         again=count_replays(record for _, record in everything),
-        changes=changes,
+        changes=tuple(state.changes),
     )
 
 
@@ -272,38 +268,31 @@ def _last_result(journal: Path) -> float | None:
 
 
 def _stages(
-    configs: Sequence[StageConfig],
-    read: Mapping[str, Sequence[tuple[int, Record]]],
-    facts: Mapping[str, str],
-    bots: Mapping[str, Mapping[str, Any]],
+    run: RunState, read: Mapping[str, Sequence[tuple[int, Record]]], bots: Mapping[str, RecordedBot]
 ) -> Iterator[Stage]:
     """Yield each stage; the bots are in the order in which the stage before has ranked them."""
     order, earlier = list(bots), list[Row]()
-    for number, config in enumerate(configs):
-        following = [record for later in configs[number + 1 :] for _, record in read[later.name]]
+    for number, state in enumerate(run.stages):
+        following = [record for later in run.stages[number + 1 :] for _, record in read[later.name]]
         later = {bot for record in following for bot in record.results}
-        records = [record for _, record in read[config.name]]
-        order = field_of(config, facts, order)
-        found = stage_standings(config, facts, records, bots, earlier)
+        records = [record for _, record in read[state.name]]
+        order = state.bots(order)
+        found = stage_standings(run, state, records, bots, earlier)
         earlier = found.rows
-        yield _stage(config, facts, order, bots, records, found, later)
-        order = json.loads(facts.get(f"order {config.name}", "[]")) or order
-
-
-def _config_of(configs: Sequence[StageConfig], stage: Stage) -> StageConfig:
-    return next(config for config in configs if config.name == stage.name)
+        yield _stage(run, state, order, bots, records, found, later)
+        order = list(state.places) or order
 
 
 def _stage(
-    config: StageConfig,
-    facts: Mapping[str, str],
+    run: RunState,
+    state: StageState,
     order: Sequence[str],
-    bots: Mapping[str, Mapping[str, Any]],
+    bots: Mapping[str, RecordedBot],
     records: Sequence[Record],
     found: StageStandings,
     later: Container[str],
 ) -> Stage:
-    kind = kind_of(config)
+    config, kind = state.config, kind_of(state.config)
     rows, sure, advice, so_far = found
     records = as_counted_by(config, records)
     by_two = is_two_player(records)
@@ -312,9 +301,9 @@ def _stage(
     return Stage(
         name=config.name,
         kind=kind.name,
-        state=state_of(config.name, facts),
+        state=shown_status(run, state),
         fixtures=len(records),
-        open=_open(config, facts, order, records),
+        open=_open(state, order, records),
         tables=None if kind.tourneys else sum(tables),
         rows=tuple(rows),
         sure=tuple(sure),
@@ -376,9 +365,9 @@ def _won_set(bots: tuple[str, str], records: Sequence[Record]) -> WonSet:
     return WonSet(games, scores, None if winner is None else bots[winner])
 
 
-def _finished(before: RunSummary | None, facts: Mapping[str, str], stage: Stage) -> Stage | None:
+def _finished(before: RunSummary | None, state: RunState, stage: Stage) -> Stage | None:
     """Return a finished stage from an earlier summary; None if that is of another run, or had not finished the stage."""
-    if before is None or stage.state != "finished" or str(before.began) != facts.get("began"):
+    if before is None or stage.state != "finished" or before.began != state.began:
         return None
     return next((each for each in before.stages if (each.name, each.state) == (stage.name, "finished")), None)
 
@@ -416,18 +405,18 @@ def _effects(journal: Journal, config: StageConfig, stage: Stage, seed: bytes | 
 
     some = sorted(journal.paths(stage.name))[:: 1 + (stage.tables or 0) // MAX_TABLES]
     tables = list(seat_results(config, journal, seed or b"", sorted(some, key=order)))
-    unit = "games" if game_by_name(journal.metadata()["game"]).winners else "chips"
+    unit = "games" if game_by_name(journal.state().game).winners else "chips"
     return names.effects(effects(unit, tables))
 
 
-def _open(config: StageConfig, facts: Mapping[str, str], order: Sequence[str], records: Sequence[Record]) -> int | None:
+def _open(state: StageState, order: Sequence[str], records: Sequence[Record]) -> int | None:
     """Return how many fixtures are due; None if later fixtures depend on results."""
-    kind = kind_of(config)
+    kind = kind_of(state.config)
     if kind.size is not None:
         return None
-    if known := facts.get(f"known {config.name}"):  # the run has counted them
-        return max(0, int(known) - len(records))
-    return len(kind.due(config, BLANK, Field(order, b""), {record.path: record for record in records}))
+    if state.known:  # the run has counted them
+        return max(0, state.known - len(records))
+    return len(kind.due(state.config, BLANK, Field(order, b""), {record.path: record for record in records}))
 
 
 def _rules(journal: Journal) -> dict[str, Any]:
@@ -488,7 +477,7 @@ def _of_groups(stage: Stage, first: Row) -> str:
 
 def _entrants(
     evidence: Iterable[tuple[str, Evidence]],
-    bots: Mapping[str, Mapping[str, Any]],
+    bots: Mapping[str, RecordedBot],
     stages: Sequence[Stage],
     configs: Mapping[str, StageConfig],
     everything: Sequence[tuple[str, Record]],
@@ -504,10 +493,10 @@ def _entrants(
         BotSummary(
             number=number,
             name=name,
-            language=str(about.get("language", "")),
-            author=str(about.get("author", "")),
-            protocol=str(about.get("protocol", "")),
-            sha256=str(about.get("sha256", "")),
+            language=bot.language,
+            author=bot.author,
+            protocol=bot.protocol,
+            sha256=bot.sha256,
             rows=tuple(rows.get(name, ())),
             ranks=next((stage.ranks for stage in reversed(stages) if stage.ranks), None),
             opponents=tuple(opponents.get(name, ())),
@@ -517,9 +506,9 @@ def _entrants(
                 for kind, count in faults.get(name, Counter()).most_common()
             ),
             slowest=samples.get((name, "slowest"), ()),
-            spent=_spent(usage.get(name, ()), _limit_of_answers(about.get("limits", {}))),
+            spent=_spent(usage.get(name, ()), _limit_of_answers(bot.limits)),
         )
-        for number, (name, about) in enumerate(bots.items(), 1)
+        for number, (name, bot) in enumerate(bots.items(), 1)
     ]
 
 
@@ -604,9 +593,9 @@ def _cut(text: str) -> str:
     return clean if len(clean) <= LONGEST else f"… {clean[-LONGEST:]}"
 
 
-def _limit_of_answers(limits: Mapping[str, Any]) -> float | None:
-    """Return the limit of every answer of a bot; None if it is unknown, or if a time bank has no limit for one answer."""
-    return None if limits.get("bank") else limits.get("move")
+def _limit_of_answers(limits: Limits) -> float | None:
+    """Return the limit of every answer of a bot; None if it has a time bank, which has no limit for one answer."""
+    return None if limits.bank.seconds else limits.move
 
 
 def _spent(usages: Sequence[Usage], limit: float | None) -> Spent | None:

@@ -17,7 +17,7 @@ from host.report.anonymize import WITHHELD, Names
 from host.report.replay import Event, events
 from host.report.visibility import Visible, running_name, still_running, table_of, visible
 from host.results.journal import Journal
-from host.stages import kind_of, stages_of
+from host.stages import kind_of
 from host.stages.kind import StageConfig
 from protocols.wire import Answer, Fault
 
@@ -113,7 +113,7 @@ def find(journal: Journal, name: str, spoilers: bool = False) -> TableRef | None
     wanted = FixtureId.parse(name)
     number = wanted.first_table or 0
     shown = visible(journal, spoilers)
-    for stage in stages_of(journal.metadata()):
+    for stage in journal.state().configs:
         for path in journal.paths(stage.name):
             played = FixtureId.parse(path)
             if kind_of(stage).tourneys:

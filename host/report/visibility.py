@@ -1,12 +1,12 @@
 """Decide what of a journal may be shown, for everything that shows tables. docs/watching.md states the rule."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from host.base.errors import Problem, UserError
 from host.play.fixture_id import FixtureId, group_of
 from host.results.journal import Journal
-from host.stages import kind_of, stages_of
+from host.results.state import RunState, StageState, StageStatus
+from host.stages import kind_of
 from host.stages.kind import StageConfig
 
 
@@ -26,20 +26,18 @@ def visible(journal: Journal, spoilers: bool = False) -> Visible:
 
     The cards of a running stage stay secret if its tables share deals: they would show those of tables to be played.
     """
-    facts = journal.metadata()
-    stages = stages_of(facts)
-    over = {stage.name for stage in stages if spoilers or state_of(stage.name, facts) == "finished"}
+    state = journal.state()
+    stages = state.configs
+    over = {stage.name for stage in state.stages if spoilers or shown_status(state, stage) is StageStatus.FINISHED}
     apart = {stage.name for stage in stages if kind_of(stage).own_deals and not stage.mirror}
     return Visible(frozenset(over), frozenset(apart - over))
 
 
-def state_of(stage: str, facts: Mapping[str, str]) -> str:
-    """Return the state of a stage: waiting, running (also while the run is interrupted), finished or skipped."""
-    if facts.get(f"stage {stage}") == "skipped":
-        return "skipped"
-    if facts.get("state") == "finished":
-        return "finished"
-    return facts.get(f"stage {stage}", "waiting")
+def shown_status(run: RunState, stage: StageState) -> StageStatus:
+    """Return the status of a stage as pages show it: every stage of a finished run is finished, or it was skipped."""
+    if run.finished and stage.status is not StageStatus.SKIPPED:
+        return StageStatus.FINISHED
+    return stage.status
 
 
 def table_of(stage: StageConfig | None, path: str, number: int) -> str:

@@ -1,27 +1,12 @@
-"""Describes bots and fixtures as the journal stores them, and reads the stored fixtures back."""
+"""Describes fixtures as the journal stores them, and reads the stored fixtures back."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from host.bots.bot_spec import BuiltBot
 from host.play.custom_games import rules_type
 from host.play.records import Fixture
-
-
-def bot_metadata(bot: BuiltBot) -> dict[str, Any]:
-    """Return what the journal stores about a bot besides its hash: its author, its protocol and its limits."""
-    return {
-        "author": bot.spec.author,
-        "protocol": bot.spec.protocol,
-        "parallel_tables": bot.spec.parallel_tables,
-        "table_ids": bot.spec.table_ids,
-        "lifetime": bot.spec.lifetime,
-        "state": bot.spec.state,
-        "state_lifetime": bot.spec.state_lifetime,
-        "limits": bot.limits.by_name(),
-    }
 
 
 def fixture_metadata(fixture: Fixture) -> dict[str, Any]:

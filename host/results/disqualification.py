@@ -1,8 +1,7 @@
 """Disqualifies the bots with more faults in a stage than `[limits] max_faults`, from the records of the stage alone."""
 
-import json
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from host.base.format import thousands
 from host.play.records import Record
@@ -17,11 +16,6 @@ def rule(max_faults: int) -> str:
 def excess(faults: int, max_faults: int) -> str:
     """Return why a bot is disqualified."""
     return f"{thousands(faults)} faults, more than max_faults = {max_faults}"
-
-
-def max_faults_of(facts: Mapping[str, str]) -> int:
-    """Return the most faults of a bot in a stage, from the metadata of a run; 0 if there is no limit."""
-    return int(json.loads(facts.get("config", "{}")).get("limits", {}).get("max_faults", 0))
 
 
 def disqualified(records: Iterable[Record], max_faults: int) -> dict[str, int]:

@@ -8,6 +8,7 @@ from host.base.format import thousands
 from host.play.records import Record
 from host.rating.statistics import Won, percent, sure_at_least
 from host.results.ranking import won_in
+from host.results.state import RecordedBot
 from host.stages import kind_of, references_of
 from host.stages.kind import GradeTerms, StageConfig
 
@@ -64,11 +65,11 @@ class Graded(NamedTuple):
 
 
 def grades_of(
-    stage: StageConfig, bots: Mapping[str, Mapping[str, Any]], field: Sequence[str], records: Sequence[Record]
+    stage: StageConfig, bots: Mapping[str, RecordedBot], field: Sequence[str], records: Sequence[Record]
 ) -> list[Graded]:
     """Return the grades of the bots of a stage, by name; none if the stage gives no grades.
 
-    `bots` has the journal's data about each bot. A grade depends on no records but those of its bot.
+    A grade depends on no records but those of its bot.
     """
     kind = kind_of(stage)
     terms = kind.grades(stage) if kind.grades else {}
@@ -81,7 +82,7 @@ def grades_of(
     for bot in sorted(bot for bot in field if bot not in references_of(stage)):
         marks = tuple(_mark(bot, name, terms[name], met.get(frozenset((bot, name)), [])) for name in terms)
         points = sum(mark.points for mark in marks)
-        author = str(bots.get(bot, {}).get("author", ""))
+        author = bots[bot].author if bot in bots else ""
         found.append(Graded(bot, author, marks, points, sum(each.points for each in terms.values())))
     return found
 

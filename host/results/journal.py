@@ -11,91 +11,75 @@ import time
 import zlib
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from host.base.config_file import OwnName
 from host.base.errors import Problem, UserError
 from host.bots.values import BankTime, Evidence, Timing
 from host.play.records import Record, States
-from host.results.changes import Change, Draft, withdrawn
-from host.results.journal_schema import BotRow, Kept, json_error, schema_error
+from host.results.changes import WITHDRAW, Change, Draft, withdrawn
+from host.results.journal_schema import Kept, json_error
 from host.results.stage_sums import StageSums
+from host.results.state import (
+    RecordedBot,
+    RunState,
+    RunStatus,
+    StageStatus,
+    Withdrawn,
+    bot_from_row,
+    run_from_rows,
+    run_rows,
+    stage_rows,
+)
 from host.stages import CROUPIERS, Registry
 
-APPLICATION, UNCHANGED, VERSION = 0x63726F75, 2, 3  # "crou"
-"""A journal has the format UNCHANGED, and VERSION from its first change on. Versions of croupier that know no changes
-refuse the latter, because they would count the fixtures that were set aside."""
+APPLICATION, VERSION = 0x63726F75, 4  # "crou"
 
 SCHEMA = """
-CREATE TABLE run    (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE bot    (name TEXT PRIMARY KEY, sha256 TEXT NOT NULL, language TEXT NOT NULL, about TEXT NOT NULL);
-CREATE TABLE fixture(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, stage TEXT NOT NULL, about TEXT NOT NULL,
-                     at REAL NOT NULL);
-CREATE TABLE record (fixture INTEGER PRIMARY KEY REFERENCES fixture, summary BLOB NOT NULL, scores BLOB NOT NULL,
-                     answers BLOB NOT NULL, seal BLOB NOT NULL);
-CREATE TABLE fault  (id INTEGER PRIMARY KEY, fixture INTEGER NOT NULL REFERENCES fixture, bot TEXT NOT NULL,
-                     kind TEXT NOT NULL, evidence BLOB NOT NULL);
-CREATE TABLE state  (stage TEXT NOT NULL, bot TEXT NOT NULL, content BLOB NOT NULL, PRIMARY KEY (stage, bot))
-                     WITHOUT ROWID;
-CREATE INDEX fault_by_bot ON fault(bot, kind);
-CREATE INDEX fault_by_fixture ON fault(fixture);
-"""
-COLUMNS = {
-    "run": {"key", "value"},
-    "bot": {"name", "sha256", "language", "about"},
-    "fixture": {"id", "path", "stage", "about", "at"},
-    "record": {"fixture", "summary", "scores", "answers", "seal"},
-    "fault": {"id", "fixture", "bot", "kind", "evidence"},
-    "state": {"stage", "bot", "content"},
-}
-TIMED = "CREATE TABLE IF NOT EXISTS timed(fixture INTEGER PRIMARY KEY REFERENCES fixture, times BLOB NOT NULL)"
-"""The times of decisions. Older journals do not have this table; they are read without it."""
-
-BEGAN = (
-    "CREATE TABLE IF NOT EXISTS began(fixture INTEGER NOT NULL REFERENCES fixture, bot TEXT NOT NULL, "
-    "content BLOB NOT NULL, PRIMARY KEY (fixture, bot)) WITHOUT ROWID"
-)
-"""The state files with lifetime "stage", compressed, as each fixture found them, each only if it differs from the last one
-of its bot. Older journals are read without it."""
-
-CHANGES = """
+CREATE TABLE run       (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE stage     (name TEXT PRIMARY KEY, number INTEGER NOT NULL, config TEXT NOT NULL, status TEXT NOT NULL,
+                        field TEXT NOT NULL, places TEXT NOT NULL, known INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE bot       (name TEXT PRIMARY KEY, sha256 TEXT NOT NULL, language TEXT NOT NULL, about TEXT NOT NULL);
+CREATE TABLE fixture   (id INTEGER PRIMARY KEY, path TEXT NOT NULL, stage TEXT NOT NULL, about TEXT NOT NULL,
+                        at REAL NOT NULL);
+CREATE TABLE record    (fixture INTEGER PRIMARY KEY REFERENCES fixture, summary BLOB NOT NULL, scores BLOB NOT NULL,
+                        answers BLOB NOT NULL, seal BLOB NOT NULL);
+CREATE TABLE fault     (id INTEGER PRIMARY KEY, fixture INTEGER NOT NULL REFERENCES fixture, bot TEXT NOT NULL,
+                        kind TEXT NOT NULL, evidence BLOB NOT NULL);
+CREATE TABLE timed     (fixture INTEGER PRIMARY KEY REFERENCES fixture, times BLOB NOT NULL);
+CREATE TABLE banked    (fixture INTEGER PRIMARY KEY REFERENCES fixture, banks BLOB NOT NULL);
+CREATE TABLE began     (fixture INTEGER NOT NULL REFERENCES fixture, bot TEXT NOT NULL, content BLOB NOT NULL,
+                        PRIMARY KEY (fixture, bot)) WITHOUT ROWID;
+CREATE TABLE state     (stage TEXT NOT NULL, bot TEXT NOT NULL, content BLOB NOT NULL, PRIMARY KEY (stage, bot))
+                        WITHOUT ROWID;
+CREATE TABLE summed    (stage TEXT PRIMARY KEY, fixture INTEGER NOT NULL, changes INTEGER NOT NULL, sums BLOB NOT NULL)
+                        WITHOUT ROWID;
 CREATE TABLE change    (id INTEGER PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT NULL, what TEXT NOT NULL,
                         stage TEXT NOT NULL, reason TEXT NOT NULL, about TEXT NOT NULL, after INTEGER NOT NULL,
                         seal BLOB NOT NULL);
 CREATE TABLE set_aside (fixture INTEGER PRIMARY KEY REFERENCES fixture, change INTEGER NOT NULL REFERENCES change);
 CREATE TABLE former_bot(change INTEGER NOT NULL REFERENCES change, name TEXT NOT NULL, sha256 TEXT NOT NULL,
                         language TEXT NOT NULL, about TEXT NOT NULL, PRIMARY KEY (change, name)) WITHOUT ROWID;
-CREATE TABLE again     (id INTEGER PRIMARY KEY, path TEXT NOT NULL, stage TEXT NOT NULL, about TEXT NOT NULL,
-                        at REAL NOT NULL);
-INSERT INTO again SELECT id, path, stage, about, at FROM fixture;
-DROP TABLE fixture;
-ALTER TABLE again RENAME TO fixture;
 CREATE INDEX fixture_by_path ON fixture(path);
+CREATE INDEX fault_by_bot ON fault(bot, kind);
+CREATE INDEX fault_by_fixture ON fault(fixture);
 """
-"""What the first change adds to a journal: its tables, and a table of fixtures in which a path can be there again."""
+"""The tables of a journal.
 
-CHANGED_COLUMNS = {
-    "change": {"id", "at", "kind", "what", "stage", "reason", "about", "after", "seal"},
-    "set_aside": {"fixture", "change"},
-    "former_bot": {"change", "name", "sha256", "language", "about"},
-}
-COUNTED = "CREATE TEMP VIEW counted AS SELECT * FROM fixture"
-"""The fixtures that count: all of them in a journal without changes."""
+run, stage: what the run knows of itself (state.py). timed: the times of decisions. banked: the time left in the banks at
+each question. began: the state files with lifetime "stage", compressed, as each fixture found them, each only if it
+differs from the last one of its bot. state: these files as the last fixture left them. summed: the sums over the records
+of a stage that count, up to a fixture and after a number of changes; they follow from the records, are not sealed, and no
+longer count after the next change. set_aside: the fixtures that no longer count; a path can be there again after that.
+"""
 
-BANKED = "CREATE TABLE IF NOT EXISTS banked(fixture INTEGER PRIMARY KEY REFERENCES fixture, banks BLOB NOT NULL)"
-"""What was left in the time banks at each question. Older journals do not have this table; they are read without it."""
+COUNTED = "CREATE TEMP VIEW counted AS SELECT * FROM fixture WHERE id NOT IN (SELECT fixture FROM set_aside)"
+"""The fixtures that count."""
 
-SUMMED = (
-    "CREATE TABLE IF NOT EXISTS summed(stage TEXT PRIMARY KEY, fixture INTEGER NOT NULL, changes INTEGER NOT NULL, "
-    "sums BLOB NOT NULL) WITHOUT ROWID"
-)
-"""The sums over the records of a stage that count, up to a fixture and after a number of changes. They follow from the
-records, are not sealed, and no longer count after the next change. Small and older journals do not have this table."""
-
-SUMMED_COLUMNS = {"stage", "fixture", "changes", "sums"}
 SUMS_INTERVAL = 1000
 """Number of fixtures after which the sums are stored: it costs the host 10 µs a record, and `status` at most 10 ms."""
 
@@ -117,49 +101,74 @@ class Journal:
 
     def __init__(self, database: sqlite3.Connection, path: Path, registry: Registry = CROUPIERS) -> None:
         self._database, self.path, self._registry = database, path, registry
-        self._count()
+        self._database.execute(COUNTED)
 
-    def _count(self) -> None:
-        """Make the view of the fixtures that count."""
-        self._database.execute("DROP VIEW IF EXISTS temp.counted")
-        aside = " WHERE id NOT IN (SELECT fixture FROM set_aside)" if self._has("set_aside") else ""
-        self._database.execute(COUNTED + aside)
+    def state(self) -> RunState:
+        """Return what the run knows of itself. A run without a live process is interrupted, however it ended.
 
-    def metadata(self) -> dict[str, str]:
-        """Return the metadata of the run: game, rules, seed hash, level, versions, stage states, withdrawn bots.
-
-        A run without a live process is "interrupted", however it ended.
+        Raise UserError if the journal is damaged.
         """
-        facts = dict(self._database.execute("SELECT key, value FROM run"))
-        facts |= {"game": self._registry.game(facts["game"])} if "game" in facts else {}
-        facts["stages"] = OwnName.carrying(facts.get("stages", "[]"), "", self._registry)
-        if facts.get("state") == "running" and not lock_holder(self.path):
-            facts["state"] = "interrupted"
-        if out := withdrawn(self.changes()):
-            facts["withdrawn"] = json.dumps(list(out))
-        return facts
+        with reject_corrupt(self.path):
+            found = _state(self._database, self._registry)
+        if found.status is RunStatus.RUNNING and not lock_holder(self.path):
+            found = replace(found, status=RunStatus.INTERRUPTED)
+        changes = self.changes()
+        if not any(change.kind == WITHDRAW for change in changes):
+            return replace(found, changes=changes)
+        first: dict[str, int] = dict(self._database.execute("SELECT stage, min(id) FROM fixture GROUP BY stage"))
+        stages = tuple(
+            replace(stage, withdrawn=_withdrawn([stage.name for stage in found.stages[number:]], first, changes))
+            for number, stage in enumerate(found.stages)
+        )
+        return replace(found, stages=stages, changes=changes)
 
-    def set_metadata(self, facts: Mapping[str, str]) -> None:
-        """Write metadata of the run."""
+    def set_state(self, state: RunState) -> None:
+        """Write what the run knows of itself. Changes are not written: `change` appends them."""
         with self._written():
-            self._database.executemany("INSERT OR REPLACE INTO run VALUES (?, ?)", facts.items())
+            self._database.execute("DELETE FROM run")
+            self._database.execute("DELETE FROM stage")
+            self._database.executemany("INSERT INTO run VALUES (?, ?)", run_rows(state).items())
+            self._database.executemany("INSERT INTO stage VALUES (?, ?, ?, ?, ?, ?, ?)", stage_rows(state))
 
-    def bots(self, fixture: int | None = None) -> dict[str, dict[str, Any]]:
-        """Return the data of each bot by name: its sha256, its language, and what `bot_metadata` returns.
+    def set_status(self, status: RunStatus) -> None:
+        """Write whether the run is running, interrupted or finished."""
+        with self._written():
+            self._database.execute("INSERT OR REPLACE INTO run VALUES ('status', ?)", (status,))
 
-        With the number of a fixture, return the bots as they were when it was played.
+    def set_stage(
+        self,
+        name: str,
+        status: StageStatus | None = None,
+        *,
+        field: Sequence[str] | None = None,
+        places: Sequence[str] | None = None,
+        known: int | None = None,
+    ) -> None:
+        """Write what the run knows of a stage, as far as it is given."""
+        lists = [None if bots is None else json.dumps(list(bots)) for bots in (field, places)]
+        query = (
+            "UPDATE stage SET status = coalesce(?, status), field = coalesce(?, field), places = coalesce(?, places), "
+            "known = coalesce(?, known) WHERE name = ?"
+        )
+        with self._written():
+            self._database.execute(query, (status, *lists, known, name))
+
+    def bots(self, fixture: int | None = None) -> dict[str, RecordedBot]:
+        """Return the bots by name. With the number of a fixture, return them as they were when it was played.
+
+        Raise UserError if the journal is damaged.
         """
-        if fixture is None or not self._has("former_bot"):
+        if fixture is None:
             rows = self._database.execute("SELECT name, sha256, language, about FROM bot ORDER BY rowid")
         else:
             rows = self._database.execute(f"SELECT name, sha256, language, about FROM {self._bots_then()}", (fixture,))
-        return {name: {"sha256": sha, "language": language} | json.loads(about) for name, sha, language, about in rows}
+        with reject_corrupt(self.path):
+            return {row[0]: bot_from_row(*row) for row in rows}
 
-    def add_bot(self, name: str, sha256: str, language: str, about: Mapping[str, Any]) -> None:
+    def add_bot(self, bot: RecordedBot) -> None:
         """Add or replace a bot."""
         with self._written():
-            row = (name, sha256, language, json.dumps(about))
-            self._database.execute("INSERT OR REPLACE INTO bot VALUES (?, ?, ?, ?)", row)
+            self._database.execute("INSERT OR REPLACE INTO bot VALUES (?, ?, ?, ?)", bot.row())
 
     def remove_bot(self, name: str) -> None:
         """Delete a bot that does not play."""
@@ -216,9 +225,7 @@ class Journal:
         return dict(self._database.execute("SELECT bot, content FROM state WHERE stage = ?", (stage,)))
 
     def initial_states(self, path: str) -> dict[str, bytes]:
-        """Return the state files with lifetime "stage" as a fixture found them; {} in a journal without this table."""
-        if not self._has("began"):
-            return {}
+        """Return the state files with lifetime "stage" as a fixture found them."""
         query = (
             "SELECT bot, content, max(began.fixture) FROM fixture AS this "
             "JOIN fixture ON fixture.stage = this.stage AND fixture.id <= this.id "
@@ -235,12 +242,6 @@ class Journal:
         """
         with self._written():
             self._database.execute("BEGIN IMMEDIATE")
-            if not self._has("change"):
-                self._database.execute("DROP VIEW temp.counted")  # a view would hinder the renaming
-                for statement in CHANGES.split(";"):
-                    self._database.execute(statement)
-                self._database.execute(f"PRAGMA user_version = {VERSION}")
-                self._count()
             before, summed = bytes.fromhex(self.seal()), self._stored_sums()
             (last,) = self._database.execute("SELECT coalesce(max(id), 0) FROM fixture").fetchone()
             row = (time.time(), draft.kind, draft.what, draft.stage, draft.reason, json.dumps(draft.about), last, b"")
@@ -267,8 +268,6 @@ class Journal:
 
     def changes(self, since: int = 0) -> list[Change]:
         """Return the changes of the run after change number `since`, in their order."""
-        if not self._has("change"):
-            return []
         query = "SELECT id, at, kind, what, stage, reason, about, after, lower(hex(seal)) FROM change WHERE id > ? ORDER BY id"
         rows = self._database.execute(query, (since,)).fetchall()
         with reject_corrupt(self.path):
@@ -303,10 +302,9 @@ class Journal:
         """
         query = (
             "SELECT fixture.id AS after, 0 AS number, seal FROM fixture JOIN record ON fixture.id = record.fixture "
-            "WHERE ?1 IS NULL OR stage = ?1"
+            "WHERE ?1 IS NULL OR stage = ?1 "
+            "UNION ALL SELECT after, id, seal FROM change WHERE ?1 IS NULL OR stage IN (?1, '')"
         )
-        if self._has("change"):
-            query += " UNION ALL SELECT after, id, seal FROM change WHERE ?1 IS NULL OR stage IN (?1, '')"
         query = f"SELECT lower(hex(seal)) FROM ({query}) ORDER BY after DESC, number DESC LIMIT 1"
         found = self._database.execute(query, (stage,)).fetchone()
         return str(found[0]) if found else ""
@@ -324,17 +322,15 @@ class Journal:
         )
         rows = [self._database.execute(query, (fixture,)).fetchall() for query in queries]
         began = "SELECT bot, content FROM began WHERE fixture = ? ORDER BY bot"
-        if self._has("began") and (states := self._database.execute(began, (fixture,)).fetchall()):
+        if states := self._database.execute(began, (fixture,)).fetchall():
             rows.append(states)
         banked = "SELECT banks FROM banked WHERE fixture = ?"
-        if self._has("banked") and (banks := self._database.execute(banked, (fixture,)).fetchall()):
+        if banks := self._database.execute(banked, (fixture,)).fetchall():
             rows.append(banks)
         return _hash(before, rows)
 
     def _bots_then(self) -> str:
         """Return a table of the bots as they were when fixture ?1 was played, for a query."""
-        if not self._has("former_bot"):
-            return "bot"
         return (
             "(SELECT name, former_bot.sha256, former_bot.language, former_bot.about, min(change.id) "
             "FROM former_bot JOIN change ON change.id = former_bot.change WHERE after >= ?1 GROUP BY name "
@@ -353,7 +349,7 @@ class Journal:
 
     def set_aside(self) -> dict[int, int]:
         """Return the numbers of the fixtures that no longer count, each with the number of the change that says so."""
-        return dict(self._database.execute("SELECT fixture, change FROM set_aside")) if self._has("set_aside") else {}
+        return dict(self._database.execute("SELECT fixture, change FROM set_aside"))
 
     @property
     def begun(self) -> bool:
@@ -443,8 +439,6 @@ class Journal:
 
     def _stored_sums(self) -> dict[str, tuple[int, bytes]]:
         """Return the stored sums of each stage, with the last fixture in them; none from before the last change."""
-        if not self._has("summed"):
-            return {}
         query = "SELECT stage, fixture, sums FROM summed WHERE changes = ?"
         rows = self._database.execute(query, (len(self.changes()),))
         with reject_corrupt(self.path):
@@ -452,7 +446,6 @@ class Journal:
 
     def _store_sums(self, stage: str) -> None:
         """Store the sums over all records of a stage."""
-        self._database.execute(SUMMED)
         (last,) = self._database.execute(
             "SELECT coalesce(max(id), 0) FROM counted WHERE stage = ?", (stage,)
         ).fetchone()
@@ -506,16 +499,12 @@ class Journal:
     def times(self, path: str) -> tuple[Timing, ...]:
         """Return the times of decisions at the first tables of a fixture; () if the journal has none."""
         query = "SELECT times FROM timed JOIN counted ON counted.id = timed.fixture WHERE path = ?"
-        if not self._has("timed"):
-            return ()
         row = self._database.execute(query, (path,)).fetchone()
         with reject_corrupt(self.path):
             return msgspec.msgpack.decode(zlib.decompress(row[0]), type=tuple[Timing, ...]) if row else ()
 
     def _banks(self, fixture: int) -> tuple[BankTime, ...]:
         """Return what was left in the time banks at each question of a fixture; () if its bots have none."""
-        if not self._has("banked"):
-            return ()
         row = self._database.execute("SELECT banks FROM banked WHERE fixture = ?", (fixture,)).fetchone()
         with reject_corrupt(self.path):
             return msgspec.msgpack.decode(zlib.decompress(row[0]), type=tuple[BankTime, ...]) if row else ()
@@ -530,10 +519,6 @@ class Journal:
             with reject_corrupt(self.path):
                 evidence = msgspec.msgpack.decode(piece, type=Evidence)
             yield number, path, evidence
-
-    def _has(self, table: str) -> bool:
-        """Return whether the journal has this table; older journals may not have it."""
-        return self._database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone() is not None
 
     @contextlib.contextmanager
     def _written(self) -> Iterator[None]:
@@ -579,7 +564,7 @@ def reject_corrupt(path: Path | str) -> Iterator[None]:
     """Raise UserError if the block cannot decode a row. A row that SQLite can read may still contain anything."""
     try:
         yield
-    except (ValueError, TypeError, zlib.error) as damaged:  # msgspec's errors are ValueErrors
+    except (ValueError, LookupError, TypeError, zlib.error) as damaged:  # msgspec's errors are ValueErrors
         raise UserError([_refusal(path, f"is damaged: {damaged}")], 3) from damaged
 
 
@@ -604,47 +589,75 @@ def _checked(path: Path, registry: Registry) -> None:
             (application,) = database.execute("PRAGMA application_id").fetchone()
             (version,) = database.execute("PRAGMA user_version").fetchone()
             (health,) = database.execute("PRAGMA quick_check(1)").fetchone()
-            readable = application == APPLICATION and version in (UNCHANGED, VERSION) and health == "ok"
-            wrong = _misfit(database, version, registry) if readable else ""
+            readable = application == APPLICATION and version == VERSION and health == "ok"
+            wrong = _misfit(database, registry) if readable else ""
     except sqlite3.DatabaseError as broken:
         raise UserError([_refusal(path, f"is not a journal: {broken}")], 3) from broken
     if application != APPLICATION:
         raise UserError([_refusal(path, "is a database, but not a journal of croupier")], 3)
-    if version > VERSION:
-        reads = f"this version reads {VERSION}"
-        raise UserError([_refusal(path, f"was written by a newer croupier (format {version}; {reads})")], 3)
-    if version < UNCHANGED:
-        raise UserError(
-            [_refusal(path, f"was written by an older croupier (format {version}; this version reads {UNCHANGED})")], 3
-        )
+    if version != VERSION:
+        writer = f"{'a newer' if version > VERSION else 'an older'} croupier"
+        what = f"was written by {writer} (format {version}; this version reads {VERSION})"
+        raise UserError([_refusal(path, what)], 3)
     if health != "ok":
         raise UserError([_refusal(path, f"is damaged: {health}")], 3)
     if wrong:
         raise UserError([_refusal(path, f"is damaged: {wrong}")], 3)
 
 
-def _misfit(database: sqlite3.Connection, version: int, registry: Registry) -> str:
-    """Return what is missing or malformed in a journal of this format; empty if nothing is."""
-    tables = COLUMNS | (CHANGED_COLUMNS if version == VERSION else {})
-    if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'summed'").fetchone():
-        tables |= {"summed": SUMMED_COLUMNS}
-    for table, columns in tables.items():
-        found = {name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")}
-        if lacking := columns - found:
-            return f"it has no {table}.{min(lacking)}"
+def _state(database: sqlite3.Connection, registry: Registry) -> RunState:
+    """Return what a run knows of itself, without its changes. Raise ValueError with the reason if that is damaged."""
     (played,) = database.execute("SELECT EXISTS(SELECT 1 FROM fixture)").fetchone()
-    if wrong := schema_error(dict(database.execute("SELECT key, value FROM run")), played, registry):
-        return wrong
+    stages = database.execute("SELECT name, number, config, status, field, places, known FROM stage ORDER BY number")
+    return run_from_rows(dict(database.execute("SELECT key, value FROM run")), stages, registry, played=bool(played))
+
+
+def _withdrawn(names: Sequence[str], first: Mapping[str, int], changes: Sequence[Change]) -> Withdrawn:
+    """Return the bots that are withdrawn from the first of some stages, which is followed by the others.
+
+    `first` has the number of the first fixture of each stage that has begun, also if it no longer counts.
+    """
+    own, later = first.get(names[0]), min((first[name] for name in names[1:] if name in first), default=None)
+    before, during = (
+        frozenset(withdrawn(change for change in changes if end is None or change.after < end)) for end in (own, later)
+    )
+    return Withdrawn(before, during)
+
+
+@cache
+def _schema() -> Mapping[str, set[str]]:
+    """Return the tables of a journal with their columns."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(SCHEMA)
+        tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        return {table: _columns(database, table) for (table,) in tables}
+
+
+def _columns(database: sqlite3.Connection, table: str) -> set[str]:
+    return {name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")}
+
+
+def _misfit(database: sqlite3.Connection, registry: Registry) -> str:
+    """Return what is missing or malformed in a journal; empty if nothing is."""
+    for table, columns in _schema().items():
+        if lacking := columns - _columns(database, table):
+            return f"it has no {table}.{min(lacking)}"
+    try:
+        _state(database, registry)
+    except ValueError as wrong:
+        return str(wrong)
     query = (
         "SELECT path, typeof(path) = 'text' AND typeof(stage) = 'text' FROM fixture LEFT JOIN record "
         "ON fixture.id = record.fixture WHERE record.fixture IS NULL OR typeof(path) != 'text' OR typeof(stage) != 'text'"
     )  # one query, because it goes through all fixtures
     for path, is_text in database.execute(f"{query} LIMIT 1"):
         return f"it has no record of {path!r}" if is_text else f"a fixture's path or stage is not text: {path!r}"
-    for *said, about in database.execute("SELECT name, sha256, language, about FROM bot"):
-        if not all(isinstance(each, str) for each in said) or (wrong := json_error(about, BotRow)):
-            return f"the entry of the bot {said[0]!r}: {wrong or 'not text'}"
-    return _wrong_change(database) if version == VERSION else ""
+    for row in database.execute("SELECT name, sha256, language, about FROM bot"):
+        try:
+            bot_from_row(*row)
+        except (ValueError, LookupError) as wrong:
+            return f"the entry of the bot {row[0]!r}: {wrong}"
+    return _wrong_change(database)
 
 
 def _wrong_change(database: sqlite3.Connection) -> str:
@@ -714,9 +727,6 @@ def writing(path: Path, registry: Registry = CROUPIERS, fresh: Callable[[], None
                 _make(path)
             database = stack.enter_context(contextlib.closing(sqlite3.connect(path, timeout=10)))
             database.execute("PRAGMA synchronous = NORMAL")
-            database.execute(TIMED)
-            database.execute(BEGAN)
-            database.execute(BANKED)
         except (OSError, sqlite3.OperationalError) as failed:
             raise UserError([_unwritable(path, getattr(failed, "strerror", None) or str(failed))], 6) from failed
         yield Journal(database, path, registry)
@@ -730,7 +740,7 @@ def _make(path: Path) -> None:
     with contextlib.closing(sqlite3.connect(making)) as database:
         database.execute("PRAGMA journal_mode = WAL")
         database.executescript(
-            f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {UNCHANGED}; COMMIT;"
+            f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
         )
     making.rename(path)
 

@@ -1,6 +1,5 @@
 """Computes the standings of a stage from its records: the order of the bots, and how sure it is (see ranking.py)."""
 
-import json
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
@@ -15,10 +14,11 @@ from host.play.fixture_id import group_of
 from host.play.records import Record, Result
 from host.rating.statistics import SURE, Won, needed, percent, sure_by_wins, wilson, words
 from host.rating.strength import MODEL_BOTS, Strength, quick_strengths
-from host.results.disqualification import disqualified, excess, last, max_faults_of, qualified
+from host.results.disqualification import disqualified, excess, last, qualified
 from host.results.ranking import Estimate, Ranking, Results, Sure, orders, ranking_of, won_in, words_of
-from host.results.withdrawal import NOTE, counting, withdrawn_now
-from host.stages import field_of, kind_of, references_of
+from host.results.state import RecordedBot, RunState, StageState
+from host.results.withdrawal import NOTE, counting
+from host.stages import kind_of, references_of
 from host.stages.kind import Field, StageConfig
 
 NAMED = 5  # bots at most in one sentence; of more bots, only the first and the last are named
@@ -183,30 +183,29 @@ class StageStandings(NamedTuple):
 
 
 def stage_standings(
-    stage: StageConfig,
-    facts: Mapping[str, str],
+    run: RunState,
+    state: StageState,
     records: Sequence[Record],
-    bots: Mapping[str, Mapping[str, Any]],
+    bots: Mapping[str, RecordedBot],
     earlier: Sequence[Row] = (),
 ) -> StageStandings:
     """Return a stage's standings.
 
-    `facts` is the metadata of the run: the bots of the stage, and their final order if a kind decides places itself.
     `earlier` are the rows of the stage before; they rank the bots that do not take part in this one.
     """
-    records = as_counted_by(stage, counting(stage, records, withdrawn_now(facts)))
-    field = field_of(stage, facts, bots)
-    staying = [bot for bot in field if bot not in withdrawn_now(facts)]
-    words, so_far = words_of(stage, records), _so_far(stage, facts, records, staying)
+    stage, gone = state.config, run.withdrawn
+    records = as_counted_by(stage, counting(stage, records, gone))
+    field = state.bots(bots)
+    staying = [bot for bot in field if bot not in gone]
+    words, so_far = words_of(stage, records), _so_far(state, records, staying)
     if so_far:
         words = (OPPONENTS_COUNT, *(word for word in words if word != OPPONENTS_COUNT))
-    unranked = {*references_of(stage), *json.loads(facts.get("guests", "[]"))}
+    unranked = {*references_of(stage), *run.guests}
     ranked = {bot: about for bot, about in bots.items() if bot not in unranked}
     results = results_of(stage, records, ranked)
-    rows = _places_decided(stage, facts, records, _rows(results, ranked, words))
-    over, gone = facts.get(f"stage {stage.name}") == "finished", withdrawn_now(facts)
+    rows = _places_decided(state, records, _rows(results, ranked, words))
     inside, out = ([row for row in rows if (row.bot in field) == takes_part] for takes_part in (True, False))
-    inside = with_withdrawn(with_disqualified(inside, max_faults_of(facts), over=over), gone)
+    inside = with_withdrawn(with_disqualified(inside, run.max_faults, over=state.over), gone)
     rows = inside + ranked_when_out(out, len(inside) + 1, earlier)
     rows = [row._replace(withdrawn=True, note=NOTE) if row.bot in gone else row for row in rows]
     playing = [row for row in rows if row.tables and not (row.disqualified or row.withdrawn)]
@@ -218,21 +217,19 @@ def stage_standings(
     return StageStandings(rows, said, [] if so_far else advice_for(stage, playing, records, sure), so_far)
 
 
-def _so_far(stage: StageConfig, facts: Mapping[str, str], records: Sequence[Record], field: Collection[str]) -> str:
+def _so_far(state: StageState, records: Sequence[Record], field: Collection[str]) -> str:
     """Return a sentence if the stage is not finished and some pairs have not met; otherwise ""."""
-    if not kind_of(stage).all_meet or facts.get(f"stage {stage.name}") == "finished" or not records:
+    if not kind_of(state.config).all_meet or state.over or not records:
         return ""
     pairs = PairsMet.of(records, len(field))
     return pairs.sentence if pairs.missing else ""
 
 
-def _places_decided(
-    stage: StageConfig, facts: Mapping[str, str], records: Sequence[Record], rows: list[Row]
-) -> list[Row]:
+def _places_decided(state: StageState, records: Sequence[Record], rows: list[Row]) -> list[Row]:
     """Return the rows in the order of their places, if the kind of the stage decides places."""
-    kind = kind_of(stage)
-    order: list[str] = json.loads(facts.get(f"order {stage.name}", "[]")) if kind.places else []
-    came = kind.reached(stage, field_of(stage, facts, [row.bot for row in rows]), records) if kind.reached else {}
+    kind = kind_of(state.config)
+    order = state.places if kind.places else ()
+    came = kind.reached(state.config, state.bots(row.bot for row in rows), records) if kind.reached else {}
     if not order:
         order = sorted(came, key=lambda bot: came[bot], reverse=True)
     return reordered(rows, order, came) if order else rows
@@ -296,25 +293,25 @@ class OverallRow(NamedTuple):
 class RunResults(NamedTuple):
     """All stages of a run, with what the journal says about it; `read` returns the records of a stage."""
 
-    stages: Sequence[StageConfig]
-    facts: Mapping[str, str]
-    bots: Mapping[str, Mapping[str, Any]]
+    state: RunState
+    bots: Mapping[str, RecordedBot]
     read: Callable[[str], Sequence[Record]]
 
     def standings(self, name: str) -> StageStandings:
         """Return the standings of a stage. Stages before it are read only if they rank bots that are out."""
-        number = [stage.name for stage in self.stages].index(name)
-        out = set(self.bots) - set(field_of(self.stages[number], self.facts, self.bots))
-        earlier = self.standings(self.stages[number - 1].name).rows if number and out else ()
-        return stage_standings(self.stages[number], self.facts, self.read(name), self.bots, earlier)
+        stages = self.state.stages
+        number = [stage.name for stage in stages].index(name)
+        out = set(self.bots) - set(stages[number].bots(self.bots))
+        earlier = self.standings(stages[number - 1].name).rows if number and out else ()
+        return stage_standings(self.state, stages[number], self.read(name), self.bots, earlier)
 
     def overall(self) -> list[OverallRow]:
         """Return all bots by the last stage that they reached, then by their place in it; none if nothing was played."""
         found, tables, faults = dict[str, OverallRow](), Counter[str](), Counter[str]()
-        for stage in self.stages:
+        for stage in self.state.stages:
             if not self.read(stage.name):
                 continue
-            field = field_of(stage, self.facts, self.bots)
+            field = stage.bots(self.bots)
             for row in self.standings(stage.name).rows:
                 tables[row.bot] += row.tables
                 faults[row.bot] += row.costs.faults
@@ -340,7 +337,7 @@ class Outcome(NamedTuple):
 
 
 def outcome(
-    stage: StageConfig, field: Field, records: Mapping[str, Record], bots: Mapping[str, Mapping[str, Any]]
+    stage: StageConfig, field: Field, records: Mapping[str, Record], bots: Mapping[str, RecordedBot]
 ) -> Outcome:
     """Return the outcome of a stage."""
     kind = kind_of(stage)
@@ -358,18 +355,18 @@ def outcome(
 def standings(
     stage: StageConfig,
     records: Sequence[Record],
-    bots: Mapping[str, Mapping[str, Any]],
+    bots: Mapping[str, RecordedBot],
     words: Sequence[str] = (),
 ) -> list[Row]:
     """Return one row per bot, best first. Equal bots have the given order; bots that have not played come last.
 
-    `bots` has the journal's data about each bot: language, author. The order of the records does not matter. `words` are
+    The order of the records does not matter. `words` are
     the rankings, by default those of the stage.
     """
     return _rows(results_of(stage, records, bots), bots, words or words_of(stage, records))
 
 
-def _rows(results: Results, bots: Mapping[str, Mapping[str, Any]], words: Sequence[str]) -> list[Row]:
+def _rows(results: Results, bots: Mapping[str, RecordedBot], words: Sequence[str]) -> list[Row]:
     """Return one row per bot, best first, by the values of these rankings."""
     by_word = {word: ranking_of(word).estimates(results) for word in words}
     of_bot: dict[str, list[Record]] = {bot: [] for bot in bots}
@@ -380,9 +377,9 @@ def _rows(results: Results, bots: Mapping[str, Mapping[str, Any]], words: Sequen
             if bot not in record.results:
                 of_bot.setdefault(bot, []).append(record)
     rows = []
-    for bot, about in bots.items():
+    for bot, recorded in bots.items():
         estimates = {word: found.get(bot, UNKNOWN) for word, found in by_word.items()}
-        rows.append(_row(results.stage, estimates, of_bot[bot], bot, about))
+        rows.append(_row(results.stage, estimates, of_bot[bot], recorded))
     rows.sort(key=_merit, reverse=True)
     ranks: dict[tuple[float, ...], int] = {}
     return [row._replace(rank=ranks.setdefault(_merit(row), rank)) for rank, row in enumerate(rows, 1)]
@@ -510,13 +507,12 @@ def _whole_if_it_is(wins: float) -> float:
     return round(wins) if math.isclose(wins, round(wins), abs_tol=1e-9) else wins
 
 
-def _row(
-    stage: StageConfig, estimates: Mapping[str, Estimate], mine: Sequence[Record], bot: str, about: Mapping[str, Any]
-) -> Row:
+def _row(stage: StageConfig, estimates: Mapping[str, Estimate], mine: Sequence[Record], recorded: RecordedBot) -> Row:
     """Return the row of a bot, still without its rank. `mine` has the records of the bot, in the order of their paths.
 
     `estimates` has its values by the names in `rank_by`.
     """
+    bot = recorded.name
     results = [record.results[bot] for record in mine if bot in record.results]
     tables, wins = sum([result.tables for result in results]), sum([result.wins for result in results])
     kinds = Counter[str]()
@@ -530,8 +526,8 @@ def _row(
     return Row(
         rank=0,
         bot=bot,
-        language=str(about.get("language", "")),
-        author=str(about.get("author", "")),
+        language=recorded.language,
+        author=recorded.author,
         kind=stage.kind,
         mirror=stage.mirror,
         tables=tables,

@@ -7,7 +7,6 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -129,8 +128,3 @@ def seed_text(seed: bytes) -> str:
 def commitment(seed: bytes) -> str:
     """Return the hash of a seed, which may be published before the tournament ends."""
     return hashlib.sha256(seed).hexdigest()
-
-
-def committed_at(facts: Mapping[str, str]) -> float | None:
-    """Return the time of the commitment, in seconds since 1970, from a run's metadata; None if there was none."""
-    return float(facts["committed"]) if facts.get("committed") else None

@@ -1,52 +1,12 @@
-"""Finds the bots that an organiser has withdrawn from a stage: what the schedule, the places and the standings leave out."""
+"""Leaves out the records of the bots that an organiser has withdrawn from a stage."""
 
-import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable
 
 from host.play.records import Record
-from host.results.changes import withdrawn
-from host.results.journal import Journal
 from host.stages import kind_of
 from host.stages.kind import StageConfig
 
 NOTE = "withdrawn"
-
-
-class Withdrawn(NamedTuple):
-    """The bots that are withdrawn when a stage begins, and those when the next one begins, or now.
-
-    A withdrawal after the next stage has begun does not change which bots play that one.
-    """
-
-    before: Collection[str] = ()
-    during: Collection[str] = ()
-
-    def entered(self, order: Sequence[str]) -> list[str]:
-        """Return the bots that begin the stage."""
-        return [bot for bot in order if bot not in self.before]
-
-    def left(self, order: Sequence[str]) -> tuple[str, ...]:
-        """Return the bots that begin the stage and then leave it."""
-        return tuple(bot for bot in self.entered(order) if bot in self.during)
-
-
-def withdrawn_in(journal: Journal, stages: Sequence[StageConfig], number: int) -> Withdrawn:
-    """Return the bots that are withdrawn from stage `number`, from 0."""
-    changes = journal.changes()
-    if not changes:
-        return Withdrawn()
-    begins = [journal.first_number(stage.name) for stage in stages[number:]]
-    before, during = (
-        withdrawn(change for change in changes if end is None or change.after < end)
-        for end in (begins[0], min((begin for begin in begins[1:] if begin is not None), default=None))
-    )
-    return Withdrawn(frozenset(before), frozenset(during))
-
-
-def withdrawn_now(facts: Mapping[str, str]) -> frozenset[str]:
-    """Return the withdrawn bots, from the metadata of a run."""
-    return frozenset(json.loads(facts.get("withdrawn", "[]")))
 
 
 def left_out(stage: StageConfig, out: Iterable[str]) -> frozenset[str]:

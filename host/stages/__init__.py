@@ -1,10 +1,9 @@
 """The kinds of stage. Each kind is one object in its own module; no code outside that module depends on its name."""
 
 import contextlib
-import json
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -87,27 +86,8 @@ def references_of(stage: StageConfig) -> tuple[str, ...]:
 # Stages in the journal.
 
 
-def stages_to_json(*stages: StageConfig) -> str:
-    """Return configured stages as the JSON text that the journal stores."""
-    return json.dumps([asdict(stage) for stage in stages])
-
-
-def stages_of(metadata: Mapping[str, str]) -> list[StageConfig]:
-    """Return the stages of a run from its metadata. Raise ValueError if they are not valid."""
-    text = metadata.get("stages", "[]")
-    stages, registry = json.loads(text), text.value if isinstance(text, OwnName) else CROUPIERS
-    if not isinstance(stages, list):
-        raise ValueError("not a list")
-    return [_stage(stage, registry) for stage in stages]
-
-
-def field_of(stage: StageConfig, facts: Mapping[str, str], bots: Iterable[str]) -> list[str]:
-    """Return the bots that take part in a stage, best first if an earlier stage has ranked them."""
-    field: list[str] = json.loads(facts.get(f"field {stage.name}", "[]"))
-    return field or list(bots)
-
-
-def _stage(stored: Any, registry: Registry) -> StageConfig:
+def stage_from_json(stored: Any, registry: Registry) -> StageConfig:
+    """Return a stage as the journal stores it. Raise ValueError if it is not valid."""
     if not isinstance(stored, dict) or not isinstance(stored.get("kind"), str):
         raise ValueError("a stage without a kind")
     kind, words = registry.kind(stored["kind"]), stored.get("rank_by")

@@ -4,8 +4,8 @@ Nothing that was played changes by an addition: the other bots keep their fixtur
 What would change results (other rules, other limits, fewer tables) is a difference of the config (config_diff.py).
 """
 
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from host.base.errors import Problem
@@ -13,9 +13,9 @@ from host.bots.bot_spec import BuiltBot
 from host.config.difference import stage_key
 from host.config.tournament_config import Tournament
 from host.results.changes import LATE, MORE, REPLACE, Change, Draft, withdrawn
-from host.results.descriptions import bot_metadata
 from host.results.journal import Journal
-from host.stages import kind_of, stages_of
+from host.results.state import RecordedBot, RunStatus, StageStatus
+from host.stages import kind_of
 from host.stages.kind import StageConfig
 
 AGAIN = "or start again with  croupier run --fresh"
@@ -99,7 +99,7 @@ def replacement_problems(tournament: Tournament, journal: Journal, bot: str) -> 
     why, hint = "", f"add it under a new name, {AGAIN}"
     if bot in withdrawn(journal.changes()):
         why, hint = "it is withdrawn", f"croupier withdraw {bot} --undo --reason …"
-    lasting = [name for name, about in journal.bots().items() if about.get("state_lifetime") == "stage" and name != bot]
+    lasting = [name for name, recorded in journal.bots().items() if recorded.lasting and name != bot]
     for stage in tournament.stages:
         played = {*journal.paths_of(stage.name, bot)}
         if why or not played:
@@ -131,19 +131,19 @@ def record_additions(journal: Journal, added: Additions, reason: str, *, reveale
 
     `revealed`: whether the authors of late bots could know the seed.
     """
-    stages = [stage.name for stage in stages_of(journal.metadata()) if journal.has_played(stage.name)]
+    stages = [stage.name for stage in journal.state().stages if journal.has_played(stage.name)]
     for bot in added.late:
 
         def enter(bot: BuiltBot = bot) -> None:
-            journal.add_bot(bot.name, bot.sha256, bot.spec.language, bot_metadata(bot))
+            journal.add_bot(RecordedBot.of(bot))
             reopen(journal, stages)
 
         journal.change(Draft(LATE, bot.name, reason, about={"revealed": revealed}), enter)
     for each in added.raised:
 
         def raise_key(each: Raised = each) -> None:
-            config = with_raised(json.loads(journal.metadata()["config"]), [each])
-            journal.set_metadata({"config": json.dumps(config)})
+            state = journal.state()
+            journal.set_state(replace(state, config=with_raised(state.config, [each])))
             reopen(journal, {each.stage}.intersection(stages))
 
         about = {"before": each.before, "after": each.after}
@@ -155,14 +155,14 @@ def replace_bot(journal: Journal, bot: BuiltBot, reason: str, *, revealed: bool,
 
     The records of the old version are kept, and no longer count. If `swap` fails, nothing is changed.
     """
-    stages = [stage.name for stage in stages_of(journal.metadata())]
+    stages = [stage.name for stage in journal.state().stages]
     played = {name: journal.paths_of(name, bot.name) for name in stages}
-    about = {"before": journal.bots()[bot.name]["sha256"], "after": bot.sha256, "revealed": revealed}
+    about = {"before": journal.bots()[bot.name].sha256, "after": bot.sha256, "revealed": revealed}
     paths = [path for some in played.values() for path in some]
     draft = Draft(REPLACE, bot.name, reason, about=about, set_aside=paths, former_bots=[bot.name])
 
     def enter() -> None:
-        journal.add_bot(bot.name, bot.sha256, bot.spec.language, bot_metadata(bot))
+        journal.add_bot(RecordedBot.of(bot))
         journal.forget_states(bot.name)
         if paths:
             reopen(journal, [name for name in stages if played[name]])
@@ -173,4 +173,6 @@ def replace_bot(journal: Journal, bot: BuiltBot, reason: str, *, revealed: bool,
 
 def reopen(journal: Journal, stages: Collection[str]) -> None:
     """Mark stages, and the run, as not finished."""
-    journal.set_metadata({f"stage {name}": "running" for name in stages} | {"state": "interrupted"})
+    for name in stages:
+        journal.set_stage(name, StageStatus.RUNNING)
+    journal.set_status(RunStatus.INTERRUPTED)

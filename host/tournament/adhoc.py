@@ -4,6 +4,7 @@ import contextlib
 import secrets
 import time
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,12 +15,12 @@ from host.games.engine import Game
 from host.play.custom_games import origin
 from host.play.jobs import WorkerSetup
 from host.play.records import Fixture, Record
-from host.results.descriptions import bot_metadata
 from host.results.journal import Journal, writing
+from host.results.state import RecordedBot, RunState, RunStatus
 from host.results.tournament_dir import commitment, read_seed
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
-from host.stages import registry_of_game, stages_to_json
+from host.stages import registry_of_game
 from host.stages.adhoc import Adhoc
 from host.stages.kind import Field
 from host.submissions.examine import prepare_bots
@@ -27,26 +28,28 @@ from host.tournament.runner import Observer
 from host.tournament.stage_runner import Executor, WorkerPool, run_stage
 
 
-class Friendly(NamedTuple):
+class AdhocMatch(NamedTuple):
     """The results of a game outside a tournament."""
 
     seed: bytes
+    state: RunState
     records: list[Record]
-    bots: dict[str, dict[str, Any]]
+    bots: dict[str, RecordedBot]
 
 
-def seed_from(said: str | None) -> bytes:
+def seed_from(text: str | None) -> bytes:
     """Return the seed that a text means; 128 random bits for None."""
-    return secrets.token_bytes(16) if said is None else read_seed(said)
+    return secrets.token_bytes(16) if text is None else read_seed(text)
 
 
-class AdhocRules(NamedTuple):
-    """The game, rules, bots, seed, level and limits of a game outside a tournament."""
+class AdhocSettings(NamedTuple):
+    """What is played outside a tournament, and how."""
 
     game: Game
     rules: Any
+    stage: Adhoc
     submissions: Sequence[Submission]
-    said: str | None  # the text that gives the seed; None: random
+    seed_text: str | None  # None: random
     level: Level
     limits: Limits
 
@@ -57,46 +60,50 @@ class AdhocSession(NamedTuple):
     bots: list[BuiltBot]
     seed: bytes
     journal: Journal
-    hands: WorkerPool
+    pool: WorkerPool
     blank: Fixture
 
 
 @contextlib.asynccontextmanager
 async def adhoc_session(
-    terms: AdhocRules, place: Path, executor: Executor, workers: int, watch: Observer
+    settings: AdhocSettings, place: Path, executor: Executor, workers: int, watch: Observer
 ) -> AsyncIterator[AdhocSession]:
     """Build the bots, create a new journal and start the workers for the length of the block."""
-    game, submissions = terms.game, terms.submissions
-    bots = await prepare_bots(submissions, game, terms.limits, terms.level, warn=watch.say)
-    seed = seed_from(terms.said)
+    game, submissions = settings.game, settings.submissions
+    bots = await prepare_bots(submissions, game, settings.limits, settings.level, warn=watch.say)
+    seed = seed_from(settings.seed_text)
 
     def forget() -> None:
         for path in place.parent.glob(place.name + "*"):
             path.unlink()
 
     with writing(place, registry_of_game(game.name), fresh=forget) as journal:
-        facts = {"game": game.name, "name": "friendly", "level": terms.level, "state": "finished"}
-        facts |= {"version": __version__, "machine": paths.describe_machine(), "began": str(time.time())}
-        journal.set_metadata(facts | {"seed": seed.hex(), "seed_sha256": commitment(seed), "stages": "[]"})
+        state = RunState(
+            game=game.name,
+            name="friendly",
+            level=settings.level,
+            status=RunStatus.FINISHED,
+            version=__version__,
+            machine=paths.describe_machine(),
+            began=time.time(),
+            seed=seed,
+            seed_sha256=commitment(seed),
+        )
+        journal.set_state(state.with_stages(settings.stage))
         for bot, submission in zip(bots, submissions, strict=True):
-            lone = len(submission.files) == 1 and not submission.manifest
-            source = submission.folder / submission.files[0] if lone else submission.folder
-            journal.add_bot(
-                bot.name, bot.sha256, bot.spec.language, bot_metadata(bot) | {"source": str(source.resolve())}
-            )
-        setup = WorkerSetup(game.name, terms.rules, tuple(bots), seed, terms.level, origin=origin(game.name))
-        async with executor(setup, watch.say, workers) as hands:
-            journal.set_metadata({"workers": hands.words})
-            yield AdhocSession(bots, seed, journal, hands, Fixture(game.name, terms.rules, "", "", (), 0))
+            is_file = len(submission.files) == 1 and not submission.manifest
+            source = submission.folder / submission.files[0] if is_file else submission.folder
+            journal.add_bot(RecordedBot.of(bot, str(source.resolve())))
+        setup = WorkerSetup(game.name, settings.rules, tuple(bots), seed, settings.level, origin=origin(game.name))
+        async with executor(setup, watch.say, workers) as pool:
+            journal.set_state(replace(journal.state(), workers=pool.words))
+            yield AdhocSession(bots, seed, journal, pool, Fixture(game.name, settings.rules, "", "", (), 0))
 
 
-async def played(
-    terms: AdhocRules, stage: Adhoc, place: Path, executor: Executor, workers: int, watch: Observer
-) -> Friendly:
+async def played(settings: AdhocSettings, place: Path, executor: Executor, workers: int, watch: Observer) -> AdhocMatch:
     """Play the stage's tables between the bots, which change seats from table to table."""
-    async with adhoc_session(terms, place, executor, workers, watch) as friends:
-        journal, field = friends.journal, Field([bot.name for bot in friends.bots], friends.seed)
-        journal.set_metadata({"stages": stages_to_json(stage)})
-        await run_stage(stage, friends.blank, field, journal, friends.hands, watch.progress)
+    async with adhoc_session(settings, place, executor, workers, watch) as session:
+        journal, field = session.journal, Field([bot.name for bot in session.bots], session.seed)
+        await run_stage(settings.stage, session.blank, field, journal, session.pool, watch.progress)
         records = [whole[0] for path in journal.paths() if (whole := journal.full_record(path))]
-        return Friendly(friends.seed, records, journal.bots())
+        return AdhocMatch(session.seed, journal.state(), records, journal.bots())

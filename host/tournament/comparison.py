@@ -11,11 +11,10 @@ from host.play.records import Fixture, Record
 from host.play.table_plans import table_setups
 from host.rating.statistics import Elo, Interval, Verdict, Z, elo_between, sequential, sequential_mean
 from host.results.descriptions import fixture_metadata
-from host.stages import stages_to_json
-from host.stages.adhoc import Adhoc
 from host.stages.kind import BLOCK, blocks
 from host.tournament.adhoc import AdhocSession
 
+DUEL = "duel"  # the name of its stage
 FIRST = 80  # tables before the first test
 GROWTH = 4  # a batch has a fourth of the number of all tables before it
 SHARES = 8  # fixtures in a batch, for any number of workers, so that all of them have work
@@ -83,7 +82,7 @@ def batches(most: int) -> Iterator[tuple[int, int]]:
 
 
 async def run_comparison(
-    friends: AdhocSession,
+    session: AdhocSession,
     game: Game,
     most: int,
     bounds: tuple[float, float],
@@ -93,20 +92,19 @@ async def run_comparison(
 
     Each batch is played completely before the test looks at it. So the end does not depend on the speed of the bots.
     """
-    names = [bot.name for bot in friends.bots]
-    group, hands = FixtureId("duel", meeting=contestants(names)).group, friends.hands
-    friends.journal.set_metadata({"stages": stages_to_json(Adhoc(name="duel", tables=most))})
+    names = [bot.name for bot in session.bots]
+    group, pool = FixtureId(DUEL, meeting=contestants(names)).group, session.pool
     duel = Comparison()
     for first, size in batches(most):
         share = min(BLOCK, -(-size // SHARES))
-        due = {fixture.path: fixture for fixture in blocks(friends.blank, group, names, first + size - 1, share, first)}
+        due = {fixture.path: fixture for fixture in blocks(session.blank, group, names, first + size - 1, share, first)}
         for fixture in due.values():
-            await hands.submit(Job(fixture))
+            await pool.submit(Job(fixture))
         for _ in due:
-            record = await hands.next_result()
+            record = await pool.next_result()
             fixture = due[record.path]
-            friends.journal.add("duel", record, fixture_metadata(fixture))
-            duel = add_result(duel, game, fixture, friends.seed, record)
+            session.journal.add(DUEL, record, fixture_metadata(fixture))
+            duel = add_result(duel, game, fixture, session.seed, record)
         verdict = duel.verdict(game, bounds)
         on_batch(duel, verdict)
         if verdict.accepted:

@@ -13,13 +13,12 @@ from host.base.errors import Problem, UserError
 from host.base.format import thousands
 from host.play.fixture_id import is_within, with_sorted_bots
 from host.play.records import Fixture, Record
-from host.results.changes import READMIT, REDO, WITHDRAW, Change, Draft, withdrawn
+from host.results.changes import READMIT, REDO, WITHDRAW, Change, Draft
 from host.results.descriptions import fixture_of
-from host.results.disqualification import max_faults_of
 from host.results.journal import Journal
 from host.results.standings import outcome
-from host.results.withdrawal import withdrawn_in
-from host.stages import kind_of, references_of, stages_of
+from host.results.state import RunStatus, StageState, StageStatus
+from host.stages import kind_of, references_of
 from host.stages.agenda import Records
 from host.stages.kind import Field, Kind, StageConfig
 
@@ -42,7 +41,7 @@ class Begun(NamedTuple):
     field: Field
     blank: Fixture
     over: bool
-    later: Sequence[StageConfig]
+    later: Sequence[StageState]
 
 
 def refused(where: str, message: str, hint: str) -> UserError:
@@ -52,26 +51,23 @@ def refused(where: str, message: str, hint: str) -> UserError:
 
 def last_begun(journal: Journal, seed: bytes) -> Begun:
     """Return the last stage in which something has been played. Raise UserError if there is none."""
-    facts = journal.metadata()
-    stages = stages_of(facts)
-    begun = [number for number, stage in enumerate(stages) if journal.first_number(stage.name) is not None]
+    state = journal.state()
+    begun = [number for number, stage in enumerate(state.stages) if journal.first_number(stage.name) is not None]
     if not begun:
         raise UserError(
             [Problem("R006", str(journal.path), "nothing has been played here yet", hint="croupier run")], 3
         )
     number = begun[-1]
-    stage = stages[number]
-    bots: list[str] = json.loads(facts.get(f"field {stage.name}", "[]"))
-    run = json.loads(facts.get("config", "{}")).get("run", {})
-    left = withdrawn_in(journal, stages, number).left(bots)
+    stage = state.stages[number]
+    left, sizes = stage.withdrawn.left(stage.field), journal.sizes(stage.name)
     return Begun(
         number=number,
-        stage=stage,
-        kind=kind_of(stage),
-        field=Field(bots, seed, run.get("stop_early", False), max_faults_of(facts), left, journal.sizes(stage.name)),
+        stage=stage.config,
+        kind=kind_of(stage.config),
+        field=Field(stage.field, seed, state.stop_early, state.max_faults, left, sizes),
         blank=_blank(journal),
-        over=facts.get(f"stage {stage.name}") == "finished",
-        later=stages[number + 1 :],
+        over=stage.over,
+        later=state.stages[number + 1 :],
     )
 
 
@@ -98,10 +94,10 @@ def plan_redo(journal: Journal, seed: bytes, name: str, reason: str) -> Correcti
     bots = journal.bots()
     playing = {bot for path in paths for bot in records[path].results}
     for bot in sorted(playing):
-        if bots[bot].get("state_lifetime") == "stage":
+        if bots[bot].lasting:
             message = f"{bot} keeps its state file from fixture to fixture, so it would not play as it did then"
             raise refused(name, message, AGAIN)
-    if out := playing & withdrawn(journal.changes()).keys():
+    if out := playing & journal.state().withdrawn:
         message = f"{min(out)} is withdrawn, so this is not played any more"
         raise refused(name, message, f"croupier withdraw {min(out)} --undo --reason … takes it back")
     if later := _paired_later(begun, records, frozenset(paths)):
@@ -169,11 +165,10 @@ class _Without(Mapping[str, Record]):
 
 def plan_withdraw(journal: Journal, seed: bytes, bot: str, reason: str) -> Correction:
     """Plan to withdraw a bot."""
-    begun, facts = last_begun(journal, seed), journal.metadata()
-    stages = stages_of(facts)
-    if bot in withdrawn(journal.changes()):
+    begun, state = last_begun(journal, seed), journal.state()
+    if bot in state.withdrawn:
         raise refused(bot, "is already withdrawn", f"croupier withdraw {bot} --undo --reason … takes it back")
-    if of := [stage.name for stage in stages if bot in references_of(stage)]:
+    if of := [stage.name for stage in state.configs if bot in references_of(stage)]:
         message = f"is a reference of {of[0]}: all results there are results against it"
         raise refused(bot, message, AGAIN)
     playing = bot in begun.field.bots
@@ -182,17 +177,17 @@ def plan_withdraw(journal: Journal, seed: bytes, bot: str, reason: str) -> Corre
         raise refused(bot, message, f"croupier run --stage {begun.stage.name} plays it to its end; withdraw {bot} then")
     if playing and not begun.over and len(begun.field.bots) - len(begun.field.withdrawn) <= 2:
         raise refused(bot, f"{begun.stage.name} is under way and would have fewer than two bots", AGAIN)
-    effects = [_loss(journal, stage, bot, facts) for stage in stages[: begun.number + 1]]
+    effects = [_loss(journal, stage, bot) for stage in state.stages[: begun.number + 1]]
     kept = [f"the bots of {begun.stage.name} were chosen before, and stay the same"] if begun.number else []
     following = [f"it does not play in {stage.name}" for stage in begun.later]
     return Correction(Draft(WITHDRAW, bot, reason), (*filter(None, effects), *kept, *following, "nothing is deleted"))
 
 
-def _loss(journal: Journal, stage: StageConfig, bot: str, facts: Mapping[str, str]) -> str:
+def _loss(journal: Journal, stage: StageState, bot: str) -> str:
     """Return what a withdrawal means for a stage in which the bot has played; empty if it has not."""
-    if bot not in json.loads(facts.get(f"field {stage.name}", "[]")):
+    if bot not in stage.field:
         return ""
-    if not kind_of(stage).leavable:
+    if not kind_of(stage.config).leavable:
         return f"{stage.name}: it is ranked last; its tables stay, because they have decided who met whom"
     tables = sum(record.results[bot].tables for _, record in journal.records(stage.name) if bot in record.results)
     return f"{stage.name}: it is ranked last; its {thousands(tables)} tables no longer count, for its opponents either"
@@ -201,7 +196,7 @@ def _loss(journal: Journal, stage: StageConfig, bot: str, facts: Mapping[str, st
 def plan_readmit(journal: Journal, seed: bytes, bot: str, reason: str) -> Correction:
     """Plan to take back a withdrawn bot."""
     begun = last_begun(journal, seed)
-    if bot not in withdrawn(journal.changes()):
+    if bot not in journal.state().withdrawn:
         raise refused(bot, "is not withdrawn", "croupier status shows the changes of the run")
     playing = bot in begun.field.bots
     back = "its tables count again, and what it has missed is played by  croupier run"
@@ -219,13 +214,14 @@ def make(journal: Journal, seed: bytes, correction: Correction) -> Change:
 
 def _settle(journal: Journal, seed: bytes, redo: bool) -> None:
     """Open a finished stage again if something is left to play in it; otherwise, compute its places again."""
-    begun, facts = last_begun(journal, seed), journal.metadata()
-    again = {f"stage {stage.name}": "waiting" for stage in begun.later if f"stage {stage.name}" in facts}
+    begun = last_begun(journal, seed)
+    reopened = {stage.name: StageStatus.WAITING for stage in begun.later if stage.status is not StageStatus.WAITING}
     name, records = begun.stage.name, journal.stage_records(begun.stage.name)
     if begun.over and (redo or begun.kind.agenda(begun.stage, begun.blank, begun.field, records).next() is not None):
-        again[f"stage {name}"] = "running"
+        reopened[name] = StageStatus.RUNNING
     elif begun.over:
-        places = outcome(begun.stage, begun.field, records, journal.bots()).places
-        journal.set_metadata({f"order {name}": json.dumps(places)})
-    if again:
-        journal.set_metadata(again | {"state": "interrupted"})
+        journal.set_stage(name, places=outcome(begun.stage, begun.field, records, journal.bots()).places)
+    for stage, status in reopened.items():
+        journal.set_stage(stage, status)
+    if reopened:
+        journal.set_status(RunStatus.INTERRUPTED)

@@ -3,7 +3,6 @@
 Fixtures that may be played now are listed. Later ones depend on results, so they are only counted.
 """
 
-import json
 import secrets
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -22,7 +21,7 @@ from host.play.jobs import Job
 from host.play.records import Fixture, Record
 from host.results.disqualification import disqualified, qualified
 from host.results.journal import reading
-from host.results.withdrawal import Withdrawn, withdrawn_in
+from host.results.state import Withdrawn
 from host.sandbox.levels import Level
 from host.stages import kind_of
 from host.stages.kind import Field, StageConfig
@@ -35,7 +34,7 @@ from host.tournament.runner import (
     load_checked,
     slow_preparation_reporter,
 )
-from host.tournament.stage_runner import Venues, WorkerPool
+from host.tournament.stage_runner import BackendFactory, WorkerPool
 
 TRIAL_S = 20.0  # at most, for the whole trial
 LONG_ROUND_S = 3.0  # a round of the trial that takes this long is the last
@@ -122,17 +121,16 @@ def remaining(
     tournament: Tournament, names: Sequence[str], seed: bytes | None, journal: Path
 ) -> tuple[list[StageEstimate], Sequence[Fixture]]:
     """Return what is left of each stage, and the fixtures that may be played now. `seed` is None if it is not drawn yet."""
-    played, orders = dict[str, dict[str, Record]](), dict[str, list[str]]()
+    played, orders = dict[str, dict[str, Record]](), dict[str, Sequence[str]]()
     withdrawals, kept = dict[str, Withdrawn](), dict[str, dict[str, int]]()
     if journal.exists():
         with reading(journal, tournament.registry) as book:
-            facts = book.metadata()
-            for number, stage in enumerate(tournament.stages):
-                withdrawals[stage.name] = withdrawn_in(book, tournament.stages, number)
-                kept[stage.name] = book.sizes(stage.name)
-                played[stage.name] = {record.path: record for _, record in book.records(stage.name)}
-                if facts.get(f"stage {stage.name}") == "finished":
-                    orders[stage.name] = json.loads(facts[f"order {stage.name}"])
+            for state in book.state().with_stages(*tournament.stages).stages:
+                withdrawals[state.name] = state.withdrawn
+                kept[state.name] = book.sizes(state.name)
+                played[state.name] = {record.path: record for _, record in book.records(state.name)}
+                if state.over:
+                    orders[state.name] = state.places
     blank = Fixture(tournament.game, tournament.rules, "", "", (), 0)
     lineup = Lineup([name for name in names if name not in tournament.guests], seed)
     known, stages, now = True, list[StageEstimate](), list[Fixture]()
@@ -205,7 +203,13 @@ def meetings(wave: Sequence[Fixture]) -> tuple[Meeting, ...]:
 
 
 async def forecast(
-    place: Path, watch: Observer, venues: Venues, *, cluster: str = "", workers: int = 0, unsafe: bool = False
+    place: Path,
+    watch: Observer,
+    open_backend: BackendFactory,
+    *,
+    cluster: str = "",
+    workers: int = 0,
+    unsafe: bool = False,
 ) -> Forecast:
     """Return what a run of this tournament would do; write nothing into its folder.
 
@@ -213,9 +217,9 @@ async def forecast(
     """
     tournament, folder, submissions = load_checked(place, watch.say)
     cost, count = None, 0
-    async with interruptible(watch.say), venues(cluster or tournament.cluster, watch.say) as venue:
-        level = await choose_level(venue, tournament, folder, watch.say, unsafe=unsafe)
-        bots = await venue.ready(
+    async with interruptible(watch.say), open_backend(cluster or tournament.cluster, watch.say) as backend:
+        level = await choose_level(backend, tournament, folder, watch.say, unsafe=unsafe)
+        bots = await backend.ready(
             submissions, game_by_name(tournament.game), tournament.limits, level, slow_preparation_reporter(watch.say)
         )
         known = tournament.seed != "random" or folder.seed_file.exists()
@@ -226,32 +230,32 @@ async def forecast(
         stages, now = remaining(tournament, [bot.name for bot in bots], seed, folder.journal)
         setup = tournament.setup(bots, secrets.token_bytes(16), level)
         if now:
-            async with venue.executor(setup, watch.say, workers or tournament.workers) as hands:
-                count = hands.count
-                cost = await trial(now, hands, watch.say)
+            async with backend.executor(setup, watch.say, workers or tournament.workers) as pool:
+                count = pool.count
+                cost = await trial(now, pool, watch.say)
     return Forecast(tournament.name, tournament.game, level, count, stages, cost, tournament.max_faults)
 
 
-async def trial(wave: Sequence[Fixture], hands: WorkerPool, say: Callable[[str], None]) -> Cost:
+async def trial(wave: Sequence[Fixture], pool: WorkerPool, say: Callable[[str], None]) -> Cost:
     """Play a few tables of some pairings of a wave, then more of them while there is time; return the measured cost."""
     say(f"trial  plays some tables for at most {TRIAL_S:.0f} s")
     chosen = pairings_on_trial(wave)
     share = len(chosen) / len({fixture.bots for fixture in wave})
-    chosen *= -(-hands.count // len(chosen))  # so that every worker is busy, as in the run
+    chosen *= -(-pool.count // len(chosen))  # so that every worker is busy, as in the run
     longest = max(fixture.tables for fixture in chosen)
     samples: list[list[Sample]] = [[] for _ in chosen]
     started = trio.current_time()
     with trio.move_on_after(TRIAL_S) as time:
         for nth, size in enumerate([*(size for size in TRIAL_TABLES if size < longest), *[longest] * REPEATS]):
             began = trio.current_time()
-            size = min(size, _affordable(samples, nth, hands.count, time.deadline - began))
+            size = min(size, _affordable(samples, nth, pool.count, time.deadline - began))
             if nth and size < min(samples[0][-1].tables * 2, longest):
                 break
             for number, fixture in enumerate(chosen):
                 path, some = str(FixtureId(f"trial {nth}", number, first_table=1)), min(size, fixture.tables)
-                await hands.submit(Job(fixture._replace(path=path, first=1, tables=some)))
+                await pool.submit(Job(fixture._replace(path=path, first=1, tables=some)))
             for _ in chosen:
-                record = await hands.next_result()
+                record = await pool.next_result()
                 number = FixtureId.parse(record.path).round or 0
                 whole = chosen[number].tables
                 samples[number].append(Sample(min(size, whole), record.seconds, whole))

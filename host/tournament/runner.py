@@ -1,12 +1,12 @@
 """Runs a tournament: prepares its bots, plays its stages, and writes its journal."""
 
-import json
 import os
 import signal
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -17,22 +17,21 @@ from host.base import paths
 from host.base.errors import Problem, UserError
 from host.base.format import day
 from host.bots.bot_spec import BuiltBot, Submission
-from host.config import tournament_config as cups
 from host.config.difference import canonical, difference
+from host.config.tournament_config import Tournament, load, no_bots, not_enough_bots, skipped_stages
 from host.play.custom_games import game_by_name
 from host.play.jobs import WorkerSetup
 from host.play.records import Fixture
 from host.results.bot_logs import Logs
-from host.results.descriptions import bot_metadata
 from host.results.disqualification import disqualified, excess, rule
 from host.results.journal import Journal, in_use, lock_holder, reading, writing
 from host.results.late_bots import LateBots
 from host.results.standings import outcome
+from host.results.state import RecordedBot, RunState, RunStatus, StageStatus
 from host.results.tournament_dir import Folder, commitment
-from host.results.withdrawal import withdrawn_in
 from host.sandbox.detect import require_clock, require_level
 from host.sandbox.levels import UNPROTECTED, Level
-from host.stages import references_of, stages_to_json
+from host.stages import references_of
 from host.stages.kind import Field, SkippedStage
 from host.stages.lineup import Lineup
 from host.tournament.additions import (
@@ -44,7 +43,7 @@ from host.tournament.additions import (
     with_raised,
 )
 from host.tournament.progress import Progress
-from host.tournament.stage_runner import Backend, Venues, WorkerPool, run_stage
+from host.tournament.stage_runner import Backend, BackendFactory, WorkerPool, run_stage
 
 NO_SANDBOX = (
     "WARNING  no sandbox: every bot can read, change and send everything that you can; this is recorded in the results"
@@ -97,7 +96,7 @@ class Outcome(NamedTuple):
 async def run_tournament(
     place: Path,
     watch: Observer,
-    venues: Venues,
+    open_backend: BackendFactory,
     *,
     cluster: str = "",
     fresh: bool = False,
@@ -116,11 +115,11 @@ async def run_tournament(
     """
     tournament, folder, submissions = load_checked(place, watch.say, last=last)
     level = ""
-    async with interruptible(watch.say) as stop, venues(cluster or tournament.cluster, watch.say) as venue:
-        level = await choose_level(venue, tournament, folder, watch.say, fresh=fresh, unsafe=unsafe)
+    async with interruptible(watch.say) as stop, open_backend(cluster or tournament.cluster, watch.say) as backend:
+        level = await choose_level(backend, tournament, folder, watch.say, fresh=fresh, unsafe=unsafe)
         logs = Logs(folder.run, watch.say)
         try:
-            bots = await venue.ready(
+            bots = await backend.ready(
                 submissions,
                 game_by_name(tournament.game),
                 tournament.limits,
@@ -138,19 +137,19 @@ async def run_tournament(
                 watch.say(change.sentence)
             logs.built(bots)
             setup = tournament.setup(bots, seed, level)
-            async with venue.executor(setup, watch.say, workers or tournament.workers) as hands:
-                journal.set_metadata({"workers": hands.words})
+            async with backend.executor(setup, watch.say, workers or tournament.workers) as pool:
+                journal.set_state(replace(journal.state(), workers=pool.words))
                 watch.say(
                     f"{tournament.name} · {tournament.game} · {len(bots)} bot{'s' * (len(bots) > 1)} · "
-                    f"level {level} · {hands.words} · seed sha256 {commitment(seed)[:16]}…"
+                    f"level {level} · {pool.words} · seed sha256 {commitment(seed)[:16]}…"
                 )
                 if tournament.max_faults:
                     watch.say(rule(tournament.max_faults))
                 if until is not None:
                     stop.scope.deadline = trio.current_time() + until
-                await play_stages(tournament, last, setup, journal, hands, LoggingObserver(watch, logs, LateBots()))
+                await play_stages(tournament, last, setup, journal, pool, LoggingObserver(watch, logs, LateBots()))
             finished = last is None or last == tournament.stages[-1].name
-            journal.set_metadata({"state": "finished" if finished else "interrupted"})
+            journal.set_status(RunStatus.FINISHED if finished else RunStatus.INTERRUPTED)
         if finished:
             folder.reveal()
     stopped = stop.scope.cancelled_caught
@@ -160,7 +159,7 @@ async def run_tournament(
 class Loaded(NamedTuple):
     """A tournament that passed every check that is possible without building a bot."""
 
-    tournament: cups.Tournament
+    tournament: Tournament
     folder: Folder
     submissions: list[Submission]
 
@@ -179,19 +178,19 @@ def load_checked(place: Path, say: Callable[[str], None], *, last: str | None = 
 
 def load_playable(place: Path, say: Callable[[str], None]) -> Loaded:
     """Load the tournament of a folder. Raise UserError if its config, its bots or its seed prevent any run."""
-    tournament = cups.load(place)
+    tournament = load(place)
     folder = Folder(place if place.is_dir() else place.parent)
     for warning in tournament.warnings:
         say("WARNING  " + str(warning).removeprefix("error"))
     submissions = tournament.submissions(folder.path)
     if not submissions:
-        raise UserError([cups.no_bots(tournament)], 3)
+        raise UserError([no_bots(tournament)], 3)
     entered = [submission.name for submission in submissions if submission.name not in tournament.guests]
-    if few := cups.not_enough_bots(tournament.stages[0], entered, game_by_name(tournament.game).seats[0]):
+    if few := not_enough_bots(tournament.stages[0], entered, game_by_name(tournament.game).seats[0]):
         raise UserError([few._replace(where=str(tournament.path))], 3)
     _refuse_learning_references(tournament, submissions)
     _refuse_other_seed(tournament, folder)
-    for skipped in cups.skipped_stages(tournament, len(entered)):
+    for skipped in skipped_stages(tournament, len(entered)):
         say(f"WARNING  {skipped}")
     return Loaded(tournament, folder, submissions)
 
@@ -214,14 +213,14 @@ def check_playable(place: Path, say: Callable[[str], None]) -> Loaded:
     return loaded
 
 
-def changed_config(journal: Journal, tournament: cups.Tournament) -> list[Problem]:
+def changed_config(journal: Journal, tournament: Tournament) -> list[Problem]:
     """Return the problems of a config that differs from the one with which the run began; none if nothing is played.
 
     A stage may have more tables than before, if its kind and the stages after it can take that.
     """
-    if not journal.begun or "config" not in journal.metadata():
+    if not journal.begun:
         return []
-    old, new = json.loads(journal.metadata()["config"]), canonical(tournament)
+    old, new = journal.state().config, canonical(tournament)
     raised = raised_keys(old, tournament.stages)
     if changed := difference(with_raised(old, raised), new):
         message = f"changed since this run began ({changed})"
@@ -229,7 +228,7 @@ def changed_config(journal: Journal, tournament: cups.Tournament) -> list[Proble
     return more_problems(tournament, journal, raised)
 
 
-def _refuse_learning_references(tournament: cups.Tournament, submissions: Sequence[Submission]) -> None:
+def _refuse_learning_references(tournament: Tournament, submissions: Sequence[Submission]) -> None:
     """Raise UserError if a reference keeps a state file in a stage: what a bot achieves would depend on the bots before."""
     references = {name for stage in tournament.stages for name in references_of(stage)}
     problems = [
@@ -242,7 +241,7 @@ def _refuse_learning_references(tournament: cups.Tournament, submissions: Sequen
         raise UserError(problems, 3)
 
 
-def _refuse_other_seed(tournament: cups.Tournament, folder: Folder) -> None:
+def _refuse_other_seed(tournament: Tournament, folder: Folder) -> None:
     """Raise UserError if the config has a seed of its own, and another seed has been committed to."""
     if tournament.seed != "random" and (promised := folder.committed()):
         message = f'seed = "{tournament.seed}" is not the seed that was committed to on {day(promised.at)}'
@@ -251,8 +250,8 @@ def _refuse_other_seed(tournament: cups.Tournament, folder: Folder) -> None:
 
 
 async def choose_level(
-    venue: Backend,
-    tournament: cups.Tournament,
+    backend: Backend,
+    tournament: Tournament,
     folder: Folder,
     say: Callable[[str], None],
     *,
@@ -264,51 +263,51 @@ async def choose_level(
     Raise UserError (exit code 6) if the backend cannot provide the level that the config demands.
     """
     wanted = UNPROTECTED if unsafe else tournament.level
-    here = await venue.demand(wanted)
+    here = await backend.demand(wanted)
     if not wanted.traits.isolates:
         say(NO_SANDBOX)
         return wanted
     return _as_it_began(tournament, folder, here, fresh=fresh)
 
 
-def _as_it_began(tournament: cups.Tournament, folder: Folder, here: Level, *, fresh: bool) -> Level:
+def _as_it_began(tournament: Tournament, folder: Folder, here: Level, *, fresh: bool) -> Level:
     """Return the level at which a run began if it is strong enough and still possible, otherwise the level `here`."""
     if fresh or not folder.journal.exists() or not folder.journal.stat().st_size:
         return here
     with reading(folder.journal, tournament.registry) as journal:
         deque(journal.records(), 0)  # read all records, so that damage is found before anything is played or written
-        began = Level(journal.metadata()["level"]) if journal.begun else here
+        began = journal.state().level if journal.begun else here
     return began if tournament.level <= began <= here else here
 
 
 async def play_stages(
-    tournament: cups.Tournament,
+    tournament: Tournament,
     last: str | None,
     setup: WorkerSetup,
     journal: Journal,
-    hands: WorkerPool,
+    pool: WorkerPool,
     watch: Observer,
 ) -> None:
     """Play what is left of the stages, up to stage `last`. Each stage gets its bots in the order of the previous one."""
     blank = Fixture(tournament.game, tournament.rules, "", "", (), 0)
     lineup = Lineup([bot.name for bot in setup.bots if bot.name not in tournament.guests], setup.seed)
     for number, stage in enumerate(tournament.stages):
-        out = withdrawn_in(journal, tournament.stages, number)
+        out = journal.state().stage(stage.name).withdrawn
         order = out.entered(lineup.seeded(stage) or [])
         if number and len(order) < stage.min_bots:
-            journal.set_metadata({f"stage {stage.name}": "skipped", f"field {stage.name}": json.dumps(order)})
+            journal.set_stage(stage.name, StageStatus.SKIPPED, field=order)
             watch.say(f"WARNING  {SkippedStage(stage, len(order))}")
             if stage.name == last:
                 return
             continue
-        journal.set_metadata({f"stage {stage.name}": "running", f"field {stage.name}": json.dumps(order)})
+        journal.set_stage(stage.name, StageStatus.RUNNING, field=order)
         kept = journal.sizes(stage.name) if journal.changes() else {}
         field = Field(order, setup.seed, tournament.stop_early, tournament.max_faults, out.left(order), kept)
         before = journal.seal(stage.name)
-        records = await run_stage(stage, blank, field, journal, hands, watch.progress)
+        records = await run_stage(stage, blank, field, journal, pool, watch.progress)
         places, left = outcome(stage, field, records, journal.bots())
         lineup.finish(stage, places, left)
-        journal.set_metadata({f"stage {stage.name}": "finished", f"order {stage.name}": json.dumps(places)})
+        journal.set_stage(stage.name, StageStatus.FINISHED, places=places)
         if (seal := journal.seal(stage.name)) != before:
             watch.say(f"{stage.name} is over; publish its seal: {seal}")
             for bot, faults in disqualified(records.values(), tournament.max_faults).items():
@@ -323,26 +322,26 @@ def slow_preparation_reporter(say: Callable[[str], None]) -> Callable[[str, floa
 
 
 def open_run(
-    journal: Journal, folder: Folder, tournament: cups.Tournament, bots: list[BuiltBot], level: Level, reason: str = ""
+    journal: Journal, folder: Folder, tournament: Tournament, bots: list[BuiltBot], level: Level, reason: str = ""
 ) -> bytes:
-    """Write the metadata and bots of a run, or check that they have not changed, except by additions. Return the seed."""
+    """Write what a run knows of itself and its bots, or check that only additions have changed it. Return the seed."""
     added = check_unchanged(journal, tournament, bots, level)
     if tournament.seed == "random" and not journal.begun:
         folder.create_seed()
     seed = folder.seed(tournament.seed)
-    before = folder.committed() if tournament.seed == "random" else None
-    broken = (
-        "that this run began with" if journal.begun and journal.metadata()["seed_sha256"] != commitment(seed) else ""
-    )
-    if before and before.sha256 != commitment(seed):
+    promised = folder.committed() if tournament.seed == "random" else None
+    other = journal.begun and journal.state().seed_sha256 != commitment(seed)
+    broken = "that this run began with" if other else ""
+    if promised and promised.sha256 != commitment(seed):
         broken = "that was committed to"
     if broken:
         hint = "restore the old one, or start again with  croupier run --fresh"
         raise UserError([Problem("R010", str(folder.seed_file), f"is not the seed {broken}", hint=hint)], 3)
-    if not journal.begun:
-        journal.set_metadata({"committed": str(before.at) if before else ""})
     record_additions(journal, added, reason, revealed=folder.revealed)
-    record_run(journal, tournament, bots, level, seed)
+    began = journal.state()
+    committed = began.committed if journal.begun else promised.at if promised else None
+    known = replace(began, level=level, seed_sha256=commitment(seed), committed=committed)
+    record_run(journal, known, tournament, bots)
     return seed
 
 
@@ -397,20 +396,20 @@ async def signals(stop: Stop, say: Callable[[str], None], task_status: Any = tri
             stop.scope.cancel()
 
 
-def check_unchanged(journal: Journal, tournament: cups.Tournament, bots: Sequence[BuiltBot], level: Level) -> Additions:
+def check_unchanged(journal: Journal, tournament: Tournament, bots: Sequence[BuiltBot], level: Level) -> Additions:
     """Return what has been added since the run began.
 
     Raise UserError if the run cannot take it, or if it began with another config, with other bots, or at another level.
     """
-    if not journal.begun or "config" not in journal.metadata():
+    if not journal.begun:
         return Additions()
-    facts, before = journal.metadata(), journal.bots()
+    state, before = journal.state(), journal.bots()
     where = str(tournament.path)
     problems = changed_config(journal, tournament)
     now = {bot.name: bot.sha256 for bot in bots}
     for name in before.keys() & now.keys():
-        if before[name]["sha256"] != now[name]:
-            old, new = before[name]["sha256"][:8], now[name][:8]
+        if before[name].sha256 != now[name]:
+            old, new = before[name].sha256[:8], now[name][:8]
             message = f"changed since this run began (sha256 {old}… → {new}…); the results would mix two bots"
             hint = f"restore it, or add it under a new name, or  croupier add FILE --replace {name} --reason …"
             problems.append(Problem("R002", name, message, hint=hint))
@@ -419,36 +418,33 @@ def check_unchanged(journal: Journal, tournament: cups.Tournament, bots: Sequenc
         problems.append(Problem("R004", where, message, hint=BEGIN_AGAIN))
     late = [bot for bot in bots if bot.name not in before]
     problems += late_problems(tournament, journal, [bot.name for bot in late])
-    if facts["level"] != level:
-        message = f"this run began at level {facts['level']}, but the level is now {level}"
+    if state.level != level:
+        message = f"this run began at level {state.level}, but the level is now {level}"
         unsafe = "croupier run --unsafe continues it, or start again with  croupier run --fresh"
-        hint = BEGIN_AGAIN if Level(facts["level"]).traits.isolates else unsafe
+        hint = BEGIN_AGAIN if state.level.traits.isolates else unsafe
         problems.append(Problem("R007", where, message, hint=hint))
     if problems:
         raise UserError(problems, 3)
-    return Additions(late, raised_keys(json.loads(facts["config"]), tournament.stages))
+    return Additions(late, raised_keys(state.config, tournament.stages))
 
 
-def record_run(journal: Journal, tournament: cups.Tournament, bots: list[BuiltBot], level: Level, seed: bytes) -> None:
-    """Write the metadata of the run, and its bots."""
-    journal.set_metadata(
-        {
-            "game": tournament.game,
-            "name": tournament.name,
-            "level": level,
-            "state": "running",
-            "seed_sha256": commitment(seed),
-            "config": json.dumps(canonical(tournament)),
-            "stages": stages_to_json(*tournament.stages),
-            "guests": json.dumps(sorted(tournament.guests)),
-            "parallel_tables": str(tournament.parallel_tables),
-            "version": __version__,
-            "machine": paths.describe_machine(),
-            "began": journal.metadata().get("began", str(time.time())),
-        }
+def record_run(journal: Journal, known: RunState, tournament: Tournament, bots: list[BuiltBot]) -> None:
+    """Write what the run knows of itself, and its bots. `known` has the level and the hash of the seed."""
+    state = replace(
+        known,
+        game=tournament.game,
+        name=tournament.name,
+        status=RunStatus.RUNNING,
+        config=canonical(tournament),
+        guests=sorted(tournament.guests),
+        parallel_tables=tournament.parallel_tables,
+        version=__version__,
+        machine=paths.describe_machine(),
+        began=known.began or time.time(),
     )
+    journal.set_state(state.with_stages(*tournament.stages))
     for name in journal.bots().keys() - {bot.name for bot in bots}:
         journal.remove_bot(name)
-    kept = journal.bots() if journal.begun else {}  # once fixtures are played, the rows of their bots must not change
-    for bot in (bot for bot in bots if bot.name not in kept):
-        journal.add_bot(bot.name, bot.sha256, bot.spec.language, bot_metadata(bot))
+    fixed = journal.bots() if journal.begun else {}  # once fixtures are played, the rows of their bots must not change
+    for bot in (bot for bot in bots if bot.name not in fixed):
+        journal.add_bot(RecordedBot.of(bot))

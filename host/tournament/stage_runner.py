@@ -73,14 +73,14 @@ class Backend(NamedTuple):
     executor: Executor
 
 
-Venues = Callable[[str, Callable[[str], None]], AbstractAsyncContextManager[Backend]]
+BackendFactory = Callable[[str, Callable[[str], None]], AbstractAsyncContextManager[Backend]]
 """Opens the backend at a scheduler's address; this machine if the address is empty. The function reports lost work."""
 
 Watch = Callable[[Progress], None]
 
 
 async def run_stage(
-    stage: StageConfig, blank: Fixture, field: Field, journal: Journal, hands: WorkerPool, watch: Watch
+    stage: StageConfig, blank: Fixture, field: Field, journal: Journal, pool: WorkerPool, watch: Watch
 ) -> Records:
     """Play due fixtures until none is left; return the records of the stage by path.
 
@@ -88,7 +88,7 @@ async def run_stage(
     """
     kind, records = kind_of(stage), journal.stage_records(stage.name)
     agenda = kind.agenda(stage, blank, field, records)
-    lasting = {bot for bot, said in journal.bots().items() if said.get("state_lifetime") == "stage"}
+    lasting = {name for name, bot in journal.bots().items() if bot.lasting}
     turns, states = Turns(agenda, lasting), journal.states(stage.name)
     stored: dict[str, bytes] = {}  # the last state files that were stored as those with which a fixture began
     playing: dict[str, Job] = {}
@@ -98,13 +98,13 @@ async def run_stage(
     def tell(record: Record | None) -> None:
         nonlocal known
         if known != (known := max(agenda.known, done)):
-            journal.set_metadata({f"known {stage.name}": str(known)})
+            journal.set_stage(stage.name, known=known)
         all_meet = AllMeet(stage, staying) if kind.all_meet else None
         watch(Progress(stage.name, done, known, record, kind.places is not None, all_meet))
 
     async def store_next() -> None:
         nonlocal done
-        record = await hands.next_result()
+        record = await pool.next_result()
         job = playing.pop(record.path)
         began = tuple((bot, content) for bot, content in job.states if stored.get(bot) != content)
         changed = tuple((bot, content) for bot, content in record.states if states.get(bot) != content)
@@ -122,12 +122,12 @@ async def run_stage(
         if fixture := turns.next():
             kept = tuple((bot, states.get(bot, b"")) for bot in fixture.bots if bot in lasting)
             playing[fixture.path] = job = Job(fixture, kept)
-            await hands.submit(job)
+            await pool.submit(job)
         elif playing:
             await store_next()
         else:
             return records
-        while hands.has_result:
+        while pool.has_result:
             await store_next()
 
 

@@ -26,7 +26,7 @@ from host.report.table_replays import TableRef, find, load, to_json
 from host.report.terminal import json_rows
 from host.report.timelines import Chips, chips
 from host.report.visibility import Visible, visible
-from host.results.journal import UNCHANGED, VERSION, Journal, decompress_scores, lock_holder, reading
+from host.results.journal import VERSION, Journal, decompress_scores, lock_holder, reading
 from host.stages import CROUPIERS, Registry
 
 POLL_INTERVAL_S = 0.5  # between two checks of the journal's files
@@ -159,7 +159,7 @@ class LivePublisher:
                 sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True, timeout=5)
             ) as database:
                 database.execute("BEGIN")
-                if database.execute("PRAGMA user_version").fetchone() not in ((UNCHANGED,), (VERSION,)):
+                if database.execute("PRAGMA user_version").fetchone() != (VERSION,):
                     with reading(
                         self.path, self._registry
                     ):  # raises: another version of croupier has continued this journal

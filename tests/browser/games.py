@@ -1,9 +1,9 @@
 """Create journals with games played by small functions in this process: real tables and records, without bots."""
 
 import contextlib
-import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,8 +15,10 @@ from host.play.records import Fixture, Record, Result, pack
 from host.play.table_plans import PLANS, TableSetup
 from host.results.descriptions import fixture_metadata
 from host.results.journal import wal_files, writing
+from host.results.state import RecordedBot, RunState, RunStatus, StageState, StageStatus
 from host.results.tournament_dir import commitment
-from host.stages import kind_of
+from host.sandbox.levels import Level
+from host.stages import kind_of, stage_from_json
 from host.stages.kind import Field
 from protocols.wire import Answer, Fault, FaultKind, Move
 from tests.stage_configs import stage_of
@@ -134,17 +136,21 @@ def begin(path: Path, game: str, bots: tuple[str, ...], state: str = "finished",
     """Start a journal with the run's metadata and its bots."""
     stage = {"name": "league", "kind": KINDS[game], "rank_by": ["games", "hands"] if game == "pazaak" else []}
     with writing(path) as journal:
-        facts = {"game": game, "name": f"A {game} cup", "level": "L3", "state": state, "version": "0.1.0"}
-        facts |= {"seed_sha256": commitment(seed), "began": "1700000000.0", "stage league": state}
-        config = json.dumps({"game": game, "seed": "random", "limits": {"move": "1 s"}})
-        journal.set_metadata(facts | {"stages": json.dumps([stage]), "config": config})
+        run = RunState(
+            game=game,
+            name=f"A {game} cup",
+            level=Level.L3,
+            status=RunStatus(state),
+            version="0.1.0",
+            seed_sha256=commitment(seed),
+            began=1700000000.0,
+            config={"game": game, "seed": "random", "limits": {"move": "1 s"}},
+            stages=[StageState(stage_from_json(stage), StageStatus(state))],
+        )
+        journal.set_state(run)
         for bot in bots:
-            about_it = {
-                "author": 'Zoë "><img src=x onerror=window.evil=4>',
-                "protocol": "lines",
-                "limits": {"move": 1.0},
-            }
-            journal.add_bot(bot, "ab" * 32, "c", about_it)
+            author = 'Zoë "><img src=x onerror=window.evil=4>'
+            journal.add_bot(RecordedBot(bot, "ab" * 32, "c", author, "lines"))
     (path.parent / "seed").write_text(seed.hex() + "\n")
 
 
@@ -158,7 +164,8 @@ def add(path: Path, some: Iterable[Fixture], player: Callable[[Any, Random], Ans
 def finish(path: Path) -> None:
     """Mark a run as finished."""
     with writing(path) as journal:
-        journal.set_metadata({"state": "finished", "stage league": "finished"})
+        journal.set_stage("league", StageStatus.FINISHED)
+        journal.set_status(RunStatus.FINISHED)
 
 
 BOTS = {
@@ -183,14 +190,14 @@ def mirrored(folder: Path, *, said: bool = True) -> Path:
     add(path, (each._replace(plan="mirrored") for each in fixtures("pazaak", "league", BOTS["pazaak"], 4)))
     with writing(path) as journal:
         stage = {"name": "league", "kind": "round-robin", "rank_by": ["games", "hands"], "mirror": said}
-        journal.set_metadata({"stages": json.dumps([stage])})
+        journal.set_state(journal.state().with_stages(stage_from_json(stage)))
     return path
 
 
 SPOILING = {
     "newer": "PRAGMA user_version = 99",
     "foreign": "PRAGMA application_id = 7",
-    "crafted": """UPDATE run SET value = '[{"kind": "round-robin"}]' WHERE key = 'stages'""",
+    "crafted": """UPDATE stage SET config = '{"kind": "round-robin"}'""",
 }
 
 
@@ -241,8 +248,9 @@ class Cup:
         self._order: list[str] = list(bots)
         begin(self.path, game, tuple(bots), "running")
         with writing(self.path) as journal:
-            config = json.dumps({"game": game, "seed": "random", "limits": {"move": "1 s"}})
-            journal.set_metadata({"stages": json.dumps(stages), "config": config, "stage league": ""})
+            config = {"game": game, "seed": "random", "limits": {"move": "1 s"}}
+            state = replace(journal.state(), stages=(), config=config)
+            journal.set_state(state.with_stages(*map(stage_from_json, stages)))
 
     def play(self, name: str, times: int | None = None) -> None:
         """Play a stage to its end, or for a number of steps."""
@@ -250,7 +258,7 @@ class Cup:
         kind, field, records = kind_of(stage), Field(self._order, SEED), dict[str, Record]()
         blank = Fixture(self._game, self._rules, "", "", (), 0)
         with writing(self.path) as journal:
-            journal.set_metadata({f"stage {name}": "running"})
+            journal.set_stage(name, StageStatus.RUNNING)
             while some := kind.due(stage, blank, field, records):
                 if times == 0:
                     return
@@ -260,13 +268,13 @@ class Cup:
                     journal.add(name, records[fixture.path], fixture_metadata(fixture))
             assert kind.places
             order = kind.places(stage, field, records)
-            journal.set_metadata({f"stage {name}": "finished", f"order {name}": json.dumps(order)})
+            journal.set_stage(name, StageStatus.FINISHED, places=order)
             self._order = kind.left(stage, field, records) if kind.left else order
 
     def finish(self) -> None:
         """Mark the tournament as finished."""
         with writing(self.path) as journal:
-            journal.set_metadata({"state": "finished"})
+            journal.set_status(RunStatus.FINISHED)
 
 
 def grouped(folder: Path, **rules: Any) -> Path:

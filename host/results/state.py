@@ -1,0 +1,377 @@
+"""Defines what a run knows of itself: its terms, its stages and its bots. Only the journal reads and writes these values."""
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+from typing import Any, NamedTuple, TypedDict, get_type_hints
+
+import msgspec
+
+from host.bots.bot_spec import BuiltBot
+from host.results.changes import Change, withdrawn
+from host.sandbox.levels import UNPROTECTED, Level
+from host.sandbox.limits import Limits
+from host.stages import Registry, stage_from_json
+from host.stages.kind import SkippedStage, StageConfig
+from protocols import PROTOCOLS
+
+LIMIT_TYPES = get_type_hints(Limits)
+
+
+class RunStatus(StrEnum):
+    """Whether a process plays a run. A run without a live process is interrupted, however it ended."""
+
+    RUNNING = "running"
+    INTERRUPTED = "interrupted"
+    FINISHED = "finished"
+
+
+class StageStatus(StrEnum):
+    """How far a stage is."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    FINISHED = "finished"
+    SKIPPED = "skipped"
+
+
+class Withdrawn(NamedTuple):
+    """The bots that are withdrawn when a stage begins, and those when the next one begins, or now.
+
+    A withdrawal after the next stage has begun does not change which bots play that one.
+    """
+
+    before: Collection[str] = frozenset()
+    during: Collection[str] = frozenset()
+
+    def entered(self, order: Iterable[str]) -> list[str]:
+        """Return the bots that begin the stage."""
+        return [bot for bot in order if bot not in self.before]
+
+    def left(self, order: Iterable[str]) -> tuple[str, ...]:
+        """Return the bots that begin the stage and then leave it."""
+        return tuple(bot for bot in self.entered(order) if bot in self.during)
+
+
+NOBODY = Withdrawn()
+
+
+@dataclass(frozen=True)
+class StageState:
+    """What a run knows of a stage. `places` are those of its end, best first; they are empty until then."""
+
+    config: StageConfig
+    status: StageStatus = StageStatus.WAITING
+    field: Sequence[str] = ()  # the bots that begin it, best first if an earlier stage has ranked them
+    places: Sequence[str] = ()
+    known: int = 0  # fixtures played and due
+    withdrawn: Withdrawn = NOBODY
+
+    @property
+    def name(self) -> str:
+        """The name of the stage."""
+        return self.config.name
+
+    @property
+    def over(self) -> bool:
+        """Whether the stage has been played to its end."""
+        return self.status is StageStatus.FINISHED
+
+    def bots(self, entered: Iterable[str]) -> list[str]:
+        """Return the bots that take part. Until that is recorded these are all that are entered."""
+        return list(self.field or entered)
+
+
+class RunConfig(TypedDict, total=False):
+    """The part of the stored config that is read again."""
+
+    seed: str
+    limits: dict[str, Any]
+    rules: dict[str, Any]
+    run: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RunState:
+    """What a run knows of itself. `config` has the settings that results depend on (config/difference.py)."""
+
+    name: str = ""
+    game: str = ""
+    level: Level = UNPROTECTED
+    status: RunStatus = RunStatus.INTERRUPTED
+    seed_sha256: str = ""
+    seed: bytes | None = None  # of a run that does not keep it secret
+    committed: float | None = None  # when the seed was fixed before the run, in seconds since 1970
+    config: Mapping[str, Any] = field(default_factory=dict)
+    guests: Sequence[str] = ()  # bots that play only as references
+    parallel_tables: int = 0
+    workers: str = ""  # how many have played, and on which cores
+    version: str = ""  # of croupier
+    machine: str = ""
+    began: float | None = None  # in seconds since 1970
+    stages: Sequence[StageState] = ()
+    changes: Sequence[Change] = ()
+
+    @property
+    def finished(self) -> bool:
+        """Whether all stages have been played."""
+        return self.status is RunStatus.FINISHED
+
+    @property
+    def withdrawn(self) -> frozenset[str]:
+        """The bots that are withdrawn now."""
+        return frozenset(withdrawn(self.changes))
+
+    @property
+    def max_faults(self) -> int:
+        """The most faults of a bot in a stage; 0 if there is no limit."""
+        return int(self.config.get("limits", {}).get("max_faults", 0))
+
+    @property
+    def stop_early(self) -> bool:
+        """Whether a pair ends as soon as its order is certain."""
+        return bool(self.config.get("run", {}).get("stop_early", False))
+
+    @property
+    def chosen_seed(self) -> str:
+        """The seed in croupier.toml; "random" if it is drawn."""
+        return str(self.config.get("seed", "random"))
+
+    @property
+    def configs(self) -> list[StageConfig]:
+        """The stages as configured."""
+        return [stage.config for stage in self.stages]
+
+    @property
+    def skipped(self) -> list[SkippedStage]:
+        """The stages that too few bots have reached."""
+        return [
+            SkippedStage(stage.config, len(stage.field)) for stage in self.stages if stage.status is StageStatus.SKIPPED
+        ]
+
+    def stage(self, name: str) -> StageState:
+        """Return the stage with this name. Raise LookupError if there is none."""
+        return self.stages[[stage.name for stage in self.stages].index(name)]
+
+    def with_stages(self, *configs: StageConfig) -> "RunState":
+        """Return the state with these stages. A stage that it has already keeps what is known of it."""
+        known = {stage.name: stage for stage in self.stages}
+        stages = (replace(known.get(config.name, StageState(config)), config=config) for config in configs)
+        return replace(self, stages=tuple(stages))
+
+    def terms(self) -> dict[str, Any]:
+        """Return the terms of the run as JSON values: all that its results depend on and that was fixed before them."""
+        return {
+            "name": self.name,
+            "game": self.game,
+            "level": str(self.level),
+            "seed_sha256": self.seed_sha256,
+            "committed": self.committed,
+            "began": self.began,
+            "config": dict(self.config),
+            "stages": [asdict(config) for config in self.configs],
+            "guests": [*self.guests],
+            "parallel_tables": self.parallel_tables,
+            "workers": self.workers,
+            "version": self.version,
+            "machine": self.machine,
+        }
+
+
+class RecordedBot(NamedTuple):
+    """A bot as its journal describes it: everything that asking it again depends on."""
+
+    name: str
+    sha256: str = ""
+    language: str = ""
+    author: str = ""
+    protocol: str = ""
+    limits: Limits = Limits()
+    parallel_tables: int = 1
+    table_ids: bool = False
+    lifetime: str = "fixture"
+    state: str = ""
+    state_lifetime: str = "fixture"
+    source: str = ""  # its original folder, if known
+
+    @classmethod
+    def of(cls, bot: BuiltBot, source: str = "") -> "RecordedBot":
+        """Return a built bot as a journal describes it."""
+        spec = bot.spec
+        return cls(
+            name=bot.name,
+            sha256=bot.sha256,
+            language=spec.language,
+            author=spec.author,
+            protocol=spec.protocol,
+            limits=bot.limits,
+            parallel_tables=spec.parallel_tables,
+            table_ids=spec.table_ids,
+            lifetime=spec.lifetime,
+            state=spec.state,
+            state_lifetime=spec.state_lifetime,
+            source=source,
+        )
+
+    @property
+    def remembers(self) -> bool:
+        """Whether an earlier question can change its answer."""
+        return PROTOCOLS[self.protocol].persistent or bool(self.state)
+
+    @property
+    def one_at_a_time(self) -> bool:
+        """Whether it takes one table at a time, so that the order of its questions is known."""
+        return self.parallel_tables == 1 or self.lifetime == "table" or bool(self.state)
+
+    @property
+    def lasting(self) -> bool:
+        """Whether it keeps its state file from fixture to fixture."""
+        return self.state_lifetime == "stage"
+
+    def row(self) -> tuple[str, str, str, str]:
+        """Return its row in the journal: name, sha256, language, and the rest as JSON."""
+        about = {
+            "author": self.author,
+            "protocol": self.protocol,
+            "parallel_tables": self.parallel_tables,
+            "table_ids": self.table_ids,
+            "lifetime": self.lifetime,
+            "state": self.state,
+            "state_lifetime": self.state_lifetime,
+            "limits": self.limits.by_name(),
+        }
+        return (
+            self.name,
+            self.sha256,
+            self.language,
+            json.dumps(about | ({"source": self.source} if self.source else {})),
+        )
+
+
+class _About(msgspec.Struct):
+    """What the last column of a bot's row may say."""
+
+    author: str = ""
+    protocol: str = ""
+    parallel_tables: int = 1
+    table_ids: bool = False
+    lifetime: str = "fixture"
+    state: str = ""
+    state_lifetime: str = "fixture"
+    limits: dict[str, Any] = {}
+    source: str = ""
+
+
+def bot_from_row(name: Any, sha256: Any, language: Any, about: Any) -> RecordedBot:
+    """Return a bot from its row in the journal. Raise ValueError or LookupError if that is damaged."""
+    texts = msgspec.convert((name, sha256, language), tuple[str, str, str])
+    stored = msgspec.structs.asdict(msgspec.convert(_parsed(about), _About))
+    limits = {key: msgspec.convert(value, LIMIT_TYPES[key]) for key, value in stored["limits"].items()}
+    return RecordedBot(*texts, **stored | {"limits": Limits(**limits)})
+
+
+def _parsed(text: Any) -> Any:
+    """Return JSON values from a text. Raise ValueError if it is not JSON."""
+    try:
+        return json.loads(msgspec.convert(text, str))
+    except RecursionError as deep:
+        raise ValueError(str(deep)) from deep
+
+
+# The rows of the journal.
+
+REQUIRED = ("name", "game", "level", "status", "seed_sha256")
+"""What every run knows once a fixture has been played."""
+
+JSON_KEYS: Mapping[str, Any] = {"config": RunConfig, "guests": list[str]}
+
+
+class StageRow(NamedTuple):
+    """A stage as a row of the journal: its lists and its config are JSON."""
+
+    name: str
+    number: int  # from 0
+    config: str
+    status: str
+    field: str
+    places: str
+    known: int
+
+
+def run_rows(state: RunState) -> dict[str, str]:
+    """Return the rows of a run by their keys, without its stages and changes."""
+    seed = {} if state.seed is None else {"seed": state.seed.hex()}
+    lists = {"config": json.dumps(state.config), "guests": json.dumps(list(state.guests))}
+    known = {key: getattr(state, key) for key in RUN_KEYS if key not in ("seed", *lists)}
+    return {key: str(value) for key, value in known.items() if value is not None} | lists | seed
+
+
+def stage_rows(state: RunState) -> list[StageRow]:
+    """Return the rows of the stages of a run."""
+    return [
+        StageRow(
+            name=stage.name,
+            number=number,
+            config=json.dumps(asdict(stage.config)),
+            status=stage.status,
+            field=json.dumps(list(stage.field)),
+            places=json.dumps(list(stage.places)),
+            known=stage.known,
+        )
+        for number, stage in enumerate(state.stages)
+    ]
+
+
+def run_from_rows(
+    run: Mapping[Any, Any], stages: Iterable[Sequence[Any]], registry: Registry, *, played: bool
+) -> RunState:
+    """Return the state of a run from its rows. `registry` knows what the names in them stand for.
+
+    Raise ValueError with the reason if they are damaged.
+    """
+    if lacking := [key for key in REQUIRED if played and key not in run]:
+        raise ValueError(f"its run's {lacking[0]} is missing")
+    found = {key: _run_value(key, value) for key, value in run.items() if key in RUN_KEYS}
+    state = RunState(**found)
+    return replace(
+        state,
+        game=registry.game(state.game),
+        stages=tuple(_stage(StageRow._make(row), registry) for row in stages),
+    )
+
+
+def _run_value(key: str, text: Any) -> Any:
+    """Return the value of a row of the run. Raise ValueError with the reason if it is damaged."""
+    if not isinstance(text, str):
+        raise ValueError(f"its run's {key} is not text")
+    if key == "level" and text not in set(Level):
+        raise ValueError(f"its run's level is not one of {', '.join(Level)}")
+    try:
+        if key == "seed":
+            return bytes.fromhex(text)
+        if key in JSON_KEYS:
+            value = _parsed(text)
+            msgspec.convert(value, JSON_KEYS[key])
+            return value
+        return msgspec.convert(text, RUN_KEYS[key], strict=False)
+    except ValueError as wrong:  # msgspec's errors are ValueErrors, and so are json's
+        raise ValueError(f"its run's {key}: {wrong}") from wrong
+
+
+def _stage(row: StageRow, registry: Registry) -> StageState:
+    """Return the state of a stage from its row. Raise ValueError with the reason if it is damaged."""
+    try:
+        known, status = msgspec.convert(row.known, int), msgspec.convert(row.status, StageStatus)
+        bots, places = (msgspec.convert(_parsed(text), tuple[str, ...]) for text in (row.field, row.places))
+        config = stage_from_json(_parsed(row.config), registry)
+        if config.name != row.name:
+            raise ValueError(f"{row.name!r} is named {config.name!r}")
+    except ValueError as wrong:  # pydantic's errors are ValueErrors too
+        raise ValueError(f"its run's stages: {wrong}") from wrong
+    return StageState(config=config, status=status, field=bots, places=places, known=known)
+
+
+RUN_KEYS: Mapping[str, Any] = {
+    key: value for key, value in get_type_hints(RunState).items() if key not in ("stages", "changes")
+}
