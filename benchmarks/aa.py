@@ -20,7 +20,7 @@ from host.play.records import Fixture, Record
 from host.rating.statistics import SURE, wilson
 from host.results.standings import stage_standings
 from host.results.state import RecordedBot, RunState, StageState
-from host.stages import kind_by_name
+from host.stages import CROUPIERS
 from host.stages.kind import Field, StageConfig
 
 TWINS = ("one", "other")
@@ -61,7 +61,7 @@ def called_different(case: Case, number: int) -> bool:
     luck = Random(number)
     field = {name: wavering(players[0], luck, players[1]) for name in TWINS}
     field |= {f"b{nth}": players[nth] for nth in range(1, case.others + 1)}
-    kind = kind_by_name(case.kind)
+    kind = CROUPIERS.kind(case.kind)
     stage: StageConfig = kind.config(name="s", **case.stage)
     rules = next(iter(GAMES[case.game].presets.values()))
     rules = rules._replace(rounds=12) if case.game == "holdem" else rules

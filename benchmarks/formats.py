@@ -27,7 +27,7 @@ from host.play.records import Fixture, Record, Result
 from host.rating.statistics import ELO, wilson
 from host.results.standings import stage_standings, standings
 from host.results.state import RecordedBot, RunState, StageState
-from host.stages import kind_by_name
+from host.stages import CROUPIERS
 from host.stages.kind import Field, StageConfig
 from host.stages.swiss_pairing import SwissState, automatic_rounds, pair_round
 from host.stages.table_design import base_blocks, design
@@ -70,7 +70,7 @@ def _of_two(fixture: Fixture, strengths: Strengths, luck: Random) -> Record:
 
 def played(stage: StageConfig, strengths: Strengths, luck: Random, seats: int = 2) -> list[Record]:
     """Play a whole stage."""
-    kind, records = kind_by_name(stage.kind), dict[str, Record]()
+    kind, records = CROUPIERS.kind(stage.kind), dict[str, Record]()
     blank = Fixture("holdem", HOLDEM._replace(seats=seats), "", "", (), 0)
     seed = luck.randbytes(16)
     names = list(strengths)
@@ -82,7 +82,7 @@ def played(stage: StageConfig, strengths: Strengths, luck: Random, seats: int = 
 
 def stage_of(kind: str, **keys: Any) -> StageConfig:
     """Return a stage with some keys."""
-    stage: StageConfig = kind_by_name(kind).config(name="s", **keys)
+    stage: StageConfig = CROUPIERS.kind(kind).config(name="s", **keys)
     return stage
 
 

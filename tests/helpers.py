@@ -18,8 +18,8 @@ from host.base import paths
 from host.bots.bot_spec import BuiltBot, Submission
 from host.bots.monitor import running_monitor
 from host.bots.seat import Seat, open_seat
-from host.games import GAMES
 from host.play.bot_pool import BotPool
+from host.play.custom_games import game_by_name
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture, Record, unpack
 from host.sandbox import cgroup, landlock, users
@@ -126,14 +126,14 @@ def built_all(submissions: Sequence[Submission]) -> dict[str, BuiltBot]:
 
 def fixture_of(game: str, bots: Iterable[BuiltBot], tables: int, path: str = "test/1", **rules: Any) -> Fixture:
     """Return a fixture of independent tables with a game's first preset, with some rules changed."""
-    preset = next(iter(GAMES[game].presets.values()))._replace(**rules)
+    preset = next(iter(game_by_name(game).presets.values()))._replace(**rules)
     return Fixture(game, preset, "independent", path, tuple(bot.name for bot in bots), tables)
 
 
 @asynccontextmanager
 async def opened(game: str, bots: Sequence[BuiltBot], parallel_tables: int = 0) -> AsyncIterator[BotPool]:
     """Open a bot pool in this process, with a running monitor."""
-    preset = next(iter(GAMES[game].presets.values()))
+    preset = next(iter(game_by_name(game).presets.values()))
     setup = WorkerSetup(game, preset, tuple(bots), SEED, level(), parallel_tables)
     async with running_monitor() as watcher, AsyncExitStack() as stack:
         yield BotPool(setup, stack, watcher)
@@ -164,7 +164,7 @@ async def seated_in(bot: BuiltBot, game: str = "cardshark", seed: int = 1) -> As
     async with (
         running_monitor() as watcher,
         sandboxed(level(), Home(Path(bot.folder), warm=bool(bot.warm)), bot.limits) as sandbox,
-        open_seat(bot, GAMES[game], sandbox, seed, watcher) as seat,
+        open_seat(bot, game_by_name(game), sandbox, seed, watcher) as seat,
     ):
         yield seat, sandbox
 

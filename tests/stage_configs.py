@@ -6,7 +6,7 @@ from typing import Any
 from host.play.records import Record
 from host.results.standings import StageStandings, stage_standings
 from host.results.state import RecordedBot, RunState, StageState
-from host.stages import kind_by_name
+from host.stages import CROUPIERS
 from host.stages.kind import StageConfig
 
 PAZAAK_BOT = """\
@@ -22,7 +22,7 @@ for line in sys.stdin:
 def stage_of(kind: str, **keys: Any) -> StageConfig:
     """Return a stage with some keys. Its name is that of its kind by default; lists become tuples."""
     plain = {key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()}
-    stage: StageConfig = kind_by_name(kind).config(**{"name": kind} | plain)
+    stage: StageConfig = CROUPIERS.kind(kind).config(**{"name": kind} | plain)
     return stage
 
 

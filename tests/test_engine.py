@@ -306,23 +306,20 @@ def play(rules, luck, tell=None):
     return tuple(len(answer.text) if isinstance(answer, Move) else 0 for answer in answers)
 
 
-GAME = own_game(
-    Game(
-        name="shouts",
-        title="Shouts",
-        seats=(2, 2),
-        protocol="lines",
-        presets={"usual": Rules()},
-        grammar=Grammar(re.compile(r"(?P<verb>SAY (?P<text>.*))"), "SAY <text>"),
-        play=play,
-        allows=lambda rules, view, move: "no" not in move.text,
-        winners=lambda scores: (scores.index(max(scores)),),
-        view=View,
-        edges={"the first question": View(0), "the second": View(1), "the third": View(2)},
-        opening=Opening("heard", 1, "SAY a", "SAY b"),
-        card="Say something.",
-    ),
-    GameOrigin("test_engine:GAME"),
+GAME = Game(
+    name="shouts",
+    title="Shouts",
+    seats=(2, 2),
+    protocol="lines",
+    presets={"usual": Rules()},
+    grammar=Grammar(re.compile(r"(?P<verb>SAY (?P<text>.*))"), "SAY <text>"),
+    play=play,
+    allows=lambda rules, view, move: "no" not in move.text,
+    winners=lambda scores: (scores.index(max(scores)),),
+    view=View,
+    edges={"the first question": View(0), "the second": View(1), "the third": View(2)},
+    opening=Opening("heard", 1, "SAY a", "SAY b"),
+    card="Say something.",
 )
 """
 EVIL = """<script>alert(1)</script><img src=x onerror=evil()>&"'=cmd()|[red]{{7*7}}%2C,%0A,!crash \\\\x1b[31m"""
@@ -373,4 +370,4 @@ def test_a_text_is_escaped_wherever_it_is_shown(shouted: Path) -> None:
 
 
 def test_a_bundle_cannot_smuggle_a_control_character_in_a_text() -> None:
-    assert spelled(read_answer("SAY 0 \x1b[31m%0Ax"), "chorus") == r"\x1b[31m\nx"
+    assert spelled(read_answer("SAY 0 \x1b[31m%0Ax"), GAME.name) == r"\x1b[31m\nx"

@@ -316,7 +316,7 @@ class InvalidValue(ValueError):
 class ValueType(NamedTuple):
     """The type of a value in a file: `check` converts a raw value or raises InvalidValue; `schema` is its JSON schema.
 
-    `choices` returns the known values if they are names from a registry; `own` is the pattern of other valid names.
+    `choices` returns the known values if they are names from a table; `own` is the pattern of other valid names.
     It is used in `Annotated[int, integer(1, 9)]`. Models are dataclasses, so that pydantic, which takes 80 ms to import,
     is imported only when a file is read.
     """
@@ -332,7 +332,7 @@ class ValueType(NamedTuple):
         return core_schema.no_info_plain_validator_function(self.check)
 
     def json_schema(self) -> dict[str, Any]:
-        """Return the JSON schema, with the names that are registered now."""
+        """Return the JSON schema, with the names of the choices."""
         if self.choices is None:
             return dict(self.schema)
         known = {"enum": list(self.choices())}

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import click
 
 from host import __version__
-from host.base.config_file import plain_name
 from host.base.errors import Problem, UserError
 from host.base.paths import cache_dir
 from host.base.system_errors import system_error
@@ -226,16 +225,20 @@ def print_json(schema: str, **facts: Any) -> None:
     """Print one JSON object with its schema."""
     import msgspec
 
-    click.echo(
-        msgspec.json.format(msgspec.json.encode(schema_of(schema) | facts, enc_hook=plain_name), indent=1).decode()
-    )
+    click.echo(msgspec.json.format(_encoded(schema, facts), indent=1).decode())
 
 
 def print_json_line(schema: str, **facts: Any) -> None:
     """Print one JSON object with its schema on a single line."""
+    click.echo(_encoded(schema, facts).decode())
+
+
+def _encoded(schema: str, facts: Mapping[str, Any]) -> bytes:
     import msgspec
 
-    click.echo(msgspec.json.encode(schema_of(schema) | facts, enc_hook=plain_name).decode())
+    from host.base.config_file import plain_name
+
+    return msgspec.json.encode(schema_of(schema) | facts, enc_hook=plain_name)
 
 
 def print_problems(error: UserError, as_json: bool) -> int:

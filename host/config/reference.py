@@ -179,7 +179,7 @@ def head(file: str) -> dict[str, Any]:
 
 
 def schema_of_config() -> dict[str, Any]:
-    """Return the JSON schema of a croupier.toml, with the kinds of stage and the rankings that are registered now."""
+    """Return the JSON schema of a croupier.toml, with croupier's own games, kinds of stage and rankings."""
     top = table_schema(keys_of(ConfigFile))
     for name, model, usual in TABLES:
         top["properties"][name] = table_schema(keys_of(model, usual), first_line(model))
