@@ -242,7 +242,6 @@ OWN = (
     "host/report/pages/casino/",
     "host/submissions/templates/",
     "host/submissions/sample_bots.py",
-    "host/play/openspiel_views.py",  # OpenSpiel's own games, one of which has the same name
 )
 SUIT = '["♥", "hearts"'  # in the casino's cards
 QUOTED = re.compile(rf"""["']({"|".join(GAMES)})["']""")

@@ -1,5 +1,6 @@
 """Games of OpenSpiel: tables follow from the seed, views show what a seat may know, and what cannot be played is named."""
 
+import json
 import random
 import re
 from collections.abc import Callable
@@ -77,6 +78,24 @@ def test_different_seeds_deal_different_cards() -> None:
     game = openspiel.game_named("hearts")
     views = [Table(game, rules_of(game), Luck(b"seed", str(nth))).request for nth in range(2)]
     assert views[0] != views[1]
+
+
+@pytest.mark.parametrize("name", ["liars_dice", "leduc_poker"])
+def test_a_question_shows_the_own_cards_only(name: str) -> None:
+    game = openspiel.game_named(name)
+    tables = [Table(game, rules_of(game), Luck(b"seed", str(nth))) for nth in range(100)]
+    assert len({table.request.view for table in tables if table.request}) <= 6
+
+
+def test_a_structured_observation_is_json_without_the_cards_of_others() -> None:
+    game = openspiel.game_named("hearts")
+    table = Table(game, rules_of(game), Luck(b"seed", "test"))
+    for _ in range(40):
+        assert table.request is not None
+        known = json.loads(table.request.view.state)
+        hidden = [{*hand} <= {"XX"} for hand in known["hands"]]
+        assert hidden == [seat != table.request.seat for seat in range(4)] and " " not in table.request.view.state
+        table.answer(Move("LOWEST"))
 
 
 def test_a_seat_does_not_see_a_simultaneous_move() -> None:

@@ -238,7 +238,7 @@ def _encoded(schema: str, facts: Mapping[str, Any]) -> bytes:
 
     from host.base.config_file import plain_name
 
-    return msgspec.json.encode(schema_of(schema) | facts, enc_hook=plain_name)
+    return msgspec.json.encode({**schema_of(schema), **facts}, enc_hook=plain_name)
 
 
 def print_problems(error: UserError, as_json: bool) -> int:

@@ -5,15 +5,12 @@ Bots move one after the other. Where a game has simultaneous moves, OpenSpiel hi
 """
 
 import re
-from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from host.base.errors import Problem, UserError
 from host.games.engine import Display, Game, Opening, Play, Request, Scores, Tell
 from host.games.luck import Luck, Shuffler
-from host.play.openspiel_views import READABLE, Readable, Step, Told, Values, events_of
 from protocols.wire import MAX_TEXT, Answer, Grammar, Move, Range, encode_view, in_ranges, ranges
 from protocols.wire import View as AnyView
 
@@ -24,7 +21,6 @@ PREFIX = "openspiel"
 MAX_LINE = 8000  # bytes of a question with its names; a longer one is asked without them
 MAX_STATE = 2000  # characters of the state
 SAMPLES = 8  # questions of one random table: `check` asks them
-MAX_TRIED = 400  # questions of one random table, to see whether the texts of a game can be read
 POINTS = 100  # for a result of 1; some games have results like 0.25
 UNSAFE_IN_NAMES = re.compile(r"[^!-+\--~]")  # also the comma, which separates names
 ONE_WORD = str.maketrans("\n \t", "|__")
@@ -161,8 +157,15 @@ def _loaded(game: str) -> "pyspiel.Game":
     return loaded
 
 
-def _texts(game: "pyspiel.Game", state: "pyspiel.State", seat: int) -> tuple[str, str]:
-    """Return what a seat may know: as it is, and on one line. Where it remembers all its past, the line may lack its end."""
+def _text(game: "pyspiel.Game", state: "pyspiel.State", seat: int) -> str:
+    """Return what a seat may know, on one line: OpenSpiel's structured observation as JSON if the game has one, or its text.
+
+    Where the text has all the past of a seat, the line may lack its end.
+    """
+    if hasattr(game, "ObservationStruct"):
+        shown = str(state.to_observation_struct(seat).to_json())
+        if len(shown) <= MAX_STATE:
+            return _on_one_line(shown)
     kind = game.get_type()
     hidden = kind.information != library().GameType.Information.PERFECT_INFORMATION
     shown = ""
@@ -170,58 +173,19 @@ def _texts(game: "pyspiel.Game", state: "pyspiel.State", seat: int) -> tuple[str
         shown = state.information_state_string(seat)
     if kind.provides_observation_string and not 0 < len(shown) <= MAX_STATE:
         shown = state.observation_string(seat)
-    return shown, shown[:MAX_STATE].rstrip("\n").translate(ONE_WORD).encode("ascii", "replace").decode()
+    return _on_one_line(shown[:MAX_STATE])
 
 
-class Reading(NamedTuple):
-    """A game of OpenSpiel, and how its texts are read; None if its questions have the text alone."""
-
-    game: "pyspiel.Game"
-    options: Mapping[str, Any]
-    readable: Readable | None = None
-    view: type[Any] = View
-
-    def values(self, text: str, seat: int) -> Values:
-        """Return the named fields of what a seat may know; none if the text cannot be read."""
-        return self.readable.values(Told(text, seat, self.options)) if self.readable else {}
-
-    def view_of(self, state: "pyspiel.State") -> Any:
-        """Return the question to the seat that moves next."""
-        seat, legal = state.current_player(), state.legal_actions()
-        names = tuple([UNSAFE_IN_NAMES.sub("_", state.action_to_string(seat, each)) or "_" for each in legal])
-        text, line = _texts(self.game, state, seat)
-        values = (self.values(text, seat) or self.readable.empty).values() if self.readable else ()
-        view = self.view(seat, ranges(legal), names, *values, line)
-        return view if len(encode_view(view)) <= MAX_LINE else view._replace(names=())
+def _on_one_line(text: str) -> str:
+    return text.rstrip("\n").translate(ONE_WORD).encode("ascii", "replace").decode()
 
 
-@cache
-def _reading(game: str) -> Reading:
-    """Return how a game is read: in named fields, if it has them and every text of some random tables can be read."""
-    loaded = _loaded(game)
-    name, options = str(loaded.get_type().short_name), loaded.get_parameters()
-    if name in READABLE:
-        reading = Reading(loaded, options, READABLE[name], READABLE[name].view(name))
-        if _can_be_read(reading):
-            return reading
-    return Reading(loaded, options)
-
-
-def _can_be_read(reading: Reading) -> bool:
-    """Return whether every text of a table of random moves can be read; at most MAX_TRIED of them are tried."""
-    luck, state = Luck(b"croupier", f"openspiel/read/{reading.game}"), reading.game.new_initial_state()
-    for _ in range(MAX_TRIED):
-        while state.is_chance_node():
-            outcomes = state.chance_outcomes()
-            state.apply_action(outcomes[luck.pick([likely for _, likely in outcomes])][0])
-        if state.is_terminal():
-            break
-        seat = state.current_player()
-        if not reading.values(_texts(reading.game, state, seat)[0], seat):
-            return False
-        legal = state.legal_actions()
-        state.apply_action(legal[luck.below(len(legal))])
-    return True
+def _view_of(game: "pyspiel.Game", state: "pyspiel.State") -> View:
+    """Return the question to the seat that moves next."""
+    seat, legal = state.current_player(), state.legal_actions()
+    names = tuple([UNSAFE_IN_NAMES.sub("_", state.action_to_string(seat, each)) or "_" for each in legal])
+    view = View(seat, ranges(legal), names, _text(game, state, seat))
+    return view if len(encode_view(view)) <= MAX_LINE else view._replace(names=())
 
 
 def numbers(view: AnyView) -> list[int]:
@@ -236,14 +200,13 @@ def allows(rules: Rules, view: AnyView, move: Move) -> bool:
     return move.text in view[2] if move.text else in_ranges(move.n, view[1])
 
 
-def _chosen(rules: Rules, view: Any, answer: Answer) -> int | None:
+def _chosen(rules: Rules, view: View, answer: Answer) -> int | None:
     """Return the number of the move that an answer plays; None if it forfeits the table."""
     if isinstance(answer, Move) and allows(rules, view, answer):
         if answer.verb == "HIGHEST":
             return int(view.legal[-1].last)
         if answer.text:
-            at: int = view.names.index(answer.text)
-            return numbers(view)[at]
+            return numbers(view)[view.names.index(answer.text)]
         return answer.n if answer.verb == GRAMMAR.verb else int(view.legal[0].first)
     return None if rules.fault == "forfeit" else int(view.legal[0].first)
 
@@ -257,68 +220,27 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
         message = f"{rules.game} was played with OpenSpiel {rules.version}, and {here} is installed"
         hint = f"pip install 'open_spiel=={rules.version}'"
         raise UserError([Problem("C018", "", message, hint=hint)], 3)
-    reading = _reading(rules.game)
-    state = reading.game.new_initial_state()
-    watcher = _Watcher(reading, tell) if tell else None
+    game = _loaded(rules.game)
+    state = game.new_initial_state()
     while not state.is_terminal():
         if state.is_chance_node():
             outcomes = state.chance_outcomes()
             move, _ = outcomes[luck.pick([likely for _, likely in outcomes])]
-            if watcher:
-                watcher.chance(state.action_to_string(state.current_player(), move))
+            if tell:
+                tell("chance", move=state.action_to_string(state.current_player(), move))
             state.apply_action(move)
             continue
-        view = reading.view_of(state)
-        if watcher:
-            watcher.begin(state)
+        view = _view_of(game, state)
         answer = yield Request(view.seat, view)
         chosen = _chosen(rules, view, answer)
         if chosen is None:
-            return _forfeited(rules, reading.game, view.seat)
+            return _forfeited(rules, game, view.seat)
         name = state.action_to_string(view.seat, chosen)
         state.apply_action(chosen)
-        if watcher:
-            watcher.moved(state, view.seat, name)
-    if watcher:
-        watcher.begin(state)
+        if tell:
+            tell("move", seat=view.seat, move=name)
+            tell("state", text=str(state)[:MAX_TEXT])
     return tuple([round(result * rules.points) for result in state.returns()])
-
-
-class _Watcher:
-    """Reports the events of a table: for games that can be read the cards, points and words, for all others the moves."""
-
-    def __init__(self, reading: Reading, tell: Callable[..., None]) -> None:
-        self._reading, self._tell = reading, tell
-        self._seats = reading.game.num_players()
-        self._known: list[Values] = [{}] * self._seats
-        self._moved: tuple[int, str] | None = None  # the seat and the name of a move whose events are not reported yet
-
-    def chance(self, move: str) -> None:
-        """Report an outcome of chance, unless the hands and the table show it."""
-        if self._reading.readable is None:
-            self._tell("chance", move=move)
-
-    def moved(self, state: "pyspiel.State", seat: int, move: str) -> None:
-        """Report a move, and the whole table after it, where that is not read."""
-        readable = self._reading.readable
-        if readable is None:
-            self._tell("move", seat=seat, move=move)
-        if readable is None or readable.state:
-            self._tell("state", text=str(state)[:MAX_TEXT])
-        self._moved = seat, move
-
-    def begin(self, state: "pyspiel.State") -> None:
-        """Report what the last move, and chance after it, have changed for the seats."""
-        readable, after = self._reading.readable, list(self._known)
-        if readable is None:
-            return
-        for seat in range(self._seats):
-            with suppress(library().SpielError):  # some games have no text for a seat that does not move
-                after[seat] = self._reading.values(_texts(self._reading.game, state, seat)[0], seat) or after[seat]
-        mover, move = self._moved or (None, "")
-        for event, facts in events_of(readable, Step(self._known, after, mover, move, state.current_player())):
-            self._tell(event, **facts)
-        self._known, self._moved = after, None
 
 
 def _forfeited(rules: Rules, game: "pyspiel.Game", seat: int) -> Scores:
@@ -374,7 +296,7 @@ def game_named(said: str) -> Game:
         play=play,
         allows=allows,
         winners=winners,
-        view=_reading(said).view,
+        view=View,
         edges=questions,
         opening=Opening("seat", 1, below="LOWEST", otherwise="HIGHEST"),
         card=_card(str(kind.long_name), next(iter(questions.values()))),
