@@ -120,6 +120,12 @@ class StageResults(NamedTuple):
             f"seed sha256 {self.run.seed_sha256[:8]}… · {self.run.status}"
         )
 
+    def print_nothing(self) -> None:
+        """Print that there are no standings yet."""
+        from host.base.safe_text import one_line
+
+        click.echo(f"{one_line(self.title)}\n{NO_STANDINGS}")
+
 
 def load_results(journal: "Journal", name: str | None, *, interrupted: bool = False) -> StageResults:
     """Return the results of a stage, by default of the last stage with results."""
@@ -213,7 +219,7 @@ def print_standings(
     elif results.stage in [skipped.stage for skipped in results.run.skipped]:
         click.echo(one_line(results.title))
     else:
-        click.echo(f"{one_line(results.title)}\n{NO_STANDINGS}")
+        results.print_nothing()
     if not (as_csv or context.json):
         for skipped in results.run.skipped:
             click.echo(str(skipped))

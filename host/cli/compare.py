@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from host.cli import CliContext, completion, options, print_result
+from host.cli import CliContext, completers, options, print_result
 
 if TYPE_CHECKING:
     from host.cli.bot_arguments import GameAndBots
@@ -44,8 +44,8 @@ def parse_bounds(_context: click.Context, _option: click.Parameter, text: str) -
 
 
 @click.command()
-@click.argument("new", shell_complete=completion.bots)
-@click.argument("old", shell_complete=completion.bots)
+@click.argument("new", shell_complete=completers.bots)
+@click.argument("old", shell_complete=completers.bots)
 @click.option(
     *("--elo", "bounds"),
     default="0,10",

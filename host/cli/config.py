@@ -1,34 +1,13 @@
-"""The commands `completion` and `config`."""
+"""The command `config`: prints, validates or describes croupier.toml."""
 
 import json
 from typing import Any
 
 import click
 
-from host.base.errors import Problem, UserError
-from host.cli import CliContext, group, in_folder, print_json
+from host.cli import CliContext, in_folder, print_json
 
 SCHEMA_OF = ("croupier.toml", "bot.toml")
-
-
-@click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@click.pass_obj
-def completion(context: CliContext, shell: str) -> None:
-    """Print the completion script for a shell. In ~/.bashrc: eval "$(croupier completion bash)"."""
-    from click.shell_completion import get_completion_class
-
-    completer = get_completion_class(shell)
-    assert completer is not None
-    try:
-        script = completer(group, {}, "croupier", "_CROUPIER_COMPLETE").source()
-    except (OSError, RuntimeError) as error:  # click runs bash to find its version
-        problem = Problem("S005", shell, f"completion needs {shell}: {error}", hint=f"apt install {shell}")
-        raise UserError([problem], 6) from error
-    if context.json:
-        print_json("completion", shell=shell, script=script)
-    else:
-        click.echo(script)
 
 
 @click.command()

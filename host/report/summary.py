@@ -14,7 +14,7 @@ from host.play.fixture_id import FixtureId, group_of
 from host.play.records import Record, Replays, count_replays
 from host.report.anonymize import REAL_NAMES, Names
 from host.report.terminal import time_breakdown
-from host.report.timelines import Duel, Ranks, early_merits, head_to_head, is_two_player, pair_timelines, ranks
+from host.report.timelines import Duel, Ranks, early_order, head_to_head, is_two_player, pair_timelines, ranks
 from host.report.visibility import shown_status, table_of, visible
 from host.results.changes import Change
 from host.results.grades import Graded, grades_of
@@ -380,7 +380,7 @@ def _ranks(config: StageConfig, stage: Stage, records: Sequence[Record]) -> Rank
     unit, by_rate = "tourneys" if kind.tourneys else "fixtures", any(row.wins is not None for row in stage.rows)
     if not kind.all_meet:
         return ranks(records, unit, by_rate)
-    return ranks(records, unit, by_rate, early_merits(config, records, complete=not stage.so_far))
+    return ranks(records, unit, by_rate, early_order(config, records, complete=not stage.so_far))
 
 
 def _evidence(journal: Journal, names: Names) -> Iterator[tuple[str, Evidence]]:
