@@ -114,7 +114,9 @@ class StageResults(NamedTuple):
     @property
     def title(self) -> str:
         """The run, the stage, and their state in one line."""
-        fixtures = f"{len(self.records)} fixture{'' if len(self.records) == 1 else 's'}"
+        from host.base.format import plural
+
+        fixtures = f"{len(self.records)} {plural(len(self.records), 'fixture')}"
         return (
             f"{self.run.name} · {self.stage.name} · {fixtures} · level {self.run.level} · "
             f"seed sha256 {self.run.seed_sha256[:8]}… · {self.run.status}"

@@ -126,10 +126,10 @@ class CompareResult(NamedTuple):
 
     def text(self) -> Iterator[str]:
         """Yield the comparison as lines."""
-        from host.cli.progress import duration
+        from host.base.format import rough_duration
 
         comparison = self.comparison
-        yield f"{self._decision()} · {duration(self.seconds)}"
+        yield f"{self._decision()} · {rough_duration(self.seconds)}"
         results = f"{comparison.won} won, {comparison.drawn} drawn, {comparison.lost} lost"
         yield f"  {results} · level {self.level} · seed {self.seed}"
 

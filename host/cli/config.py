@@ -44,6 +44,7 @@ def config(context: CliContext, what: str, file: str) -> None:
 
 def _check(context: CliContext) -> None:
     """Print whether the tournament can be run. Raise UserError for whatever `run` would refuse before it builds a bot."""
+    from host.base.format import counted
     from host.config.difference import settings_of
     from host.results.disqualification import rule
     from host.tournament.runner import check_playable
@@ -56,8 +57,8 @@ def _check(context: CliContext) -> None:
         return
     for warning in warnings:
         click.echo(warning, err=True)
-    count = f"{len(tournament.stages)} stage{'' if len(tournament.stages) == 1 else 's'}"
-    about = f"{tournament.name}, {tournament.game}, {len(submissions)} bot{'s' * (len(submissions) > 1)}, {count}"
+    bots, stages = counted(len(submissions), "bot"), counted(len(tournament.stages), "stage")
+    about = f"{tournament.name}, {tournament.game}, {bots}, {stages}"
     click.echo(f"{tournament.path} is valid: {about}")
     if tournament.max_faults:
         click.echo(rule(tournament.max_faults))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import click
 
 from host import __version__
+from host.base.format import duration, plural
 from host.cli import CliContext, print_result, unknown_name
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class MachineReport(NamedTuple):
     def text(self) -> Iterator[str]:
         """Yield the report as lines."""
         system = f"{platform.system()} {platform.release()}"
-        cores = f"{self.cores} core{'s' if self.cores > 1 else ''}"
+        cores = f"{self.cores} {plural(self.cores, 'core')}"
         memory = f"{self.memory_bytes / (1 << 30):.0f} GiB"
         yield f"croupier {__version__} · Python {platform.python_version()} · {system} · {cores} · {memory}"
         yield from self._isolation()
@@ -109,7 +110,6 @@ class MachineReport(NamedTuple):
             yield f"{INDENT}for a higher level: {problem.hint}"
 
     def _clocks(self) -> Iterator[str]:
-        from host.base.format import duration
         from host.sandbox.detect import clock_problem
 
         if self.clocks is None:

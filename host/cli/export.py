@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from host.base.format import counted, plural, thousands
 from host.cli import CliContext, options, print_json
 from host.cli.journals import journal_of
 from host.cli.output import whole_file
@@ -38,9 +39,8 @@ def export(
         if context.json:
             print_json("export", path=str(output), form=form, count=questions)
         else:
-            click.echo(
-                f"{output}: {questions} question{'s' * (questions > 1)} → croupier ask {shlex.quote(str(output))}"
-            )
+            asked = f"{questions} {plural(questions, 'question')}"
+            click.echo(f"{output}: {asked} → croupier ask {shlex.quote(str(output))}")
         return
     with contextlib.ExitStack() as stack:
         book = stack.enter_context(reading(journal_of(context, journal), context.registry))
@@ -57,5 +57,5 @@ def export(
     if context.json:
         print_json("export", path=str(output), form=form, count=count)
     elif not context.quiet:
-        things = "rows" if form in ("csv", "changes") else "table" if count == 1 else "tables"
-        click.echo(f"{output}: {count:,} {things}".replace(",", "\u202f"))
+        rows = form in ("csv", "changes")
+        click.echo(f"{output}: {f'{thousands(count)} rows' if rows else counted(count, 'table')}")

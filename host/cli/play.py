@@ -88,15 +88,14 @@ class PlayResult(NamedTuple):
 
     def print_text(self) -> None:
         """Print the standings, and how to list the faults."""
-        from host.base.format import thousands
+        from host.base.format import counted
         from host.base.safe_text import escape_control_chars
         from host.report import terminal
         from host.results.tournament_dir import seed_text
 
         rows, sure, advice, _ = self.standings
-        number = f"{thousands(self.tables)} table{'s' if self.tables > 1 else ''}"
         seed = escape_control_chars(shlex.quote(seed_text(self.seed)))
-        head = f"{number} in {self.seconds:.1f} s · level {self.rules.level} · repeat with --seed {seed}"
+        head = f"{counted(self.tables, 'table')} in {self.seconds:.1f} s · level {self.rules.level} · repeat with --seed {seed}"
         terminal.print_standings(head, rows, sure, advice=advice)
         for row in rows:
             if row.costs.faults:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from host.base.format import rough_duration
 from host.base.safe_text import escape_control_chars
 from host.tournament.progress import Progress, Tally
 
@@ -59,7 +60,7 @@ class Plain:
         played, seconds = progress.done - self._at_start, time.monotonic() - self._began
         if played < 2 or progress.done >= progress.known:
             return ""
-        return f"  {duration(seconds / played * (progress.known - progress.done))} left"
+        return f"  {rough_duration(seconds / played * (progress.known - progress.done))} left"
 
 
 class Quiet(Plain):
@@ -246,10 +247,3 @@ def progress_text(progress: Progress) -> str:
         return f"{progress.stage}  {progress.done} fixtures, {progress.known - progress.done} due"
     percent = 100 * progress.done // progress.known if progress.known else 100
     return f"{progress.stage}  {percent:3d} %  {progress.done} of {progress.known} fixtures"
-
-
-def duration(seconds: float) -> str:
-    """Return a time of at least 1 s with its unit."""
-    if seconds < 90:
-        return f"{max(seconds, 1):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

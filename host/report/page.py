@@ -22,7 +22,7 @@ from host.play.fixture_id import group_of
 from host.report.charts import DRAWN
 from host.report.summary import BotSummary, RunSummary, Stage
 from host.report.table_replays import TableRef, gzip_base64
-from host.report.terminal import advised
+from host.report.terminal import advised, known_duration
 from host.report.timelines import Chips
 from host.sandbox.levels import made_of
 
@@ -71,7 +71,10 @@ def json_value(thing: Any) -> str:
 
 # Pages.
 
-FILTERS = {each.__name__: each for each in (name, clock, day, json_value, advised, *DRAWN)} | {"num": thousands}
+FILTERS = {each.__name__: each for each in (name, clock, day, json_value, advised, *DRAWN)} | {
+    "num": thousands,
+    "dur": known_duration,
+}
 
 
 @cache

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from host.base.format import thousands
 from host.base.safe_text import one_line
 from host.bots.values import Evidence, Usage
 from host.play.custom_games import game_by_name, knows_game
@@ -465,7 +466,7 @@ def _of_cup(stage: Stage, name: str) -> str:
 
 def _of_groups(stage: Stage, first: Row) -> str:
     """Return the result of the best bot in a stage of groups. A single game at one table depends much on luck."""
-    chips = f"{first.points.value or 0:,.0f} chips".replace(",", "\u202f")
+    chips = f"{thousands(first.points.value or 0)} chips"
     last = stage.groups[-1]
     if last.games == 1:
         return f"with {chips} in one last game of {len(last.seats)} bots, which leaves much to luck."
