@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from host.base.errors import UserError
-from host.base.format import thousands
+from host.base.format import THIN_SPACE
 from host.cli import CliContext, options, print_json
 from host.cli.journals import journal_of
 from host.cli.output import write
@@ -46,7 +46,7 @@ def report(
     if context.json:
         print_json("report", path=str(path), bytes=size, replays=kept)
     else:
-        click.echo(f"{path}: {thousands(size / 1000)} kB, {kept} replays")
+        click.echo(f"{path}: {size / 1000:,.0f} kB, {kept} replays".replace(",", THIN_SPACE))
     if show:
         webbrowser.open(path.resolve().as_uri())
 

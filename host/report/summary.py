@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from host import __version__
 from host.base.format import thousands
 from host.base.safe_text import one_line
 from host.bots.values import Evidence, Usage
@@ -152,26 +153,27 @@ class RunSummary(NamedTuple):
     """Everything that pages show of a run. Of a running stage it contains nothing that a bot or its author could use."""
 
     name: str
-    game: str
-    title: str
-    state: str
-    level: str
-    seed: str  # as `--seed` reads it; empty while it is secret
-    seed_sha256: str
-    committed: float | None  # when the seed's hash was fixed before the run, in seconds since 1970
-    version: str
-    began: float | None  # seconds since 1970
-    ended: float | None
-    machine: str
-    workers: str  # how many have played, and on which cores
-    sentence: str
-    config: Mapping[str, Any]
-    rules: Mapping[str, Any]
-    stages: tuple[Stage, ...]
-    bots: tuple[BotSummary, ...]
-    newest: int  # id of the newest fixture
+    game: str = ""
+    title: str = ""
+    state: str = ""
+    level: str = ""
+    seed: str = ""  # as `--seed` reads it; empty while it is secret
+    seed_sha256: str = ""
+    committed: float | None = None  # when the seed's hash was fixed before the run, in seconds since 1970
+    version: str = __version__
+    began: float | None = None  # seconds since 1970
+    ended: float | None = None
+    machine: str = ""
+    workers: str = ""  # how many have played, and on which cores
+    sentence: str = ""
+    config: Mapping[str, Any] = {}
+    rules: Mapping[str, Any] = {}
+    stages: tuple[Stage, ...] = ()
+    bots: tuple[BotSummary, ...] = ()
+    newest: int = 0  # id of the newest fixture
     again: Replays = Replays(0, (), ())
     changes: tuple[Change, ...] = ()  # by the organiser
+    problem: str = ""  # why there is nothing to show
 
     @property
     def stage(self) -> Stage | None:
