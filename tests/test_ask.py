@@ -307,7 +307,7 @@ def test_a_time_line_tells_waiting_from_computing(name: str, text: str, said: st
 
 
 def test_ask_by_fault_by_table_and_for_the_worst(friends: Path) -> None:
-    (group,) = croupier("errors", "-C", friends, "--json").json["rows"]
+    (group,) = croupier("faults", "-C", friends, "--json").json["rows"]
     fault = croupier("ask", f"fault:{group['fault']}", "-C", friends, "--json").json
     question = croupier("ask", ROGUES / "crashes.c", group["first"], "-C", friends, "--json").json
     worst = croupier("ask", "crashes", "--worst", "-C", friends, "--json").json
@@ -369,7 +369,7 @@ def test_no_limits_shows_what_a_late_bot_would_have_said(tmp_path: Path) -> None
     with (bot / "bot.toml").open("a") as file:
         file.write('[limits]\nmove = "200 ms"\n')
     assert croupier("play", bot, "-n", 1, "-C", tmp_path).code == 0
-    (group,) = croupier("errors", "late", "-C", tmp_path, "--json").json["rows"]
+    (group,) = croupier("faults", "late", "-C", tmp_path, "--json").json["rows"]
     where = (f"fault:{group['fault']}", "--same", "-C", tmp_path, "--json")
 
     (held,) = croupier("ask", *where).json["rows"]
@@ -424,10 +424,10 @@ def test_the_evidence_of_an_illegal_move_is_what_the_bot_wrote(
     written(ALWAYS.format(wrote), "", folder, "mine").chmod(0o755)
     (folder / "bot.toml").write_text(f'protocol = "lines"\nrun = ["./mine"]\nparallel_tables = {parallel}\n')
     assert croupier("play", folder, *other.split(), "-g", game, "-n", 16, "-C", tmp_path).code == 0
-    (group,) = croupier("errors", "mine", "-C", tmp_path, "--json").json["rows"]
+    (group,) = croupier("faults", "mine", "-C", tmp_path, "--json").json["rows"]
     assert (group["kind"], group["answer"]) == ("illegal", wrote)
     assert group["milliseconds"] is None or group["milliseconds"] > 0
-    assert ("after" in croupier("errors", "mine", "-C", tmp_path).out) == (group["milliseconds"] is not None)
+    assert ("after" in croupier("faults", "mine", "-C", tmp_path).out) == (group["milliseconds"] is not None)
     table, _, number = group["first"].rpartition(":")
     told = croupier("replay", table, "-C", tmp_path).out
     assert f"  →  {wrote}  ✗ not allowed here" in told and f"it wrote: {wrote!r}" in told
@@ -448,7 +448,7 @@ def test_each_illegal_move_has_its_own_bytes_as_evidence(parallel: int, tmp_path
     assert (
         croupier("play", folder, "sample:dumb_bold", "-g", "pazaak", "-n", 16, "--seed", "e1", "-C", tmp_path).code == 0
     )
-    (group,) = croupier("errors", "mine", "-C", tmp_path, "--json").json["rows"]
+    (group,) = croupier("faults", "mine", "-C", tmp_path, "--json").json["rows"]
     told = croupier("replay", group["first"].rpartition(":")[0], "-C", tmp_path).out
     pairs = re.findall(
         r"  →  (PLAY \d)  ✗ not allowed here\n(?:        (?!it wrote).*\n)*        it wrote: '(.*)'", told
@@ -497,6 +497,6 @@ def test_a_bot_asked_by_arguments_has_no_bytes_to_write(tmp_path: Path) -> None:
 def test_an_unknown_name_lists_what_exists(tmp_path: Path) -> None:
     croupier("play", "sample:davey", "sample:lim17", "-g", "cardshark", "-n", "1", "-q", cwd=tmp_path)
 
-    assert "(bots here: davey, lim17)" in croupier("errors", "nobody", cwd=tmp_path).first
+    assert "(bots here: davey, lim17)" in croupier("faults", "nobody", cwd=tmp_path).first
     table = croupier("replay", "nothing/of/1", cwd=tmp_path).first
     assert "tables here are called, for example, play/davey+lim17/1, or last" in table

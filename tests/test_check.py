@@ -207,7 +207,7 @@ def test_a_sample_is_a_bot_wherever_a_bot_is_named(tmp_path: Path) -> None:
         assert (done.code, "cautious" in done.out) == (0, True), (words, done)
     assert (cup / "bots" / "cautious.c").read_bytes() == (SAMPLES / "cardshark" / "cautious.c").read_bytes()
     assert croupier("play", "sample:cautious", "davey", "-n", 1, "-C", cup).code == 0
-    assert "no faults" in croupier("errors", "sample:cautious", "-C", cup).out
+    assert "no faults" in croupier("faults", "sample:cautious", "-C", cup).out
     for command in ("ls", "build", "check", "add"):
         told = croupier(command, "sample:cautios", "-C", cup).first
         assert told == 'error[C012] there is no sample bot of cardshark called "cautios"', command

@@ -17,8 +17,8 @@ from command import CROUPIER, Done, croupier, croupier_process, cup_in, environm
 from helpers import ROGUES, SAMPLES, level
 
 from host.cli import COMMANDS, GROUPS, SCHEMA_NUMBERS, global_options_first
-from host.cli.attack import attacked, gallery
 from host.games import GAMES
+from host.inspect.attack import attacked, gallery
 from host.sandbox.detect import detect
 from host.sandbox.levels import UNPROTECTED
 from host.submissions.sample_bots import samples
@@ -131,7 +131,7 @@ JSON = {
     "run": "run -C {cup}",
     "status": "status -C {cup}",
     "standings": "standings -C {cup}",
-    "errors": "errors -C {cup}",
+    "faults": "faults -C {cup}",
     "ask": "ask davey --worst -C {cup}",
     "replay": "replay last -C {cup}",
     "report": "report -C {cup2}",
@@ -235,14 +235,14 @@ def test_play_ends_with_0_whatever_the_bots_do(friends: Path) -> None:
     done = croupier("play", DAVEY, ROGUES / "crashes.c", "-g", "cardshark", "-n", 2, "-C", friends)
     assert done.code == 0
     assert "WARNING  crashes: killed by signal 11 without an answer to any question" in done.err
-    assert "crashes: 10 crash → croupier errors crashes" in done.out
+    assert "crashes: 10 crash → croupier faults crashes" in done.out
 
 
 def test_errors_count_and_show(friends: Path) -> None:
     folder = friends / "own"
     folder.mkdir()
     croupier("play", DAVEY, ROGUES / "crashes.c", "-g", "cardshark", "-n", 4, "-C", folder)
-    (group,) = croupier("errors", "-C", folder, "--json").json["rows"]
+    (group,) = croupier("faults", "-C", folder, "--json").json["rows"]
     assert (group["bot"], group["kind"], group["count"], group["ended"]) == (
         *("crashes", "crash", 20, "killed by signal 11"),
     )
@@ -250,8 +250,8 @@ def test_errors_count_and_show(friends: Path) -> None:
     assert shown.code == 0
     assert "(crash)" in shown.out
     assert "killed by signal 11" in shown.out
-    assert croupier("errors", "davey", "-C", folder).out == "no faults\n"
-    assert croupier("errors", "--kind", "timeout", "-C", folder).out == "no faults\n"
+    assert croupier("faults", "davey", "-C", folder).out == "no faults\n"
+    assert croupier("faults", "--kind", "timeout", "-C", folder).out == "no faults\n"
 
 
 def test_a_table_is_named_by_its_bots_in_any_order(friends: Path) -> None:
@@ -282,7 +282,7 @@ def test_progress_as_json_is_one_object_a_line(cup: Path, tmp_path: Path) -> Non
 # Output of bots.
 
 
-@pytest.mark.parametrize("words", ["standings", "errors", "replay tables/1/1", "replay last", "ls", "status"])
+@pytest.mark.parametrize("words", ["standings", "faults", "replay tables/1/1", "replay last", "ls", "status"])
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_what_guests_write_reaches_no_terminal(words: str, form: list[str], cup: Path) -> None:
     done = croupier(*words.split(), *form, "-C", cup)
@@ -291,7 +291,7 @@ def test_what_guests_write_reaches_no_terminal(words: str, form: list[str], cup:
 
 
 def test_what_guests_write_is_shown_escaped(cup: Path) -> None:
-    shown = croupier("errors", "-C", cup).out
+    shown = croupier("faults", "-C", cup).out
     assert r"\x1b[2J\x1b]0;title\x07 <b>bold</b>" in shown
     assert "<script>" in shown
 
@@ -397,6 +397,12 @@ def test_help_imports_nothing_heavy() -> None:
 )
 def test_global_options_are_welcome_behind_the_command(words: list[str], first: list[str]) -> None:
     assert global_options_first(words) == first
+
+
+def test_a_former_name_of_a_command_names_the_new_one(cup: Path) -> None:
+    done = croupier("errors", "-C", cup)
+    assert (done.code, done.first) == (2, "error[U001] `errors` is now called `faults`")
+    assert f"croupier -C {cup} faults" in done.err
 
 
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1", "FORCE_COLOR": ""}, {}])

@@ -30,8 +30,8 @@ from helpers import (
 from host.base.errors import UserError
 from host.base.safe_text import escape_control_chars
 from host.bots.bot_spec import BuiltBot
-from host.cli.attack import BROKEN_OUT, HOST_CPU_S, Rogue, gallery
 from host.games import GAMES
+from host.inspect.attack import BROKEN_OUT, HOST_CPU_S, Rogue, gallery
 from host.play.jobs import Job
 from host.play.records import Record
 from host.sandbox import landlock

@@ -28,8 +28,7 @@ from command import croupier
 
 from host.base.errors import UserError
 from host.bots.values import Evidence
-from host.cli import CliContext
-from host.cli import report as report_commands
+from host.cli import CliContext, group
 from host.games.holdem_playlog import read_playlog
 from host.inspect.recorded import known_seed, load_fixture
 from host.report.anonymize import numbered
@@ -894,7 +893,8 @@ def test_a_page_with_one_playlog_carries_it() -> None:
 
 def command(folder: Path, name: str, *words: str) -> Result:
     """Run a command in a folder."""
-    told: click.Command = getattr(report_commands, name)
+    told = group.get_command(click.Context(group), name)
+    assert told is not None
     return CliRunner().invoke(told, words, obj=CliContext(folder, True, False, False))
 
 

@@ -608,7 +608,7 @@ DAMAGES = [
 
 
 @pytest.mark.parametrize(("damage", "told"), [pytest.param(*each, id=each[0].__name__) for each in DAMAGES])
-@pytest.mark.parametrize("command", ["run", "standings", "errors", "replay"])
+@pytest.mark.parametrize("command", ["run", "standings", "faults", "replay"])
 def test_a_journal_that_cannot_be_used_is_refused_and_left_untouched(
     damage: Callable[[Path], None], told: str, command: str, cup: Path
 ) -> None:

@@ -51,7 +51,7 @@ COMPLETED = [
     ("check -g pa", ["pazaak"]),
     ("games ho", ["holdem"]),
     ("init mine --lang ", sorted(LANGUAGES)),
-    ("errors --kind ti", ["timeout"]),
+    ("faults --kind ti", ["timeout"]),
     ("-C {cup} standings ", ["tables"]),
     ("-C {cup} run --stage t", ["tables"]),
     ("-C {cup} check d", ["davey"]),

@@ -20,13 +20,12 @@ from stage_configs import standings_of as standings_told
 
 from host.base.errors import UserError
 from host.bots.values import Usage
-from host.cli.progress import Tally
 from host.games import GAMES
 from host.play import table_plans
 from host.play.records import Fixture, Record, Result
 from host.report import terminal
 from host.report.brackets import bracket_lines, group_lines
-from host.report.timelines import early_merits, ranks
+from host.report.timelines import early_order, ranks
 from host.results.standings import Row, RunResults, by_pair, outcome, reordered, standings
 from host.results.state import RunState, StageState, StageStatus
 from host.stages import stage_from_json
@@ -34,7 +33,7 @@ from host.stages.groups import GROUPS as GROUPS_KIND
 from host.stages.groups import Groups
 from host.stages.kind import BLANK, Field
 from host.stages.knockout import KNOCKOUT
-from host.tournament.progress import AllMeet, Progress
+from host.tournament.progress import AllMeet, Progress, Tally
 
 IDLE = Usage(0, 0.0, 0.0, 0.0, 0, 0, (0,) * 26)
 
@@ -425,7 +424,7 @@ EARLY = [
 def test_the_ranks_over_time_and_the_live_order_are_those_of_the_standings(count: int) -> None:
     some, stage = EARLY[:count], stage_of("round-robin")
     rows = [row for row in standings_told(stage, some, field("ABCD")).rows if row.tables]
-    line = ranks(EARLY, "fixtures", True, early_merits(stage, EARLY, complete=True))
+    line = ranks(EARLY, "fixtures", True, early_order(stage, EARLY, complete=True))
     assert line is not None
     assert {bot: places[count - 1] for bot, places in line.of.items() if places[count - 1]} == {
         row.bot: row.rank for row in rows
@@ -433,13 +432,13 @@ def test_the_ranks_over_time_and_the_live_order_are_those_of_the_standings(count
     tally = Tally()
     for done, record in enumerate([None, *some]):
         tally.add(Progress("league", done, 6, record, all_meet=AllMeet(stage, "ABCD")))
-    assert tally.early is not None and tally.early.missing
+    assert tally.early is not None and tally.early.pairs.missing
     strengths = tally.early.strengths()
     assert [strengths[row.bot] for row in rows] == sorted(strengths.values(), reverse=True)
 
 
 def test_when_all_pairs_have_met_the_results_alone_rank() -> None:
-    line = ranks(EARLY, "fixtures", True, early_merits(stage_of("round-robin"), EARLY, complete=True))
+    line = ranks(EARLY, "fixtures", True, early_order(stage_of("round-robin"), EARLY, complete=True))
     rows = standings_told(stage_of("round-robin"), EARLY, field("ABCD")).rows
     assert line is not None and {bot: places[-1] for bot, places in line.of.items()} == {
         row.bot: row.rank for row in rows
@@ -448,17 +447,17 @@ def test_when_all_pairs_have_met_the_results_alone_rank() -> None:
 
 def test_a_bot_with_weak_opponents_is_not_ahead_early_by_its_rate() -> None:
     records = [block("AB", (70, 30)), block("AC", (60, 40)), block("DE", (65, 35)), block("BE", (99, 1))]
-    line = ranks(records, "fixtures", True, early_merits(stage_of("round-robin"), records, complete=False))
+    line = ranks(records, "fixtures", True, early_order(stage_of("round-robin"), records, complete=False))
     assert line is not None and (line.of["A"][-1], line.of["D"][-1]) == (1, 4)
 
 
 def test_the_ranks_of_very_many_bots_begin_when_all_have_met() -> None:
     bots = [f"b{number}" for number in range(61)]
     records = [block((one, other), (60, 40)) for one, other in combinations(bots, 2)]
-    line = ranks(records, "fixtures", True, early_merits(stage_of("round-robin"), records, complete=True))
+    line = ranks(records, "fixtures", True, early_order(stage_of("round-robin"), records, complete=True))
     assert line is not None and {places[:-1] for places in line.of.values()} == {(None,) * 39}
     assert (
-        ranks(records[:-1], "fixtures", True, early_merits(stage_of("round-robin"), records[:-1], complete=False))
+        ranks(records[:-1], "fixtures", True, early_order(stage_of("round-robin"), records[:-1], complete=False))
         is None
     )
 

@@ -29,7 +29,7 @@ WORDS = {
     "check": "check davey --unsafe",
     "standings": "standings",
     "standings --overall": "standings --overall",
-    "errors": "errors",
+    "faults": "faults",
     "replay": "replay last",
     "report": "report",
     "redo": "redo tables/1 --reason why",

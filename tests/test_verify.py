@@ -171,13 +171,13 @@ def test_every_command_reads_the_tournament_after_a_game_outside_it(tmp_path: Pa
     rogue = ROGUES / "crashes.c"
     done = croupier("play", "sample:davey", rogue, "-n", 2, "--seed", "x", "-C", cup)
     friendly = cup / "run" / "play.sqlite"
-    assert f"→ croupier errors crashes --journal {friendly}" in done.out
+    assert f"→ croupier faults crashes --journal {friendly}" in done.out
     assert croupier("verify", "-C", cup, "--json").json["journal"] == str(cup / "run" / "run.sqlite")
     assert croupier("verify", "-C", cup, "--seal", seal).code == 0
-    assert croupier("errors", "-C", cup).out == "no faults\n"
+    assert croupier("faults", "-C", cup).out == "no faults\n"
     assert croupier("replay", "-C", cup, "--json").json["table"].startswith("tables/")
     assert croupier("verify", "-C", cup, "--seal", seal, "--journal", friendly).code == 1
-    told = croupier("errors", "-C", cup, "--journal", friendly).out
+    told = croupier("faults", "-C", cup, "--journal", friendly).out
     (again,) = [line for line in told.splitlines() if line.startswith("  again")]
     assert again.endswith(f" --journal {friendly}   croupier replay play/crashes+davey/1 --journal {friendly}")
     fault = again.split()[3]

@@ -33,6 +33,7 @@ from host.backends.dask_problems import (
 from host.backends.local import FixtureQueue
 from host.backends.prepare_bots import PrepareRequest, PrepareResult
 from host.base.errors import Problem, UserError
+from host.base.format import plural
 from host.bots.bot_spec import BuiltBot, Submission
 from host.games.engine import Game
 from host.play.custom_games import GameOrigin, origin, sources
@@ -258,7 +259,7 @@ class Cluster:
         """Play fixtures on every machine, one per thread at a time, also on machines that join later."""
         suitable = [worker for worker, result in self._results.items() if not result.problems]
         count, threads = len(suitable), sum(worker.threads for worker in suitable)
-        words = f"{count} worker{'' if count == 1 else 's'} of {self._client.address}, {threads} at once"
+        words = f"{count} {plural(count, 'worker')} of {self._client.address}, {threads} at once"
         queue = FixtureQueue(on_lost, words, threads, dask_worker.MAX_AT_ONCE)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._serve_workers, queue, setup)

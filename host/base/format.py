@@ -23,6 +23,18 @@ def duration(seconds: float) -> str:
     return f"{thousands(seconds / 60)} min"
 
 
+def rough_duration(seconds: float) -> str:
+    """Return how long something takes that takes at least a second: "12 s", "8 min", "2.5 h"."""
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def milliseconds(seconds: float, decimals: int = 1) -> str:
+    """Return a duration, given in seconds, in milliseconds: "12.3 ms"."""
+    return f"{seconds * 1000:.{decimals}f} ms"
+
+
 def day(seconds: float) -> str:
     """Return a time in seconds since 1970 as a date and a time of day in UTC."""
     return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
@@ -31,6 +43,16 @@ def day(seconds: float) -> str:
 def clock(seconds: float) -> str:
     """Return a time in seconds since 1970 as a date and a time of day with seconds, in UTC."""
     return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(seconds))
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a noun for this many: "table", "tables"."""
+    return noun if count == 1 else f"{noun}s"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun: "1 table", "1 063 tables"."""
+    return f"{thousands(count)} {plural(count, noun)}"
 
 
 def with_article(noun: str) -> str:

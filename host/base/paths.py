@@ -5,6 +5,8 @@ import platform
 import subprocess
 from pathlib import Path
 
+from host.base.format import plural
+
 SAMPLE_PREFIX = "sample:"  # before the name of a sample bot, where the path of a bot is expected
 
 # If croupier runs as root, it starts untrusted programs with this uid. No account has this uid, so it owns no files.
@@ -17,7 +19,7 @@ def describe_machine() -> str:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
     cores = len(os.sched_getaffinity(0))
     system = f"{platform.system()} {platform.release()}, {platform.machine()}"
-    return f"{system}, {cores} core{'s' if cores > 1 else ''}, {memory:.0f} GiB, Python {platform.python_version()}"
+    return f"{system}, {cores} {plural(cores, 'core')}, {memory:.0f} GiB, Python {platform.python_version()}"
 
 
 def sandbox_user() -> tuple[int, int]:

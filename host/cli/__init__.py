@@ -28,56 +28,51 @@ if TYPE_CHECKING:
     from host.stages import Registry
 
 
-class CommandEntry(NamedTuple):
-    """One command of `croupier --help`: the module in host/cli that defines it, and one line of help."""
-
-    module: str
-    help: str
-
-
-GROUPS: Mapping[str, Mapping[str, CommandEntry]] = {
+GROUPS: Mapping[str, Mapping[str, str]] = {
     "Play": {
-        "new": CommandEntry("tournament", "create a tournament folder"),
-        "run": CommandEntry("run", "play the tournament, or continue it after ^C"),
-        "play": CommandEntry("play", "let bots play some tables against each other"),
-        "compare": CommandEntry("compare", "test whether a new bot is stronger than an old one"),
+        "new": "create a tournament folder",
+        "run": "play the tournament, or continue it after ^C",
+        "play": "let bots play some tables against each other",
+        "compare": "test whether a new bot is stronger than an old one",
     },
     "Bots": {
-        "init": CommandEntry("init", "create a starter bot"),
-        "add": CommandEntry("tournament", "add a submission to the tournament: copy, build and start it"),
-        "check": CommandEntry("check", "check that a bot builds, starts and answers correctly"),
+        "init": "create a starter bot",
+        "add": "add a submission to the tournament: copy, build and start it",
+        "check": "check that a bot builds, starts and answers correctly",
     },
     "Results": {
-        "standings": CommandEntry("tournament", "print the standings with error bars"),
-        "errors": CommandEntry("faults", "list the faults of the bots, with evidence"),
-        "replay": CommandEntry("replay", "print a recorded table"),
-        "report": CommandEntry("report", "write the tournament as one HTML file, with replays"),
-        "serve": CommandEntry("report", "show the tournament live in a browser (read-only)"),
+        "standings": "print the standings with error bars",
+        "faults": "list the faults of the bots, with evidence",
+        "replay": "print a recorded table",
+        "report": "write the tournament as one HTML file, with replays",
+        "serve": "show the tournament live in a browser (read-only)",
     },
     "More": {
-        "doctor": CommandEntry("doctor", "report what this machine provides and what is missing"),
-        "games": CommandEntry("games", "list the games; describe a game's questions and answers"),
-        "status": CommandEntry("watch", "print the progress of a run"),
-        "verify": CommandEntry("verify", "recompute all scores from the recorded answers"),
-        "redo": CommandEntry("changes", "let a fixture be played again, with the same cards"),
-        "withdraw": CommandEntry("changes", "withdraw a bot: its tables no longer count"),
-        "seed": CommandEntry("seed", "commit to the seed before the tournament, reveal it afterwards"),
-        "export": CommandEntry("report", "export results or tables as csv, jsonl or play.log"),
-        "config": CommandEntry("config", "print, validate or describe croupier.toml"),
-        "watch": CommandEntry("watch", "follow a run from another terminal"),
-        "ask": CommandEntry("ask", "ask a bot a recorded question again"),
-        "ls": CommandEntry("tournament", "list the bots of the tournament"),
-        "build": CommandEntry("tournament", "build the bots of the tournament"),
-        "compose": CommandEntry("compose", "write a compose file that plays the tournament in containers"),
-        "import": CommandEntry("report", "convert a play.log to an HTML page"),
-        "explain": CommandEntry("doctor", "explain an error code"),
-        "completion": CommandEntry("config", "print the completion script for bash, zsh or fish"),
-        "version": CommandEntry("doctor", "print the versions of croupier, Python and the system"),
+        "doctor": "report what this machine provides and what is missing",
+        "games": "list the games; describe a game's questions and answers",
+        "status": "print the progress of a run",
+        "verify": "recompute all scores from the recorded answers",
+        "redo": "let a fixture be played again, with the same cards",
+        "withdraw": "withdraw a bot: its tables no longer count",
+        "seed": "commit to the seed before the tournament, reveal it afterwards",
+        "export": "export results or tables as csv, jsonl or play.log",
+        "config": "print, validate or describe croupier.toml",
+        "watch": "follow a run from another terminal",
+        "ask": "ask a bot a recorded question again",
+        "ls": "list the bots of the tournament",
+        "build": "build the bots of the tournament",
+        "compose": "write a compose file that plays the tournament in containers",
+        "import": "convert a play.log to an HTML page",
+        "explain": "explain an error code",
+        "completion": "print the completion script for bash, zsh or fish",
+        "version": "print the versions of croupier, Python and the system",
     },
 }
-"""All commands, in the groups and the order in which `croupier --help` prints them."""
+"""All commands with a line of help, in the groups and the order of `croupier --help`. `croupier x` is host/cli/x.py."""
 
-COMMANDS = {name: entry for commands in GROUPS.values() for name, entry in commands.items()}
+COMMANDS = {name: line for commands in GROUPS.values() for name, line in commands.items()}
+RENAMED = {"errors": "faults"}
+"""Former names of commands. Each is refused with a hint that names the new one."""
 
 SCHEMA_NUMBERS = {"check": 2, "config": 2, "dry-run": 3}
 """The numbers of the JSON schemas that have changed; all others have number 1.
@@ -114,10 +109,8 @@ class LazyGroup(click.Group):
         """Import a command and return it; None if it does not exist."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"host.cli.{COMMANDS[cmd_name].module}")
-        command = getattr(module, cmd_name)
-        if not isinstance(command, click.Command):
-            return None
+        name = "import_" if cmd_name == "import" else cmd_name  # a keyword cannot be the name of a function
+        command: click.Command = getattr(importlib.import_module(f"host.cli.{name}"), name)
         from host.cli.examples import EXAMPLES
 
         command.epilog = "\b\nExamples:\n" + "\n".join(f"  croupier {words}" for words in EXAMPLES[cmd_name])
@@ -127,14 +120,15 @@ class LazyGroup(click.Group):
         """Return the commands and options that start with `incomplete`, without importing a command."""
         from click.shell_completion import CompletionItem
 
-        matches = [(name, entry) for name, entry in COMMANDS.items() if name.startswith(incomplete)]
-        words = [CompletionItem(name, help=entry.help) for name, entry in matches]
+        words = [CompletionItem(name, help=line) for name, line in COMMANDS.items() if name.startswith(incomplete)]
         return words + click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command by name. Raise UsageError for an unknown name, with the most similar command."""
+        if args and (new := RENAMED.get(args[0])):
+            raise UserError([Problem("U001", "", f"`{args[0]}` is now called `{new}`", hint=f"croupier {new}")], 2)
         if args and args[0] not in COMMANDS:
             raise click.UsageError(unknown_name("command", args[0], COMMANDS), ctx)
         return super().resolve_command(ctx, args)
@@ -144,7 +138,7 @@ class LazyGroup(click.Group):
         width = max(map(len, COMMANDS))
         for title, commands in GROUPS.items():
             with formatter.section(title):
-                formatter.write_dl([(f"{name:<{width}}", entry.help) for name, entry in commands.items()])
+                formatter.write_dl([(f"{name:<{width}}", line) for name, line in commands.items()])
         click.Command.format_options(self, ctx, formatter)
 
 

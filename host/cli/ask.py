@@ -231,7 +231,7 @@ def parse_target(context: CliContext, journal: Path | None, where: str) -> "tupl
     with reading(journals[0], context.registry) as book:
         for _, path, piece in book.evidence("WHERE fault.id = ?", (int(match[1]),)):
             return journals[0], Target(fixture=path, nth=piece.table - 1, number=piece.number, bot=piece.bot)
-    raise click.UsageError(f"there is no {where}; `croupier errors` names them")
+    raise click.UsageError(f"there is no {where}; `croupier faults` names them")
 
 
 def _spec(context: CliContext, word: str, game: str, sources: Mapping[str, str]) -> "Submission":

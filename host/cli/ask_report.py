@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from host.base.format import milliseconds, plural
 from host.base.safe_text import escape_control_chars
 from host.bots.bot_spec import BuiltBot, format_limit
 from host.inspect.reask import Reply, differences
@@ -59,7 +60,7 @@ class AskReport(NamedTuple):
     def _title(self) -> str:
         asked, before = self.repro.asked, len(self.repro.before)
         what = f"question {asked[0].number}" if len(asked) == 1 else f"{len(asked)} questions"
-        how = f"after {before} other question{'s' * (before > 1)}" if before else "in a fresh process"
+        how = f"after {before} other {plural(before, 'question')}" if before else "in a fresh process"
         limit = f"limit {_ms(self.bot.limits.per_move)}" if self.limited else "no limits"
         if self.limited and asked[0].bank is not None:
             limit += f" and its bank, {format_limit(self.bot.limits.bank)}"
@@ -83,7 +84,7 @@ class AskReport(NamedTuple):
                 yield f"{then.state} starts empty: what earlier fixtures left in it is not recorded"
             elif repro.state:
                 size = len(repro.state)
-                yield f"{then.state} starts with the {size} byte{'s' * (size > 1)} that earlier fixtures left in it"
+                yield f"{then.state} starts with the {size} {plural(size, 'byte')} that earlier fixtures left in it"
             else:
                 yield f"{then.state} starts empty, as it did then"
         if self.level != repro.level:
@@ -140,7 +141,7 @@ class Difference(NamedTuple):
         """Yield the differences as lines for people."""
         one, other = self._names()
         differ = differences(self.mine, self.theirs)
-        many = "question" if len(self.mine) == 1 else "questions"
+        many = plural(len(self.mine), "question")
         yield f"{len(differ)} of {len(self.mine)} {many} to {escape_control_chars(self.place)}: {one} and {other} differ"
         for mine, theirs in differ[:MAX_DIFFERENCES]:
             mine_said, theirs_said = (spelled(each.now.answer, self.bots[0].spec.game) for each in (mine, theirs))
@@ -208,4 +209,4 @@ def _text(raw: bytes) -> str:
 
 
 def _ms(seconds: float) -> str:
-    return f"{seconds * 1000:.1f} ms" if seconds < 10 else f"{seconds:.0f} s"
+    return milliseconds(seconds) if seconds < 10 else f"{seconds:.0f} s"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from host.base.errors import Problem, UserError
-from host.cli import CliContext, completion, options, print_result
+from host.cli import CliContext, completers, options, print_result
 
 if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
     from host.bots.bot_spec import BuiltBot, Submission
@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
 
 
 @click.command()
-@click.argument("names", shell_complete=completion.bots, nargs=-1, metavar="BOT...")
+@click.argument("names", shell_complete=completers.bots, nargs=-1, metavar="BOT...")
 @options.GAME
 @click.option("--all", "check_all", is_flag=True, help="check all bots of the tournament, then again under load")
 @options.UNSAFE

@@ -114,11 +114,19 @@ class StageResults(NamedTuple):
     @property
     def title(self) -> str:
         """The run, the stage, and their state in one line."""
-        fixtures = f"{len(self.records)} fixture{'' if len(self.records) == 1 else 's'}"
+        from host.base.format import plural
+
+        fixtures = f"{len(self.records)} {plural(len(self.records), 'fixture')}"
         return (
             f"{self.run.name} · {self.stage.name} · {fixtures} · level {self.run.level} · "
             f"seed sha256 {self.run.seed_sha256[:8]}… · {self.run.status}"
         )
+
+    def print_nothing(self) -> None:
+        """Print that there are no standings yet."""
+        from host.base.safe_text import one_line
+
+        click.echo(f"{one_line(self.title)}\n{NO_STANDINGS}")
 
 
 def load_results(journal: "Journal", name: str | None, *, interrupted: bool = False) -> StageResults:
@@ -213,7 +221,7 @@ def print_standings(
     elif results.stage in [skipped.stage for skipped in results.run.skipped]:
         click.echo(one_line(results.title))
     else:
-        click.echo(f"{one_line(results.title)}\n{NO_STANDINGS}")
+        results.print_nothing()
     if not (as_csv or context.json):
         for skipped in results.run.skipped:
             click.echo(str(skipped))

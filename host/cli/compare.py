@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from host.cli import CliContext, completion, options, print_result
+from host.cli import CliContext, completers, options, print_result
 
 if TYPE_CHECKING:
     from host.cli.bot_arguments import GameAndBots
@@ -44,8 +44,8 @@ def parse_bounds(_context: click.Context, _option: click.Parameter, text: str) -
 
 
 @click.command()
-@click.argument("new", shell_complete=completion.bots)
-@click.argument("old", shell_complete=completion.bots)
+@click.argument("new", shell_complete=completers.bots)
+@click.argument("old", shell_complete=completers.bots)
 @click.option(
     *("--elo", "bounds"),
     default="0,10",
@@ -126,10 +126,10 @@ class CompareResult(NamedTuple):
 
     def text(self) -> Iterator[str]:
         """Yield the comparison as lines."""
-        from host.cli.progress import duration
+        from host.base.format import rough_duration
 
         comparison = self.comparison
-        yield f"{self._decision()} · {duration(self.seconds)}"
+        yield f"{self._decision()} · {rough_duration(self.seconds)}"
         results = f"{comparison.won} won, {comparison.drawn} drawn, {comparison.lost} lost"
         yield f"  {results} · level {self.level} · seed {self.seed}"
 

@@ -1,81 +1,26 @@
-"""Completes bots, stages, games, error codes and kinds of fault in a shell, without importing anything heavy.
-
-Each function is the `shell_complete` of a parameter.
-"""
-
-import tomllib
-from collections.abc import Iterable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+"""The command `completion`: prints the completion script for a shell."""
 
 import click
 
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
+from host.base.errors import Problem, UserError
+from host.cli import CliContext, group, print_json
 
 
-def bots(ctx: click.Context, _param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-    """Complete bots of the tournament (by file and folder) and sample bots; if none matches, let the shell complete files."""
-    from click.shell_completion import CompletionItem
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_obj
+def completion(context: CliContext, shell: str) -> None:
+    """Print the completion script for a shell. In ~/.bashrc: eval "$(croupier completion bash)"."""
+    from click.shell_completion import get_completion_class
 
-    from host.games import GAMES
-    from host.submissions.sample_bots import samples
-
-    paths = [path for path in sorted((_folder(ctx) / "bots").glob("*")) if not path.name.startswith((".", "_"))]
-    names = [path.stem if path.is_file() else path.name for path in paths]
-    game = _config(ctx).get("game")
-    for each in [game] if isinstance(game, str) else GAMES:
-        names += [f"sample:{name}" for name in sorted(samples(each))]
-    found = [CompletionItem(name) for name in _matching(incomplete, names)]
-    return found or [CompletionItem(incomplete, type="file")]
-
-
-def stages(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Complete stages of the tournament."""
-    tables = _config(ctx).get("stage", [])
-    names = [str(stage.get("name", stage.get("kind", ""))) for stage in tables if isinstance(stage, dict)]
-    return _matching(incomplete, names)
-
-
-def games(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Complete games."""
-    from host.games import GAMES
-
-    return _matching(incomplete, GAMES)
-
-
-def languages(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the languages of starter bots."""
-    templates = Path(__file__).parents[1] / "submissions" / "templates"
-    return _matching(incomplete, sorted(path.stem for path in templates.glob("*.jinja")))
-
-
-def codes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Complete error codes."""
-    from host.base.errors import explanations
-
-    return _matching(incomplete, explanations())
-
-
-def kinds(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Complete kinds of fault."""
-    from protocols.wire import FaultKind
-
-    return _matching(incomplete, map(str, FaultKind))
-
-
-def _matching(incomplete: str, names: Iterable[str]) -> list[str]:
-    return [name for name in names if name.startswith(incomplete)]
-
-
-def _folder(ctx: click.Context) -> Path:
-    """Return the folder of the command line."""
-    return Path(str(ctx.find_root().params.get("folder") or "."))
-
-
-def _config(ctx: click.Context) -> dict[str, Any]:
-    """Return the content of croupier.toml; {} if it cannot be read."""
+    completer = get_completion_class(shell)
+    assert completer is not None
     try:
-        return tomllib.loads((_folder(ctx) / "croupier.toml").read_text())
-    except (OSError, ValueError):
-        return {}
+        script = completer(group, {}, "croupier", "_CROUPIER_COMPLETE").source()
+    except (OSError, RuntimeError) as error:  # click runs bash to find its version
+        problem = Problem("S005", shell, f"completion needs {shell}: {error}", hint=f"apt install {shell}")
+        raise UserError([problem], 6) from error
+    if context.json:
+        print_json("completion", shell=shell, script=script)
+    else:
+        click.echo(script)

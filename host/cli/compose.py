@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from host.base.errors import Problem, UserError
+from host.base.format import plural
 from host.base.system_errors import file_problem
 from host.cli import CliContext, print_json
 
@@ -64,7 +65,7 @@ def compose(context: CliContext, workers: int, force: bool, up: bool) -> None:
     if context.json:
         print_json("compose", files=[str(path) for path in paths], workers=workers)
         return
-    click.echo(f"{paths[0]}: {workers} worker{'' if workers == 1 else 's'}, level {CONTAINER_LEVEL} by {paths[1].name}")
+    click.echo(f"{paths[0]}: {workers} {plural(workers, 'worker')}, level {CONTAINER_LEVEL} by {paths[1].name}")
     click.echo(f"  cd {context.folder.resolve()} && {' '.join(['docker', 'compose', *RUN, 'tournament'])}")
 
 

@@ -1,34 +1,13 @@
-"""The commands `completion` and `config`."""
+"""The command `config`: prints, validates or describes croupier.toml."""
 
 import json
 from typing import Any
 
 import click
 
-from host.base.errors import Problem, UserError
-from host.cli import CliContext, group, in_folder, print_json
+from host.cli import CliContext, in_folder, print_json
 
 SCHEMA_OF = ("croupier.toml", "bot.toml")
-
-
-@click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@click.pass_obj
-def completion(context: CliContext, shell: str) -> None:
-    """Print the completion script for a shell. In ~/.bashrc: eval "$(croupier completion bash)"."""
-    from click.shell_completion import get_completion_class
-
-    completer = get_completion_class(shell)
-    assert completer is not None
-    try:
-        script = completer(group, {}, "croupier", "_CROUPIER_COMPLETE").source()
-    except (OSError, RuntimeError) as error:  # click runs bash to find its version
-        problem = Problem("S005", shell, f"completion needs {shell}: {error}", hint=f"apt install {shell}")
-        raise UserError([problem], 6) from error
-    if context.json:
-        print_json("completion", shell=shell, script=script)
-    else:
-        click.echo(script)
 
 
 @click.command()
@@ -65,6 +44,7 @@ def config(context: CliContext, what: str, file: str) -> None:
 
 def _check(context: CliContext) -> None:
     """Print whether the tournament can be run. Raise UserError for whatever `run` would refuse before it builds a bot."""
+    from host.base.format import counted
     from host.config.difference import settings_of
     from host.results.disqualification import rule
     from host.tournament.runner import check_playable
@@ -77,8 +57,8 @@ def _check(context: CliContext) -> None:
         return
     for warning in warnings:
         click.echo(warning, err=True)
-    count = f"{len(tournament.stages)} stage{'' if len(tournament.stages) == 1 else 's'}"
-    about = f"{tournament.name}, {tournament.game}, {len(submissions)} bot{'s' * (len(submissions) > 1)}, {count}"
+    bots, stages = counted(len(submissions), "bot"), counted(len(tournament.stages), "stage")
+    about = f"{tournament.name}, {tournament.game}, {bots}, {stages}"
     click.echo(f"{tournament.path} is valid: {about}")
     if tournament.max_faults:
         click.echo(rule(tournament.max_faults))

@@ -1,4 +1,4 @@
-"""Commands about the machine: doctor, explain, version."""
+"""The command `doctor`: reports what this machine provides, and plays rogues."""
 
 import os
 import platform
@@ -9,47 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import click
 
 from host import __version__
-from host.cli import CliContext, completion, print_json, print_result, unknown_name
+from host.base.format import duration, plural
+from host.cli import CliContext, print_result, unknown_name
 
 if TYPE_CHECKING:
-    from host.cli.attack import Verdict
+    from host.inspect.attack import Verdict
     from host.sandbox.detect import HostCapabilities
     from host.sandbox.levels import Level
 
 INDENT = " " * 10  # of the lines below a heading
-
-
-@click.command()
-@click.pass_obj
-def version(context: CliContext) -> None:
-    """Print versions."""
-    facts = {
-        "croupier": __version__,
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.release()}",
-    }
-    if context.json:
-        print_json("version", **facts)
-    else:
-        click.echo("  ".join(f"{name} {value}" for name, value in facts.items()))
-
-
-@click.command()
-@click.argument("code", shell_complete=completion.codes)
-@click.pass_obj
-def explain(context: CliContext, code: str) -> None:
-    """Explain an error code: what it means, why it happens and what to do."""
-    from host.base.errors import explanations, lookup
-    from host.cli.common import wrap_prose
-
-    code = code.upper()
-    if code not in explanations():
-        raise click.UsageError(unknown_name("code", code, explanations()))
-    title, text = lookup(code)
-    if context.json:
-        print_json("explain", code=code, title=title, text=text)
-    else:
-        click.echo(f"{code}  {title}\n\n{wrap_prose(text)}")
 
 
 @click.command()
@@ -119,7 +87,7 @@ class MachineReport(NamedTuple):
     def text(self) -> Iterator[str]:
         """Yield the report as lines."""
         system = f"{platform.system()} {platform.release()}"
-        cores = f"{self.cores} core{'s' if self.cores > 1 else ''}"
+        cores = f"{self.cores} {plural(self.cores, 'core')}"
         memory = f"{self.memory_bytes / (1 << 30):.0f} GiB"
         yield f"croupier {__version__} · Python {platform.python_version()} · {system} · {cores} · {memory}"
         yield from self._isolation()
@@ -142,7 +110,6 @@ class MachineReport(NamedTuple):
             yield f"{INDENT}for a higher level: {problem.hint}"
 
     def _clocks(self) -> Iterator[str]:
-        from host.base.format import duration
         from host.sandbox.detect import clock_problem
 
         if self.clocks is None:
@@ -176,8 +143,8 @@ def diagnose_machine() -> MachineReport:
     """Measure what this machine provides; with a sandbox this takes about a second."""
     import trio
 
-    from host.cli.clock_benchmark import measure_clocks
     from host.play.placement import usable_cores
+    from host.sandbox.clock_benchmark import measure_clocks
     from host.sandbox.detect import clock_problem, detect, randomizes_pids
     from host.sandbox.limits import CLOCKS
 
@@ -214,7 +181,7 @@ def _attack(context: CliContext, names: tuple[str, ...]) -> NoReturn:
     """Play rogues at this machine's level, print their verdicts, and exit with 6 if one did not get its verdict."""
     import trio
 
-    from host.cli.attack import attacked, gallery
+    from host.inspect.attack import attacked, gallery
     from host.sandbox.detect import detect, require_level
     from host.sandbox.levels import DEFAULT_LEVEL
 

@@ -5,10 +5,9 @@ from math import ceil, floor
 
 import click
 
-from host.base.format import thousands
+from host.base.format import counted, plural, rough_duration, thousands
 from host.base.safe_text import escape_control_chars, one_line
 from host.cli import CliContext, in_folder, print_json
-from host.cli.progress import duration
 from host.results.disqualification import rule
 from host.tournament.estimate import Forecast, StageEstimate
 
@@ -59,16 +58,14 @@ def stage_json(stage: StageEstimate) -> dict[str, object]:
 def amount_text(stage: StageEstimate) -> str:
     """Return how much of a stage has not been played yet."""
     if stage.bounds == "skipped":
-        return f"skipped: only {stage.bots} bot{'s' * (stage.bots > 1)} reach{'es' * (stage.bots == 1)} it"
+        return f"skipped: only {stage.bots} {plural(stage.bots, 'bot')} reach{'es' * (stage.bots == 1)} it"
     if not stage.fixtures:
         return "nothing left to play"
     bounds = "" if stage.bounds == "exactly" else f"{stage.bounds} "
     if stage.tourneys:
         rounds = stage.tables // stage.fixtures
         return f"{bounds}{thousands(stage.fixtures)} tourneys of {rounds} rounds, {stage.bots} bots at changing tables"
-    many = f"{thousands(stage.fixtures)} fixture{'s' if stage.fixtures > 1 else ''}"
-    some = f"{thousands(stage.tables)} table{'s' if stage.tables > 1 else ''}"
-    return f"{bounds}{some} in {many}, {stage.bots} bots"
+    return f"{bounds}{counted(stage.tables, 'table')} in {counted(stage.fixtures, 'fixture')}, {stage.bots} bots"
 
 
 def meeting_lines(stage: StageEstimate, most: int) -> Iterator[str]:
@@ -77,7 +74,7 @@ def meeting_lines(stage: StageEstimate, most: int) -> Iterator[str]:
         return
     for meeting in stage.meetings[:most]:
         bots = " – ".join(escape_control_chars(bot) for bot in meeting.bots)
-        yield f"{bots}   {thousands(meeting.tables)} table{'s' if meeting.tables > 1 else ''}"
+        yield f"{bots}   {counted(meeting.tables, 'table')}"
     if len(stage.meetings) > most:
         yield f"… and {len(stage.meetings) - most} more meetings: -v prints them"
     if not stage.meetings:
@@ -91,11 +88,11 @@ def time_text(forecast: Forecast, folder: str) -> str:
     cost = forecast.cost
     if cost is None:
         return in_folder("everything has been played: croupier standings", folder)
-    workers = f"{forecast.workers} worker{'s' if forecast.workers > 1 else ''}"
+    workers = f"{forecast.workers} {plural(forecast.workers, 'worker')}"
     tried = f"on trial, {cost.tables} tables took {cost.seconds:.1f} s with {workers}"
     if forecast.seconds is None:
         return f"cannot tell yet how long it will take; {tried}"
     low, high = floor(forecast.seconds.low), ceil(forecast.seconds.high)
     least = "at least " if is_lower_bound(forecast) else ""
-    between = duration(low), duration(high)
+    between = rough_duration(low), rough_duration(high)
     return f"it will take {least}{' to '.join(dict.fromkeys(between))}; {tried}"

@@ -15,7 +15,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
     "check": ("check bots/mine", "check bots/mine.py -g cardshark", "check --all"),
     "standings": ("standings", "standings league --by pair", "standings --csv"),
-    "errors": ("errors", "errors mine", "errors mine --kind timeout"),
+    "faults": ("faults", "faults mine", "faults mine --kind timeout"),
     "replay": ("replay last", "replay league/ada+grace/17", "replay last --as ada -o table.html"),
     "report": ("report", "report --open"),
     "serve": ("serve", "serve --bind 0.0.0.0:8080"),

@@ -1,4 +1,4 @@
-"""The command `errors`: groups the faults of the bots, with evidence."""
+"""The command `faults`: groups the faults of the bots, with evidence."""
 
 import shlex
 from collections import Counter, defaultdict
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from host.base.safe_text import escape_control_chars
-from host.cli import CliContext, completion, options, print_result, unknown_name, unknown_with_list
+from host.cli import CliContext, completers, options, print_result, unknown_name, unknown_with_list
 from host.cli.journals import journal_of, journal_option
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ MAX_STDERR_CHARS = 500
 
 
 @click.command()
-@click.argument("bot", shell_complete=completion.bots, required=False)
+@click.argument("bot", shell_complete=completers.bots, required=False)
 @click.option(
-    "--kind", shell_complete=completion.kinds, metavar="KIND", help="only faults of this kind: timeout, illegal …"
+    "--kind", shell_complete=completers.kinds, metavar="KIND", help="only faults of this kind: timeout, illegal …"
 )
 @options.JOURNAL
 @click.pass_obj
-def errors(context: CliContext, bot: str | None, kind: str | None, journal: Path | None) -> None:
+def faults(context: CliContext, bot: str | None, kind: str | None, journal: Path | None) -> None:
     """List the faults by bot and kind: how many, and the evidence of one."""
     from host.base.paths import SAMPLE_PREFIX
     from host.results.journal import reading
@@ -44,7 +44,7 @@ def errors(context: CliContext, bot: str | None, kind: str | None, journal: Path
         raise click.UsageError(unknown_with_list("bot", bot, bots))
     chosen = [group for group in groups if bot in (None, group.bot) and kind in (None, group.kind)]
     report = FaultReport(path, chosen, journal_option(context, path), verbose=context.verbose)
-    print_result(context, "errors", report)
+    print_result(context, "faults", report)
 
 
 def check_kind(kind: str) -> None:

@@ -7,7 +7,7 @@ import click
 
 from host.base.errors import Problem, UserError
 from host.base.paths import SAMPLE_PREFIX
-from host.cli import CliContext, completion, print_json, print_result
+from host.cli import CliContext, completers, print_json, print_result
 from host.games.engine import Game
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name", shell_complete=completion.games, metavar="[GAME]", required=False)
+@click.argument("name", shell_complete=completers.games, metavar="[GAME]", required=False)
 @click.option("--protocol", "handout", flag_value="protocol", help="print the parts of the manual for this game")
 @click.option("--rules", "handout", flag_value="rules", help="print the rules of this game")
 @click.option("--example", "handout", flag_value="example", help="print a complete bot in Python")
@@ -126,7 +126,7 @@ def game_json(game: Game) -> dict[str, Any]:
 
 def print_handout(context: CliContext, game: Game, handout: str) -> None:
     """Print one of the HANDOUTS about a game."""
-    from host.cli.handouts import HANDOUTS
+    from host.submissions.handouts import HANDOUTS
 
     text = HANDOUTS[handout](game)
     if context.json:

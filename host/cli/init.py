@@ -9,7 +9,7 @@ import click
 
 from host.base.errors import Problem, UserError
 from host.base.system_errors import file_problem
-from host.cli import CliContext, completion, print_result, unknown_name
+from host.cli import CliContext, completers, print_result, unknown_name
 
 if TYPE_CHECKING:
     from host.games.engine import Game
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
 @click.option(
     *("-g", "--game"),
-    shell_complete=completion.games,
+    shell_complete=completers.games,
     metavar="GAME",
     help="default: the tournament's; `croupier games` lists them",
 )
 @click.option(
     *("-l", "--lang"),
     required=True,
-    shell_complete=completion.languages,
+    shell_complete=completers.languages,
     metavar="LANGUAGE",
     help="for example c or python; an unknown one lists all",
 )

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from host.cli import completion
+from host.cli import completers
 
 GAME = click.option(
     *("-g", "--game"),
-    shell_complete=completion.games,
+    shell_complete=completers.games,
     metavar="GAME",
     help="default: the game in the bots' bot.toml, or the tournament's",
 )

@@ -48,7 +48,7 @@ def overview(folder: Path) -> Overview:
     if (folder / "bot.toml").exists():
         return _bot(folder)
     if any((folder / ".croupier").glob("play-*.sqlite")):
-        steps = {"croupier errors": "the faults of the bots", "croupier replay last": "the last table"}
+        steps = {"croupier faults": "the faults of the bots", "croupier replay last": "the last table"}
         return Overview("results of croupier play", steps | {"croupier report --open": "everything, in the browser"})
     steps = {
         "croupier doctor": "what this machine provides, and what is missing",

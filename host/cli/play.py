@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from host.cli import CliContext, completion, options, print_json, unknown_name
+from host.cli import CliContext, completers, options, print_json, unknown_name
 from host.play.fixture_id import FixtureId
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class PlayOptions(NamedTuple):
 
 
 @click.command()
-@click.argument("names", shell_complete=completion.bots, nargs=-1, required=True, metavar="BOT...")
+@click.argument("names", shell_complete=completers.bots, nargs=-1, required=True, metavar="BOT...")
 @click.option("-n", "tables", type=click.IntRange(1, 10_000_000), default=100, show_default=True, help="tables to play")
 @options.GAME
 @options.SEED
@@ -88,21 +88,20 @@ class PlayResult(NamedTuple):
 
     def print_text(self) -> None:
         """Print the standings, and how to list the faults."""
-        from host.base.format import thousands
+        from host.base.format import counted
         from host.base.safe_text import escape_control_chars
         from host.report import terminal
         from host.results.tournament_dir import seed_text
 
         rows, sure, advice, _ = self.standings
-        number = f"{thousands(self.tables)} table{'s' if self.tables > 1 else ''}"
         seed = escape_control_chars(shlex.quote(seed_text(self.seed)))
-        head = f"{number} in {self.seconds:.1f} s · level {self.rules.level} · repeat with --seed {seed}"
+        head = f"{counted(self.tables, 'table')} in {self.seconds:.1f} s · level {self.rules.level} · repeat with --seed {seed}"
         terminal.print_standings(head, rows, sure, advice=advice)
         for row in rows:
             if row.costs.faults:
                 kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(row.costs.faults_by_kind.items()))
                 click.echo(
-                    f"{escape_control_chars(row.bot)}: {kinds} → croupier errors {shlex.quote(row.bot)}{self.option}"
+                    f"{escape_control_chars(row.bot)}: {kinds} → croupier faults {shlex.quote(row.bot)}{self.option}"
                 )
 
     def first_table(self) -> Iterator[str]:

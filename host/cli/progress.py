@@ -8,19 +8,14 @@ import json
 import os
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import combinations
-from math import comb
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from host.base.safe_text import escape_control_chars, one_line
-from host.play.records import Record
-from host.results.late_bots import late_warnings
-from host.results.stage_sums import SHOWN_REPLAYS, StageSums
-from host.tournament.progress import AllMeet, Progress
+from host.base.format import rough_duration
+from host.base.safe_text import escape_control_chars
+from host.tournament.progress import Progress, Tally
 
 if TYPE_CHECKING:  # rich costs more to import than most commands take
     from rich.console import Group
@@ -35,7 +30,6 @@ MIN_LINE_INTERVAL_S = 1.0
 SILENT_START_S = 2.0  # of a stage, in which no line is printed
 FRAMES_PER_S = 5
 SHOWN = 40  # bots in a frame: no terminal has more lines for them
-MAX_ORDER_SHARE = 0.05  # of the time, for the order of the bots while pairs have not met
 
 
 class Plain:
@@ -66,7 +60,7 @@ class Plain:
         played, seconds = progress.done - self._at_start, time.monotonic() - self._began
         if played < 2 or progress.done >= progress.known:
             return ""
-        return f"  {duration(seconds / played * (progress.known - progress.done))} left"
+        return f"  {rough_duration(seconds / played * (progress.known - progress.done))} left"
 
 
 class Quiet(Plain):
@@ -114,108 +108,6 @@ class Events(Plain):
         click.echo(json.dumps(event))
 
 
-class EarlyOrder:
-    """The order of the bots while pairs have not met: by strength, which knows the opponents, like the standings."""
-
-    def __init__(self, stage: AllMeet) -> None:
-        self._stage, self._records = stage, list[Record]()
-        self._met, self._all = set[tuple[str, str]](), comb(len(stage.bots), 2)
-        self._strengths: dict[str, Strength] = {}
-        self._computed, self._not_before = 0, 0.0
-
-    @property
-    def missing(self) -> bool:
-        """Whether some pairs have not met."""
-        return len(self._met) < self._all
-
-    @property
-    def sentence(self) -> str:
-        """A sentence about the pairs that have met and the order of the bots."""
-        from host.results.standings import PairsMet
-
-        return PairsMet(len(self._met), self._all).sentence
-
-    def add(self, record: Record) -> None:
-        """Count the pairs of a fixture; keep what a strength needs of it."""
-        if self.missing:
-            self._met.update(combinations(sorted(record.results), 2))
-            self._records.append(record._replace(answers=b"", evidence=(), times=()))
-        if not self.missing:
-            self._records.clear()
-
-    def strengths(self) -> "dict[str, Strength]":
-        """Return the strengths so far, of a moment ago if they take long; {} if there are too many bots."""
-        from host.results.standings import strengths_so_far
-
-        started = time.monotonic()
-        if self._computed != len(self._records) and started >= self._not_before:
-            self._strengths = strengths_so_far(self._stage.stage, self._records, self._stage.bots)
-            self._computed = len(self._records)
-            self._not_before = time.monotonic() + (time.monotonic() - started) / MAX_ORDER_SHARE
-        return self._strengths
-
-
-def early_order(stage: AllMeet | None) -> EarlyOrder | None:
-    """Return the order of a stage while pairs are missing; None if not all meet, or for bots that are too many for it."""
-    from host.rating.strength import MODEL_BOTS
-
-    return EarlyOrder(stage) if stage is not None and len(stage.bots) <= MODEL_BOTS else None
-
-
-class Tally:
-    """Counts finished fixtures: how many of each stage, and the sums of each stage; those of the newest are shown."""
-
-    def __init__(self) -> None:
-        self.latest: Progress | None = None
-        self.early: EarlyOrder | None = None
-        self.done = Counter[str]()
-        self.stages: dict[str, StageSums] = {}  # in the order in which they began
-
-    def add(self, progress: Progress) -> None:
-        """Count one finished fixture."""
-        if self.latest is None or progress.stage != self.latest.stage:
-            self.early = None if progress.done else early_order(progress.all_meet)  # earlier results would be missing
-        self.latest = progress
-        self.done[progress.stage] = progress.done
-        self.stages.setdefault(progress.stage, StageSums())
-        if progress.record is not None:
-            self.count(progress.stage, progress.record)
-
-    def count(self, stage: str, record: Record) -> None:
-        """Count the results, faults and replays of a record of the newest stage."""
-        if self.early is not None:
-            self.early.add(record)
-        self.stages[stage].add(record)
-
-    @property
-    def newest(self) -> StageSums:
-        """The sums of the newest stage."""
-        return self.stages[self.latest.stage] if self.latest else StageSums()
-
-    @property
-    def last_fault(self) -> str:
-        """The words about the last fault in any stage; "" if there is none."""
-        found = [sums.last_fault for sums in self.stages.values() if sums.last_fault]
-        return "last fault  {} {} in {}".format(*map(escape_control_chars, found[-1])) if found else ""
-
-    def late_warnings(self) -> Iterable[str]:
-        """Return a sentence about each bot that times out more often than it answers, in the newest stage with results."""
-        asked = [(name, sums) for name, sums in self.stages.items() if sums.asked]
-        return late_warnings(asked[-1][0], asked[-1][1].asked, asked[-1][1].late).values() if asked else ()
-
-    def replay_lines(self) -> Iterator[str]:
-        """Yield lines about what was repeated after failures of the host, with the newest reasons."""
-        stages = self.stages.values()
-        if replayed := sum(sums.replayed for sums in stages):
-            stalled = sum(sums.stalled for sums in stages)
-            times = f"{replayed} times, {stalled} of them because the machine stalled"
-            yield f"  repeated after failures of the host: {times}"
-            stalls = [stall for sums in stages for stall in sums.stalls]
-            failures = [failure for sums in stages for failure in sums.failures]
-            for reason in (*stalls[-SHOWN_REPLAYS:], *failures[-SHOWN_REPLAYS:]):
-                yield f"    {one_line(reason)}"
-
-
 def frame(head: Iterable[str], tally: Tally, time_left: str = "", foot: str = "") -> "Group":
     """Build one frame: lines about the run, the progress of the newest stage, its bots by mean score, and a last line.
 
@@ -234,8 +126,8 @@ def frame(head: Iterable[str], tally: Tally, time_left: str = "", foot: str = ""
             Text(progress_text(progress) + time_left),
             Padding(bar),
         ]  # a bar alone does not end its line
-        if tally.early is not None and tally.early.missing and progress.done:
-            parts += [Text(tally.early.sentence, style="dim"), _early_standings(tally, tally.early.strengths())]
+        if tally.early is not None and tally.early.pairs.missing and progress.done:
+            parts += [Text(tally.early.pairs.sentence, style="dim"), _early_standings(tally, tally.early.recent())]
         else:
             parts.append(_standings(tally))
     parts += [Text(f"WARNING  {sentence}", style="yellow") for sentence in tally.late_warnings()]
@@ -355,10 +247,3 @@ def progress_text(progress: Progress) -> str:
         return f"{progress.stage}  {progress.done} fixtures, {progress.known - progress.done} due"
     percent = 100 * progress.done // progress.known if progress.known else 100
     return f"{progress.stage}  {percent:3d} %  {progress.done} of {progress.known} fixtures"
-
-
-def duration(seconds: float) -> str:
-    """Return a time of at least 1 s with its unit."""
-    if seconds < 90:
-        return f"{max(seconds, 1):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

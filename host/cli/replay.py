@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from host.cli import CliContext, completion, options, print_result, unknown_with_list
+from host.cli import CliContext, completers, options, print_result, unknown_with_list
 from host.cli.journals import journals_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.argument("table", default="last")
 @click.option(
     *("--as", "bot"),
-    shell_complete=completion.bots,
+    shell_complete=completers.bots,
     metavar="BOT",
     help="as this bot saw it: its own questions, and the moves of the others that are no secret",
 )
@@ -39,7 +39,7 @@ def replay(
     spoilers: bool,
     journal: Path | None,
 ) -> None:
-    """Print a recorded table: BOTS/NUMBER, as `standings` and `errors` name it, or `last`."""
+    """Print a recorded table: BOTS/NUMBER, as `standings` and `faults` name it, or `last`."""
     from host.cli.replay_lookup import as_seen_by, find_table, load_table, split
 
     location = find_table(journals_of(context, journal), context, split(table)[0])._replace(spoilers=spoilers)

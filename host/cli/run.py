@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from host.base.errors import UserError
-from host.cli import CliContext, completion
+from host.cli import CliContext, completers
 
 if TYPE_CHECKING:  # pydantic and trio take longer to import than most commands take
     from host.tournament.runner import Outcome
@@ -37,7 +37,7 @@ class RunOptions(NamedTuple):
     "--dry-run", is_flag=True, help="print who plays whom and an estimate of the time, from a short trial; play nothing"
 )
 @click.option("--fresh", is_flag=True, help="delete what has been played, and start again")
-@click.option("--stage", shell_complete=completion.stages, metavar="NAME", help="stop after this stage")
+@click.option("--stage", shell_complete=completers.stages, metavar="NAME", help="stop after this stage")
 @click.option(
     "--workers", type=click.IntRange(1, 1024), help="worker processes; default: [run] workers, or one per core"
 )

@@ -88,13 +88,13 @@ class VerifyResult(NamedTuple):
 
     def text(self) -> Iterator[str]:
         """Yield the differences as lines."""
-        from host.base.format import day, thousands
+        from host.base.format import day, plural, thousands
         from host.base.safe_text import one_line
         from host.cli.seed import committed_text
 
         tables, differences, sealed, since, changes = self.audit
         if differences:
-            number = f"{len(differences)} difference{'' if len(differences) == 1 else 's'}"
+            number = f"{len(differences)} {plural(len(differences), 'difference')}"
             yield f"{number} in {thousands(tables)} tables of {self.journal}; the first: {differences[0]}"
             return
         sample = f", drawn at random ({self.share:.3%} of all)" if self.share < 1 else ""
@@ -104,7 +104,7 @@ class VerifyResult(NamedTuple):
             later = f"; {thousands(since)} were played later" if since else "; none was played later"
             yield f"seal {self.published_seal} covers {thousands(sealed)} fixtures{later}"
         if changes:
-            number = f"{len(changes)} change{'' if len(changes) == 1 else 's'} of the run"
+            number = f"{len(changes)} {plural(len(changes), 'change')} of the run"
             yield (
                 f"as sealed until {day(changes[0].at)}, then changed:"
                 if self.published_seal

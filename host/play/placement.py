@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import trio
 
+from host.base.format import plural
 from host.play.jobs import WorkerSetup
 from host.sandbox import cgroup
 
@@ -42,7 +43,7 @@ class Placement(NamedTuple):
         return self.cores[nth] if self.cores else ()
 
     def __str__(self) -> str:
-        counted = f"{self.workers} worker{'' if self.workers == 1 else 's'}{f' {self.fewer}' if self.fewer else ''}"
+        counted = f"{self.workers} {plural(self.workers, 'worker')}{f' {self.fewer}' if self.fewer else ''}"
         if not self.cores:
             return f"{counted} on any core{f' ({self.reason})' if self.reason else ''}"
         own = "a core" if len(self.cores[0]) == 1 else f"{len(self.cores[0])} cores"

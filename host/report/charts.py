@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from host.base.format import duration, thousands
+from host.base.format import duration, plural, thousands
 from host.base.safe_text import one_line
 from host.report.bracket_chart import drawings
 from host.report.summary import CHAIN, BotSummary, Spent, Stage
@@ -13,11 +13,6 @@ from host.report.timelines import Chips, Duel, Ranks
 from host.results.ranking import ranking_of
 from host.results.seat_effects import Effects, LateEffect, SeatRow
 from host.results.standings import Pair, Row
-
-
-def dur(seconds: float | None) -> str:
-    """Return a time with its unit."""
-    return NONE if seconds is None else duration(seconds)
 
 
 def value(row: Row) -> str:
@@ -105,11 +100,6 @@ def _late_words(found: Effects) -> str:
     return (
         f"{'; '.join(said)}: more than chance explains. A bot that learns, or a machine that was busy, can cause this."
     )
-
-
-def plural(count: int, noun: str) -> str:
-    """Return a noun for this many."""
-    return noun if count == 1 else f"{noun}s"
 
 
 class Scale(NamedTuple):
@@ -215,26 +205,26 @@ def bars(spent: Spent) -> Bars:
         if not count:
             continue
         height = round(4 + 120 * math.log10(count + 1) / tallest, 1)
-        when = f"from {dur(start)} to {dur(below)}" if at else TOGETHER
+        when = f"from {duration(start)} to {duration(below)}" if at else TOGETHER
         title = f"{thousands(count)} answers {when}"
         late = spent.limit is not None and start >= spent.limit
         drawn.append(Bar(round(10 + (at - first) * width, 1), 150 - height, round(width - 3, 1), height, title, late))
     every = max(1, round((last - first) / 7))
     ticks = [
-        (round(10 + (at - first) * width, 1), dur(2 ** (at - 1) / 1e6)) for at in range(first + 1, last + 1, every)
+        (round(10 + (at - first) * width, 1), duration(2 ** (at - 1) / 1e6)) for at in range(first + 1, last + 1, every)
     ]
     limit = None
     if spent.limit is not None:
         limit = round(10 + (math.log2(spent.limit * 1e6) + 1 - first) * width, 1)
         limit = min(limit, 630.0)
-    parts = [f"{percent} of 100 answers took less than {dur(quantile(spent, percent))}" for percent in (50, 99)]
+    parts = [f"{percent} of 100 answers took less than {duration(quantile(spent, percent))}" for percent in (50, 99)]
     if counts[0]:
         parts.insert(0, f"{thousands(counts[0])} answers came {TOGETHER}")
-    label = f"{'; '.join(parts)}; the slowest {dur(spent.slowest)}"
+    label = f"{'; '.join(parts)}; the slowest {duration(spent.slowest)}"
     tens = [10**power for power in range(len(str(max(counts)))) if 10**power <= max(counts)]
     down = [(round(146 - 120 * math.log10(ten + 1) / tallest, 1), thousands(ten)) for ten in tens]
     return Bars(
-        drawn, ticks, down, limit, label + (f", the limit {dur(spent.limit)}." if spent.limit is not None else ".")
+        drawn, ticks, down, limit, label + (f", the limit {duration(spent.limit)}." if spent.limit is not None else ".")
     )
 
 
@@ -420,7 +410,6 @@ def chip_lines(chips: Chips) -> Lines:
 
 
 DRAWN = (
-    dur,
     nearest,
     difference,
     seat_mean,

@@ -8,8 +8,8 @@ from host.base.safe_text import one_line
 from host.inspect.recorded import known_seed, seed_of
 from host.report.anonymize import REAL_NAMES, Names
 from host.report.offers import Offers, Quota
-from host.report.page import Detail, empty_account, render
-from host.report.summary import summarize
+from host.report.page import Detail, render
+from host.report.summary import RunSummary, summarize
 from host.report.table_replays import ReplayedTable, TableRef, gzip_base64, load, renamed, to_json
 from host.report.timelines import chips
 from host.report.visibility import visible
@@ -92,9 +92,9 @@ def page_of_table(journal: Journal, fixture: str, nth: int, spoilers: bool = Fal
     name = table.sitting.path
     place = TableRef(name, fixture, nth, title=name)
     data = {name: gzip_base64(to_json(table))}
-    return render(empty_account(one_line(name)), [place], data, live=False), name
+    return render(RunSummary(one_line(name)), [place], data, live=False), name
 
 
 def casino_of(name: str, playlog: str) -> str:
     """Return a page that contains only one play.log."""
-    return render(empty_account(one_line(name)), [], {}, live=False, playlog=(one_line(name), playlog))
+    return render(RunSummary(one_line(name)), [], {}, live=False, playlog=(one_line(name), playlog))

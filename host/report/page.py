@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import json
 import shlex
 from collections.abc import Hashable, Mapping, Sequence
 from enum import Enum
@@ -20,9 +19,10 @@ from host.base.safe_text import one_line
 from host.play.custom_games import display_of
 from host.play.fixture_id import group_of
 from host.report.charts import DRAWN
+from host.report.sections import SECTIONS
 from host.report.summary import BotSummary, RunSummary, Stage
 from host.report.table_replays import TableRef, gzip_base64
-from host.report.terminal import advised
+from host.report.terminal import advised, known_duration
 from host.report.timelines import Chips
 from host.sandbox.levels import made_of
 
@@ -60,18 +60,21 @@ def name(text: str) -> str:
     return one_line(text)
 
 
-def json_value(thing: Any) -> str:
+def setting_text(thing: Any) -> str:
     """Return a setting as readable text."""
     if isinstance(thing, bool):
         return "yes" if thing else "no"
     if isinstance(thing, (list, tuple)):
-        return ", ".join(map(json_value, thing)) or "none"
+        return ", ".join(map(setting_text, thing)) or "none"
     return one_line(str(thing))
 
 
 # Pages.
 
-FILTERS = {each.__name__: each for each in (name, clock, day, json_value, advised, *DRAWN)} | {"num": thousands}
+FILTERS = {each.__name__: each for each in (name, clock, day, setting_text, advised, *DRAWN)} | {
+    "num": thousands,
+    "dur": known_duration,
+}
 
 
 @cache
@@ -126,7 +129,6 @@ def render(
     *,
     live: bool,
     stacks: Sequence[Chips] = (),
-    wrong: str = "",
     playlog: tuple[str, str] | None = None,
     detail: Detail = Detail.NONE,
     missing_tables: str = "",
@@ -135,7 +137,7 @@ def render(
 ) -> str:
     """Return the page. A file contains its tables, compressed, by name; a served page fetches them.
 
-    With a `playlog`, as name and text, the page opens that game. `wrong` is a problem that the page reports first.
+    With a `playlog`, as name and text, the page opens that game.
     `missing_tables` is the reason why tables are missing. `rendered` stores the pages of bots and pairs, with and without
     their evidence, between calls that differ only in `detail`. `parts` stores the parts of them that show neither evidence
     nor replays, between calls with the same summary: they take most of the time.
@@ -143,17 +145,16 @@ def render(
     rendered = {} if rendered is None else rendered
     if detail is Detail.CUT:
         summary = without_evidence(summary)
-    paired = [stage for stage in summary.stages if len(stage.pairs) > 0 and stage.compared]
+    sections = [(section, shown) for section in SECTIONS if (shown := section.content(summary))]
     values: dict[str, Any] = {
-        "account": summary,
+        "summary": summary,
+        "sections": sections,
+        "packed": [each for each in sections if each[0].packed],
         "live": live,
-        "wrong": one_line(wrong),
         "policy": "" if live else file_policy(),
         "style": Markup(asset("style.css")),
         "pages": Markup(asset("pages.js")),
         "casino": Markup(asset("casino.js")),
-        "menu": _menu(summary, paired=bool(paired), wrong=bool(wrong)),
-        "paired": paired,
         "replays": replays,
         "highlights": [*replays[:1], *sorted(replays[1:], key=lambda place: not place.why)][:6],
         "stacks": {group_of(each.table): each for each in reversed(stacks)},
@@ -193,21 +194,6 @@ def _once(parts: dict[Hashable, str], key: Hashable, macro: Macro, *given: objec
     if key not in parts:
         parts[key] = macro(*given)
     return parts[key]
-
-
-def _menu(summary: RunSummary, *, paired: bool, wrong: bool) -> list[tuple[str, str]]:
-    """Return the sections of the page: the id and the title of each that has something to show."""
-    menu = [("result", "Result")] if summary.stages or wrong else []
-    menu += [("standings", "Standings")] if summary.stages else []
-    menu += [("pairs", "Pairs")] if paired else []
-    menu += [("bracket", "Bracket")] if any(stage.bracket for stage in summary.stages) else []
-    menu += [("groups", "Groups")] if any(stage.groups for stage in summary.stages) else []
-    menu += [("rounds", "Rounds")] if any(stage.rounds for stage in summary.stages) else []
-    menu += [("bots", "Bots"), ("faults", "Faults")] if summary.stages else []
-    menu += [("fairness", "Fairness")] if any(stage.effects for stage in summary.stages) else []
-    menu += [("casino", "Casino")]
-    menu += [("about", "About")] if summary.stages else []
-    return menu
 
 
 def by_rank(summary: RunSummary) -> list[BotSummary]:
@@ -253,11 +239,3 @@ def _withheld(summary: RunSummary) -> str:
     if any(stage.state == "running" for stage in summary.stages):
         return "Replays are withheld until this stage is over: its tables share deals, so they would show future cards."
     return "No replays: the seed of this run cannot be read, and the cards cannot be dealt again without it."
-
-
-def empty_account(title: str) -> RunSummary:
-    """Return a summary that contains only a title, for a page with only the casino."""
-    nothing: Mapping[str, Any] = json.loads("{}")
-    return RunSummary(
-        *(title, "", "", "", "", "", "", None, __version__, None, None, "", "", "", nothing, nothing, (), (), 0),
-    )

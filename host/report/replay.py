@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from host.base.format import milliseconds
 from host.base.safe_text import escape_control_chars, one_line
 from host.bots.values import Evidence
 from host.games.engine import Scores
@@ -165,7 +166,7 @@ def _written(piece: Evidence) -> str:
 
 
 def _shown(piece: Evidence) -> Iterator[str]:
-    after = f" after {piece.wall * 1000:.1f} ms" if piece.wall else ""
+    after = f" after {milliseconds(piece.wall)}" if piece.wall else ""
     yield f"        {piece.kind}{after}; {one_line(piece.ended) or 'the process kept running'}"
     if times := time_breakdown(piece):
         yield f"        time: {times}"

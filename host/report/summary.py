@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from host import __version__
+from host.base.format import thousands
 from host.base.safe_text import one_line
 from host.bots.values import Evidence, Usage
 from host.play.custom_games import game_by_name, knows_game
@@ -14,7 +16,7 @@ from host.play.fixture_id import FixtureId, group_of
 from host.play.records import Record, Replays, count_replays
 from host.report.anonymize import REAL_NAMES, Names
 from host.report.terminal import time_breakdown
-from host.report.timelines import Duel, Ranks, early_merits, head_to_head, is_two_player, pair_timelines, ranks
+from host.report.timelines import Duel, Ranks, early_order, head_to_head, is_two_player, pair_timelines, ranks
 from host.report.visibility import shown_status, table_of, visible
 from host.results.changes import Change
 from host.results.grades import Graded, grades_of
@@ -151,26 +153,27 @@ class RunSummary(NamedTuple):
     """Everything that pages show of a run. Of a running stage it contains nothing that a bot or its author could use."""
 
     name: str
-    game: str
-    title: str
-    state: str
-    level: str
-    seed: str  # as `--seed` reads it; empty while it is secret
-    seed_sha256: str
-    committed: float | None  # when the seed's hash was fixed before the run, in seconds since 1970
-    version: str
-    began: float | None  # seconds since 1970
-    ended: float | None
-    machine: str
-    workers: str  # how many have played, and on which cores
-    sentence: str
-    config: Mapping[str, Any]
-    rules: Mapping[str, Any]
-    stages: tuple[Stage, ...]
-    bots: tuple[BotSummary, ...]
-    newest: int  # id of the newest fixture
+    game: str = ""
+    title: str = ""
+    state: str = ""
+    level: str = ""
+    seed: str = ""  # as `--seed` reads it; empty while it is secret
+    seed_sha256: str = ""
+    committed: float | None = None  # when the seed's hash was fixed before the run, in seconds since 1970
+    version: str = __version__
+    began: float | None = None  # seconds since 1970
+    ended: float | None = None
+    machine: str = ""
+    workers: str = ""  # how many have played, and on which cores
+    sentence: str = ""
+    config: Mapping[str, Any] = {}
+    rules: Mapping[str, Any] = {}
+    stages: tuple[Stage, ...] = ()
+    bots: tuple[BotSummary, ...] = ()
+    newest: int = 0  # id of the newest fixture
     again: Replays = Replays(0, (), ())
     changes: tuple[Change, ...] = ()  # by the organiser
+    problem: str = ""  # why there is nothing to show
 
     @property
     def stage(self) -> Stage | None:
@@ -380,7 +383,7 @@ def _ranks(config: StageConfig, stage: Stage, records: Sequence[Record]) -> Rank
     unit, by_rate = "tourneys" if kind.tourneys else "fixtures", any(row.wins is not None for row in stage.rows)
     if not kind.all_meet:
         return ranks(records, unit, by_rate)
-    return ranks(records, unit, by_rate, early_merits(config, records, complete=not stage.so_far))
+    return ranks(records, unit, by_rate, early_order(config, records, complete=not stage.so_far))
 
 
 def _evidence(journal: Journal, names: Names) -> Iterator[tuple[str, Evidence]]:
@@ -465,7 +468,7 @@ def _of_cup(stage: Stage, name: str) -> str:
 
 def _of_groups(stage: Stage, first: Row) -> str:
     """Return the result of the best bot in a stage of groups. A single game at one table depends much on luck."""
-    chips = f"{first.points.value or 0:,.0f} chips".replace(",", "\u202f")
+    chips = f"{thousands(first.points.value or 0)} chips"
     last = stage.groups[-1]
     if last.games == 1:
         return f"with {chips} in one last game of {len(last.seats)} bots, which leaves much to luck."

@@ -201,7 +201,7 @@ def _columns(rows: Sequence[Row]) -> list[Column]:
     costs = [
         Column("faults", [thousands(row.costs.faults) for row in rows]),
         Column("p99", [_bound(row.costs.p99) for row in rows], spare=True),
-        Column("CPU/decision", [_known(row.costs.cpu_per_decision) for row in rows], spare=True),
+        Column("CPU/decision", [known_duration(row.costs.cpu_per_decision) for row in rows], spare=True),
     ]
     words = list(rows[0].estimates) if rows else []
     results = [column for nth, word in enumerate(words) for column in _ranked(rows, word, interval=nth == 0)]
@@ -226,7 +226,8 @@ def _width_of(low: float | None, high: float | None, factor: float, decimals: in
     return NONE if low is None or high is None else thousands(factor * (high - low) / 2, decimals)
 
 
-def _known(seconds: float | None) -> str:
+def known_duration(seconds: float | None) -> str:
+    """Return a time with its unit, or a dash if it is unknown."""
     return NONE if seconds is None else duration(seconds)
 
 

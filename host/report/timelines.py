@@ -12,8 +12,9 @@ from host.play.fixture_id import FixtureId, group_of
 from host.play.records import Record, Result
 from host.rating.statistics import Won, sure_by_wins, wilson
 from host.report.table_replays import ReplayedTable
+from host.results.early_order import EarlyOrder
 from host.results.journal import decompress_scores
-from host.results.standings import Pair, strengths_so_far
+from host.results.standings import Pair
 from host.stages.kind import StageConfig
 
 POINTS = 40  # points of a line, at most
@@ -53,16 +54,10 @@ class Duel(NamedTuple):
     group: str  # the path of the pair's tables; empty if it has no tables of its own, or if they are still secret
 
 
-Merits = Mapping[str, Any]
-"""A sort key of each bot; a greater one is better."""
-
-
-def ranks(
-    records: Sequence[Record], unit: str, by_rate: bool, early: Callable[[int], Merits | None] = lambda _count: None
-) -> Ranks | None:
+def ranks(records: Sequence[Record], unit: str, by_rate: bool, early: EarlyOrder | None = None) -> Ranks | None:
     """Return the ranks over time in a stage; None with too few records. `records` are in the order in which they ended.
 
-    `early` returns the merits after a number of fixtures if results alone say too little, because pairs have not met.
+    `early` orders the bots while pairs have not met, because then results alone say too little.
     """
     if len(records) < FEWEST:
         return None
@@ -76,11 +71,11 @@ def ranks(
                 so_far[0] += result.wins if by_rate else score_rate(result, record)
                 so_far[1] += result.score if by_rate else 0.0  # the score decides between equal rates
                 so_far[2] += result.tables if by_rate else 1
+        if early:
+            early.add(record)
         if count in after:
-            known = early(count)
-            merits: Merits = (
-                {bot: (got / of, then / of) for bot, (got, then, of) in sums.items()} if known is None else known
-            )
+            rates = {bot: (got / of, then / of) for bot, (got, then, of) in sums.items()}
+            merits: Mapping[str, Any] = early.strengths() if early and early.pairs.missing else rates
             best_first = sorted(merits.values(), reverse=True)
             for bot, line in places.items():
                 line.append(best_first.index(merits[bot]) + 1 if bot in merits else None)
@@ -89,22 +84,10 @@ def ranks(
     return Ranks(unit, after, {bot: tuple(line) for bot, line in places.items()})
 
 
-def early_merits(stage: StageConfig, records: Sequence[Record], *, complete: bool) -> Callable[[int], Merits | None]:
-    """Return the function `early` of `ranks` for a stage in which every two bots meet; `complete` if all have met."""
-    seen, met_after = set[tuple[str, str]](), list[int]()
-    field = {bot for record in records for bot in record.results}
-    for record in records:
-        seen.update(combinations(sorted(record.results), 2))
-        met_after.append(len(seen))
-
-    def early(count: int) -> Merits | None:
-        return (
-            strengths_so_far(stage, records[:count], field)
-            if not complete or met_after[count - 1] < len(seen)
-            else None
-        )
-
-    return early
+def early_order(stage: StageConfig, records: Sequence[Record], *, complete: bool) -> EarlyOrder:
+    """Return the order of the bots of these records until all pairs have met; `complete` if they have."""
+    met = {pair for record in records for pair in combinations(sorted(record.results), 2)}
+    return EarlyOrder(stage, {bot for record in records for bot in record.results}, len(met) + (not complete))
 
 
 def marks(count: int) -> tuple[int, ...]:

@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 
-from host.base.format import thousands
+from host.base.format import counted, thousands
 from host.play.records import Record
 
 
 def rule(max_faults: int) -> str:
     """Return the rule as a sentence."""
-    faults = f"{thousands(max_faults)} fault{'' if max_faults == 1 else 's'}"
+    faults = counted(max_faults, "fault")
     return f"a bot with more than {faults} in a stage is disqualified: ranked last there, and not in the next stage"
 
 

@@ -20,7 +20,7 @@ Bots are ranked by a rate, not by a sum, because all tables of a round robin cou
 because it has played more tables so far. When all bots have played the same number of tables, the order is the same.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import groupby
@@ -138,6 +138,13 @@ class Results:
     def run_off(self) -> RunOff:
         """The instant run-off of all tables."""
         return RunOff(orders(self), self.bots)
+
+
+def results_of(stage: StageConfig, records: Sequence[Record], bots: Collection[str]) -> Results:
+    """Return the input of the rankings of a stage; `records` come from `as_counted_by`."""
+    ordered = sorted(records, key=lambda record: record.path)
+    playing = {bot for record in ordered for bot, result in record.results.items() if result.tables}
+    return Results(stage, ordered, [bot for bot in bots if bot in playing])
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,18 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from functools import lru_cache
-from itertools import combinations, pairwise
-from math import comb
+from itertools import pairwise
 from typing import Any, NamedTuple
 
-from host.base.format import thousands
 from host.bots.values import Usage
 from host.play.fixture_id import group_of
 from host.play.records import Record, Result
 from host.rating.statistics import SURE, Won, needed, percent, sure_by_wins, wilson, words
-from host.rating.strength import MODEL_BOTS, Strength, quick_strengths
 from host.results.disqualification import disqualified, excess, last, qualified
-from host.results.ranking import Estimate, Ranking, Results, Sure, orders, ranking_of, won_in, words_of
+from host.results.early_order import OPPONENTS_COUNT, PairsMet
+from host.results.ranking import Estimate, Ranking, Results, Sure, ranking_of, results_of, won_in, words_of
 from host.results.state import RecordedBot, RunState, StageState
 from host.results.withdrawal import NOTE, counting
 from host.stages import kind_of, references_of
@@ -27,37 +25,6 @@ MAX_MARGIN = 0.2
 """Half the width of the interval of a pair's rate above which pages show its results instead of the rate."""
 
 UNKNOWN = Estimate(None)
-OPPONENTS_COUNT = "elo"
-"""The ranking while pairs are missing. A bot may have met only weak ones so far; its share of tables won says nothing."""
-
-
-class PairsMet(NamedTuple):
-    """How many pairs of bots have met, of how many that will."""
-
-    met: int
-    all: int
-
-    @classmethod
-    def of(cls, records: Iterable[Record], bots: int) -> "PairsMet":
-        """Count the pairs of a stage in which every two bots meet."""
-        return cls(len({pair for record in records for pair in combinations(sorted(record.results), 2)}), comb(bots, 2))
-
-    @property
-    def missing(self) -> bool:
-        """Whether some pairs have not met."""
-        return self.met < self.all
-
-    @property
-    def sentence(self) -> str:
-        """A sentence about the pairs and the order of the bots."""
-        some = f"{thousands(self.met)} of {thousands(self.all)} pairs {'has' if self.met == 1 else 'have'} met"
-        by = f"bots are ranked by {ranking_of(OPPONENTS_COUNT).title}, which takes their opponents into account"
-        return f"so far {some}; until all have, {by}"
-
-
-def strengths_so_far(stage: StageConfig, records: Sequence[Record], field: Collection[str]) -> dict[str, Strength]:
-    """Return the strengths that rank the bots while pairs are missing; {} for more than MODEL_BOTS, which takes too long."""
-    return quick_strengths(orders(results_of(stage, records, field))) if len(field) <= MODEL_BOTS else {}
 
 
 class Costs(NamedTuple):
@@ -383,13 +350,6 @@ def _rows(results: Results, bots: Mapping[str, RecordedBot], words: Sequence[str
     rows.sort(key=_merit, reverse=True)
     ranks: dict[tuple[float, ...], int] = {}
     return [row._replace(rank=ranks.setdefault(_merit(row), rank)) for rank, row in enumerate(rows, 1)]
-
-
-def results_of(stage: StageConfig, records: Sequence[Record], bots: Collection[str]) -> Results:
-    """Return the input of the rankings of a stage; `records` come from `as_counted_by`."""
-    ordered = sorted(records, key=lambda record: record.path)
-    playing = {bot for record in ordered for bot, result in record.results.items() if result.tables}
-    return Results(stage, ordered, [bot for bot in bots if bot in playing])
 
 
 def _merit(row: Row) -> tuple[float, ...]:

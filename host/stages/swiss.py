@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from host.base.config_file import InvalidValue, ValueType, integer
-from host.base.format import thousands
+from host.base.format import plural, thousands
 from host.games.luck import Luck
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record
@@ -127,9 +127,9 @@ def size(stage: Swiss, blank: Fixture, bots: int) -> Size:
 def about(stage: Swiss, _blank: Fixture, bots: int) -> str:
     """Return the number of rounds and pairings in a sentence."""
     rounds, bye = rounds_of(stage, bots), " and a bye" if bots % 2 else ""
-    pairs = f"{bots // 2} pairing{'s' * (bots // 2 != 1)}{bye}"
+    pairs = f"{bots // 2} {plural(bots // 2, 'pairing')}{bye}"
     again = "" if rounds <= automatic_rounds(max(bots, 2)) else "; rematches may be necessary"
-    return f"{rounds} round{'s' * (rounds != 1)} of {pairs}, {thousands(stage.tables_per_pairing)} tables each{again}"
+    return f"{rounds} {plural(rounds, 'round')} of {pairs}, {thousands(stage.tables_per_pairing)} tables each{again}"
 
 
 def rounds(records: Sequence[Record]) -> tuple[PairedRound, ...]:

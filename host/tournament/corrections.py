@@ -10,7 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from host.base.errors import Problem, UserError
-from host.base.format import thousands
+from host.base.format import counted, thousands
 from host.play.fixture_id import is_within, with_sorted_bots
 from host.play.records import Fixture, Record
 from host.results.changes import READMIT, REDO, WITHDRAW, Change, Draft
@@ -105,9 +105,8 @@ def plan_redo(journal: Journal, seed: bytes, name: str, reason: str) -> Correcti
         message = f"{newest} was played because of this result"
         raise refused(name, message, f"croupier redo {json.dumps(newest)} --reason … first; later fixtures come first")
     tables = sum(len(whole[0].scores) for path in paths if (whole := journal.full_record(path)))
-    fixtures = f"{thousands(len(paths))} fixture{'s' * (len(paths) != 1)}"
     effects = (
-        f"{fixtures}, {thousands(tables)} table{'s' * (tables != 1)}: the record is kept and no longer counts",
+        f"{counted(len(paths), 'fixture')}, {counted(tables, 'table')}: the record is kept and no longer counts",
         "croupier run plays it again with the same seed path, hence with the same cards",
     )
     return Correction(Draft(REDO, name, reason, begun.stage.name, set_aside=paths), effects)

@@ -1,9 +1,15 @@
-"""Defines the progress of a stage, which a run reports and views show."""
+"""Counts the finished fixtures of a run: the progress that it reports, and the sums that views show."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from host.base.safe_text import escape_control_chars, one_line
 from host.play.records import Record
+from host.rating.strength import MODEL_BOTS
+from host.results.early_order import EarlyOrder
+from host.results.late_bots import late_warnings
+from host.results.stage_sums import SHOWN_REPLAYS, StageSums
 from host.stages.kind import StageConfig
 
 
@@ -23,3 +29,62 @@ class Progress(NamedTuple):
     record: Record | None
     more: bool = False  # whether more fixtures may follow: in a knockout each set decides what comes next
     all_meet: AllMeet | None = None  # None: not every two bots of the stage meet
+
+
+def early_order(stage: AllMeet | None) -> EarlyOrder | None:
+    """Return the order of a stage while pairs are missing; None if not all meet, or for bots that are too many for it."""
+    return EarlyOrder(stage.stage, stage.bots) if stage is not None and len(stage.bots) <= MODEL_BOTS else None
+
+
+class Tally:
+    """Counts finished fixtures: how many of each stage, and the sums of each stage; those of the newest are shown."""
+
+    def __init__(self) -> None:
+        self.latest: Progress | None = None
+        self.early: EarlyOrder | None = None
+        self.done = Counter[str]()
+        self.stages: dict[str, StageSums] = {}  # in the order in which they began
+
+    def add(self, progress: Progress) -> None:
+        """Count one finished fixture."""
+        if self.latest is None or progress.stage != self.latest.stage:
+            self.early = None if progress.done else early_order(progress.all_meet)  # earlier results would be missing
+        self.latest = progress
+        self.done[progress.stage] = progress.done
+        self.stages.setdefault(progress.stage, StageSums())
+        if progress.record is not None:
+            self.count(progress.stage, progress.record)
+
+    def count(self, stage: str, record: Record) -> None:
+        """Count the results, faults and replays of a record of the newest stage."""
+        if self.early is not None:
+            self.early.add(record)
+        self.stages[stage].add(record)
+
+    @property
+    def newest(self) -> StageSums:
+        """The sums of the newest stage."""
+        return self.stages[self.latest.stage] if self.latest else StageSums()
+
+    @property
+    def last_fault(self) -> str:
+        """The words about the last fault in any stage; "" if there is none."""
+        found = [sums.last_fault for sums in self.stages.values() if sums.last_fault]
+        return "last fault  {} {} in {}".format(*map(escape_control_chars, found[-1])) if found else ""
+
+    def late_warnings(self) -> Iterable[str]:
+        """Return a sentence about each bot that times out more often than it answers, in the newest stage with results."""
+        asked = [(name, sums) for name, sums in self.stages.items() if sums.asked]
+        return late_warnings(asked[-1][0], asked[-1][1].asked, asked[-1][1].late).values() if asked else ()
+
+    def replay_lines(self) -> Iterator[str]:
+        """Yield lines about what was repeated after failures of the host, with the newest reasons."""
+        stages = self.stages.values()
+        if replayed := sum(sums.replayed for sums in stages):
+            stalled = sum(sums.stalled for sums in stages)
+            times = f"{replayed} times, {stalled} of them because the machine stalled"
+            yield f"  repeated after failures of the host: {times}"
+            stalls = [stall for sums in stages for stall in sums.stalls]
+            failures = [failure for sums in stages for failure in sums.failures]
+            for reason in (*stalls[-SHOWN_REPLAYS:], *failures[-SHOWN_REPLAYS:]):
+                yield f"    {one_line(reason)}"

@@ -20,7 +20,7 @@ from host.play.custom_games import display_of
 from host.play.fixture_id import group_of
 from host.report.export import as_lines, chosen
 from host.report.offers import Highlight, Offers, Quota
-from host.report.page import empty_account, render
+from host.report.page import render
 from host.report.summary import RunSummary, as_json, summarize
 from host.report.table_replays import TableRef, find, load, to_json
 from host.report.terminal import json_rows
@@ -180,7 +180,7 @@ class LivePublisher:
         self._signature = self._file_signature()
         replays: list[TableRef] = []
         charts: list[Chips] = []
-        summary, error = empty_account(self.path.parent.parent.resolve().name), ""
+        summary = RunSummary(self.path.parent.parent.resolve().name)
         try:
             with self._journal() as journal:
                 seed, shown = known_seed(journal), self._visible(journal)
@@ -191,11 +191,12 @@ class LivePublisher:
                     charts = self._make_chip_charts(journal, seed, summary, replays)
         except UserError as refused:
             problem = refused.problems[0]
-            error = problem.message if problem.code == "R006" else f"{self.path.name} {problem.message}"
+            reason = problem.message if problem.code == "R006" else f"{self.path.name} {problem.message}"
+            summary = summary._replace(problem=reason)
             self._validated_inode = None
         self._forget_other_run(summary)
         self._summary = summary
-        page = cached_response(render(summary, replays, {}, live=True, stacks=charts, wrong=error).encode())
+        page = cached_response(render(summary, replays, {}, live=True, stacks=charts).encode())
         api = {f"{name}.json": cache(partial(_api_response, name, summary, replays)) for name in API_NAMES}
         data = json.dumps({"edition": number, "newest": summary.newest, "state": summary.state})
         notification = f"event: news\nid: {number}\ndata: {data}\n\n".encode()

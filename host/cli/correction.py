@@ -1,11 +1,11 @@
-"""The commands `redo` and `withdraw`: an organiser's corrections of a run."""
+"""What `redo` and `withdraw` share: an organiser's correction of a run is planned, made and printed."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from host.cli import CliContext, completion, in_folder, print_result, unknown_with_list
+from host.cli import CliContext, in_folder, print_result
 
 if TYPE_CHECKING:
     from host.results.changes import Change
@@ -16,42 +16,6 @@ REASON = click.option(
     "--reason", required=True, metavar="TEXT", help="why; it is published with the change in all results"
 )
 DRY_RUN = click.option("--dry-run", is_flag=True, help="print what would happen; change nothing")
-
-
-@click.command()
-@click.argument("fixture", metavar="FIXTURE")
-@REASON
-@DRY_RUN
-@click.pass_obj
-def redo(context: CliContext, fixture: str, reason: str, dry_run: bool) -> None:
-    """Let `croupier run` play a fixture again, with the same cards. Its record is kept, and no longer counts.
-
-    FIXTURE is its path, for example league/ada+grace/1, or a pairing: league/ada+grace.
-    """
-    from host.tournament.corrections import plan_redo
-
-    _correct(context, "redo", reason, lambda journal, seed, why: plan_redo(journal, seed, fixture, why), dry_run)
-
-
-@click.command()
-@click.argument("bot", shell_complete=completion.bots)
-@REASON
-@click.option("--undo", is_flag=True, help="take back a withdrawn bot: its tables count again")
-@DRY_RUN
-@click.pass_obj
-def withdraw(context: CliContext, bot: str, reason: str, undo: bool, dry_run: bool) -> None:
-    """Withdraw a bot: its tables no longer count, and it plays no more. Nothing is deleted.
-
-    A bot cannot leave a stage under way in which results decide who meets whom, for example a bracket.
-    """
-    from host.tournament.corrections import plan_readmit, plan_withdraw
-
-    def plan(journal: "Journal", seed: bytes, why: str) -> "Correction":
-        if bot not in (bots := journal.bots()):
-            raise click.UsageError(unknown_with_list("bot", bot, bots))
-        return (plan_readmit if undo else plan_withdraw)(journal, seed, bot, why)
-
-    _correct(context, "withdraw", reason, plan, dry_run)
 
 
 class Corrected(NamedTuple):
@@ -84,7 +48,7 @@ class Corrected(NamedTuple):
             yield in_folder("  continue with:  croupier run", self.folder)
 
 
-def _correct(
+def correct(
     context: CliContext,
     command: str,
     reason: str,

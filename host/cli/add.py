@@ -1,19 +1,16 @@
-"""The commands `new`, `add`, `ls`, `build` and `standings`."""
+"""The command `add`: adds submissions to a tournament, or replaces a bot by a new version."""
 
 import contextlib
 import json
 import os
-import shlex
 import time
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from host.base.errors import Problem, UserError
-from host.base.system_errors import file_problem
-from host.cli import CliContext, completion, in_folder, options, print_json
+from host.cli import CliContext, completers, in_folder, print_json
 
 if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
     from host.config.tournament_config import Tournament
@@ -22,47 +19,11 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
-@click.option(
-    "-g", "--game", shell_complete=completion.games, required=True, metavar="GAME", help="`croupier games` lists them"
-)
-@click.option("--with-samples", is_flag=True, help="add the sample bots of the game")
-@click.pass_obj
-def new(context: CliContext, folder: Path, game: str, with_samples: bool) -> None:
-    """Create a tournament folder."""
-    from host.cli.common import find_game
-    from host.config.reference import write_with_schema
-    from host.config.template import template
-    from host.submissions.sample_bots import samples
-
-    found = find_game(game)
-    game, seats = found.name, found.seats[0]
-    if (folder / "croupier.toml").exists():
-        raise UserError(
-            [Problem("C016", str(folder / "croupier.toml"), "already exists", hint="choose another folder")], 2
-        )
-    names = sorted(samples(game)) if with_samples else []
-    try:
-        (folder / "bots").mkdir(parents=True, exist_ok=True)
-        write_with_schema(folder / "croupier.toml", template(game, with_samples, names))
-    except OSError as failed:
-        raise UserError([file_problem("created", folder, failed)], 2) from failed
-    if context.json:
-        print_json("new", folder=str(folder), game=game, samples=names)
-    else:
-        more = "" if len(names) >= seats else f"; a table needs {seats}"  # hearts has three sample bots
-        sampled = f" with {len(names)} sample bots{more}"
-        click.echo(f"{folder}: a {game} tournament" + (sampled if names else ", bots go into bots/"))
-        here = f"  croupier -C {shlex.quote(str(folder))}"
-        click.echo(f"{here} run" if names and not more else f"{here} add FILE…\n{here} run")
-
-
-@click.command()
 @click.argument("submissions", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--as", "name", metavar="NAME", help="the name of the bot (for one submission only)")
 @click.option(
     "--replace",
-    shell_complete=completion.bots,
+    shell_complete=completers.bots,
     metavar="BOT",
     help="this is a new version of BOT: what the old one played no longer counts and is played again",
 )
@@ -205,139 +166,3 @@ def refuse_duplicate(tournament: "Tournament", intake: "Intake", target: Path, n
             "; or name = … in its bot.toml" if intake.copy.is_dir() else ""
         )
         raise UserError([Problem("C003", str(intake.copy), message, hint=hint)], 3)
-
-
-@click.command()
-@click.argument("names", shell_complete=completion.bots, nargs=-1)
-@click.pass_obj
-def ls(context: CliContext, names: tuple[str, ...]) -> None:
-    """List the bots of the tournament: language, protocol, missing programs, problems."""
-    from host.base.safe_text import escape_control_chars
-    from host.cli.common import find_entries
-    from host.config.tournament_config import load
-    from host.submissions.build import protocol_of
-    from host.submissions.discovery import refuse_broken
-    from host.submissions.languages import missing
-
-    tournament = load(context.folder)
-    entered = find_entries(tournament, context.folder, names)
-    rows = [
-        {
-            "bot": entry.name,
-            "language": submission.spec.language if submission else "",
-            "protocol": protocol_of(submission.with_keys(game=tournament.game)) if submission else "",
-            "path": str(entry.path),
-            "author": submission.spec.author if submission else "",
-            "missing": missing(submission) if submission else [],
-            "problems": [problem.code for problem in entry.problems],
-        }
-        for entry in entered
-        for submission in [entry.submission]
-    ]
-    if context.json:
-        print_json("ls", rows=rows)
-        raise click.exceptions.Exit(3 if any(row["problems"] for row in rows) else 0)
-    if not rows:
-        click.echo(in_folder("no bots yet: croupier add FILE", str(context.folder)))
-    for row in rows:
-        lack = f"   ✗ missing {', '.join(row['missing'])}" if row["missing"] else ""
-        lack += f"   ✗ {', '.join(row['problems'])}" if row["problems"] else ""
-        path = f"   {escape_control_chars(str(row['path']))}" if context.verbose else ""
-        about = f"{escape_control_chars(str(row['bot'])):<24} {row['language']:<8} {row['protocol']:<6}"
-        click.echo(f"{about}{path}{lack}".rstrip())
-    refuse_broken(entered)
-
-
-@click.command()
-@click.argument("names", shell_complete=completion.bots, nargs=-1)
-@click.option("--force", is_flag=True, help="build all bots again")
-@click.option("--unsafe", is_flag=True, help="build without a sandbox")
-@click.pass_obj
-def build(context: CliContext, names: tuple[str, ...], force: bool, unsafe: bool) -> None:
-    """Build the bots that are not built yet, in a sandbox."""
-    import trio
-
-    from host.base.safe_text import escape_control_chars
-    from host.cli.common import find_entries, level_in_force
-    from host.config.tournament_config import load
-    from host.submissions.build import build as build_bot
-    from host.submissions.build import build_log
-    from host.submissions.discovery import refuse_broken
-
-    tournament = load(context.folder)
-    level = level_in_force(tournament.level, unsafe)
-    problems: list[Problem] = []
-    rows, exit_code = [], 0
-    for entry in find_entries(tournament, context.folder, names):
-        started = time.monotonic()
-        try:
-            refuse_broken([entry])
-            submission = entry.submission
-            assert submission is not None  # otherwise refuse_broken has raised
-            bot = trio.run(partial(build_bot, submission.with_keys(game=tournament.game), level, force=force))
-        except UserError as refused:
-            problems += refused.problems
-            exit_code = max(exit_code, refused.exit_code)
-            continue
-        took = time.monotonic() - started
-        rows.append({"bot": bot.name, "language": bot.spec.language, "sha256": bot.sha256, "seconds": round(took, 3)})
-        if not context.json:
-            click.echo(f"  ✓ {escape_control_chars(bot.name):<24} {bot.spec.language:<8} {took:.2f} s")
-            if context.verbose and build_log(bot.sha256).exists():
-                click.echo(build_log(bot.sha256).read_text())
-    if context.json and not problems:
-        print_json("build", sandbox=level, rows=rows)
-    if problems:
-        raise UserError(problems, exit_code)
-
-
-@click.command()
-@click.argument("stage", shell_complete=completion.stages, required=False)
-@click.option(
-    "--by", type=click.Choice(["bot", "pair", "seat"]), default="bot", help="one row per bot, pair of bots, or seat"
-)
-@click.option("--grades", is_flag=True, help="the points of each bot for beating references")
-@click.option("--overall", is_flag=True, help="all stages: by the last stage that a bot reached, then its place there")
-@click.option("--csv", "as_csv", is_flag=True, help="print comma-separated values")
-@options.JOURNAL
-@click.pass_obj
-def standings(
-    context: CliContext,
-    stage: str | None,
-    by: str,
-    grades: bool,
-    overall: bool,
-    as_csv: bool,
-    journal: Path | None,
-) -> None:
-    """Print the standings with error bars, or the results of each pair, or the advantage of each seat."""
-    from host.cli.common import keep_everything
-    from host.cli.journals import journal_of
-
-    keep_everything()
-    path = journal_of(context, journal)
-    if overall:
-        from host.cli.standings_by import print_overall
-
-        if stage or by != "bot":
-            raise click.UsageError("--overall is about all stages: give no STAGE and no --by")
-        print_overall(context, path, as_csv=as_csv)
-        return
-    if grades:
-        from host.cli.standings_by import print_grades
-
-        if by != "bot":
-            raise click.UsageError("--grades has one row per bot: give no --by")
-        print_grades(context, path, stage, as_csv=as_csv)
-        return
-    if by == "bot":
-        from host.cli.common import print_standings
-
-        print_standings(context, path, stage, as_csv=as_csv)
-        return
-    from host.cli.standings_by import print_pairs, print_seats
-
-    if by == "pair":
-        print_pairs(context, path, stage, as_csv=as_csv)
-    else:
-        print_seats(context, path, stage, as_csv=as_csv)

@@ -1,0 +1,81 @@
+"""Completes bots, stages, games, error codes and kinds of fault in a shell, without importing anything heavy.
+
+Each function is the `shell_complete` of a parameter.
+"""
+
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+def bots(ctx: click.Context, _param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+    """Complete bots of the tournament (by file and folder) and sample bots; if none matches, let the shell complete files."""
+    from click.shell_completion import CompletionItem
+
+    from host.games import GAMES
+    from host.submissions.sample_bots import samples
+
+    paths = [path for path in sorted((_folder(ctx) / "bots").glob("*")) if not path.name.startswith((".", "_"))]
+    names = [path.stem if path.is_file() else path.name for path in paths]
+    game = _config(ctx).get("game")
+    for each in [game] if isinstance(game, str) else GAMES:
+        names += [f"sample:{name}" for name in sorted(samples(each))]
+    found = [CompletionItem(name) for name in _matching(incomplete, names)]
+    return found or [CompletionItem(incomplete, type="file")]
+
+
+def stages(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Complete stages of the tournament."""
+    tables = _config(ctx).get("stage", [])
+    names = [str(stage.get("name", stage.get("kind", ""))) for stage in tables if isinstance(stage, dict)]
+    return _matching(incomplete, names)
+
+
+def games(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Complete games."""
+    from host.games import GAMES
+
+    return _matching(incomplete, GAMES)
+
+
+def languages(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the languages of starter bots."""
+    templates = Path(__file__).parents[1] / "submissions" / "templates"
+    return _matching(incomplete, sorted(path.stem for path in templates.glob("*.jinja")))
+
+
+def codes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Complete error codes."""
+    from host.base.errors import explanations
+
+    return _matching(incomplete, explanations())
+
+
+def kinds(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Complete kinds of fault."""
+    from protocols.wire import FaultKind
+
+    return _matching(incomplete, map(str, FaultKind))
+
+
+def _matching(incomplete: str, names: Iterable[str]) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _folder(ctx: click.Context) -> Path:
+    """Return the folder of the command line."""
+    return Path(str(ctx.find_root().params.get("folder") or "."))
+
+
+def _config(ctx: click.Context) -> dict[str, Any]:
+    """Return the content of croupier.toml; {} if it cannot be read."""
+    try:
+        return tomllib.loads((_folder(ctx) / "croupier.toml").read_text())
+    except (OSError, ValueError):
+        return {}

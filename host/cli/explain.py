@@ -1,0 +1,23 @@
+"""The command `explain`: explains an error code."""
+
+import click
+
+from host.cli import CliContext, completers, print_json, unknown_name
+
+
+@click.command()
+@click.argument("code", shell_complete=completers.codes)
+@click.pass_obj
+def explain(context: CliContext, code: str) -> None:
+    """Explain an error code: what it means, why it happens and what to do."""
+    from host.base.errors import explanations, lookup
+    from host.cli.common import wrap_prose
+
+    code = code.upper()
+    if code not in explanations():
+        raise click.UsageError(unknown_name("code", code, explanations()))
+    title, text = lookup(code)
+    if context.json:
+        print_json("explain", code=code, title=title, text=text)
+    else:
+        click.echo(f"{code}  {title}\n\n{wrap_prose(text)}")

@@ -1,0 +1,46 @@
+"""The command `ls`: lists the bots of a tournament."""
+
+import click
+
+from host.cli import CliContext, completers, in_folder, print_json
+
+
+@click.command()
+@click.argument("names", shell_complete=completers.bots, nargs=-1)
+@click.pass_obj
+def ls(context: CliContext, names: tuple[str, ...]) -> None:
+    """List the bots of the tournament: language, protocol, missing programs, problems."""
+    from host.base.safe_text import escape_control_chars
+    from host.cli.common import find_entries
+    from host.config.tournament_config import load
+    from host.submissions.build import protocol_of
+    from host.submissions.discovery import refuse_broken
+    from host.submissions.languages import missing
+
+    tournament = load(context.folder)
+    entered = find_entries(tournament, context.folder, names)
+    rows = [
+        {
+            "bot": entry.name,
+            "language": submission.spec.language if submission else "",
+            "protocol": protocol_of(submission.with_keys(game=tournament.game)) if submission else "",
+            "path": str(entry.path),
+            "author": submission.spec.author if submission else "",
+            "missing": missing(submission) if submission else [],
+            "problems": [problem.code for problem in entry.problems],
+        }
+        for entry in entered
+        for submission in [entry.submission]
+    ]
+    if context.json:
+        print_json("ls", rows=rows)
+        raise click.exceptions.Exit(3 if any(row["problems"] for row in rows) else 0)
+    if not rows:
+        click.echo(in_folder("no bots yet: croupier add FILE", str(context.folder)))
+    for row in rows:
+        lack = f"   ✗ missing {', '.join(row['missing'])}" if row["missing"] else ""
+        lack += f"   ✗ {', '.join(row['problems'])}" if row["problems"] else ""
+        path = f"   {escape_control_chars(str(row['path']))}" if context.verbose else ""
+        about = f"{escape_control_chars(str(row['bot'])):<24} {row['language']:<8} {row['protocol']:<6}"
+        click.echo(f"{about}{path}{lack}".rstrip())
+    refuse_broken(entered)

@@ -1,0 +1,46 @@
+"""The command `new`: creates a tournament folder."""
+
+import shlex
+from pathlib import Path
+
+import click
+
+from host.base.errors import Problem, UserError
+from host.base.system_errors import file_problem
+from host.cli import CliContext, completers, print_json
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "-g", "--game", shell_complete=completers.games, required=True, metavar="GAME", help="`croupier games` lists them"
+)
+@click.option("--with-samples", is_flag=True, help="add the sample bots of the game")
+@click.pass_obj
+def new(context: CliContext, folder: Path, game: str, with_samples: bool) -> None:
+    """Create a tournament folder."""
+    from host.cli.common import find_game
+    from host.config.reference import write_with_schema
+    from host.config.template import template
+    from host.submissions.sample_bots import samples
+
+    found = find_game(game)
+    game, seats = found.name, found.seats[0]
+    if (folder / "croupier.toml").exists():
+        raise UserError(
+            [Problem("C016", str(folder / "croupier.toml"), "already exists", hint="choose another folder")], 2
+        )
+    names = sorted(samples(game)) if with_samples else []
+    try:
+        (folder / "bots").mkdir(parents=True, exist_ok=True)
+        write_with_schema(folder / "croupier.toml", template(game, with_samples, names))
+    except OSError as failed:
+        raise UserError([file_problem("created", folder, failed)], 2) from failed
+    if context.json:
+        print_json("new", folder=str(folder), game=game, samples=names)
+    else:
+        more = "" if len(names) >= seats else f"; a table needs {seats}"  # hearts has three sample bots
+        sampled = f" with {len(names)} sample bots{more}"
+        click.echo(f"{folder}: a {game} tournament" + (sampled if names else ", bots go into bots/"))
+        here = f"  croupier -C {shlex.quote(str(folder))}"
+        click.echo(f"{here} run" if names and not more else f"{here} add FILE…\n{here} run")

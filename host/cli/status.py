@@ -1,0 +1,35 @@
+"""The command `status`: prints the progress of a run."""
+
+from typing import Any
+
+import click
+
+from host.cli import CliContext, print_json
+from host.cli.common import find_stage, keep_everything
+from host.cli.progress import frame
+from host.play.records import count_replays
+from host.results.journal import lock_holder, reading
+from host.results.tournament_dir import Folder
+from host.tournament.follow import run_lines, stage_rows, tally_of
+
+
+@click.command()
+@click.pass_obj
+def status(context: CliContext) -> None:
+    """Print the progress of a run: one frame of `croupier watch`."""
+    keep_everything()
+    with reading(Folder(context.folder).journal, context.registry) as journal:
+        find_stage(journal, None)
+        if context.json:
+            run = journal.state()
+            rows = stage_rows(journal, {stage.name: len(journal.stage_records(stage.name)) for stage in run.stages})
+            replays = count_replays(record for _, record in journal.records())
+            about: dict[str, Any] = {"name": run.name, "game": run.game, "state": run.status}
+            about |= {"seed_sha256": run.seed_sha256, "changes": [change.json() for change in run.changes]}
+            about |= {"sandbox": run.level, "workers": run.workers, "by": lock_holder(journal.path)}
+            print_json("status", **about, rows=[row._asdict() for row in rows], **replays._asdict())
+            return
+        from host.report.console import open_console
+
+        tally = tally_of(journal, {stage.name for stage in journal.state().stages})
+        open_console().print(frame(run_lines(journal, tally), tally), crop=False)

@@ -1,0 +1,77 @@
+"""Orders the bots of a stage in which every two bots meet, until all pairs have met: by strength, which knows the opponents."""
+
+import time
+from collections.abc import Collection, Iterable
+from itertools import combinations
+from math import comb
+from typing import NamedTuple
+
+from host.base.format import thousands
+from host.play.records import Record
+from host.rating.strength import MODEL_BOTS, Strength, quick_strengths
+from host.results.ranking import orders, ranking_of, results_of
+from host.stages.kind import StageConfig
+
+OPPONENTS_COUNT = "elo"
+"""The ranking while pairs are missing. A bot may have met only weak ones so far; its share of tables won says nothing."""
+
+MAX_TIME_SHARE = 0.05  # of the time, for `EarlyOrder.recent`
+
+
+class PairsMet(NamedTuple):
+    """How many pairs of bots have met, of how many that will."""
+
+    met: int
+    all: int
+
+    @classmethod
+    def of(cls, records: Iterable[Record], bots: int) -> "PairsMet":
+        """Count the pairs of a stage in which every two bots meet."""
+        return cls(len({pair for record in records for pair in combinations(sorted(record.results), 2)}), comb(bots, 2))
+
+    @property
+    def missing(self) -> bool:
+        """Whether some pairs have not met."""
+        return self.met < self.all
+
+    @property
+    def sentence(self) -> str:
+        """A sentence about the pairs and the order of the bots."""
+        some = f"{thousands(self.met)} of {thousands(self.all)} pairs {'has' if self.met == 1 else 'have'} met"
+        by = f"bots are ranked by {ranking_of(OPPONENTS_COUNT).title}, which takes their opponents into account"
+        return f"so far {some}; until all have, {by}"
+
+
+class EarlyOrder:
+    """The order of the bots after each fixture, until all pairs have met. `pairs` is their number if not every two meet."""
+
+    def __init__(self, stage: StageConfig, bots: Collection[str], pairs: int | None = None) -> None:
+        self._stage, self._bots, self._records = stage, bots, list[Record]()
+        self._met, self._all = set[tuple[str, str]](), comb(len(bots), 2) if pairs is None else pairs
+        self._recent: dict[str, Strength] = {}
+        self._computed, self._not_before = 0, 0.0
+
+    @property
+    def pairs(self) -> PairsMet:
+        """The pairs that have met."""
+        return PairsMet(len(self._met), self._all)
+
+    def add(self, record: Record) -> None:
+        """Count the pairs of a fixture; store what a strength needs of it."""
+        if self.pairs.missing:
+            self._met.update(combinations(sorted(record.results), 2))
+            self._records.append(record._replace(answers=b"", evidence=(), times=()))
+
+    def strengths(self) -> dict[str, Strength]:
+        """Return the strengths that rank the bots now; {} for more than MODEL_BOTS, which takes too long."""
+        if len(self._bots) > MODEL_BOTS:
+            return {}
+        return quick_strengths(orders(results_of(self._stage, self._records, self._bots)))
+
+    def recent(self) -> dict[str, Strength]:
+        """Return the strengths, or those of a moment ago if computing them again takes more than MAX_TIME_SHARE."""
+        started = time.monotonic()
+        if self._computed != len(self._records) and started >= self._not_before:
+            self._recent, self._computed = self.strengths(), len(self._records)
+            self._not_before = time.monotonic() + (time.monotonic() - started) / MAX_TIME_SHARE
+        return self._recent
