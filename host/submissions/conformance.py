@@ -191,7 +191,7 @@ class TestBench(NamedTuple):
 
 
 @asynccontextmanager
-async def test_bench(bot: BuiltBot, game: Game, level: Level) -> AsyncIterator[TestBench]:
+async def open_bench(bot: BuiltBot, game: Game, level: Level) -> AsyncIterator[TestBench]:
     """Create a sandbox for a bot. Raise HostFailure if it cannot be created."""
     async with running_monitor() as watcher, bot_sandbox(bot, level) as home:
         yield TestBench(bot, game, home, watcher)
@@ -199,7 +199,7 @@ async def test_bench(bot: BuiltBot, game: Game, level: Level) -> AsyncIterator[T
 
 async def run_conformance(bot: BuiltBot, game: Game, rules: Any, level: Level) -> ConformanceResult:
     """Ask a bot all questions. Raise HostFailure if its sandbox fails or the machine is too busy."""
-    async with test_bench(bot, game, level) as bench:
+    async with open_bench(bot, game, level) as bench:
         exam = None
         if PROTOCOLS[bot.spec.protocol].persistent:  # Is the bot slow to start, or is its answer still in a buffer?
             exam = await bench.run(rules, patience=bot.limits.move)
@@ -229,7 +229,7 @@ async def startup_problem(bot: BuiltBot, game: Game, level: Level) -> Problem | 
 
     A bot that is slow, or whose answers are illegal or unreadable, may play: the rules define what that costs.
     """
-    async with test_bench(bot, game, level) as bench, bench.seated() as exam:
+    async with open_bench(bot, game, level) as bench, bench.seated() as exam:
         for number, view in enumerate(game.examples[1:3] or game.examples, 1):
             answer = await exam.ask_once(Question(number, 1, view))
             if not (isinstance(answer, Fault) and answer.kind in ENDED_FAULTS):
@@ -246,7 +246,7 @@ async def warm_mismatch(bot: BuiltBot, game: Game, level: Level) -> Problem | No
     async def answers(bot: BuiltBot, views: Sequence[View], patience: float = float("inf")) -> list[Answer]:
         received: list[Answer] = []
         until = time.monotonic() + patience
-        async with test_bench(bot, game, level) as bench, bench.seated() as exam:
+        async with open_bench(bot, game, level) as bench, bench.seated() as exam:
             for number, view in enumerate(views, 1):
                 # A bot that lives for one table starts twice.
                 table = number if bot.spec.lifetime == "fixture" else min(number, 2)
