@@ -80,7 +80,7 @@ def import_submission(submission: Path, target: Path, name: str | None) -> Path:
         raise refusal(submission, f"is larger than {most // MIB} MiB")
     elif archive:
         copy = target / _called(submission, full[: -len(archive)] if name is None else name)
-        files = _from_tar(submission, opened) if (opened := UNPACKERS[archive]) else _from_zip(submission)
+        files = _files_in(submission, UNPACKERS[archive])
         _in_child_process(submission, lambda: _write(submission, copy, files))
         _strip_wrapper_dir(copy)
     elif full.lower().endswith(OTHER_ARCHIVES):
@@ -140,36 +140,38 @@ def refusal(submission: Path, why: str, hint: str = ALLOWED, member: str = "") -
     return UserError([Problem("B016", escape_control_chars(where), why, hint=hint)], 4)
 
 
-def _from_zip(path: Path) -> Iterator[File]:
+def _files_in(path: Path, opened: Callable[[Path], Any] | None) -> Iterator[File]:
+    """Yield the files of an archive. `opened` opens the tar inside; None: it is a zip."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            for entry in archive.infolist():
-                mode = entry.external_attr >> 16
-                if entry.is_dir() or _left_out(entry.filename):
-                    continue
-                if why := stat.S_IFMT(mode) and special(mode):
-                    raise refusal(path, why, member=entry.filename)
-                with archive.open(entry) as file:  # the stated size can be wrong, so limit the read
-                    yield File(entry.filename, bool(mode & 0o111), file.read(SUBMITTED.file_bytes + 1))
+        yield from _from_tar(path, opened) if opened else _from_zip(path)
     except BROKEN as broken:
         raise refusal(path, f"cannot be unpacked: {escape_control_chars(str(broken))[:200]}", PACK_AGAIN) from broken
+
+
+def _from_zip(path: Path) -> Iterator[File]:
+    with zipfile.ZipFile(path) as archive:
+        for entry in archive.infolist():
+            mode = entry.external_attr >> 16
+            if entry.is_dir() or _left_out(entry.filename):
+                continue
+            if why := stat.S_IFMT(mode) and special(mode):
+                raise refusal(path, why, member=entry.filename)
+            with archive.open(entry) as file:  # the stated size can be wrong, so limit the read
+                yield File(entry.filename, bool(mode & 0o111), file.read(SUBMITTED.file_bytes + 1))
 
 
 def _from_tar(path: Path, opened: Callable[[Path], Any]) -> Iterator[File]:
-    try:
-        with tempfile.TemporaryFile() as plain:
-            _extract(path, opened, plain)
-            # tarfile.data_filter is not used: it accepts links and absolute paths, which we refuse by name. Zips have no filter.
-            with tarfile.open(fileobj=plain, mode="r:") as archive:
-                for entry in archive:
-                    if entry.isdir() or _left_out(entry.name):
-                        continue
-                    file = archive.extractfile(entry) if entry.isreg() else None
-                    if file is None:
-                        raise refusal(path, "is a link or a device", member=entry.name)
-                    yield File(entry.name, bool(entry.mode & 0o111), file.read(SUBMITTED.file_bytes + 1))
-    except BROKEN as broken:
-        raise refusal(path, f"cannot be unpacked: {escape_control_chars(str(broken))[:200]}", PACK_AGAIN) from broken
+    with tempfile.TemporaryFile() as plain:
+        _extract(path, opened, plain)
+        # tarfile.data_filter is not used: it accepts links and absolute paths, which we refuse by name. Zips have no filter.
+        with tarfile.open(fileobj=plain, mode="r:") as archive:
+            for entry in archive:
+                if entry.isdir() or _left_out(entry.name):
+                    continue
+                file = archive.extractfile(entry) if entry.isreg() else None
+                if file is None:
+                    raise refusal(path, "is a link or a device", member=entry.name)
+                yield File(entry.name, bool(entry.mode & 0o111), file.read(SUBMITTED.file_bytes + 1))
 
 
 def _extract(path: Path, opened: Callable[[Path], Any], plain: IO[bytes]) -> None:

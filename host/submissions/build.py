@@ -62,31 +62,24 @@ MAX_LOG_CHARS = 64 << 10  # characters of the build log in a Problem
 
 
 def copy_built(source: Path, target: Path) -> None:
-    """Copy the regular files of a folder that a build has written. Raise UserError (exit code 4) if it is too large.
-
-    Everything else than regular files and folders is skipped.
-    """
-    try:
-        for entry in walk(source, BUILT):
-            copied = target / entry.path
-            if not entry.is_file:
-                if stat.S_ISDIR(entry.mode):
-                    copied.mkdir()
-                continue
-            try:
-                content, status = entry.read(BUILT.file_bytes)
-            except OSError:
-                continue  # a link has replaced it, or it cannot be read
-            with copied.open("xb") as written:
-                written.write(content)
-            # At the Landlock level, a linker cannot make its output executable: setting a mode by name is denied there,
-            # because nothing else protects the user's files.
-            copied.chmod(0o755 if status.st_mode & 0o100 or content.startswith(ELF_MAGIC) else 0o644)
-            # Keep the time of each file: a class-data archive is valid only for a jar with the modification time it stored.
-            os.utime(copied, ns=(status.st_mtime_ns, status.st_mtime_ns))
-    except LimitExceeded as exceeded:
-        where = escape_control_chars(exceeded.path[:MAX_NAME_CHARS]) or source.name
-        raise UserError([Problem("B016", where, exceeded.why)], 4) from exceeded
+    """Copy the regular files and the folders that a build has written, and nothing else. Raise LimitExceeded."""
+    for entry in walk(source, BUILT):
+        copied = target / entry.path
+        if stat.S_ISDIR(entry.mode):
+            copied.mkdir()
+        if not entry.is_file:
+            continue
+        try:
+            content, status = entry.read(BUILT.file_bytes)
+        except OSError:
+            continue  # a link has replaced it, or it cannot be read
+        with copied.open("xb") as written:
+            written.write(content)
+        # At the Landlock level, a linker cannot make its output executable: setting a mode by name is denied there,
+        # because nothing else protects the user's files.
+        copied.chmod(0o755 if status.st_mode & 0o100 or content.startswith(ELF_MAGIC) else 0o644)
+        # Keep the time of each file: a class-data archive is valid only for a jar with the modification time it stored.
+        os.utime(copied, ns=(status.st_mtime_ns, status.st_mtime_ns))
 
 
 def fingerprint(folder: Path) -> Iterator[bytes]:
@@ -212,7 +205,7 @@ async def build(submission: Submission, level: Level, *, force: bool = False) ->
             if steps:
                 await _run(submission, steps, build_log(sha256), staged, level)
             # In a thread: to copy 10 000 files takes seconds, and other bots are prepared meanwhile.
-            await trio.to_thread.run_sync(_move_to, built, staged, workshop / "finished", submission.spec.state)
+            await trio.to_thread.run_sync(_move_to, built, staged, workshop / "finished", submission)
     files = frozenset(str(path.relative_to(built)) for path in built.rglob("*") if path.is_file())
     kind = ADAPTERS[submission.spec.adapter] if submission.spec.adapter else language
     argv = (ANY if submission.spec.run else kind).run(submission, files)
@@ -251,12 +244,22 @@ def _installation(submission: Submission, lacks: Sequence[str]) -> str:
     return "install it for the whole system, or remove it from `needs` in its bot.toml"
 
 
-def _move_to(built: Path, staged: Path, finished: Path, state_name: str) -> None:
-    """Copy the files of a finished build, with an empty state file if the bot has one, and rename the copy to `built`."""
+def _move_to(built: Path, staged: Path, finished: Path, submission: Submission) -> None:
+    """Copy the files of a finished build, with an empty state file if the bot has one, and rename the copy to `built`.
+
+    Raise UserError (exit code 4) if they are too many or too large, or if a folder has the name of the state file.
+    """
     finished.mkdir()
-    copy_built(staged, finished)
-    if state_name:
-        _create_state_file(finished / state_name)
+    try:
+        copy_built(staged, finished)
+    except LimitExceeded as exceeded:
+        where = f"{submission.name}: {exceeded.path[:MAX_NAME_CHARS]}" if exceeded.path else submission.name
+        raise UserError([Problem("B016", escape_control_chars(where), exceeded.why)], 4) from exceeded
+    if state := submission.spec.state:
+        place = finished / state
+        if place.is_dir():
+            raise UserError([Problem("B016", state, "is its state file, and its build makes it a folder")], 4)
+        place.touch()  # the sandbox mounts the state file over it
     try:
         finished.rename(built)
     except OSError:
@@ -320,15 +323,6 @@ def _try_lock(folder: Path) -> Iterator[bool]:
         yield free
     finally:
         os.close(descriptor)
-
-
-def _create_state_file(place: Path) -> None:
-    """Create the empty file over which the sandbox mounts the state file. Raise UserError if a folder has its name."""
-    if place.is_dir():
-        raise UserError(
-            [Problem("B016", escape_control_chars(place.name), "is its state file, and its build makes it a folder")], 4
-        )
-    place.touch()
 
 
 def _versions(steps: list[Step]) -> list[str]:

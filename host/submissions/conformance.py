@@ -4,11 +4,12 @@ The questions of `check` are edge cases, some tables, and the first questions ag
 protocol.
 """
 
+import io
 import os
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -31,7 +32,6 @@ from host.submissions.diagnosis import (
     first_of_each,
     wrong_protocol,
 )
-from host.submissions.protocol_probe import ProbeResult, answer_after_end_of_input, detect_protocol
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind, Move, View, read_move
 
@@ -47,6 +47,8 @@ The rules define the cost of an illegal move. After an exception that an adapter
 """
 
 ENDED_FAULTS = frozenset({FaultKind.START, FaultKind.CRASH, FaultKind.EXIT})
+OTHER_PROTOCOL = {"argv": "lines", "lines": "argv"}
+CHUNK_BYTES = 1 << 16
 SILENT_CODES = frozenset({"B031", "B034", "B035"})
 """The codes of a bot that may be waiting for a question by another protocol."""
 
@@ -144,6 +146,14 @@ class ConformanceResult(NamedTuple):
         return max(self.samples[lives:] or self.samples, key=lambda asked: asked.wall)
 
 
+class FirstLine(NamedTuple):
+    """The first line of output, whether the line is complete, and the seconds since the start of the process."""
+
+    line: bytes
+    whole: bool
+    after: float
+
+
 class TestBench(NamedTuple):
     """The sandbox, the game and the monitor for the questions to one bot."""
 
@@ -177,21 +187,78 @@ class TestBench(NamedTuple):
                 await exam.ask(asked.question)
         return tuple(exam.samples)
 
-    async def missing_flush(self) -> ProbeResult | None:
-        """Return the answer of a silent bot after its input is closed; None if closing makes no difference."""
-        return await answer_after_end_of_input(self.bot, self.home.sandbox, self.watcher, self.game.examples[0])
-
     async def problem(self, piece: Evidence, silent: bool) -> Problem:
         """Return the problem that explains a fault. First ask a silent bot by another protocol."""
         problem = diagnose(self.bot, self.game, piece)
-        if silent and problem.code in SILENT_CODES:
-            other = await detect_protocol(self.bot, self.game, self.home.sandbox, self.watcher, self.game.examples[0])
-            return wrong_protocol(self.bot, self.game, piece, other) if other else problem
+        if silent and problem.code in SILENT_CODES and (other := await self.other_protocol()):
+            return wrong_protocol(self.bot, self.game, piece, other)
         return problem
+
+    async def missing_flush(self) -> Problem | None:
+        """Close the input of a bot that has been silent for the time limit of a move. Return its problem if it answers then.
+
+        If it answers within half of that time, it was not computing.
+        """
+        bot, protocol = self.bot, PROTOCOLS[self.bot.spec.protocol]
+        (question,) = protocol.ask(self.game.examples[0])
+        heard = await self._first_line((), protocol.number(1, question) if bot.spec.table_ids else question)
+        if not heard.whole or heard.after >= bot.limits.move / 2:
+            return None
+        wall = bot.limits.move
+        piece = Evidence(bot.name, 1, 1, FaultKind.TIMEOUT, "", question.rstrip(), heard.line, b"", wall, 0.0, "")
+        return diagnose(bot, self.game, piece, "B020")
+
+    async def other_protocol(self) -> str:
+        """Return another protocol by which a silent bot makes a move; "" if there is none.
+
+        A bot that also makes the move without a question does not count.
+        """
+        other = OTHER_PROTOCOL.get(self.bot.spec.protocol, "")
+        if not other:
+            return ""
+        words = PROTOCOLS["argv"].ask(self.game.examples[0])
+        typed = PROTOCOLS["lines"].ask(self.game.examples[0])[0]
+        asked, unasked = ((words, typed), (words, b"")) if other == "lines" else ((words, b""), ((), b""))
+        results = [await self._first_line(*each) for each in (asked, unasked)]
+        moves = [isinstance(PROTOCOLS[other].receive(self.game.grammar, heard.line), Move) for heard in results]
+        return other if moves == [True, False] else ""
+
+    async def _first_line(self, words: Sequence[bytes], typed: bytes) -> FirstLine:
+        """Start the bot with these arguments and this input, and return its first line of output."""
+        bot, sandbox = self.bot, self.home.sandbox
+        began, output = time.perf_counter(), b""
+        with ExitStack() as stack, self.watcher.watching(sandbox, bot.limits.memory) as watched:
+            reads, types = _pipe(stack)
+            listens, writes = _pipe(stack)
+            _nobody, complains = _pipe(stack)
+            watched.set_cpu_budget(bot.limits.cpu + bot.limits.startup)
+            types.write(typed)
+            types.close()
+            argv = [word.encode() for word in bot.argv]
+            env = dict(bot.env) | {"CROUPIER_SEED": "1"}
+            stdio = (reads.fileno(), writes.fileno(), complains.fileno())
+            await sandbox.keeper.start([*argv, *words], env, bot.limits, stdio)
+            writes.close()
+            with trio.move_on_after(bot.limits.move):
+                while b"\n" not in output and len(output) < CHUNK_BYTES:
+                    await trio.lowlevel.wait_readable(listens.fileno())
+                    if not (chunk := listens.read(CHUNK_BYTES)):
+                        break
+                    output += chunk
+            after = time.perf_counter() - began
+            await sandbox.keeper.kill_all()
+        line, end, _ = output.partition(b"\n")
+        return FirstLine(line, bool(end), after)
+
+
+def _pipe(stack: ExitStack) -> tuple[io.FileIO, io.FileIO]:
+    """Return the two ends of a pipe. The stack closes them."""
+    reads, writes = os.pipe()
+    return stack.enter_context(io.FileIO(reads, "r")), stack.enter_context(io.FileIO(writes, "w"))
 
 
 @asynccontextmanager
-async def test_bench(bot: BuiltBot, game: Game, level: Level) -> AsyncIterator[TestBench]:
+async def open_bench(bot: BuiltBot, game: Game, level: Level) -> AsyncIterator[TestBench]:
     """Create a sandbox for a bot. Raise HostFailure if it cannot be created."""
     async with running_monitor() as watcher, bot_sandbox(bot, level) as home:
         yield TestBench(bot, game, home, watcher)
@@ -199,16 +266,12 @@ async def test_bench(bot: BuiltBot, game: Game, level: Level) -> AsyncIterator[T
 
 async def run_conformance(bot: BuiltBot, game: Game, rules: Any, level: Level) -> ConformanceResult:
     """Ask a bot all questions. Raise HostFailure if its sandbox fails or the machine is too busy."""
-    async with test_bench(bot, game, level) as bench:
+    async with open_bench(bot, game, level) as bench:
         exam = None
         if PROTOCOLS[bot.spec.protocol].persistent:  # Is the bot slow to start, or is its answer still in a buffer?
             exam = await bench.run(rules, patience=bot.limits.move)
-            if exam is None and (heard := await bench.missing_flush()):
-                asked = PROTOCOLS[bot.spec.protocol].ask(game.examples[0])[0].rstrip()
-                piece = Evidence(
-                    bot.name, 1, 1, FaultKind.TIMEOUT, "", asked, heard.line, b"", bot.limits.move, 0.0, ""
-                )
-                return ConformanceResult(problems=(diagnose(bot, game, piece, "B020"),))
+            if exam is None and (problem := await bench.missing_flush()):
+                return ConformanceResult(problems=(problem,))
         exam = exam or await bench.run(rules)
         assert exam is not None  # without `patience`, `run` waits for the first answer
         again = await bench.repeat(exam.samples[:REPEATED_QUESTIONS]) if not exam.fatal else ()
@@ -229,7 +292,7 @@ async def startup_problem(bot: BuiltBot, game: Game, level: Level) -> Problem | 
 
     A bot that is slow, or whose answers are illegal or unreadable, may play: the rules define what that costs.
     """
-    async with test_bench(bot, game, level) as bench, bench.seated() as exam:
+    async with open_bench(bot, game, level) as bench, bench.seated() as exam:
         for number, view in enumerate(game.examples[1:3] or game.examples, 1):
             answer = await exam.ask_once(Question(number, 1, view))
             if not (isinstance(answer, Fault) and answer.kind in ENDED_FAULTS):
@@ -246,7 +309,7 @@ async def warm_mismatch(bot: BuiltBot, game: Game, level: Level) -> Problem | No
     async def answers(bot: BuiltBot, views: Sequence[View], patience: float = float("inf")) -> list[Answer]:
         received: list[Answer] = []
         until = time.monotonic() + patience
-        async with test_bench(bot, game, level) as bench, bench.seated() as exam:
+        async with open_bench(bot, game, level) as bench, bench.seated() as exam:
             for number, view in enumerate(views, 1):
                 # A bot that lives for one table starts twice.
                 table = number if bot.spec.lifetime == "fixture" else min(number, 2)

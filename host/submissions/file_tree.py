@@ -32,7 +32,7 @@ class TreeLimits(NamedTuple):
 SUBMITTED = TreeLimits(1000, 16 * MIB, 64 * MIB, 20)  # a submission: a folder, a file, or what is in an archive
 BUILDING = TreeLimits(10_000, 512 * MIB, 512 * MIB, 40, on_disk=True)  # each folder that a running build writes to
 BUILT = TreeLimits(10_000, 64 * MIB, 256 * MIB, 40)  # a built bot, with its unpacked packages
-WHEEL_LIMITS = TreeLimits(10_000, 128 * MIB, 128 * MIB, 40, on_disk=True)  # the packages that a bot requires
+WHEEL_LIMITS = TreeLimits(1000, 128 * MIB, 128 * MIB, 40, on_disk=True)  # the packages that a bot requires
 DOWNLOADING = TreeLimits(10_000, 256 * MIB, 256 * MIB, 40, on_disk=True)  # pip copies a file, then deletes the original
 MAX_PATH_BYTES = 2000  # of a path relative to its tree
 MAX_PROBLEMS = 20  # of one tree; an untrusted author can submit thousands of wrong files
