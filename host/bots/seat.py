@@ -449,7 +449,7 @@ async def open_process(
             argv=bot.command(sandbox.keeper.warm),
             env=dict(bot.env) | {"CROUPIER_SEED": str(seed)},
             monitored=monitored,
-            policy=DeadlinePolicy(bot.limits, monitored.samples, charged=charged),
+            policy=DeadlinePolicy(bot.limits, monitored.samples, charged=charged, bank=bank),
             stderr_reader=monitor.stderr_reader,
             stderr_log=StderrLog() if previous is None else previous.stderr_log,
             used=ProcessTotals() if previous is None else previous.totals,
